@@ -1,0 +1,52 @@
+"""Fully Bayesian generative classifiers: Naive Bayes, LDA, QDA and mixed features, in closed form or by PyMC."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bayesppl.conjugates import Beta, Dirichlet, Gamma, NormalInverseGamma, NormalInverseWishart
+    from bayesppl.errors import ImpossibleRowWarning, ImproperError, UndefinedEstimateError
+    from bayesppl.estimators import (
+        BernoulliNB,
+        GaussianNB,
+        GenerativeClassifier,
+        LinearDiscriminantAnalysis,
+        QuadraticDiscriminantAnalysis,
+    )
+    from bayesppl.families import Bernoulli, Gaussian
+    from bayesppl.inference import NUTS
+
+__version__ = "0.1.0"
+
+_HOME_OF = {
+    "Beta": "bayesppl.conjugates",
+    "Dirichlet": "bayesppl.conjugates",
+    "Gamma": "bayesppl.conjugates",
+    "NormalInverseGamma": "bayesppl.conjugates",
+    "NormalInverseWishart": "bayesppl.conjugates",
+    "ImpossibleRowWarning": "bayesppl.errors",
+    "ImproperError": "bayesppl.errors",
+    "UndefinedEstimateError": "bayesppl.errors",
+    "BernoulliNB": "bayesppl.estimators",
+    "GaussianNB": "bayesppl.estimators",
+    "GenerativeClassifier": "bayesppl.estimators",
+    "LinearDiscriminantAnalysis": "bayesppl.estimators",
+    "QuadraticDiscriminantAnalysis": "bayesppl.estimators",
+    "Bernoulli": "bayesppl.families",
+    "Gaussian": "bayesppl.families",
+    "NUTS": "bayesppl.inference",
+}
+
+__all__ = list(_HOME_OF)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'bayesppl' has no attribute {name!r}")
+    return getattr(import_module(_HOME_OF[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

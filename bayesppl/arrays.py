@@ -1,0 +1,57 @@
+"""Names for the arrays that travel through the package, and the numerical idioms they share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array, issparse
+from scipy.special import logsumexp
+
+Array = npt.NDArray[Any]
+
+#: Parameters by name. Keys are PyMC variable names and DataTree variable names; an optional draw axis leads.
+Theta = dict[str, Array]
+
+#: ``(n_rows, n_classes)``: the weight with which a row belongs to a class; one stored entry per labelled row.
+Responsibilities = csr_array
+
+
+def dense(X: Any) -> Array:
+    """Return ``X`` as an ordinary array."""
+    return np.asarray(X.toarray() if issparse(X) else X)
+
+
+def weigh_logs(X: Any, log_weights: Array) -> Array:
+    """Σ_j x_ij · log w_kj for every row i and class k, with 0 · log 0 = 0.
+
+    Parameters
+    ----------
+    X : (n_rows, n_columns), dense or sparse, non-negative
+    log_weights : (..., n_classes, n_columns)
+        May hold -inf: a row that uses such a column gets -inf, other rows are unaffected.
+
+    Returns
+    -------
+    (..., n_rows, n_classes)
+    """
+    impossible = np.isneginf(log_weights)
+    if not impossible.any():
+        return _times_transposed(X, log_weights)
+    out = _times_transposed(X, np.where(impossible, 0.0, log_weights))
+    out[_times_transposed(X, impossible.astype(float)) > 0] = -np.inf
+    return out
+
+
+def _times_transposed(X: Any, weights: Array) -> Array:
+    """X @ weightsᵀ over the trailing axes, keeping the leading ones: ``(..., n_rows, n_classes)``."""
+    if weights.ndim == 2:
+        return np.asarray(X @ weights.T)
+    flat = np.asarray(X @ weights.reshape(-1, weights.shape[-1]).T)
+    return np.moveaxis(flat.reshape(flat.shape[0], *weights.shape[:-1]), 0, -2)
+
+
+def log_mean_exp(values: Array, axis: int) -> Array:
+    """Logarithm of the average of exp(values)."""
+    return np.asarray(logsumexp(values, axis=axis) - np.log(values.shape[axis]))

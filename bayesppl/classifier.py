@@ -1,0 +1,221 @@
+"""What every estimator does with a declared family: fit, classify, report. No mathematics lives here."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError
+
+from bayesppl.arrays import Array
+from bayesppl.conjugates import Dirichlet
+from bayesppl.data import MatrixTable, Table, as_table, check_weights, encode_labels, one_hot
+from bayesppl.families import Family
+from bayesppl.inference import Inference, choose
+from bayesppl.inference.nuts import Likelihood, to_pymc
+from bayesppl.model import ClassWeights, GenerativeModel
+from bayesppl.posterior import Posterior
+from bayesppl.rules import ESTIMATES, Rule, log_probabilities
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+class BayesClassifier(ClassifierMixin, BaseEstimator, ABC):
+    """Methods shared by all estimators; see :class:`~bayesppl.GenerativeClassifier`."""
+
+    def __init__(
+        self,
+        *,
+        class_weights: ClassWeights = Dirichlet(1.0),
+        inference: str | Inference = "conjugate",
+        rule: Rule = "predictive",
+        classes: Sequence[Hashable] | None = None,
+    ) -> None:
+        self.class_weights = class_weights
+        self.inference = inference
+        self.rule = rule
+        self.classes = classes
+
+    @abstractmethod
+    def _declared_family(self) -> Family:
+        """The family, not yet bound to columns."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn the posterior of all parameters.
+
+        Parameters
+        ----------
+        X : table or (n_rows, n_features) array-like
+        y : (n_rows,) array-like
+            Class labels.
+        sample_weight : (n_rows,) array-like, optional
+            A row of weight 2 counts as two rows.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            For values outside the family's support, a single class, or priors that do not fit the data.
+        """
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None")
+        table = as_table(X)
+        classes, codes = encode_labels(y, self.classes)
+        if len(codes) != len(table):
+            raise ValueError(f"X has {len(table)} rows and y has {len(codes)} labels; they must match")
+        if len(table) == 0 or not table.names:
+            raise ValueError(
+                f"Found array with {len(table)} sample(s) and {len(table.names)} feature(s) (shape="
+                f"{(len(table), len(table.names))}) while a minimum of 1 is required."
+            )
+        if len(classes) < 2:
+            raise ValueError(
+                f"the target holds one class only, {classes[0]!r}; a classifier needs at least two. Pass classes=[...] "
+                "to declare classes that do not occur in these rows"
+            )
+        weights = check_weights(sample_weight, len(table))
+        family = self._declared_family().bind(table, tuple(classes.tolist()))
+        encoded = family.encode(table)
+        model = GenerativeModel(family, self.class_weights, tuple(classes.tolist()))
+        statistics = model.statistics(encoded, one_hot(codes, len(classes), weights))
+        posterior = choose(self.inference).infer(model, statistics, encoded, codes)
+
+        self.classes_ = classes
+        self.n_features_in_ = len(table.names)
+        self._set_columns(table)
+        self._rows = (encoded, codes)
+        self.posterior_ = posterior
+        return self
+
+    @property
+    def class_count_(self) -> Array:
+        """Total weight of the rows of each class."""
+        return np.asarray(self._fitted().statistics.parts["class_weights"].counts)
+
+    def predict_joint_log_proba(self, X: Any, rule: Rule | None = None) -> Array:
+        """log p(y = k, x) for every row and class: (n_rows, n_classes)."""
+        return self._log_joint(X, rule)[0]
+
+    def predict_log_proba(self, X: Any, rule: Rule | None = None) -> Array:
+        """log p(y = k | x) for every row and class: (n_rows, n_classes)."""
+        return log_probabilities(*self._log_joint(X, rule))
+
+    def predict_proba(self, X: Any, rule: Rule | None = None) -> Array:
+        """Class probabilities of every row: (n_rows, n_classes).
+
+        Parameters
+        ----------
+        X : table or (n_rows, n_features) array-like
+        rule : {"predictive", "mle", "map", "mean"}, optional
+            ``predictive`` integrates the parameters out; the others plug in one estimate of them.
+        """
+        return np.exp(self.predict_log_proba(X, rule))
+
+    def predict(self, X: Any, rule: Rule | None = None) -> Array:
+        """The most probable label of every row: (n_rows,)."""
+        return self.classes_[self.predict_log_proba(X, rule).argmax(1)]
+
+    def estimates(self, rules: Sequence[Rule] = ESTIMATES) -> xr.Dataset:
+        """Point estimates of all parameters, along a dimension named "estimate".
+
+        Raises
+        ------
+        UndefinedEstimateError
+            If one of ``rules`` does not exist for these data; leave it out of ``rules``.
+        """
+        from bayesppl.datatree import dataset
+
+        posterior = self._fitted()
+        thetas = [posterior.theta(rule) for rule in rules]
+        stacked = {name: np.stack([theta[name] for theta in thetas]) for name in posterior.model.dims}
+        return dataset(posterior.model, stacked, {"estimate": list(rules)})
+
+    def log_evidence(self) -> xr.Dataset:
+        """Log evidence of the labels and of every block of columns, per independent factor of the prior.
+
+        Returns
+        -------
+        xarray.Dataset
+            One variable per part and ``total``, log p(X, y).
+
+        Raises
+        ------
+        ImproperError
+            If the prior is improper.
+        """
+        from bayesppl.evidence import log_evidence
+
+        posterior = self._fitted()
+        return log_evidence(posterior)
+
+    def to_datatree(self, draws: int = 1000, chains: int = 4, random_state: int | None = None) -> xr.DataTree:
+        """Posterior draws by ArviZ's schema, with named dims and coords.
+
+        Parameters
+        ----------
+        draws, chains : int
+            Number of exact draws; a sampled posterior returns the draws it has.
+        random_state : int, optional
+            The same seed gives the same draws.
+        """
+        from bayesppl.datatree import posterior_tree
+
+        posterior = self._fitted()
+        theta = posterior.draws(chains, draws, np.random.default_rng(random_state))
+        return posterior_tree(posterior.model, theta, posterior.sample_stats, {"inference": posterior.method})
+
+    def to_pymc(self, likelihood: Likelihood = "rows") -> Any:
+        """The same model as a ``pm.Model`` with named dims, to inspect, extend and sample.
+
+        Parameters
+        ----------
+        likelihood : {"rows", "statistics"}
+            Declare every row as observed, or their sufficient statistics (fast for many rows, and all that is left
+            of them once an estimator has been pickled).
+        """
+        posterior = self._fitted()
+        encoded, codes = self._rows
+        return to_pymc(posterior.model, posterior.prior, posterior.statistics, encoded, codes, likelihood)
+
+    def _fitted(self) -> Posterior:
+        if "posterior_" not in vars(self):
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before "
+                "using this estimator."
+            )
+        return self.posterior_
+
+    def _log_joint(self, X: Any, rule: Rule | None) -> tuple[Array, Array]:
+        posterior = self._fitted()
+        encoded = posterior.model.family.encode(self._aligned(X))
+        return posterior.log_joint(encoded, self.rule if rule is None else rule)
+
+    def _set_columns(self, table: Table) -> None:
+        self._columns = table.names
+        if table.is_named:
+            self.feature_names_in_ = np.asarray(table.names, dtype=object)
+        else:
+            self.__dict__.pop("feature_names_in_", None)
+
+    def _aligned(self, X: Any) -> Table:
+        """The columns of the fit, found by name, or by position where ``X`` has no names."""
+        table = as_table(X)
+        known = self._columns
+        if not table.is_named:
+            if len(table.names) != len(known):
+                raise ValueError(
+                    f"X has {len(table.names)} features, but {type(self).__name__} is expecting {len(known)} features "
+                    "as input"
+                )
+            return MatrixTable(known, table.numeric())
+        surplus = [name for name in table.names if name not in known]
+        if surplus:
+            raise ValueError(f"unknown column {surplus[0]!r}; the fit had {list(known)}")
+        return table.select(known)

@@ -1,0 +1,78 @@
+"""The contract of a conjugate belief, and the checks and sums its implementations share."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, Self
+
+import numpy as np
+
+from bayesppl.arrays import Array, Theta
+
+
+class Conjugate(ABC):
+    """A belief about the parameters of all classes that stays in its family when rows are observed."""
+
+    @property
+    @abstractmethod
+    def parameters(self) -> tuple[str, ...]:
+        """Names of the parameters, the keys of every ``Theta`` of this belief."""
+
+    @abstractmethod
+    def update(self, statistics: Any) -> Self:
+        """Return the belief after observing rows with these sufficient statistics."""
+
+    @abstractmethod
+    def is_proper(self) -> Array:
+        """Whether each independent factor integrates to a finite value."""
+
+    @abstractmethod
+    def log_normalizer(self) -> Array:
+        """Logarithm of the normaliser, one entry per independent factor."""
+
+    @abstractmethod
+    def log_prob(self, theta: Theta) -> Array:
+        """Log density of all parameters together; a leading draw axis is kept."""
+
+    @abstractmethod
+    def draw(self, size: int, rng: np.random.Generator) -> Theta:
+        """Independent draws; every array has a leading axis of length ``size``."""
+
+    @abstractmethod
+    def mean(self) -> Theta:
+        """Posterior mean; raises :class:`~bayesppl.errors.UndefinedEstimateError` where it is infinite."""
+
+    @abstractmethod
+    def mode(self) -> Theta:
+        """Joint mode (MAP); raises :class:`~bayesppl.errors.UndefinedEstimateError` where none exists."""
+
+
+def first_index(condition: Array) -> str:
+    """Name the first offending entry of a hyperparameter array."""
+    index = tuple(int(i) for i in np.argwhere(condition)[0])
+    return f"first at index {index}" if index else "for its only entry"
+
+
+def require_positive(owner: object, **values: Any) -> None:
+    for name, value in values.items():
+        bad = ~(np.isfinite(value) & (np.asarray(value) > 0))
+        if bad.any():
+            found = np.asarray(value)[bad].flat[0]
+            raise ValueError(
+                f"{type(owner).__name__}: {name} must be positive and finite, found {found:g} {first_index(bad)}"
+            )
+
+
+def broadcast(owner: object, name: str, value: Any, shape: tuple[int, ...]) -> Array:
+    try:
+        return np.broadcast_to(np.asarray(value, dtype=np.float64), shape)
+    except ValueError:
+        raise ValueError(
+            f"{type(owner).__name__}: {name} has shape {np.shape(value)}, which does not broadcast to {shape} "
+            "(classes first, then features)"
+        ) from None
+
+
+def sum_trailing(values: Array, ndim: int) -> Array:
+    """Sum over the last ``ndim`` axes, keeping the axes of draws before them."""
+    return np.asarray(values.sum(tuple(range(-ndim, 0))))

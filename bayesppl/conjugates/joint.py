@@ -1,0 +1,55 @@
+"""Independent beliefs about the named parts of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from bayesppl.arrays import Array, Theta
+from bayesppl.conjugates.base import Conjugate
+from bayesppl.statistics import JointStatistics
+
+
+@dataclass(frozen=True, eq=False)
+class Joint(Conjugate):
+    """Independent beliefs, each about its own parameters, whose names get the part's name as prefix."""
+
+    parts: Mapping[str, Any]
+    prefixes: Mapping[str, str]
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        return tuple(self.prefixes[name] + key for name, part in self.parts.items() for key in part.parameters)
+
+    def select(self, name: str, theta: Theta) -> Theta:
+        """The parameters of one part, under the names it knows them by."""
+        return {key: theta[self.prefixes[name] + key] for key in self.parts[name].parameters}
+
+    def update(self, statistics: JointStatistics) -> Self:
+        return replace(
+            self, parts={name: part.update(statistics.parts[name]) for name, part in self.parts.items()}
+        )
+
+    def is_proper(self) -> Array:
+        return np.asarray([part.is_proper().all() for part in self.parts.values()])
+
+    def log_normalizer(self) -> Array:
+        return np.asarray([part.log_normalizer().sum() for part in self.parts.values()])
+
+    def log_prob(self, theta: Theta) -> Array:
+        return np.asarray(sum(part.log_prob(self.select(name, theta)) for name, part in self.parts.items()))
+
+    def draw(self, size: int, rng: np.random.Generator) -> Theta:
+        return self._collect({name: part.draw(size, rng) for name, part in self.parts.items()})
+
+    def mean(self) -> Theta:
+        return self._collect({name: part.mean() for name, part in self.parts.items()})
+
+    def mode(self) -> Theta:
+        return self._collect({name: part.mode() for name, part in self.parts.items()})
+
+    def _collect(self, thetas: Mapping[str, Theta]) -> Theta:
+        return {self.prefixes[name] + key: value for name, theta in thetas.items() for key, value in theta.items()}

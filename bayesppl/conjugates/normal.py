@@ -1,0 +1,285 @@
+"""Beliefs about means and variances of normal distributions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import gammaln, multigammaln
+
+from bayesppl.arrays import Array, Theta
+from bayesppl.conjugates.base import Conjugate, broadcast, first_index, require_positive, sum_trailing
+from bayesppl.errors import UndefinedEstimateError
+from bayesppl.statistics import Moments
+
+LOG_2PI = float(np.log(2 * np.pi))
+
+
+@dataclass(frozen=True, eq=False)
+class NormalInverseGamma(Conjugate):
+    r"""Belief about means and variances of independent features.
+
+    :math:`\sigma^2 \sim \mathrm{InverseGamma}(a, b)` and :math:`\mu \mid \sigma^2 \sim N(m, \sigma^2/\kappa)`.
+
+    Parameters
+    ----------
+    location : float or array broadcast to (n_classes, n_features)
+        m, the prior mean of the means.
+    kappa : float or array broadcast to (n_classes, n_features)
+        κ, how many rows the prior location is worth.
+    a, b : float or array broadcast to the shape of the variances
+        Shape and scale of the inverse gamma; its mean is b / (a − 1).
+    shared : tuple of int
+        Axes of (class, feature) over which one variance is shared: ``()`` a variance per class and feature,
+        ``(-2,)`` one per feature (tied), ``(-1,)`` one per class (spherical).
+    """
+
+    location: Any = 0.0
+    kappa: Any = 1.0
+    a: Any = 1.0
+    b: Any = 1.0
+    shared: tuple[int, ...] = ()
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        return ("mean", "variance")
+
+    def sized(self, shape: tuple[int, ...], shared: tuple[int, ...] = ()) -> NormalInverseGamma:
+        """Broadcast the hyperparameters to ``shape``, refusing values that make no prior."""
+        require_positive(self, kappa=self.kappa, a=self.a, b=self.b)
+        factors = np.zeros(shape).sum(shared).shape
+        return NormalInverseGamma(
+            broadcast(self, "location", self.location, shape),
+            broadcast(self, "kappa", self.kappa, shape),
+            broadcast(self, "a", self.a, factors),
+            broadcast(self, "b", self.b, factors),
+            shared,
+        )
+
+    @classmethod
+    def improper(cls, shape: tuple[int, ...], shared: tuple[int, ...], power: float) -> NormalInverseGamma:
+        """The density (σ²)^−power, flat in μ: 1 is Jeffreys' independence prior, 0 is flat in (μ, σ²)."""
+        zero = np.zeros(shape)
+        factors = zero.sum(shared)
+        means_per_variance = zero.size / factors.size
+        return cls(zero, zero, factors + power - 1 - means_per_variance / 2, factors, shared)
+
+    def update(self, statistics: Moments) -> Self:
+        n, gap = statistics.count, statistics.mean - self.location
+        kappa = self.kappa + n
+        share = np.divide(n, kappa, out=np.zeros(kappa.shape), where=kappa > 0)
+        sum_of_squares = statistics.scatter + self.kappa * share * gap**2
+        return replace(
+            self,
+            location=self.location + share * gap,
+            kappa=kappa,
+            a=self.a + n.sum(self.shared) / 2,
+            b=self.b + sum_of_squares.sum(self.shared) / 2,
+        )
+
+    def is_proper(self) -> Array:
+        return np.asarray((self.a > 0) & (self.b > 0) & (self.kappa > 0).all(self.shared))
+
+    def log_normalizer(self) -> Array:
+        of_means = 0.5 * (LOG_2PI - np.log(self.kappa))
+        return np.asarray(gammaln(self.a) - self.a * np.log(self.b) + of_means.sum(self.shared))
+
+    def log_prob(self, theta: Theta) -> Array:
+        variance = theta["variance"]
+        of_means = -0.5 * (
+            np.log(self.spread(variance))
+            + self.kappa * (theta["mean"] - self.location) ** 2 / self.spread(variance)
+        )
+        of_variance = -(self.a + 1) * np.log(variance) - self.b / variance - self.log_normalizer()
+        return sum_trailing(of_means, 2) + sum_trailing(of_variance, self.a.ndim)
+
+    def draw(self, size: int, rng: np.random.Generator) -> Theta:
+        variance = self.b / rng.standard_gamma(self.a, (size, *self.a.shape))
+        noise = rng.standard_normal((size, *self.location.shape))
+        return {
+            "mean": self.location + np.sqrt(self.spread(variance) / self.kappa) * noise,
+            "variance": variance,
+        }
+
+    def mean(self) -> Theta:
+        bad = self.a <= 1
+        if bad.any():
+            raise UndefinedEstimateError(
+                f"the posterior mean of 'variance' is infinite ({first_index(bad)}): it needs a > 1 after the data, "
+                f"found {self.a[bad].flat[0]:g}. Add rows, use a prior with a larger a, or rule='predictive'."
+            )
+        return {"mean": np.asarray(self.location), "variance": self.b / (self.a - 1)}
+
+    def mode(self) -> Theta:
+        exponent = self.a + 1 + self.location.size / self.a.size / 2
+        bad = (exponent <= 0) | (self.b <= 0)
+        if bad.any():
+            raise UndefinedEstimateError(
+                f"the density of 'variance' has no mode ({first_index(bad)}): with this prior the rows must differ "
+                "in every column of every class. Use a proper prior, or add rows."
+            )
+        return {"mean": np.asarray(self.location), "variance": self.b / exponent}
+
+    def spread(self, variance: Array) -> Array:
+        """Broadcast variances against (..., n_classes, n_features)."""
+        return np.expand_dims(variance, self.shared)
+
+
+@dataclass(frozen=True, eq=False)
+class NormalInverseWishart(Conjugate):
+    r"""Belief about mean vectors and covariance matrices.
+
+    :math:`\Sigma \sim \mathrm{InverseWishart}(\nu, \Psi)` and :math:`\mu_k \mid \Sigma \sim N(m, \Sigma/\kappa)`.
+
+    Parameters
+    ----------
+    location : float or array broadcast to (n_classes, n_features)
+        m, the prior mean of the means.
+    kappa : float or array broadcast to (n_classes,)
+        κ, how many rows the prior location is worth.
+    nu : float or array broadcast to (n_classes,), or a float where the covariance is tied
+        ν, degrees of freedom; proper for ν > n_features − 1. The mean of Σ is Ψ / (ν − n_features − 1).
+    psi : float, (n_features,), (n_features, n_features) or (n_classes, n_features, n_features)
+        Ψ, the scale matrix; a float or a vector stands for a diagonal matrix.
+    """
+
+    location: Any = 0.0
+    kappa: Any = 1.0
+    nu: Any = None
+    psi: Any = 1.0
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        return ("mean", "covariance")
+
+    @property
+    def is_tied(self) -> bool:
+        """Whether all classes share one covariance matrix."""
+        return bool(self.psi.ndim == 2)
+
+    def sized(self, shape: tuple[int, ...], tied: bool = False) -> NormalInverseWishart:
+        """Broadcast the hyperparameters to ``shape``, refusing values that make no prior."""
+        n_classes, n_features = shape
+        batch = () if tied else (n_classes,)
+        nu = n_features + 2 if self.nu is None else self.nu
+        psi = np.asarray(self.psi, dtype=np.float64)
+        psi = psi[..., None] * np.eye(n_features) if psi.ndim < 2 else psi
+        psi = broadcast(self, "psi", psi, (*batch, n_features, n_features))
+        require_positive(self, kappa=self.kappa)
+        require_positive(self, **{f"nu − n_features + 1 (nu = {np.min(nu):g})": np.asarray(nu) - n_features + 1})
+        if not np.allclose(psi, np.swapaxes(psi, -1, -2)) or not is_positive_definite(psi).all():
+            raise ValueError("NormalInverseWishart: psi must be a symmetric, positive definite matrix")
+        return NormalInverseWishart(
+            broadcast(self, "location", self.location, shape),
+            broadcast(self, "kappa", self.kappa, (n_classes,)),
+            broadcast(self, "nu", nu, batch),
+            psi,
+        )
+
+    @classmethod
+    def improper(cls, shape: tuple[int, ...], tied: bool, power: float) -> NormalInverseWishart:
+        """The density |Σ|^−power, flat in μ: (D + 1)/2 is Jeffreys' (Geisser 1964), 0 is flat in (μ, Σ)."""
+        n_classes, n_features = shape
+        batch = () if tied else (n_classes,)
+        nu = 2 * power - (n_features + 1) - (n_classes if tied else 1)
+        return cls(
+            np.zeros(shape),
+            np.zeros(n_classes),
+            np.full(batch, float(nu)),
+            np.zeros((*batch, n_features, n_features)),
+        )
+
+    def update(self, statistics: Moments) -> Self:
+        n, gap = statistics.count, statistics.mean - self.location
+        kappa = self.kappa + n
+        share = np.divide(n, kappa, out=np.zeros(kappa.shape), where=kappa > 0)
+        between = (self.kappa * share)[:, None, None] * gap[:, :, None] * gap[:, None, :]
+        return replace(
+            self,
+            location=self.location + share[:, None] * gap,
+            kappa=kappa,
+            nu=self.nu + (n.sum() if self.is_tied else n),
+            psi=self.psi + statistics.scatter + (between.sum(0) if self.is_tied else between),
+        )
+
+    def is_proper(self) -> Array:
+        located = self.kappa > 0
+        enough = self.nu > self.location.shape[1] - 1
+        return np.asarray((located.all() if self.is_tied else located) & enough & is_positive_definite(self.psi))
+
+    def log_normalizer(self) -> Array:
+        n_features = self.location.shape[1]
+        of_means = 0.5 * n_features * (LOG_2PI - np.log(self.kappa))
+        return np.asarray(
+            0.5 * self.nu * n_features * np.log(2)
+            + multigammaln(self.nu / 2, n_features)
+            - 0.5 * self.nu * _log_det(self.psi)
+            + (of_means.sum() if self.is_tied else of_means)
+        )
+
+    def log_prob(self, theta: Theta) -> Array:
+        n_classes, n_features = self.location.shape
+        covariance = theta["covariance"]
+        log_det = _log_det(covariance)
+        whitener = np.linalg.inv(np.linalg.cholesky(covariance))
+        trace = np.einsum("...ij,...jk,...ik->...", whitener, self.psi, whitener)
+        per_class = whitener[..., None, :, :] if self.is_tied else whitener
+        residual = np.einsum("...kij,...kj->...ki", per_class, theta["mean"] - self.location)
+        of_means = -0.5 * self.kappa * (residual**2).sum(-1)
+        means_per_covariance = n_classes if self.is_tied else 1
+        exponent = 0.5 * (self.nu + n_features + 1 + means_per_covariance)
+        of_covariance = -exponent * log_det - 0.5 * trace - self.log_normalizer()
+        return sum_trailing(of_means, 1) + sum_trailing(of_covariance, self.nu.ndim)
+
+    def draw(self, size: int, rng: np.random.Generator) -> Theta:
+        n_features = self.location.shape[1]
+        # Bartlett (1933): A Aᵀ ~ Wishart(ν, I) for a triangle of normals below the roots of chi-squares.
+        lower = np.tril(rng.standard_normal((size, *self.psi.shape)), -1)
+        chi_square = 2 * rng.standard_gamma(
+            (self.nu[..., None] - np.arange(n_features)) / 2, (size, *self.psi.shape[:-1])
+        )
+        np.einsum("...ii->...i", lower)[...] = np.sqrt(chi_square)
+        root = np.linalg.cholesky(self.psi) @ np.swapaxes(np.linalg.inv(lower), -1, -2)
+        noise = rng.standard_normal((size, *self.location.shape)) / np.sqrt(self.kappa)[:, None]
+        per_class = root[:, None] if self.is_tied else root
+        return {
+            "mean": self.location + np.einsum("...kij,...kj->...ki", per_class, noise),
+            "covariance": root @ np.swapaxes(root, -1, -2),
+        }
+
+    def mean(self) -> Theta:
+        exponent = self.nu - self.location.shape[1] - 1
+        bad = exponent <= 0
+        if bad.any():
+            raise UndefinedEstimateError(
+                f"the posterior mean of 'covariance' is infinite ({first_index(bad)}): it needs nu > n_features + 1 = "
+                f"{self.location.shape[1] + 1} after the data, found {np.min(self.nu):g}. Add rows, use a prior "
+                "with a larger nu, or rule='predictive'."
+            )
+        return {"mean": np.asarray(self.location), "covariance": self.psi / exponent[..., None, None]}
+
+    def mode(self) -> Theta:
+        n_classes, n_features = self.location.shape
+        exponent = self.nu + n_features + 1 + (n_classes if self.is_tied else 1)
+        bad = (exponent <= 0) | ~is_positive_definite(self.psi)
+        if bad.any():
+            raise UndefinedEstimateError(
+                f"the density of 'covariance' has no mode ({first_index(bad)}): with this prior each class needs more "
+                "rows than features, not on a common plane. Use a proper prior, or add rows."
+            )
+        return {"mean": np.asarray(self.location), "covariance": self.psi / exponent[..., None, None]}
+
+
+def _log_det(matrix: Array) -> Array:
+    return np.asarray(np.linalg.slogdet(matrix)[1])
+
+
+def is_positive_definite(matrix: Array) -> Array:
+    # judged on the correlation matrix, so that the units of the columns do not matter
+    sd = np.sqrt(np.einsum("...ii->...i", matrix))
+    usable = np.isfinite(matrix).all((-1, -2)) & (sd > 0).all(-1)
+    scale = np.where(usable[..., None], sd, 1.0)
+    correlation = np.where(usable[..., None, None], matrix, 0.0) / (scale[..., :, None] * scale[..., None, :])
+    smallest = np.linalg.eigvalsh(correlation)[..., 0]
+    return np.asarray(usable & (smallest > matrix.shape[-1] * np.finfo(float).eps))

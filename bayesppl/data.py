@@ -1,0 +1,258 @@
+"""The input edge: tables, arrays and sparse matrices become columns, labels become codes.
+
+Nothing behind this file knows pandas, polars or pyarrow. A :class:`Table` has named columns; a family asks it for
+numbers or for the raw values of a column, and refusals name the column, the value found and the remedy.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import narwhals as nw
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from bayesppl.arrays import Array, Responsibilities
+
+
+class Table(ABC):
+    """Rows under named columns."""
+
+    names: tuple[Hashable, ...]
+
+    #: Whether the names came with the data; columns without names are found by position.
+    is_named: ClassVar[bool]
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def numeric(self) -> Any:
+        """All columns as one (n_rows, n_columns) array or CSR array; missing cells are NaN."""
+
+    @abstractmethod
+    def column(self, name: Hashable) -> Array:
+        """The raw values of one column; missing cells are None or NaN."""
+
+    @abstractmethod
+    def select(self, names: Sequence[Hashable]) -> Table:
+        """The table of these columns only."""
+
+    def require(self, names: Iterable[Hashable]) -> None:
+        """Refuse a table that lacks one of ``names``."""
+        absent = [name for name in names if name not in self.names]
+        if absent:
+            raise ValueError(f"missing column {absent[0]!r}; the table has {_listed(self.names)}")
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixTable(Table):
+    """Columns of a two-dimensional array or CSR array."""
+
+    is_named: ClassVar[bool] = False
+
+    names: tuple[Hashable, ...]
+    matrix: Any
+
+    def __len__(self) -> int:
+        return int(self.matrix.shape[0])
+
+    def numeric(self) -> Any:
+        if self.matrix.dtype.kind in "fiub":
+            return self.matrix
+        columns = [_to_float(self.matrix[:, j], name) for j, name in enumerate(self.names)]
+        return np.column_stack(columns)
+
+    def column(self, name: Hashable) -> Array:
+        values = self.matrix[:, [self.names.index(name)]]
+        return np.asarray(values.toarray() if issparse(values) else values)[:, 0]
+
+    def select(self, names: Sequence[Hashable]) -> Table:
+        self.require(names)
+        if tuple(names) == self.names:
+            return self
+        return MatrixTable(tuple(names), self.matrix[:, [self.names.index(name) for name in names]])
+
+
+@dataclass(frozen=True, eq=False)
+class FrameTable(Table):
+    """Columns of a data frame: pandas, polars, pyarrow, or anything narwhals reads."""
+
+    is_named: ClassVar[bool] = True
+
+    names: tuple[Hashable, ...]
+    frame: nw.DataFrame[Any]
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    def numeric(self) -> Any:
+        columns = [self._numbers(str(name)) for name in self.names]
+        return np.column_stack(columns) if columns else np.empty((len(self), 0))
+
+    def column(self, name: Hashable) -> Array:
+        return self.frame[str(name)].to_numpy()
+
+    def select(self, names: Sequence[Hashable]) -> Table:
+        self.require(names)
+        return FrameTable(tuple(names), self.frame.select([str(name) for name in names]))
+
+    def _numbers(self, name: str) -> Array:
+        series = self.frame[name]
+        if series.dtype.is_numeric() or series.dtype == nw.Boolean:
+            complete = not series.is_null().any()
+            return series.to_numpy() if complete else series.cast(nw.Float64).to_numpy()
+        return _to_float(series.to_numpy(), name)
+
+
+def as_table(X: Any) -> Table:
+    """Read anything table-like.
+
+    Parameters
+    ----------
+    X : data frame (pandas, polars, pyarrow, …), 2-D array-like or scipy.sparse matrix, (n_rows, n_columns)
+        Columns of arrays are named ``x0``, ``x1``, …
+
+    Raises
+    ------
+    ValueError
+        If ``X`` is not two-dimensional, has no column, or two columns share a name.
+    """
+    if isinstance(X, Table):
+        return X
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        names = tuple(frame.columns)
+        if len(set(names)) < len(names):
+            raise ValueError(f"column names must be unique, found {_listed(names)}")
+        if all(isinstance(name, str) for name in names):
+            return FrameTable(names, frame)
+        X = frame.to_numpy()  # numbered columns are columns without names
+    matrix = csr_array(X) if issparse(X) else np.asarray(X)
+    if matrix.ndim != 2:
+        raise ValueError(
+            f"Expected 2D array, got {matrix.ndim}D array instead: rows by columns. Reshape your data with "
+            "X.reshape(-1, 1) if it has a single column, or X.reshape(1, -1) if it has a single row."
+        )
+    return MatrixTable(tuple(f"x{j}" for j in range(matrix.shape[1])), matrix)
+
+
+def encode_labels(y: Any, classes: Sequence[Hashable] | None = None) -> tuple[Array, Array]:
+    """Turn labels into codes.
+
+    Parameters
+    ----------
+    y : (n_rows,) array-like of str, int or bool
+    classes : sequence, optional
+        All labels that can occur; learned from ``y`` (sorted) by default.
+
+    Returns
+    -------
+    classes : (n_classes,)
+    codes : (n_rows,) int
+        ``classes[codes]`` are the labels.
+
+    Raises
+    ------
+    ValueError
+        If a label is missing, is not in ``classes``, or labels of different kinds are mixed.
+    """
+    series = nw.from_native(y, series_only=True, pass_through=True)
+    labels = series.to_numpy() if isinstance(series, nw.Series) else np.asarray(y)
+    if labels.ndim != 1:
+        raise ValueError(f"y must have one label per row, found an array of shape {labels.shape}")
+    absent = (
+        np.asarray([value is None or value != value for value in labels], dtype=bool)
+        if labels.dtype.kind in "Of"
+        else np.zeros(len(labels), bool)
+    )
+    if absent.any():
+        raise ValueError(
+            f"the target has a missing label in row {int(np.argmax(absent))}; drop unlabelled rows before fitting"
+        )
+    if labels.dtype.kind == "f" and (labels != np.floor(labels)).any():
+        raise ValueError(
+            f"Unknown label type: continuous. The target holds the number {labels[labels != np.floor(labels)][0]:g}; "
+            "a classifier needs classes. Bin the target, or pass labels as integers or strings."
+        )
+    try:
+        learned, codes = np.unique(labels, return_inverse=True)
+    except TypeError:
+        kinds = sorted({type(value).__name__ for value in labels})
+        raise ValueError(
+            f"the target mixes labels of different types ({', '.join(kinds)}); convert them to one type"
+        ) from None
+    if classes is None:
+        return learned, codes
+    declared = np.asarray(classes)
+    position = {label: k for k, label in enumerate(declared.tolist())}
+    unknown = [label for label in learned.tolist() if label not in position]
+    if unknown:
+        raise ValueError(f"label {unknown[0]!r} is not among the declared classes {_listed(declared.tolist())}")
+    return declared, np.asarray([position[label] for label in learned.tolist()], dtype=int)[codes]
+
+
+def one_hot(codes: Array, n_classes: int, weights: Array | None = None) -> Responsibilities:
+    """Responsibilities of labelled rows: each belongs to its class with its weight."""
+    n_rows = len(codes)
+    values = np.ones(n_rows) if weights is None else weights
+    matrix = csr_array((values, codes, np.arange(n_rows + 1)), shape=(n_rows, n_classes))
+    if weights is not None:
+        matrix = matrix.copy()
+        matrix.eliminate_zeros()
+    return matrix
+
+
+def check_weights(sample_weight: Any, n_rows: int) -> Array | None:
+    """Validate row weights: one finite, non-negative number per row."""
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(n_rows, float(weights))
+    if weights.shape != (n_rows,):
+        raise ValueError(
+            f"sample_weight must hold one weight per row: expected shape ({n_rows},), got {weights.shape}. "
+            "Sample weights must be 1D array or scalar."
+        )
+    bad = ~(np.isfinite(weights) & (weights >= 0))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ValueError(f"sample_weight must be finite and non-negative, found {weights[row]:g} in row {row}")
+    return weights
+
+
+def _to_float(values: Any, name: Hashable) -> Array:
+    """Numbers held in a column of objects or text; missing cells become NaN."""
+    cells = np.asarray(values, dtype=object)
+    out = np.empty(len(cells))
+    for i, cell in enumerate(cells):
+        try:
+            out[i] = np.nan if cell is None else float(cell)
+        except (TypeError, ValueError):
+            if _is_missing(cell):
+                out[i] = np.nan
+                continue
+            raise ValueError(
+                f"column {name!r} holds {cell!r} in row {i}, which is not a number; drop or encode the column, or "
+                "model it with bayesppl.Categorical"
+            ) from None
+        if isinstance(cell, str):
+            raise ValueError(
+                f"column {name!r} holds the text {cell!r} in row {i} where a number must be; convert the column to "
+                "numbers, or model it with bayesppl.Categorical"
+            )
+    return out
+
+
+def _is_missing(cell: Any) -> bool:
+    """None, NaN, and the NA and NaT of pandas, which compare to nothing, not even to themselves."""
+    return cell is None or type(cell).__name__ in ("NAType", "NaTType")
+
+
+def _listed(names: Sequence[Hashable], most: int = 8) -> str:
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown + (f", … ({len(names)} in all)" if len(names) > most else "")

@@ -1,0 +1,13 @@
+"""The errors and warnings a user may want to catch by name."""
+
+
+class UndefinedEstimateError(ValueError):
+    """An estimate (maximum likelihood, mode or mean) does not exist for these data and this prior."""
+
+
+class ImproperError(ValueError):
+    """A prior or posterior does not integrate to one, and the request needs it to."""
+
+
+class ImpossibleRowWarning(UserWarning):
+    """A row has probability zero under every class; its class weights were returned."""

@@ -1,0 +1,199 @@
+"""scikit-learn estimators: one line each over a family. No mathematics lives here."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+from bayesppl.classifier import BayesClassifier
+from bayesppl.conjugates import Beta, Dirichlet, NormalInverseGamma, NormalInverseWishart
+from bayesppl.families import Bernoulli, Family, Gaussian
+from bayesppl.inference import Inference
+from bayesppl.model import ClassWeights
+from bayesppl.rules import Rule
+
+
+class GenerativeClassifier(BayesClassifier):
+    """Bayesian generative classifier: class weights times a family, priors on all parameters.
+
+    Parameters
+    ----------
+    family : Family
+        Class-conditional density of the features, with its prior.
+    class_weights : Dirichlet, "uniform", "empirical", sequence or mapping
+        Prior of the class weights, or known weights.
+    inference : "conjugate", "nuts" or an inference with settings, such as NUTS(draws=2000)
+        Closed form, or sampling of the same declaration with PyMC.
+    rule : {"predictive", "mle", "map", "mean"}
+        Default rule of ``predict_proba`` and ``predict``.
+    classes : sequence, optional
+        All labels that can occur, in the order wanted; learned from ``y`` by default.
+
+    Attributes
+    ----------
+    classes_ : (n_classes,)
+    class_count_ : (n_classes,)
+        Total weight of the rows of each class.
+    n_features_in_ : int
+    posterior_ : Posterior
+        Exact or sampled posterior of all parameters.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> clf = bp.GenerativeClassifier(bp.Gaussian(covariance="full"), class_weights=bp.Dirichlet(1.0))
+    >>> clf.fit(X, y).predict_proba(X[:1]).round(6).tolist()
+    [[1.0, 0.0, 0.0]]
+    """
+
+    def __init__(
+        self,
+        family: Family,
+        *,
+        class_weights: ClassWeights = Dirichlet(1.0),
+        inference: str | Inference = "conjugate",
+        rule: Rule = "predictive",
+        classes: Sequence[Hashable] | None = None,
+    ) -> None:
+        super().__init__(class_weights=class_weights, inference=inference, rule=rule, classes=classes)
+        self.family = family
+
+    def _declared_family(self) -> Family:
+        return self.family
+
+
+class GaussianNB(BayesClassifier):
+    """Gaussian Naive Bayes: a mean and a variance per class and feature.
+
+    Parameters
+    ----------
+    prior : str or NormalInverseGamma
+        See :func:`bayesppl.Gaussian`.
+    class_weights, inference, rule, classes
+        See :class:`GenerativeClassifier`.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> bp.GaussianNB().fit([[0.0], [1.0], [4.0], [5.5]], [0, 0, 1, 1]).predict([[0.2]]).tolist()
+    [0]
+    """
+
+    def __init__(
+        self,
+        prior: str | NormalInverseGamma = "fraley-raftery",
+        *,
+        class_weights: ClassWeights = Dirichlet(1.0),
+        inference: str | Inference = "conjugate",
+        rule: Rule = "predictive",
+        classes: Sequence[Hashable] | None = None,
+    ) -> None:
+        super().__init__(class_weights=class_weights, inference=inference, rule=rule, classes=classes)
+        self.prior = prior
+
+    def _declared_family(self) -> Family:
+        return Gaussian("diag", self.prior)
+
+
+class LinearDiscriminantAnalysis(BayesClassifier):
+    """Linear discriminant analysis: a mean per class and one covariance matrix for all.
+
+    Parameters
+    ----------
+    prior : str or NormalInverseWishart
+        See :func:`bayesppl.Gaussian`.
+    class_weights, inference, rule, classes
+        See :class:`GenerativeClassifier`.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> from sklearn.datasets import load_iris
+    >>> clf = bp.LinearDiscriminantAnalysis().fit(*load_iris(return_X_y=True))
+    >>> clf.predict([[5.0, 3.4, 1.5, 0.2]]).tolist()
+    [0]
+    """
+
+    def __init__(
+        self,
+        prior: str | NormalInverseWishart = "fraley-raftery",
+        *,
+        class_weights: ClassWeights = Dirichlet(1.0),
+        inference: str | Inference = "conjugate",
+        rule: Rule = "predictive",
+        classes: Sequence[Hashable] | None = None,
+    ) -> None:
+        super().__init__(class_weights=class_weights, inference=inference, rule=rule, classes=classes)
+        self.prior = prior
+
+    def _declared_family(self) -> Family:
+        return Gaussian("tied", self.prior)
+
+
+class QuadraticDiscriminantAnalysis(BayesClassifier):
+    """Quadratic discriminant analysis: a mean and a covariance matrix per class.
+
+    Parameters
+    ----------
+    prior : str or NormalInverseWishart
+        See :func:`bayesppl.Gaussian`.
+    class_weights, inference, rule, classes
+        See :class:`GenerativeClassifier`.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> from sklearn.datasets import load_iris
+    >>> clf = bp.QuadraticDiscriminantAnalysis().fit(*load_iris(return_X_y=True))
+    >>> clf.predict([[5.0, 3.4, 1.5, 0.2]]).tolist()
+    [0]
+    """
+
+    def __init__(
+        self,
+        prior: str | NormalInverseWishart = "fraley-raftery",
+        *,
+        class_weights: ClassWeights = Dirichlet(1.0),
+        inference: str | Inference = "conjugate",
+        rule: Rule = "predictive",
+        classes: Sequence[Hashable] | None = None,
+    ) -> None:
+        super().__init__(class_weights=class_weights, inference=inference, rule=rule, classes=classes)
+        self.prior = prior
+
+    def _declared_family(self) -> Family:
+        return Gaussian("full", self.prior)
+
+
+class BernoulliNB(BayesClassifier):
+    """Bernoulli Naive Bayes: a probability per class and binary feature.
+
+    Parameters
+    ----------
+    probability : Beta
+        Prior of the probabilities; uniform by default.
+    class_weights, inference, rule, classes
+        See :class:`GenerativeClassifier`.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> bp.BernoulliNB().fit([[1, 0], [1, 1], [0, 1], [0, 0]], list("aabb")).predict([[1, 0]]).tolist()
+    ['a']
+    """
+
+    def __init__(
+        self,
+        probability: Beta = Beta(1.0, 1.0),
+        *,
+        class_weights: ClassWeights = Dirichlet(1.0),
+        inference: str | Inference = "conjugate",
+        rule: Rule = "predictive",
+        classes: Sequence[Hashable] | None = None,
+    ) -> None:
+        super().__init__(class_weights=class_weights, inference=inference, rule=rule, classes=classes)
+        self.probability = probability
+
+    def _declared_family(self) -> Family:
+        return Bernoulli(self.probability)

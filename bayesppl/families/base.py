@@ -1,0 +1,216 @@
+"""The contract of a class-conditional family, and what families of numbers share.
+
+A family is a frozen dataclass whose fields declare the prior. ``bind`` tells it the columns and classes of the
+data (and lets it learn what the declaration left open, such as the levels of a category); every other method
+works on the arrays that ``encode`` returns. Adding a family means one file and one import line in
+``bayesppl/families/__init__.py``; ``bayesppl.testing.check_family`` proves that it keeps the contract.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, NamedTuple, Self, final
+
+import numpy as np
+from scipy.sparse import issparse
+
+from bayesppl.arrays import Array, Responsibilities, Theta
+from bayesppl.conjugates import Conjugate
+from bayesppl.data import Table
+from bayesppl.errors import ImproperError
+from bayesppl.statistics import Statistics, class_sums
+
+#: Every family by name; filled as the files of this folder are imported.
+REGISTRY: dict[str, type[Family]] = {}
+
+
+class Evidence(NamedTuple):
+    """Log evidence of one block of columns, one entry per independent factor of the prior."""
+
+    dims: tuple[str, ...]
+    values: Array
+
+
+class Family(ABC):
+    """Class-conditional density p(x | y = k, θ) of all classes at once, with a prior on θ."""
+
+    name: ClassVar[str]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "name" in vars(cls):
+            REGISTRY[cls.name] = cls
+
+    @property
+    @abstractmethod
+    def dims(self) -> dict[str, tuple[str, ...]]:
+        """Dimension names of every parameter, the class axis among them."""
+
+    @property
+    @abstractmethod
+    def coords(self) -> dict[str, list[Hashable]]:
+        """Coordinate labels of every dimension but "class"; known once bound."""
+
+    @abstractmethod
+    def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
+        """Return this family for the columns of ``table`` and for ``classes``."""
+
+    @abstractmethod
+    def encode(self, table: Table) -> Any:
+        """Check the support and return the rows as this family computes with them.
+
+        Raises
+        ------
+        ValueError
+            Naming the column, the value found and the remedy.
+        """
+
+    @abstractmethod
+    def sufficient_statistics(self, X: Any, responsibilities: Responsibilities) -> Statistics:
+        """Sum the rows into their classes."""
+
+    @abstractmethod
+    def resolve_prior(self, statistics: Any) -> Conjugate:
+        """The prior as declared; defaults that depend on the data read them from ``statistics``."""
+
+    @abstractmethod
+    def mle(self, statistics: Any) -> Theta:
+        """Maximum likelihood; raises UndefinedEstimateError where the likelihood has no maximum."""
+
+    @abstractmethod
+    def log_predictive(self, posterior: Any, X: Any) -> Array:
+        """log p(x | y = k, data), parameters integrated out: (n_rows, n_classes)."""
+
+    @abstractmethod
+    def log_likelihood(self, theta: Theta, X: Any) -> Array:
+        """log p(x | y = k, θ): (..., n_rows, n_classes), the draw axes of ``theta`` leading."""
+
+    @abstractmethod
+    def simulate(self, theta: Theta, codes: Array, rng: np.random.Generator) -> Any:
+        """Draw one row for each class code from a single ``theta``."""
+
+    @abstractmethod
+    def log_evidence(self, prior: Any, posterior: Any, statistics: Any) -> dict[str, Evidence]:
+        """log p(X | y) per block of columns (the empty name for a family of one block)."""
+
+    @abstractmethod
+    def declare(self, prior: Any, prefix: str = "") -> dict[str, Any]:
+        """Declare the parameters as random variables of the current ``pm.Model``, and return them."""
+
+    @abstractmethod
+    def observe_rows(self, variables: dict[str, Any], X: Any, codes: Array, prefix: str = "") -> None:
+        """Declare every row as observed, given its class."""
+
+    @abstractmethod
+    def observe_statistics(self, variables: dict[str, Any], statistics: Any, prefix: str = "") -> None:
+        """Declare the same likelihood through the sufficient statistics: its cost does not grow with the rows."""
+
+    @abstractmethod
+    def recover(self, draws: dict[str, Array], prior: Any, prefix: str = "") -> Theta:
+        """Parameters from draws of the free random variables of ``declare``; (chain, draw) axes lead."""
+
+
+class Support(NamedTuple):
+    """The values a family can take: in words, as a test of finite values, and what to do about others."""
+
+    words: str
+    contains: Callable[[Array], Array]
+    remedy: str
+
+
+@dataclass(frozen=True, eq=False)
+class NumericFamily(Family):
+    """A family of numeric columns under one dimension named "feature"."""
+
+    support: ClassVar[Support]
+    allows_sparse: ClassVar[bool] = False
+    allows_missing: ClassVar[bool] = True
+
+    columns: tuple[Hashable, ...] = field(default=(), kw_only=True, repr=False)
+    classes: tuple[Hashable, ...] = field(default=(), kw_only=True, repr=False)
+
+    @property
+    @abstractmethod
+    def factor_dims(self) -> tuple[str, ...]:
+        """Dimensions over which the posterior splits into independent factors."""
+
+    @final
+    def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
+        return replace(self, columns=table.names, classes=tuple(classes))
+
+    @final
+    def encode(self, table: Table) -> Any:
+        X = table.select(self.columns).numeric()
+        if issparse(X) and not self.allows_sparse:
+            raise TypeError(
+                f"Sparse data was passed for the {self.name} family, but dense data is required. "
+                "Use '.toarray()' to convert to a dense numpy array."
+            )
+        values = X.data if issparse(X) else X
+        if issparse(X) and np.isnan(values).any():
+            raise ValueError("a sparse matrix holds NaN; sparse input cannot have missing cells, make it dense")
+        if values.dtype.kind == "f":
+            wrong = ~(self.support.contains(values) & np.isfinite(values)) & ~np.isnan(values)
+        else:
+            wrong = ~self.support.contains(values)
+        if wrong.any():
+            row, column = self._locate(X, wrong)
+            raise ValueError(
+                f"column {self.columns[column]!r} holds {X[row, column]:g} in row {row}, but the {self.name} family "
+                f"models {self.support.words}. {self.support.remedy}"
+            )
+        return X
+
+    @final
+    def log_evidence(self, prior: Conjugate, posterior: Conjugate, statistics: Any) -> dict[str, Evidence]:
+        if not prior.is_proper().all():
+            raise ImproperError(
+                f"the evidence is undefined under the improper prior of the {self.name} family: a density that does "
+                "not integrate to one can be scaled at will. Use a proper prior, for example the default one."
+            )
+        base = np.asarray(statistics.log_base)
+        dims = ("class", "feature")[: base.ndim]
+        base = base.sum(tuple(axis for axis, dim in enumerate(dims) if dim not in self.factor_dims))
+        return {"": Evidence(self.factor_dims, posterior.log_normalizer() - prior.log_normalizer() + base)}
+
+    @final
+    def named(self, parameter: str, prefix: str = "") -> dict[str, Any]:
+        """Name and dims of a parameter, as keyword arguments of a PyMC distribution."""
+        return {"name": prefix + parameter, "dims": prefixed(self.dims[parameter], prefix)}
+
+    def _locate(self, X: Any, wrong: Array) -> tuple[int, int]:
+        if issparse(X):
+            entries = X.tocoo()
+            at = int(np.argmax(wrong))
+            return int(entries.row[at]), int(entries.col[at])
+        row, column = np.argwhere(wrong)[0]
+        return int(row), int(column)
+
+
+def prefixed(dims: Sequence[str], prefix: str) -> tuple[str, ...]:
+    """Dimension names of a block within a product; the class axis is common to all blocks."""
+    return tuple(dim if dim == "class" else prefix + dim for dim in dims)
+
+
+def observed_mask(X: Any) -> Array | None:
+    """Where cells are present, or None when all are (as in every sparse matrix)."""
+    if issparse(X) or X.dtype.kind != "f":
+        return None
+    mask = ~np.isnan(X)
+    return None if mask.all() else mask
+
+
+def split_missing(X: Any) -> tuple[Any, Array | None]:
+    """Rows with zeros for missing cells, and where cells are present (None when all are)."""
+    present = observed_mask(X)
+    return (X, None) if present is None else (np.where(present, X, 0.0), present)
+
+
+def observed_weight(responsibilities: Responsibilities, X: Any, present: Array | None) -> Array:
+    """Total weight of the present cells of every class and column: (n_classes, n_columns)."""
+    if present is not None:
+        return class_sums(responsibilities, present)
+    totals = np.asarray(responsibilities.sum(axis=0), dtype=np.float64)
+    return np.repeat(totals[:, None], X.shape[1], axis=1)

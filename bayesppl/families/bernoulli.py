@@ -1,0 +1,123 @@
+r"""Bernoulli features: yes or no, word present or absent.
+
+.. math:: x_d \mid y = k \sim \mathrm{Bernoulli}(\phi_{kd}), \qquad \phi_{kd} \sim \mathrm{Beta}(\alpha, \beta).
+
+The posterior is :math:`\mathrm{Beta}(\alpha + s, \beta + n - s)` after s successes in n rows (Bernardo & Smith 1994,
+section 5.2.4). The predictive probability of a success is the posterior mean, so for one row the rules ``mean``
+and ``predictive`` agree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from bayesppl.arrays import Array, Responsibilities, Theta, weigh_logs
+from bayesppl.conjugates import Beta
+from bayesppl.errors import UndefinedEstimateError
+from bayesppl.families.base import NumericFamily, Support, observed_weight, split_missing
+from bayesppl.statistics import Successes, class_sums
+
+
+@dataclass(frozen=True, eq=False)
+class Bernoulli(NumericFamily):
+    """Independent Bernoulli features; absent words count as evidence too.
+
+    Parameters
+    ----------
+    probability : Beta
+        Prior of the success probabilities; uniform by default.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> X = [[1, 0], [1, 1], [0, 1], [0, 0]]
+    >>> clf = bp.GenerativeClassifier(bp.Bernoulli(bp.Beta(1, 1))).fit(X, ["a", "a", "b", "b"])
+    >>> clf.predict_proba([[1, 0]]).round(3).tolist()
+    [[0.75, 0.25]]
+    """
+
+    name: ClassVar[str] = "bernoulli"
+    support: ClassVar[Support] = Support(
+        "0 and 1 (or False and True)",
+        lambda x: (x == 0) | (x == 1),
+        "Binarise the column, or choose a family of counts or real numbers.",
+    )
+    allows_sparse: ClassVar[bool] = True
+
+    probability: Beta = Beta()
+
+    @property
+    def dims(self) -> dict[str, tuple[str, ...]]:
+        return {"probability": ("class", "feature")}
+
+    @property
+    def coords(self) -> dict[str, Any]:
+        return {"feature": list(self.columns)}
+
+    @property
+    def factor_dims(self) -> tuple[str, ...]:
+        return ("class", "feature")
+
+    def sufficient_statistics(self, X: Any, responsibilities: Responsibilities) -> Successes:
+        filled, present = split_missing(X)
+        successes = class_sums(responsibilities, filled)
+        trials = observed_weight(responsibilities, filled, present)
+        return Successes(successes, trials - successes, np.zeros_like(successes))
+
+    def resolve_prior(self, statistics: Successes) -> Beta:
+        return self.probability.sized(statistics.successes.shape)
+
+    def mle(self, statistics: Successes) -> Theta:
+        trials = statistics.successes + statistics.failures
+        if (trials == 0).any():
+            k, d = np.argwhere(trials == 0)[0]
+            raise UndefinedEstimateError(
+                f"class {self.classes[k]!r} has no observed value in column {self.columns[d]!r}, so the maximum "
+                "likelihood estimate of its probability does not exist; use rule='mean' or 'predictive'"
+            )
+        return {"probability": statistics.successes / trials}
+
+    def log_predictive(self, posterior: Beta, X: Any) -> Array:
+        return self.log_likelihood(posterior.mean(), X)
+
+    def log_likelihood(self, theta: Theta, X: Any) -> Array:
+        filled, present = split_missing(X)
+        with np.errstate(divide="ignore"):
+            log_yes, log_no = np.log(theta["probability"]), np.log1p(-theta["probability"])
+        # Every row starts as "all absent", one constant per class; what is present corrects it. Columns that are
+        # certain (probability one) cannot be absent at all, which the constant must not turn into inf - inf.
+        certain = np.isneginf(log_no)
+        log_absent = np.where(certain, 0.0, log_no)
+        out = weigh_logs(filled, log_yes - log_absent)
+        out += log_absent.sum(-1)[..., None, :] if present is None else weigh_logs(present, log_absent)
+        if certain.any():
+            n_certain = certain.sum(-1)[..., None, :] if present is None else weigh_logs(present, 1.0 * certain)
+            out[weigh_logs(filled, 1.0 * certain) < n_certain] = -np.inf
+        return out
+
+    def simulate(self, theta: Theta, codes: Array, rng: np.random.Generator) -> Array:
+        return rng.binomial(1, theta["probability"][codes])
+
+    def declare(self, prior: Beta, prefix: str = "") -> dict[str, Any]:
+        import pymc as pm
+
+        return {"probability": pm.Beta(**self.named("probability", prefix), alpha=prior.alpha, beta=prior.beta)}
+
+    def observe_rows(self, variables: dict[str, Any], X: Any, codes: Array, prefix: str = "") -> None:
+        import pymc as pm
+
+        pm.Bernoulli(f"{prefix}x", variables["probability"][codes], observed=X, dims=("row", f"{prefix}feature"))
+
+    def observe_statistics(self, variables: dict[str, Any], statistics: Successes, prefix: str = "") -> None:
+        import pymc as pm
+        import pytensor.tensor as pt
+
+        p = variables["probability"]
+        log_density = statistics.successes * pt.log(p) + statistics.failures * pt.log1p(-p)
+        pm.Potential(f"{prefix}x", log_density.sum())
+
+    def recover(self, draws: dict[str, Array], prior: Beta, prefix: str = "") -> Theta:
+        return {"probability": draws[f"{prefix}probability"]}

@@ -1,0 +1,191 @@
+r"""Independent Gaussian features: Gaussian Naive Bayes and its tied and spherical forms.
+
+.. math:: x_d \mid y = k \sim N(\mu_{kd}, \sigma^2_{kd}), \qquad
+   (\mu_{kd}, \sigma^2_{kd}) \sim \mathrm{NormalInverseGamma}(m, \kappa, a, b).
+
+The predictive is a Student t with :math:`2a_n` degrees of freedom, location :math:`m_n` and squared scale
+:math:`b_n(\kappa_n + 1)/(a_n\kappa_n)` (Murphy 2007, eq. 110). Features that share a variance (spherical) are
+predicted together, by a multivariate t, for they are not independent once the variance is integrated out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import gammaln
+
+from bayesppl.arrays import Array, Responsibilities, Theta
+from bayesppl.conjugates import NormalInverseGamma
+from bayesppl.conjugates.normal import LOG_2PI
+from bayesppl.errors import ImproperError, UndefinedEstimateError
+from bayesppl.families.base import NumericFamily, observed_mask
+from bayesppl.families.gaussian_prior import REAL_NUMBERS, choose_prior, column_scales, require_proper
+from bayesppl.statistics import Moments, moments
+
+_AXES = {"class": -2, "feature": -1}
+
+
+@dataclass(frozen=True, eq=False)
+class DiagonalGaussian(NumericFamily):
+    """Independent Gaussian features. Made by :func:`bayesppl.Gaussian`.
+
+    Parameters
+    ----------
+    prior : str or NormalInverseGamma
+        See :func:`bayesppl.Gaussian`.
+    shared : tuple of {"class", "feature"}
+        Dimensions over which one variance is shared.
+    """
+
+    name: ClassVar[str] = "gaussian"
+    support: ClassVar = REAL_NUMBERS
+
+    prior: str | NormalInverseGamma = "fraley-raftery"
+    shared: tuple[str, ...] = ()
+
+    @property
+    def dims(self) -> dict[str, tuple[str, ...]]:
+        return {"mean": ("class", "feature"), "variance": self.factor_dims}
+
+    @property
+    def coords(self) -> dict[str, Any]:
+        return {"feature": list(self.columns)}
+
+    @property
+    def factor_dims(self) -> tuple[str, ...]:
+        return tuple(dim for dim in _AXES if dim not in self.shared)
+
+    @property
+    def _axes(self) -> tuple[int, ...]:
+        return tuple(_AXES[dim] for dim in self.shared)
+
+    def sufficient_statistics(self, X: Array, responsibilities: Responsibilities) -> Moments:
+        return moments(X, responsibilities, matrix=False, tied=False)
+
+    def resolve_prior(self, statistics: Moments) -> NormalInverseGamma:
+        shape = statistics.mean.shape
+        return choose_prior(
+            self.prior,
+            {
+                "fraley-raftery": lambda: self._fraley_raftery(statistics).sized(shape, self._axes),
+                "jeffreys": lambda: self._improper(statistics, power=1),
+                "flat": lambda: self._improper(statistics, power=0),
+            },
+            lambda declared: declared.sized(shape, self._axes),
+        )
+
+    def mle(self, statistics: Moments) -> Theta:
+        count = statistics.count.sum(self._axes)
+        variance = np.divide(statistics.scatter.sum(self._axes), count, out=np.zeros_like(count), where=count > 0)
+        if (variance <= 0).any() or (statistics.count <= 0).any():
+            bad = np.expand_dims(variance <= 0, self._axes) | (statistics.count <= 0)
+            k, d = np.argwhere(bad)[0]
+            raise UndefinedEstimateError(
+                f"column {self.columns[d]!r} is constant (or empty) within class {self.classes[k]!r}, so the likelihood "
+                "has no maximum: a variance of zero makes it infinite. Use rule='map', 'mean' or 'predictive' with a "
+                "proper prior, or drop the column."
+            )
+        return {"mean": statistics.mean, "variance": variance}
+
+    def log_predictive(self, posterior: NormalInverseGamma, X: Array) -> Array:
+        together = "feature" in self.shared
+        inflation = (posterior.kappa + 1) / posterior.kappa
+        spread = 2 * np.broadcast_to(posterior.spread(posterior.b), inflation.shape) * inflation
+        dof = 2 * np.broadcast_to(posterior.spread(posterior.a), inflation.shape)
+        present = observed_mask(X)
+        out = np.empty((len(X), len(posterior.kappa)))
+        for k in range(out.shape[1]):
+            squared = (X - posterior.location[k]) ** 2 / spread[k]  # = z²/dof, with z the standardised deviation
+            if present is not None:
+                squared = np.where(present, squared, 0.0)
+            constant = -0.5 * np.log(np.pi * spread[k])
+            if together:
+                n_present = X.shape[1] if present is None else present.sum(1)
+                nu = dof[k, 0]
+                out[:, k] = (
+                    gammaln((nu + n_present) / 2)
+                    - gammaln(nu / 2)
+                    - 0.5 * (nu + n_present) * np.log1p(squared.sum(1))
+                )
+            else:
+                constant = constant + gammaln((dof[k] + 1) / 2) - gammaln(dof[k] / 2)
+                out[:, k] = np.log1p(squared) @ (-0.5 * (dof[k] + 1))
+            out[:, k] += constant.sum() if present is None else present @ constant
+        return out
+
+    def log_likelihood(self, theta: Theta, X: Array) -> Array:
+        mean = theta["mean"]
+        variance = np.broadcast_to(np.expand_dims(theta["variance"], self._axes), mean.shape)
+        present = observed_mask(X)
+        out = np.empty((*mean.shape[:-2], len(X), mean.shape[-2]))
+        for k in range(mean.shape[-2]):
+            z = (X - mean[..., k, None, :]) / np.sqrt(variance[..., k, None, :])
+            constant = -0.5 * (LOG_2PI + np.log(variance[..., k, :]))
+            if present is None:
+                out[..., k] = constant.sum(-1)[..., None]
+            else:
+                z = np.where(present, z, 0.0)
+                out[..., k] = constant @ present.T
+            out[..., k] -= 0.5 * np.einsum("...nd,...nd->...n", z, z)
+        return out
+
+    def simulate(self, theta: Theta, codes: Array, rng: np.random.Generator) -> Array:
+        mean = theta["mean"]
+        sd = np.broadcast_to(np.sqrt(np.expand_dims(theta["variance"], self._axes)), mean.shape)
+        return rng.normal(mean[codes], sd[codes])
+
+    def declare(self, prior: NormalInverseGamma, prefix: str = "") -> dict[str, Any]:
+        import pymc as pm
+
+        if not prior.is_proper().all():
+            raise ImproperError(
+                f"prior={self.prior!r} is improper: PyMC can neither draw from it nor sample it. Use "
+                "prior='fraley-raftery' or a NormalInverseGamma."
+            )
+        variance = pm.InverseGamma(**self.named("variance", prefix), alpha=prior.a, beta=prior.b)
+        sd = (self._per_cell(variance) / prior.kappa) ** 0.5
+        return {"mean": pm.Normal(**self.named("mean", prefix), mu=prior.location, sigma=sd), "variance": variance}
+
+    def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
+        import pymc as pm
+        import pytensor.tensor as pt
+
+        mean = variables["mean"]
+        sd = pt.broadcast_to(self._per_cell(variables["variance"]) ** 0.5, mean.shape)
+        pm.Normal(f"{prefix}x", mean[codes], sd[codes], observed=X, dims=("row", f"{prefix}feature"))
+
+    def observe_statistics(self, variables: dict[str, Any], statistics: Moments, prefix: str = "") -> None:
+        import pymc as pm
+        import pytensor.tensor as pt
+
+        variance, n = self._per_cell(variables["variance"]), statistics.count
+        squares = statistics.scatter + n * (statistics.mean - variables["mean"]) ** 2
+        log_density = -0.5 * (n * (LOG_2PI + pt.log(variance)) + squares / variance)
+        pm.Potential(f"{prefix}x", log_density.sum())
+
+    def recover(self, draws: dict[str, Array], prior: NormalInverseGamma, prefix: str = "") -> Theta:
+        return {name: draws[prefix + name] for name in self.dims}
+
+    def _per_cell(self, variance: Any) -> Any:
+        import pytensor.tensor as pt
+
+        return pt.expand_dims(variance, self._axes) if self._axes else variance
+
+    def _improper(self, statistics: Moments, power: float) -> NormalInverseGamma:
+        prior = NormalInverseGamma.improper(statistics.mean.shape, self._axes, power)
+        cells_per_row = statistics.mean.shape[1] if "feature" in self.shared else 1
+        needed = np.floor(-2 * prior.a.max() / cells_per_row) + 1
+        per = "in all" if "class" in self.shared else "in each class"
+        return require_proper(prior, statistics, self.classes, needed, per)
+
+    def _fraley_raftery(self, statistics: Moments) -> NormalInverseGamma:
+        # every feature is a univariate model with ν = D + 2 = 3; a shared spherical variance is one in D dimensions
+        total = statistics.pooled()
+        n_classes, n_features = statistics.mean.shape
+        variances = column_scales(total) ** 2
+        together = "feature" in self.shared
+        dimension = n_features if together else 1
+        scale = (variances.mean() if together else variances) / n_classes ** (2 / dimension)
+        return NormalInverseGamma(total.mean, 0.01, (dimension + 2) / 2, scale / 2)

@@ -1,0 +1,64 @@
+"""What the Gaussian families share: their support and the choice of a prior by name.
+
+The default is the prior of Fraley & Raftery (2007, "Bayesian regularization for normal mixture estimation and
+model-based clustering", section 3): location the mean of all rows, κ = 0.01, ν = D + 2, scale the covariance of all
+rows divided by K^(2/D) for K classes. It is weak, proper, and free of units.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from bayesppl.arrays import Array
+from bayesppl.errors import ImproperError
+from bayesppl.families.base import Support
+from bayesppl.statistics import Moments
+
+REAL_NUMBERS = Support(
+    "finite real numbers",
+    lambda x: np.isfinite(x),
+    "Replace infinities, or drop the rows that hold them.",
+)
+
+
+def choose_prior(declared: Any, by_name: Mapping[str, Callable[[], Any]], resolve: Callable[[Any], Any]) -> Any:
+    """Resolve a prior given by name, or one with hyperparameters of its own."""
+    if not isinstance(declared, str):
+        return resolve(declared)
+    if declared not in by_name:
+        raise ValueError(
+            f"prior={declared!r} is not known; choose one of {', '.join(map(repr, by_name))}, or pass a conjugate prior"
+        )
+    return by_name[declared]()
+
+
+def require_proper(
+    prior: Any, statistics: Moments, classes: Sequence[Hashable], rows_needed: float, per: str
+) -> Any:
+    """Return an improper prior if these rows make its posterior proper; refuse it otherwise."""
+    proper = prior.update(statistics).is_proper()
+    if not proper.all():
+        count = statistics.count if statistics.is_matrix else statistics.count.min(1)
+        rows = ", ".join(f"{label!r}: {n:g}" for label, n in zip(classes, count, strict=True))
+        raise ImproperError(
+            f"the posterior is improper: this prior needs at least {rows_needed:g} rows {per}, whose columns vary and do not "
+            f"copy each other (rows found: {rows}). Add rows, or use prior='fraley-raftery'."
+        )
+    return prior
+
+
+def column_scales(total: Moments) -> Array:
+    """Standard deviation of every column over all rows: (n_features,).
+
+    A column that never varies has no scale of its own; its magnitude stands in (or 1, where it is all zero), so
+    that changing the units of the column still changes nothing.
+    """
+    scatter = total.scatter[0]
+    count = np.broadcast_to(total.count[0], total.mean[0].shape)
+    sums = np.diagonal(scatter) if total.is_matrix else scatter
+    variance = np.divide(sums, count - 1, out=np.zeros(len(sums)), where=count > 1)
+    magnitude = np.where(total.mean[0] == 0, 1.0, np.abs(total.mean[0]))
+    return np.where(variance > 0, np.sqrt(variance), magnitude)

@@ -1,0 +1,19 @@
+"""The contract of an inference."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from bayesppl.arrays import Array
+from bayesppl.model import GenerativeModel
+from bayesppl.posterior import Posterior
+from bayesppl.statistics import JointStatistics
+
+
+class Inference(ABC):
+    """A way from a model and data to the posterior of its parameters."""
+
+    @abstractmethod
+    def infer(self, model: GenerativeModel, statistics: JointStatistics, X: Any, codes: Array) -> Posterior:
+        """Return the posterior given the statistics of encoded rows, the rows, and the codes of their labels."""

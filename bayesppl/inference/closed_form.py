@@ -1,0 +1,23 @@
+"""Exact inference: the prior updated by the sufficient statistics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from bayesppl.arrays import Array
+from bayesppl.inference.base import Inference
+from bayesppl.model import GenerativeModel
+from bayesppl.posterior import Exact
+from bayesppl.statistics import JointStatistics
+
+
+@dataclass(frozen=True)
+class ClosedForm(Inference):
+    """Solve the model exactly; the rows themselves are not needed."""
+
+    def infer(
+        self, model: GenerativeModel, statistics: JointStatistics, X: Any = None, codes: Array | None = None
+    ) -> Exact:
+        prior = model.prior(statistics)
+        return Exact(model, statistics, prior, prior.update(statistics))

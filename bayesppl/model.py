@@ -1,0 +1,129 @@
+"""One declared probability model: class weights times a family, p(y) p(x | y)."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bayesppl.arrays import Array, Responsibilities, Theta
+from bayesppl.conjugates import Dirichlet, Joint, Known
+from bayesppl.families.base import Evidence, Family
+from bayesppl.statistics import Counts, JointStatistics
+
+CLASS_WEIGHTS = "class_weights"
+_PREFIXES = {CLASS_WEIGHTS: "", "features": ""}
+
+ClassWeights = Dirichlet | str | Sequence[float] | Mapping[Hashable, float] | Array
+
+
+@dataclass(frozen=True, eq=False)
+class GenerativeModel:
+    """The joint distribution of label and features, with priors on all its parameters.
+
+    Parameters
+    ----------
+    family : Family
+        Class-conditional density, bound to columns and classes.
+    class_weights : Dirichlet, "uniform", "empirical", sequence or mapping of probabilities
+        Prior of the class weights, or the weights themselves. ``"empirical"`` fixes them at the observed
+        frequencies.
+    classes : tuple
+        Labels in the order of the class axis.
+    """
+
+    family: Family
+    class_weights: ClassWeights
+    classes: tuple[Hashable, ...]
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.classes)
+
+    @property
+    def dims(self) -> dict[str, tuple[str, ...]]:
+        """Dimension names of every parameter."""
+        return {CLASS_WEIGHTS: ("class",), **self.family.dims}
+
+    @property
+    def coords(self) -> dict[str, list[Hashable]]:
+        """Labels of every dimension."""
+        return {"class": list(self.classes), **self.family.coords}
+
+    def statistics(self, X: Any, responsibilities: Responsibilities) -> JointStatistics:
+        """Sum encoded rows into sufficient statistics."""
+        counts = np.asarray(responsibilities.sum(axis=0), dtype=np.float64)
+        return JointStatistics(
+            {
+                CLASS_WEIGHTS: Counts(counts, np.zeros(())),
+                "features": self.family.sufficient_statistics(X, responsibilities),
+            }
+        )
+
+    def prior(self, statistics: JointStatistics) -> Joint:
+        """The declared prior, its data-dependent defaults resolved from ``statistics``."""
+        weights = resolve_class_weights(self.class_weights, statistics.parts[CLASS_WEIGHTS].counts, self.classes)
+        features = self.family.resolve_prior(statistics.parts["features"])
+        return Joint({CLASS_WEIGHTS: weights, "features": features}, _PREFIXES)
+
+    def mle(self, prior: Joint, statistics: JointStatistics) -> Theta:
+        """Maximum likelihood; class weights that are known stay as they are."""
+        weights = prior.parts[CLASS_WEIGHTS].mle(statistics.parts[CLASS_WEIGHTS])
+        return {**weights, **self.family.mle(statistics.parts["features"])}
+
+    def log_joint(self, theta: Theta, X: Any) -> Array:
+        """log p(y = k, x | θ) of encoded rows: (..., n_rows, n_classes), draw axes leading."""
+        with np.errstate(divide="ignore"):
+            log_weights = np.log(theta[CLASS_WEIGHTS])
+        return log_weights[..., None, :] + self.family.log_likelihood(theta, X)
+
+    def log_joint_predictive(self, posterior: Joint, X: Any) -> Array:
+        """log of E[π_k] p(x | y = k, data), all parameters integrated out: (n_rows, n_classes)."""
+        with np.errstate(divide="ignore"):
+            log_weights = np.log(posterior.parts[CLASS_WEIGHTS].mean()[CLASS_WEIGHTS])
+        return log_weights + self.family.log_predictive(posterior.parts["features"], X)
+
+    def log_evidence(self, prior: Joint, posterior: Joint, statistics: JointStatistics) -> dict[str, Evidence]:
+        """log p(X, y) by its parts: the labels under ``"class_weights"``, then every block of columns."""
+        before, after = prior.parts[CLASS_WEIGHTS], posterior.parts[CLASS_WEIGHTS]
+        labels = Evidence((), np.asarray(after.log_normalizer() - before.log_normalizer()))
+        blocks = self.family.log_evidence(
+            prior.parts["features"], posterior.parts["features"], statistics.parts["features"]
+        )
+        return {CLASS_WEIGHTS: labels, **{name or "features": value for name, value in blocks.items()}}
+
+
+def resolve_class_weights(declared: ClassWeights, counts: Array, classes: Sequence[Hashable]) -> Dirichlet | Known:
+    """Turn a declaration of class weights into a belief about them.
+
+    Raises
+    ------
+    ValueError
+        If fixed weights are negative, do not sum to one, or do not match the classes.
+    """
+    n_classes = len(classes)
+    if isinstance(declared, Dirichlet):
+        return declared.sized((n_classes,), parameter=CLASS_WEIGHTS)
+    if isinstance(declared, str):
+        named = {"uniform": np.full(n_classes, 1 / n_classes), "empirical": counts / counts.sum()}
+        if declared not in named:
+            raise ValueError(
+                f"class_weights={declared!r} is not known; use 'uniform', 'empirical', a bayesppl.Dirichlet or "
+                "probabilities"
+            )
+        return Known(named[declared], CLASS_WEIGHTS)
+    if isinstance(declared, Mapping):
+        absent = [label for label in classes if label not in declared]
+        surplus = [label for label in declared if label not in classes]
+        if absent or surplus:
+            raise ValueError(f"class_weights must name every class once: missing {absent}, unknown {surplus}")
+        declared = [declared[label] for label in classes]
+    weights = np.asarray(declared, dtype=np.float64)
+    if weights.shape != (n_classes,) or not (weights >= 0).all() or not np.isclose(weights.sum(), 1.0):
+        raise ValueError(
+            f"class_weights must be {n_classes} probabilities that sum to one (one per class, in the order "
+            f"{list(classes)}), found {weights.tolist()}"
+        )
+    return Known(weights / weights.sum(), CLASS_WEIGHTS)

@@ -1,0 +1,272 @@
+"""Sufficient statistics: frozen, additive, and taken in one pass over the rows.
+
+Everything a conjugate fit needs to know about the rows is a sum over them. Sums of two halves add up to the
+sum of the whole, a row of weight 2 counts as two rows, and a row that was added can be subtracted again;
+batches, forgetting, merging and cross-validation are all arithmetic on the objects defined here.
+
+Rows reach the statistics through *responsibilities*, a sparse ``(n_rows, n_classes)`` matrix whose entry is
+the weight with which a row belongs to a class: one stored entry per row for labelled data.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from itertools import pairwise
+from typing import Any, Self
+
+import numpy as np
+
+from bayesppl.arrays import Array, Responsibilities, dense
+
+# Cells of a block of rows: one or two megabytes of float64 stay in cache, whole-array temporaries do not.
+BLOCK_CELLS = 1 << 17
+
+
+class Statistics(ABC):
+    """A sum over rows; supports ``+``, ``-`` and scaling by a weight.
+
+    ``log_base`` is the sum of the logarithms of the base measure h(x) of the exponential family, the factor of
+    the likelihood that holds no parameter; evidences need it, estimates do not.
+    """
+
+    @abstractmethod
+    def __add__(self, other: Self) -> Self: ...
+
+    @abstractmethod
+    def __sub__(self, other: Self) -> Self: ...
+
+    @abstractmethod
+    def scale(self, factor: float) -> Self:
+        """Return the statistics of the same rows, each with its weight multiplied by ``factor``."""
+
+
+class _Sums(Statistics):
+    """Statistics all of whose fields are plain sums."""
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(*(a + b for a, b in zip(self._values(), other._values(), strict=True)))
+
+    def __sub__(self, other: Self) -> Self:
+        difference = type(self)(*(a - b for a, b in zip(self._values(), other._values(), strict=True)))
+        for field, before in zip(fields(self), self._values(), strict=True):  # type: ignore[arg-type]
+            if field.name != "log_base":
+                _refuse_negative(getattr(difference, field.name), before)
+        return difference
+
+    def scale(self, factor: float) -> Self:
+        return type(self)(*(factor * a for a in self._values()))
+
+    def _values(self) -> tuple[Array, ...]:
+        return tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, eq=False)
+class Counts(_Sums):
+    """How often each outcome was seen.
+
+    Attributes
+    ----------
+    counts : (..., n_outcomes)
+        Weighted counts; the leading axes are usually class (and feature).
+    log_base : (n_classes, ...)
+        Sum of log h(x), for example of multinomial coefficients.
+    """
+
+    counts: Array
+    log_base: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Successes(_Sums):
+    """Successes and failures per class and feature, each ``(n_classes, n_features)``."""
+
+    successes: Array
+    failures: Array
+    log_base: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Events(_Sums):
+    """Number of events and the exposure they were counted over, each ``(n_classes, n_features)``."""
+
+    events: Array
+    exposure: Array
+    log_base: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Moments(Statistics):
+    r"""Count, mean and centred second moment of every class.
+
+    Attributes
+    ----------
+    count : (n_classes, n_features) or (n_classes,)
+        Total weight; per feature where the scatter is a vector (cells may be missing), per class where it is
+        a matrix.
+    mean : (n_classes, n_features)
+        Weighted mean; zero where the count is zero.
+    scatter : (n_classes, n_features), (n_features,), (n_classes, n_features, n_features) or (n_features, n_features)
+        Sum of (products of) deviations *from the class mean*; without a class axis it is summed over classes
+        ("tied").
+
+    Notes
+    -----
+    Raw sums of squares never appear. Two sets of rows are merged by the update of Chan, Golub & LeVeque (1983,
+    eq. 2.1): :math:`S = S_a + S_b + \frac{n_a n_b}{n_a + n_b} \delta\delta^\top` with
+    :math:`\delta = \bar x_b - \bar x_a`.
+    """
+
+    count: Array
+    mean: Array
+    scatter: Array
+
+    @property
+    def is_matrix(self) -> bool:
+        """Whether the scatter holds products of features (full covariance)."""
+        return self.count.ndim == 1
+
+    @property
+    def is_tied(self) -> bool:
+        """Whether the scatter is summed over classes."""
+        return self.scatter.ndim == (2 if self.is_matrix else 1)
+
+    @property
+    def log_base(self) -> Array:
+        """Sum of log h(x), with h = (2π)^(-1/2) for every cell."""
+        n_features = self.mean.shape[1] if self.is_matrix else 1
+        return -0.5 * np.log(2 * np.pi) * n_features * self.count
+
+    def __add__(self, other: Self) -> Self:
+        return self._merge(other, +1.0)
+
+    def __sub__(self, other: Self) -> Self:
+        _refuse_negative(self.count - other.count, self.count)
+        return self._merge(other, -1.0)
+
+    def scale(self, factor: float) -> Self:
+        return type(self)(factor * self.count, self.mean, factor * self.scatter)
+
+    def pooled(self) -> Moments:
+        """Moments of all rows as one class, shapes as for ``n_classes = 1``."""
+        count = self.count.sum(0, keepdims=True)
+        mean = (_column(self.count) * self.mean).sum(0, keepdims=True) / _column(_positive(count))
+        within = self.scatter if self.is_tied else self.scatter.sum(0)
+        between = (_per_scatter(self.count, self.is_matrix) * self._product(self.mean - mean)).sum(0)
+        return Moments(count, mean, (within + between)[None])
+
+    def _merge(self, other: Self, sign: float) -> Self:
+        count = self.count + sign * other.count
+        # what is left of a class after all its rows are gone is nothing, not rounding noise
+        count = np.where(np.abs(count) <= 1e-9 * np.abs(self.count), 0.0, count) if sign < 0 else count
+        present = count > 0
+        share = np.divide(sign * other.count, count, out=np.zeros_like(count), where=present)
+        delta = other.mean - self.mean
+        mean = np.where(_column(present), self.mean + _column(share) * delta, 0.0)
+        between = _per_scatter(self.count * share, self.is_matrix) * self._product(delta)
+        if self.is_tied:
+            between = between.sum(0)
+        scatter = self.scatter + sign * other.scatter + between
+        if sign < 0 and not self.is_tied:
+            scatter = np.where(_per_scatter(present, self.is_matrix), scatter, 0.0)
+        return type(self)(count, mean, scatter)
+
+    def _product(self, deviation: Array) -> Array:
+        return deviation[..., :, None] * deviation[..., None, :] if self.is_matrix else deviation**2
+
+
+@dataclass(frozen=True, eq=False)
+class JointStatistics(Statistics):
+    """Statistics of named, independent parts of a model."""
+
+    parts: Mapping[str, Any]
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)({name: part + other.parts[name] for name, part in self.parts.items()})
+
+    def __sub__(self, other: Self) -> Self:
+        return type(self)({name: part - other.parts[name] for name, part in self.parts.items()})
+
+    def scale(self, factor: float) -> Self:
+        return type(self)({name: part.scale(factor) for name, part in self.parts.items()})
+
+
+# --- one pass over the rows ---------------------------------------------------------------------------------
+
+
+def class_sums(responsibilities: Responsibilities, X: Any) -> Array:
+    """Sum the rows of ``X`` (dense or sparse) into their classes: ``(n_classes, n_columns)``, in float64."""
+    return dense(responsibilities.T @ X).astype(np.float64, copy=False)
+
+
+def moments(X: Array, responsibilities: Responsibilities, *, matrix: bool, tied: bool) -> Moments:
+    """Centred moments of every class.
+
+    Parameters
+    ----------
+    X : (n_rows, n_features)
+        NaN marks a missing cell, which is skipped; only a vector of scatters (``matrix=False``) allows it.
+    matrix : bool
+        Whether to keep products of features.
+    tied : bool
+        Whether to sum the scatter over classes.
+    """
+    n_classes, n_features = responsibilities.shape[1], X.shape[1]
+    count = np.zeros((n_classes, n_features))
+    mean = np.zeros((n_classes, n_features))
+    shape = (n_features, n_features) if matrix else (n_features,)
+    scatter = np.zeros(shape if tied else (n_classes, *shape))
+    by_class = responsibilities.tocsc()
+    for k, (start, stop) in enumerate(pairwise(by_class.indptr)):
+        if start < stop:
+            rows, weights = by_class.indices[start:stop], by_class.data[start:stop]
+            count[k], mean[k], within = _moments_of_one_class(X, rows, weights, matrix)
+            scatter[() if tied else k] += within
+    return Moments(count[:, 0] if matrix else count, mean, scatter)
+
+
+def _moments_of_one_class(X: Array, rows: Array, weights: Array, matrix: bool) -> tuple[Array, Array, Array]:
+    # Deviations from a typical row of this class keep all digits however far the class lies from zero.
+    typical = X[rows[:9]].astype(np.float64)
+    pivot = np.nan_to_num(np.median(typical, axis=0))
+    n_features = X.shape[1]
+    count, first = np.zeros(n_features), np.zeros(n_features)
+    second = np.zeros((n_features, n_features) if matrix else n_features)
+    step = max(1, BLOCK_CELLS // n_features)
+    for start in range(0, len(rows), step):
+        Z = X[rows[start : start + step]] - pivot
+        W = np.broadcast_to(weights[start : start + step, None], Z.shape)
+        missing = np.isnan(Z)
+        if missing.any():
+            W, Z = np.where(missing, 0.0, W), np.where(missing, 0.0, Z)
+        WZ = W * Z
+        count += W.sum(0)
+        first += WZ.sum(0)
+        second += WZ.T @ Z if matrix else np.einsum("nd,nd->d", WZ, Z)
+    shift = np.divide(first, count, out=np.zeros(n_features), where=count > 0)
+    second -= count[0] * np.multiply.outer(shift, shift) if matrix else count * shift**2
+    variances = np.einsum("dd->d", second) if matrix else second  # a writable view of the diagonal
+    np.maximum(variances, 0.0, out=variances)
+    return count, np.where(count > 0, pivot + shift, 0.0), second
+
+
+def _column(values: Array) -> Array:
+    """Give ``values`` a trailing feature axis if they have none."""
+    return values if values.ndim == 2 else values[:, None]
+
+
+def _per_scatter(values: Array, matrix: bool) -> Array:
+    return values[:, None, None] if matrix else values
+
+
+def _positive(count: Array) -> Array:
+    return np.where(count > 0, count, 1.0)
+
+
+def _refuse_negative(difference: Array, before: Array) -> None:
+    if (difference < -1e-9 * np.abs(before)).any():
+        raise ValueError(
+            f"cannot subtract rows that were never added: a count would become {difference.min():g}. "
+            "Subtract only rows (with the same weights) that are part of the statistics."
+        )
