@@ -1,0 +1,42 @@
+"""An example of every family, for the contract suite."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+import bayesppl as bp
+from bayesppl.families import Family
+
+
+class Example(NamedTuple):
+    """A family with a proper prior, and a few rows that show its columns."""
+
+    family: Family
+    X: pd.DataFrame
+    y: list[str]
+
+
+_rng = np.random.default_rng(42)
+LABELS = list("aaaaabbbbbbccccc")
+
+
+def _frame(values: Any) -> pd.DataFrame:
+    return pd.DataFrame(values, columns=[f"column {j}" for j in range(values.shape[1])])
+
+
+BINARY = _frame(_rng.integers(0, 2, size=(16, 3)))
+REAL = _frame(_rng.normal([1.0, -2.0, 30.0], [1.0, 0.5, 4.0], size=(16, 3)))
+_NIG = bp.NormalInverseGamma(location=0.5, kappa=0.7, a=2.5, b=1.5)
+_NIW = bp.NormalInverseWishart(location=0.5, kappa=0.7, nu=5.7, psi=[1.0, 2.0, 9.0])
+
+EXAMPLES: dict[str, Example] = {
+    "bernoulli": Example(bp.Bernoulli(bp.Beta(2.0, 0.7)), BINARY, LABELS),
+    "gaussian diag": Example(bp.Gaussian("diag", _NIG), REAL, LABELS),
+    "gaussian tied_diag": Example(bp.Gaussian("tied_diag", _NIG), REAL, LABELS),
+    "gaussian spherical": Example(bp.Gaussian("spherical", _NIG), REAL, LABELS),
+    "gaussian full": Example(bp.Gaussian("full", _NIW), REAL, LABELS),
+    "gaussian tied": Example(bp.Gaussian("tied", _NIW), REAL, LABELS),
+    "gaussian diag, default prior": Example(bp.Gaussian("diag"), REAL, LABELS),
+    "gaussian full, default prior": Example(bp.Gaussian("full"), REAL, LABELS),
+}
