@@ -218,6 +218,13 @@ def moments(X: Array, responsibilities: Responsibilities, *, matrix: bool, tied:
     shape = (n_features, n_features) if matrix else (n_features,)
     scatter = np.zeros(shape if tied else (n_classes, *shape))
     by_class = responsibilities.tocsc()
+    n_rows = np.diff(by_class.indptr)
+    if not matrix and n_rows.max() <= 1:  # as when every row is a class of its own
+        values = X[by_class.indices]
+        present = ~np.isnan(values)
+        count[n_rows == 1] = by_class.data[:, None] * present
+        mean[n_rows == 1] = np.where(present, values, 0.0)
+        return Moments(count, mean, scatter)
     for k, (start, stop) in enumerate(pairwise(by_class.indptr)):
         if start < stop:
             rows, weights = by_class.indices[start:stop], by_class.data[start:stop]

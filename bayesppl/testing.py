@@ -127,6 +127,19 @@ def check_predictive_is_an_evidence_ratio(case: Case) -> None:
             )
 
 
+def check_leave_one_out(case: Case) -> None:
+    """Taking a row out of the posterior leaves the posterior of the other rows, whatever the row's weight."""
+    everyone = np.arange(len(case.codes))
+    for weights in (np.ones(len(everyone)), case.rng.integers(0, 3, size=len(everyone)).astype(float)):
+        posterior = case.prior.update(_of_rows(case, everyone, weights))
+        found = case.family.log_predictive_without(posterior, case.X, case.codes, weights)
+        for row in range(5):
+            others = np.delete(everyone, row)
+            refitted = case.prior.update(_of_rows(case, others, weights[others]))
+            expected = case.family.log_predictive(refitted, case.X[row : row + 1])[0]
+            np.testing.assert_allclose(found[row], expected, rtol=1e-8, atol=1e-8)
+
+
 def check_draw_axes(case: Case) -> None:
     """The likelihood of several draws is that of each, stacked."""
     theta = case.posterior.draw(3, case.rng)
@@ -214,6 +227,7 @@ CHECKS: tuple[Callable[[Case], None], ...] = (
     check_weight_two_is_a_duplicate,
     check_candidates_formula,
     check_predictive_is_an_evidence_ratio,
+    check_leave_one_out,
     check_draw_axes,
     check_parameters,
     check_mode_is_highest,
@@ -226,8 +240,8 @@ CHECKS: tuple[Callable[[Case], None], ...] = (
 # --- what the checks share ----------------------------------------------------------------------------------
 
 
-def _of_rows(case: Case, rows: Any) -> Any:
-    return case.family.sufficient_statistics(case.X[rows], one_hot(case.codes[rows], case.n_classes))
+def _of_rows(case: Case, rows: Any, weights: Array | None = None) -> Any:
+    return case.family.sufficient_statistics(case.X[rows], one_hot(case.codes[rows], case.n_classes, weights))
 
 
 def _evidence(case: Case, prior: Conjugate, statistics: Any) -> float:

@@ -23,6 +23,13 @@ class Conjugate(ABC):
         """Return the belief after observing rows with these sufficient statistics."""
 
     @abstractmethod
+    def take(self, classes: Array) -> Self:
+        """The belief about the parameters of each of ``classes`` by itself, side by side along the class axis.
+
+        A class may occur several times; what the classes share becomes a copy for each.
+        """
+
+    @abstractmethod
     def is_proper(self) -> Array:
         """Whether each independent factor integrates to a finite value."""
 

@@ -39,6 +39,9 @@ class Beta(Conjugate):
     def update(self, statistics: Successes) -> Self:
         return replace(self, alpha=self.alpha + statistics.successes, beta=self.beta + statistics.failures)
 
+    def take(self, classes: Array) -> Self:
+        return replace(self, alpha=self.alpha[classes], beta=self.beta[classes])
+
     def is_proper(self) -> Array:
         return np.asarray((self.alpha > 0) & (self.beta > 0))
 
@@ -90,6 +93,9 @@ class Gamma(Conjugate):
 
     def update(self, statistics: Events) -> Self:
         return replace(self, shape=self.shape + statistics.events, rate=self.rate + statistics.exposure)
+
+    def take(self, classes: Array) -> Self:
+        return replace(self, shape=self.shape[classes], rate=self.rate[classes])
 
     def is_proper(self) -> Array:
         return np.asarray((self.shape > 0) & (self.rate > 0))
@@ -150,6 +156,9 @@ class Dirichlet(Conjugate):
 
     def update(self, statistics: Counts) -> Self:
         return replace(self, concentration=self.concentration + statistics.counts)
+
+    def take(self, classes: Array) -> Self:
+        return replace(self, concentration=self.concentration[classes])
 
     def is_proper(self) -> Array:
         return np.logical_and.reduceat(self.concentration > 0, self._starts, axis=-1)
@@ -230,6 +239,9 @@ class Known(Conjugate):
 
     def update(self, statistics: Counts) -> Self:
         return self
+
+    def take(self, classes: Array) -> Self:
+        return replace(self, value=self.value[classes])
 
     def is_proper(self) -> Array:
         return np.asarray(True)

@@ -33,6 +33,9 @@ class Joint(Conjugate):
             self, parts={name: part.update(statistics.parts[name]) for name, part in self.parts.items()}
         )
 
+    def take(self, classes: Array) -> Self:
+        return replace(self, parts={name: part.take(classes) for name, part in self.parts.items()})
+
     def is_proper(self) -> Array:
         return np.asarray([part.is_proper().all() for part in self.parts.values()])
 

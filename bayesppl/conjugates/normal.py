@@ -78,6 +78,13 @@ class NormalInverseGamma(Conjugate):
             b=self.b + sum_of_squares.sum(self.shared) / 2,
         )
 
+    def take(self, classes: Array) -> Self:
+        location, kappa = self.location[classes], self.kappa[classes]
+        if -2 not in self.shared:
+            return replace(self, location=location, kappa=kappa, a=self.a[classes], b=self.b[classes])
+        a, b = (np.broadcast_to(values, location.shape) for values in (self.a, self.b))
+        return replace(self, location=location, kappa=kappa, a=a, b=b, shared=())
+
     def is_proper(self) -> Array:
         return np.asarray((self.a > 0) & (self.b > 0) & (self.kappa > 0).all(self.shared))
 
@@ -201,6 +208,18 @@ class NormalInverseWishart(Conjugate):
             kappa=kappa,
             nu=self.nu + (n.sum() if self.is_tied else n),
             psi=self.psi + statistics.scatter + (between.sum(0) if self.is_tied else between),
+        )
+
+    def take(self, classes: Array) -> Self:
+        location, kappa = self.location[classes], self.kappa[classes]
+        per_class = (len(location),)
+        nu, psi = (self.nu, self.psi) if self.is_tied else (self.nu[classes], self.psi[classes])
+        return replace(
+            self,
+            location=location,
+            kappa=kappa,
+            nu=np.broadcast_to(nu, per_class),
+            psi=np.broadcast_to(psi, (*per_class, *psi.shape[-2:])),
         )
 
     def is_proper(self) -> Array:

@@ -84,6 +84,18 @@ class Family(ABC):
         """log p(x | y = k, data), parameters integrated out: (n_rows, n_classes)."""
 
     @abstractmethod
+    def log_predictive_without(self, posterior: Any, X: Any, codes: Array, weights: Array) -> Array:
+        """log p(x_i | y = k, all data but row i): (n_rows, n_classes).
+
+        Parameters
+        ----------
+        posterior : Conjugate
+            Of all rows, ``X`` among them.
+        codes, weights : (n_rows,)
+            The class and the weight with which each row entered the posterior.
+        """
+
+    @abstractmethod
     def log_likelihood(self, theta: Theta, X: Any) -> Array:
         """log p(x | y = k, θ): (..., n_rows, n_classes), the draw axes of ``theta`` leading."""
 

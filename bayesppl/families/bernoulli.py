@@ -18,6 +18,7 @@ from bayesppl.arrays import Array, Responsibilities, Theta, weigh_logs
 from bayesppl.conjugates import Beta
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.families.base import NumericFamily, Support, observed_weight, split_missing
+from bayesppl.families.leave_one_out import own_class_without
 from bayesppl.statistics import Successes, class_sums
 
 
@@ -82,6 +83,9 @@ class Bernoulli(NumericFamily):
 
     def log_predictive(self, posterior: Beta, X: Any) -> Array:
         return self.log_likelihood(posterior.mean(), X)
+
+    def log_predictive_without(self, posterior: Beta, X: Any, codes: Array, weights: Array) -> Array:
+        return own_class_without(self, posterior, X, codes, weights)
 
     def log_likelihood(self, theta: Theta, X: Any) -> Array:
         filled, present = split_missing(X)

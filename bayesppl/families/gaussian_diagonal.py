@@ -10,7 +10,7 @@ predicted together, by a multivariate t, for they are not independent once the v
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,6 +22,7 @@ from bayesppl.conjugates.normal import LOG_2PI
 from bayesppl.errors import ImproperError, UndefinedEstimateError
 from bayesppl.families.base import NumericFamily, observed_mask
 from bayesppl.families.gaussian_prior import REAL_NUMBERS, choose_prior, column_scales, require_proper
+from bayesppl.families.leave_one_out import forget, log_evidence_of, own_class_without, per_row, row_blocks
 from bayesppl.statistics import Moments, moments
 
 _AXES = {"class": -2, "feature": -1}
@@ -113,6 +114,23 @@ class DiagonalGaussian(NumericFamily):
                 constant = constant + gammaln((dof[k] + 1) / 2) - gammaln(dof[k] / 2)
                 out[:, k] = np.log1p(squared) @ (-0.5 * (dof[k] + 1))
             out[:, k] += constant.sum() if present is None else present @ constant
+        return out
+
+    def log_predictive_without(
+        self, posterior: NormalInverseGamma, X: Array, codes: Array, weights: Array
+    ) -> Array:
+        if "class" not in self.shared:
+            return own_class_without(self, posterior, X, codes, weights)
+        # A row taken out changes the shared variance, hence the predictive of every class.
+        out = np.empty((len(X), len(posterior.kappa)))
+        for block in row_blocks(X):
+            rows, remaining = forget(self, posterior, X, codes, weights, block)
+            for k in range(out.shape[1]):
+                own = (codes[block] == k)[:, None]
+                location = np.where(own, remaining.location, posterior.location[k])
+                kappa = np.where(own, remaining.kappa, posterior.kappa[k])
+                belief = replace(remaining, location=location, kappa=kappa)
+                out[block, k] = per_row(log_evidence_of(belief, rows))
         return out
 
     def log_likelihood(self, theta: Theta, X: Array) -> Array:

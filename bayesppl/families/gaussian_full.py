@@ -28,6 +28,7 @@ from bayesppl.errors import ImproperError, UndefinedEstimateError
 from bayesppl.families import bartlett
 from bayesppl.families.base import NumericFamily, observed_mask
 from bayesppl.families.gaussian_prior import REAL_NUMBERS, choose_prior, column_scales, require_proper
+from bayesppl.families.leave_one_out import require_remaining
 from bayesppl.statistics import Moments, moments
 
 
@@ -105,16 +106,40 @@ class FullGaussian(NumericFamily):
 
         def log_t(values: Array, at: Array) -> Array:
             squares, log_det = _whitened(values, posterior.location[:, at], self._per_class(posterior.psi, at))
-            d = len(at)
-            return (
-                gammaln((dof + d) / 2)
-                - gammaln(dof / 2)
-                - 0.5 * d * np.log(np.pi * inflation)
-                - 0.5 * log_det
-                - 0.5 * (dof + d) * np.log1p(squares / inflation)
-            )
+            return _log_t(dof, len(at), squares, log_det, inflation)
 
         return _by_pattern(X, log_t, (n_classes,))
+
+    def log_predictive_without(
+        self, posterior: NormalInverseWishart, X: Array, codes: Array, weights: Array
+    ) -> Array:
+        # Ψ without row x is Ψ − f uuᵀ, with u = x − m of the row's own class and f = wκ/(κ − w). Determinant and
+        # inverse follow by the matrix determinant lemma and Sherman & Morrison (1950).
+        n_classes, n_features = posterior.location.shape
+        out = np.empty((len(X), n_classes)) if self.tied else self.log_predictive(posterior, X)
+        whitener = np.linalg.inv(np.linalg.cholesky(posterior.psi))
+        for c in range(n_classes):
+            rows = np.flatnonzero(codes == c)
+            w, at = weights[rows], (() if self.tied else c)
+            kappa = posterior.kappa[c] - w
+            dof = posterior.nu[at] - w - n_features + 1
+            u = (X[rows] - posterior.location[c]) @ whitener[at].T
+            own_square = np.einsum("nd,nd->n", u, u)
+            factor = np.divide(w * posterior.kappa[c], kappa, out=np.zeros(len(rows)), where=kappa > 0)
+            left = 1 - factor * own_square  # |Ψ without the row| / |Ψ|
+            require_remaining((kappa > 0) & (dof > 0) & (left > 0), rows)
+            log_det = np.log(left) - 2 * np.log(np.diagonal(whitener[at])).sum()
+            for k in range(n_classes) if self.tied else (c,):
+                if k == c:
+                    square = (posterior.kappa[c] / kappa) ** 2 * own_square / left
+                    inflation = (kappa + 1) / kappa
+                else:
+                    z = (X[rows] - posterior.location[k]) @ whitener.T
+                    cross = np.einsum("nd,nd->n", z, u)
+                    square = np.einsum("nd,nd->n", z, z) + factor * cross**2 / left
+                    inflation = (posterior.kappa[k] + 1) / posterior.kappa[k]
+                out[rows, k] = _log_t(dof, n_features, square, log_det, inflation)
+        return out
 
     def log_likelihood(self, theta: Theta, X: Array) -> Array:
         def log_normal(values: Array, at: Array) -> Array:
@@ -168,6 +193,17 @@ class FullGaussian(NumericFamily):
             # fewer rows than columns, or columns that copy others: keep only the scale of each column
             covariance = np.diag(column_scales(total) ** 2)
         return NormalInverseWishart(total.mean, 0.01, n_features + 2, covariance / n_classes ** (2 / n_features))
+
+
+def _log_t(dof: Any, dimension: int, squares: Array, log_det: Any, inflation: Any) -> Array:
+    """Log density of a multivariate t whose scale matrix is Ψ · inflation / dof, given uᵀΨ⁻¹u and log |Ψ|."""
+    return np.asarray(
+        gammaln((dof + dimension) / 2)
+        - gammaln(dof / 2)
+        - 0.5 * dimension * np.log(np.pi * inflation)
+        - 0.5 * log_det
+        - 0.5 * (dof + dimension) * np.log1p(squares / inflation)
+    )
 
 
 def _whitened(values: Array, location: Array, matrix: Array) -> tuple[Array, Array]:

@@ -1,0 +1,78 @@
+r"""The predictive of a row that has been taken out of the posterior: what families share.
+
+A conjugate posterior forgets a row as it learned it, by arithmetic on its hyperparameters, and the predictive is a
+ratio of normalisers,
+
+.. math:: \log p(x_i \mid y_i, D_{-i}) = \log Z(D) - \log Z(D_{-i}) + \log h(x_i)
+
+for a row of weight one (Bernardo & Smith 1994, section 5.2.4). Rows are treated all at once: each is a class of its
+own, whose belief is that of the class it came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from bayesppl.arrays import Array
+from bayesppl.conjugates import Conjugate
+from bayesppl.data import one_hot
+from bayesppl.errors import ImproperError
+from bayesppl.families.base import Family
+from bayesppl.statistics import BLOCK_CELLS
+
+
+def own_class_without(family: Family, posterior: Conjugate, X: Any, codes: Array, weights: Array) -> Array:
+    """:meth:`Family.log_predictive_without` where classes share nothing: only a row's own class changes."""
+    out = family.log_predictive(posterior, X)
+    for block in row_blocks(X):
+        rows, remaining = forget(family, posterior, X, codes, weights, block)
+        at = np.arange(*block.indices(len(codes)))
+        out[at, codes[at]] = per_row(log_evidence_of(remaining, rows))
+    return out
+
+
+def forget(
+    family: Family, posterior: Conjugate, X: Any, codes: Array, weights: Array, block: slice
+) -> tuple[Any, Any]:
+    """Statistics of each row of a block (of weight one), and the belief about its class once it is taken out."""
+    X, codes, weights = X[block], codes[block], weights[block]
+    each = np.arange(len(codes))
+    rows = family.sufficient_statistics(X, one_hot(each, len(each)))
+    weighted = rows
+    if (weights != 1).any():
+        weighted = family.sufficient_statistics(X, one_hot(each, len(each), weights))
+    remaining = posterior.take(codes).update(weighted.scale(-1.0))
+    require_remaining(remaining.is_proper(), block.start + each)
+    return rows, remaining
+
+
+def log_evidence_of(belief: Conjugate, statistics: Any) -> Array:
+    """Log evidence of statistics under a belief, per independent factor."""
+    gained = belief.update(statistics).log_normalizer() - belief.log_normalizer()
+    base = np.asarray(statistics.log_base)
+    # the base measure may be kept per feature where the factors are not (a variance shared by features)
+    return gained + base.reshape(*base.shape[: gained.ndim], -1).sum(-1)
+
+
+def per_row(values: Array) -> Array:
+    """Sum over everything but the leading axis."""
+    return np.asarray(values.reshape(len(values), -1).sum(-1))
+
+
+def require_remaining(proper: Array, rows: Array) -> None:
+    """Refuse where the belief about a class is improper once one of its ``rows`` is taken out."""
+    if not proper.all():
+        row = rows[np.argwhere(~proper)[0][0]]
+        raise ImproperError(
+            f"without row {row} the posterior of its class is improper: under an improper prior every class must keep "
+            "enough rows when one is left out. Use a proper prior, or add rows."
+        )
+
+
+def row_blocks(X: Any) -> Iterator[slice]:
+    """Blocks of rows small enough for dense temporaries of several times their size."""
+    step = max(1, 4 * BLOCK_CELLS // max(1, X.shape[1]))
+    return (slice(start, start + step) for start in range(0, X.shape[0], step))

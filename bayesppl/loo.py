@@ -1,0 +1,172 @@
+"""Exact leave-one-out: what the model says of each row when it has not seen it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from bayesppl.arrays import Array
+from bayesppl.data import one_hot
+from bayesppl.model import CLASS_WEIGHTS
+from bayesppl.posterior import Posterior
+from bayesppl.rules import log_probabilities
+from bayesppl.statistics import Counts
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+Target = Literal["joint", "label"]
+
+
+@dataclass(frozen=True, eq=False)
+class LeaveOneOut:
+    """Predictions of every row of the fit from all the other rows, exact.
+
+    Attributes
+    ----------
+    log_joint : (n_rows, n_classes)
+        log p(x_i, y = k | D without row i).
+    log_proba : (n_rows, n_classes)
+        log p(y = k | x_i, D without row i).
+    log_joint_fitted, log_proba_fitted : (n_rows, n_classes)
+        The same with row i among the data.
+    codes : (n_rows,)
+        Index of the label of each row in ``classes``.
+    weights : (n_rows,)
+        A row leaves with its whole weight. Scores are weighted averages.
+    classes : (n_classes,)
+    """
+
+    log_joint: Array
+    log_proba: Array
+    log_joint_fitted: Array
+    log_proba_fitted: Array
+    codes: Array
+    weights: Array
+    classes: Array
+
+    @property
+    def log_predictive(self) -> Array:
+        """log p(x_i, y_i | D without row i): (n_rows,)."""
+        return self._own(self.log_joint)
+
+    @property
+    def log_score_i(self) -> Array:
+        """log p(y_i | x_i, D without row i): (n_rows,)."""
+        return self._own(self.log_proba)
+
+    @property
+    def proba(self) -> Array:
+        """Class probabilities of each row, from the other rows: (n_rows, n_classes)."""
+        return np.exp(self.log_proba)
+
+    @property
+    def accuracy(self) -> tuple[float, float]:
+        """Share of rows whose own label is the most probable one, and its standard error."""
+        return self._average((self.log_proba.argmax(1) == self.codes).astype(float))
+
+    @property
+    def log_score(self) -> tuple[float, float]:
+        """Average of log p(y_i | x_i, D without row i), and its standard error."""
+        return self._average(self.log_score_i)
+
+    def elpd(self, target: Target = "joint") -> Any:
+        """Expected log predictive density in ArviZ's container, for ``arviz.compare``.
+
+        Parameters
+        ----------
+        target : {"joint", "label"}
+            ``joint`` scores p(x_i, y_i), as ``arviz.loo`` does for the log likelihood of rows; ``label`` scores
+            p(y_i | x_i).
+
+        Returns
+        -------
+        arviz_stats.utils.ELPDDataLOO
+            The effective number of parameters ``p`` is the log score within the data less the one left out (Vehtari,
+            Gelman & Gabry 2017, eq. 6). Nothing is approximated, so every Pareto k is zero.
+        """
+        import xarray as xr
+        from arviz_stats.utils import ELPDDataLOO
+
+        pairs = {
+            "joint": (self.log_joint, self.log_joint_fitted),
+            "label": (self.log_proba, self.log_proba_fitted),
+        }
+        if target not in pairs:
+            raise ValueError(f"target must be one of {', '.join(map(repr, pairs))}, found {target!r}")
+        left_out, fitted = (self.weights * self._own(values) for values in pairs[target])
+        rows = {"row": np.arange(len(left_out))}
+        return ELPDDataLOO(
+            elpd=float(left_out.sum()),
+            se=float(np.sqrt(len(left_out) * left_out.var())),
+            p=float((fitted - left_out).sum()),
+            n_samples=0,
+            n_data_points=len(left_out),
+            scale="log",
+            warning=False,
+            good_k=0.7,
+            elpd_i=xr.DataArray(left_out, dims=["row"], coords=rows),
+            pareto_k=xr.DataArray(np.zeros(len(left_out)), dims=["row"], coords=rows),
+        )
+
+    def to_dataset(self) -> xr.Dataset:
+        """Everything per row, with named dims."""
+        import xarray as xr
+
+        from bayesppl.datatree import coord
+
+        accuracy, accuracy_se = self.accuracy
+        log_score, log_score_se = self.log_score
+        return xr.Dataset(
+            {
+                "log_predictive": ("row", self.log_predictive),
+                "log_score_i": ("row", self.log_score_i),
+                "proba": (("row", "class"), self.proba),
+                "label": ("row", coord(self.classes[self.codes].tolist())),
+                "accuracy": ((), accuracy),
+                "accuracy_se": ((), accuracy_se),
+                "log_score": ((), log_score),
+                "log_score_se": ((), log_score_se),
+            },
+            coords={"row": np.arange(len(self.codes)), "class": coord(self.classes.tolist())},
+        )
+
+    def _own(self, values: Array) -> Array:
+        return np.asarray(values[np.arange(len(self.codes)), self.codes])
+
+    def _average(self, values: Array) -> tuple[float, float]:
+        share = self.weights / self.weights.sum()
+        mean = float(share @ values)
+        return mean, float(np.sqrt((share**2) @ (values - mean) ** 2))
+
+
+def leave_one_out(posterior: Posterior, X: Any, codes: Array, weights: Array) -> LeaveOneOut:
+    """Predict every row from the others; see :meth:`BayesClassifier.loo`.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        Of these rows, among others perhaps.
+    X : encoded rows
+    codes, weights : (n_rows,)
+    """
+    model = posterior.model
+    belief = posterior.prior.update(posterior.statistics)
+    labels, features = belief.parts[CLASS_WEIGHTS], belief.parts["features"]
+    removed = one_hot(codes, model.n_classes, -weights).toarray()
+    class_weights = labels.update(Counts(removed, np.zeros(()))).mean()[CLASS_WEIGHTS]
+    with np.errstate(divide="ignore"):
+        log_weights = np.log(class_weights)
+    log_joint = log_weights + model.family.log_predictive_without(features, X, codes, weights)
+    fitted = model.log_joint_predictive(belief, X)
+    return LeaveOneOut(
+        log_joint,
+        log_probabilities(log_joint, class_weights),
+        fitted,
+        log_probabilities(fitted, labels.mean()[CLASS_WEIGHTS]),
+        codes,
+        weights,
+        np.asarray(model.classes),
+    )

@@ -1,0 +1,124 @@
+"""Exact leave-one-out against refitting, and against PSIS-LOO from draws."""
+
+import arviz as az
+import numpy as np
+import pytest
+import xarray as xr
+from examples import EXAMPLES
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+
+import bayesppl as bp
+from bayesppl.data import one_hot
+
+IRIS = load_iris(return_X_y=True)
+NIW = bp.NormalInverseWishart(location=[5.8, 3, 4, 1], kappa=0.5, nu=6.5, psi=0.4)
+NIG = bp.NormalInverseGamma(location=4.0, kappa=0.3, a=1.7, b=0.9)
+
+
+# defaults that depend on the data are resolved anew by a refit, and tested below
+EXPLICIT = [pytest.param(*example, id=name) for name, example in EXAMPLES.items() if "default prior" not in name]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("family", "X", "y"), EXPLICIT)
+def test_equals_refitting_without_each_row(family, X, y, weighted):
+    X = X[: len(y)]
+    weights = np.random.default_rng(1).integers(0, 4, len(y)) / 2 if weighted else None
+    clf = bp.GenerativeClassifier(family, class_weights=bp.Dirichlet([1.0, 2.0, 0.5]), classes=sorted(set(y)))
+    loo = clone(clf).fit(X, y, weights).loo()
+    for row in range(len(y)):
+        others = np.delete(np.arange(len(y)), row)
+        refitted = clone(clf).fit(
+            X.iloc[others], np.asarray(y)[others], None if weights is None else weights[others]
+        )
+        expected = refitted.predict_joint_log_proba(X.iloc[[row]])[0]
+        np.testing.assert_allclose(loo.log_joint[row], expected, rtol=1e-8, atol=1e-8)
+        np.testing.assert_allclose(loo.proba[row], refitted.predict_proba(X.iloc[[row]])[0], atol=1e-10)
+
+
+@pytest.mark.parametrize("covariance", ["full", "tied", "diag", "tied_diag", "spherical"])
+def test_default_priors_are_held_fixed(covariance):
+    X, y = IRIS[0][::5], IRIS[1][::5]
+    clf = bp.GenerativeClassifier(bp.Gaussian(covariance), class_weights="empirical").fit(X, y)
+    loo, model, prior = clf.loo(), clf.posterior_.model, clf.posterior_.prior
+    for row in (0, 12, 29):
+        weights = np.ones(len(y))
+        weights[row] = 0
+        statistics = model.statistics(X, one_hot(y, 3, weights))
+        expected = model.log_joint_predictive(prior.update(statistics), X[[row]])[0]
+        np.testing.assert_allclose(loo.log_joint[row], expected, rtol=1e-9)
+
+
+def test_scores_are_averages_with_standard_errors():
+    weights = np.r_[np.full(75, 2.0), np.ones(75)]
+    loo = bp.GaussianNB().fit(*IRIS, sample_weight=weights).loo()
+    correct = loo.proba.argmax(1) == IRIS[1]
+    assert loo.accuracy[0] == pytest.approx(np.average(correct, weights=weights))
+    unweighted = bp.GaussianNB().fit(*IRIS).loo()
+    score = unweighted.log_score_i
+    assert unweighted.log_score == pytest.approx((score.mean(), score.std() / np.sqrt(150)))
+    dataset = unweighted.to_dataset()
+    assert dataset["proba"].dims == ("row", "class")
+    np.testing.assert_allclose(dataset["proba"].sum("class"), 1)
+
+
+def test_arviz_compares_exact_elpds():
+    quadratic = bp.GenerativeClassifier(bp.Gaussian("full", NIW)).fit(*IRIS).loo()
+    naive = bp.GenerativeClassifier(bp.Gaussian("diag", NIG)).fit(*IRIS).loo()
+    for target in ("joint", "label"):
+        elpds = {"full": quadratic.elpd(target), "naive": naive.elpd(target)}
+        table = az.compare(elpds, round_to="none")
+        gap = elpds["naive"].elpd_i - elpds["full"].elpd_i
+        found = table["elpd_diff"].iloc[1]
+        assert abs(found) == pytest.approx(abs(float(gap.sum())))
+        assert table["dse"].iloc[1] == pytest.approx(float(np.sqrt(150 * gap.var())))
+    assert quadratic.elpd().elpd > naive.elpd().elpd
+
+
+@pytest.mark.parametrize("covariance", ["full", "tied", "diag"])
+def test_agrees_with_psis_loo_from_exact_draws(covariance):
+    prior = NIG if covariance == "diag" else NIW
+    clf = bp.GenerativeClassifier(bp.Gaussian(covariance, prior)).fit(*IRIS)
+    posterior = clf.posterior_
+    theta = posterior.draws(4, 1000, np.random.default_rng(7))
+    flat = {name: values.reshape(-1, *values.shape[2:]) for name, values in theta.items()}
+    log_joint = posterior.model.log_joint(flat, IRIS[0])[:, np.arange(150), IRIS[1]].reshape(4, 1000, 150)
+    tree = az.from_dict(
+        {"posterior": {"class_weights": theta["class_weights"]}, "log_likelihood": {"row": log_joint}}
+    )
+    approximate, exact = az.loo(tree, pointwise=True), clf.loo().elpd()
+    # Each term is a self-normalised importance sampling estimate of 1/E[1/p]; its error is that of the mean of the
+    # weights, sd(w)/(mean(w) √S), here for all rows together (the draws are common, so errors add up linearly).
+    weights = np.exp(-log_joint.reshape(-1, 150))
+    errors = weights.std(0) / weights.mean(0) / np.sqrt(4000)
+    gap = np.abs(approximate.elpd_i.values - exact.elpd_i.values)
+    np.testing.assert_array_less(gap, 5 * errors + 1e-12)
+    assert approximate.p == pytest.approx(exact.p, abs=5 * errors.sum())
+    assert isinstance(approximate.elpd_i, xr.DataArray)
+
+
+def test_rows_may_be_passed_again():
+    clf = bp.GaussianNB().fit(*IRIS)
+    expected = clf.loo().log_joint
+    del clf._rows
+    with pytest.raises(ValueError, match="pass X and y"):
+        clf.loo()
+    np.testing.assert_array_equal(clf.loo(*IRIS).log_joint, expected)
+    with pytest.raises(ValueError, match="not rows of the fit: class 0 has more weight"):
+        clf.loo(*IRIS, sample_weight=2.0)
+
+
+def test_an_improper_posterior_is_refused():
+    X, y = np.r_[IRIS[0][40:45], IRIS[0][50:60]], np.r_[IRIS[1][40:45], IRIS[1][50:60]]
+    clf = bp.QuadraticDiscriminantAnalysis("jeffreys").fit(X, y)
+    with pytest.raises(bp.ImproperError, match="without row 0 the posterior of its class is improper"):
+        clf.loo()
+    one = bp.GaussianNB("jeffreys").fit(X[[0, 1, 6, 7, 8], :2], y[[0, 1, 6, 7, 8]])
+    with pytest.raises(bp.ImproperError, match="without row 0"):
+        one.loo()
+
+
+def test_unknown_target_is_refused():
+    with pytest.raises(ValueError, match="target must be one of 'joint', 'label', found 'both'"):
+        bp.GaussianNB().fit(*IRIS).loo().elpd("both")
