@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, issparse
-from scipy.special import logsumexp
+from scipy.special import gammaln, logsumexp
 
 Array = npt.NDArray[Any]
 
@@ -55,3 +55,27 @@ def _times_transposed(X: Any, weights: Array) -> Array:
 def log_mean_exp(values: Array, axis: int) -> Array:
     """Logarithm of the average of exp(values)."""
     return np.asarray(logsumexp(values, axis=axis) - np.log(values.shape[axis]))
+
+
+def log_rising(a: Array, n: Array) -> Array:
+    """log Γ(a + n) − log Γ(a), the logarithm of the rising factorial, to the last digits also for large ``a``.
+
+    Subtracting two values of log Γ loses as many digits as they are larger than their difference. From a = 16 on,
+    the difference of two Stirling series (Abramowitz & Stegun 1964, eq. 6.1.41) has no such large terms.
+
+    Parameters
+    ----------
+    a : positive array
+    n : non-negative array, broadcast against ``a``
+    """
+    large = np.maximum(a, 16.0)
+    series = n * np.log(large + n) + ((large - 0.5) * np.log1p(n / large) - n)
+    series += _stirling_remainder(large + n) - _stirling_remainder(large)
+    return np.asarray(np.where(a < 16.0, gammaln(a + n) - gammaln(a), series))
+
+
+def _stirling_remainder(z: Array) -> Array:
+    # five terms leave an error below 1.2e-16 at z = 16
+    inverse, square = 1 / z, 1 / z**2
+    terms = 1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square / 1188))
+    return inverse * (1 / 12 - square * terms)

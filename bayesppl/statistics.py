@@ -46,19 +46,24 @@ class _Sums(Statistics):
     """Statistics all of whose fields are plain sums."""
 
     def __add__(self, other: Self) -> Self:
-        return type(self)(*(a + b for a, b in zip(self._values(), other._values(), strict=True)))
+        return type(self)(*(a + b for a, b in zip(self.values(), other.values(), strict=True)))
 
     def __sub__(self, other: Self) -> Self:
-        difference = type(self)(*(a - b for a, b in zip(self._values(), other._values(), strict=True)))
-        for field, before in zip(fields(self), self._values(), strict=True):  # type: ignore[arg-type]
+        difference = type(self)(*(a - b for a, b in zip(self.values(), other.values(), strict=True)))
+        for field, before in zip(fields(self), self.values(), strict=True):  # type: ignore[arg-type]
             if field.name != "log_base":
                 _refuse_negative(getattr(difference, field.name), before)
         return difference
 
     def scale(self, factor: float) -> Self:
-        return type(self)(*(factor * a for a in self._values()))
+        return type(self)(*(factor * a for a in self.values()))
 
-    def _values(self) -> tuple[Array, ...]:
+    def sum_rows(self, responsibilities: Responsibilities) -> Self:
+        """Statistics of the classes, where these are statistics of single rows: (n_rows, ...) to (n_classes, ...)."""
+        return type(self)(*(class_sums(responsibilities, a) for a in self.values()))
+
+    def values(self) -> tuple[Array, ...]:
+        """The sums, in the order of the fields."""
         return tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
 
 

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import betaln, gammaln, xlog1py, xlogy
 
-from bayesppl.arrays import Array, Theta
+from bayesppl.arrays import Array, Theta, log_rising
 from bayesppl.conjugates.base import Conjugate, broadcast, first_index, require_positive, sum_trailing
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.statistics import Counts, Events, Successes
@@ -47,6 +47,12 @@ class Beta(Conjugate):
 
     def log_normalizer(self) -> Array:
         return np.asarray(betaln(self.alpha, self.beta))
+
+    def log_increment(self, statistics: Successes) -> Array:
+        """What ``update`` adds to ``log_normalizer``, without the cancellation of a difference."""
+        successes, failures = statistics.successes, statistics.failures
+        of_either = log_rising(self.alpha + self.beta, successes + failures)
+        return log_rising(self.alpha, successes) + log_rising(self.beta, failures) - of_either
 
     def log_prob(self, theta: Theta) -> Array:
         p = theta["probability"]
@@ -102,6 +108,12 @@ class Gamma(Conjugate):
 
     def log_normalizer(self) -> Array:
         return np.asarray(gammaln(self.shape) - self.shape * np.log(self.rate))
+
+    def log_increment(self, statistics: Events) -> Array:
+        """What ``update`` adds to ``log_normalizer``, without the cancellation of a difference."""
+        events, exposure = statistics.events, statistics.exposure
+        of_exposure = self.shape * np.log1p(exposure / self.rate) + events * np.log(self.rate + exposure)
+        return log_rising(self.shape, events) - of_exposure
 
     def log_prob(self, theta: Theta) -> Array:
         rate = theta["rate"]
