@@ -10,12 +10,14 @@ if TYPE_CHECKING:
     from bayesppl.errors import ImpossibleRowWarning, ImproperError, UndefinedEstimateError
     from bayesppl.estimators import (
         BernoulliNB,
+        BinomialNB,
         GaussianNB,
         GenerativeClassifier,
         LinearDiscriminantAnalysis,
+        PoissonNB,
         QuadraticDiscriminantAnalysis,
     )
-    from bayesppl.families import Bernoulli, Gaussian
+    from bayesppl.families import Bernoulli, Binomial, Gaussian, Poisson
     from bayesppl.inference import NUTS
 
 __version__ = "0.1.0"
@@ -30,12 +32,16 @@ _HOME_OF = {
     "ImproperError": "bayesppl.errors",
     "UndefinedEstimateError": "bayesppl.errors",
     "BernoulliNB": "bayesppl.estimators",
+    "BinomialNB": "bayesppl.estimators",
     "GaussianNB": "bayesppl.estimators",
     "GenerativeClassifier": "bayesppl.estimators",
     "LinearDiscriminantAnalysis": "bayesppl.estimators",
+    "PoissonNB": "bayesppl.estimators",
     "QuadraticDiscriminantAnalysis": "bayesppl.estimators",
     "Bernoulli": "bayesppl.families",
+    "Binomial": "bayesppl.families",
     "Gaussian": "bayesppl.families",
+    "Poisson": "bayesppl.families",
     "NUTS": "bayesppl.inference",
 }
 

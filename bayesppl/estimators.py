@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 from bayesppl.classifier import BayesClassifier
-from bayesppl.conjugates import Beta, Dirichlet, NormalInverseGamma, NormalInverseWishart
-from bayesppl.families import Bernoulli, Family, Gaussian
+from bayesppl.conjugates import Beta, Dirichlet, Gamma, NormalInverseGamma, NormalInverseWishart
+from bayesppl.families import Bernoulli, Binomial, Family, Gaussian, Poisson
 from bayesppl.inference import Inference
 from bayesppl.model import ClassWeights
 from bayesppl.rules import Rule
@@ -197,3 +197,77 @@ class BernoulliNB(BayesClassifier):
 
     def _declared_family(self) -> Family:
         return Bernoulli(self.probability)
+
+
+class BinomialNB(BayesClassifier):
+    """Binomial Naive Bayes: a success probability per class and feature, numbers of trials known.
+
+    Parameters
+    ----------
+    trials : int, sequence of int, mapping of column to int, or str
+        Numbers of trials, or the column that holds them; see :class:`bayesppl.Binomial`.
+    probability : Beta
+        Prior of the probabilities; uniform by default.
+    class_weights, inference, rule, classes
+        See :class:`GenerativeClassifier`.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> bp.BinomialNB(trials=10).fit([[1], [2], [7], [9]], list("aabb")).predict([[3]]).tolist()
+    ['a']
+    """
+
+    def __init__(
+        self,
+        trials: int | Sequence[int] | Mapping[Hashable, int] | str,
+        probability: Beta = Beta(1.0, 1.0),
+        *,
+        class_weights: ClassWeights = Dirichlet(1.0),
+        inference: str | Inference = "conjugate",
+        rule: Rule = "predictive",
+        classes: Sequence[Hashable] | None = None,
+    ) -> None:
+        super().__init__(class_weights=class_weights, inference=inference, rule=rule, classes=classes)
+        self.trials = trials
+        self.probability = probability
+
+    def _declared_family(self) -> Family:
+        return Binomial(self.trials, probability=self.probability)
+
+
+class PoissonNB(BayesClassifier):
+    """Poisson Naive Bayes: a rate per class and count.
+
+    Parameters
+    ----------
+    rate : "overall" or Gamma
+        Prior of the rates; see :class:`bayesppl.Poisson`.
+    exposure : str, optional
+        Column that holds the exposure of each row.
+    class_weights, inference, rule, classes
+        See :class:`GenerativeClassifier`.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> bp.PoissonNB().fit([[0], [1], [4], [7]], list("aabb")).predict([[1]]).tolist()
+    ['a']
+    """
+
+    def __init__(
+        self,
+        rate: str | Gamma = "overall",
+        exposure: str | None = None,
+        *,
+        class_weights: ClassWeights = Dirichlet(1.0),
+        inference: str | Inference = "conjugate",
+        rule: Rule = "predictive",
+        classes: Sequence[Hashable] | None = None,
+    ) -> None:
+        super().__init__(class_weights=class_weights, inference=inference, rule=rule, classes=classes)
+        self.rate = rate
+        self.exposure = exposure
+
+    def _declared_family(self) -> Family:
+        return Poisson(self.rate, self.exposure)

@@ -27,11 +27,25 @@ def _frame(values: Any) -> pd.DataFrame:
 
 BINARY = _frame(_rng.integers(0, 2, size=(16, 3)))
 REAL = _frame(_rng.normal([1.0, -2.0, 30.0], [1.0, 0.5, 4.0], size=(16, 3)))
+SMALL_COUNTS = _frame(_rng.integers(0, 4, size=(16, 2)))
+COUNTS = _frame(_rng.poisson([0.8, 6.0, 40.0], size=(16, 3)))
 _NIG = bp.NormalInverseGamma(location=0.5, kappa=0.7, a=2.5, b=1.5)
 _NIW = bp.NormalInverseWishart(location=0.5, kappa=0.7, nu=5.7, psi=[1.0, 2.0, 9.0])
 
 EXAMPLES: dict[str, Example] = {
     "bernoulli": Example(bp.Bernoulli(bp.Beta(2.0, 0.7)), BINARY, LABELS),
+    "binomial": Example(bp.Binomial(3, probability=bp.Beta(2.0, 0.7)), SMALL_COUNTS, LABELS),
+    "binomial, trials by column": Example(bp.Binomial([9, 4]), SMALL_COUNTS, LABELS),
+    "binomial, trials by row": Example(
+        bp.Binomial("trials", probability=bp.Beta(2.0, 0.7)),
+        SMALL_COUNTS.assign(trials=_rng.integers(3, 9, size=16)),
+        LABELS,
+    ),
+    "poisson": Example(bp.Poisson(bp.Gamma(2.5, 0.7)), COUNTS, LABELS),
+    "poisson, exposure": Example(
+        bp.Poisson(bp.Gamma(2.5, 0.7), exposure="time"), COUNTS.assign(time=_rng.gamma(2.0, 3.0, 16)), LABELS
+    ),
+    "poisson, default prior": Example(bp.Poisson(), COUNTS, LABELS),
     "gaussian diag": Example(bp.Gaussian("diag", _NIG), REAL, LABELS),
     "gaussian tied_diag": Example(bp.Gaussian("tied_diag", _NIG), REAL, LABELS),
     "gaussian spherical": Example(bp.Gaussian("spherical", _NIG), REAL, LABELS),

@@ -133,8 +133,8 @@ class Support(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class NumericFamily(Family):
-    """A family of numeric columns under one dimension named "feature"."""
+class ColumnFamily(Family):
+    """A family whose parameters have one dimension named "feature", labelled by columns of the table."""
 
     support: ClassVar[Support]
     allows_sparse: ClassVar[bool] = False
@@ -147,33 +147,6 @@ class NumericFamily(Family):
     @abstractmethod
     def factor_dims(self) -> tuple[str, ...]:
         """Dimensions over which the posterior splits into independent factors."""
-
-    @final
-    def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
-        return replace(self, columns=table.names, classes=tuple(classes))
-
-    @final
-    def encode(self, table: Table) -> Any:
-        X = table.select(self.columns).numeric()
-        if issparse(X) and not self.allows_sparse:
-            raise TypeError(
-                f"Sparse data was passed for the {self.name} family, but dense data is required. "
-                "Use '.toarray()' to convert to a dense numpy array."
-            )
-        values = X.data if issparse(X) else X
-        if issparse(X) and np.isnan(values).any():
-            raise ValueError("a sparse matrix holds NaN; sparse input cannot have missing cells, make it dense")
-        if values.dtype.kind == "f":
-            wrong = ~(self.support.contains(values) & np.isfinite(values)) & ~np.isnan(values)
-        else:
-            wrong = ~self.support.contains(values)
-        if wrong.any():
-            row, column = self._locate(X, wrong)
-            raise ValueError(
-                f"column {self.columns[column]!r} holds {X[row, column]:g} in row {row}, but the {self.name} family "
-                f"models {self.support.words}. {self.support.remedy}"
-            )
-        return X
 
     @final
     def log_evidence(self, prior: Conjugate, posterior: Conjugate, statistics: Any) -> dict[str, Evidence]:
@@ -192,13 +165,62 @@ class NumericFamily(Family):
         """Name and dims of a parameter, as keyword arguments of a PyMC distribution."""
         return {"name": prefix + parameter, "dims": prefixed(self.dims[parameter], prefix)}
 
-    def _locate(self, X: Any, wrong: Array) -> tuple[int, int]:
-        if issparse(X):
-            entries = X.tocoo()
-            at = int(np.argmax(wrong))
-            return int(entries.row[at]), int(entries.col[at])
-        row, column = np.argwhere(wrong)[0]
-        return int(row), int(column)
+
+@dataclass(frozen=True, eq=False)
+class NumericFamily(ColumnFamily):
+    """A family all of whose columns are features."""
+
+    @final
+    def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
+        return replace(self, columns=table.names, classes=tuple(classes))
+
+    @final
+    def encode(self, table: Table) -> Any:
+        X = table.select(self.columns).numeric()
+        if issparse(X) and not self.allows_sparse:
+            refuse_sparse(self.name)
+        check_support(X, self.columns, self.name, self.support)
+        return X
+
+
+def refuse_sparse(name: str) -> None:
+    """Refuse sparse input for a family that needs every cell."""
+    raise TypeError(
+        f"Sparse data was passed for the {name} family, but dense data is required. "
+        "Use '.toarray()' to convert to a dense numpy array."
+    )
+
+
+def check_support(X: Any, columns: Sequence[Hashable], name: str, support: Support) -> None:
+    """Refuse numbers outside ``support``; missing cells pass.
+
+    Raises
+    ------
+    ValueError
+        Naming the column, the value found, its row and the remedy.
+    """
+    values = X.data if issparse(X) else X
+    if issparse(X) and np.isnan(values).any():
+        raise ValueError("a sparse matrix holds NaN; sparse input cannot have missing cells, make it dense")
+    if values.dtype.kind == "f":
+        wrong = ~(support.contains(values) & np.isfinite(values)) & ~np.isnan(values)
+    else:
+        wrong = ~support.contains(values)
+    if wrong.any():
+        row, column = _locate(X, wrong)
+        raise ValueError(
+            f"column {columns[column]!r} holds {X[row, column]:g} in row {row}, but the {name} family "
+            f"models {support.words}. {support.remedy}"
+        )
+
+
+def _locate(X: Any, wrong: Array) -> tuple[int, int]:
+    if issparse(X):
+        entries = X.tocoo()
+        at = int(np.argmax(wrong))
+        return int(entries.row[at]), int(entries.col[at])
+    row, column = np.argwhere(wrong)[0]
+    return int(row), int(column)
 
 
 def prefixed(dims: Sequence[str], prefix: str) -> tuple[str, ...]:

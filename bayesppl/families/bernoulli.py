@@ -16,14 +16,14 @@ import numpy as np
 
 from bayesppl.arrays import Array, Responsibilities, Theta, weigh_logs
 from bayesppl.conjugates import Beta
-from bayesppl.errors import UndefinedEstimateError
 from bayesppl.families.base import NumericFamily, Support, observed_weight, split_missing
 from bayesppl.families.leave_one_out import own_class_without
+from bayesppl.families.parameters import ProbabilityFamily
 from bayesppl.statistics import Successes, class_sums
 
 
 @dataclass(frozen=True, eq=False)
-class Bernoulli(NumericFamily):
+class Bernoulli(ProbabilityFamily, NumericFamily):
     """Independent Bernoulli features; absent words count as evidence too.
 
     Parameters
@@ -50,36 +50,11 @@ class Bernoulli(NumericFamily):
 
     probability: Beta = Beta()
 
-    @property
-    def dims(self) -> dict[str, tuple[str, ...]]:
-        return {"probability": ("class", "feature")}
-
-    @property
-    def coords(self) -> dict[str, Any]:
-        return {"feature": list(self.columns)}
-
-    @property
-    def factor_dims(self) -> tuple[str, ...]:
-        return ("class", "feature")
-
     def sufficient_statistics(self, X: Any, responsibilities: Responsibilities) -> Successes:
         filled, present = split_missing(X)
         successes = class_sums(responsibilities, filled)
         trials = observed_weight(responsibilities, filled, present)
         return Successes(successes, trials - successes, np.zeros_like(successes))
-
-    def resolve_prior(self, statistics: Successes) -> Beta:
-        return self.probability.sized(statistics.successes.shape)
-
-    def mle(self, statistics: Successes) -> Theta:
-        trials = statistics.successes + statistics.failures
-        if (trials == 0).any():
-            k, d = np.argwhere(trials == 0)[0]
-            raise UndefinedEstimateError(
-                f"class {self.classes[k]!r} has no observed value in column {self.columns[d]!r}, so the maximum "
-                "likelihood estimate of its probability does not exist; use rule='mean' or 'predictive'"
-            )
-        return {"probability": statistics.successes / trials}
 
     def log_predictive(self, posterior: Beta, X: Any) -> Array:
         return self.log_likelihood(posterior.mean(), X)
@@ -89,8 +64,7 @@ class Bernoulli(NumericFamily):
 
     def log_likelihood(self, theta: Theta, X: Any) -> Array:
         filled, present = split_missing(X)
-        with np.errstate(divide="ignore"):
-            log_yes, log_no = np.log(theta["probability"]), np.log1p(-theta["probability"])
+        log_yes, log_no = self.log_factors(theta)
         # Every row starts as "all absent", one constant per class; what is present corrects it. Columns that are
         # certain (probability one) cannot be absent at all, which the constant must not turn into inf - inf.
         certain = np.isneginf(log_no)
@@ -105,23 +79,7 @@ class Bernoulli(NumericFamily):
     def simulate(self, theta: Theta, codes: Array, rng: np.random.Generator) -> Array:
         return rng.binomial(1, theta["probability"][codes])
 
-    def declare(self, prior: Beta, prefix: str = "") -> dict[str, Any]:
-        import pymc as pm
-
-        return {"probability": pm.Beta(**self.named("probability", prefix), alpha=prior.alpha, beta=prior.beta)}
-
     def observe_rows(self, variables: dict[str, Any], X: Any, codes: Array, prefix: str = "") -> None:
         import pymc as pm
 
         pm.Bernoulli(f"{prefix}x", variables["probability"][codes], observed=X, dims=("row", f"{prefix}feature"))
-
-    def observe_statistics(self, variables: dict[str, Any], statistics: Successes, prefix: str = "") -> None:
-        import pymc as pm
-        import pytensor.tensor as pt
-
-        p = variables["probability"]
-        log_density = statistics.successes * pt.log(p) + statistics.failures * pt.log1p(-p)
-        pm.Potential(f"{prefix}x", log_density.sum())
-
-    def recover(self, draws: dict[str, Array], prior: Beta, prefix: str = "") -> Theta:
-        return {"probability": draws[f"{prefix}probability"]}

@@ -1,0 +1,102 @@
+r"""Binomial features: successes in a known number of trials, such as how often a word occurs in m words.
+
+.. math:: x_d \mid y = k \sim \mathrm{Binomial}(m_d, \phi_{kd}), \qquad \phi_{kd} \sim \mathrm{Beta}(\alpha, \beta).
+
+The posterior adds successes to α and failures to β (Bernardo & Smith 1994, appendix A). The predictive is the
+beta-binomial,
+
+.. math:: p(x \mid D) = \binom{m}{x} \frac{B(\alpha_n + x, \beta_n + m - x)}{B(\alpha_n, \beta_n)},
+
+which is wider than the binomial at the posterior mean. With one trial this is the Bernoulli family.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import gammaln
+
+from bayesppl.arrays import Array, Theta, log_rising
+from bayesppl.conjugates import Beta
+from bayesppl.data import Table
+from bayesppl.families.base import Support
+from bayesppl.families.cells import COUNTS, CellFamily, per_column, present_cells
+from bayesppl.families.parameters import ProbabilityFamily
+from bayesppl.statistics import Successes
+
+
+@dataclass(frozen=True, eq=False)
+class Binomial(ProbabilityFamily, CellFamily):
+    """Independent binomial features with known numbers of trials.
+
+    Parameters
+    ----------
+    trials : int, sequence of int, mapping of column to int, or str
+        Number of trials: the same for all cells, one per column, or (a str) the column of the table that holds
+        the number of each row, common to all its features; that column is then not a feature itself.
+    probability : Beta
+        Prior of the success probabilities; uniform by default.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> clf = bp.GenerativeClassifier(bp.Binomial(10)).fit([[1], [2], [7], [9]], ["a", "a", "b", "b"])
+    >>> clf.predict_proba([[3]]).round(3).tolist()
+    [[0.956, 0.044]]
+    """
+
+    name: ClassVar[str] = "binomial"
+    support: ClassVar[Support] = COUNTS
+    per_row: ClassVar[str | None] = "trials"
+    per_row_support: ClassVar[Support] = COUNTS
+
+    trials: int | Sequence[int] | Mapping[Hashable, int] | str
+    _: KW_ONLY
+    probability: Beta = Beta()
+
+    def encode(self, table: Table) -> Array:
+        X = self.read(table)
+        successes, trials = self._split(X)
+        excess = successes > trials
+        if excess.any():
+            row, column = np.argwhere(excess)[0]
+            raise ValueError(
+                f"column {self.columns[column]!r} holds {successes[row, column]:g} successes in row {row}, more than its "
+                f"{trials[row, column]:g} trials. Correct the count, or the number of trials."
+            )
+        return X
+
+    def cells(self, X: Array) -> Successes:
+        successes, trials = self._split(X)
+        present = ~np.isnan(successes)
+        x, m = np.where(present, successes, 0.0), np.where(present, trials, 0.0)
+        # log of the binomial coefficient
+        return Successes(x, m - x, log_rising(m - x + 1, x) - gammaln(x + 1))
+
+    def simulate(self, theta: Theta, codes: Array, rng: np.random.Generator) -> Array:
+        """Draw one row for each class code; with numbers of trials by row, rows of one trial."""
+        trials = np.ones(1) if self.row_column is not None else self._per_column()
+        return self.join(rng.binomial(trials.astype(np.int64), theta["probability"][codes]))
+
+    def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
+        import pymc as pm
+
+        index, successes, trials, dims = present_cells(codes, *self._split(X), prefix)
+        p = variables["probability"][index]
+        pm.Binomial(f"{prefix}x", n=trials.astype(np.int64), p=p, observed=successes, dims=dims)
+
+    def _split(self, X: Array) -> tuple[Array, Array]:
+        return self.split(X, np.ones(1) if self.row_column is not None else self._per_column())
+
+    def _per_column(self) -> Array:
+        trials = per_column(self.trials, self.columns)  # type: ignore[arg-type]
+        wrong = ~(np.isfinite(trials) & (trials > 0) & (trials == np.floor(trials)))
+        if wrong.any():
+            column = int(np.argmax(wrong))
+            raise ValueError(
+                f"trials must be positive whole numbers, found {trials[column]:g} for column {self.columns[column]!r}"
+            )
+        return trials

@@ -1,0 +1,157 @@
+"""The data side of families whose likelihood is a product over cells.
+
+Each family says how one cell counts: as successes and failures, or as events over an exposure, with a factor of its
+own that holds no parameter (the base measure). Sums over rows, likelihood and predictive follow.
+
+A family may need one further number per row, such as the number of trials or the exposure. It names the column that
+holds it, which is then not a feature; the encoded rows carry it as their last column.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self, final
+
+import numpy as np
+from scipy.sparse import issparse
+
+from bayesppl.arrays import Array, Responsibilities, Theta, weigh_logs
+from bayesppl.data import Table
+from bayesppl.families.base import ColumnFamily, Support, check_support, refuse_sparse
+from bayesppl.families.leave_one_out import own_class_without
+from bayesppl.families.parameters import LogFactors
+from bayesppl.statistics import Events, Successes
+
+COUNTS = Support(
+    "counts (0, 1, 2, …)",
+    lambda x: (x >= 0) & (x == np.floor(x)),
+    "Correct the value, or choose a family of real numbers.",
+)
+POSITIVE_NUMBERS = Support(
+    "positive real numbers",
+    lambda x: x > 0,
+    "Correct the value, mark it as missing (NaN), or choose a family of real numbers.",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class CellFamily(ColumnFamily):
+    """A family of dense columns that is a product over cells, given a number per row."""
+
+    #: Field that may name the column of the number per row, and the values that column can take.
+    per_row: ClassVar[str | None] = None
+    per_row_support: ClassVar[Support] = POSITIVE_NUMBERS
+
+    @abstractmethod
+    def cells(self, X: Array) -> Successes | Events:
+        """Statistics of every cell, (n_rows, n_features) each; zeros where the cell is missing."""
+
+    @abstractmethod
+    def log_factors(self, theta: Theta) -> LogFactors:
+        """Logarithms of the factors of the likelihood that the two statistics of a cell are exponents of."""
+
+    @property
+    @final
+    def row_column(self) -> str | None:
+        """The column that holds a number per row, if there is one."""
+        value = getattr(self, self.per_row) if self.per_row is not None else None
+        return value if isinstance(value, str) else None
+
+    @final
+    def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
+        if self.row_column is not None:
+            table.require([self.row_column])
+        columns = tuple(name for name in table.names if name != self.row_column)
+        return replace(self, columns=columns, classes=tuple(classes))
+
+    @final
+    def read(self, table: Table) -> Array:
+        """Columns of features, checked, followed by the number per row."""
+        X = table.select(self.columns).numeric()
+        if issparse(X):
+            refuse_sparse(self.name)
+        check_support(X, self.columns, self.name, self.support)
+        if self.row_column is None:
+            return X
+        numbers = table.select([self.row_column]).numeric()
+        check_support(numbers, [self.row_column], self.name, self.per_row_support)
+        if np.isnan(numbers).any():
+            raise ValueError(
+                f"column {self.row_column!r} is missing in row {int(np.argmax(np.isnan(numbers)))}, but it holds the "
+                f"{self.per_row} of that row; fill it in, or drop the row"
+            )
+        return np.column_stack([X, numbers])
+
+    @final
+    def split(self, X: Array, per_column: Array) -> tuple[Array, Array]:
+        """Features, and the number that belongs to each cell: from its row's column, or else from its own column."""
+        X = np.asarray(X, dtype=np.float64)
+        if self.row_column is None:
+            return X, np.broadcast_to(per_column, X.shape)
+        features = X[:, :-1]
+        return features, np.broadcast_to(X[:, -1:], features.shape)
+
+    @final
+    def join(self, features: Array) -> Array:
+        """Encoded rows of these features, whose number per row is one."""
+        return features if self.row_column is None else np.column_stack([features, np.ones(len(features))])
+
+    @final
+    def sufficient_statistics(self, X: Array, responsibilities: Responsibilities) -> Any:
+        return self.cells(X).sum_rows(responsibilities)
+
+    @final
+    def log_likelihood(self, theta: Theta, X: Array) -> Array:
+        first, second, log_base = self.cells(X).values()
+        log_first, log_second = self.log_factors(theta)
+        return weigh_logs(first, log_first) + weigh_logs(second, log_second) + log_base.sum(1)[:, None]
+
+    @final
+    def log_predictive(self, posterior: Any, X: Array) -> Array:
+        cells = self.cells(X)
+        out = np.empty((len(X), len(self.classes)))
+        for k in range(out.shape[1]):
+            out[:, k] = (posterior.take([k]).log_increment(cells) + cells.log_base).sum(1)
+        return out
+
+    @final
+    def log_predictive_without(self, posterior: Any, X: Array, codes: Array, weights: Array) -> Array:
+        return own_class_without(self, posterior, X, codes, weights)
+
+
+def per_column(value: float | Sequence[float] | Mapping[Hashable, float], columns: Sequence[Hashable]) -> Array:
+    """A number for every column from one number, one per column, or a mapping by name: (n_columns,)."""
+    if isinstance(value, Mapping):
+        absent = [name for name in columns if name not in value]
+        if absent:
+            raise ValueError(f"no value is given for column {absent[0]!r}; name every column once")
+        value = [value[name] for name in columns]
+    numbers = np.asarray(value, dtype=np.float64)
+    if numbers.shape not in ((), (len(columns),)):
+        raise ValueError(
+            f"{numbers.size} values are given for {len(columns)} columns; pass one number, one per column, or a mapping"
+        )
+    return np.broadcast_to(numbers, (len(columns),))
+
+
+def present_cells(
+    codes: Array, cells: Array, numbers: Array, prefix: str
+) -> tuple[Any, Array, Array, tuple[str, ...] | None]:
+    """What PyMC observes: all rows, or a flat list of the cells that are present.
+
+    Returns
+    -------
+    index
+        Of the parameters of these cells, by class and feature.
+    cells, numbers
+        Their values and the number that belongs to each.
+    dims
+        ("row", "feature"), or None for a flat list.
+    """
+    present = ~np.isnan(cells)
+    if present.all():
+        return (codes,), cells, numbers, ("row", f"{prefix}feature")
+    rows, columns = np.nonzero(present)
+    return (codes[rows], columns), cells[present], numbers[present], None

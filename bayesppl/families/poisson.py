@@ -1,0 +1,75 @@
+r"""Poisson features: how many events happened, over one unit of exposure or over the exposure of the row.
+
+.. math:: x_d \mid y = k \sim \mathrm{Poisson}(t\,\lambda_{kd}), \qquad \lambda_{kd} \sim \mathrm{Gamma}(a, b).
+
+The posterior is :math:`\mathrm{Gamma}(a + \sum x, b + \sum t)` (Bernardo & Smith 1994, appendix A). The predictive is
+the negative binomial with :math:`a_n` successes of probability :math:`b_n / (b_n + t)`, wider than the Poisson at
+the posterior mean.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import gammaln, xlogy
+
+from bayesppl.arrays import Array, Theta
+from bayesppl.conjugates import Gamma
+from bayesppl.data import Table
+from bayesppl.families.base import Support
+from bayesppl.families.cells import COUNTS, CellFamily, present_cells
+from bayesppl.families.parameters import RateFamily
+from bayesppl.statistics import Events
+
+
+@dataclass(frozen=True, eq=False)
+class Poisson(RateFamily, CellFamily):
+    """Independent Poisson features.
+
+    Parameters
+    ----------
+    rate : "overall" or Gamma
+        Prior of the rates. ``"overall"`` is worth one event, at the rate of the column over all rows: a gamma of
+        shape 1 whose mean is that rate, so that the units of the exposure do not matter.
+    exposure : str, optional
+        Column that holds the exposure of each row (time, area, population, number of words), a positive number
+        common to all its features; that column is then not a feature itself. One for every row by default.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> clf = bp.GenerativeClassifier(bp.Poisson(bp.Gamma(1, 1))).fit([[0], [1], [4], [7]], ["a", "a", "b", "b"])
+    >>> clf.predict_proba([[1]]).round(3).tolist()
+    [[0.747, 0.253]]
+    """
+
+    name: ClassVar[str] = "poisson"
+    support: ClassVar[Support] = COUNTS
+    per_row: ClassVar[str | None] = "exposure"
+
+    rate: str | Gamma = "overall"
+    exposure: str | None = None
+
+    def encode(self, table: Table) -> Array:
+        return self.read(table)
+
+    def cells(self, X: Array) -> Events:
+        events, exposure = self._split(X)
+        present = ~np.isnan(events)
+        x, t = np.where(present, events, 0.0), np.where(present, exposure, 0.0)
+        return Events(x, t, xlogy(x, t) - gammaln(x + 1))
+
+    def simulate(self, theta: Theta, codes: Array, rng: np.random.Generator) -> Array:
+        """Draw one row for each class code; with an exposure by row, rows of exposure one."""
+        return self.join(rng.poisson(theta["rate"][codes]))
+
+    def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
+        import pymc as pm
+
+        index, events, exposure, dims = present_cells(codes, *self._split(X), prefix)
+        pm.Poisson(f"{prefix}x", mu=exposure * variables["rate"][index], observed=events, dims=dims)
+
+    def _split(self, X: Array) -> tuple[Array, Array]:
+        return self.split(X, np.ones(1))
