@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         PoissonNB,
         QuadraticDiscriminantAnalysis,
     )
+    from bayesppl.evidence import compare_models
     from bayesppl.families import Bernoulli, Binomial, Gaussian, Poisson
     from bayesppl.inference import NUTS
 
@@ -38,6 +39,7 @@ _HOME_OF = {
     "LinearDiscriminantAnalysis": "bayesppl.estimators",
     "PoissonNB": "bayesppl.estimators",
     "QuadraticDiscriminantAnalysis": "bayesppl.estimators",
+    "compare_models": "bayesppl.evidence",
     "Bernoulli": "bayesppl.families",
     "Binomial": "bayesppl.families",
     "Gaussian": "bayesppl.families",

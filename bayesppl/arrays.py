@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -79,3 +81,15 @@ def _stirling_remainder(z: Array) -> Array:
     inverse, square = 1 / z, 1 / z**2
     terms = 1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square / 1188))
     return inverse * (1 / 12 - square * terms)
+
+
+def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Array]]:
+    """Every array inside a nest of dataclasses and mappings, with the way to it."""
+    if is_dataclass(value):
+        for field in fields(value):
+            yield from leaves(getattr(value, field.name), f"{path}.{field.name}")
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from leaves(item, f"{path}[{key}]")
+    else:
+        yield path, np.asarray(value)

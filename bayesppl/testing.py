@@ -7,13 +7,12 @@ form. Data are simulated from the family itself. A new family is tested by addin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayesppl.arrays import Array, Responsibilities, Theta
+from bayesppl.arrays import Array, Responsibilities, Theta, leaves
 from bayesppl.conjugates import Conjugate
 from bayesppl.data import as_table, encode_labels, one_hot
 from bayesppl.errors import UndefinedEstimateError
@@ -279,20 +278,8 @@ def _prior_is_symmetric(case: Case) -> bool:
     )
 
 
-def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Array]]:
-    """Every array inside a nest of dataclasses and mappings."""
-    if is_dataclass(value):
-        for field in fields(value):
-            yield from _leaves(getattr(value, field.name), f"{path}.{field.name}")
-    elif isinstance(value, Mapping):
-        for key, item in value.items():
-            yield from _leaves(item, f"{path}[{key}]")
-    else:
-        yield path, np.asarray(value)
-
-
 def _assert_same(found: Any, expected: Any, rtol: float = 1e-9, atol: float = 1e-9) -> None:
-    for (path, left), (_, right) in zip(_leaves(found), _leaves(expected), strict=True):
+    for (path, left), (_, right) in zip(leaves(found), leaves(expected), strict=True):
         np.testing.assert_allclose(left, right, rtol=rtol, atol=atol, err_msg=path)
 
 

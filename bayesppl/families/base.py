@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, NamedTuple, Self, final
+from typing import Any, ClassVar, Literal, NamedTuple, Self, final
 
 import numpy as np
 from scipy.sparse import issparse
@@ -33,6 +33,10 @@ class Evidence(NamedTuple):
     values: Array
 
 
+#: What a density is taken over. Evidences of models that differ in it measure different things.
+Measure = Literal["mass", "mass given the row total", "density"]
+
+
 class Family(ABC):
     """Class-conditional density p(x | y = k, θ) of all classes at once, with a prior on θ."""
 
@@ -52,6 +56,11 @@ class Family(ABC):
     @abstractmethod
     def coords(self) -> dict[str, list[Hashable]]:
         """Coordinate labels of every dimension but "class"; known once bound."""
+
+    @property
+    @abstractmethod
+    def measures(self) -> dict[Hashable, Measure]:
+        """For every column, what the family's density of it is taken over; known once bound."""
 
     @abstractmethod
     def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
@@ -137,6 +146,7 @@ class ColumnFamily(Family):
     """A family whose parameters have one dimension named "feature", labelled by columns of the table."""
 
     support: ClassVar[Support]
+    measure: ClassVar[Measure]
     allows_sparse: ClassVar[bool] = False
     allows_missing: ClassVar[bool] = True
 
@@ -147,6 +157,11 @@ class ColumnFamily(Family):
     @abstractmethod
     def factor_dims(self) -> tuple[str, ...]:
         """Dimensions over which the posterior splits into independent factors."""
+
+    @property
+    @final
+    def measures(self) -> dict[Hashable, Measure]:
+        return dict.fromkeys(self.columns, self.measure)
 
     @final
     def log_evidence(self, prior: Conjugate, posterior: Conjugate, statistics: Any) -> dict[str, Evidence]:

@@ -46,6 +46,7 @@ class Bernoulli(ProbabilityFamily, NumericFamily):
         lambda x: (x == 0) | (x == 1),
         "Binarise the column, or choose a family of counts or real numbers.",
     )
+    measure: ClassVar = "mass"
     allows_sparse: ClassVar[bool] = True
 
     probability: Beta = Beta()

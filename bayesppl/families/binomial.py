@@ -50,6 +50,7 @@ class Binomial(ProbabilityFamily, CellFamily):
 
     name: ClassVar[str] = "binomial"
     support: ClassVar[Support] = COUNTS
+    measure: ClassVar = "mass"
     per_row: ClassVar[str | None] = "trials"
     per_row_support: ClassVar[Support] = COUNTS
 

@@ -42,6 +42,7 @@ class DiagonalGaussian(NumericFamily):
 
     name: ClassVar[str] = "gaussian"
     support: ClassVar = REAL_NUMBERS
+    measure: ClassVar = "density"
 
     prior: str | NormalInverseGamma = "fraley-raftery"
     shared: tuple[str, ...] = ()

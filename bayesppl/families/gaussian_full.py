@@ -46,6 +46,7 @@ class FullGaussian(NumericFamily):
 
     name: ClassVar[str] = "gaussian_full"
     support: ClassVar = REAL_NUMBERS
+    measure: ClassVar = "density"
 
     prior: str | NormalInverseWishart = "fraley-raftery"
     tied: bool = False

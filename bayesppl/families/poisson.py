@@ -47,6 +47,7 @@ class Poisson(RateFamily, CellFamily):
 
     name: ClassVar[str] = "poisson"
     support: ClassVar[Support] = COUNTS
+    measure: ClassVar = "mass"
     per_row: ClassVar[str | None] = "exposure"
 
     rate: str | Gamma = "overall"
