@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from bayesppl.evidence import compare_models
     from bayesppl.families import Bernoulli, Binomial, Gaussian, Poisson
     from bayesppl.inference import NUTS
+    from bayesppl.model import GenerativeModel
 
 __version__ = "0.1.0"
 
@@ -45,6 +46,7 @@ _HOME_OF = {
     "Gaussian": "bayesppl.families",
     "Poisson": "bayesppl.families",
     "NUTS": "bayesppl.inference",
+    "GenerativeModel": "bayesppl.model",
 }
 
 __all__ = list(_HOME_OF)

@@ -1,0 +1,249 @@
+"""A published number as a claim: what was printed, what we compute, and how the two are compared.
+
+A claim never holds a stored result. What we say is computed by a function through the public interface of the
+package; what the source says is compared with it to the digits that the source prints. Where the source is wrong,
+the claim also holds the corrected value, derived by hand in the documentation page on errata, and, where the mistake
+is known, the computation that repeats it and so explains the printed number.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+from fractions import Fraction
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+
+from bayesppl.arrays import Array
+
+Value = float | str
+Values = Sequence[float] | Sequence[str] | Array
+
+#: Relative difference below which two numbers are the same double-precision result.
+EXACT = 1e-12
+
+#: How many numbers of a claim are shown in a line.
+MOST_SHOWN = 9
+
+
+class Verdict(StrEnum):
+    """What the comparison of a published with a computed number says."""
+
+    AGREES = "agrees"
+    ROUNDED = "agrees after rounding"
+    SAMPLED = "agrees within sampling error"
+    ERRATUM = "erratum"
+    MEASURED = "measured"
+    NOT_RUN = "not run"
+    DISAGREES = "disagrees"
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What a computation may use.
+
+    Attributes
+    ----------
+    seed : int
+        Of everything that is random.
+    mnist : Path or "openml", optional
+        Where to find the MNIST digits.
+    """
+
+    seed: int = 0
+    mnist: Path | str | None = None
+
+
+class Published(ABC):
+    """What a source says."""
+
+    @abstractmethod
+    def show(self) -> str:
+        """The numbers as printed."""
+
+    @abstractmethod
+    def compare(self, ours: Values) -> Verdict:
+        """Whether our numbers agree, and how closely."""
+
+
+@dataclass(frozen=True)
+class Printed(Published):
+    """Numbers as printed: decimals, or fractions such as ``"4/27"``, which are exact.
+
+    Attributes
+    ----------
+    numbers : tuple of str
+    truncated : bool
+        Whether the source cut digits off instead of rounding.
+    """
+
+    numbers: tuple[str, ...]
+    truncated: bool = False
+
+    def show(self) -> str:
+        return ", ".join(self.numbers)
+
+    def compare(self, ours: Values) -> Verdict:
+        if len(ours) != len(self.numbers):
+            return Verdict.DISAGREES
+        return worst([self._one(text, float(value)) for text, value in zip(self.numbers, ours, strict=True)])
+
+    def _one(self, text: str, value: float) -> Verdict:
+        printed = float(Fraction(text))
+        if math.isclose(printed, value, rel_tol=EXACT, abs_tol=0.0):
+            return Verdict.AGREES
+        unit = 0.0 if "/" in text else 10.0 ** int(Decimal(text).as_tuple().exponent)
+        low, high = (0.0, unit) if self.truncated else (-unit / 2, unit / 2)
+        return Verdict.ROUNDED if low <= value - printed <= high else Verdict.DISAGREES
+
+
+@dataclass(frozen=True)
+class Formula(Published):
+    """A formula as printed, evaluated at parameters that the claim names."""
+
+    text: str
+    values: Callable[[], Values]
+
+    def show(self) -> str:
+        return self.text
+
+    def compare(self, ours: Values) -> Verdict:
+        same = np.allclose(np.asarray(ours, dtype=float), self.values(), rtol=EXACT, atol=EXACT)
+        return Verdict.AGREES if same else Verdict.DISAGREES
+
+
+@dataclass(frozen=True)
+class Named(Published):
+    """Labels."""
+
+    labels: tuple[str, ...]
+
+    def show(self) -> str:
+        return ", ".join(self.labels)
+
+    def compare(self, ours: Values) -> Verdict:
+        return Verdict.AGREES if tuple(ours) == self.labels else Verdict.DISAGREES
+
+
+@dataclass(frozen=True)
+class Sampled(Published):
+    """Numbers that depend on random rows the source does not give: printed, with the spread such rows cause.
+
+    Attributes
+    ----------
+    numbers : tuple of str
+    spread : tuple of float
+        Standard deviation of each number over repetitions of the experiment.
+    """
+
+    numbers: tuple[str, ...]
+    spread: tuple[float, ...]
+
+    def show(self) -> str:
+        return ", ".join(self.numbers)
+
+    def compare(self, ours: Values) -> Verdict:
+        near = [
+            abs(float(value) - float(text)) <= 4 * spread + 10.0 ** int(Decimal(text).as_tuple().exponent) / 2
+            for text, value, spread in zip(self.numbers, ours, self.spread, strict=True)
+        ]
+        return Verdict.SAMPLED if all(near) else Verdict.DISAGREES
+
+
+@dataclass(frozen=True)
+class Erratum:
+    """A mistake of a source.
+
+    Attributes
+    ----------
+    id : str
+        Its paragraph in the documentation.
+    reason : str
+        The mistake, in one sentence.
+    corrected : Published
+        The value that is right; what we compute must agree with it.
+    slip : callable, optional
+        The same computation with the mistake made; it must agree with what was printed.
+    """
+
+    id: str
+    reason: str
+    corrected: Published
+    slip: Callable[[Inputs], Values] | None = None
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One published number.
+
+    Attributes
+    ----------
+    id, source, statement : str
+    published : Published
+    ours : callable
+        Computes the same through the public interface.
+    erratum : Erratum, optional
+    note : str
+    needs_mnist : bool
+    is_timing : bool
+        A number that depends on the machine; it is reported, not judged.
+    """
+
+    id: str
+    source: str
+    statement: str
+    published: Published
+    ours: Callable[[Inputs], Values]
+    erratum: Erratum | None = None
+    note: str = ""
+    needs_mnist: bool = False
+    is_timing: bool = False
+
+    def check(self, inputs: Inputs) -> Outcome:
+        """Compute and compare."""
+        if self.needs_mnist and inputs.mnist is None:
+            return Outcome(self, (), Verdict.NOT_RUN, 0.0)
+        start = perf_counter()
+        ours = tuple(self.ours(inputs))
+        verdict = Verdict.MEASURED if self.is_timing else self._judge(ours, inputs)
+        return Outcome(self, ours, verdict, perf_counter() - start)
+
+    def _judge(self, ours: Values, inputs: Inputs) -> Verdict:
+        verdict = self.published.compare(ours)
+        if self.erratum is None:
+            return verdict
+        explained = self.erratum.slip is None or self.published.compare(self.erratum.slip(inputs)) in AGREEING
+        corrected = self.erratum.corrected.compare(ours) in AGREEING
+        wrong = verdict is Verdict.DISAGREES
+        return Verdict.ERRATUM if wrong and corrected and explained else Verdict.DISAGREES
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A claim, what we compute, and the verdict."""
+
+    claim: Claim
+    ours: tuple[Value, ...]
+    verdict: Verdict
+    seconds: float
+
+    def show(self) -> str:
+        """Our numbers, to ten digits; of a long list, the first."""
+        shown = [value if isinstance(value, str) else f"{value:.10g}" for value in self.ours]
+        rest = f", … ({len(shown)} numbers)" if len(shown) > MOST_SHOWN else ""
+        return ", ".join(shown[:MOST_SHOWN]) + rest
+
+
+AGREEING = (Verdict.AGREES, Verdict.ROUNDED, Verdict.SAMPLED)
+
+
+def worst(verdicts: Sequence[Verdict]) -> Verdict:
+    """The verdict on several numbers is that on the one that agrees least."""
+    order = (Verdict.AGREES, Verdict.ROUNDED, Verdict.DISAGREES)
+    return max(verdicts, key=order.index)

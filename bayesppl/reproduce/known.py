@@ -1,0 +1,55 @@
+"""A declared model evaluated at parameters that a source states, instead of learning them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from scipy.optimize import brentq
+
+from bayesppl.arrays import Array, Theta
+from bayesppl.families import Family
+from bayesppl.model import CLASS_WEIGHTS, GenerativeModel
+from bayesppl.rules import log_probabilities
+
+
+def normal(
+    mean: Sequence[Sequence[float]], variance: Sequence[Sequence[float]], weights: Sequence[float]
+) -> Theta:
+    """Parameters of independent Gaussian features: (n_classes, n_features) means and variances."""
+    return {"mean": np.asarray(mean), "variance": np.asarray(variance), CLASS_WEIGHTS: np.asarray(weights)}
+
+
+def densities(family: Family, theta: Theta, X: Sequence[Sequence[float]]) -> Array:
+    """p(x | y = k, θ): (n_rows, n_classes)."""
+    return np.exp(family.log_likelihood(theta, np.asarray(X)))
+
+
+def log_joint(family: Family, theta: Theta, X: Sequence[Sequence[float]] | Array) -> Array:
+    """log p(y = k, x | θ): (n_rows, n_classes)."""
+    weights = theta[CLASS_WEIGHTS]
+    model = GenerativeModel(family, weights, tuple(range(len(weights))))
+    return model.log_joint(theta, np.asarray(X))
+
+
+def probabilities(family: Family, theta: Theta, X: Sequence[Sequence[float]]) -> Array:
+    """p(y = k | x, θ): (n_rows, n_classes)."""
+    return np.exp(log_probabilities(log_joint(family, theta, X), theta[CLASS_WEIGHTS]))
+
+
+def boundaries(family: Family, theta: Theta, low: float, high: float) -> list[float]:
+    """Where two classes of one feature are equally probable, found numerically between ``low`` and ``high``."""
+
+    def log_odds(x: float) -> float:
+        first, second = log_joint(family, theta, [[x]])[0]
+        return float(first - second)
+
+    return [float(brentq(log_odds, a, b, xtol=1e-13, rtol=1e-15)) for a, b in _sign_changes(log_odds, low, high)]
+
+
+def _sign_changes(function: Callable[[float], float], low: float, high: float) -> list[tuple[float, float]]:
+    # offset by an odd amount, so that no boundary at a round number falls on the grid
+    grid = np.linspace(low - 0.137, high + 0.137, 1001)
+    signs = np.sign([function(x) for x in grid])
+    at = np.flatnonzero(signs[:-1] != signs[1:])
+    return [(float(grid[i]), float(grid[i + 1])) for i in at]

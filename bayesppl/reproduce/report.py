@@ -1,0 +1,203 @@
+"""All claims checked, with where the numbers come from, as text, JSON and Markdown."""
+
+from __future__ import annotations
+
+import json
+import math
+import platform
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from bayesppl.reproduce import ch20, chris, dake, notes3b, table1
+from bayesppl.reproduce.claims import Claim, Inputs, Outcome, Value, Verdict
+
+CLAIMS: tuple[Claim, ...] = (*dake.CLAIMS, *table1.CLAIMS, *notes3b.CLAIMS, *chris.CLAIMS, *ch20.CLAIMS)
+
+_PACKAGES = ("bayesppl", "numpy", "scipy", "scikit-learn")
+
+#: Relative difference allowed when a report is verified on another machine.
+VERIFY = 1e-9
+
+
+def select(only: Sequence[str] = ()) -> tuple[Claim, ...]:
+    """The claims with these ids, or all of them.
+
+    Raises
+    ------
+    ValueError
+        If an id is not known.
+    """
+    known = {claim.id: claim for claim in CLAIMS}
+    unknown = [name for name in only if name not in known]
+    if unknown:
+        raise ValueError(f"no claim is called {unknown[0]!r}; known are {', '.join(known)}")
+    return tuple(known[name] for name in only) if only else CLAIMS
+
+
+@dataclass(frozen=True)
+class Report:
+    """Outcomes and their provenance."""
+
+    outcomes: tuple[Outcome, ...]
+    inputs: Inputs
+
+    @property
+    def failed(self) -> tuple[Outcome, ...]:
+        """Claims that should agree and do not."""
+        return tuple(outcome for outcome in self.outcomes if outcome.verdict is Verdict.DISAGREES)
+
+    def provenance(self) -> dict[str, Any]:
+        """Versions, platform, seed and data."""
+        return {
+            "versions": {name: version(name) for name in _PACKAGES},
+            "python": platform.python_version(),
+            "machine": platform.machine(),
+            "seed": self.inputs.seed,
+            "mnist": None if self.inputs.mnist is None else str(self.inputs.mnist),
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, in types that JSON has."""
+        return {"provenance": self.provenance(), "claims": [_row(outcome) for outcome in self.outcomes]}
+
+    def to_json(self) -> str:
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
+
+    def to_markdown(self) -> str:
+        """A table with a line for every claim."""
+        head = "| id | source | claim | published | here | verdict |\n|---|---|---|---|---|---|\n"
+        return head + "".join(_markdown_row(outcome) for outcome in self.outcomes)
+
+    def to_text(self) -> str:
+        """A paragraph for every claim, and a count of the verdicts."""
+        return "\n".join([*map(_paragraph, self.outcomes), self.summary()])
+
+    def summary(self) -> str:
+        """How often each verdict was reached."""
+        counts = {verdict: sum(outcome.verdict is verdict for outcome in self.outcomes) for verdict in Verdict}
+        return ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
+
+    def write(self, folder: Path) -> list[Path]:
+        """Write ``report.json`` and ``report.md``."""
+        folder.mkdir(parents=True, exist_ok=True)
+        files = {"report.json": self.to_json(), "report.md": self.to_markdown()}
+        for name, content in files.items():
+            (folder / name).write_text(content + "\n", encoding="utf-8")
+        return [folder / name for name in files]
+
+
+def reproduce(only: Sequence[str] = (), seed: int = 0, mnist: Path | str | None = None) -> Report:
+    """Recompute published numbers through the package and compare them.
+
+    Parameters
+    ----------
+    only : sequence of str
+        Ids of claims; all by default.
+    seed : int
+        Of everything that is random.
+    mnist : Path or "openml", optional
+        Folder of the four original files or a CSV file of the digits; without it, the claims that need them are
+        not run.
+
+    Returns
+    -------
+    Report
+
+    Raises
+    ------
+    ValueError
+        If an id in ``only`` is not known.
+
+    Examples
+    --------
+    >>> from bayesppl.reproduce import reproduce
+    >>> print(reproduce(["D2", "T3"]).summary())
+    1 agrees, 1 agrees after rounding
+    """
+    inputs = Inputs(seed, mnist)
+    return Report(tuple(claim.check(inputs) for claim in select(only)), inputs)
+
+
+def differences(report: Report, written: dict[str, Any]) -> list[str]:
+    """Where a report that was written earlier says something else than ``report``."""
+    earlier = {row["id"]: row for row in written["claims"]}
+    lines = []
+    for outcome in report.outcomes:
+        row = earlier[outcome.claim.id]
+        if outcome.verdict != row["verdict"]:
+            lines.append(f"{outcome.claim.id}: was {row['verdict']}, is {outcome.verdict}")
+        elif not outcome.claim.is_timing and not _same(outcome.ours, row["ours"]):
+            lines.append(f"{outcome.claim.id}: was {row['ours']}, is {list(outcome.ours)}")
+    return lines
+
+
+def verify(path: Path, mnist: Path | str | None = None) -> list[str]:
+    """Recompute a report written by :meth:`Report.write`; return what differs, if anything.
+
+    Parameters
+    ----------
+    path : Path
+        ``report.json``, or the folder that holds it.
+    mnist : Path or "openml", optional
+        As for :func:`reproduce`.
+    """
+    file = path / "report.json" if path.is_dir() else path
+    written = json.loads(file.read_text(encoding="utf-8"))
+    only = [row["id"] for row in written["claims"]]
+    return differences(reproduce(only, written["provenance"]["seed"], mnist), written)
+
+
+def _same(ours: Iterable[Value], written: Sequence[Value]) -> bool:
+    def equal(a: Value, b: Value) -> bool:
+        if isinstance(a, str) or isinstance(b, str):
+            return a == b
+        return math.isclose(a, b, rel_tol=VERIFY, abs_tol=VERIFY)
+
+    values = list(ours)
+    return len(values) == len(written) and all(map(equal, values, written))
+
+
+def _row(outcome: Outcome) -> dict[str, Any]:
+    claim = outcome.claim
+    return {
+        "id": claim.id,
+        "source": claim.source,
+        "claim": claim.statement,
+        "published": claim.published.show(),
+        "ours": [value if isinstance(value, str) else float(value) for value in outcome.ours],
+        "verdict": str(outcome.verdict),
+        "erratum": None if claim.erratum is None else claim.erratum.id,
+        "corrected": None if claim.erratum is None else claim.erratum.corrected.show(),
+        "reason": None if claim.erratum is None else claim.erratum.reason,
+        "note": claim.note,
+    }
+
+
+def _remark(outcome: Outcome) -> str:
+    erratum = outcome.claim.erratum
+    if erratum is not None:
+        return f"{erratum.id}: {erratum.reason}; right is {erratum.corrected.show()}"
+    if outcome.verdict is Verdict.NOT_RUN:
+        return "needs --mnist"
+    return outcome.claim.note
+
+
+def _paragraph(outcome: Outcome) -> str:
+    claim, remark = outcome.claim, _remark(outcome)
+    lines = [
+        f"{claim.id:<4} {claim.source}: {claim.statement}",
+        f"     published  {claim.published.show()}",
+        f"     here       {outcome.show()}" if outcome.ours else None,
+        f"     {outcome.verdict}" + (f" ({remark})" if remark else ""),
+    ]
+    return "\n".join(line for line in lines if line is not None) + "\n"
+
+
+def _markdown_row(outcome: Outcome) -> str:
+    claim, remark = outcome.claim, _remark(outcome)
+    verdict = f"{outcome.verdict}: {remark}" if remark else str(outcome.verdict)
+    cells = (claim.id, claim.source, claim.statement, claim.published.show(), outcome.show(), verdict)
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"

@@ -1,0 +1,133 @@
+"""The published numbers: every row has a verdict, and the machinery that gives it can say no."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from bayesppl.reproduce import CLAIMS, reproduce, select, verify
+from bayesppl.reproduce.claims import Claim, Erratum, Formula, Inputs, Named, Printed, Sampled, Verdict
+from bayesppl.reproduce.report import differences
+
+ROWS = {f"D{i}" for i in (1, 2, 3, 4, 5, 6, 9, 12)}
+ROWS |= {"T1", "T2", "T3", "T4", "C1", "C2", "C3", "C4", "G5", "G6"}
+
+#: Computed with scipy or by hand, to compare with what the package computes.
+REFERENCE = {
+    "D1": [norm.pdf(250, 2000, 800)],
+    "D2": [norm.pdf(250, 200, 100)],
+    "D5": [1.164650324084659e-11],
+    "D9": [150 / 1000],
+    "T1": [2 / 3, 0, 1 / 3, 1 / 3, 2 / 3, 1 / 3, 1 / 3, 1 / 3, 1 / 3],
+    "T3": [3 / 5, 1 / 5, 2 / 5, 2 / 5, 3 / 5, 2 / 5, 1 / 3, 1 / 3, 1 / 3],
+    "C1x": [60.0],
+    "G5": [2.5],
+    "G6": [1.6e9 / 2**30],
+}
+
+
+@pytest.fixture(scope="module")
+def report():
+    return reproduce()
+
+
+def test_every_published_row_is_claimed_once():
+    ids = [claim.id for claim in CLAIMS]
+    assert len(set(ids)) == len(ids)
+    assert set(ids) >= ROWS
+
+
+def test_nothing_disagrees(report):
+    assert [outcome.claim.id for outcome in report.failed] == []
+
+
+@pytest.mark.parametrize("claim", REFERENCE)
+def test_our_values_against_an_independent_computation(report, claim):
+    ours = next(outcome.ours for outcome in report.outcomes if outcome.claim.id == claim)
+    assert ours == pytest.approx(REFERENCE[claim], rel=1e-10)
+
+
+def test_errata_are_the_rows_known_to_be_wrong(report):
+    wrong = {outcome.claim.id for outcome in report.outcomes if outcome.verdict is Verdict.ERRATUM}
+    assert wrong >= {"T2", "T4", "C2", "C3", "E1", "E2", "E4", "E9", "E10"}
+    assert wrong.isdisjoint({"D1", "D2", "D3", "D9", "T1", "T3", "C1", "G5"})
+
+
+@pytest.mark.parametrize(
+    ("printed", "ours", "verdict"),
+    [
+        (Printed(("0.72",)), [36 / 50], Verdict.AGREES),
+        (Printed(("0.79",)), [0.7949], Verdict.ROUNDED),
+        (Printed(("0.79",)), [0.7951], Verdict.DISAGREES),
+        (Printed(("1.165e-11",)), [1.16465e-11], Verdict.ROUNDED),
+        (Printed(("1.165e-11",)), [1.1660e-11], Verdict.DISAGREES),
+        (Printed(("0.999",), truncated=True), [0.99999], Verdict.ROUNDED),
+        (Printed(("0.999",), truncated=True), [0.9985], Verdict.DISAGREES),
+        (Printed(("4/27", "0")), [4 / 27, 0.0], Verdict.AGREES),
+        (Printed(("4/27",)), [0.1481], Verdict.DISAGREES),
+        (Printed(("0.5", "0.5")), [0.5], Verdict.DISAGREES),
+        (Formula("1 + 1", lambda: [2.0]), [2 + 1e-9], Verdict.DISAGREES),
+        (Named(("setosa",)), ["versicolor"], Verdict.DISAGREES),
+        (Sampled(("0.79",), (0.004,)), [0.803], Verdict.SAMPLED),
+        (Sampled(("0.79",), (0.004,)), [0.812], Verdict.DISAGREES),
+        (Printed(("0.5",)), [float("nan")], Verdict.DISAGREES),
+    ],
+)
+def test_comparison_to_the_printed_digits(printed, ours, verdict):
+    assert printed.compare(ours) is verdict
+
+
+def made_up(published, ours, erratum=None):
+    return Claim("X", "nowhere", "a number", Printed((published,)), lambda inputs: [ours], erratum)
+
+
+@pytest.mark.parametrize(
+    ("claim", "why"),
+    [
+        (made_up("0.5", 0.6), "the printed number is not ours"),
+        (made_up("0.5", 0.5, Erratum("E0", "", Printed(("0.5",)))), "an erratum that is none"),
+        (made_up("0.5", 0.6, Erratum("E0", "", Printed(("0.7",)))), "the corrected value is not ours"),
+        (
+            made_up("0.5", 0.6, Erratum("E0", "", Printed(("0.6",)), lambda inputs: [0.8])),
+            "the slip does not explain what was printed",
+        ),
+    ],
+)
+def test_a_claim_that_should_agree_and_does_not_is_reported(claim, why):
+    assert claim.check(Inputs()).verdict is Verdict.DISAGREES, why
+
+
+def test_an_unknown_id_is_refused_with_the_known_ones():
+    with pytest.raises(ValueError, match=r"no claim is called 'D99'; known are D1, D2"):
+        select(["D99"])
+
+
+def test_a_written_report_verifies_and_a_changed_one_does_not(tmp_path):
+    report = reproduce(["D2", "T1", "C2"], seed=3)
+    report.write(tmp_path)
+    assert verify(tmp_path) == []
+    written = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
+    written["claims"][0]["ours"][0] *= 1 + 1e-6
+    written["claims"][1]["verdict"] = "erratum"
+    assert [line.split(":")[0] for line in differences(report, written)] == ["D2", "T1"]
+
+
+def test_one_seed_gives_one_result():
+    runs = [replace(reproduce(["C2", "C3"], seed=5)).to_dict() for _ in range(2)]
+    assert runs[0] == runs[1]
+
+
+def test_provenance_names_versions_and_seed(report):
+    provenance = report.provenance()
+    assert provenance["seed"] == 0
+    assert provenance["versions"]["numpy"] == np.__version__
+
+
+def test_text_and_markdown_name_every_claim_and_its_verdict(report):
+    text, table = report.to_text(), report.to_markdown()
+    for outcome in report.outcomes:
+        assert f"\n{outcome.claim.id} " in "\n" + text
+        assert f"| {outcome.claim.id} |" in table
+    assert "E7: printed are positions in a list" in text
