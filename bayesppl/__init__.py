@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from bayesppl.comparison import Comparison, compare
     from bayesppl.conjugates import Beta, Dirichlet, Gamma, NormalInverseGamma, NormalInverseWishart
     from bayesppl.errors import ImpossibleRowWarning, ImproperError, UndefinedEstimateError
     from bayesppl.estimators import (
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME_OF = {
+    "Comparison": "bayesppl.comparison",
+    "compare": "bayesppl.comparison",
     "Beta": "bayesppl.conjugates",
     "Dirichlet": "bayesppl.conjugates",
     "Gamma": "bayesppl.conjugates",

@@ -1,0 +1,47 @@
+"""The command line: ``bayesppl …``.
+
+Commands import what they need when they run, so that ``--help`` answers at once. Whatever a user can get wrong ends
+in one line on standard error and exit status 2.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+import click
+
+from bayesppl import __version__
+from bayesppl.cli.compare import compare
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="bayesppl")
+def cli() -> None:
+    """Fully Bayesian generative classifiers."""
+
+
+cli.add_command(compare)
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line and exit: 0 when done, 2 when something was refused."""
+    try:
+        cli.main(args=arguments, prog_name="bayesppl", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        sys.exit(2)
+    except click.ClickException as error:
+        _refuse(error.format_message())
+    except click.Abort:
+        click.echo("bayesppl: interrupted", err=True)
+        sys.exit(130)
+    except (ValueError, OSError) as error:
+        _refuse(str(error))
+    sys.exit(0)
+
+
+def _refuse(message: str) -> NoReturn:
+    click.echo(f"bayesppl: error: {' '.join(message.split())}", err=True)
+    sys.exit(2)

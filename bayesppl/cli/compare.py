@@ -1,0 +1,164 @@
+"""``bayesppl compare``: the four rules side by side on real data."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from bayesppl.classifier import BayesClassifier
+    from bayesppl.comparison import Comparison
+
+#: Estimator of every ``--model``.
+MODELS = {
+    "gaussian-nb": "GaussianNB",
+    "lda": "LinearDiscriminantAnalysis",
+    "qda": "QuadraticDiscriminantAnalysis",
+    "bernoulli-nb": "BernoulliNB",
+}
+
+CHAINS = 4
+
+
+class Threshold(click.ParamType[Any]):
+    """A number, or the word "mean"."""
+
+    name = "number|mean"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "mean":
+            return value
+        try:
+            return float(value)
+        except ValueError:
+            self.fail(f"{value!r} is neither a number nor the word 'mean'.", param, ctx)
+
+
+@click.command()
+@click.argument("data")
+@click.option("--model", type=click.Choice(list(MODELS)), default="gaussian-nb", show_default=True)
+@click.option("--inference", type=click.Choice(["conjugate", "nuts"]), default="conjugate", show_default=True)
+@click.option("--target", metavar="COLUMN", help="Column of the labels, when DATA is a CSV file.")
+@click.option(
+    "--test-size", type=float, default=0.5, show_default=True, help="Share of every class held out for scoring."
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option(
+    "--draws",
+    type=click.IntRange(min=4 * CHAINS),
+    default=4000,
+    show_default=True,
+    help=f"Posterior draws in all, over {CHAINS} chains.",
+)
+@click.option(
+    "--missing",
+    type=click.Choice(["refuse", "skip"]),
+    default="refuse",
+    show_default=True,
+    help="What to do about empty cells: stop, or leave them out of the likelihood.",
+)
+@click.option(
+    "--binarize",
+    type=Threshold(),
+    help="Turn features into 1 above a threshold, or above their mean over the training rows, and 0 otherwise.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the same numbers as JSON.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Write posterior.nc, parameters.csv, scores.csv and probabilities.png there.",
+)
+def compare(
+    data: str,
+    model: str,
+    inference: str,
+    target: str | None,
+    test_size: float,
+    seed: int,
+    draws: int,
+    missing: str,
+    binarize: float | str | None,
+    as_json: bool,
+    out: Path | None,
+) -> None:
+    """Fit a classifier to DATA and compare four ways to use it.
+
+    DATA is the path of a CSV file with a header line, or the name of an embedded data set: breast_cancer, digits,
+    digits_binary, iris, wine. Part of the rows is held out; on these, classification by maximum likelihood, MAP,
+    posterior mean and the posterior predictive are scored and compared row by row.
+    """
+    from bayesppl.cli import files
+
+    if out is not None:
+        files.require_writable(out)
+    with _status("reading the data"):
+        from bayesppl.cli import report, rows, tables
+
+        source = rows.read(data, target)
+        classifier = _classifier(model, inference, draws, seed)
+        rows.check(source, classifier, missing, binarized=binarize is not None)
+        train, test = rows.split(source, test_size, seed)
+        if binarize is not None:
+            train, test = rows.binarized(train, test, binarize)
+
+    with _status(*_announcement(inference)):
+        result = _compare(classifier, train, test, draws, seed)
+    settings = {"model": model, "inference": inference, "test_size": test_size, "seed": seed, "draws": draws}
+    facts = report.Facts(data, source.target, len(train.X), len(test.X), settings)
+
+    written: list[Path] = []
+    if out is not None:
+        with _status(f"writing {out}"):
+            written = files.write(out, result, draws // CHAINS, CHAINS, seed)
+    if as_json:
+        click.echo(report.as_json(result, facts))
+    else:
+        tables.print_tables(result, facts, written)
+
+
+def _classifier(model: str, inference: str, draws: int, seed: int) -> BayesClassifier:
+    import bayesppl as bp
+    from bayesppl.inference import NUTS
+
+    how = NUTS(draws=draws // CHAINS, chains=CHAINS, random_seed=seed) if inference == "nuts" else inference
+    classifier: BayesClassifier = getattr(bp, MODELS[model])(inference=how)
+    return classifier
+
+
+def _compare(classifier: BayesClassifier, train: Any, test: Any, draws: int, seed: int) -> Comparison:
+    from dataclasses import replace
+
+    from bayesppl.comparison import compare as compare_rules
+    from bayesppl.errors import ImpossibleRowWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ImpossibleRowWarning)  # their number is in the report
+        result = compare_rules(classifier, train.X, train.y, test.X, test.y, draws=draws, random_state=seed)
+    return replace(result, probabilities=result.probabilities.assign_coords(row=test.X.index.to_numpy()))
+
+
+def _announcement(inference: str) -> tuple[str, bool]:
+    if inference == "nuts":
+        return f"NUTS: compiling the model (5 to 60 seconds), then sampling {CHAINS} chains", True
+    return "fitting and scoring", False
+
+
+@contextmanager
+def _status(message: str, is_slow: bool = False) -> Iterator[None]:
+    """Say on standard error what is being waited for; where there is no terminal, only about what is slow."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if console.is_terminal:
+        with console.status(message):
+            yield
+        return
+    if is_slow:
+        click.echo(f"bayesppl: {message}", err=True)
+    yield

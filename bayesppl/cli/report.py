@@ -1,0 +1,107 @@
+"""The result of a comparison as records for programs: JSON and CSV."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from bayesppl.comparison import SCORES
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from bayesppl.comparison import Comparison
+
+Record = dict[str, Any]
+
+
+class Facts(NamedTuple):
+    """What was compared, and on what."""
+
+    data: str
+    target: str
+    n_train: int
+    n_test: int
+    settings: dict[str, Any]
+
+
+def parameter_records(parameters: xr.Dataset) -> Iterator[Record]:
+    """One record per number: the parameter, its coordinates, and its estimates."""
+    estimates = parameters["estimate"].values.tolist()
+    for name, values in parameters.data_vars.items():
+        dims = [str(dim) for dim in values.dims if dim != "estimate"]
+        numbers = values.transpose(*dims, "estimate").values.reshape(-1, len(estimates)).tolist()
+        places = itertools.product(*(parameters[dim].values.tolist() for dim in dims))
+        for place, row in zip(places, numbers, strict=True):
+            yield {
+                "parameter": str(name),
+                **dict(zip(dims, place, strict=True)),
+                **dict(zip(estimates, row, strict=True)),
+            }
+
+
+def score_records(result: Comparison) -> Iterator[Record]:
+    """One record per rule: scores, differences from ``predictive``, standard errors; why a rule is undefined."""
+    scores = result.scores
+    for rule in scores["rule"].values.tolist():
+        numbers = {str(name): float(values.sel(rule=rule)) for name, values in scores.data_vars.items()}
+        yield {"rule": rule, **numbers, "undefined": result.undefined.get(rule, "")}
+
+
+def write_csv(records: Iterator[Record], path: Path) -> None:
+    """A header line, then a line per record; a cell is empty where a number does not exist."""
+    rows = list(records)
+    names = list(rows[int(np.argmax([len(row) for row in rows]))])
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, names, restval="", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({key: "" if _is_nan(value) else value for key, value in row.items()} for row in rows)
+
+
+def as_json(result: Comparison, facts: Facts) -> str:
+    """Strict JSON: infinite numbers are the strings "inf" and "-inf", and a number that does not exist is null."""
+    report = {
+        "data": facts.data,
+        "target": facts.target,
+        "classes": result.probabilities["class"].values.tolist(),
+        "rows": {"train": facts.n_train, "test": facts.n_test},
+        "settings": facts.settings,
+        "interval": dict(result.parameters.attrs),
+        "parameters": list(parameter_records(result.parameters)),
+        "scores": {record["rule"]: _nested(record) for record in score_records(result)},
+        "undefined": dict(result.undefined),
+    }
+    return json.dumps(_strict(report), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def _nested(record: Record) -> Record:
+    scores = {
+        score: {
+            "value": record[score],
+            "difference": record[f"{score}_difference"],
+            "standard_error": record[f"{score}_difference_se"],
+        }
+        for score in SCORES
+    }
+    return {**scores, "impossible_rows": record["impossible_rows"]}
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
+def _strict(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _strict(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [_strict(entry) for entry in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else ("inf" if value > 0 else "-inf")
+    return value

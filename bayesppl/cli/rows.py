@@ -1,0 +1,116 @@
+"""From what the user named to training and test rows, refusing what cannot be used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from bayesppl import datasets
+from bayesppl.arrays import Array
+from bayesppl.data import as_table, encode_labels
+
+if TYPE_CHECKING:
+    from bayesppl.classifier import BayesClassifier
+
+
+class Rows(NamedTuple):
+    """A data frame of features, the label of every row, and the name of the label column."""
+
+    X: Any
+    y: Any
+    target: str
+
+
+def read(data: str, target: str | None) -> Rows:
+    """An embedded data set by name, or a CSV file by path."""
+    if data in datasets.LOADERS:
+        X, y = datasets.load(data)
+        if target is not None:
+            raise ValueError(
+                f"--target {target!r} is for CSV files; the embedded data set {data!r} has labels of its own, leave "
+                "--target out"
+            )
+        return Rows(X, y, "target")
+    if not Path(data).is_file():
+        raise ValueError(
+            f"{data!r} is neither a file nor an embedded data set; give the path of a CSV file or one of "
+            f"{', '.join(datasets.LOADERS)}"
+        )
+    if target is None:
+        raise ValueError(f"{data!r} needs --target COLUMN, the column that holds the labels")
+    X, y = datasets.read_csv(data, target)
+    return Rows(X, y, target)
+
+
+def check(rows: Rows, classifier: BayesClassifier, missing: str, binarized: bool) -> None:
+    """Refuse labels and cells that the classifier cannot use, naming column, value and remedy."""
+    _check_labels(rows)
+    numbers = as_table(rows.X).numeric()
+    gaps = np.isnan(numbers) if numbers.dtype.kind == "f" else np.zeros(numbers.shape, bool)
+    if missing == "refuse" and gaps.any():
+        row, column = np.argwhere(gaps)[0]
+        raise ValueError(
+            f"column {rows.X.columns[column]!r} has a missing value (NaN) in row {row} ({gaps.sum()} missing cells in "
+            "all); fill it in, drop the row, or use --missing skip to leave missing cells out of the likelihood"
+        )
+    if not binarized:
+        _check_support(rows, classifier)
+
+
+def split(rows: Rows, test_size: float, seed: int) -> tuple[Rows, Rows]:
+    """Hold out the same share of every class, at least one row and never all, chosen by the seed."""
+    if not 0 < test_size < 1:
+        raise ValueError(f"--test-size must lie between 0 and 1, found {test_size:g}")
+    codes = encode_labels(rows.y)[1]
+    rng = np.random.default_rng(seed)
+    held_out = np.zeros(len(codes), bool)
+    for k in range(codes.max() + 1):
+        members = rng.permutation(np.flatnonzero(codes == k))
+        held_out[members[: int(np.clip(round(test_size * len(members)), 1, len(members) - 1))]] = True
+    return _pick(rows, ~held_out), _pick(rows, held_out)
+
+
+def binarized(train: Rows, test: Rows, threshold: float | str) -> tuple[Rows, Rows]:
+    """1 above the threshold (or the column's mean over the training rows), 0 otherwise; missing cells stay missing."""
+    cut = train.X.mean() if threshold == "mean" else threshold
+
+    def apply(rows: Rows) -> Rows:
+        return rows._replace(X=(cut < rows.X).astype(float).where(rows.X.notna()))
+
+    return apply(train), apply(test)
+
+
+def _pick(rows: Rows, mask: Array) -> Rows:
+    return rows._replace(X=rows.X[mask], y=rows.y[mask])
+
+
+def _check_labels(rows: Rows) -> None:
+    try:
+        classes, codes = encode_labels(rows.y)
+    except ValueError as error:
+        raise ValueError(f"column {rows.target!r}: {error}") from None
+    if len(classes) < 2:
+        raise ValueError(
+            f"the target column {rows.target!r} holds one class only, {classes.tolist()[0]!r}; a classifier needs at "
+            "least two, choose another --target"
+        )
+    counts = np.bincount(codes)
+    if counts.min() < 2:
+        raise ValueError(
+            f"class {classes.tolist()[counts.argmin()]!r} of the target column {rows.target!r} has a single row; every "
+            "class needs one row to fit and one to score. Drop the class, merge it with another, or choose another "
+            "--target"
+        )
+
+
+def _check_support(rows: Rows, classifier: BayesClassifier) -> None:
+    # once on all rows, so that the message counts rows as the file does
+    table = as_table(rows.X)
+    family = classifier._declared_family()
+    try:
+        family.bind(table, tuple(encode_labels(rows.y)[0].tolist())).encode(table)
+    except ValueError as error:
+        hint = " Here: --binarize THRESHOLD or --binarize mean." if family.name == "bernoulli" else ""
+        raise ValueError(f"{error}{hint}") from None

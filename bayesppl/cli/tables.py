@@ -1,0 +1,141 @@
+"""The result of a comparison as tables for people."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bayesppl.cli.report import Facts, Record, parameter_records, score_records
+from bayesppl.comparison import REFERENCE, SCORES
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from bayesppl.comparison import Comparison
+
+# Lines of a table of parameters; the files and the JSON hold all of them.
+_MOST_LINES = 40
+
+_HEADINGS = {"accuracy": "accuracy ↑", "log_score": "log score ↑", "brier": "Brier ↓", "ece": "ECE ↓"}
+
+
+def print_tables(result: Comparison, facts: Facts, written: Sequence[Path]) -> None:
+    """Print parameters, scores, differences, and what there is to know about them."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=100)
+    settings = facts.settings
+    console.print(
+        f"\n[bold]{settings['model']}[/] on [bold]{facts.data}[/] ({settings['inference']}): fitted to {facts.n_train} "
+        f"rows, scored on {facts.n_test} others, seed {settings['seed']}\n"
+    )
+    for table in (*_parameter_tables(result), _score_table(result), _difference_table(result)):
+        console.print(table, "")
+    for note in _notes(result, facts):
+        console.print(note)
+    for path in written:
+        console.print(f"wrote {path}", soft_wrap=True)
+
+
+def _table(title: str, caption: str | None = None) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    return Table(
+        title=title,
+        caption=caption,
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1),
+        pad_edge=False,
+        show_edge=False,
+        title_justify="left",
+        caption_justify="left",
+        title_style="bold",
+    )
+
+
+def _parameter_tables(result: Comparison) -> Iterator[Table]:
+    parameters = result.parameters
+    tails = (1 - parameters.attrs["prob"]) / 2
+    shown = {"sd": "sd", "lower": f"{100 * tails:.3g}%", "upper": f"{100 - 100 * tails:.3g}%"}
+    for name in parameters.data_vars:
+        records = list(parameter_records(parameters[[name]]))
+        dims = [str(dim) for dim in parameters[name].dims if dim != "estimate"]
+        surplus = len(records) - _MOST_LINES
+        caption = f"… and {surplus} more lines; --json and --out DIR have all of them" if surplus > 0 else None
+        table = _table(str(name), caption)
+        for dim in dims:
+            table.add_column(dim.replace("_", " "), overflow="fold")
+        for estimate in parameters["estimate"].values.tolist():
+            table.add_column(shown.get(estimate, estimate), justify="right", no_wrap=True)
+        for record in records[:_MOST_LINES]:
+            table.add_row(*(_cell(value) for key, value in record.items() if key != "parameter"))
+        yield table
+
+
+def _score_table(result: Comparison) -> Table:
+    table = _table(f"scores on {result.scores.attrs['rows']} held-out rows (better: ↑ more, ↓ less)")
+    table.add_column("rule")
+    for score in SCORES:
+        table.add_column(_HEADINGS[score], justify="right", no_wrap=True)
+    for record in score_records(result):
+        table.add_row(record["rule"], *(_cell(record[score]) for score in SCORES))
+    return table
+
+
+def _difference_table(result: Comparison) -> Table:
+    table = _table(f"difference from {REFERENCE}, ± its standard error, paired by row")
+    table.add_column("rule")
+    for score in SCORES:
+        table.add_column(_HEADINGS[score][:-2], justify="right", no_wrap=True)
+    for record in score_records(result):
+        if record["rule"] != REFERENCE:
+            table.add_row(record["rule"], *(_difference(record, score) for score in SCORES))
+    return table
+
+
+def _notes(result: Comparison, facts: Facts) -> Iterator[str]:
+    from rich.markup import escape
+
+    attrs = result.parameters.attrs
+    yield (
+        "mle, map and mean classify with one estimate of the parameters; predictive averages over their posterior.\n"
+        f"sd and the {100 * attrs['prob']:g}% credible interval come from {attrs['draws']} posterior draws."
+    )
+    for rule, reason in result.undefined.items():
+        yield f"[yellow]{rule} is undefined:[/] {escape(reason)}"
+    for record in score_records(result):
+        rule = record["rule"]
+        if record["log_score"] == -math.inf:
+            yield f"[yellow]{rule}:[/] a true label got probability zero, so the log score is -inf."
+        if record["impossible_rows"] > 0:
+            yield (
+                f"[yellow]{rule}:[/] {record['impossible_rows']:g} rows are impossible under every class; the class "
+                "weights classify them."
+            )
+
+
+def _difference(record: Record, score: str) -> str:
+    difference, standard_error = record[f"{score}_difference"], record[f"{score}_difference_se"]
+    if math.isnan(difference):
+        return "undefined"
+    if math.isnan(standard_error):
+        return _cell(difference)
+    if standard_error == 0:
+        return f"{difference:+.4g} ± 0" if difference else "0 ± 0"
+    decimals = max(0, 1 - math.floor(math.log10(standard_error)))  # two digits of the standard error
+    return f"{difference:+.{decimals}f} ± {standard_error:.{decimals}f}"
+
+
+def _cell(value: Any) -> str:
+    from rich.markup import escape
+
+    if not isinstance(value, float):
+        return escape(str(value))
+    if math.isnan(value):
+        return "undefined"
+    return f"{value:.4g}"

@@ -1,0 +1,121 @@
+"""Pictures, in colours that colour-blind readers can tell apart."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesppl.arrays import Array
+from bayesppl.comparison import REFERENCE
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# The "muted" qualitative scheme of Paul Tol (2021), with his pale grey; hatches set further classes apart.
+_COLOURS = (
+    "#332288",
+    "#DDCC77",
+    "#44AA99",
+    "#CC6677",
+    "#88CCEE",
+    "#882255",
+    "#117733",
+    "#999933",
+    "#AA4499",
+    "#DDDDDD",
+)
+_HATCHES = ("", "///", "...", "xxx")
+
+
+def plot_probabilities(
+    probabilities: xr.DataArray,
+    *,
+    most_rows: int = 20,
+    undefined: Mapping[str, str] = MappingProxyType({}),
+) -> Figure:
+    """Class probabilities under every rule, side by side, for the rows on which the rules differ most.
+
+    Parameters
+    ----------
+    probabilities : xarray.DataArray
+        (rule, row, class) with the true labels as the coordinate ``label``, as in ``Comparison.probabilities``.
+    most_rows : int
+        Number of rows shown: those with the largest total variation distance between ``predictive`` and another rule,
+        in the order of their labels.
+    undefined : mapping of str to str
+        Why a rule has no probabilities, written into its panel.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        One bar per row, divided among the classes; a cross marks a wrong decision.
+    """
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Patch
+
+    classes = probabilities["class"].values.tolist()
+    rules = probabilities["rule"].values.tolist()
+    shown = _rows_that_differ(probabilities, most_rows)
+    n_shown = shown.sizes["row"]
+    bar_height = 0.21
+    figure = Figure(figsize=(2.6 + 2.2 * len(rules), 1.9 + bar_height * max(n_shown, 6)), layout="constrained")
+    panels = figure.subplots(1, len(rules), sharey=True, squeeze=False)[0]
+    for rule, panel in zip(rules, panels, strict=True):
+        panel.set_title(rule)
+        _draw_bars(panel, shown.sel(rule=rule), classes, undefined.get(rule))
+    names = [f"{label}, row {row}" for label, row in zip(shown["label"].values, shown["row"].values, strict=True)]
+    panels[0].set_yticks(range(n_shown), names)
+    panels[0].set_ylim(n_shown - 0.5, -0.5)
+    panels[0].set_ylabel("true label of a held-out row")
+    figure.supxlabel("probability of each class")
+    figure.suptitle(
+        f"The {n_shown} of {probabilities.sizes['row']} held-out rows on which the rules differ most  (× wrong class)"
+    )
+    keys = [Patch(label=str(label), **_style(k)) for k, label in enumerate(classes)]
+    figure.legend(handles=keys, title="class", loc="outside right upper", frameon=False)
+    return figure
+
+
+def _rows_that_differ(probabilities: xr.DataArray, most: int) -> xr.DataArray:
+    """The rows with the largest distance from the reference rule, grouped by label."""
+    away = abs(probabilities - probabilities.sel(rule=REFERENCE))
+    distance = 0.5 * away.sum("class").max("rule").values
+    chosen = np.sort(np.argsort(-distance, kind="stable")[:most])
+    shown = probabilities.isel(row=chosen)
+    position = {label: k for k, label in enumerate(probabilities["class"].values.tolist())}
+    codes = [position[label] for label in shown["label"].values.tolist()]
+    return shown.isel(row=np.argsort(codes, kind="stable"))
+
+
+def _draw_bars(panel: Axes, shown: xr.DataArray, classes: list[Any], reason: str | None) -> None:
+    values: Array = shown.values
+    panel.set_xlim(0, 1.08)
+    panel.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
+    panel.tick_params(axis="y", length=0)
+    for side in ("top", "right", "left"):
+        panel.spines[side].set_visible(False)
+    if np.isnan(values).any():
+        text = textwrap.fill(f"undefined: {reason}" if reason else "undefined", 26)
+        panel.text(0.5, 0.97, text, transform=panel.transAxes, ha="center", va="top", fontsize=8)
+        return
+    left = np.zeros(len(values))
+    for k in range(len(classes)):
+        panel.barh(range(len(values)), values[:, k], left=left, height=0.82, **_style(k))
+        left += values[:, k]
+    wrong = np.asarray(classes)[values.argmax(1)] != shown["label"].values
+    panel.plot(np.full(wrong.sum(), 1.045), np.flatnonzero(wrong), "x", color="black", markersize=5, clip_on=False)
+
+
+def _style(k: int) -> dict[str, Any]:
+    return {
+        "facecolor": _COLOURS[k % len(_COLOURS)],
+        "hatch": _HATCHES[k // len(_COLOURS) % len(_HATCHES)],
+        "edgecolor": "white",
+        "linewidth": 0.4,
+    }
