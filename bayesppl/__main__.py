@@ -1,0 +1,5 @@
+"""``python -m bayesppl``."""
+
+from bayesppl.cli import main
+
+main()

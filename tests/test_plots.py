@@ -1,0 +1,52 @@
+"""The picture shows what it says: checked on the drawn bars, not on pixels."""
+
+import numpy as np
+import pytest
+
+import bayesppl as bp
+from bayesppl.datasets import load
+from bayesppl.plots import plot_probabilities
+
+
+@pytest.fixture(scope="module")
+def result():
+    X, y = load("iris")
+    return bp.compare(bp.GaussianNB(), X[::2], y[::2], X[1::2], y[1::2], draws=10)
+
+
+def test_bars_are_the_probabilities(result):
+    figure = plot_probabilities(result.probabilities, most_rows=7)
+    assert [panel.get_title() for panel in figure.axes] == ["mle", "map", "mean", "predictive"]
+    for panel in figure.axes:
+        widths = np.array([bar.get_width() for bar in panel.patches]).reshape(3, 7).T
+        np.testing.assert_allclose(widths.sum(1), 1.0, rtol=1e-12)
+        rows = [int(label.get_text().split("row ")[1]) for label in figure.axes[0].get_yticklabels()]
+        expected = result.probabilities.sel(rule=panel.get_title(), row=rows)
+        np.testing.assert_allclose(widths, expected, rtol=1e-12)
+
+
+def test_the_rows_shown_are_those_on_which_rules_differ_most(result):
+    figure = plot_probabilities(result.probabilities, most_rows=7)
+    rows = {int(label.get_text().split("row ")[1]) for label in figure.axes[0].get_yticklabels()}
+    p = result.probabilities
+    distance = 0.5 * abs(p - p.sel(rule="predictive")).sum("class").max("rule").values
+    assert rows == set(np.argsort(-distance)[:7].tolist())
+
+
+def test_wrong_decisions_are_crossed(result):
+    figure = plot_probabilities(result.probabilities)
+    wrong = result.probabilities["class"][result.probabilities.argmax("class")] != result.probabilities["label"]
+    rows = [int(label.get_text().split("row ")[1]) for label in figure.axes[0].get_yticklabels()]
+    for panel in figure.axes:
+        crosses = panel.lines[0].get_ydata()
+        assert [rows[int(at)] for at in crosses] == [
+            row for row in rows if wrong.sel(rule=panel.get_title(), row=row)
+        ]
+
+
+def test_an_undefined_rule_says_so(result):
+    p = result.probabilities.copy()
+    p.loc[{"rule": "mle"}] = np.nan
+    figure = plot_probabilities(p, undefined={"mle": "no maximum"})
+    assert figure.axes[0].texts[0].get_text() == "undefined: no maximum"
+    assert not figure.axes[0].patches
