@@ -19,7 +19,16 @@ if TYPE_CHECKING:
         QuadraticDiscriminantAnalysis,
     )
     from bayesppl.evidence import compare_models
-    from bayesppl.families import Bernoulli, Binomial, Gaussian, Poisson
+    from bayesppl.families import (
+        Bernoulli,
+        Binomial,
+        Exponential,
+        GammaRate,
+        Gaussian,
+        LogNormal,
+        NegativeBinomial,
+        Poisson,
+    )
     from bayesppl.inference import NUTS
     from bayesppl.model import GenerativeModel
 
@@ -46,7 +55,11 @@ _HOME_OF = {
     "compare_models": "bayesppl.evidence",
     "Bernoulli": "bayesppl.families",
     "Binomial": "bayesppl.families",
+    "Exponential": "bayesppl.families",
+    "GammaRate": "bayesppl.families",
     "Gaussian": "bayesppl.families",
+    "LogNormal": "bayesppl.families",
+    "NegativeBinomial": "bayesppl.families",
     "Poisson": "bayesppl.families",
     "NUTS": "bayesppl.inference",
     "GenerativeModel": "bayesppl.model",

@@ -29,6 +29,7 @@ BINARY = _frame(_rng.integers(0, 2, size=(16, 3)))
 REAL = _frame(_rng.normal([1.0, -2.0, 30.0], [1.0, 0.5, 4.0], size=(16, 3)))
 SMALL_COUNTS = _frame(_rng.integers(0, 4, size=(16, 2)))
 COUNTS = _frame(_rng.poisson([0.8, 6.0, 40.0], size=(16, 3)))
+POSITIVE = _frame(_rng.gamma(2.0, [0.1, 1.0, 50.0], size=(16, 3)))
 _NIG = bp.NormalInverseGamma(location=0.5, kappa=0.7, a=2.5, b=1.5)
 _NIW = bp.NormalInverseWishart(location=0.5, kappa=0.7, nu=5.7, psi=[1.0, 2.0, 9.0])
 
@@ -46,6 +47,15 @@ EXAMPLES: dict[str, Example] = {
         bp.Poisson(bp.Gamma(2.5, 0.7), exposure="time"), COUNTS.assign(time=_rng.gamma(2.0, 3.0, 16)), LABELS
     ),
     "poisson, default prior": Example(bp.Poisson(), COUNTS, LABELS),
+    "negative binomial": Example(bp.NegativeBinomial(1.3, probability=bp.Beta(2.0, 3.5)), COUNTS, LABELS),
+    "negative binomial, dispersion by column": Example(bp.NegativeBinomial([0.4, 2.0, 9.5]), COUNTS, LABELS),
+    "exponential": Example(bp.Exponential(bp.Gamma(2.5, 0.7)), POSITIVE, LABELS),
+    "gamma": Example(bp.GammaRate([0.6, 1.0, 4.5], rate=bp.Gamma(2.5, 0.7)), POSITIVE, LABELS),
+    "gamma, default prior": Example(bp.GammaRate(2.0), POSITIVE, LABELS),
+    "lognormal": Example(bp.LogNormal(prior=_NIG), POSITIVE, LABELS),
+    "lognormal spherical": Example(bp.LogNormal("spherical", _NIG), POSITIVE, LABELS),
+    "lognormal full": Example(bp.LogNormal("full", _NIW), POSITIVE, LABELS),
+    "lognormal tied, default prior": Example(bp.LogNormal("tied"), POSITIVE, LABELS),
     "gaussian diag": Example(bp.Gaussian("diag", _NIG), REAL, LABELS),
     "gaussian tied_diag": Example(bp.Gaussian("tied_diag", _NIG), REAL, LABELS),
     "gaussian spherical": Example(bp.Gaussian("spherical", _NIG), REAL, LABELS),

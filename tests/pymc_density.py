@@ -10,7 +10,9 @@ def pymc_log_density(classifier, likelihood, point):
     values = {}
     for variable in model.free_RVs:
         transform = model.rvs_to_transforms[variable]
-        value = model.rvs_to_values[variable]
-        values[value.name] = transform.forward(point[variable.name], *variable.owner.inputs).eval()
+        value = point[variable.name]
+        if transform is not None:
+            value = transform.forward(value, *variable.owner.inputs).eval()
+        values[model.rvs_to_values[variable].name] = value
     mode = Mode(linker="py", optimizer="fast_compile")
     return float(model.compile_logp(jacobian=False, mode=mode)(values))

@@ -3,7 +3,22 @@
 from bayesppl.families.base import REGISTRY, Evidence, Family
 from bayesppl.families.bernoulli import Bernoulli
 from bayesppl.families.binomial import Binomial
+from bayesppl.families.gamma_rate import Exponential, GammaRate
 from bayesppl.families.gaussian import Gaussian
+from bayesppl.families.lognormal import LogNormal
+from bayesppl.families.negative_binomial import NegativeBinomial
 from bayesppl.families.poisson import Poisson
 
-__all__ = ["REGISTRY", "Bernoulli", "Binomial", "Evidence", "Family", "Gaussian", "Poisson"]
+__all__ = [
+    "REGISTRY",
+    "Bernoulli",
+    "Binomial",
+    "Evidence",
+    "Exponential",
+    "Family",
+    "GammaRate",
+    "Gaussian",
+    "LogNormal",
+    "NegativeBinomial",
+    "Poisson",
+]

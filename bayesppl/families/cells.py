@@ -136,6 +136,18 @@ def per_column(value: float | Sequence[float] | Mapping[Hashable, float], column
     return np.broadcast_to(numbers, (len(columns),))
 
 
+def positive_per_column(
+    name: str, value: float | Sequence[float] | Mapping[Hashable, float], columns: Sequence[Hashable]
+) -> Array:
+    """:func:`per_column`, refusing numbers that are not positive and finite."""
+    numbers = per_column(value, columns)
+    wrong = ~(np.isfinite(numbers) & (numbers > 0))
+    if wrong.any():
+        column = int(np.argmax(wrong))
+        raise ValueError(f"{name} must be positive, found {numbers[column]:g} for column {columns[column]!r}")
+    return numbers
+
+
 def present_cells(
     codes: Array, cells: Array, numbers: Array, prefix: str
 ) -> tuple[Any, Array, Array, tuple[str, ...] | None]:

@@ -10,13 +10,13 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from bayesppl.conjugates import NormalInverseGamma, NormalInverseWishart
-from bayesppl.families.base import Family
+from bayesppl.families.base import NumericFamily
 from bayesppl.families.gaussian_diagonal import DiagonalGaussian
 from bayesppl.families.gaussian_full import FullGaussian
 
 Covariance = Literal["full", "tied", "diag", "tied_diag", "spherical"]
 
-_STRUCTURES: dict[str, Callable[[Any], Family]] = {
+_STRUCTURES: dict[str, Callable[[Any], NumericFamily]] = {
     "full": lambda prior: FullGaussian(prior, tied=False),
     "tied": lambda prior: FullGaussian(prior, tied=True),
     "diag": lambda prior: DiagonalGaussian(prior, shared=()),
@@ -28,7 +28,7 @@ _STRUCTURES: dict[str, Callable[[Any], Family]] = {
 def Gaussian(
     covariance: Covariance = "diag",
     prior: str | NormalInverseGamma | NormalInverseWishart = "fraley-raftery",
-) -> Family:
+) -> NumericFamily:
     """Gaussian class-conditional density.
 
     Parameters

@@ -1,0 +1,153 @@
+r"""Log-normal features: positive numbers whose logarithms are Gaussian.
+
+.. math:: p(x \mid \theta) = \frac{1}{\prod_d x_d}\, N(\log x \mid \mu_k, \Sigma_k).
+
+Every density is that of a Gaussian family at the logarithms times the Jacobian :math:`\prod_d 1/x_d` (Johnson, Kotz &
+Balakrishnan 1994, chapter 14). The Jacobian is the same for all classes, so it changes no class probability; with
+it, the evidence is a density of x itself and compares with that of any other family of the same columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy.sparse import issparse
+
+from bayesppl.arrays import Array, Responsibilities, Theta
+from bayesppl.conjugates import NormalInverseGamma, NormalInverseWishart
+from bayesppl.data import Table
+from bayesppl.families.base import Evidence, Family, Measure, NumericFamily, check_support, refuse_sparse
+from bayesppl.families.cells import POSITIVE_NUMBERS
+from bayesppl.families.gaussian import Covariance, Gaussian
+from bayesppl.statistics import Moments
+
+
+def LogNormal(
+    covariance: Covariance = "diag",
+    prior: str | NormalInverseGamma | NormalInverseWishart = "fraley-raftery",
+) -> Family:
+    """Log-normal class-conditional density.
+
+    Parameters
+    ----------
+    covariance, prior
+        Of the logarithms of the columns; see :func:`bayesppl.Gaussian`. Multiplying a column by a constant shifts
+        its logarithms, so the default prior is free of units here too.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> X = [[1.0], [3.0], [2.0], [20.0], [90.0], [40.0]]
+    >>> clf = bp.GenerativeClassifier(bp.LogNormal()).fit(X, list("aaabbb"))
+    >>> clf.predict([[5.0], [10.0]]).tolist()
+    ['a', 'b']
+    """
+    return LogGaussian(Gaussian(covariance, prior))
+
+
+@dataclass(frozen=True, eq=False)
+class LogGaussian(Family):
+    """Gaussian logarithms. Made by :func:`bayesppl.LogNormal`.
+
+    Parameters
+    ----------
+    gaussian : NumericFamily
+        Density of the logarithms, made by :func:`bayesppl.Gaussian`.
+    """
+
+    name: ClassVar[str] = "lognormal"
+
+    gaussian: NumericFamily
+
+    @property
+    def dims(self) -> dict[str, tuple[str, ...]]:
+        return self.gaussian.dims
+
+    @property
+    def coords(self) -> dict[str, list[Hashable]]:
+        return self.gaussian.coords
+
+    @property
+    def measures(self) -> dict[Hashable, Measure]:
+        return self.gaussian.measures
+
+    def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
+        return replace(self, gaussian=self.gaussian.bind(table, classes))
+
+    def encode(self, table: Table) -> Array:
+        columns = self.gaussian.columns
+        X = table.select(columns).numeric()
+        if issparse(X):
+            refuse_sparse(self.name)
+        check_support(X, columns, self.name, POSITIVE_NUMBERS)
+        return np.asarray(X)
+
+    def sufficient_statistics(self, X: Array, responsibilities: Responsibilities) -> Any:
+        return self.gaussian.sufficient_statistics(np.log(X), responsibilities)
+
+    def resolve_prior(self, statistics: Moments) -> Any:
+        return self.gaussian.resolve_prior(statistics)
+
+    def mle(self, statistics: Moments) -> Theta:
+        return self.gaussian.mle(statistics)
+
+    def log_predictive(self, posterior: Any, X: Array) -> Array:
+        return self.gaussian.log_predictive(posterior, np.log(X)) + _log_jacobian(X)
+
+    def log_predictive_without(self, posterior: Any, X: Array, codes: Array, weights: Array) -> Array:
+        return self.gaussian.log_predictive_without(posterior, np.log(X), codes, weights) + _log_jacobian(X)
+
+    def log_likelihood(self, theta: Theta, X: Array) -> Array:
+        return self.gaussian.log_likelihood(theta, np.log(X)) + _log_jacobian(X)
+
+    def simulate(self, theta: Theta, codes: Array, rng: np.random.Generator) -> Array:
+        return np.exp(self.gaussian.simulate(theta, codes, rng))
+
+    def log_evidence(self, prior: Any, posterior: Any, statistics: Moments) -> dict[str, Evidence]:
+        log_jacobian = _log_jacobian_of(statistics)
+        evidence = self.gaussian.log_evidence(prior, posterior, statistics)
+        return {
+            block: Evidence(dims, values + _over(log_jacobian, dims)) for block, (dims, values) in evidence.items()
+        }
+
+    def declare(self, prior: Any, prefix: str = "") -> dict[str, Any]:
+        return self.gaussian.declare(prior, prefix)
+
+    def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
+        """The logarithms are the observed variable; the Jacobian is a potential."""
+        import pymc as pm
+        import pytensor.tensor as pt
+
+        self.gaussian.observe_rows(variables, np.log(X), codes, prefix)
+        pm.Potential(f"{prefix}log_jacobian", pt.as_tensor(_log_jacobian(X).sum()))
+
+    def observe_statistics(self, variables: dict[str, Any], statistics: Moments, prefix: str = "") -> None:
+        """The moments of the logarithms are observed; the Jacobian is a potential."""
+        import pymc as pm
+        import pytensor.tensor as pt
+
+        self.gaussian.observe_statistics(variables, statistics, prefix)
+        pm.Potential(f"{prefix}log_jacobian", pt.as_tensor(_log_jacobian_of(statistics).sum()))
+
+    def recover(self, draws: dict[str, Array], prior: Any, prefix: str = "") -> Theta:
+        return self.gaussian.recover(draws, prior, prefix)
+
+
+def _log_jacobian(X: Array) -> Array:
+    """−Σ log x over the cells of a row that are present: (n_rows, 1)."""
+    return -np.nansum(np.log(X), axis=1, keepdims=True)
+
+
+def _log_jacobian_of(statistics: Moments) -> Array:
+    """−Σ log x of every class and column, which the moments of the logarithms hold: count times mean."""
+    count = statistics.count[:, None] if statistics.is_matrix else statistics.count
+    return -count * statistics.mean
+
+
+def _over(values: Array, dims: tuple[str, ...]) -> Array:
+    """Sum (class, feature) values over the dimensions that are not among ``dims``."""
+    axes = tuple(axis for axis, dim in enumerate(("class", "feature")) if dim not in dims)
+    return np.asarray(values.sum(axes))

@@ -1,0 +1,83 @@
+r"""Negative binomial features of known dispersion: counts that vary more than Poisson counts do.
+
+.. math:: p(x \mid p) = \frac{\Gamma(x + r)}{\Gamma(r)\,x!}\, p^r (1 - p)^x, \qquad p_{kd} \sim \mathrm{Beta}(\alpha, \beta):
+
+the number of failures before the r-th success of probability p, as ``scipy.stats.nbinom(n=r, p=p)`` has it; r need
+not be whole. The mean is :math:`r(1-p)/p` and the variance :math:`r(1-p)/p^2`; as r grows with the mean held, the
+Poisson appears. The posterior is :math:`\mathrm{Beta}(\alpha + nr, \beta + \sum x)` (Bernardo & Smith 1994, appendix A)
+and the predictive the beta-negative-binomial (Johnson, Kemp & Kotz 2005, chapter 6),
+
+.. math:: p(x \mid D) = \frac{\Gamma(x + r)}{\Gamma(r)\,x!}\,
+   \frac{B(\alpha_n + r, \beta_n + x)}{B(\alpha_n, \beta_n)}.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import gammaln
+
+from bayesppl.arrays import Array, Theta, log_rising
+from bayesppl.conjugates import Beta
+from bayesppl.data import Table
+from bayesppl.families.base import Support
+from bayesppl.families.cells import COUNTS, CellFamily, positive_per_column, present_cells
+from bayesppl.families.parameters import ProbabilityFamily
+from bayesppl.statistics import Successes
+
+
+@dataclass(frozen=True, eq=False)
+class NegativeBinomial(ProbabilityFamily, CellFamily):
+    """Independent negative binomial features of known dispersion.
+
+    Parameters
+    ----------
+    dispersion : float, sequence of float or mapping of column to float
+        r, the number of successes that ends the count; a small one makes the counts vary much.
+    probability : Beta
+        Prior of the success probabilities p; uniform by default. A feature counts failures, so its mean is
+        r (1 − p) / p.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> clf = bp.GenerativeClassifier(bp.NegativeBinomial(1.5)).fit([[0], [1], [4], [7]], ["a", "a", "b", "b"])
+    >>> clf.predict_proba([[1]]).round(3).tolist()
+    [[0.62, 0.38]]
+    """
+
+    name: ClassVar[str] = "negative binomial"
+    support: ClassVar[Support] = COUNTS
+    measure: ClassVar = "mass"
+
+    dispersion: float | Sequence[float] | Mapping[Hashable, float]
+    _: KW_ONLY
+    probability: Beta = Beta()
+
+    def encode(self, table: Table) -> Array:
+        return self.read(table)
+
+    def cells(self, X: Array) -> Successes:
+        failures, dispersion = self._split(X)
+        present = ~np.isnan(failures)
+        x, r = np.where(present, failures, 0.0), np.where(present, dispersion, 0.0)
+        return Successes(r, x, log_rising(dispersion, x) - gammaln(x + 1))
+
+    def simulate(self, theta: Theta, codes: Array, rng: np.random.Generator) -> Array:
+        return rng.negative_binomial(self._dispersions(), theta["probability"][codes])
+
+    def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
+        import pymc as pm
+
+        index, failures, dispersion, dims = present_cells(codes, *self._split(X), prefix)
+        p = variables["probability"][index]
+        pm.NegativeBinomial(f"{prefix}x", n=dispersion, p=p, observed=failures, dims=dims)
+
+    def _split(self, X: Array) -> tuple[Array, Array]:
+        return self.split(X, self._dispersions())
+
+    def _dispersions(self) -> Array:
+        return positive_per_column("dispersion", self.dispersion, self.columns)
