@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.stats import binom, norm
 
 from bayesppl.reproduce import CLAIMS, reproduce, select, verify
 from bayesppl.reproduce.claims import Claim, Erratum, Formula, Inputs, Named, Printed, Sampled, Verdict
 from bayesppl.reproduce.report import differences
 
-ROWS = {f"D{i}" for i in (1, 2, 3, 4, 5, 6, 9, 12)}
+ROWS = {f"D{i}" for i in (1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12)}
 ROWS |= {"T1", "T2", "T3", "T4", "C1", "C2", "C3", "C4", "G5", "G6"}
 
 #: Computed with scipy or by hand, to compare with what the package computes.
@@ -19,6 +19,7 @@ REFERENCE = {
     "D1": [norm.pdf(250, 2000, 800)],
     "D2": [norm.pdf(250, 200, 100)],
     "D5": [1.164650324084659e-11],
+    "D7": [binom.pmf(5, 100, 0.08)],
     "D9": [150 / 1000],
     "T1": [2 / 3, 0, 1 / 3, 1 / 3, 2 / 3, 1 / 3, 1 / 3, 1 / 3, 1 / 3],
     "T3": [3 / 5, 1 / 5, 2 / 5, 2 / 5, 3 / 5, 2 / 5, 1 / 3, 1 / 3, 1 / 3],

@@ -8,7 +8,7 @@ import numpy as np
 
 from bayesppl.arrays import Array, Theta
 from bayesppl.estimators import BernoulliNB, GaussianNB
-from bayesppl.families import Gaussian
+from bayesppl.families import Binomial, Gaussian
 from bayesppl.model import CLASS_WEIGHTS
 from bayesppl.reproduce.claims import Claim, Erratum, Formula, Inputs, Printed
 from bayesppl.reproduce.known import densities, log_joint, normal, probabilities
@@ -28,6 +28,9 @@ AS_CODED = normal([[20, 7], [2, 2]], [[8, 5], [1, 5]], (0.2, 0.8))
 #: Usage after ten days of the rows printed in section 1, and whether the customer was a big spender.
 ROWS = [[1200.0], [450.0], [600.0], [800.0], [100.0], [724.0], [1800.0]]
 LABELS = ["big", "low", "low", "big", "low", "big", "low"]
+
+#: How often the word loan occurs in spam and in other mail.
+LOAN: Theta = {"probability": np.array([[0.08], [0.001]]), CLASS_WEIGHTS: np.array([0.5, 0.5])}
 
 #: Two correlated classes at which the rule of appendix A is evaluated.
 QDA: Theta = {
@@ -159,6 +162,13 @@ CLAIMS = (
             ),
             partial(two_dimensional, AS_CODED),
         ),
+    ),
+    Claim(
+        "D7",
+        "DAKE 3",
+        "probability of 5 times the word loan among 100 words of spam, at 0.08 a word",
+        Printed(("0.09",)),
+        lambda inputs: [densities(Binomial(100), LOAN, [[5]])[0, 0]],
     ),
     Claim(
         "D9",

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
 
 from bayesppl.arrays import Array, Theta
+from bayesppl.data import as_table
 from bayesppl.families import Family
 from bayesppl.model import CLASS_WEIGHTS, GenerativeModel
 from bayesppl.rules import log_probabilities
@@ -20,16 +22,25 @@ def normal(
     return {"mean": np.asarray(mean), "variance": np.asarray(variance), CLASS_WEIGHTS: np.asarray(weights)}
 
 
+def model(family: Family, theta: Theta, X: Sequence[Sequence[float]] | Array) -> tuple[GenerativeModel, Any]:
+    """The model of a family with known class weights, and rows as it computes with them."""
+    table = as_table(X)
+    weights = theta[CLASS_WEIGHTS]
+    classes = tuple(range(len(weights)))
+    bound = family.bind(table, classes)
+    return GenerativeModel(bound, weights, classes), bound.encode(table)
+
+
 def densities(family: Family, theta: Theta, X: Sequence[Sequence[float]]) -> Array:
     """p(x | y = k, θ): (n_rows, n_classes)."""
-    return np.exp(family.log_likelihood(theta, np.asarray(X)))
+    declared, rows = model(family, theta, X)
+    return np.exp(declared.family.log_likelihood(theta, rows))
 
 
 def log_joint(family: Family, theta: Theta, X: Sequence[Sequence[float]] | Array) -> Array:
     """log p(y = k, x | θ): (n_rows, n_classes)."""
-    weights = theta[CLASS_WEIGHTS]
-    model = GenerativeModel(family, weights, tuple(range(len(weights))))
-    return model.log_joint(theta, np.asarray(X))
+    declared, rows = model(family, theta, X)
+    return declared.log_joint(theta, rows)
 
 
 def probabilities(family: Family, theta: Theta, X: Sequence[Sequence[float]]) -> Array:

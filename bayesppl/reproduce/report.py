@@ -11,10 +11,17 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from bayesppl.reproduce import ch20, chris, dake, notes3b, table1
+from bayesppl.reproduce import ch20, chris, dake, mnist, notes3b, table1
 from bayesppl.reproduce.claims import Claim, Inputs, Outcome, Value, Verdict
 
-CLAIMS: tuple[Claim, ...] = (*dake.CLAIMS, *table1.CLAIMS, *notes3b.CLAIMS, *chris.CLAIMS, *ch20.CLAIMS)
+CLAIMS: tuple[Claim, ...] = (
+    *dake.CLAIMS,
+    *mnist.CLAIMS,
+    *table1.CLAIMS,
+    *notes3b.CLAIMS,
+    *chris.CLAIMS,
+    *ch20.CLAIMS,
+)
 
 _PACKAGES = ("bayesppl", "numpy", "scipy", "scikit-learn")
 
