@@ -1,5 +1,6 @@
 """The published numbers: every row has a verdict, and the machinery that gives it can say no."""
 
+import gzip
 import json
 from dataclasses import replace
 
@@ -7,7 +8,10 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
-from bayesppl.reproduce import CLAIMS, reproduce, select, verify
+import bayesppl as bp
+from bayesppl.cli import main
+from bayesppl.reproduce import CLAIMS, mnist, reproduce, select, verify
+from bayesppl.reproduce import report as report_module
 from bayesppl.reproduce.claims import Claim, Erratum, Formula, Inputs, Named, Printed, Sampled, Verdict
 from bayesppl.reproduce.report import differences
 
@@ -132,3 +136,90 @@ def test_text_and_markdown_name_every_claim_and_its_verdict(report):
         assert f"\n{outcome.claim.id} " in "\n" + text
         assert f"| {outcome.claim.id} |" in table
     assert "E7: printed are positions in a list" in text
+
+
+class TestCommand:
+    @pytest.fixture
+    def run(self, capsys):
+        def call(*arguments):
+            with pytest.raises(SystemExit) as exit_:
+                main(["reproduce", *map(str, arguments)])
+            captured = capsys.readouterr()
+            return exit_.value.code, captured.out, captured.err
+
+        return call
+
+    def test_it_prints_verdicts(self, run):
+        code, out, _ = run("--only", "T2", "--only", "D3")
+        assert code == 0
+        assert "erratum (E5: the class weight 1/3 enters twice" in out
+        assert out.endswith("1 agrees, 1 erratum\n")
+
+    def test_json_is_the_report(self, run):
+        code, out, _ = run("--only", "T1", "--json")
+        assert code == 0
+        assert json.loads(out)["claims"][0]["verdict"] == "agrees"
+
+    def test_rows_without_their_data_are_not_run_and_no_number_is_shown(self, run):
+        code, out, _ = run("--only", "D10")
+        assert code == 0
+        assert "here" not in out
+        assert "not run (needs --mnist)" in out
+
+    def test_a_disagreement_is_exit_status_1(self, run, monkeypatch):
+        monkeypatch.setattr(report_module, "CLAIMS", (made_up("0.5", 0.6),))
+        code, out, err = run()
+        assert (code, err) == (1, "bayesppl: X should agree\n")
+        assert "disagrees" in out
+
+    def test_verify_finds_nothing_and_then_something(self, run, tmp_path):
+        run("--only", "D2", "--out", tmp_path)
+        assert run("--verify", tmp_path)[0] == 0
+        file = tmp_path / "report.json"
+        file.write_text(file.read_text(encoding="utf-8").replace("0.00352", "0.00353"), encoding="utf-8")
+        code, out, _ = run("--verify", file)
+        assert code == 1
+        assert out.startswith("D2: was [0.00353")
+
+    def test_an_unknown_claim_is_exit_status_2(self, run):
+        code, _, err = run("--only", "D99")
+        assert code == 2
+        assert "no claim is called 'D99'" in err
+
+
+class TestDigits:
+    def test_idx_files_are_read_plain_and_gzipped(self, tmp_path):
+        labels = np.array([3, 1, 4], np.uint8)
+        content = bytes([0, 0, 8, 1]) + np.array([3], ">i4").tobytes() + labels.tobytes()
+        (tmp_path / "train-labels-idx1-ubyte").write_bytes(content)
+        (tmp_path / "t10k-labels-idx1-ubyte.gz").write_bytes(gzip.compress(content))
+        for part in ("train", "t10k"):
+            assert mnist.read_idx(tmp_path, f"{part}-labels-idx1-ubyte").tolist() == [3, 1, 4]
+
+    def test_a_folder_without_them_is_refused(self, tmp_path):
+        with pytest.raises(ValueError, match=r"holds neither train-images-idx3-ubyte nor"):
+            mnist.load(tmp_path)
+
+    def test_a_file_of_other_digits_is_refused(self, tmp_path):
+        file = tmp_path / "small.csv"
+        file.write_text("label,a,b\n1,0,0\n", encoding="utf-8")
+        with pytest.raises(ValueError, match="holds 1 digits of 2 pixels; the MNIST digits have 784"):
+            mnist.load(file)
+
+    @pytest.mark.slow
+    def test_both_published_accuracies(self, shared_data):
+        report = reproduce(["D10", "D11"], mnist=shared_data / "mnist")
+        assert [outcome.verdict for outcome in report.outcomes] == [Verdict.SAMPLED] * 2
+
+    @pytest.mark.slow
+    def test_smoothed_variances_are_numpys(self, shared_data):
+        data = mnist.halves(Inputs(mnist=shared_data / "mnist"))
+        X, y = data.X_train[:, 300:340], data.y_train
+        for structure, reference in (
+            ("diag", lambda Z: {"variance": Z.var(0) + 0.01}),
+            ("full", lambda Z: {"covariance": np.cov(Z.T) + 0.01 * np.eye(40)}),
+        ):
+            fitted = bp.GenerativeClassifier(bp.Gaussian(structure)).fit(X, y)
+            theta = mnist.smoothed(structure, fitted)
+            for name, value in reference(X[y == 7]).items():
+                assert theta[name][7] == pytest.approx(value, rel=1e-9)

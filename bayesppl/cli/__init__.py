@@ -14,6 +14,7 @@ import click
 
 from bayesppl import __version__
 from bayesppl.cli.compare import compare
+from bayesppl.cli.reproduce import reproduce
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -23,6 +24,7 @@ def cli() -> None:
 
 
 cli.add_command(compare)
+cli.add_command(reproduce)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

@@ -56,7 +56,7 @@ def load(source: Path | str | None) -> tuple[Array, Array]:
 
         pixels, labels = fetch_openml("mnist_784", version=1, as_frame=False, return_X_y=True)
     elif Path(source).is_dir():
-        pixels, labels = _read_idx_folder(Path(source))
+        pixels, labels = read_idx_folder(Path(source))
     else:
         import pandas as pd
 
@@ -104,16 +104,16 @@ def average_accuracies(structure: Structure, repetitions: int, inputs: Inputs) -
     return np.mean([accuracies(structure, halves(inputs, r)) for r in range(repetitions)], axis=0)
 
 
-def _read_idx_folder(folder: Path) -> tuple[Array, Array]:
+def read_idx_folder(folder: Path) -> tuple[Array, Array]:
     parts = [
-        (_read_idx(folder, f"{part}-images-idx3-ubyte"), _read_idx(folder, f"{part}-labels-idx1-ubyte"))
+        (read_idx(folder, f"{part}-images-idx3-ubyte"), read_idx(folder, f"{part}-labels-idx1-ubyte"))
         for part in ("train", "t10k")
     ]
     pixels = np.concatenate([images.reshape(len(images), -1) for images, _ in parts])
     return pixels, np.concatenate([labels for _, labels in parts])
 
 
-def _read_idx(folder: Path, name: str) -> Array:
+def read_idx(folder: Path, name: str) -> Array:
     plain, zipped = folder / name, folder / f"{name}.gz"
     if plain.exists():
         content = plain.read_bytes()

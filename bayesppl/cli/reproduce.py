@@ -1,0 +1,55 @@
+"""``bayesppl reproduce``: the published numbers, recomputed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.option("--only", multiple=True, metavar="ID", help="Check this claim only; may be given several times.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option(
+    "--mnist",
+    metavar="PATH|openml",
+    help="The MNIST digits: a folder of the original files, a CSV file, or 'openml' to download them.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Write the report and its figures.",
+)
+@click.option(
+    "--verify",
+    "written",
+    type=click.Path(path_type=Path, exists=True),
+    metavar="REPORT",
+    help="Recompute a report written earlier and say what differs.",
+)
+def reproduce(
+    only: tuple[str, ...], seed: int, mnist: str | None, as_json: bool, out: Path | None, written: Path | None
+) -> None:
+    """Recompute the numbers of five published introductions and compare.
+
+    Every claim is computed through the package and gets a verdict: agrees, agrees after rounding, agrees within sampling
+    error, erratum (with the corrected value and the reason), measured (a time) or not run. The exit status is 1 if
+    anything that should agree does not.
+    """
+    from bayesppl.reproduce import reproduce as recompute
+    from bayesppl.reproduce import verify
+
+    if written is not None:
+        differences = verify(written, mnist)
+        click.echo("\n".join(differences) if differences else f"{written}: nothing differs")
+        raise SystemExit(1 if differences else 0)
+    report = recompute(only, seed, mnist)
+    click.echo(report.to_json() if as_json else report.to_text())
+    if out is not None:
+        for file in report.write(out):
+            click.echo(f"wrote {file}", err=True)
+    if report.failed:
+        click.echo(f"bayesppl: {', '.join(outcome.claim.id for outcome in report.failed)} should agree", err=True)
+        raise SystemExit(1)
