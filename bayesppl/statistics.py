@@ -13,15 +13,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
 
-from bayesppl.arrays import Array, Responsibilities, dense
+from bayesppl.arrays import Array, Responsibilities
+from bayesppl.kernels import moments as kernels
+from bayesppl.kernels.class_sums import class_sums
 
-# Cells of a block of rows: one or two megabytes of float64 stay in cache, whole-array temporaries do not.
-BLOCK_CELLS = 1 << 17
+__all__ = ["Counts", "Events", "JointStatistics", "Moments", "Statistics", "Successes", "class_sums", "moments"]
 
 
 class Statistics(ABC):
@@ -200,11 +200,6 @@ class JointStatistics(Statistics):
 # --- one pass over the rows ---------------------------------------------------------------------------------
 
 
-def class_sums(responsibilities: Responsibilities, X: Any) -> Array:
-    """Sum the rows of ``X`` (dense or sparse) into their classes: ``(n_classes, n_columns)``, in float64."""
-    return dense(responsibilities.T @ X).astype(np.float64, copy=False)
-
-
 def moments(X: Array, responsibilities: Responsibilities, *, matrix: bool, tied: bool) -> Moments:
     """Centred moments of every class.
 
@@ -217,50 +212,10 @@ def moments(X: Array, responsibilities: Responsibilities, *, matrix: bool, tied:
     tied : bool
         Whether to sum the scatter over classes.
     """
-    n_classes, n_features = responsibilities.shape[1], X.shape[1]
-    count = np.zeros((n_classes, n_features))
-    mean = np.zeros((n_classes, n_features))
-    shape = (n_features, n_features) if matrix else (n_features,)
-    scatter = np.zeros(shape if tied else (n_classes, *shape))
-    by_class = responsibilities.tocsc()
-    n_rows = np.diff(by_class.indptr)
-    if not matrix and n_rows.max() <= 1:  # as when every row is a class of its own
-        values = X[by_class.indices]
-        present = ~np.isnan(values)
-        count[n_rows == 1] = by_class.data[:, None] * present
-        mean[n_rows == 1] = np.where(present, values, 0.0)
-        return Moments(count, mean, scatter)
-    for k, (start, stop) in enumerate(pairwise(by_class.indptr)):
-        if start < stop:
-            rows, weights = by_class.indices[start:stop], by_class.data[start:stop]
-            count[k], mean[k], within = _moments_of_one_class(X, rows, weights, matrix)
-            scatter[() if tied else k] += within
-    return Moments(count[:, 0] if matrix else count, mean, scatter)
-
-
-def _moments_of_one_class(X: Array, rows: Array, weights: Array, matrix: bool) -> tuple[Array, Array, Array]:
-    # Deviations from a typical row of this class keep all digits however far the class lies from zero.
-    typical = X[rows[:9]].astype(np.float64)
-    pivot = np.nan_to_num(np.median(typical, axis=0))
-    n_features = X.shape[1]
-    count, first = np.zeros(n_features), np.zeros(n_features)
-    second = np.zeros((n_features, n_features) if matrix else n_features)
-    step = max(1, BLOCK_CELLS // n_features)
-    for start in range(0, len(rows), step):
-        Z = X[rows[start : start + step]] - pivot
-        W = np.broadcast_to(weights[start : start + step, None], Z.shape)
-        missing = np.isnan(Z)
-        if missing.any():
-            W, Z = np.where(missing, 0.0, W), np.where(missing, 0.0, Z)
-        WZ = W * Z
-        count += W.sum(0)
-        first += WZ.sum(0)
-        second += WZ.T @ Z if matrix else np.einsum("nd,nd->d", WZ, Z)
-    shift = np.divide(first, count, out=np.zeros(n_features), where=count > 0)
-    second -= count[0] * np.multiply.outer(shift, shift) if matrix else count * shift**2
-    variances = np.einsum("dd->d", second) if matrix else second  # a writable view of the diagonal
-    np.maximum(variances, 0.0, out=variances)
-    return count, np.where(count > 0, pivot + shift, 0.0), second
+    if matrix:
+        return Moments(*kernels.products(X, responsibilities, tied))
+    count, mean, scatter = kernels.diagonal(X, responsibilities)
+    return Moments(count, mean, scatter.sum(0) if tied else scatter)
 
 
 def _column(values: Array) -> Array:

@@ -21,7 +21,7 @@ from bayesppl.conjugates import Conjugate
 from bayesppl.data import one_hot
 from bayesppl.errors import ImproperError
 from bayesppl.families.base import Family
-from bayesppl.statistics import BLOCK_CELLS
+from bayesppl.kernels.blocks import BLOCK_CELLS
 
 
 def own_class_without(family: Family, posterior: Conjugate, X: Any, codes: Array, weights: Array) -> Array:
@@ -74,5 +74,5 @@ def require_remaining(proper: Array, rows: Array) -> None:
 
 def row_blocks(X: Any) -> Iterator[slice]:
     """Blocks of rows small enough for dense temporaries of several times their size."""
-    step = max(1, 4 * BLOCK_CELLS // max(1, X.shape[1]))
+    step = max(1, 8 * BLOCK_CELLS // max(1, X.shape[1]))
     return (slice(start, start + step) for start in range(0, X.shape[0], step))

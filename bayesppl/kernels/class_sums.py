@@ -1,0 +1,83 @@
+"""Sums of rows over the classes they belong to."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from bayesppl.kernels.blocks import row_blocks
+
+# up to here a dense product with mostly zero responsibilities beats the sparse one
+FEW_CLASSES = 8
+
+# columns that an addition of bytes should at least have
+_WIDE = 1024
+
+
+def class_sums(responsibilities: csr_array, X: Any) -> np.ndarray:
+    """Weighted sum of the rows of each class.
+
+    Parameters
+    ----------
+    responsibilities : (n_rows, n_classes)
+    X : (n_rows, n_columns), dense or sparse
+
+    Returns
+    -------
+    (n_classes, n_columns)
+        In float64, whatever the dtype of ``X``.
+    """
+    if issparse(X):
+        return np.asarray((responsibilities.T @ X).toarray(), dtype=np.float64)
+    if X.dtype.kind in "bu" and X.dtype.itemsize == 1 and (responsibilities.data == 1).all():
+        lanes = 255 // max(1, int(X.max(initial=0)))
+        if lanes >= 16:
+            return _byte_sums(responsibilities, X, lanes)
+    sums = np.zeros((responsibilities.shape[1], X.shape[1]))
+    for rows in row_blocks(*X.shape):
+        starts = responsibilities.indptr[rows.start : rows.stop + 1]
+        entries = slice(starts[0], starts[-1])
+        by_class = spread(
+            responsibilities.indices[entries], starts - starts[0], responsibilities.data[entries], len(sums)
+        )
+        sums += by_class @ X[rows].astype(np.float64, copy=False)
+    return sums
+
+
+def spread(codes: np.ndarray, starts: np.ndarray, weights: np.ndarray, n_classes: int) -> Any:
+    """Responsibilities of a block of rows, transposed: (n_classes, n_rows), dense where classes are few.
+
+    Parameters
+    ----------
+    codes, weights : (n_entries,)
+        Class and weight of each entry.
+    starts : (n_rows + 1,)
+        Where the entries of each row begin.
+    """
+    n_rows = len(starts) - 1
+    if n_classes > FEW_CLASSES:
+        return csr_array((weights, codes, starts), shape=(n_rows, n_classes)).T
+    rows = np.arange(n_rows) if len(codes) == n_rows else np.repeat(np.arange(n_rows), np.diff(starts))
+    dense = np.zeros((n_classes, n_rows))
+    dense[codes, rows] = weights
+    return dense
+
+
+def _byte_sums(responsibilities: csr_array, X: np.ndarray, lanes: int) -> np.ndarray:
+    """Add bytes as bytes, so many rows at a time that no sum exceeds 255: one instruction adds 32 of them."""
+    by_class = responsibilities.tocsc()
+    values, n_columns = X.view(np.uint8), X.shape[1]
+    sums = np.zeros((by_class.shape[1], n_columns))
+    abreast = max(1, _WIDE // max(1, n_columns))  # short rows are laid side by side, so that each addition is long
+    for k, (start, stop) in enumerate(pairwise(by_class.indptr)):
+        for first in range(start, stop, lanes * abreast):
+            rows = values[by_class.indices[first : min(first + lanes * abreast, stop)]]
+            deep = len(rows) // abreast
+            body, rest = rows[: deep * abreast], rows[deep * abreast :]
+            added = np.add.reduce(body.reshape(deep, abreast * n_columns), axis=0, dtype=np.uint8)
+            sums[k] += added.reshape(abreast, n_columns).sum(0, dtype=np.float64)
+            sums[k] += rest.sum(0, dtype=np.float64)
+    return sums

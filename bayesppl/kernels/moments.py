@@ -1,0 +1,175 @@
+"""Count, mean and centred second moments of every class, in one pass over the rows.
+
+Deviations are taken from a typical row *of the same class* (the median of the first few), so that all digits are
+kept however far the class lies from zero, and from other classes. Rows of float32 are summed in float64.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+from scipy.sparse import csc_array, csr_array
+
+from bayesppl.kernels.blocks import BLOCK_CELLS, row_blocks
+from bayesppl.kernels.class_sums import spread
+
+_TYPICAL_ROWS = 9
+_MANY_CLASSES = 64
+
+# Up to this many columns a block is so small that BLAS starts no threads, which would cost more than they gain.
+_NARROW, _PRODUCT_CELLS = 64, 400_000
+
+Triple = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def diagonal(X: np.ndarray, responsibilities: csr_array) -> Triple:
+    """Moments of features one by one; NaN marks a missing cell, which is skipped.
+
+    Parameters
+    ----------
+    X : (n_rows, n_features)
+    responsibilities : (n_rows, n_classes)
+
+    Returns
+    -------
+    count, mean, scatter : (n_classes, n_features)
+        Total weight, weighted mean, and sum of squared deviations from the mean.
+    """
+    n_classes, n_features = responsibilities.shape[1], X.shape[1]
+    if responsibilities.nnz <= n_classes and np.bincount(responsibilities.indices, minlength=1).max() <= 1:
+        return _one_row_each(X, responsibilities.tocsc())
+    pivot = np.zeros((n_classes, n_features))
+    count, first, second = np.zeros_like(pivot), np.zeros_like(pivot), np.zeros_like(pivot)
+    seen = np.zeros(n_classes, dtype=bool)
+    entries_per_row = max(1, -(-responsibilities.nnz // max(1, len(X))))
+    scratch = np.empty((0, n_features))
+    for rows in row_blocks(len(X), n_features * entries_per_row):
+        starts = responsibilities.indptr[rows.start : rows.stop + 1]
+        codes = responsibilities.indices[starts[0] : starts[-1]]
+        values = X[rows]
+        single = len(codes) == len(values) and bool((np.diff(starts) == 1).all())
+        if not single:  # a row that belongs to several classes is an entry of each
+            values = np.repeat(values, np.diff(starts), axis=0)
+        _see(values, codes, pivot, seen)
+        if len(scratch) < len(codes):
+            scratch = np.empty(values.shape)
+        Z = scratch[: len(codes)]
+        np.take(pivot, codes, axis=0, out=Z, mode="clip")
+        np.subtract(values, Z, out=Z)
+        weights = responsibilities.data[starts[0] : starts[-1]]
+        by_class = spread(codes, np.arange(len(codes) + 1), weights, n_classes)
+        sums = by_class @ Z
+        if np.isnan(sums).any():
+            missing = np.isnan(Z)
+            Z[missing] = 0.0
+            sums = by_class @ Z
+            count += by_class @ (~missing).astype(np.float64)
+        else:
+            count += np.asarray(by_class.sum(1))[:, None]
+        first += sums
+        np.multiply(Z, Z, out=Z)
+        second += by_class @ Z
+    return _centred(pivot, count, first, second)
+
+
+def _one_row_each(X: np.ndarray, by_class: csc_array) -> Triple:
+    """Moments where no class has two rows: nothing deviates."""
+    count, mean = np.zeros((by_class.shape[1], X.shape[1])), np.zeros((by_class.shape[1], X.shape[1]))
+    taken = np.diff(by_class.indptr) == 1
+    values = X[by_class.indices]
+    present = ~np.isnan(values)
+    count[taken] = by_class.data[:, None] * present
+    mean[taken] = np.where(present, values, 0.0)
+    return count, mean, np.zeros_like(mean)
+
+
+def _see(values: np.ndarray, codes: np.ndarray, pivot: np.ndarray, seen: np.ndarray) -> None:
+    """Set the pivots of classes that occur for the first time."""
+    if seen.all():
+        return
+    present = np.bincount(codes, minlength=len(seen)) > 0
+    new = np.flatnonzero(present & ~seen)
+    if len(new) > _MANY_CLASSES:
+        classes, first = np.unique(codes, return_index=True)
+        chosen = ~seen[classes]
+        pivot[classes[chosen]] = _present(values[first[chosen]], values)
+    else:
+        for k in new:
+            pivot[k] = _typical(values[np.flatnonzero(codes == k)[:_TYPICAL_ROWS]], values)
+    seen |= present
+
+
+def _typical(rows: np.ndarray, block: np.ndarray) -> np.ndarray:
+    """Lower median of every column, of the cells that are present."""
+    ordered = np.sort(rows.astype(np.float64), axis=0)  # missing cells last
+    middle = np.maximum((~np.isnan(ordered)).sum(0) - 1, 0) // 2
+    return _present(np.take_along_axis(ordered, middle[None], axis=0), block)[0]
+
+
+def _present(rows: np.ndarray, block: np.ndarray) -> np.ndarray:
+    """Rows whose missing cells hold some value of their column, if there is one in the block."""
+    missing = np.isnan(rows)
+    if not missing.any():
+        return rows
+    found = ~np.isnan(block)
+    fallback = np.where(found.any(0), block[found.argmax(0), np.arange(block.shape[1])], 0.0)
+    return np.where(missing, fallback, rows)
+
+
+def _centred(pivot: np.ndarray, count: np.ndarray, first: np.ndarray, second: np.ndarray) -> Triple:
+    shift = np.divide(first, count, out=np.zeros_like(first), where=count > 0)
+    scatter = np.maximum(second - count * shift**2, 0.0)
+    return count, np.where(count > 0, pivot + shift, 0.0), scatter
+
+
+def products(X: np.ndarray, responsibilities: csr_array, tied: bool) -> Triple:
+    """Moments with products of features; no cell may be missing.
+
+    Parameters
+    ----------
+    X : (n_rows, n_features)
+    responsibilities : (n_rows, n_classes)
+    tied : bool
+        Whether to sum the scatter over classes.
+
+    Returns
+    -------
+    count : (n_classes,)
+    mean : (n_classes, n_features)
+    scatter : (n_classes, n_features, n_features), or (n_features, n_features) where tied
+        Sums of products of deviations from the mean of the class.
+    """
+    n_classes, n_features = responsibilities.shape[1], X.shape[1]
+    count, mean = np.zeros(n_classes), np.zeros((n_classes, n_features))
+    scatter = np.zeros((n_features, n_features) if tied else (n_classes, n_features, n_features))
+    by_class = responsibilities.tocsc()
+    for k, (start, stop) in enumerate(pairwise(by_class.indptr)):
+        if start < stop:
+            rows, weights = by_class.indices[start:stop], by_class.data[start:stop]
+            count[k], mean[k], within = _products_of_one_class(X, rows, weights)
+            scatter[() if tied else k] += within
+    return count, mean, scatter
+
+
+def _products_of_one_class(
+    X: np.ndarray, rows: np.ndarray, weights: np.ndarray
+) -> tuple[float, np.ndarray, np.ndarray]:
+    typical = X[rows[:_TYPICAL_ROWS]]
+    pivot = _typical(typical, typical)
+    n_features = len(pivot)
+    first, second = np.zeros(n_features), np.zeros((n_features, n_features))
+    weighted = bool((weights != 1).any())
+    cells = _PRODUCT_CELLS // max(n_features, 8) if n_features <= _NARROW else BLOCK_CELLS
+    for block in row_blocks(len(rows), n_features, cells):
+        Z = X[rows[block]] - pivot
+        first += weights[block] @ Z
+        if weighted:
+            Z *= np.sqrt(weights[block])[:, None]
+        second += Z.T @ Z  # a symmetric product, which BLAS computes at half the cost
+    count = float(weights.sum())
+    shift = first / count if count > 0 else np.zeros(n_features)
+    second -= count * np.multiply.outer(shift, shift)
+    variances = np.einsum("dd->d", second)  # a writable view of the diagonal
+    np.maximum(variances, 0.0, out=variances)
+    return count, (pivot + shift if count > 0 else shift), second
