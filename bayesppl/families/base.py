@@ -257,6 +257,25 @@ def split_missing(X: Any) -> tuple[Any, Array | None]:
     return (X, None) if present is None else (np.where(present, X, 0.0), present)
 
 
+def present_cells(X: Array, codes: Array, prefix: str) -> tuple[Any, Any, tuple[str, ...] | None]:
+    """What a PyMC model observes: all rows, or a flat list of the cells that are present.
+
+    Returns
+    -------
+    index
+        Of the parameters (class, feature) of what is observed.
+    at
+        Index of what is observed in ``X``, and in other arrays of its shape.
+    dims
+        Names of the dimensions of what is observed; None for a flat list.
+    """
+    present = observed_mask(X)
+    if present is None:
+        return (codes,), ..., ("row", f"{prefix}feature")
+    rows, columns = np.nonzero(present)
+    return (codes[rows], columns), present, None
+
+
 def observed_weight(responsibilities: Responsibilities, X: Any, present: Array | None) -> Array:
     """Total weight of the present cells of every class and column: (n_classes, n_columns)."""
     if present is not None:

@@ -14,9 +14,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bayesppl.arrays import Array, Responsibilities, Theta, weigh_logs
+from bayesppl.arrays import Array, Responsibilities, Theta, dense, weigh_logs
 from bayesppl.conjugates import Beta
-from bayesppl.families.base import NumericFamily, Support, observed_weight, split_missing
+from bayesppl.families.base import NumericFamily, Support, observed_weight, present_cells, split_missing
 from bayesppl.families.leave_one_out import own_class_without
 from bayesppl.families.parameters import ProbabilityFamily
 from bayesppl.statistics import Successes, class_sums
@@ -83,4 +83,6 @@ class Bernoulli(ProbabilityFamily, NumericFamily):
     def observe_rows(self, variables: dict[str, Any], X: Any, codes: Array, prefix: str = "") -> None:
         import pymc as pm
 
-        pm.Bernoulli(f"{prefix}x", variables["probability"][codes], observed=X, dims=("row", f"{prefix}feature"))
+        cells = dense(X)
+        index, at, dims = present_cells(cells, codes, prefix)
+        pm.Bernoulli(f"{prefix}x", variables["probability"][index], observed=cells[at], dims=dims)

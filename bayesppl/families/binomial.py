@@ -22,8 +22,8 @@ from scipy.special import gammaln
 from bayesppl.arrays import Array, Theta, log_rising
 from bayesppl.conjugates import Beta
 from bayesppl.data import Table
-from bayesppl.families.base import Support
-from bayesppl.families.cells import COUNTS, CellFamily, per_column, present_cells
+from bayesppl.families.base import Support, present_cells
+from bayesppl.families.cells import COUNTS, CellFamily, per_column
 from bayesppl.families.parameters import ProbabilityFamily
 from bayesppl.statistics import Successes
 
@@ -85,9 +85,10 @@ class Binomial(ProbabilityFamily, CellFamily):
     def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
         import pymc as pm
 
-        index, successes, trials, dims = present_cells(codes, *self._split(X), prefix)
+        successes, trials = self._split(X)
+        index, at, dims = present_cells(successes, codes, prefix)
         p = variables["probability"][index]
-        pm.Binomial(f"{prefix}x", n=trials.astype(np.int64), p=p, observed=successes, dims=dims)
+        pm.Binomial(f"{prefix}x", n=trials[at].astype(np.int64), p=p, observed=successes[at], dims=dims)
 
     def _split(self, X: Array) -> tuple[Array, Array]:
         return self.split(X, np.ones(1) if self.row_column is not None else self._per_column())

@@ -146,24 +146,3 @@ def positive_per_column(
         column = int(np.argmax(wrong))
         raise ValueError(f"{name} must be positive, found {numbers[column]:g} for column {columns[column]!r}")
     return numbers
-
-
-def present_cells(
-    codes: Array, cells: Array, numbers: Array, prefix: str
-) -> tuple[Any, Array, Array, tuple[str, ...] | None]:
-    """What PyMC observes: all rows, or a flat list of the cells that are present.
-
-    Returns
-    -------
-    index
-        Of the parameters of these cells, by class and feature.
-    cells, numbers
-        Their values and the number that belongs to each.
-    dims
-        ("row", "feature"), or None for a flat list.
-    """
-    present = ~np.isnan(cells)
-    if present.all():
-        return (codes,), cells, numbers, ("row", f"{prefix}feature")
-    rows, columns = np.nonzero(present)
-    return (codes[rows], columns), cells[present], numbers[present], None

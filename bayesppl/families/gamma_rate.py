@@ -25,8 +25,8 @@ from scipy.special import gammaln, xlogy
 from bayesppl.arrays import Array, Theta
 from bayesppl.conjugates import Gamma
 from bayesppl.data import Table
-from bayesppl.families.base import Support
-from bayesppl.families.cells import POSITIVE_NUMBERS, CellFamily, positive_per_column, present_cells
+from bayesppl.families.base import Support, present_cells
+from bayesppl.families.cells import POSITIVE_NUMBERS, CellFamily, positive_per_column
 from bayesppl.families.parameters import RateFamily
 from bayesppl.statistics import Events
 
@@ -92,8 +92,9 @@ class GammaRate(RateFamily, CellFamily):
     def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
         import pymc as pm
 
-        index, values, shape, dims = present_cells(codes, *self._split(X), prefix)
-        pm.Gamma(f"{prefix}x", alpha=shape, beta=variables["rate"][index], observed=values, dims=dims)
+        values, shape = self._split(X)
+        index, at, dims = present_cells(values, codes, prefix)
+        pm.Gamma(f"{prefix}x", alpha=shape[at], beta=variables["rate"][index], observed=values[at], dims=dims)
 
     def _split(self, X: Array) -> tuple[Array, Array]:
         return self.split(X, self._shapes())

@@ -20,7 +20,7 @@ from bayesppl.arrays import Array, Responsibilities, Theta
 from bayesppl.conjugates import NormalInverseGamma
 from bayesppl.conjugates.normal import LOG_2PI
 from bayesppl.errors import ImproperError, UndefinedEstimateError
-from bayesppl.families.base import NumericFamily, observed_mask
+from bayesppl.families.base import NumericFamily, observed_mask, present_cells
 from bayesppl.families.gaussian_prior import REAL_NUMBERS, choose_prior, column_scales, require_proper
 from bayesppl.families.leave_one_out import forget, log_evidence_of, own_class_without, per_row, row_blocks
 from bayesppl.statistics import Moments, moments
@@ -173,7 +173,8 @@ class DiagonalGaussian(NumericFamily):
 
         mean = variables["mean"]
         sd = pt.broadcast_to(self._per_cell(variables["variance"]) ** 0.5, mean.shape)
-        pm.Normal(f"{prefix}x", mean[codes], sd[codes], observed=X, dims=("row", f"{prefix}feature"))
+        index, at, dims = present_cells(X, codes, prefix)
+        pm.Normal(f"{prefix}x", mean[index], sd[index], observed=X[at], dims=dims)
 
     def observe_statistics(self, variables: dict[str, Any], statistics: Moments, prefix: str = "") -> None:
         import pymc as pm

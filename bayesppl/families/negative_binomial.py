@@ -23,8 +23,8 @@ from scipy.special import gammaln
 from bayesppl.arrays import Array, Theta, log_rising
 from bayesppl.conjugates import Beta
 from bayesppl.data import Table
-from bayesppl.families.base import Support
-from bayesppl.families.cells import COUNTS, CellFamily, positive_per_column, present_cells
+from bayesppl.families.base import Support, present_cells
+from bayesppl.families.cells import COUNTS, CellFamily, positive_per_column
 from bayesppl.families.parameters import ProbabilityFamily
 from bayesppl.statistics import Successes
 
@@ -72,9 +72,10 @@ class NegativeBinomial(ProbabilityFamily, CellFamily):
     def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
         import pymc as pm
 
-        index, failures, dispersion, dims = present_cells(codes, *self._split(X), prefix)
+        failures, dispersion = self._split(X)
+        index, at, dims = present_cells(failures, codes, prefix)
         p = variables["probability"][index]
-        pm.NegativeBinomial(f"{prefix}x", n=dispersion, p=p, observed=failures, dims=dims)
+        pm.NegativeBinomial(f"{prefix}x", n=dispersion[at], p=p, observed=failures[at], dims=dims)
 
     def _split(self, X: Array) -> tuple[Array, Array]:
         return self.split(X, self._dispersions())

@@ -18,8 +18,8 @@ from scipy.special import gammaln, xlogy
 from bayesppl.arrays import Array, Theta
 from bayesppl.conjugates import Gamma
 from bayesppl.data import Table
-from bayesppl.families.base import Support
-from bayesppl.families.cells import COUNTS, CellFamily, present_cells
+from bayesppl.families.base import Support, present_cells
+from bayesppl.families.cells import COUNTS, CellFamily
 from bayesppl.families.parameters import RateFamily
 from bayesppl.statistics import Events
 
@@ -69,8 +69,9 @@ class Poisson(RateFamily, CellFamily):
     def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
         import pymc as pm
 
-        index, events, exposure, dims = present_cells(codes, *self._split(X), prefix)
-        pm.Poisson(f"{prefix}x", mu=exposure * variables["rate"][index], observed=events, dims=dims)
+        events, exposure = self._split(X)
+        index, at, dims = present_cells(events, codes, prefix)
+        pm.Poisson(f"{prefix}x", mu=exposure[at] * variables["rate"][index], observed=events[at], dims=dims)
 
     def _split(self, X: Array) -> tuple[Array, Array]:
         return self.split(X, np.ones(1))
