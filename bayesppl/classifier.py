@@ -16,13 +16,15 @@ from bayesppl.data import MatrixTable, Table, as_table, check_weights, encode_la
 from bayesppl.families import Family
 from bayesppl.inference import Inference, choose
 from bayesppl.inference.nuts import Likelihood, to_pymc
-from bayesppl.model import ClassWeights, GenerativeModel
+from bayesppl.model import CLASS_WEIGHTS, ClassWeights, GenerativeModel, resolve_class_weights
 from bayesppl.posterior import Posterior
+from bayesppl.prior_shift import exchange_weights
 from bayesppl.rules import ESTIMATES, Rule, log_probabilities
 
 if TYPE_CHECKING:
     import xarray as xr
 
+    from bayesppl.decisions import Threshold
     from bayesppl.loo import LeaveOneOut
 
 
@@ -113,11 +115,13 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ABC):
         """log p(y = k, x) for every row and class: (n_rows, n_classes)."""
         return self._log_joint(X, rule)[0]
 
-    def predict_log_proba(self, X: Any, rule: Rule | None = None) -> Array:
+    def predict_log_proba(
+        self, X: Any, rule: Rule | None = None, class_weights: ClassWeights | None = None
+    ) -> Array:
         """log p(y = k | x) for every row and class: (n_rows, n_classes)."""
-        return log_probabilities(*self._log_joint(X, rule))
+        return log_probabilities(*self._log_joint(X, rule, class_weights))
 
-    def predict_proba(self, X: Any, rule: Rule | None = None) -> Array:
+    def predict_proba(self, X: Any, rule: Rule | None = None, class_weights: ClassWeights | None = None) -> Array:
         """Class probabilities of every row: (n_rows, n_classes).
 
         Parameters
@@ -125,12 +129,15 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ABC):
         X : table or (n_rows, n_features) array-like
         rule : {"predictive", "mle", "map", "mean"}, optional
             ``predictive`` integrates the parameters out; the others plug in one estimate of them.
+        class_weights : optional
+            Class frequencies where the classifier is used, if they differ from those of training; see
+            :meth:`estimate_class_weights`.
         """
-        return np.exp(self.predict_log_proba(X, rule))
+        return np.exp(self.predict_log_proba(X, rule, class_weights))
 
-    def predict(self, X: Any, rule: Rule | None = None) -> Array:
+    def predict(self, X: Any, rule: Rule | None = None, class_weights: ClassWeights | None = None) -> Array:
         """The most probable label of every row: (n_rows,)."""
-        return self.classes_[self.predict_log_proba(X, rule).argmax(1)]
+        return self.classes_[self.predict_log_proba(X, rule, class_weights).argmax(1)]
 
     def estimates(self, rules: Sequence[Rule] = ESTIMATES) -> xr.Dataset:
         """Point estimates of all parameters, along a dimension named "estimate".
@@ -194,6 +201,52 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ABC):
 
         return leave_one_out(self._fitted(), *self._rows_of(X, y, sample_weight))
 
+    def predict_interval(
+        self, X: Any, prob: float = 0.94, draws: int = 1000, random_state: int | None = None
+    ) -> xr.Dataset:
+        """Posterior mean, sd and interval of p(y | x, θ); see :func:`bayesppl.uncertainty.predict_interval`."""
+        from bayesppl.uncertainty import predict_interval
+
+        return predict_interval(self, X, prob, draws, random_state)
+
+    def uncertainty(self, X: Any, draws: int = 1000, random_state: int | None = None) -> xr.Dataset:
+        """Aleatoric and epistemic uncertainty about each label; see :func:`bayesppl.uncertainty.uncertainty`."""
+        from bayesppl.uncertainty import uncertainty
+
+        return uncertainty(self, X, draws, random_state)
+
+    def decide(self, X: Any, loss: Any = None, reject_loss: float | None = None, **options: Any) -> Array:
+        """Labels of least expected loss, or abstention; see :func:`bayesppl.decisions.decide`."""
+        from bayesppl.decisions import decide
+
+        return decide(self, X, loss, reject_loss, **options)
+
+    def threshold_for(self, X: Any, error_rate: float, rule: Rule | None = None) -> Threshold:
+        """Confidence that keeps wrong labels below a rate; see :func:`bayesppl.decisions.threshold_for`."""
+        from bayesppl.decisions import threshold_for
+
+        return threshold_for(self, X, error_rate, rule)
+
+    def expected_error_rate(self, draws: int = 200, rows: int = 1000, **options: Any) -> Array:
+        """Posterior of the own error rate; see :func:`bayesppl.decisions.expected_error_rate`."""
+        from bayesppl.decisions import expected_error_rate
+
+        return expected_error_rate(self, draws, rows, **options)
+
+    def estimate_class_weights(self, X: Any, prior: Dirichlet = Dirichlet(1.0), **options: Any) -> xr.Dataset:
+        """Class frequencies of unlabelled rows; see :func:`bayesppl.prior_shift.estimate_class_weights`."""
+        from bayesppl.prior_shift import estimate_class_weights
+
+        return estimate_class_weights(self, X, prior, **options)
+
+    def novelty(
+        self, X: Any, level: float = 0.01, draws: int = 2000, random_state: int | None = None
+    ) -> xr.Dataset:
+        """Rows unlike any class; see :func:`bayesppl.novelty.novelty`."""
+        from bayesppl.novelty import novelty
+
+        return novelty(self, X, level, draws, random_state)
+
     def to_datatree(self, draws: int = 1000, chains: int = 4, random_state: int | None = None) -> xr.DataTree:
         """Posterior draws by ArviZ's schema, with named dims and coords.
 
@@ -252,10 +305,17 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ABC):
             )
         return Rows(encoded, codes, weights)
 
-    def _log_joint(self, X: Any, rule: Rule | None) -> tuple[Array, Array]:
+    def _log_joint(
+        self, X: Any, rule: Rule | None, class_weights: ClassWeights | None = None
+    ) -> tuple[Array, Array]:
         posterior = self._fitted()
         encoded = posterior.model.family.encode(self._aligned(X))
-        return posterior.log_joint(encoded, self.rule if rule is None else rule)
+        log_joint, weights = posterior.log_joint(encoded, self.rule if rule is None else rule)
+        if class_weights is None:
+            return log_joint, weights
+        belief = resolve_class_weights(class_weights, self.class_count_, posterior.model.classes)
+        new = belief.mean()[CLASS_WEIGHTS]
+        return exchange_weights(log_joint, weights, new), new
 
     def _set_columns(self, table: Table) -> None:
         self._columns = table.names

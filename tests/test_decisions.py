@@ -1,0 +1,87 @@
+"""Decisions against enumeration of all actions, and error rates against known ones."""
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.datasets import load_iris
+
+import bayesppl as bp
+
+X, y = load_iris(return_X_y=True)
+
+
+@pytest.fixture(scope="module")
+def overlapping():
+    rng = np.random.default_rng(0)
+    labels = np.repeat(["a", "b", "c"], 60)
+    return bp.GaussianNB().fit(rng.normal(np.repeat([0.0, 1.5, 3.0], 60))[:, None], labels)
+
+
+ROWS = np.linspace(-3, 6, 91)[:, None]
+
+
+def test_least_expected_loss_by_enumeration(overlapping):
+    loss = [[0, 1, 9], [1.5, 0, 1], [9, 1, 0]]
+    probabilities = overlapping.predict_proba(ROWS)
+    expected, rejected = [], []
+    for p in probabilities:
+        costs = {label: sum(p[k] * loss[k][a] for k in range(3)) for a, label in enumerate("abc")}
+        best = min(costs, key=costs.get)
+        expected.append(best)
+        rejected.append(best if costs[best] <= 0.5 else "ask")
+    assert overlapping.decide(ROWS, loss).tolist() == expected
+    assert overlapping.decide(ROWS, loss, 0.5, rejected="ask").tolist() == rejected
+    assert set(rejected) == {"a", "b", "c", "ask"}
+
+
+def test_without_a_loss_the_most_probable_label_wins(overlapping):
+    assert overlapping.decide(ROWS).tolist() == overlapping.predict(ROWS).tolist()
+    # Chow's rule: reject where the largest probability is below 1 − reject_loss
+    decided = overlapping.decide(ROWS, reject_loss=0.3)
+    np.testing.assert_array_equal(
+        [label is None for label in decided], overlapping.predict_proba(ROWS).max(1) < 0.7
+    )
+
+
+@pytest.mark.parametrize("loss", [[[0, 1], [1, 0]], [[0, 1, np.nan]] * 3])
+def test_a_loss_that_does_not_fit_is_refused(overlapping, loss):
+    with pytest.raises(ValueError, match=r"loss must be a finite matrix of shape \(3, 3\)"):
+        overlapping.decide(ROWS, loss)
+
+
+@pytest.mark.parametrize("wanted", [0.0, 0.01, 0.05, 0.1, 0.9])
+def test_threshold_is_the_lowest_that_keeps_the_rate(overlapping, wanted):
+    found = overlapping.threshold_for(ROWS, wanted)
+    confidence = overlapping.predict_proba(ROWS).max(1)
+    rates = {t: (1 - confidence[confidence >= t]).mean() for t in np.unique(confidence)}
+    allowed = [t for t, rate in rates.items() if rate <= wanted]
+    if not allowed:
+        assert found == (np.inf, 0.0, 0.0)
+    else:
+        assert found.probability == min(allowed)
+        assert found.error_rate == pytest.approx(rates[min(allowed)])
+        assert found.coverage == pytest.approx((confidence >= min(allowed)).mean())
+
+
+def test_threshold_rate_out_of_range_is_refused(overlapping):
+    with pytest.raises(ValueError, match=r"error_rate must lie in \[0, 1\), found 1"):
+        overlapping.threshold_for(ROWS, 1.0)
+
+
+def test_error_rate_of_known_classes():
+    # with 200,000 rows the parameters are as good as known: the best rule between N(0, 1) and N(2, 1) errs at Φ(−1)
+    rng = np.random.default_rng(0)
+    labels = np.arange(200_000) % 2
+    clf = bp.GaussianNB(class_weights="uniform").fit(rng.normal(2.0 * labels)[:, None], labels)
+    draws, rows = 100, 2000
+    rates = clf.expected_error_rate(draws, rows, random_state=1)
+    # each value is a mean over rows of min(p, 1 − p) ≤ ½, whose sd is at most ¼
+    assert rates.mean() == pytest.approx(stats.norm.cdf(-1), abs=4 * 0.25 / np.sqrt(draws * rows) + 1e-3)
+    assert rates.std() < 4 * 0.25 / np.sqrt(rows)
+
+
+def test_error_rate_has_a_distribution_when_rows_are_few():
+    clf = bp.GaussianNB().fit(X[48:53, :2], y[48:53])
+    rates = clf.expected_error_rate(draws=100, rows=500, random_state=0)
+    assert rates.std() > 5 * 0.25 / np.sqrt(500) / np.sqrt(100)
+    assert ((rates >= 0) & (rates <= 1)).all()

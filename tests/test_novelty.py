@@ -1,0 +1,77 @@
+"""Surprise of rows, against densities computed by scipy."""
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.datasets import load_iris
+
+import bayesppl as bp
+
+X, y = load_iris(return_X_y=True)
+
+
+def test_score_is_the_mixture_density():
+    clf = bp.QuadraticDiscriminantAnalysis().fit(X, y)
+    belief = clf.posterior_.belief.parts["features"]
+    dof = belief.nu - 3
+    mixture = sum(
+        weight * stats.multivariate_t(m, psi * (kappa + 1) / (kappa * df), df).pdf(X)
+        for weight, m, psi, kappa, df in zip(
+            clf.posterior_.predictive_weights(), belief.location, belief.psi, belief.kappa, dof, strict=True
+        )
+    )
+    np.testing.assert_allclose(clf.novelty(X, draws=10)["log_density"], np.log(mixture), rtol=1e-10)
+
+
+def test_p_value_of_one_class_is_a_tail_of_student_t():
+    # two classes with the same rows: the predictive is one t, and density falls with the distance from its centre
+    x = np.random.default_rng(0).normal(3.0, 2.0, 30)
+    clf = bp.GaussianNB(bp.NormalInverseGamma(0, 1, 2, 2)).fit(np.tile(x, 2)[:, None], np.repeat([0, 1], 30))
+    belief = clf.posterior_.belief.parts["features"]
+    m, kappa, a, b = (float(v[0, 0]) for v in (belief.location, belief.kappa, belief.a, belief.b))
+    at = np.asarray([m, m + 1.0, m - 3.0, m + 6.0])
+    exact = 2 * stats.t(2 * a, m, np.sqrt(b * (kappa + 1) / (a * kappa))).sf(m + np.abs(at - m))
+    draws = 4000
+    found = clf.novelty(at[:, None], draws=draws, random_state=0)["p_value"].values
+    # eight rows share each of the 500 parameter draws, which at most multiplies the variance of a share by eight
+    error = np.sqrt(8 * exact * (1 - exact) / draws)
+    np.testing.assert_array_less(np.abs(found - exact), 4 * error + 2 / draws)
+
+
+def test_p_values_of_rows_from_the_model_are_uniform():
+    clf = bp.LinearDiscriminantAnalysis().fit(X, y)
+    posterior, rng = clf.posterior_, np.random.default_rng(1)
+    theta = posterior.draws(1, 300, rng)
+    rows = [
+        posterior.model.family.simulate(
+            {name: values[0, s] for name, values in theta.items()},
+            rng.choice(3, size=1, p=theta["class_weights"][0, s]),
+            rng,
+        )
+        for s in range(300)
+    ]
+    p_values = clf.novelty(np.concatenate(rows), random_state=2)["p_value"]
+    assert stats.kstest(p_values, "uniform").pvalue > 0.001
+
+
+@pytest.mark.parametrize(
+    "clf", [bp.GaussianNB(), bp.LinearDiscriminantAnalysis(), bp.QuadraticDiscriminantAnalysis()]
+)
+def test_a_distant_row_is_novel_though_the_plug_in_is_certain(clf):
+    clf.fit(X, y)
+    flower = [[30.0, 1.0, 3.0, 9.0]]
+    assert clf.predict_proba(flower, rule="mle").max() > 0.999
+    found = clf.novelty(np.r_[X, flower], random_state=0)
+    assert bool(found["is_novel"][-1])
+    assert int(found["is_novel"][:-1].sum()) <= stats.binom(150, 0.01).ppf(0.9999)
+
+
+def test_the_largest_probability_is_tied_only_where_all_rows_are_alike():
+    clf = bp.BernoulliNB().fit([[0, 1], [1, 0], [0, 0], [1, 1]], [0, 0, 1, 1])
+    # by symmetry all four rows are equally probable, hence none is surprising
+    assert clf.novelty([[0, 1], [1, 0], [0, 0], [1, 1]], draws=200)["p_value"].values.tolist() == [1.0] * 4
+
+
+def test_level_out_of_range_is_refused():
+    with pytest.raises(ValueError, match="level must lie between 0 and 1, found 2"):
+        bp.GaussianNB().fit(X, y).novelty(X, level=2)
