@@ -12,9 +12,11 @@ if TYPE_CHECKING:
     from bayesppl.estimators import (
         BernoulliNB,
         BinomialNB,
+        CategoricalNB,
         GaussianNB,
         GenerativeClassifier,
         LinearDiscriminantAnalysis,
+        MixedNB,
         PoissonNB,
         QuadraticDiscriminantAnalysis,
     )
@@ -22,12 +24,14 @@ if TYPE_CHECKING:
     from bayesppl.families import (
         Bernoulli,
         Binomial,
+        Categorical,
         Exponential,
         GammaRate,
         Gaussian,
         LogNormal,
         NegativeBinomial,
         Poisson,
+        Product,
     )
     from bayesppl.inference import NUTS
     from bayesppl.model import GenerativeModel
@@ -47,20 +51,24 @@ _HOME_OF = {
     "UndefinedEstimateError": "bayesppl.errors",
     "BernoulliNB": "bayesppl.estimators",
     "BinomialNB": "bayesppl.estimators",
+    "CategoricalNB": "bayesppl.estimators",
     "GaussianNB": "bayesppl.estimators",
     "GenerativeClassifier": "bayesppl.estimators",
     "LinearDiscriminantAnalysis": "bayesppl.estimators",
+    "MixedNB": "bayesppl.estimators",
     "PoissonNB": "bayesppl.estimators",
     "QuadraticDiscriminantAnalysis": "bayesppl.estimators",
     "compare_models": "bayesppl.evidence",
     "Bernoulli": "bayesppl.families",
     "Binomial": "bayesppl.families",
+    "Categorical": "bayesppl.families",
     "Exponential": "bayesppl.families",
     "GammaRate": "bayesppl.families",
     "Gaussian": "bayesppl.families",
     "LogNormal": "bayesppl.families",
     "NegativeBinomial": "bayesppl.families",
     "Poisson": "bayesppl.families",
+    "Product": "bayesppl.families",
     "NUTS": "bayesppl.inference",
     "GenerativeModel": "bayesppl.model",
 }

@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 
 from bayesppl.arrays import Array
 from bayesppl.conjugates import Dirichlet
-from bayesppl.data import MatrixTable, Table, as_table, check_weights, encode_labels, one_hot
+from bayesppl.data import Table, as_table, check_weights, encode_labels, one_hot
 from bayesppl.families import Family
 from bayesppl.inference import Inference, choose
 from bayesppl.inference.nuts import Likelihood, to_pymc
@@ -334,7 +334,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ABC):
                     f"X has {len(table.names)} features, but {type(self).__name__} is expecting {len(known)} features "
                     "as input"
                 )
-            return MatrixTable(known, table.numeric())
+            return table.renamed(known)
         surplus = [name for name in table.names if name not in known]
         if surplus:
             raise ValueError(f"unknown column {surplus[0]!r}; the fit had {list(known)}")

@@ -9,13 +9,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import narwhals as nw
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from bayesppl.arrays import Array, Responsibilities
+
+#: What a column holds, as far as the choice of a family goes.
+Kind = Literal["boolean", "integer", "continuous", "category"]
 
 
 class Table(ABC):
@@ -38,8 +41,22 @@ class Table(ABC):
         """The raw values of one column; missing cells are None or NaN."""
 
     @abstractmethod
+    def kind(self, name: Hashable) -> Kind:
+        """What one column holds, read from its dtype (or from its values, where the dtype is just "object").
+
+        Raises
+        ------
+        ValueError
+            If the column holds something else, such as dates, or nothing at all.
+        """
+
+    @abstractmethod
     def select(self, names: Sequence[Hashable]) -> Table:
         """The table of these columns only."""
+
+    @abstractmethod
+    def renamed(self, names: Sequence[Hashable]) -> Table:
+        """The same columns under other names."""
 
     def require(self, names: Iterable[Hashable]) -> None:
         """Refuse a table that lacks one of ``names``."""
@@ -70,11 +87,25 @@ class MatrixTable(Table):
         values = self.matrix[:, [self.names.index(name)]]
         return np.asarray(values.toarray() if issparse(values) else values)[:, 0]
 
+    def kind(self, name: Hashable) -> Kind:
+        by_code: dict[str, Kind] = {
+            "b": "boolean",
+            "i": "integer",
+            "u": "integer",
+            "f": "continuous",
+            "U": "category",
+        }
+        code = self.matrix.dtype.kind
+        return by_code[code] if code in by_code else _kind_of_values(self.column(name), name, self.matrix.dtype)
+
     def select(self, names: Sequence[Hashable]) -> Table:
         self.require(names)
         if tuple(names) == self.names:
             return self
         return MatrixTable(tuple(names), self.matrix[:, [self.names.index(name) for name in names]])
+
+    def renamed(self, names: Sequence[Hashable]) -> Table:
+        return MatrixTable(tuple(names), self.matrix)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,9 +127,26 @@ class FrameTable(Table):
     def column(self, name: Hashable) -> Array:
         return self.frame[str(name)].to_numpy()
 
+    def kind(self, name: Hashable) -> Kind:
+        dtype = self.frame[str(name)].dtype
+        if dtype == nw.Boolean:
+            return "boolean"
+        if dtype.is_integer():
+            return "integer"
+        if dtype.is_float() or dtype.is_decimal():
+            return "continuous"
+        if dtype in (nw.String, nw.Categorical, nw.Enum):
+            return "category"
+        return _kind_of_values(self.column(name), name, dtype)
+
     def select(self, names: Sequence[Hashable]) -> Table:
         self.require(names)
         return FrameTable(tuple(names), self.frame.select([str(name) for name in names]))
+
+    def renamed(self, names: Sequence[Hashable]) -> Table:
+        return FrameTable(
+            tuple(names), self.frame.rename(dict(zip(self.frame.columns, map(str, names), strict=True)))
+        )
 
     def _numbers(self, name: str) -> Array:
         series = self.frame[name]
@@ -106,6 +154,44 @@ class FrameTable(Table):
             complete = not series.is_null().any()
             return series.to_numpy() if complete else series.cast(nw.Float64).to_numpy()
         return _to_float(series.to_numpy(), name)
+
+
+def factorize(values: Array, name: Hashable) -> tuple[list[Hashable], Array]:
+    """Turn the raw values of one column into codes.
+
+    Returns
+    -------
+    levels : list
+        Distinct values that are not missing, sorted where they can be compared. Whole numbers are integers
+        whatever the column's dtype, which a single missing cell can change.
+    codes : (n_rows,) int
+        Position of every value among the levels; -1 where it is missing.
+
+    Raises
+    ------
+    ValueError
+        If a value is not hashable.
+    """
+    import pandas as pd
+
+    cells = values if values.dtype.kind in "biuf" else values.astype(object)
+    try:
+        codes, found = pd.factorize(cells)
+    except TypeError:
+        bad = next(cell for cell in cells if not isinstance(cell, Hashable))
+        raise ValueError(
+            f"column {name!r} holds {bad!r}, which cannot be a level: levels are hashable values such as text or "
+            "numbers. Convert the column, for example lists to tuples."
+        ) from None
+    levels: list[Hashable] = [
+        int(level) if isinstance(level, float) and level.is_integer() else level for level in found.tolist()
+    ]
+    try:
+        order = sorted(range(len(levels)), key=levels.__getitem__)  # type: ignore[arg-type]
+    except TypeError:
+        order = sorted(range(len(levels)), key=lambda i: (type(levels[i]).__name__, repr(levels[i])))
+    position = np.append(np.argsort(order), -1)
+    return [levels[i] for i in order], position[codes]
 
 
 def as_table(X: Any) -> Table:
@@ -132,6 +218,8 @@ def as_table(X: Any) -> Table:
             return FrameTable(names, frame)
         X = frame.to_numpy()  # numbered columns are columns without names
     matrix = csr_array(X) if issparse(X) else np.asarray(X)
+    if matrix.dtype.kind == "U" and not isinstance(X, np.ndarray):
+        matrix = np.asarray(X, dtype=object)  # numbers and gaps next to text are still numbers and gaps
     if matrix.ndim != 2:
         raise ValueError(
             f"Expected 2D array, got {matrix.ndim}D array instead: rows by columns. Reshape your data with "
@@ -246,6 +334,28 @@ def _to_float(values: Any, name: Hashable) -> Array:
                 "numbers, or model it with bayesppl.Categorical"
             )
     return out
+
+
+def _kind_of_values(values: Array, name: Hashable, dtype: Any) -> Kind:
+    from pandas.api.types import infer_dtype
+
+    by_inference: dict[str, Kind] = {
+        "boolean": "boolean",
+        "integer": "integer",
+        "floating": "continuous",
+        "decimal": "continuous",
+        "mixed-integer-float": "continuous",
+        "string": "category",
+        "categorical": "category",
+    }
+    inferred = infer_dtype(np.asarray(values, dtype=object), skipna=True)
+    if inferred not in by_inference:
+        what = "no value at all" if inferred == "empty" else f"values of kind {inferred!r} (dtype {dtype})"
+        raise ValueError(
+            f"column {name!r} holds {what}, for which no family can be picked; drop or convert the column, or name its "
+            "family yourself"
+        )
+    return by_inference[inferred]
 
 
 def _is_missing(cell: Any) -> bool:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from typing import cast
 
 from bayesppl.classifier import BayesClassifier
 from bayesppl.conjugates import Beta, Dirichlet, Gamma, NormalInverseGamma, NormalInverseWishart
-from bayesppl.families import Bernoulli, Binomial, Family, Gaussian, Poisson
+from bayesppl.families import Bernoulli, Binomial, Categorical, Family, Gaussian, Poisson, Product
+from bayesppl.families.levels import Levels
+from bayesppl.families.product import Blocks, Integers
 from bayesppl.inference import Inference
 from bayesppl.model import ClassWeights
 from bayesppl.rules import Rule
@@ -61,6 +64,94 @@ class GenerativeClassifier(BayesClassifier):
 
     def _declared_family(self) -> Family:
         return self.family
+
+
+class CategoricalNB(BayesClassifier):
+    """Categorical Naive Bayes: a probability per class, feature and level.
+
+    Parameters
+    ----------
+    probability, levels
+        See :class:`bayesppl.Categorical`.
+    class_weights, inference, rule, classes
+        See :class:`GenerativeClassifier`.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> X = [["red", "S"], ["red", "M"], ["blue", "M"], ["blue", None]]
+    >>> bp.CategoricalNB().fit(X, list("aabb")).predict([["red", "L"]]).tolist()
+    ['a']
+    """
+
+    def __init__(
+        self,
+        probability: Dirichlet = Dirichlet(1.0),
+        levels: Levels | None = None,
+        *,
+        class_weights: ClassWeights = Dirichlet(1.0),
+        inference: str | Inference = "conjugate",
+        rule: Rule = "predictive",
+        classes: Sequence[Hashable] | None = None,
+    ) -> None:
+        super().__init__(class_weights=class_weights, inference=inference, rule=rule, classes=classes)
+        self.probability = probability
+        self.levels = levels
+
+    def _declared_family(self) -> Family:
+        return Categorical(self.probability, self.levels)
+
+
+class MixedNB(BayesClassifier):
+    """Blocks of columns of different kinds, independent given the class.
+
+    Parameters
+    ----------
+    blocks : mapping of str to (columns, family), optional
+        Picked from the dtypes of the columns by default. See :class:`bayesppl.Product`.
+    integers : {"gaussian", "poisson", "categorical"}, optional
+        What integer columns are, where the blocks are picked from dtypes.
+    class_weights, inference, rule, classes
+        See :class:`GenerativeClassifier`.
+
+    Attributes
+    ----------
+    families_ : dict of str to (columns, family)
+        The blocks of the fit.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> import pandas as pd
+    >>> X = pd.DataFrame({"length": [1.0, 1.2, 3.1, None], "island": ["a", "a", "b", "b"]})
+    >>> clf = bp.MixedNB().fit(X, list("uuvv"))
+    >>> {block: columns for block, (columns, family) in clf.families_.items()}
+    {'gaussian': ('length',), 'categorical': ('island',)}
+    >>> clf.predict(X).tolist()
+    ['u', 'u', 'v', 'v']
+    """
+
+    def __init__(
+        self,
+        blocks: Blocks | None = None,
+        *,
+        integers: Integers | None = None,
+        class_weights: ClassWeights = Dirichlet(1.0),
+        inference: str | Inference = "conjugate",
+        rule: Rule = "predictive",
+        classes: Sequence[Hashable] | None = None,
+    ) -> None:
+        super().__init__(class_weights=class_weights, inference=inference, rule=rule, classes=classes)
+        self.blocks = blocks
+        self.integers = integers
+
+    @property
+    def families_(self) -> Blocks:
+        """The blocks of the fit: name → (columns, family)."""
+        return dict(cast(Product, self._fitted().model.family).blocks or {})
+
+    def _declared_family(self) -> Family:
+        return Product(self.blocks, self.integers)
 
 
 class GaussianNB(BayesClassifier):

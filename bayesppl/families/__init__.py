@@ -3,16 +3,19 @@
 from bayesppl.families.base import REGISTRY, Evidence, Family
 from bayesppl.families.bernoulli import Bernoulli
 from bayesppl.families.binomial import Binomial
+from bayesppl.families.categorical import Categorical
 from bayesppl.families.gamma_rate import Exponential, GammaRate
 from bayesppl.families.gaussian import Gaussian
 from bayesppl.families.lognormal import LogNormal
 from bayesppl.families.negative_binomial import NegativeBinomial
 from bayesppl.families.poisson import Poisson
+from bayesppl.families.product import Product
 
 __all__ = [
     "REGISTRY",
     "Bernoulli",
     "Binomial",
+    "Categorical",
     "Evidence",
     "Exponential",
     "Family",
@@ -21,4 +24,5 @@ __all__ = [
     "LogNormal",
     "NegativeBinomial",
     "Poisson",
+    "Product",
 ]

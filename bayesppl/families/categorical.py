@@ -1,0 +1,154 @@
+r"""Categorical features: one of several levels, such as a colour or a country.
+
+.. math:: x_d \mid y = k \sim \mathrm{Categorical}(\phi_{kd}), \qquad
+   \phi_{kd} \sim \mathrm{Dirichlet}(\alpha_{d1}, \dots, \alpha_{dL_d}).
+
+After :math:`n_{kdl}` rows at level l the posterior is :math:`\mathrm{Dirichlet}(\alpha_{dl} + n_{kdl})`, and the
+predictive probability of a level is its mean :math:`(\alpha_{dl} + n_{kdl})/\sum_m(\alpha_{dm} + n_{kdm})` (Bernardo &
+Smith 1994, section 5.2.4 and appendix A.2), so that the rules ``mean`` and ``predictive`` agree for one row. The
+simplices of all columns lie side by side on one "cell" axis, for columns may have different numbers of levels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from bayesppl.arrays import Array, Responsibilities, Theta, weigh_logs
+from bayesppl.conjugates import Dirichlet
+from bayesppl.families.leave_one_out import own_class_without
+from bayesppl.families.levels import LevelFamily
+from bayesppl.statistics import Counts, class_sums
+
+
+@dataclass(frozen=True, eq=False)
+class Categorical(LevelFamily):
+    """Independent features that take one of several levels.
+
+    Parameters
+    ----------
+    probability : Dirichlet
+        Prior of the level probabilities; uniform by default. A concentration per cell has shape (n_cells,) or
+        (n_classes, n_cells), the cells of all columns in order.
+    levels : sequence, or mapping of column to sequence, optional
+        All levels that can occur, of any hashable type; a value that is not among them is refused. By default
+        the levels are learned, and every column gets one more cell, "(unseen)", for those that did not occur in
+        training: with L levels seen in n rows of a class and concentration α, an unseen level has predictive
+        probability α / (n + α(L + 1)). (Under ``rule="mle"`` it has none, and the row is impossible.)
+
+    Notes
+    -----
+    Missing values (None, NaN, NA) are skipped exactly, when fitting and when predicting.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> X = [["red", "S"], ["red", "M"], ["blue", "M"], ["blue", None]]
+    >>> clf = bp.GenerativeClassifier(bp.Categorical()).fit(X, ["a", "a", "b", "b"])
+    >>> clf.predict_proba([["red", None], ["green", "M"]]).round(3).tolist()
+    [[0.75, 0.25], [0.444, 0.556]]
+    """
+
+    name: ClassVar[str] = "categorical"
+
+    @property
+    def coords(self) -> dict[str, Any]:
+        cells = [
+            f"{column}={level}"
+            for column, levels in zip(self.columns, self.outcomes, strict=True)
+            for level in levels
+        ]
+        return {"cell": cells, "feature": list(self.columns)}
+
+    @property
+    def factor_dims(self) -> tuple[str, ...]:
+        return ("class", "feature")
+
+    def sufficient_statistics(self, X: csr_array, responsibilities: Responsibilities) -> Counts:
+        counts = class_sums(responsibilities, X)
+        return Counts(counts, np.zeros((len(counts), len(self.columns))))
+
+    def resolve_prior(self, statistics: Counts) -> Dirichlet:
+        return self.probability.sized(statistics.counts.shape, self._sizes)
+
+    def mle(self, statistics: Counts) -> Theta:
+        return Dirichlet(sizes=self._sizes).mle(statistics)
+
+    def log_predictive(self, posterior: Dirichlet, X: csr_array) -> Array:
+        return self.log_likelihood(posterior.mean(), X)
+
+    def log_predictive_without(self, posterior: Dirichlet, X: csr_array, codes: Array, weights: Array) -> Array:
+        return own_class_without(self, posterior, X, codes, weights)
+
+    def log_likelihood(self, theta: Theta, X: csr_array) -> Array:
+        with np.errstate(divide="ignore"):
+            return weigh_logs(X, np.log(theta["probability"]))
+
+    def simulate(self, theta: Theta, codes: Array, rng: np.random.Generator) -> csr_array:
+        drawn = np.empty((len(codes), len(self.columns)), dtype=np.intp)
+        for j, (start, stop) in enumerate(pairwise(self._edges)):
+            below = np.cumsum(theta["probability"][:, start:stop], axis=1)[codes, :-1]
+            drawn[:, j] = (rng.random((len(codes), 1)) >= below).sum(1)
+        return self._cells(drawn)
+
+    def declare(self, prior: Dirichlet, prefix: str = "") -> dict[str, Any]:
+        import pymc as pm
+        import pytensor.tensor as pt
+
+        # columns with equally many levels are declared together: the graph compiles faster
+        drawn = {
+            size: pm.Dirichlet(_free_name(size, prefix), a=prior.concentration[:, cells])
+            for size, cells in self._cells_by_size().items()
+        }
+        flat = [simplices.reshape((len(self.classes), -1)) for simplices in drawn.values()]
+        probability = pt.concatenate(flat, axis=1)[:, self._order()]
+        return {"probability": pm.Deterministic(**self.named("probability", prefix), var=probability)}
+
+    def observe_rows(self, variables: dict[str, Any], X: csr_array, codes: Array, prefix: str = "") -> None:
+        import pymc as pm
+
+        for column, (start, stop) in zip(self.columns, pairwise(self._edges), strict=True):
+            present = X[:, start:stop].tocoo()
+            p = variables["probability"][:, start:stop][codes[present.row]]
+            dims = "row" if len(present.row) == len(codes) else None
+            pm.Categorical(f"{prefix}x_{column}", p=p, observed=present.col, dims=dims)
+
+    def observe_statistics(self, variables: dict[str, Any], statistics: Counts, prefix: str = "") -> None:
+        import pymc as pm
+        import pytensor.tensor as pt
+
+        pm.Potential(f"{prefix}x", (statistics.counts * pt.log(variables["probability"])).sum())
+
+    def recover(self, draws: dict[str, Array], prior: Dirichlet, prefix: str = "") -> Theta:
+        drawn = [draws[_free_name(size, prefix)] for size in self._cells_by_size()]
+        flat = [simplices.reshape(*simplices.shape[:-2], -1) for simplices in drawn]
+        return {"probability": np.concatenate(flat, axis=-1)[..., self._order()]}
+
+    @property
+    def _edges(self) -> Array:
+        return np.cumsum((0, *self._sizes))
+
+    def _cells(self, codes: Array) -> csr_array:
+        cells = codes + self._edges[:-1]
+        present = codes >= 0
+        starts = np.concatenate([[0], np.cumsum(present.sum(1))])
+        shape = (len(codes), int(self._edges[-1]))
+        return csr_array((np.ones(starts[-1]), cells[present], starts), shape=shape)
+
+    def _cells_by_size(self) -> dict[int, Array]:
+        """Cells of all columns with the same number of levels: (n_columns, n_levels)."""
+        starts = self._edges[:-1]
+        sizes = np.asarray(self._sizes)
+        return {int(size): starts[sizes == size, None] + np.arange(size) for size in np.unique(sizes)}
+
+    def _order(self) -> Array:
+        """Where every cell is found among the cells ordered by size."""
+        return np.argsort(np.concatenate([cells.ravel() for cells in self._cells_by_size().values()]))
+
+
+def _free_name(size: int, prefix: str) -> str:
+    return f"{prefix}probability_of_{size}"

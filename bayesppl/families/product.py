@@ -1,0 +1,241 @@
+"""Blocks of columns, each with a family of its own, independent given the class.
+
+.. math:: p(x \\mid y = k, \\theta) = \\prod_b p_b(x_b \\mid y = k, \\theta_b),
+   \\qquad p(\\theta) = \\prod_b p_b(\\theta_b).
+
+Likelihood, posterior, predictive and evidence are products over the blocks, so a product of families is a family:
+it can be fitted, sampled, and nested in another product. Naive Bayes is the product of one-column families.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+
+from bayesppl.arrays import Array, Responsibilities, Theta
+from bayesppl.conjugates import Joint
+from bayesppl.data import Table
+from bayesppl.families.base import Evidence, Family, prefixed
+from bayesppl.families.by_dtype import families_by_dtype
+from bayesppl.statistics import JointStatistics
+
+#: Names that a model uses for itself, in its PyMC model or in its tables.
+_RESERVED = ("class", "class_weights", "features", "row", "total", "x", "y")
+
+Blocks = Mapping[str, tuple[str | Sequence[Hashable], Family]]
+Integers = Literal["gaussian", "poisson", "categorical"]
+
+
+@dataclass(frozen=True, eq=False)
+class BlockRows:
+    """Encoded rows of several blocks; indexed like an array of rows."""
+
+    parts: Mapping[str, Any]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_rows, number of encoded columns of all blocks)."""
+        shapes = [part.shape for part in self.parts.values()]
+        return shapes[0][0], sum(shape[1] for shape in shapes)
+
+    def __len__(self) -> int:
+        return int(self.shape[0])
+
+    def __getitem__(self, rows: Any) -> BlockRows:
+        return BlockRows({block: part[rows] for block, part in self.parts.items()})
+
+
+@dataclass(frozen=True, eq=False)
+class Product(Family):
+    """Named blocks of columns, each with its own family; independent given the class.
+
+    Parameters
+    ----------
+    blocks : mapping of str to (columns, family), optional
+        Every column of the table belongs to exactly one block. The parameters of a block carry its name, as in
+        ``bill_mean``, and so do its dimensions, as in ``bill_feature``. A family may itself be a ``Product``.
+        By default the blocks are picked from the dtypes of the columns: Boolean columns are
+        :class:`~bayesppl.Bernoulli`, text and categories are :class:`~bayesppl.Categorical`, floating-point
+        columns are ``Gaussian("diag")``, and integers are what ``integers`` says.
+    integers : {"gaussian", "poisson", "categorical"}, optional
+        What integer columns are, where the blocks are picked from dtypes. A dtype cannot tell counts, codes and
+        rounded measurements apart, so that by default integer columns are refused.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> import pandas as pd
+    >>> X = pd.DataFrame({"length": [1.0, 1.2, 3.1, 2.9], "island": ["a", "a", "b", "a"]})
+    >>> family = bp.Product({"size": (["length"], bp.Gaussian()), "place": (["island"], bp.Categorical())})
+    >>> clf = bp.GenerativeClassifier(family).fit(X, [0, 0, 1, 1])
+    >>> sorted(clf.posterior_.mean())
+    ['class_weights', 'place_probability', 'size_mean', 'size_variance']
+    >>> clf.predict(X).tolist()
+    [0, 0, 1, 1]
+    """
+
+    name: ClassVar[str] = "product"
+
+    blocks: Blocks | None = None
+    integers: Integers | None = None
+
+    @property
+    def families(self) -> Iterator[tuple[str, str, Family]]:
+        """Block, prefix of its parameters, and family, in order."""
+        return ((block, f"{block}_", family) for block, (_, family) in (self.blocks or {}).items())
+
+    @property
+    def dims(self) -> dict[str, tuple[str, ...]]:
+        return {
+            prefix + parameter: prefixed(dims, prefix)
+            for _, prefix, family in self.families
+            for parameter, dims in family.dims.items()
+        }
+
+    @property
+    def coords(self) -> dict[str, list[Hashable]]:
+        return {
+            prefix + dim: labels for _, prefix, family in self.families for dim, labels in family.coords.items()
+        }
+
+    def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
+        blocks = families_by_dtype(table, self.integers) if self.blocks is None else self.blocks
+        columns = {
+            block: (names,) if isinstance(names, str) else tuple(names) for block, (names, _) in blocks.items()
+        }
+        _check_columns(columns, table)
+        bound = {
+            block: (columns[block], family.bind(table.select(columns[block]), classes))
+            for block, (_, family) in blocks.items()
+        }
+        product = replace(self, blocks=bound)
+        product._check_names()
+        return product
+
+    def encode(self, table: Table) -> BlockRows:
+        blocks = self.blocks or {}
+        return BlockRows(
+            {name: family.encode(table.select(columns)) for name, (columns, family) in blocks.items()}
+        )
+
+    def sufficient_statistics(self, X: BlockRows, responsibilities: Responsibilities) -> JointStatistics:
+        return JointStatistics(
+            {
+                block: family.sufficient_statistics(X.parts[block], responsibilities)
+                for block, _, family in self.families
+            }
+        )
+
+    def resolve_prior(self, statistics: JointStatistics) -> Joint:
+        parts = {block: family.resolve_prior(statistics.parts[block]) for block, _, family in self.families}
+        return Joint(parts, {block: prefix for block, prefix, _ in self.families})
+
+    def mle(self, statistics: JointStatistics) -> Theta:
+        return {
+            prefix + parameter: value
+            for block, prefix, family in self.families
+            for parameter, value in family.mle(statistics.parts[block]).items()
+        }
+
+    def log_predictive(self, posterior: Joint, X: BlockRows) -> Array:
+        return _sum(family.log_predictive(posterior.parts[b], X.parts[b]) for b, _, family in self.families)
+
+    def log_predictive_without(self, posterior: Joint, X: BlockRows, codes: Array, weights: Array) -> Array:
+        return _sum(
+            family.log_predictive_without(posterior.parts[block], X.parts[block], codes, weights)
+            for block, _, family in self.families
+        )
+
+    def log_likelihood(self, theta: Theta, X: BlockRows) -> Array:
+        return _sum(
+            family.log_likelihood(_without(prefix, theta, family), X.parts[block])
+            for block, prefix, family in self.families
+        )
+
+    def simulate(self, theta: Theta, codes: Array, rng: np.random.Generator) -> BlockRows:
+        return BlockRows(
+            {
+                block: family.simulate(_without(prefix, theta, family), codes, rng)
+                for block, prefix, family in self.families
+            }
+        )
+
+    def log_evidence(self, prior: Joint, posterior: Joint, statistics: JointStatistics) -> dict[str, Evidence]:
+        return {
+            prefix + inner if inner else block: Evidence(prefixed(part.dims, prefix), part.values)
+            for block, prefix, family in self.families
+            for inner, part in family.log_evidence(
+                prior.parts[block], posterior.parts[block], statistics.parts[block]
+            ).items()
+        }
+
+    def declare(self, prior: Joint, prefix: str = "") -> dict[str, Any]:
+        return {
+            block: family.declare(prior.parts[block], prefix + inner) for block, inner, family in self.families
+        }
+
+    def observe_rows(self, variables: dict[str, Any], X: BlockRows, codes: Array, prefix: str = "") -> None:
+        for block, inner, family in self.families:
+            family.observe_rows(variables[block], X.parts[block], codes, prefix + inner)
+
+    def observe_statistics(self, variables: dict[str, Any], statistics: JointStatistics, prefix: str = "") -> None:
+        for block, inner, family in self.families:
+            family.observe_statistics(variables[block], statistics.parts[block], prefix + inner)
+
+    def recover(self, draws: dict[str, Array], prior: Joint, prefix: str = "") -> Theta:
+        return {
+            inner + parameter: value
+            for block, inner, family in self.families
+            for parameter, value in family.recover(draws, prior.parts[block], prefix + inner).items()
+        }
+
+    def _check_names(self) -> None:
+        """Refuse blocks whose parameters or dimensions could be taken for those of another block."""
+        for block, prefix, family in self.families:
+            names = [block, *(prefix + name for name in (*family.dims, *family.coords))]
+            for other, start, _ in self.families:
+                clash = [name for name in names if name == other or name.startswith(start)]
+                if other != block and clash:
+                    raise ValueError(
+                        f"block {block!r} has a parameter or dimension named {clash[0]!r}, which could belong to block "
+                        f"{other!r}; rename one of the two blocks"
+                    )
+
+
+def _check_columns(columns: Mapping[str, tuple[Hashable, ...]], table: Table) -> None:
+    """Refuse blocks that do not divide the columns of the table among them."""
+    if not columns:
+        raise ValueError(
+            "blocks is empty; give at least one block of columns, as in {'size': (['length'], Gaussian())}"
+        )
+    owner: dict[Hashable, str] = {}
+    for block, names in columns.items():
+        if not isinstance(block, str) or not block or block in _RESERVED:
+            raise ValueError(
+                f"{block!r} cannot be the name of a block; use text other than {', '.join(_RESERVED)}"
+            )
+        if not names:
+            raise ValueError(f"block {block!r} is empty; name at least one column, or drop the block")
+        for name in names:
+            if name in owner:
+                where = "twice in" if owner[name] == block else f"in block {owner[name]!r} and again in"
+                raise ValueError(f"column {name!r} is {where} block {block!r}; a column belongs to one block")
+            owner[name] = block
+        table.require(names)
+    unused = [name for name in table.names if name not in owner]
+    if unused:
+        raise ValueError(f"column {unused[0]!r} belongs to no block; add it to one, or drop it from the table")
+
+
+def _without(prefix: str, theta: Theta, family: Family) -> Theta:
+    return {parameter: theta[prefix + parameter] for parameter in family.dims}
+
+
+def _sum(terms: Iterator[Array]) -> Array:
+    total = next(terms).copy()
+    for term in terms:
+        total += term
+    return total
