@@ -135,7 +135,7 @@ class FrameTable(Table):
             return "integer"
         if dtype.is_float() or dtype.is_decimal():
             return "continuous"
-        if dtype in (nw.String, nw.Categorical, nw.Enum):
+        if dtype in (nw.Categorical, nw.Enum):
             return "category"
         return _kind_of_values(self.column(name), name, dtype)
 

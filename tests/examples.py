@@ -30,8 +30,17 @@ REAL = _frame(_rng.normal([1.0, -2.0, 30.0], [1.0, 0.5, 4.0], size=(16, 3)))
 SMALL_COUNTS = _frame(_rng.integers(0, 4, size=(16, 2)))
 COUNTS = _frame(_rng.poisson([0.8, 6.0, 40.0], size=(16, 3)))
 POSITIVE = _frame(_rng.gamma(2.0, [0.1, 1.0, 50.0], size=(16, 3)))
+LEVELS = pd.DataFrame(
+    {
+        "colour": _rng.choice(["red", "green", "blue"], 16),
+        "size": _rng.choice([1, 2], 16),
+        "shape": _rng.choice(["round", "square", "long"], 16),
+    }
+)
+MIXED = pd.concat([REAL.add_prefix("real "), BINARY.add_prefix("binary "), LEVELS], axis=1)
 _NIG = bp.NormalInverseGamma(location=0.5, kappa=0.7, a=2.5, b=1.5)
 _NIW = bp.NormalInverseWishart(location=0.5, kappa=0.7, nu=5.7, psi=[1.0, 2.0, 9.0])
+_NIW_2 = bp.NormalInverseWishart(location=0.5, kappa=0.7, nu=5.7, psi=[1.0, 2.0])
 
 EXAMPLES: dict[str, Example] = {
     "bernoulli": Example(bp.Bernoulli(bp.Beta(2.0, 0.7)), BINARY, LABELS),
@@ -56,6 +65,12 @@ EXAMPLES: dict[str, Example] = {
     "lognormal spherical": Example(bp.LogNormal("spherical", _NIG), POSITIVE, LABELS),
     "lognormal full": Example(bp.LogNormal("full", _NIW), POSITIVE, LABELS),
     "lognormal tied, default prior": Example(bp.LogNormal("tied"), POSITIVE, LABELS),
+    "categorical": Example(bp.Categorical(bp.Dirichlet(1.7)), LEVELS, LABELS),
+    "categorical, concentration per cell": Example(
+        bp.Categorical(bp.Dirichlet([0.5, 1.0, 1.5, 2.0]), levels={"colour": ["red", "green", "blue", "black"]}),
+        LEVELS[["colour"]],
+        LABELS,
+    ),
     "gaussian diag": Example(bp.Gaussian("diag", _NIG), REAL, LABELS),
     "gaussian tied_diag": Example(bp.Gaussian("tied_diag", _NIG), REAL, LABELS),
     "gaussian spherical": Example(bp.Gaussian("spherical", _NIG), REAL, LABELS),
@@ -63,4 +78,24 @@ EXAMPLES: dict[str, Example] = {
     "gaussian tied": Example(bp.Gaussian("tied", _NIW), REAL, LABELS),
     "gaussian diag, default prior": Example(bp.Gaussian("diag"), REAL, LABELS),
     "gaussian full, default prior": Example(bp.Gaussian("full"), REAL, LABELS),
+    "product": Example(
+        bp.Product(
+            {
+                "sizes": (list(MIXED.columns[:2]), bp.Gaussian("tied", _NIW_2)),
+                "nested": (
+                    list(MIXED.columns[2:5]),
+                    bp.Product(
+                        {
+                            "length": (MIXED.columns[2], bp.Gaussian("diag", _NIG)),
+                            "flags": (list(MIXED.columns[3:5]), bp.Bernoulli(bp.Beta(2.0, 0.7))),
+                        }
+                    ),
+                ),
+                "levels": (["colour", "size"], bp.Categorical(bp.Dirichlet(1.7))),
+            }
+        ),
+        MIXED.drop(columns=[MIXED.columns[5], "shape"]),
+        LABELS,
+    ),
+    "product picked from dtypes": Example(bp.Product(integers="categorical"), MIXED, LABELS),
 }

@@ -10,7 +10,17 @@ from bayesppl.families import REGISTRY
 from bayesppl.testing import CHECKS, make_case
 
 # files of the folder that hold no family of their own
-HELPERS = {"base", "bartlett", "cells", "gaussian", "gaussian_prior", "leave_one_out", "parameters"}
+HELPERS = {
+    "bartlett",
+    "base",
+    "by_dtype",
+    "cells",
+    "gaussian",
+    "gaussian_prior",
+    "leave_one_out",
+    "levels",
+    "parameters",
+}
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)

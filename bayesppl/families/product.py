@@ -195,10 +195,11 @@ class Product(Family):
     def _check_names(self) -> None:
         """Refuse blocks whose parameters or dimensions could be taken for those of another block."""
         for block, prefix, family in self.families:
-            names = [block, *(prefix + name for name in (*family.dims, *family.coords))]
+            names = [prefix + name for name in (*family.dims, *family.coords)]
             for other, start, _ in self.families:
+                # ambiguous is a name within "p" that begins like "p_b"; those within "p_b" all begin like "p"
                 clash = [name for name in names if name == other or name.startswith(start)]
-                if other != block and clash:
+                if other.startswith(prefix) and clash:
                     raise ValueError(
                         f"block {block!r} has a parameter or dimension named {clash[0]!r}, which could belong to block "
                         f"{other!r}; rename one of the two blocks"

@@ -1,0 +1,180 @@
+"""Categories: levels declared and learned, unseen and missing, against scikit-learn and exact fractions."""
+
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.naive_bayes import CategoricalNB
+
+import bayesppl as bp
+
+COLOURS, SIZES = ["red", "green", "blue"], [1, 2, 4]
+X = pd.DataFrame(
+    {
+        "colour": ["red", "red", "green", "blue", "red", "blue", "blue"],
+        "size": [1, 2, 2, 4, 1, 4, 1],
+    }
+)
+Y = list("aaaabbb")
+
+
+def fitted(X=X, **options):
+    return bp.CategoricalNB(**options).fit(X, Y)
+
+
+def test_agrees_with_scikit_learn_for_declared_levels():
+    levels = {"colour": COLOURS, "size": SIZES}
+    codes = np.column_stack([[values.index(v) for v in X[name]] for name, values in levels.items()])
+    reference = CategoricalNB(alpha=1.7, min_categories=3).fit(codes, Y)
+    clf = fitted(probability=bp.Dirichlet(1.7), levels=levels, class_weights="empirical")
+    np.testing.assert_allclose(clf.predict_proba(X), reference.predict_proba(codes), rtol=1e-12)
+    np.testing.assert_allclose(
+        clf.predict_joint_log_proba(X), reference.predict_joint_log_proba(codes), rtol=1e-12
+    )
+
+
+def test_two_levels_are_bernoulli():
+    rng = np.random.default_rng(3)
+    X, y = rng.integers(0, 2, (40, 3)), rng.integers(0, 2, 40)
+    bernoulli = bp.BernoulliNB(bp.Beta(1.3, 0.4)).fit(X, y)
+    categorical = bp.CategoricalNB(bp.Dirichlet([0.4, 1.3] * 3), levels=[0, 1]).fit(X, y)
+    for rule in ("mle", "mean", "predictive"):
+        np.testing.assert_allclose(
+            categorical.predict_proba(X, rule), bernoulli.predict_proba(X, rule), rtol=1e-12
+        )
+    for part, dims in (("features", ("class", "feature")), ("total", ())):
+        found = categorical.log_evidence()[part]
+        assert found.dims == dims
+        np.testing.assert_allclose(found, bernoulli.log_evidence()[part], rtol=1e-12)
+
+
+def test_evidence_is_the_product_of_one_step_predictions():
+    # Laplace's rule of succession, one row after another, in exact arithmetic
+    evidence = Fraction(1)
+    for label in "ab":
+        for column, n_levels in (("colour", 4), ("size", 4)):  # three seen levels and the unseen one
+            seen = [value for value, y in zip(X[column], Y, strict=True) if y == label]
+            for i, value in enumerate(seen):
+                evidence *= Fraction(1 + seen[:i].count(value), n_levels + i)
+    found = fitted().log_evidence()["features"].sum()
+    assert float(found) == pytest.approx(float(np.log(float(evidence))), rel=1e-12)
+
+
+def test_an_unseen_level_has_its_prior_predictive_mass():
+    clf = fitted(probability=bp.Dirichlet(0.5), class_weights="uniform")
+    row = pd.DataFrame({"colour": ["purple"], "size": [None]})
+    # α / (n + α(L + 1)) with three levels seen; 4 rows of class a, 3 of class b
+    expected = np.log([0.5 / (4 + 0.5 * 4) / 2, 0.5 / (3 + 0.5 * 4) / 2])
+    np.testing.assert_allclose(clf.predict_joint_log_proba(row)[0], expected, rtol=1e-12)
+
+
+def test_the_probabilities_of_all_levels_and_the_unseen_one_add_up_to_one():
+    clf = fitted(class_weights="uniform")
+    rows = pd.DataFrame({"colour": [*COLOURS, "purple"], "size": [None] * 4})
+    np.testing.assert_allclose(np.exp(clf.predict_joint_log_proba(rows)).sum(0), [0.5, 0.5], rtol=1e-12)
+
+
+def test_an_unseen_level_is_impossible_under_maximum_likelihood():
+    row = pd.DataFrame({"colour": ["purple"], "size": [1]})
+    with pytest.warns(bp.ImpossibleRowWarning, match="probability zero under every class"):
+        found = fitted().predict_proba(row, rule="mle")
+    np.testing.assert_allclose(found, [[4 / 7, 3 / 7]])
+
+
+def test_an_undeclared_level_is_refused_by_name():
+    clf = fitted(levels={"colour": COLOURS, "size": SIZES})
+    with pytest.raises(ValueError, match=r"column 'colour' holds 'purple' in row 1.*declared levels.*learn them"):
+        clf.predict(pd.DataFrame({"colour": ["red", "purple"], "size": [1, 1]}))
+    with pytest.raises(ValueError, match="column 'size' holds 4"):
+        fitted(levels={"colour": COLOURS, "size": [1, 2]})
+
+
+@pytest.mark.parametrize(
+    ("levels", "message"),
+    [
+        ({"colour": COLOURS}, r"missing \['size'\]"),
+        ({"colour": COLOURS, "size": SIZES, "shape": ["x"]}, r"unknown \['shape'\]"),
+        ({"colour": COLOURS, "size": [1, 1]}, "levels of column 'size' must be distinct"),
+        ({"colour": COLOURS, "size": []}, "at least one"),
+    ],
+)
+def test_levels_that_do_not_fit_the_columns_are_refused(levels, message):
+    with pytest.raises(ValueError, match=message):
+        fitted(levels=levels)
+
+
+def test_a_value_that_cannot_be_hashed_is_refused():
+    with pytest.raises(ValueError, match=r"column 'tags' holds \['x'\].*lists to tuples"):
+        bp.CategoricalNB().fit(pd.DataFrame({"tags": [["x"], ["y"]]}), [0, 1])
+
+
+def test_levels_may_be_any_hashable_values():
+    cells = [("x", 1), frozenset("ab"), None, 2.5, "text", True, ("x", 1), 2.5]
+    frame = pd.DataFrame({"thing": pd.Series(cells, dtype=object)})
+    clf = bp.CategoricalNB().fit(frame, list("abababaa"))
+    assert clf.predict(frame.iloc[[0, 1]]).tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize("gap", [None, np.nan, pd.NA])
+def test_missing_cells_are_skipped_exactly(gap):
+    holes = X.astype(object)
+    holes.loc[[0, 4], "colour"] = gap
+    holes.loc[3, "size"] = gap
+    clf = fitted(holes)
+    # each column alone, fitted to the rows where it is present
+    present = {name: holes[name].notna().to_numpy() for name in holes}
+    separate = {
+        name: bp.CategoricalNB(class_weights="uniform").fit(X.loc[rows, [name]], np.asarray(Y)[rows])
+        for name, rows in present.items()
+    }
+    for name, rows in present.items():
+        only = pd.DataFrame({other: X[other] if other == name else None for other in X}).astype(object)
+        # removing the class weights, and holding the levels of the whole column fixed
+        found = clf.predict_joint_log_proba(only[rows]) - np.log(clf.posterior_.mean()["class_weights"])
+        expected = separate[name].predict_joint_log_proba(X.loc[rows, [name]]) - np.log([0.5, 0.5])
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_data_frames_agree():
+    nullable = {"colour": [*X["colour"][:6], None], "size": [None, *map(int, X["size"][1:])]}
+    frames = [
+        pd.DataFrame(nullable),
+        pd.DataFrame(
+            {"colour": pd.Categorical(nullable["colour"]), "size": pd.array(nullable["size"], dtype="Int64")}
+        ),
+        pd.DataFrame(nullable).astype({"colour": "string"}),
+        pl.DataFrame(nullable),
+        pl.DataFrame(nullable, schema_overrides={"colour": pl.Categorical}),
+        pa.table(nullable),
+        np.asarray(pd.DataFrame(nullable), dtype=object),
+        [list(row) for row in zip(*nullable.values(), strict=True)],
+    ]
+    found = [bp.CategoricalNB().fit(frame, Y) for frame in frames]
+    cells = found[0].posterior_.model.coords["cell"]
+    assert cells[4:] == ["size=1", "size=2", "size=4", "size=(unseen)"]
+    for clf, frame in zip(found, frames, strict=True):
+        np.testing.assert_allclose(clf.predict_proba(frame), found[0].predict_proba(frames[0]), rtol=1e-12)
+        assert [str(c).split("=")[1] for c in clf.posterior_.model.coords["cell"]] == [
+            c.split("=")[1] for c in cells
+        ]
+
+
+def test_a_column_without_any_value_says_nothing():
+    with_gap = X.assign(empty=None)
+    np.testing.assert_allclose(fitted(with_gap).predict_proba(with_gap), fitted().predict_proba(X), rtol=1e-12)
+
+
+def test_a_row_without_any_value_has_the_class_weights():
+    clf = fitted()
+    row = pd.DataFrame({"colour": [None], "size": [np.nan]})
+    np.testing.assert_allclose(clf.predict_proba(row), [[5 / 9, 4 / 9]], rtol=1e-12)
+
+
+def test_a_level_named_like_the_unseen_one_is_a_level():
+    frame = pd.DataFrame({"c": ["(unseen)", "(unseen)", "x", "x"]})
+    clf = bp.CategoricalNB(class_weights="uniform").fit(frame, list("aabb"))
+    np.testing.assert_allclose(clf.predict_proba(frame[:1]), [[3 / 4, 1 / 4]])
+    np.testing.assert_allclose(clf.predict_proba(pd.DataFrame({"c": ["new"]})), [[1 / 2, 1 / 2]])
