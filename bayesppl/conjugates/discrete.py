@@ -180,7 +180,8 @@ class Dirichlet(Conjugate):
         return np.asarray(terms if self.sizes else terms[..., 0])
 
     def log_prob(self, theta: Theta) -> Array:
-        log_density = xlogy(self.concentration - 1, theta[self.parameter])
+        p = theta[self.parameter]
+        log_density = np.where(p < 0, -np.inf, xlogy(self.concentration - 1, p))
         return sum_trailing(log_density, self.concentration.ndim) - self.log_normalizer().sum()
 
     def draw(self, size: int, rng: np.random.Generator) -> Theta:
