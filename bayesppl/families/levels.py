@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Self, final
+from typing import ClassVar, Final, Self, final
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -29,6 +29,8 @@ Levels = Sequence[Hashable] | Mapping[Hashable, Sequence[Hashable]]
 @dataclass(frozen=True, eq=False)
 class LevelFamily(ColumnFamily):
     """A family of columns that hold levels; encoded rows mark cells of a table of outcomes."""
+
+    measure: ClassVar = "mass"
 
     probability: Dirichlet = Dirichlet()
     levels: Levels | None = None

@@ -18,7 +18,7 @@ import numpy as np
 from bayesppl.arrays import Array, Responsibilities, Theta
 from bayesppl.conjugates import Joint
 from bayesppl.data import Table
-from bayesppl.families.base import Evidence, Family, prefixed
+from bayesppl.families.base import Evidence, Family, Measure, prefixed
 from bayesppl.families.by_dtype import families_by_dtype
 from bayesppl.statistics import JointStatistics
 
@@ -100,6 +100,10 @@ class Product(Family):
         return {
             prefix + dim: labels for _, prefix, family in self.families for dim, labels in family.coords.items()
         }
+
+    @property
+    def measures(self) -> dict[Hashable, Measure]:
+        return {column: measure for _, _, family in self.families for column, measure in family.measures.items()}
 
     def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
         blocks = families_by_dtype(table, self.integers) if self.blocks is None else self.blocks
