@@ -10,7 +10,7 @@ HEAVY = ("pymc", "arviz", "pytensor", "numba", "matplotlib", "nutpie")
 FIT_EVERYTHING = """
 import numpy as np, bayesppl as bp
 rng = np.random.default_rng(0)
-X, y = rng.integers(0, 2, (40, 3)), np.arange(40) % 2
+X, y = rng.integers(0, 2, (40, 3)).astype(float), np.arange(40) % 2
 families = [
     getattr(bp, name) for name in bp.__all__
     if isinstance(getattr(bp, name), type) and issubclass(getattr(bp, name), bp.GaussianNB.__bases__[0])
