@@ -97,5 +97,5 @@ EXAMPLES: dict[str, Example] = {
         MIXED.drop(columns=[MIXED.columns[5], "shape"]),
         LABELS,
     ),
-    "product picked from dtypes": Example(bp.Product(integers="categorical"), MIXED, LABELS),
+    "product picked from dtypes, default priors": Example(bp.Product(integers="categorical"), MIXED, LABELS),
 }
