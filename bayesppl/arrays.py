@@ -40,13 +40,13 @@ def weigh_logs(X: Any, log_weights: Array) -> Array:
     """
     impossible = np.isneginf(log_weights)
     if not impossible.any():
-        return _times_transposed(X, log_weights)
-    out = _times_transposed(X, np.where(impossible, 0.0, log_weights))
-    out[_times_transposed(X, impossible.astype(float)) > 0] = -np.inf
+        return times_transposed(X, log_weights)
+    out = times_transposed(X, np.where(impossible, 0.0, log_weights))
+    out[times_transposed(X, impossible.astype(float)) > 0] = -np.inf
     return out
 
 
-def _times_transposed(X: Any, weights: Array) -> Array:
+def times_transposed(X: Any, weights: Array) -> Array:
     """X @ weightsᵀ over the trailing axes, keeping the leading ones: ``(..., n_rows, n_classes)``."""
     if weights.ndim == 2:
         return np.asarray(X @ weights.T)

@@ -335,7 +335,8 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ABC):
                     "as input"
                 )
             return table.renamed(known)
-        surplus = [name for name in table.names if name not in known]
+        expected = set(known)
+        surplus = [name for name in table.names if name not in expected]
         if surplus:
             raise ValueError(f"unknown column {surplus[0]!r}; the fit had {list(known)}")
         return table.select(known)

@@ -60,7 +60,8 @@ class Table(ABC):
 
     def require(self, names: Iterable[Hashable]) -> None:
         """Refuse a table that lacks one of ``names``."""
-        absent = [name for name in names if name not in self.names]
+        known = set(self.names)
+        absent = [name for name in names if name not in known]
         if absent:
             raise ValueError(f"missing column {absent[0]!r}; the table has {_listed(self.names)}")
 

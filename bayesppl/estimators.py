@@ -7,7 +7,17 @@ from typing import cast
 
 from bayesppl.classifier import BayesClassifier
 from bayesppl.conjugates import Beta, Dirichlet, Gamma, NormalInverseGamma, NormalInverseWishart
-from bayesppl.families import Bernoulli, Binomial, Categorical, Family, Gaussian, Poisson, Product
+from bayesppl.families import (
+    Bernoulli,
+    Binomial,
+    Categorical,
+    Family,
+    Gaussian,
+    JointCategorical,
+    Multinomial,
+    Poisson,
+    Product,
+)
 from bayesppl.families.levels import Levels
 from bayesppl.families.product import Blocks, Integers
 from bayesppl.inference import Inference
@@ -100,6 +110,78 @@ class CategoricalNB(BayesClassifier):
 
     def _declared_family(self) -> Family:
         return Categorical(self.probability, self.levels)
+
+
+class JointCategoricalNB(BayesClassifier):
+    """Several discrete features with their full joint table per class.
+
+    Only the columns of different blocks of a :class:`MixedNB` are independent given the class; these are not.
+
+    Parameters
+    ----------
+    probability, levels
+        See :class:`bayesppl.JointCategorical`.
+    class_weights, inference, rule, classes
+        See :class:`GenerativeClassifier`.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> X, y = [["no", "no"], ["no", "yes"], ["yes", "no"], ["yes", "yes"]], [0, 1, 1, 0]
+    >>> bp.JointCategoricalNB().fit(X, y).predict(X).tolist()
+    [0, 1, 1, 0]
+    """
+
+    def __init__(
+        self,
+        probability: Dirichlet = Dirichlet(1.0),
+        levels: Levels | None = None,
+        *,
+        class_weights: ClassWeights = Dirichlet(1.0),
+        inference: str | Inference = "conjugate",
+        rule: Rule = "predictive",
+        classes: Sequence[Hashable] | None = None,
+    ) -> None:
+        super().__init__(class_weights=class_weights, inference=inference, rule=rule, classes=classes)
+        self.probability = probability
+        self.levels = levels
+
+    def _declared_family(self) -> Family:
+        return JointCategorical(self.probability, self.levels)
+
+
+class MultinomialNB(BayesClassifier):
+    """Multinomial Naive Bayes: counts of words, or of anything else.
+
+    Parameters
+    ----------
+    probability
+        See :class:`bayesppl.Multinomial`.
+    class_weights, inference, rule, classes
+        See :class:`GenerativeClassifier`.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> X, y = [[3, 0, 1], [2, 1, 0], [0, 2, 2], [1, 0, 4]], list("aabb")
+    >>> bp.MultinomialNB().fit(X, y).predict([[2, 0, 0]]).tolist()
+    ['a']
+    """
+
+    def __init__(
+        self,
+        probability: Dirichlet = Dirichlet(1.0),
+        *,
+        class_weights: ClassWeights = Dirichlet(1.0),
+        inference: str | Inference = "conjugate",
+        rule: Rule = "predictive",
+        classes: Sequence[Hashable] | None = None,
+    ) -> None:
+        super().__init__(class_weights=class_weights, inference=inference, rule=rule, classes=classes)
+        self.probability = probability
+
+    def _declared_family(self) -> Family:
+        return Multinomial(self.probability)
 
 
 class MixedNB(BayesClassifier):

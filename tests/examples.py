@@ -71,6 +71,15 @@ EXAMPLES: dict[str, Example] = {
         LEVELS[["colour"]],
         LABELS,
     ),
+    "joint categorical": Example(
+        bp.JointCategorical(bp.Dirichlet(1.7), levels={"colour": ["red", "green", "blue"], "size": [1, 2]}),
+        LEVELS[["colour", "size"]],
+        LABELS,
+    ),
+    "multinomial": Example(bp.Multinomial(bp.Dirichlet(1.7)), COUNTS, LABELS),
+    "multinomial, concentration per class and column": Example(
+        bp.Multinomial(bp.Dirichlet(0.5 + np.arange(9.0).reshape(3, 3))), SMALL_COUNTS.assign(third=1), LABELS
+    ),
     "gaussian diag": Example(bp.Gaussian("diag", _NIG), REAL, LABELS),
     "gaussian tied_diag": Example(bp.Gaussian("tied_diag", _NIG), REAL, LABELS),
     "gaussian spherical": Example(bp.Gaussian("spherical", _NIG), REAL, LABELS),

@@ -6,7 +6,9 @@ from bayesppl.families.binomial import Binomial
 from bayesppl.families.categorical import Categorical
 from bayesppl.families.gamma_rate import Exponential, GammaRate
 from bayesppl.families.gaussian import Gaussian
+from bayesppl.families.joint_categorical import JointCategorical
 from bayesppl.families.lognormal import LogNormal
+from bayesppl.families.multinomial import Multinomial
 from bayesppl.families.negative_binomial import NegativeBinomial
 from bayesppl.families.poisson import Poisson
 from bayesppl.families.product import Product
@@ -21,7 +23,9 @@ __all__ = [
     "Family",
     "GammaRate",
     "Gaussian",
+    "JointCategorical",
     "LogNormal",
+    "Multinomial",
     "NegativeBinomial",
     "Poisson",
     "Product",

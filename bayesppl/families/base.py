@@ -195,6 +195,14 @@ class NumericFamily(ColumnFamily):
         if issparse(X) and not self.allows_sparse:
             refuse_sparse(self.name)
         check_support(X, self.columns, self.name, self.support)
+        present = None if self.allows_missing else observed_mask(X)
+        if present is not None:
+            row, column = np.argwhere(~present)[0]
+            raise ValueError(
+                f"column {self.columns[column]!r} is missing in row {row}, but the {self.name} family models a row as a "
+                "whole: a missing cell is neither zero nor can it be left out. Fill it in, drop the row, or use a family "
+                "that treats columns one by one."
+            )
         return X
 
 

@@ -21,7 +21,7 @@ from scipy.sparse import csr_array
 from bayesppl.arrays import Array, Responsibilities, Theta, weigh_logs
 from bayesppl.conjugates import Dirichlet
 from bayesppl.families.leave_one_out import own_class_without
-from bayesppl.families.levels import LevelFamily
+from bayesppl.families.levels import LevelFamily, draw_outcomes
 from bayesppl.statistics import Counts, class_sums
 
 
@@ -76,7 +76,7 @@ class Categorical(LevelFamily):
         return self.probability.sized(statistics.counts.shape, self._sizes)
 
     def mle(self, statistics: Counts) -> Theta:
-        return Dirichlet(sizes=self._sizes).mle(statistics)
+        return self.resolve_prior(statistics).mle(statistics)
 
     def log_predictive(self, posterior: Dirichlet, X: csr_array) -> Array:
         return self.log_likelihood(posterior.mean(), X)
@@ -91,8 +91,7 @@ class Categorical(LevelFamily):
     def simulate(self, theta: Theta, codes: Array, rng: np.random.Generator) -> csr_array:
         drawn = np.empty((len(codes), len(self.columns)), dtype=np.intp)
         for j, (start, stop) in enumerate(pairwise(self._edges)):
-            below = np.cumsum(theta["probability"][:, start:stop], axis=1)[codes, :-1]
-            drawn[:, j] = (rng.random((len(codes), 1)) >= below).sum(1)
+            drawn[:, j] = draw_outcomes(theta["probability"][:, start:stop], codes, rng)
         return self._cells(drawn)
 
     def declare(self, prior: Dirichlet, prefix: str = "") -> dict[str, Any]:

@@ -102,3 +102,13 @@ class LevelFamily(ColumnFamily):
                     f"the levels of column {name!r} must be distinct, and at least one, found {levels!r}"
                 )
         return by_column
+
+
+def draw_outcomes(probability: Array, codes: Array, rng: np.random.Generator) -> Array:
+    """One outcome for each class code: (n_rows,), from probabilities (n_classes, n_outcomes)."""
+    edges, heights = np.cumsum(probability, axis=1)[:, :-1], rng.random(len(codes))
+    out = np.empty(len(codes), dtype=np.intp)
+    for k, steps in enumerate(edges):
+        own = codes == k
+        out[own] = np.searchsorted(steps, heights[own], side="right")
+    return out

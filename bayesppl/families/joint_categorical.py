@@ -1,0 +1,150 @@
+r"""Several discrete features without an independence assumption: the full joint table of every class.
+
+.. math:: x \mid y = k \sim \mathrm{Categorical}(\phi_k) \text{ over the cells of } L_1 \times \dots \times L_D,
+   \qquad \phi_k \sim \mathrm{Dirichlet}(\alpha).
+
+The posterior adds the counts of the cells to α, and the predictive probability of a set of cells is the sum of their
+posterior means (Bernardo & Smith 1994, section 5.2.4 and appendix A.2). A row that lacks some of its values lies in
+one of several cells: its probability is the sum over them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from bayesppl.arrays import Array, Responsibilities, Theta, times_transposed
+from bayesppl.conjugates import Dirichlet
+from bayesppl.families.leave_one_out import own_class_without
+from bayesppl.families.levels import LevelFamily, draw_outcomes
+from bayesppl.statistics import Counts, class_sums
+
+#: More cells than this cannot be estimated from any table that fits in memory.
+MOST_CELLS = 10_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class JointCategorical(LevelFamily):
+    """The full joint table of discrete features, one per class.
+
+    Parameters
+    ----------
+    probability : Dirichlet
+        Prior of the cell probabilities; uniform by default. A concentration per cell has shape (n_cells,) or
+        (n_classes, n_cells), the last column varying fastest.
+    levels : sequence, or mapping of column to sequence, optional
+        All levels that can occur, of any hashable type; a value that is not among them is refused. By default
+        the levels are learned, and every column gets one more, "(unseen)", for those that did not occur in
+        training; its cells share the prior like all others.
+
+    Notes
+    -----
+    The table has as many cells as there are combinations of levels. When predicting, a row with missing values
+    (None, NaN, NA) is marginalised exactly, by a sum over its cells. A fit needs complete rows: an incomplete one
+    has no conjugate posterior.
+
+    Examples
+    --------
+    Exclusive or, which no model of independent features can learn:
+
+    >>> import bayesppl as bp
+    >>> X, y = [["no", "no"], ["no", "yes"], ["yes", "no"], ["yes", "yes"]], [0, 1, 1, 0]
+    >>> clf = bp.GenerativeClassifier(bp.JointCategorical(levels=["no", "yes"])).fit(X, y)
+    >>> clf.predict(X).tolist()
+    [0, 1, 1, 0]
+    >>> clf.predict_proba([["yes", None]]).tolist()
+    [[0.5, 0.5]]
+    """
+
+    name: ClassVar[str] = "joint_categorical"
+
+    @property
+    def coords(self) -> dict[str, Any]:
+        return {"cell": [", ".join(map(str, cell)) for cell in product(*self.outcomes)]}
+
+    @property
+    def factor_dims(self) -> tuple[str, ...]:
+        return ("class",)
+
+    def sufficient_statistics(self, X: csr_array, responsibilities: Responsibilities) -> Counts:
+        if X.nnz != X.shape[0]:
+            raise ValueError(self._why_incomplete(X))
+        counts = class_sums(responsibilities, X)
+        return Counts(counts, np.zeros(len(counts)))
+
+    def resolve_prior(self, statistics: Counts) -> Dirichlet:
+        return self.probability.sized(statistics.counts.shape)
+
+    def mle(self, statistics: Counts) -> Theta:
+        return self.resolve_prior(statistics).mle(statistics)
+
+    def log_predictive(self, posterior: Dirichlet, X: csr_array) -> Array:
+        return self.log_likelihood(posterior.mean(), X)
+
+    def log_predictive_without(self, posterior: Dirichlet, X: csr_array, codes: Array, weights: Array) -> Array:
+        return own_class_without(self, posterior, X, codes, weights)
+
+    def log_likelihood(self, theta: Theta, X: csr_array) -> Array:
+        with np.errstate(divide="ignore"):
+            return np.log(times_transposed(X, theta["probability"]))
+
+    def simulate(self, theta: Theta, codes: Array, rng: np.random.Generator) -> csr_array:
+        drawn = draw_outcomes(theta["probability"], codes, rng)
+        return self._cells(np.stack(np.unravel_index(drawn, self._sizes), axis=1))
+
+    def declare(self, prior: Dirichlet, prefix: str = "") -> dict[str, Any]:
+        import pymc as pm
+
+        return {"probability": pm.Dirichlet(**self.named("probability", prefix), a=prior.concentration)}
+
+    def observe_rows(self, variables: dict[str, Any], X: csr_array, codes: Array, prefix: str = "") -> None:
+        import pymc as pm
+
+        pm.Categorical(f"{prefix}x", p=variables["probability"][codes], observed=X.indices, dims="row")
+
+    def observe_statistics(self, variables: dict[str, Any], statistics: Counts, prefix: str = "") -> None:
+        import pymc as pm
+        import pytensor.tensor as pt
+
+        pm.Potential(f"{prefix}x", (statistics.counts * pt.log(variables["probability"])).sum())
+
+    def recover(self, draws: dict[str, Array], prior: Dirichlet, prefix: str = "") -> Theta:
+        return {"probability": draws[f"{prefix}probability"]}
+
+    def _cells(self, codes: Array) -> csr_array:
+        n_cells = prod(self._sizes)
+        if n_cells > MOST_CELLS:
+            raise ValueError(
+                f"the joint table of {len(self.columns)} columns has {n_cells:,} cells per class, more than the "
+                f"{MOST_CELLS:,} allowed; use bayesppl.Categorical, or several smaller tables in a bayesppl.Product"
+            )
+        strides = n_cells // np.cumprod(self._sizes)
+        present = codes >= 0
+        first = np.where(present, codes, 0) @ strides
+        rows, cells = [], []
+        patterns, group = np.unique(present, axis=0, return_inverse=True)
+        for g, pattern in enumerate(patterns):
+            at = np.flatnonzero(group == g)
+            steps = np.zeros(1, dtype=np.intp)
+            for j in np.flatnonzero(~pattern):
+                steps = np.add.outer(steps, strides[j] * np.arange(self._sizes[j])).ravel()
+            rows.append(np.repeat(at, len(steps)))
+            cells.append((first[at, None] + steps).ravel())
+        index = np.concatenate(rows), np.concatenate(cells)
+        return csr_array((np.ones(len(index[0])), index), shape=(len(codes), n_cells))
+
+    def _why_incomplete(self, X: csr_array) -> str:
+        levels = np.unravel_index(X.indices, self._sizes)
+        starts = X.indptr[:-1]
+        gaps = [np.minimum.reduceat(at, starts) < np.maximum.reduceat(at, starts) for at in levels]
+        names = ", ".join(repr(name) for name, gap in zip(self.columns, gaps, strict=True) if gap.any())
+        return (
+            f"NaN: missing values in column {names} ({np.any(gaps, axis=0).sum()} rows); a joint table cannot be fitted to "
+            "incomplete rows in closed form. Drop or impute them, or use bayesppl.Categorical, which skips missing "
+            "cells exactly. (Missing cells are fine when predicting.)"
+        )
