@@ -21,7 +21,7 @@ EQUAL = normal([[40], [80]], [[10**2], [10**2]], (0.5, 0.5))
 WIDE = normal([[40], [80]], [[20**2], [10**2]], (0.5, 0.5))
 WIDE_UNEQUAL = normal([[40], [80]], [[20**2], [10**2]], (0.8, 0.2))
 LOW, HIGH = -50, 200
-REPETITIONS = 200
+REPETITIONS = 100
 
 
 def positions(theta: Theta, grid: Array) -> Array:
