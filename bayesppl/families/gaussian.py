@@ -39,7 +39,7 @@ def Gaussian(
         a variance per feature; ``spherical``: a variance per class.
     prior : {"fraley-raftery", "jeffreys", "flat"} or conjugate prior
         ``fraley-raftery`` is proper, weak and free of units (Fraley & Raftery 2007). ``jeffreys`` is
-        |Σ|^−(D+1)/2, improper (Geisser 1964). ``flat`` is constant in means and (co)variances, improper: MAP is
+        ``|Σ|^−(D+1)/2``, improper (Geisser 1964). ``flat`` is constant in means and (co)variances, improper: MAP is
         then maximum likelihood. Or a :class:`~bayesppl.NormalInverseGamma` (diag, tied_diag, spherical) or
         :class:`~bayesppl.NormalInverseWishart` (full, tied) with your own hyperparameters.
 

@@ -210,7 +210,7 @@ class Claim:
         if self.needs_mnist and inputs.mnist is None:
             return Outcome(self, (), Verdict.NOT_RUN, 0.0)
         start = perf_counter()
-        ours = tuple(self.ours(inputs))
+        ours = tuple(value if isinstance(value, str) else float(value) for value in self.ours(inputs))
         verdict = Verdict.MEASURED if self.is_timing else self._judge(ours, inputs)
         return Outcome(self, ours, verdict, perf_counter() - start)
 
