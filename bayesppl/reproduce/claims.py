@@ -23,7 +23,7 @@ import numpy as np
 from bayesppl.arrays import Array
 
 Value = float | str
-Values = Sequence[float] | Sequence[str] | Array
+Values = Sequence[Value] | Sequence[float] | Sequence[str] | Array
 
 #: Relative difference below which two numbers are the same double-precision result.
 EXACT = 1e-12
