@@ -70,10 +70,13 @@ def log_rising(a: Array, n: Array) -> Array:
     a : positive array
     n : non-negative array, broadcast against ``a``
     """
+    small = np.asarray(a) < 16.0
+    if small.all():
+        return np.asarray(gammaln(a + n) - gammaln(a))
     large = np.maximum(a, 16.0)
     series = n * np.log(large + n) + ((large - 0.5) * np.log1p(n / large) - n)
     series += _stirling_remainder(large + n) - _stirling_remainder(large)
-    return np.asarray(np.where(a < 16.0, gammaln(a + n) - gammaln(a), series))
+    return np.asarray(np.where(small, gammaln(a + n) - gammaln(a), series) if small.any() else series)
 
 
 def _stirling_remainder(z: Array) -> Array:

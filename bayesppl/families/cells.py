@@ -20,9 +20,8 @@ from scipy.sparse import issparse
 from bayesppl.arrays import Array, Responsibilities, Theta, weigh_logs
 from bayesppl.data import Table
 from bayesppl.families.base import ColumnFamily, Support, check_support, refuse_sparse
-from bayesppl.families.leave_one_out import own_class_without
+from bayesppl.families.leave_one_out import own_class_without, row_blocks
 from bayesppl.families.parameters import LogFactors
-from bayesppl.statistics import Events, Successes
 
 COUNTS = Support(
     "counts (0, 1, 2, …)",
@@ -45,8 +44,8 @@ class CellFamily(ColumnFamily):
     per_row_support: ClassVar[Support] = POSITIVE_NUMBERS
 
     @abstractmethod
-    def cells(self, X: Array) -> Successes | Events:
-        """Statistics of every cell, (n_rows, n_features) each; zeros where the cell is missing."""
+    def cells(self, X: Array) -> Any:
+        """Successes or Events of every cell, (n_rows, n_features) each; zeros where the cell is missing."""
 
     @abstractmethod
     def log_factors(self, theta: Theta) -> LogFactors:
@@ -100,20 +99,28 @@ class CellFamily(ColumnFamily):
 
     @final
     def sufficient_statistics(self, X: Array, responsibilities: Responsibilities) -> Any:
-        return self.cells(X).sum_rows(responsibilities)
+        total = self.cells(X[:0]).sum_rows(responsibilities[:0])
+        for block in row_blocks(X):
+            total = total + self.cells(X[block]).sum_rows(responsibilities[block])
+        return total
 
     @final
     def log_likelihood(self, theta: Theta, X: Array) -> Array:
-        first, second, log_base = self.cells(X).values()
         log_first, log_second = self.log_factors(theta)
-        return weigh_logs(first, log_first) + weigh_logs(second, log_second) + log_base.sum(1)[:, None]
+        out = np.empty((*log_first.shape[:-2], len(X), log_first.shape[-2]))
+        for block in row_blocks(X):
+            first, second, log_base = self.cells(X[block]).values()
+            out[..., block, :] = weigh_logs(first, log_first) + weigh_logs(second, log_second)
+            out[..., block, :] += log_base.sum(1)[:, None]
+        return out
 
     @final
     def log_predictive(self, posterior: Any, X: Array) -> Array:
-        cells = self.cells(X)
         out = np.empty((len(X), len(self.classes)))
-        for k in range(out.shape[1]):
-            out[:, k] = (posterior.take([k]).log_increment(cells) + cells.log_base).sum(1)
+        for block in row_blocks(X):
+            cells = self.cells(X[block])
+            for k in range(out.shape[1]):
+                out[block, k] = (posterior.take([k]).log_increment(cells) + cells.log_base).sum(1)
         return out
 
     @final
