@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -74,6 +75,15 @@ class Posterior(ABC):
         return estimates[rule]()
 
     @final
+    def scorer(self, rule: Rule) -> tuple[Callable[[Any], Array], Array]:
+        """The function from encoded rows to log p(y = k, x) under a rule, and the class weights of that rule."""
+        check_rule(rule)
+        if rule == "predictive":
+            return self.log_joint_predictive, self.predictive_weights()
+        theta = self.theta(rule)
+        return partial(self.model.log_joint, theta), theta[CLASS_WEIGHTS]
+
+    @final
     def log_joint(self, X: Any, rule: Rule) -> tuple[Array, Array]:
         """log p(y = k, x) of encoded rows under a rule, and the class weights of that rule.
 
@@ -82,11 +92,8 @@ class Posterior(ABC):
         log_joint : (n_rows, n_classes)
         class_weights : (n_classes,)
         """
-        check_rule(rule)
-        if rule == "predictive":
-            return self.log_joint_predictive(X), self.predictive_weights()
-        theta = self.theta(rule)
-        return self.model.log_joint(theta, X), theta[CLASS_WEIGHTS]
+        score, class_weights = self.scorer(rule)
+        return score(X), class_weights
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,6 @@ import warnings
 from typing import Literal, get_args
 
 import numpy as np
-from scipy.special import logsumexp
 
 from bayesppl.arrays import Array
 from bayesppl.errors import ImpossibleRowWarning
@@ -42,17 +41,33 @@ def log_probabilities(log_joint: Array, class_weights: Array) -> Array:
     (..., n_classes)
         log p(y = k | x).
     """
-    total = logsumexp(log_joint, axis=-1, keepdims=True)
-    impossible = np.isneginf(total)
-    if not impossible.any():
-        return np.asarray(log_joint - total)
-    warnings.warn(
-        f"{int(impossible.sum())} of {impossible.size} rows have probability zero under every class (an estimate of "
-        "exactly zero, as rule='mle' gives for a value never seen in training); their class weights are returned. "
-        "Use rule='predictive', which never assigns zero.",
-        ImpossibleRowWarning,
-        stacklevel=3,
-    )
-    with np.errstate(divide="ignore"):
-        fallback = np.log(class_weights)
-    return np.where(impossible, fallback, log_joint - np.where(impossible, 0.0, total))
+    values, n_impossible = normalise(log_joint, class_weights, log=True)
+    warn_of_impossible_rows(n_impossible, values[..., 0].size)
+    return values
+
+
+def normalise(log_joint: Array, class_weights: Array, *, log: bool) -> tuple[Array, int]:
+    """(Log) probabilities, and the number of rows that are impossible under every class."""
+    largest = log_joint.max(-1, keepdims=True)
+    impossible = np.isneginf(largest)
+    n_impossible = int(np.count_nonzero(impossible))
+    out = log_joint - (np.where(impossible, 0.0, largest) if n_impossible else largest)
+    weights = np.exp(out)
+    total = weights.sum(-1, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        out = np.subtract(out, np.log(total), out=out) if log else np.divide(weights, total, out=weights)
+        if n_impossible:
+            out = np.where(impossible, np.log(class_weights) if log else class_weights, out)
+    return out, n_impossible
+
+
+def warn_of_impossible_rows(n_impossible: int, n_rows: int) -> None:
+    """Say so if there were rows that are impossible under every class."""
+    if n_impossible:
+        warnings.warn(
+            f"{n_impossible} of {n_rows} rows have probability zero under every class (an estimate of exactly zero, as "
+            "rule='mle' gives for a value never seen in training); their class weights are returned. Use "
+            "rule='predictive', which never assigns zero.",
+            ImpossibleRowWarning,
+            stacklevel=3,
+        )

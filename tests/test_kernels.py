@@ -6,8 +6,13 @@ from scipy.sparse import csr_array
 
 from bayesppl.data import one_hot
 from bayesppl.kernels import class_sums as sums_module
+from bayesppl.kernels import compiled, student
 from bayesppl.kernels.class_sums import class_sums
+from bayesppl.kernels.compiled import Engine
+from bayesppl.kernels.mahalanobis import squared_distances
 from bayesppl.kernels.moments import diagonal, products
+from bayesppl.kernels.squares import weighted_squares
+from bayesppl.kernels.student import weighted_log1p_squares
 
 N_ROWS = 5000
 
@@ -122,3 +127,115 @@ def test_classes_that_come_late_have_their_own_pivot():
         centred = X[codes == k] - X[codes == k][0]
         expected = ((centred - centred.mean(0)) ** 2).sum(0)
         np.testing.assert_allclose(scatter[k], expected, rtol=1e-12)
+
+
+# --- sums under the densities --------------------------------------------------------------------------------
+
+
+def gaps(X, location, scale):
+    """Standardised deviations, (n_classes, n_rows, n_features), zero where a cell is missing."""
+    z = (X[None] - location[:, None]) / scale[:, None]
+    return np.where(np.isnan(z), 0.0, z)
+
+
+def problem(n_rows=3000, n_features=21, n_classes=4, spread=1.0, seed=7):
+    rng = np.random.default_rng(seed)
+    location = spread * rng.standard_normal((n_classes, n_features))
+    scale = rng.uniform(0.5, 2, (n_classes, n_features))
+    X = location[rng.integers(n_classes, size=n_rows)] + rng.standard_normal((n_rows, n_features))
+    return X, location, scale
+
+
+@pytest.mark.parametrize("spread", [0.0, 1.0, 30.0, 1e4])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
+def test_weighted_squares(spread, dtype):
+    X, location, scale = problem(spread=spread)
+    X = X.astype(dtype)
+    expected = (gaps(X, location, scale) ** 2).sum(-1).T
+    # the product form loses as many digits as the squared distance from the origin (at most 100 sd) has
+    np.testing.assert_allclose(weighted_squares(X, location, scale), expected, rtol=1e-11, atol=21 * 1e4 * 1e-15)
+
+
+@pytest.mark.parametrize("dof", [1.0, 30.0, 1e4, 1e8, 1e12])
+def test_log1p_of_squares_keeps_its_digits_for_any_degrees_of_freedom(dof):
+    X, location, scale = problem()
+    exponents = np.full(location.shape, -(dof + 1) / 2)
+    expected = np.einsum("knd,kd->nk", np.log1p(gaps(X, location, scale) ** 2 / dof), exponents)
+    found = weighted_log1p_squares(X, location, scale * np.sqrt(dof), exponents)
+    np.testing.assert_allclose(found, expected, rtol=2e-14)
+
+
+def test_log1p_of_squares_with_an_exponent_of_each_feature():
+    X, location, scale = problem()
+    exponents = -np.random.default_rng(8).uniform(1, 5, location.shape)
+    expected = np.einsum("knd,kd->nk", np.log1p(gaps(X, location, scale) ** 2), exponents)
+    np.testing.assert_allclose(weighted_log1p_squares(X, location, scale, exponents), expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize("kernel", ["squares", "log1p"])
+def test_missing_cells_add_nothing(kernel):
+    X, location, scale = problem()
+    X[np.random.default_rng(9).random(X.shape) < 0.02] = np.nan
+    X[5] = np.nan
+    z2 = gaps(X, location, scale) ** 2
+    if kernel == "squares":
+        found, expected = weighted_squares(X, location, scale), z2.sum(-1).T
+    else:
+        found = weighted_log1p_squares(X, location, scale, -np.ones(location.shape))
+        expected = -np.log1p(z2).sum(-1).T
+    np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-11)
+    assert (found[5] == 0).all()
+
+
+@pytest.mark.parametrize("far", [1e20, 1e100, 1e200, 1e307])
+def test_squares_beyond_the_largest_number_have_logarithms(far):
+    X, location, scale = problem(n_rows=50)
+    X[7, 3:9] = far
+    X[8, :] = -far / 2
+    z = np.abs(gaps(X, location, scale))
+    expected = -2 * np.where(z > 1e10, 2 * np.log(np.maximum(z, 1)), np.log1p(np.minimum(z, 1e11) ** 2)).sum(-1).T
+    found = weighted_log1p_squares(X, location, scale, np.full(location.shape, -2.0))
+    np.testing.assert_allclose(found, expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_the_compiled_loop_gives_the_same_bits(monkeypatch, dtype, order):
+    X, location, scale = problem(n_rows=1001)
+    X[3, 4] = np.nan
+    X[4] = 1e30
+    X[6, 2] = 1e200 if dtype == np.float64 else 1e30
+    X = np.asarray(X, dtype=dtype, order=order)
+    exponents = np.full(location.shape, -3.0)
+    plain = weighted_log1p_squares(X, location, scale, exponents)
+    eager = Engine(compiled.log_products._build)
+    eager._done = compiled.PRICE
+    monkeypatch.setattr(student, "engine", eager)
+    np.testing.assert_array_equal(weighted_log1p_squares(X, location, scale, exponents), plain)
+    assert eager.loop(0) is not None
+
+
+def test_a_compiled_loop_waits_until_it_pays(monkeypatch):
+    built = []
+    engine = Engine(lambda: built.append(1) or (lambda: None))
+    monkeypatch.setitem(compiled.sys.modules, "numba", None)
+    monkeypatch.delitem(compiled.sys.modules, "numba")
+    assert engine.loop(compiled.PRICE // 2) is None
+    assert engine.loop(compiled.PRICE // 2 - 1) is None
+    assert engine.loop(1) is not None
+    assert engine.loop(1) is not None
+    assert built == [1]
+
+
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize("n_features", [1, 7, 90])
+def test_squared_distances(tied, n_features):
+    rng = np.random.default_rng(10)
+    X, location = rng.standard_normal((4000, n_features)), 3 * rng.standard_normal((4, n_features))
+    A = rng.standard_normal((1 if tied else 4, n_features, 2 * n_features + 3))
+    covariance = A @ np.swapaxes(A, -1, -2)
+    found = squared_distances(X, location, np.linalg.inv(np.linalg.cholesky(covariance)))
+    for k in range(4):
+        Z = X - location[k]
+        expected = (Z * np.linalg.solve(covariance[k % len(covariance)], Z.T).T).sum(1)
+        np.testing.assert_allclose(found[:, k], expected, rtol=1e-10)

@@ -20,6 +20,7 @@ from bayesppl.arrays import Array, Responsibilities, Theta
 from bayesppl.conjugates import Conjugate
 from bayesppl.data import Table
 from bayesppl.errors import ImproperError
+from bayesppl.kernels.blocks import row_blocks
 from bayesppl.statistics import Statistics, class_sums
 
 #: Every family by name; filled as the files of this folder are imported.
@@ -137,8 +138,15 @@ class Support(NamedTuple):
     """The values a family can take: in words, as a test of finite values, and what to do about others."""
 
     words: str
-    contains: Callable[[Array], Array]
+    contains: Callable[[Array], Array] | None  # None: every finite number
     remedy: str
+
+
+REAL_NUMBERS = Support(
+    "finite real numbers",
+    None,
+    "Replace infinities, or drop the rows that hold them.",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,25 +233,40 @@ def check_support(X: Any, columns: Sequence[Hashable], name: str, support: Suppo
     values = X.data if issparse(X) else X
     if issparse(X) and np.isnan(values).any():
         raise ValueError("a sparse matrix holds NaN; sparse input cannot have missing cells, make it dense")
+    for rows in row_blocks(len(values), 1 if issparse(X) else X.shape[1]):
+        wrong = _outside(values[rows], support)
+        if wrong is not None:
+            row, column = _locate(X, rows.start, wrong)
+            raise ValueError(
+                f"column {columns[column]!r} holds {X[row, column]:g} in row {row}, but the {name} family "
+                f"models {support.words}. {support.remedy}"
+            )
+
+
+def _outside(values: Array, support: Support) -> Array | None:
+    """Where numbers lie outside the support, or None where all are within it."""
+    if support.contains is None and np.isfinite(_total(values)):
+        return None
+    wrong = ~support.contains(values) if support.contains is not None else np.zeros(values.shape, dtype=bool)
     if values.dtype.kind == "f":
-        wrong = ~(support.contains(values) & np.isfinite(values)) & ~np.isnan(values)
-    else:
-        wrong = ~support.contains(values)
-    if wrong.any():
-        row, column = _locate(X, wrong)
-        raise ValueError(
-            f"column {columns[column]!r} holds {X[row, column]:g} in row {row}, but the {name} family "
-            f"models {support.words}. {support.remedy}"
-        )
+        wrong = (wrong | np.isinf(values)) & ~np.isnan(values)
+    return wrong if wrong.any() else None
 
 
-def _locate(X: Any, wrong: Array) -> tuple[int, int]:
+def _total(values: Array) -> Any:
+    """Sum of all cells: infinite or NaN if one of them is, and cheaper than looking at each."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return values.sum()
+
+
+def _locate(X: Any, start: int, wrong: Array) -> tuple[int, int]:
+    """Row and column of the first wrong cell of a block that begins at ``start``."""
     if issparse(X):
         entries = X.tocoo()
-        at = int(np.argmax(wrong))
+        at = start + int(np.argmax(wrong))
         return int(entries.row[at]), int(entries.col[at])
     row, column = np.argwhere(wrong)[0]
-    return int(row), int(column)
+    return start + int(row), int(column)
 
 
 def prefixed(dims: Sequence[str], prefix: str) -> tuple[str, ...]:
@@ -254,6 +277,8 @@ def prefixed(dims: Sequence[str], prefix: str) -> tuple[str, ...]:
 def observed_mask(X: Any) -> Array | None:
     """Where cells are present, or None when all are (as in every sparse matrix)."""
     if issparse(X) or X.dtype.kind != "f":
+        return None
+    if not np.isnan(_total(X)):
         return None
     mask = ~np.isnan(X)
     return None if mask.all() else mask

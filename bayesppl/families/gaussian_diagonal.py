@@ -20,9 +20,11 @@ from bayesppl.arrays import Array, Responsibilities, Theta
 from bayesppl.conjugates import NormalInverseGamma
 from bayesppl.conjugates.normal import LOG_2PI
 from bayesppl.errors import ImproperError, UndefinedEstimateError
-from bayesppl.families.base import NumericFamily, observed_mask, present_cells
-from bayesppl.families.gaussian_prior import REAL_NUMBERS, choose_prior, column_scales, require_proper
+from bayesppl.families.base import REAL_NUMBERS, NumericFamily, observed_mask, present_cells
+from bayesppl.families.gaussian_prior import choose_prior, column_scales, require_proper
 from bayesppl.families.leave_one_out import forget, log_evidence_of, own_class_without, per_row, row_blocks
+from bayesppl.kernels.squares import weighted_squares
+from bayesppl.kernels.student import weighted_log1p_squares
 from bayesppl.statistics import Moments, moments
 
 _AXES = {"class": -2, "feature": -1}
@@ -92,29 +94,21 @@ class DiagonalGaussian(NumericFamily):
         return {"mean": statistics.mean, "variance": variance}
 
     def log_predictive(self, posterior: NormalInverseGamma, X: Array) -> Array:
-        together = "feature" in self.shared
         inflation = (posterior.kappa + 1) / posterior.kappa
         spread = 2 * np.broadcast_to(posterior.spread(posterior.b), inflation.shape) * inflation
         dof = 2 * np.broadcast_to(posterior.spread(posterior.a), inflation.shape)
         present = observed_mask(X)
-        out = np.empty((len(X), len(posterior.kappa)))
-        for k in range(out.shape[1]):
-            squared = (X - posterior.location[k]) ** 2 / spread[k]  # = z²/dof, with z the standardised deviation
-            if present is not None:
-                squared = np.where(present, squared, 0.0)
-            constant = -0.5 * np.log(np.pi * spread[k])
-            if together:
-                n_present = X.shape[1] if present is None else present.sum(1)
-                nu = dof[k, 0]
-                out[:, k] = (
-                    gammaln((nu + n_present) / 2)
-                    - gammaln(nu / 2)
-                    - 0.5 * (nu + n_present) * np.log1p(squared.sum(1))
-                )
-            else:
-                constant = constant + gammaln((dof[k] + 1) / 2) - gammaln(dof[k] / 2)
-                out[:, k] = np.log1p(squared) @ (-0.5 * (dof[k] + 1))
-            out[:, k] += constant.sum() if present is None else present @ constant
+        constant = -0.5 * np.log(np.pi * spread)
+        if "feature" in self.shared:
+            n_present = X.shape[1] if present is None else present.sum(1)[:, None]
+            nu = dof[:, 0]
+            squares = weighted_squares(X, posterior.location, np.sqrt(spread))  # = z²/dof, z standardised
+            out = -0.5 * (nu + n_present) * np.log1p(squares)
+            out += gammaln((nu + n_present) / 2) - gammaln(nu / 2)
+        else:
+            out = weighted_log1p_squares(X, posterior.location, np.sqrt(spread), -0.5 * (dof + 1))
+            constant += gammaln((dof + 1) / 2) - gammaln(dof / 2)
+        out += constant.sum(1) if present is None else present @ constant.T
         return out
 
     def log_predictive_without(
@@ -136,18 +130,15 @@ class DiagonalGaussian(NumericFamily):
 
     def log_likelihood(self, theta: Theta, X: Array) -> Array:
         mean = theta["mean"]
-        variance = np.broadcast_to(np.expand_dims(theta["variance"], self._axes), mean.shape)
+        sd = np.sqrt(np.broadcast_to(np.expand_dims(theta["variance"], self._axes), mean.shape))
+        constant = -0.5 * LOG_2PI - np.log(sd)
         present = observed_mask(X)
-        out = np.empty((*mean.shape[:-2], len(X), mean.shape[-2]))
-        for k in range(mean.shape[-2]):
-            z = (X - mean[..., k, None, :]) / np.sqrt(variance[..., k, None, :])
-            constant = -0.5 * (LOG_2PI + np.log(variance[..., k, :]))
-            if present is None:
-                out[..., k] = constant.sum(-1)[..., None]
-            else:
-                z = np.where(present, z, 0.0)
-                out[..., k] = constant @ present.T
-            out[..., k] -= 0.5 * np.einsum("...nd,...nd->...n", z, z)
+        n_classes, n_features = mean.shape[-2:]
+        # the classes of every draw, side by side
+        squares = weighted_squares(X, mean.reshape(-1, n_features), sd.reshape(-1, n_features))
+        out = np.moveaxis(squares.T.reshape(*mean.shape[:-2], n_classes, len(X)), -1, -2)
+        out *= -0.5
+        out += constant.sum(-1)[..., None, :] if present is None else present @ np.swapaxes(constant, -1, -2)
         return out
 
     def simulate(self, theta: Theta, codes: Array, rng: np.random.Generator) -> Array:

@@ -26,9 +26,10 @@ from bayesppl.conjugates import NormalInverseWishart
 from bayesppl.conjugates.normal import LOG_2PI, is_positive_definite
 from bayesppl.errors import ImproperError, UndefinedEstimateError
 from bayesppl.families import bartlett
-from bayesppl.families.base import NumericFamily, observed_mask
-from bayesppl.families.gaussian_prior import REAL_NUMBERS, choose_prior, column_scales, require_proper
+from bayesppl.families.base import REAL_NUMBERS, NumericFamily, observed_mask
+from bayesppl.families.gaussian_prior import choose_prior, column_scales, require_proper
 from bayesppl.families.leave_one_out import require_remaining
+from bayesppl.kernels.mahalanobis import squared_distances
 from bayesppl.statistics import Moments, moments
 
 
@@ -211,12 +212,11 @@ def _whitened(values: Array, location: Array, matrix: Array) -> tuple[Array, Arr
     """Squared Mahalanobis distances (..., n_rows, n_classes) and log determinants (..., n_classes or 1)."""
     root = np.linalg.cholesky(matrix)
     log_det = 2 * np.log(np.diagonal(root, axis1=-2, axis2=-1)).sum(-1)
-    whitener = np.swapaxes(np.linalg.inv(root), -1, -2)
-    squares = np.empty((*location.shape[:-2], len(values), location.shape[-2]))
-    for k in range(location.shape[-2]):
-        z = (values - location[..., k, None, :]) @ whitener[..., min(k, whitener.shape[-3] - 1), :, :]
-        squares[..., k] = np.einsum("...nd,...nd->...n", z, z)
-    return squares, log_det
+    whitener = np.linalg.inv(root)
+    squares = np.empty((*location.shape[:-1], len(values)))
+    for draw in np.ndindex(location.shape[:-2]):
+        squares[draw] = squared_distances(values, location[draw], whitener[draw]).T
+    return np.swapaxes(squares, -1, -2), log_det
 
 
 def _by_pattern(X: Array, log_density: Callable[[Array, Array], Array], shape: tuple[int, ...]) -> Array:

@@ -14,14 +14,7 @@ import numpy as np
 
 from bayesppl.arrays import Array
 from bayesppl.errors import ImproperError
-from bayesppl.families.base import Support
 from bayesppl.statistics import Moments
-
-REAL_NUMBERS = Support(
-    "finite real numbers",
-    lambda x: np.isfinite(x),
-    "Replace infinities, or drop the rows that hold them.",
-)
 
 
 def choose_prior(declared: Any, by_name: Mapping[str, Callable[[], Any]], resolve: Callable[[Any], Any]) -> Any:

@@ -1,0 +1,96 @@
+r"""Sums over features of log(1 + z²), the heart of the Student t.
+
+Where all features of a class carry the same exponent, the logarithm is taken of the product once per row and class
+instead of once per cell. The product is kept as :math:`u = \prod_d (1 + t_d) - 1`, by
+:math:`u \leftarrow u + t + u t`: unlike the product itself, it keeps the digits of t far below one, as they are
+with many degrees of freedom. Before u grows large its logarithm is put aside.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bayesppl.kernels.blocks import BLOCK_CELLS, row_blocks
+from bayesppl.kernels.compiled import log_products as engine
+
+# u is put aside above LARGE; checked every few features, between which it cannot overflow unless a z exceeds 1e34
+LARGE, _FEATURES_PER_CHECK = 1e30, 4
+
+
+def weighted_log1p_squares(
+    X: np.ndarray, location: np.ndarray, scale: np.ndarray, exponents: np.ndarray
+) -> np.ndarray:
+    """Σ_d exponents_kd · log(1 + ((x_d − location_kd)/scale_kd)²) for every row and class.
+
+    Parameters
+    ----------
+    X : (n_rows, n_features)
+        NaN marks a missing cell, which adds nothing.
+    location, scale, exponents : (n_classes, n_features)
+
+    Returns
+    -------
+    (n_rows, n_classes)
+    """
+    n_rows, n_classes = len(X), len(location)
+    out = np.empty((n_classes, n_rows))
+    odd = np.arange(n_rows)
+    if (exponents == exponents[:, :1]).all():
+        compiled = engine.loop(X.size * n_classes)
+        if compiled is not None:
+            compiled(np.ascontiguousarray(X, dtype=np.float64), location, 1 / scale, LARGE, out)
+            np.log1p(out, out=out)
+            odd = _not_finite(out)
+        if len(odd):
+            out[:, odd] = _log_products(X if len(odd) == n_rows else X[odd], location, 1 / scale)
+            odd = _not_finite(out)  # missing cells, and squares beyond the largest number
+        out *= exponents[:, :1]
+    for block in row_blocks(len(odd), X.shape[1]):
+        out[:, odd[block]] = _cell_by_cell(X[odd[block]], location, scale, exponents)
+    return out.T
+
+
+def _not_finite(out: np.ndarray) -> np.ndarray:
+    return np.flatnonzero(~np.isfinite(out.sum(0)))
+
+
+def _log_products(X: np.ndarray, location: np.ndarray, inverse: np.ndarray) -> np.ndarray:
+    n_classes, n_features = location.shape
+    out = np.empty((n_classes, len(X)))
+    step = max(1, BLOCK_CELLS // (2 * n_classes))
+    T, UT = (np.empty((n_classes, step)) for _ in range(2))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for rows in row_blocks(len(X), 1, step):
+            columns = np.ascontiguousarray(X[rows].T, dtype=np.float64)
+            u, t, ut = out[:, rows], T[:, : columns.shape[1]], UT[:, : columns.shape[1]]
+            u[...] = 0.0
+            aside = None
+            for d in range(n_features):
+                np.subtract(columns[d], location[:, d, None], out=t)
+                np.multiply(t, inverse[:, d, None], out=t)
+                np.multiply(t, t, out=t)
+                np.multiply(u, t, out=ut)
+                np.add(u, t, out=u)
+                np.add(u, ut, out=u)
+                if d % _FEATURES_PER_CHECK == _FEATURES_PER_CHECK - 1 and u.max() > LARGE:
+                    large = u > LARGE
+                    aside = np.zeros(u.shape) if aside is None else aside
+                    aside[large] += np.log1p(u[large])
+                    u[large] = 0.0
+            np.log1p(u, out=u)
+            if aside is not None:
+                u += aside
+    return out
+
+
+def _cell_by_cell(X: np.ndarray, location: np.ndarray, scale: np.ndarray, exponents: np.ndarray) -> np.ndarray:
+    """The plain formula, which skips missing cells and survives squares beyond the largest number."""
+    out = np.empty((len(location), len(X)))
+    for k in range(len(location)):
+        z = np.abs((X - location[k]) / scale[k])
+        z[np.isnan(z)] = 0.0
+        huge = z > 1e150
+        logs = np.log1p(np.where(huge, 0.0, z) ** 2)
+        logs[huge] = 2 * np.log(z[huge])
+        out[k] = logs @ exponents[k]
+    return out

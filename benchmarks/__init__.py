@@ -1,0 +1,1 @@
+"""Speed and memory beside scikit-learn: ``python -m benchmarks``."""

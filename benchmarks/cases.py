@@ -1,0 +1,153 @@
+"""What is compared with what, on which data. Everything goes through the public estimators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import random_array
+from sklearn import discriminant_analysis, naive_bayes
+from sklearn.datasets import load_iris
+
+import bayesppl as bp
+
+Data = tuple[Any, np.ndarray]
+
+
+class Problem(NamedTuple):
+    """Data of one shape, and the two estimators that fit it."""
+
+    name: str
+    make: Callable[[], Data]
+    ours: Callable[[], Any]
+    other: Callable[[], Any]
+
+
+class Target(NamedTuple):
+    """An operation on a problem, and how many times faster than scikit-learn it should be."""
+
+    problem: str
+    operation: str
+    ratio: float
+
+
+def real(n_rows: int, n_columns: int, n_classes: int) -> Data:
+    rng = np.random.default_rng(0)
+    y = rng.integers(n_classes, size=n_rows)
+    centres = rng.standard_normal((n_classes, n_columns)) / np.sqrt(n_columns)
+    X = rng.standard_normal((n_rows, n_columns))
+    X += 3 * centres[y]
+    return X, y
+
+
+def binary(n_rows: int, n_columns: int, n_classes: int) -> Data:
+    rng = np.random.default_rng(0)
+    y = rng.integers(n_classes, size=n_rows)
+    p = (255 * rng.beta(1, 3, (n_classes, n_columns))).astype(np.uint8)
+    X = np.empty((n_rows, n_columns), dtype=np.uint8)
+    for start in range(0, n_rows, 10_000):
+        rows = slice(start, start + 10_000)
+        X[rows] = rng.integers(0, 255, X[rows].shape, dtype=np.uint8) < p[y[rows]]
+    return X, y
+
+
+def levels(n_rows: int, n_columns: int, n_classes: int) -> Data:
+    rng = np.random.default_rng(0)
+    y = rng.integers(n_classes, size=n_rows)
+    return (rng.integers(0, 5, (n_rows, n_columns)) + y[:, None]) % 8, y
+
+
+def counts(n_rows: int, n_columns: int, per_row: int) -> Data:
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=n_rows)
+    X = random_array((n_rows, n_columns), density=per_row / n_columns, format="csr", rng=rng)
+    X.data = 1.0 + rng.poisson(0.5, len(X.data))
+    return X, y
+
+
+def iris() -> Data:
+    return load_iris(return_X_y=True)
+
+
+def problems(quick: bool) -> Iterator[Problem]:
+    """All problems; ``quick`` makes the large ones about ten times smaller."""
+    s = 10 if quick else 1
+    for shape in [(1_000_000 // s, 20, 3), (200_000 // s, 100, 10)]:
+        size = f"{shape[0]:.0e}×{shape[1]}, {shape[2]} classes".replace("e+0", "e")
+        make = _bind(real, *shape)
+        yield Problem(f"Gaussian diagonal, {size}", make, bp.GaussianNB, naive_bayes.GaussianNB)
+        yield Problem(
+            f"QDA, {size}",
+            make,
+            bp.QuadraticDiscriminantAnalysis,
+            discriminant_analysis.QuadraticDiscriminantAnalysis,
+        )
+        yield Problem(
+            f"LDA, {size}", make, bp.LinearDiscriminantAnalysis, discriminant_analysis.LinearDiscriminantAnalysis
+        )
+    for shape in [(60_000 // s, 784, 10), (100_000 // s, 1000, 2)]:
+        size = f"{shape[0]:.0e}×{shape[1]}, {shape[2]} classes".replace("e+0", "e")
+        yield Problem(f"Bernoulli bytes, {size}", _bind(binary, *shape), bp.BernoulliNB, _bernoulli)
+    shape = (1_000_000 // s, 20, 3)
+    yield Problem(
+        f"Categorical, {shape[0]:.0e}×20, 3 classes", _bind(levels, *shape), _categorical, _categorical_nb
+    )
+    for width in (20_000, 100_000):
+        size = f"{100_000 // s:.0e}×{width:.0e}".replace("e+0", "e")
+        make = _bind(counts, 100_000 // s, width, 100)
+        yield Problem(f"Multinomial CSR, {size}, 2 classes", make, _multinomial, naive_bayes.MultinomialNB)
+    yield Problem("iris, Gaussian diagonal", iris, bp.GaussianNB, naive_bayes.GaussianNB)
+    yield Problem(
+        "iris, QDA", iris, bp.QuadraticDiscriminantAnalysis, discriminant_analysis.QuadraticDiscriminantAnalysis
+    )
+    yield Problem(
+        "iris, LDA", iris, bp.LinearDiscriminantAnalysis, discriminant_analysis.LinearDiscriminantAnalysis
+    )
+
+
+#: Operation, and the prefix of the problem's name, to the ratio aimed at.
+TARGETS = [
+    Target("Gaussian diagonal", "fit", 10),
+    Target("QDA", "fit", 9),
+    Target("LDA", "fit", 9),
+    Target("Bernoulli", "fit", 20),
+    Target("Categorical", "fit", 10),
+    Target("Multinomial CSR", "fit", 1.5),
+    Target("Gaussian diagonal", "predict_proba, mle", 8),
+    Target("Gaussian diagonal", "predict_proba, predictive", 5),
+    Target("QDA", "predict_proba, mle", 2.5),
+    Target("QDA", "predict_proba, predictive", 2.5),
+    Target("LDA", "predict_proba, mle", 1.2),
+    Target("Bernoulli", "predict_proba, predictive", 7),
+    Target("Categorical", "predict_proba, predictive", 3),
+    Target("Multinomial CSR", "predict_proba, mean", 1.3),
+    Target("iris", "fit", 1),
+    Target("iris", "predict_proba, mle", 1),
+    Target("iris", "predict_proba, predictive", 1),
+]
+
+
+def target(problem: str, operation: str) -> float | None:
+    """The ratio aimed at, if there is one."""
+    return next((t.ratio for t in TARGETS if problem.startswith(t.problem) and t.operation == operation), None)
+
+
+def _bind(make: Callable[..., Data], *arguments: int) -> Callable[[], Data]:
+    return lambda: make(*arguments)
+
+
+def _bernoulli() -> Any:
+    return naive_bayes.BernoulliNB(binarize=None)
+
+
+def _categorical() -> Any:
+    return bp.CategoricalNB()
+
+
+def _multinomial() -> Any:
+    return bp.MultinomialNB()
+
+
+def _categorical_nb() -> Any:
+    return naive_bayes.CategoricalNB()
