@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     )
     from bayesppl.inference import NUTS
     from bayesppl.model import GenerativeModel
+    from bayesppl.relevance import averaged_proba, feature_relevance
 
 __version__ = "0.1.0"
 
@@ -79,6 +80,8 @@ _HOME_OF = {
     "Product": "bayesppl.families",
     "NUTS": "bayesppl.inference",
     "GenerativeModel": "bayesppl.model",
+    "averaged_proba": "bayesppl.relevance",
+    "feature_relevance": "bayesppl.relevance",
 }
 
 __all__ = list(_HOME_OF)

@@ -41,6 +41,10 @@ class Statistics(ABC):
     def scale(self, factor: float) -> Self:
         """Return the statistics of the same rows, each with its weight multiplied by ``factor``."""
 
+    @abstractmethod
+    def pooled(self) -> Self:
+        """Return the statistics of the same rows as those of a single class; the class axis has length one."""
+
 
 class _Sums(Statistics):
     """Statistics all of whose fields are plain sums."""
@@ -57,6 +61,9 @@ class _Sums(Statistics):
 
     def scale(self, factor: float) -> Self:
         return type(self)(*(factor * a for a in self.values()))
+
+    def pooled(self) -> Self:
+        return type(self)(*(a.sum(0, keepdims=True) for a in self.values()))
 
     def sum_rows(self, responsibilities: Responsibilities) -> Self:
         """Statistics of the classes, where these are statistics of single rows: (n_rows, ...) to (n_classes, ...)."""
@@ -153,13 +160,17 @@ class Moments(Statistics):
     def scale(self, factor: float) -> Self:
         return type(self)(factor * self.count, self.mean, factor * self.scatter)
 
-    def pooled(self) -> Moments:
-        """Moments of all rows as one class, shapes as for ``n_classes = 1``."""
+    @property
+    def within(self) -> Array:
+        """Scatter about the class means, summed over classes: (n_features,) or (n_features, n_features)."""
+        return self.scatter if self.is_tied else np.asarray(self.scatter.sum(0))
+
+    def pooled(self) -> Self:
         count = self.count.sum(0, keepdims=True)
         mean = (_column(self.count) * self.mean).sum(0, keepdims=True) / _column(_positive(count))
-        within = self.scatter if self.is_tied else self.scatter.sum(0)
         between = (_per_scatter(self.count, self.is_matrix) * self._product(self.mean - mean)).sum(0)
-        return Moments(count, mean, (within + between)[None])
+        total = self.within + between
+        return type(self)(count, mean, total if self.is_tied else total[None])
 
     def _merge(self, other: Self, sign: float) -> Self:
         count = self.count + sign * other.count
@@ -195,6 +206,9 @@ class JointStatistics(Statistics):
 
     def scale(self, factor: float) -> Self:
         return type(self)({name: part.scale(factor) for name, part in self.parts.items()})
+
+    def pooled(self) -> Self:
+        return type(self)({name: part.pooled() for name, part in self.parts.items()})
 
 
 # --- one pass over the rows ---------------------------------------------------------------------------------

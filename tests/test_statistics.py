@@ -83,7 +83,7 @@ def test_pooled_is_the_moments_of_all_rows_as_one_class(matrix, tied):
     rng = np.random.default_rng(5)
     X, codes = rng.standard_normal((50, 3)) + 5, rng.integers(4, size=50)
     pooled = moments(X, one_hot(codes, 4), matrix=matrix, tied=tied).pooled()
-    expected = moments(X, one_hot(np.zeros(50, int), 1), matrix=matrix, tied=False)
+    expected = moments(X, one_hot(np.zeros(50, int), 1), matrix=matrix, tied=tied)
     np.testing.assert_allclose(pooled.mean, expected.mean)
     np.testing.assert_allclose(pooled.scatter, expected.scatter)
 

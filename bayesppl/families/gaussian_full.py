@@ -190,7 +190,7 @@ class FullGaussian(NumericFamily):
     def _fraley_raftery(self, statistics: Moments) -> NormalInverseWishart:
         total = statistics.pooled()
         n_classes, n_features = statistics.mean.shape
-        covariance = total.scatter[0] / max(total.count[0] - 1, 1.0)
+        covariance = total.within / max(total.count[0] - 1, 1.0)
         if not is_positive_definite(covariance):
             # fewer rows than columns, or columns that copy others: keep only the scale of each column
             covariance = np.diag(column_scales(total) ** 2)

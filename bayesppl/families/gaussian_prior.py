@@ -49,7 +49,7 @@ def column_scales(total: Moments) -> Array:
     A column that never varies has no scale of its own; its magnitude stands in (or 1, where it is all zero), so
     that changing the units of the column still changes nothing.
     """
-    scatter = total.scatter[0]
+    scatter = total.within
     count = np.broadcast_to(total.count[0], total.mean[0].shape)
     sums = np.diagonal(scatter) if total.is_matrix else scatter
     variance = np.divide(sums, count - 1, out=np.zeros(len(sums)), where=count > 1)

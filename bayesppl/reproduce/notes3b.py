@@ -20,7 +20,7 @@ def estimates(which: str) -> Theta:
     posterior = discriminant().posterior_
     pooled = posterior.theta("mle")
     everything = posterior.statistics.parts["features"].pooled()
-    total = everything.scatter[0] / everything.count[0]
+    total = everything.within / everything.count[0]
     return {"pooled": pooled, "total": {**pooled, "covariance": total}}[which]
 
 
