@@ -147,6 +147,14 @@ def test_e7_printed_positions_are_ordinary_outcomes_of_the_experiment(theta, row
     assert (abs(found.std(0) - expected) < 4 * expected / np.sqrt(2 * len(found))).all()
 
 
+def test_e8_counting_flowers_names_versicolor():
+    X, y = load_iris(return_X_y=True)
+    # equal-width cuts of all 150 rows: widths at 2.8 and 3.6, lengths at 5.5 and 6.7, closed on the right
+    medium = (X[:, 1] > 2.8) & (X[:, 1] <= 3.6) & (X[:, 0] > 5.5) & (X[:, 0] <= 6.7)
+    assert [int(medium[y == k].sum()) for k in range(3)] == [0, 20, 17]
+    assert outcome("E8").ours == ("versicolor",)
+
+
 def test_e9_pooled_covariance_is_scikit_learns_and_total_covariance_is_numpys():
     X, y = load_iris(return_X_y=True)
     reference = SklearnLDA(solver="lsqr", store_covariance=True).fit(X, y)

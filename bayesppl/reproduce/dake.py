@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
+import pandas as pd
 
 from bayesppl.arrays import Array, Theta
-from bayesppl.estimators import BernoulliNB, GaussianNB
+from bayesppl.estimators import BernoulliNB, GaussianNB, MultinomialNB
 from bayesppl.families import Binomial, Gaussian
 from bayesppl.model import CLASS_WEIGHTS
 from bayesppl.reproduce.claims import Claim, Erratum, Formula, Inputs, Printed
@@ -96,6 +97,13 @@ def money(inputs: Inputs) -> list[float]:
     return [float(table["probability"].sel({"class": "spam"}).item())]
 
 
+def cash(inputs: Inputs) -> list[float]:
+    """2,782 of 100,000 words of spam; the other class is there because a classifier needs one."""
+    words = pd.DataFrame({"cash": [2_782, 1], "other": [97_218, 99_999]})
+    estimates = MultinomialNB().fit(words, ["spam", "other"]).estimates(["mle"])
+    return [float(estimates["probability"].sel({"class": "spam", "feature": "cash"}).item())]
+
+
 CLAIMS = (
     Claim(
         "D1",
@@ -169,6 +177,13 @@ CLAIMS = (
         "probability of 5 times the word loan among 100 words of spam, at 0.08 a word",
         Printed(("0.09",)),
         lambda inputs: [densities(Binomial(100), LOAN, [[5]])[0, 0]],
+    ),
+    Claim(
+        "D8",
+        "DAKE 3.2",
+        "2,782 of 100,000 words of spam are cash: maximum likelihood of its probability",
+        Printed(("0.02782",)),
+        cash,
     ),
     Claim(
         "D9",
