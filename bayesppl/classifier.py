@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from bayesppl.decisions import Threshold
+    from bayesppl.estimators import GenerativeClassifier
     from bayesppl.loo import LeaveOneOut
 
 
@@ -200,6 +201,12 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ABC):
         from bayesppl.loo import leave_one_out
 
         return leave_one_out(self._fitted(), *self._rows_of(X, y, sample_weight))
+
+    def tune_prior(self, names: Sequence[str] | None = None, **options: Any) -> GenerativeClassifier:
+        """The same model under a prior chosen by the data; see :func:`bayesppl.empirical_bayes.tune_prior`."""
+        from bayesppl.empirical_bayes import tune_prior
+
+        return tune_prior(self, names, **options)
 
     def predict_interval(
         self, X: Any, prob: float = 0.94, draws: int = 1000, random_state: int | None = None

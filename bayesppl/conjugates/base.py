@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -28,6 +29,15 @@ class Conjugate(ABC):
 
         A class may occur several times; what the classes share becomes a copy for each.
         """
+
+    @property
+    @abstractmethod
+    def tunable(self) -> dict[str, tuple[float, float]]:
+        """Hyperparameters that can be rescaled, each with bounds on the logarithm of its factor."""
+
+    @abstractmethod
+    def rescaled(self, factors: Mapping[str, float]) -> Self:
+        """Multiply tunable hyperparameters by positive factors; those not named stay as they are."""
 
     @abstractmethod
     def is_proper(self) -> Array:
@@ -83,3 +93,12 @@ def broadcast(owner: object, name: str, value: Any, shape: tuple[int, ...]) -> A
 def sum_trailing(values: Array, ndim: int) -> Array:
     """Sum over the last ``ndim`` axes, keeping the axes of draws before them."""
     return np.asarray(values.sum(tuple(range(-ndim, 0))))
+
+
+#: Bounds of the logarithm of a factor of a hyperparameter: it changes by at most e^10, about 22,000.
+FREELY = (-10.0, 10.0)
+
+
+def scaled(belief: Any, factors: Mapping[str, float], names: Iterable[str]) -> dict[str, Any]:
+    """Fields of a belief multiplied by the factors that are named."""
+    return {name: getattr(belief, name) * factors.get(name, 1.0) for name in names}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -9,7 +10,15 @@ import numpy as np
 from scipy.special import betaln, gammaln, xlog1py, xlogy
 
 from bayesppl.arrays import Array, Theta, log_rising
-from bayesppl.conjugates.base import Conjugate, broadcast, first_index, require_positive, sum_trailing
+from bayesppl.conjugates.base import (
+    FREELY,
+    Conjugate,
+    broadcast,
+    first_index,
+    require_positive,
+    scaled,
+    sum_trailing,
+)
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.statistics import Counts, Events, Successes
 
@@ -41,6 +50,13 @@ class Beta(Conjugate):
 
     def take(self, classes: Array) -> Self:
         return replace(self, alpha=self.alpha[classes], beta=self.beta[classes])
+
+    @property
+    def tunable(self) -> dict[str, tuple[float, float]]:
+        return {"alpha": FREELY, "beta": FREELY}
+
+    def rescaled(self, factors: Mapping[str, float]) -> Self:
+        return replace(self, **scaled(self, factors, self.tunable))
 
     def is_proper(self) -> Array:
         return np.asarray((self.alpha > 0) & (self.beta > 0))
@@ -102,6 +118,13 @@ class Gamma(Conjugate):
 
     def take(self, classes: Array) -> Self:
         return replace(self, shape=self.shape[classes], rate=self.rate[classes])
+
+    @property
+    def tunable(self) -> dict[str, tuple[float, float]]:
+        return {"shape": FREELY, "rate": FREELY}
+
+    def rescaled(self, factors: Mapping[str, float]) -> Self:
+        return replace(self, **scaled(self, factors, self.tunable))
 
     def is_proper(self) -> Array:
         return np.asarray((self.shape > 0) & (self.rate > 0))
@@ -171,6 +194,13 @@ class Dirichlet(Conjugate):
 
     def take(self, classes: Array) -> Self:
         return replace(self, concentration=self.concentration[classes])
+
+    @property
+    def tunable(self) -> dict[str, tuple[float, float]]:
+        return {"concentration": FREELY}
+
+    def rescaled(self, factors: Mapping[str, float]) -> Self:
+        return replace(self, **scaled(self, factors, self.tunable))
 
     def is_proper(self) -> Array:
         return np.logical_and.reduceat(self.concentration > 0, self._starts, axis=-1)
@@ -255,6 +285,13 @@ class Known(Conjugate):
 
     def take(self, classes: Array) -> Self:
         return replace(self, value=self.value[classes])
+
+    @property
+    def tunable(self) -> dict[str, tuple[float, float]]:
+        return {}
+
+    def rescaled(self, factors: Mapping[str, float]) -> Self:
+        return self
 
     def is_proper(self) -> Array:
         return np.asarray(True)

@@ -36,6 +36,23 @@ class Joint(Conjugate):
     def take(self, classes: Array) -> Self:
         return replace(self, parts={name: part.take(classes) for name, part in self.parts.items()})
 
+    @property
+    def tunable(self) -> dict[str, tuple[float, float]]:
+        return {
+            f"{name}.{inner}": bounds
+            for name, part in self.parts.items()
+            for inner, bounds in part.tunable.items()
+        }
+
+    def rescaled(self, factors: Mapping[str, float]) -> Self:
+        parts = {
+            name: part.rescaled(
+                {key.removeprefix(f"{name}."): f for key, f in factors.items() if key.startswith(f"{name}.")}
+            )
+            for name, part in self.parts.items()
+        }
+        return replace(self, parts=parts)
+
     def is_proper(self) -> Array:
         return np.asarray([part.is_proper().all() for part in self.parts.values()])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -9,7 +10,15 @@ import numpy as np
 from scipy.special import gammaln, multigammaln
 
 from bayesppl.arrays import Array, Theta
-from bayesppl.conjugates.base import Conjugate, broadcast, first_index, require_positive, sum_trailing
+from bayesppl.conjugates.base import (
+    FREELY,
+    Conjugate,
+    broadcast,
+    first_index,
+    require_positive,
+    scaled,
+    sum_trailing,
+)
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.statistics import Moments
 
@@ -84,6 +93,13 @@ class NormalInverseGamma(Conjugate):
             return replace(self, location=location, kappa=kappa, a=self.a[classes], b=self.b[classes])
         a, b = (np.broadcast_to(values, location.shape) for values in (self.a, self.b))
         return replace(self, location=location, kappa=kappa, a=a, b=b, shared=())
+
+    @property
+    def tunable(self) -> dict[str, tuple[float, float]]:
+        return {"kappa": FREELY, "a": FREELY, "b": FREELY}
+
+    def rescaled(self, factors: Mapping[str, float]) -> Self:
+        return replace(self, **scaled(self, factors, self.tunable))
 
     def is_proper(self) -> Array:
         return np.asarray((self.a > 0) & (self.b > 0) & (self.kappa > 0).all(self.shared))
@@ -220,6 +236,20 @@ class NormalInverseWishart(Conjugate):
             kappa=kappa,
             nu=np.broadcast_to(nu, per_class),
             psi=np.broadcast_to(psi, (*per_class, *psi.shape[-2:])),
+        )
+
+    @property
+    def tunable(self) -> dict[str, tuple[float, float]]:
+        """``nu`` is counted from n_features − 1, and ``correlation`` shrinks Ψ towards its diagonal."""
+        return {"kappa": FREELY, "nu": FREELY, "psi": FREELY, "correlation": (FREELY[0], 0.0)}
+
+    def rescaled(self, factors: Mapping[str, float]) -> Self:
+        least = self.location.shape[1] - 1
+        nu = least + (self.nu - least) * factors.get("nu", 1.0)
+        off_diagonal = 1 - np.eye(least + 1)
+        shrunk = self.psi * np.where(off_diagonal, factors.get("correlation", 1.0), 1.0)
+        return replace(
+            self, kappa=self.kappa * factors.get("kappa", 1.0), nu=nu, psi=shrunk * factors.get("psi", 1.0)
         )
 
     def is_proper(self) -> Array:

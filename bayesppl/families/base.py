@@ -86,6 +86,10 @@ class Family(ABC):
         """The prior as declared; defaults that depend on the data read them from ``statistics``."""
 
     @abstractmethod
+    def with_prior(self, prior: Any) -> Self:
+        """Return this family with an explicit prior, such as a resolved one."""
+
+    @abstractmethod
     def mle(self, statistics: Any) -> Theta:
         """Maximum likelihood; raises UndefinedEstimateError where the likelihood has no maximum."""
 

@@ -11,7 +11,7 @@ predicted together, by a multivariate t, for they are not independent once the v
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import gammaln
@@ -79,6 +79,9 @@ class DiagonalGaussian(NumericFamily):
             },
             lambda declared: declared.sized(shape, self._axes),
         )
+
+    def with_prior(self, prior: NormalInverseGamma) -> Self:
+        return replace(self, prior=prior)
 
     def mle(self, statistics: Moments) -> Theta:
         count = statistics.count.sum(self._axes)

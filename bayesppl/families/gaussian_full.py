@@ -15,8 +15,8 @@ This targets exactly the conjugate posterior, for any real ν, without linear al
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import gammaln
@@ -87,6 +87,9 @@ class FullGaussian(NumericFamily):
             },
             lambda declared: declared.sized(shape, self.tied),
         )
+
+    def with_prior(self, prior: NormalInverseWishart) -> Self:
+        return replace(self, prior=prior)
 
     def mle(self, statistics: Moments) -> Theta:
         count = statistics.count.sum() if self.tied else statistics.count

@@ -63,6 +63,10 @@ class LevelFamily(ColumnFamily):
             codes[:, j] = self._codes(table.column(name), j)
         return self._cells(codes)
 
+    @final
+    def with_prior(self, prior: Dirichlet) -> Self:
+        return replace(self, probability=prior)
+
     @property
     def _sizes(self) -> tuple[int, ...]:
         return tuple(len(levels) for levels in self.outcomes)

@@ -91,6 +91,9 @@ class LogGaussian(Family):
     def resolve_prior(self, statistics: Moments) -> Any:
         return self.gaussian.resolve_prior(statistics)
 
+    def with_prior(self, prior: Any) -> Self:
+        return replace(self, gaussian=self.gaussian.with_prior(prior))
+
     def mle(self, statistics: Moments) -> Theta:
         return self.gaussian.mle(statistics)
 

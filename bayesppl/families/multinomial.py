@@ -15,8 +15,8 @@ the non-zeros.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -85,6 +85,9 @@ class Multinomial(NumericFamily):
 
     def resolve_prior(self, statistics: Counts) -> Dirichlet:
         return self.probability.sized(statistics.counts.shape)
+
+    def with_prior(self, prior: Dirichlet) -> Self:
+        return replace(self, probability=prior)
 
     def mle(self, statistics: Counts) -> Theta:
         return self.resolve_prior(statistics).mle(statistics)

@@ -7,8 +7,8 @@ A family of this kind joins one class of each.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, final
+from dataclasses import dataclass, field, replace
+from typing import Any, Self, final
 
 import numpy as np
 
@@ -67,6 +67,10 @@ class ProbabilityFamily(OneParameterFamily):
         return self.probability.sized(statistics.successes.shape)
 
     @final
+    def with_prior(self, prior: Beta) -> Self:
+        return replace(self, probability=prior)
+
+    @final
     def mle(self, statistics: Successes) -> Theta:
         trials = statistics.successes + statistics.failures
         self._require(trials, "probability")
@@ -114,6 +118,10 @@ class RateFamily(OneParameterFamily):
             {"overall": lambda: overall_rate(statistics).sized(shape)},
             lambda declared: declared.sized(shape),
         )
+
+    @final
+    def with_prior(self, prior: Gamma) -> Self:
+        return replace(self, rate=prior)
 
     @final
     def mle(self, statistics: Events) -> Theta:

@@ -137,6 +137,13 @@ class Product(Family):
         parts = {block: family.resolve_prior(statistics.parts[block]) for block, _, family in self.families}
         return Joint(parts, {block: prefix for block, prefix, _ in self.families})
 
+    def with_prior(self, prior: Joint) -> Self:
+        blocks = self.blocks or {}
+        return replace(
+            self,
+            blocks={name: (columns, f.with_prior(prior.parts[name])) for name, (columns, f) in blocks.items()},
+        )
+
     def mle(self, statistics: JointStatistics) -> Theta:
         return {
             prefix + parameter: value
