@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from bayesppl.calibration import reliability
     from bayesppl.comparison import Comparison, compare
     from bayesppl.conjugates import Beta, Dirichlet, Gamma, NormalInverseGamma, NormalInverseWishart
     from bayesppl.errors import ImpossibleRowWarning, ImproperError, UndefinedEstimateError
@@ -38,8 +39,10 @@ if TYPE_CHECKING:
         Product,
     )
     from bayesppl.inference import NUTS
+    from bayesppl.learning import learning_curve
     from bayesppl.model import GenerativeModel
     from bayesppl.relevance import averaged_proba, feature_relevance
+    from bayesppl.sensitivity import credal_proba
 
 __version__ = "0.1.0"
 
@@ -82,6 +85,9 @@ _HOME_OF = {
     "GenerativeModel": "bayesppl.model",
     "averaged_proba": "bayesppl.relevance",
     "feature_relevance": "bayesppl.relevance",
+    "credal_proba": "bayesppl.sensitivity",
+    "learning_curve": "bayesppl.learning",
+    "reliability": "bayesppl.calibration",
 }
 
 __all__ = list(_HOME_OF)

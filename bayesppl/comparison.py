@@ -124,7 +124,7 @@ def compare(
 
     rng = np.random.default_rng(random_state)
     bootstrap = rng.spawn(1)[0]
-    log_proba, impossible, undefined = _probabilities(fitted, table)
+    log_proba, impossible, undefined = probabilities_by_rule(fitted, table)
     parameters, unsummarised = _parameters(fitted, draws, prob, rng)
     return Comparison(
         parameters,
@@ -135,7 +135,7 @@ def compare(
     )
 
 
-def _probabilities(
+def probabilities_by_rule(
     fitted: BayesClassifier, table: Any
 ) -> tuple[dict[Rule, Array], dict[Rule, int], dict[str, str]]:
     """Log probabilities and numbers of impossible rows of every rule that exists, reasons for the others."""
