@@ -12,6 +12,7 @@ from bayesppl.data import one_hot
 from bayesppl.model import CLASS_WEIGHTS
 from bayesppl.posterior import Posterior
 from bayesppl.rules import log_probabilities
+from bayesppl.scores import hits, log_scores
 from bayesppl.statistics import Counts
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class LeaveOneOut:
     @property
     def log_score_i(self) -> Array:
         """log p(y_i | x_i, D without row i): (n_rows,)."""
-        return self._own(self.log_proba)
+        return log_scores(self.log_proba, self.codes)
 
     @property
     def proba(self) -> Array:
@@ -65,7 +66,7 @@ class LeaveOneOut:
     @property
     def accuracy(self) -> tuple[float, float]:
         """Share of rows whose own label is the most probable one, and its standard error."""
-        return self._average((self.log_proba.argmax(1) == self.codes).astype(float))
+        return self._average(hits(self.log_proba, self.codes))
 
     @property
     def log_score(self) -> tuple[float, float]:

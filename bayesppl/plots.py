@@ -109,7 +109,8 @@ def _draw_bars(panel: Axes, shown: xr.DataArray, classes: list[Any], reason: str
         panel.barh(range(len(values)), values[:, k], left=left, height=0.82, **_style(k))
         left += values[:, k]
     wrong = np.asarray(classes)[values.argmax(1)] != shown["label"].values
-    panel.plot(np.full(wrong.sum(), 1.045), np.flatnonzero(wrong), "x", color="black", markersize=5, clip_on=False)
+    # clipped, for an artist without points that is not clipped makes the layout collapse
+    panel.plot(np.full(wrong.sum(), 1.045), np.flatnonzero(wrong), "x", color="black", markersize=5)
 
 
 def _style(k: int) -> dict[str, Any]:

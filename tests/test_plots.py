@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import bayesppl as bp
 from bayesppl.datasets import load
@@ -50,3 +51,22 @@ def test_an_undefined_rule_says_so(result):
     figure = plot_probabilities(p, undefined={"mle": "no maximum"})
     assert figure.axes[0].texts[0].get_text() == "undefined: no maximum"
     assert not figure.axes[0].patches
+
+
+@pytest.mark.parametrize(("n_rows", "n_classes"), [(1, 2), (3, 12), (40, 3)])
+@pytest.mark.parametrize("share_wrong", [0.0, 0.5])
+def test_panels_keep_their_room(n_rows, n_classes, share_wrong, tmp_path):
+    """Also where a rule makes no mistake, classes outnumber the colours, or a single row is shown."""
+    rng = np.random.default_rng(0)
+    p = xr.DataArray(
+        rng.dirichlet(np.ones(n_classes), (4, n_rows)),
+        dims=("rule", "row", "class"),
+        coords={"rule": ["mle", "map", "mean", "predictive"], "class": [f"class {k}" for k in range(n_classes)]},
+    ).assign_coords(row=np.arange(n_rows))
+    best = p.sel(rule="predictive").argmax("class").values
+    labels = np.where(rng.random(n_rows) < share_wrong, (best + 1) % n_classes, best)
+    figure = plot_probabilities(p.assign_coords(label=("row", p["class"].values[labels])), most_rows=40)
+    figure.savefig(tmp_path / "picture.png", dpi=50)
+    for panel in figure.axes:
+        assert panel.get_position().width > 0.1
+        assert panel.get_position().height > 0.3

@@ -145,7 +145,10 @@ def _compare(classifier: BayesClassifier, train: Any, test: Any, draws: int, see
 
 def _announcement(inference: str) -> tuple[str, bool]:
     if inference == "nuts":
-        return f"NUTS: compiling the model (5 to 60 seconds), then sampling {CHAINS} chains", True
+        return (
+            f"NUTS: compiling the model, which takes from ten seconds to minutes, then sampling {CHAINS} chains",
+            True,
+        )
     return "fitting and scoring", False
 
 

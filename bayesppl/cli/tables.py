@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 # Lines of a table of parameters; the files and the JSON hold all of them.
 _MOST_LINES = 40
 
+# Characters per line where there is no terminal to ask.
+_WIDTH = 120
+
 _HEADINGS = {"accuracy": "accuracy ↑", "log_score": "log score ↑", "brier": "Brier ↓", "ece": "ECE ↓"}
 
 
@@ -27,7 +30,7 @@ def print_tables(result: Comparison, facts: Facts, written: Sequence[Path]) -> N
 
     console = Console(highlight=False)
     if not console.is_terminal:
-        console = Console(highlight=False, width=100)
+        console = Console(highlight=False, width=_WIDTH)
     settings = facts.settings
     console.print(
         f"\n[bold]{settings['model']}[/] on [bold]{facts.data}[/] ({settings['inference']}): fitted to {facts.n_train} "
@@ -63,11 +66,14 @@ def _parameter_tables(result: Comparison) -> Iterator[Table]:
     tails = (1 - parameters.attrs["prob"]) / 2
     shown = {"sd": "sd", "lower": f"{100 * tails:.3g}%", "upper": f"{100 - 100 * tails:.3g}%"}
     for name in parameters.data_vars:
-        records = list(parameter_records(parameters[[name]]))
         dims = [str(dim) for dim in parameters[name].dims if dim != "estimate"]
+        is_symmetric = any(dim.endswith("other_feature") for dim in dims)
+        records = list(parameter_records(parameters[[name]]))
+        if is_symmetric:
+            records = _without_mirror_images(records, dims)
         surplus = len(records) - _MOST_LINES
         caption = f"… and {surplus} more lines; --json and --out DIR have all of them" if surplus > 0 else None
-        table = _table(str(name), caption)
+        table = _table(f"{name} (each pair of features once)" if is_symmetric else str(name), caption)
         for dim in dims:
             table.add_column(dim.replace("_", " "), overflow="fold")
         for estimate in parameters["estimate"].values.tolist():
@@ -75,6 +81,16 @@ def _parameter_tables(result: Comparison) -> Iterator[Table]:
         for record in records[:_MOST_LINES]:
             table.add_row(*(_cell(value) for key, value in record.items() if key != "parameter"))
         yield table
+
+
+def _without_mirror_images(records: list[Record], dims: list[str]) -> list[Record]:
+    """Drop the second of the two equal entries of every pair of features."""
+    first: dict[Any, Record] = {}
+    for record in records:
+        pair = frozenset(record[dim] for dim in dims if dim.endswith("feature"))
+        rest = tuple(record[dim] for dim in dims if not dim.endswith("feature"))
+        first.setdefault((rest, pair), record)
+    return list(first.values())
 
 
 def _score_table(result: Comparison) -> Table:
