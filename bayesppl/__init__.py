@@ -5,44 +5,48 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from bayesppl.calibration import reliability
-    from bayesppl.comparison import Comparison, compare
-    from bayesppl.conjugates import Beta, Dirichlet, Gamma, NormalInverseGamma, NormalInverseWishart
-    from bayesppl.errors import ImpossibleRowWarning, ImproperError, UndefinedEstimateError
-    from bayesppl.estimators import (
-        BernoulliNB,
-        BinomialNB,
-        CategoricalNB,
-        GaussianNB,
-        GenerativeClassifier,
-        JointCategoricalNB,
-        LinearDiscriminantAnalysis,
-        MixedNB,
-        MultinomialNB,
-        PoissonNB,
-        QuadraticDiscriminantAnalysis,
-    )
-    from bayesppl.evidence import compare_models
-    from bayesppl.families import (
-        Bernoulli,
-        Binomial,
-        Categorical,
-        Exponential,
-        GammaRate,
-        Gaussian,
-        JointCategorical,
-        LogNormal,
-        Multinomial,
-        NegativeBinomial,
-        Poisson,
-        Product,
-    )
-    from bayesppl.inference import NUTS
-    from bayesppl.learning import learning_curve
-    from bayesppl.model import GenerativeModel
-    from bayesppl.relevance import averaged_proba, feature_relevance
-    from bayesppl.sensitivity import credal_proba
+if TYPE_CHECKING:  # "as": names that type checkers may take from here
+    from bayesppl.calibration import reliability as reliability
+    from bayesppl.comparison import Comparison as Comparison
+    from bayesppl.comparison import compare as compare
+    from bayesppl.conjugates import Beta as Beta
+    from bayesppl.conjugates import Dirichlet as Dirichlet
+    from bayesppl.conjugates import Gamma as Gamma
+    from bayesppl.conjugates import NormalInverseGamma as NormalInverseGamma
+    from bayesppl.conjugates import NormalInverseWishart as NormalInverseWishart
+    from bayesppl.errors import ImpossibleRowWarning as ImpossibleRowWarning
+    from bayesppl.errors import ImproperError as ImproperError
+    from bayesppl.errors import UndefinedEstimateError as UndefinedEstimateError
+    from bayesppl.estimators import BernoulliNB as BernoulliNB
+    from bayesppl.estimators import BinomialNB as BinomialNB
+    from bayesppl.estimators import CategoricalNB as CategoricalNB
+    from bayesppl.estimators import GaussianNB as GaussianNB
+    from bayesppl.estimators import GenerativeClassifier as GenerativeClassifier
+    from bayesppl.estimators import JointCategoricalNB as JointCategoricalNB
+    from bayesppl.estimators import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis
+    from bayesppl.estimators import MixedNB as MixedNB
+    from bayesppl.estimators import MultinomialNB as MultinomialNB
+    from bayesppl.estimators import PoissonNB as PoissonNB
+    from bayesppl.estimators import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis
+    from bayesppl.evidence import compare_models as compare_models
+    from bayesppl.families import Bernoulli as Bernoulli
+    from bayesppl.families import Binomial as Binomial
+    from bayesppl.families import Categorical as Categorical
+    from bayesppl.families import Exponential as Exponential
+    from bayesppl.families import GammaRate as GammaRate
+    from bayesppl.families import Gaussian as Gaussian
+    from bayesppl.families import JointCategorical as JointCategorical
+    from bayesppl.families import LogNormal as LogNormal
+    from bayesppl.families import Multinomial as Multinomial
+    from bayesppl.families import NegativeBinomial as NegativeBinomial
+    from bayesppl.families import Poisson as Poisson
+    from bayesppl.families import Product as Product
+    from bayesppl.inference import NUTS as NUTS
+    from bayesppl.learning import learning_curve as learning_curve
+    from bayesppl.model import GenerativeModel as GenerativeModel
+    from bayesppl.relevance import averaged_proba as averaged_proba
+    from bayesppl.relevance import feature_relevance as feature_relevance
+    from bayesppl.sensitivity import credal_proba as credal_proba
 
 __version__ = "0.1.0"
 

@@ -76,8 +76,8 @@ class TestTables:
         status, out, _ = run("compare", "digits_binary", "--model", "bernoulli-nb", "--draws", 16)
         assert status == 0
         assert "-inf" in out
-        assert "mle: a true label got probability zero" in out
-        assert "impossible under every class" in out
+        assert "mle: a true label got probability zero" in " ".join(out.split())
+        assert "impossible under every class" in " ".join(out.split())
 
     @pytest.mark.parametrize("model", ["gaussian-nb", "lda", "qda"])
     def test_every_gaussian_model_runs(self, run, model):
@@ -87,7 +87,7 @@ class TestTables:
         status, out, _ = run("compare", without(flowers, "colour"), "--target", "kind")
         assert status == 0
         assert "lily" in out
-        assert "fitted to 12 rows, scored on 12 others" in out
+        assert "fitted to 12 rows, scored on 12 others" in " ".join(out.split())
 
 
 class TestJson:

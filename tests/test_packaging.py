@@ -1,9 +1,10 @@
 """What pyproject.toml promises is so."""
 
+import ast
 import subprocess
 import sys
 import tomllib
-from importlib.metadata import entry_points
+from importlib.metadata import entry_points, version
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -20,8 +21,7 @@ def test_constraints_name_one_version_of_every_requirement_and_it_is_allowed():
         assert pin.operator == "=="
         assert requirement.url is None
         pinned[requirement.name] = pin.version
-    required = [*PROJECT["project"]["dependencies"], *PROJECT["dependency-groups"]["dev"]]
-    for line in required:
+    for line in PROJECT["project"]["dependencies"]:
         requirement = Requirement(line)
         assert requirement.name in pinned, line
         assert requirement.specifier.contains(pinned[requirement.name]), line
@@ -38,14 +38,29 @@ def test_the_module_runs_as_the_command_does():
     assert done.stdout.startswith("bayesppl, version")
 
 
-def test_the_version_is_stated_once():
+def test_the_version_is_that_of_the_package():
     import bayesppl
 
-    assert bayesppl.__version__ == PROJECT["project"]["version"]
+    assert version("bayesppl") == bayesppl.__version__
+
+
+def test_type_checkers_see_every_public_name():
+    import bayesppl as bp
+
+    assert (Path(bp.__file__).parent / "py.typed").is_file()
+    tree = ast.parse(Path(bp.__file__).read_text())
+    exported = {
+        alias.asname
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.asname
+    }
+    assert exported == set(bp.__all__)  # import them there as "name as name"
 
 
 def test_python_version_is_one_that_is_supported():
     from packaging.specifiers import SpecifierSet
 
-    version = (ROOT / ".python-version").read_text().strip()
-    assert SpecifierSet(PROJECT["project"]["requires-python"]).contains(version)
+    preferred = (ROOT / ".python-version").read_text().strip()
+    assert SpecifierSet(PROJECT["project"]["requires-python"]).contains(preferred)
