@@ -46,18 +46,6 @@ def flowers(tmp_path):
     return path
 
 
-def without(path, *columns):
-    """Drop columns of a CSV file in place."""
-    with path.open() as file:
-        rows = list(csv.DictReader(file))
-    keep = [name for name in rows[0] if name not in columns]
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, keep, extrasaction="ignore")
-        writer.writeheader()
-        writer.writerows(rows)
-    return path
-
-
 class TestTables:
     def test_iris_prints_parameters_scores_and_differences(self, run):
         status, out, err = run("compare", "iris")
@@ -84,7 +72,7 @@ class TestTables:
         assert run("compare", "wine", "--model", model, "--draws", 16)[0] == 0
 
     def test_a_file_with_a_text_target(self, run, flowers):
-        status, out, _ = run("compare", without(flowers, "colour"), "--target", "kind")
+        status, out, _ = run("compare", flowers, "--target", "kind", "--drop", "colour")
         assert status == 0
         assert "lily" in out
         assert "fitted to 12 rows, scored on 12 others" in " ".join(out.split())
@@ -260,7 +248,21 @@ REFUSALS = {
     "no target": (None, ["{file}"], ["--target"]),
     "unknown column": (None, ["{file}", "--target", "species"], ["'species'", "'height'", "'kind'"]),
     "one class": (None, ["{file}", "--target", "colour"], ["'colour'", "one class", "'red'"]),
-    "text for a number": (None, ["{file}", "--target", "kind"], ["'colour'", "'red'", "row 0", "number"]),
+    "text for a number": (
+        None,
+        ["{file}", "--target", "kind"],
+        ["'colour'", "'red'", "row 0", "number", "--drop"],
+    ),
+    "dropping what is not there": (
+        None,
+        ["iris", "--drop", "colour"],
+        ["--drop", "'colour'", "'sepal length (cm)'"],
+    ),
+    "dropping everything": (
+        None,
+        ["{file}", "--target", "kind", "--drop", "height", "--drop", "width", "--drop", "colour"],
+        ["--drop", "keep at least one"],
+    ),
     "a word among numbers": (
         text("\n", "\ntall,1,rose,red\n"),
         ["{file}", "--target", "kind"],

@@ -44,10 +44,17 @@ class Threshold(click.ParamType[Any]):
 @click.option("--model", type=click.Choice(list(MODELS)), default="gaussian-nb", show_default=True)
 @click.option("--inference", type=click.Choice(["conjugate", "nuts"]), default="conjugate", show_default=True)
 @click.option("--target", metavar="COLUMN", help="Column of the labels, when DATA is a CSV file.")
+@click.option("--drop", metavar="COLUMN", multiple=True, help="Leave a column out; may be repeated.")
 @click.option(
     "--test-size", type=float, default=0.5, show_default=True, help="Share of every class held out for scoring."
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Of the split, the draws and the bootstrap.",
+)
 @click.option(
     "--draws",
     type=click.IntRange(min=4 * CHAINS),
@@ -65,6 +72,7 @@ class Threshold(click.ParamType[Any]):
 @click.option(
     "--binarize",
     type=Threshold(),
+    metavar="NUMBER|mean",
     help="Turn features into 1 above a threshold, or above their mean over the training rows, and 0 otherwise.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the same numbers as JSON.")
@@ -79,6 +87,7 @@ def compare(
     model: str,
     inference: str,
     target: str | None,
+    drop: tuple[str, ...],
     test_size: float,
     seed: int,
     draws: int,
@@ -100,7 +109,7 @@ def compare(
     with _status("reading the data"):
         from bayesppl.cli import report, rows, tables
 
-        source = rows.read(data, target)
+        source = rows.without(rows.read(data, target), drop)
         classifier = _classifier(model, inference, draws, seed)
         rows.check(source, classifier, missing, binarized=binarize is not None)
         train, test = rows.split(source, test_size, seed)
@@ -109,7 +118,14 @@ def compare(
 
     with _status(*_announcement(inference)):
         result = _compare(classifier, train, test, draws, seed)
-    settings = {"model": model, "inference": inference, "test_size": test_size, "seed": seed, "draws": draws}
+    settings: dict[str, Any] = {
+        "model": model,
+        "inference": inference,
+        "test_size": test_size,
+        "seed": seed,
+        "draws": draws,
+    }
+    settings |= {"drop": list(drop), "missing": missing, "binarize": binarize}
     facts = report.Facts(data, source.target, len(train.X), len(test.X), settings)
 
     written: list[Path] = []

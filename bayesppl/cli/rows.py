@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -44,10 +45,25 @@ def read(data: str, target: str | None) -> Rows:
     return Rows(X, y, target)
 
 
+def without(rows: Rows, columns: Sequence[str]) -> Rows:
+    """Leave columns of features out."""
+    unknown = [name for name in columns if name not in rows.X.columns]
+    if unknown:
+        known = ", ".join(map(repr, rows.X.columns[:12])) + (", …" if len(rows.X.columns) > 12 else "")
+        raise ValueError(f"--drop {unknown[0]!r}: there is no such column of features; there are {known}")
+    X = rows.X.drop(columns=list(columns))
+    if X.columns.empty:
+        raise ValueError("--drop leaves no column of features; keep at least one")
+    return rows._replace(X=X)
+
+
 def check(rows: Rows, classifier: BayesClassifier, missing: str, binarized: bool) -> None:
     """Refuse labels and cells that the classifier cannot use, naming column, value and remedy."""
     _check_labels(rows)
-    numbers = as_table(rows.X).numeric()
+    try:
+        numbers = as_table(rows.X).numeric()
+    except ValueError as error:
+        raise ValueError(f"{error}. Here: --drop COLUMN leaves a column out.") from None
     gaps = np.isnan(numbers) if numbers.dtype.kind == "f" else np.zeros(numbers.shape, bool)
     if missing == "refuse" and gaps.any():
         row, column = np.argwhere(gaps)[0]
