@@ -135,8 +135,8 @@ class Categorical(LevelFamily):
         cells = codes + self._edges[:-1]
         present = codes >= 0
         starts = np.concatenate([[0], np.cumsum(present.sum(1))])
-        shape = (len(codes), int(self._edges[-1]))
-        return csr_array((np.ones(starts[-1]), cells[present], starts), shape=shape)
+        marked = cells.ravel() if starts[-1] == cells.size else cells[present]
+        return csr_array((np.ones(len(marked)), marked, starts), shape=(len(codes), int(self._edges[-1])))
 
     def _cells_by_size(self) -> dict[int, Array]:
         """Cells of all columns with the same number of levels: (n_columns, n_levels)."""
