@@ -85,8 +85,8 @@ class MatrixTable(Table):
         return np.column_stack(columns)
 
     def column(self, name: Hashable) -> Array:
-        values = self.matrix[:, [self.names.index(name)]]
-        return np.asarray(values.toarray() if issparse(values) else values)[:, 0]
+        at = self.names.index(name)
+        return np.asarray(self.matrix[:, [at]].toarray()[:, 0] if issparse(self.matrix) else self.matrix[:, at])
 
     def kind(self, name: Hashable) -> Kind:
         by_code: dict[str, Kind] = {

@@ -31,7 +31,8 @@ def class_sums(responsibilities: csr_array, X: Any) -> np.ndarray:
         In float64, whatever the dtype of ``X``.
     """
     if issparse(X):
-        return np.asarray((responsibilities.T @ X).toarray(), dtype=np.float64)
+        by_class = responsibilities.T.tocsr()  # as it stands, scipy would convert X to match it
+        return np.asarray((by_class @ X).toarray(), dtype=np.float64)
     if X.dtype.kind in "bu" and X.dtype.itemsize == 1 and (responsibilities.data == 1).all():
         lanes = 255 // max(1, int(X.max(initial=0)))
         if lanes >= 16:
