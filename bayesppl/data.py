@@ -178,11 +178,10 @@ def factorize(values: Array, name: Hashable) -> tuple[list[Hashable], Array]:
     if values.dtype.kind in "iu" and len(values):
         low, span = int(values.min()), int(values.max()) - int(values.min()) + 1
         if span <= len(values):  # whole numbers close together: count instead of hashing
-            shifted = (values - values.dtype.type(low)).astype(np.intp)
-            found = np.flatnonzero(np.bincount(shifted, minlength=span))
-            position = np.zeros(span, dtype=np.intp)
-            position[found] = np.arange(len(found))
-            return (found + low).tolist(), position[shifted]
+            wide = values.astype(np.int64) if values.dtype.kind == "i" else values
+            shifted = (wide - wide.dtype.type(low)).astype(np.intp)
+            seen = np.bincount(shifted, minlength=span) > 0
+            return [low + i for i in np.flatnonzero(seen).tolist()], (np.cumsum(seen) - 1)[shifted]
     cells = values if values.dtype.kind in "biuf" else values.astype(object)
     try:
         codes, found = pd.factorize(cells)

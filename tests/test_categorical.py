@@ -178,3 +178,21 @@ def test_a_level_named_like_the_unseen_one_is_a_level():
     clf = bp.CategoricalNB(class_weights="uniform").fit(frame, list("aabb"))
     np.testing.assert_allclose(clf.predict_proba(frame[:1]), [[3 / 4, 1 / 4]])
     np.testing.assert_allclose(clf.predict_proba(pd.DataFrame({"c": ["new"]})), [[1 / 2, 1 / 2]])
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64, np.uint64])
+def test_whole_numbers_at_the_ends_of_their_type_are_levels(dtype):
+    limits = np.iinfo(dtype)
+    for column in (
+        np.array([limits.min, limits.max, limits.min] * 100, dtype),
+        np.array([limits.max - 2, limits.max, limits.max] * 2, dtype),
+        np.arange(limits.max - 100, limits.max, dtype=dtype),
+    ):
+        y = np.arange(len(column)) % 2
+        found = bp.CategoricalNB().fit(column[:, None], y)
+        text = column.astype(str).astype(object)[:, None]
+        np.testing.assert_allclose(
+            found.predict_proba(column[:, None]), bp.CategoricalNB().fit(text, y).predict_proba(text), rtol=1e-12
+        )
+        cells = found.posterior_.model.coords["cell"]
+        assert cells == [*(f"x0={value}" for value in sorted(set(column.tolist()))), "x0=(unseen)"]
