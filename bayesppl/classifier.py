@@ -94,7 +94,9 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ABC):
                 "to declare classes that do not occur in these rows"
             )
         weights = check_weights(sample_weight, len(table))
-        family = self._declared_family().bind(table, tuple(classes.tolist()))
+        # a row of weight zero is no row: it teaches no levels either
+        counted = table if weights is None or weights.all() else table.take(np.flatnonzero(weights))
+        family = self._declared_family().bind(counted, tuple(classes.tolist()))
         encoded = family.encode(table)
         model = GenerativeModel(family, self.class_weights, tuple(classes.tolist()))
         statistics = model.statistics(encoded, one_hot(codes, len(classes), weights))

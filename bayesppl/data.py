@@ -55,6 +55,10 @@ class Table(ABC):
         """The table of these columns only."""
 
     @abstractmethod
+    def take(self, rows: Array) -> Table:
+        """The table of these rows only."""
+
+    @abstractmethod
     def renamed(self, names: Sequence[Hashable]) -> Table:
         """The same columns under other names."""
 
@@ -105,6 +109,9 @@ class MatrixTable(Table):
             return self
         return MatrixTable(tuple(names), self.matrix[:, [self.names.index(name) for name in names]])
 
+    def take(self, rows: Array) -> Table:
+        return MatrixTable(self.names, self.matrix[rows])
+
     def renamed(self, names: Sequence[Hashable]) -> Table:
         return MatrixTable(tuple(names), self.matrix)
 
@@ -143,6 +150,9 @@ class FrameTable(Table):
     def select(self, names: Sequence[Hashable]) -> Table:
         self.require(names)
         return FrameTable(tuple(names), self.frame.select([str(name) for name in names]))
+
+    def take(self, rows: Array) -> Table:
+        return FrameTable(self.names, self.frame[rows])
 
     def renamed(self, names: Sequence[Hashable]) -> Table:
         return FrameTable(

@@ -196,3 +196,12 @@ def test_whole_numbers_at_the_ends_of_their_type_are_levels(dtype):
         )
         cells = found.posterior_.model.coords["cell"]
         assert cells == [*(f"x0={value}" for value in sorted(set(column.tolist()))), "x0=(unseen)"]
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table, lambda x: pd.DataFrame(x).to_numpy()])
+@pytest.mark.parametrize("estimator", [bp.CategoricalNB, bp.JointCategoricalNB])
+def test_a_row_of_weight_zero_teaches_no_level(estimator, make):
+    rows = {"colour": ["red", "blue", "red", "green"], "size": ["S", "M", "M", "L"]}
+    found = estimator().fit(make(rows), list("abab"), sample_weight=[1, 1, 1, 0])
+    without = estimator().fit(make({name: values[:3] for name, values in rows.items()}), list("aba"))
+    np.testing.assert_allclose(found.predict_proba(make(rows)), without.predict_proba(make(rows)), rtol=1e-12)
