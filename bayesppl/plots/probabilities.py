@@ -1,4 +1,4 @@
-"""Pictures, in colours that colour-blind readers can tell apart."""
+"""Class probabilities under every rule, row by row."""
 
 from __future__ import annotations
 
@@ -11,26 +11,12 @@ import numpy as np
 
 from bayesppl.arrays import Array
 from bayesppl.comparison import REFERENCE
+from bayesppl.plots.style import bar_style
 
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-# The "muted" qualitative scheme of Paul Tol (2021), with his pale grey; hatches set further classes apart.
-_COLOURS = (
-    "#332288",
-    "#DDCC77",
-    "#44AA99",
-    "#CC6677",
-    "#88CCEE",
-    "#882255",
-    "#117733",
-    "#999933",
-    "#AA4499",
-    "#DDDDDD",
-)
-_HATCHES = ("", "///", "...", "xxx")
 
 
 def plot_probabilities(
@@ -77,7 +63,7 @@ def plot_probabilities(
     figure.suptitle(
         f"The {n_shown} of {probabilities.sizes['row']} held-out rows on which the rules differ most  (× wrong class)"
     )
-    keys = [Patch(label=str(label), **_style(k)) for k, label in enumerate(classes)]
+    keys = [Patch(label=str(label), **bar_style(k)) for k, label in enumerate(classes)]
     figure.legend(handles=keys, title="class", loc="outside right upper", frameon=False)
     return figure
 
@@ -106,17 +92,8 @@ def _draw_bars(panel: Axes, shown: xr.DataArray, classes: list[Any], reason: str
         return
     left = np.zeros(len(values))
     for k in range(len(classes)):
-        panel.barh(range(len(values)), values[:, k], left=left, height=0.82, **_style(k))
+        panel.barh(range(len(values)), values[:, k], left=left, height=0.82, **bar_style(k))
         left += values[:, k]
     wrong = np.asarray(classes)[values.argmax(1)] != shown["label"].values
     # clipped, for an artist without points that is not clipped makes the layout collapse
     panel.plot(np.full(wrong.sum(), 1.045), np.flatnonzero(wrong), "x", color="black", markersize=5)
-
-
-def _style(k: int) -> dict[str, Any]:
-    return {
-        "facecolor": _COLOURS[k % len(_COLOURS)],
-        "hatch": _HATCHES[k // len(_COLOURS) % len(_HATCHES)],
-        "edgecolor": "white",
-        "linewidth": 0.4,
-    }

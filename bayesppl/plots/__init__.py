@@ -1,0 +1,24 @@
+"""Pictures, in colours that colour-blind readers can tell apart.
+
+Every function but :func:`plot_probabilities` (which fills a figure of its own) draws into the ``ax`` it is given, or into
+a new figure, and returns the axes.
+"""
+
+from bayesppl.plots.boundary import plot_decision_boundary
+from bayesppl.plots.calibration import plot_reliability
+from bayesppl.plots.densities import plot_class_densities
+from bayesppl.plots.intervals import plot_intervals
+from bayesppl.plots.models import plot_comparison
+from bayesppl.plots.parameters import plot_estimates, plot_prior_posterior
+from bayesppl.plots.probabilities import plot_probabilities
+
+__all__ = [
+    "plot_class_densities",
+    "plot_comparison",
+    "plot_decision_boundary",
+    "plot_estimates",
+    "plot_intervals",
+    "plot_prior_posterior",
+    "plot_probabilities",
+    "plot_reliability",
+]

@@ -1,0 +1,126 @@
+"""Where the decision changes, and how sure we are of where."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesppl.arrays import Array
+from bayesppl.data import MatrixTable, as_table, encode_labels
+from bayesppl.plots.style import axes_or_new, colour, marker
+from bayesppl.rules import Rule
+from bayesppl.uncertainty import probability_draws
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from bayesppl.classifier import BayesClassifier
+
+
+def plot_decision_boundary(
+    clf: BayesClassifier,
+    X: Any,
+    y: Any = None,
+    *,
+    rule: Rule | None = None,
+    draws: int = 40,
+    resolution: int = 120,
+    random_state: int | None = 0,
+    ax: Axes | None = None,
+) -> Axes:
+    """Regions of a classifier of two features, with its boundary and boundaries under posterior draws.
+
+    Parameters
+    ----------
+    clf : BayesClassifier
+        Fitted to two features.
+    X : table or (n_rows, 2) array-like
+        Rows to show; they set the limits of the picture.
+    y : (n_rows,) array-like, optional
+        Their labels.
+    rule : optional
+        Rule of the regions and of the thick boundary, as for ``predict_proba``.
+    draws : int
+        Number of posterior draws of the parameters; each has a thin boundary of its own. 0 draws none.
+    resolution : int
+        Number of grid points along each axis.
+    random_state : int, optional
+    ax : matplotlib.axes.Axes, optional
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ValueError
+        If the classifier has another number of features than two.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> from bayesppl.plots import plot_decision_boundary
+    >>> X, y = [[0, 1], [1, 0], [4, 4], [5, 6.0]], ["a", "a", "b", "b"]
+    >>> ax = plot_decision_boundary(bp.GaussianNB().fit(X, y), X, y, resolution=20)
+    >>> ax.get_xlabel()
+    'x0'
+    """
+    from matplotlib.colors import to_rgb
+
+    table = clf._aligned(X)
+    if len(table.names) != 2:
+        raise ValueError(f"a decision boundary is drawn for two features; the classifier has {len(table.names)}")
+    points = np.asarray(as_table(table).numeric(), dtype=float)
+    ax = axes_or_new(ax)
+    across, up, rows = _grid(points, resolution)
+    grid = MatrixTable(table.names, rows)
+    probabilities = clf.predict_proba(grid, rule)
+    ink = np.array([to_rgb(colour(k)) for k in range(probabilities.shape[1])])
+    shade = 1 - 0.45 * (1 - probabilities @ ink)  # pale, in proportion to the probabilities
+    extent = (across[0], across[-1], up[0], up[-1])
+    ax.imshow(shade.reshape(resolution, resolution, 3), origin="lower", extent=extent, aspect="auto", zorder=0)
+    if draws:
+        blocks = list(probability_draws(clf, grid, max(draws, 2), random_state))
+        for drawn in np.concatenate(blocks, axis=1)[:draws]:
+            _boundary(ax, across, up, drawn, color="0.35", linewidths=0.5, alpha=0.35)
+    _boundary(ax, across, up, probabilities, color="black", linewidths=1.8)
+    _points(ax, clf, points, y)
+    ax.set(xlabel=str(table.names[0]), ylabel=str(table.names[1]), xlim=extent[:2], ylim=extent[2:])
+    return ax
+
+
+def _grid(points: Array, resolution: int) -> tuple[Array, Array, Array]:
+    low, high = np.nanmin(points, axis=0), np.nanmax(points, axis=0)
+    margin = 0.08 * np.where(high > low, high - low, 1.0)
+    across, up = (np.linspace(a, b, resolution) for a, b in zip(low - margin, high + margin, strict=True))
+    rows = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
+    return across, up, rows
+
+
+def _boundary(ax: Axes, across: Array, up: Array, probabilities: Array, *, color: str, **style: Any) -> None:
+    """The line on which a class is as probable as the best of the others, for every class but the last."""
+    n_classes = probabilities.shape[1]
+    for k in range(n_classes if n_classes > 2 else 1):
+        margin = probabilities[:, k] - np.delete(probabilities, k, axis=1).max(1)
+        if margin.min() < 0 < margin.max():
+            ax.contour(across, up, margin.reshape(len(up), len(across)), levels=[0.0], colors=[color], **style)
+
+
+def _points(ax: Axes, clf: BayesClassifier, points: Array, y: Any) -> None:
+    if y is None:
+        ax.plot(*points.T, ".", color="0.2", markersize=4)
+        return
+    classes = clf.classes_.tolist()
+    _, codes = encode_labels(y, classes)
+    for k, label in enumerate(classes):
+        ax.plot(
+            *points[codes == k].T,
+            marker(k),
+            color=colour(k),
+            markeredgecolor="0.15",
+            markeredgewidth=0.5,
+            markersize=5,
+            label=str(label),
+        )
+    ax.legend(frameon=True, framealpha=0.85, edgecolor="none")
