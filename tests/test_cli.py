@@ -301,6 +301,7 @@ REFUSALS = {
     "model": (None, ["iris", "--model", "forest"], ["--model", "'forest'", "gaussian-nb"]),
     "inference": (None, ["iris", "--inference", "vi"], ["--inference", "'vi'", "nuts"]),
     "threshold": (None, ["iris", "--binarize", "high"], ["--binarize", "'high'", "mean"]),
+    "threshold nan": (None, ["iris", "--binarize", "nan"], ["--binarize", "'nan'", "finite"]),
     "unknown option": (None, ["iris", "--fast"], ["--fast"]),
     "no data": (None, [], ["DATA"]),
 }
@@ -357,6 +358,13 @@ def test_without_a_command_the_help_is_printed(run):
     status, _, err = run()
     assert status == 2
     assert "compare" in err
+
+
+def test_the_help_names_every_data_set(run):
+    from bayesppl.datasets import LOADERS
+
+    text = run("compare", "--help")[1]
+    assert all(name in text for name in LOADERS)
 
 
 def test_the_version_is_printed(run):

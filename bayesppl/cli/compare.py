@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,9 +35,12 @@ class Threshold(click.ParamType[Any]):
         if value == "mean":
             return value
         try:
-            return float(value)
+            number = float(value)
         except ValueError:
             self.fail(f"{value!r} is neither a number nor the word 'mean'.", param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is not a finite number.", param, ctx)
+        return number
 
 
 @click.command()
