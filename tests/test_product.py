@@ -184,6 +184,7 @@ def test_integer_columns_must_be_decided():
     ):
         bp.MixedNB(integers="x").fit(counts, Y)
     assert bp.MixedNB(integers="gaussian").fit(counts, Y).families_["gaussian"][0] == ("a", "b", "n", "m")
+    assert bp.MixedNB(integers="poisson").fit(counts, Y).families_["poisson"][0] == ("n", "m")
     assert bp.MixedNB(integers="categorical").fit(counts, Y).families_["categorical"][0] == ("place", "n", "m")
 
 
@@ -200,12 +201,28 @@ def test_columns_without_an_obvious_family_are_refused(values, message):
         bp.MixedNB().fit(X.assign(when=values), Y)
 
 
+def dirichlet_blocks(**options):
+    blocks = {
+        "table": (["place", "yes"], bp.JointCategorical(bp.Dirichlet(2.0))),
+        "words": (["n", "m"], bp.Multinomial(bp.Dirichlet(2.0))),
+    }
+    return bp.MixedNB(blocks, **options)
+
+
 @pytest.mark.slow
-def test_nuts_agrees_with_the_closed_form():
+@pytest.mark.parametrize(
+    ("make", "table"),
+    [
+        (mixed, X),
+        (dirichlet_blocks, X[["place", "yes"]].assign(n=np.arange(N) % 5, m=np.arange(N) % 3)),
+    ],
+    ids=["mixed", "dirichlet"],
+)
+def test_nuts_agrees_with_the_closed_form(make, table):
     import arviz as az
 
-    exact = mixed().fit(X, Y)
-    sampled = mixed(inference=bp.NUTS(draws=1000, chains=2, random_seed=5)).fit(X, Y)
+    exact = make().fit(table, Y)
+    sampled = make(inference=bp.NUTS(draws=1000, chains=2, random_seed=5)).fit(table, Y)
     posterior = sampled.to_datatree()["posterior"].to_dataset()
     effective, mean, deviation = (
         az.ess(posterior),
@@ -216,4 +233,6 @@ def test_nuts_agrees_with_the_closed_form():
         error = deviation[name] / np.sqrt(effective[name])
         np.testing.assert_array_less(np.abs(mean[name] - expected), 5 * error, err_msg=name)
     # a class probability averages 2,000 draws with a standard deviation of at most 1/2
-    np.testing.assert_allclose(sampled.predict_proba(X), exact.predict_proba(X), atol=5 * 0.5 / np.sqrt(1000))
+    np.testing.assert_allclose(
+        sampled.predict_proba(table), exact.predict_proba(table), atol=5 * 0.5 / np.sqrt(1000)
+    )
