@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # "as": names that type checkers may take from here
     from bayesppl.conjugates import NormalInverseWishart as NormalInverseWishart
     from bayesppl.errors import ImpossibleRowWarning as ImpossibleRowWarning
     from bayesppl.errors import ImproperError as ImproperError
+    from bayesppl.errors import ModelFileError as ModelFileError
     from bayesppl.errors import UndefinedEstimateError as UndefinedEstimateError
     from bayesppl.estimators import BernoulliNB as BernoulliNB
     from bayesppl.estimators import BinomialNB as BinomialNB
@@ -44,6 +45,7 @@ if TYPE_CHECKING:  # "as": names that type checkers may take from here
     from bayesppl.inference import NUTS as NUTS
     from bayesppl.learning import learning_curve as learning_curve
     from bayesppl.model import GenerativeModel as GenerativeModel
+    from bayesppl.persistence import load as load
     from bayesppl.relevance import averaged_proba as averaged_proba
     from bayesppl.relevance import feature_relevance as feature_relevance
     from bayesppl.sensitivity import credal_proba as credal_proba
@@ -60,6 +62,7 @@ _HOME_OF = {
     "NormalInverseWishart": "bayesppl.conjugates",
     "ImpossibleRowWarning": "bayesppl.errors",
     "ImproperError": "bayesppl.errors",
+    "ModelFileError": "bayesppl.errors",
     "UndefinedEstimateError": "bayesppl.errors",
     "BernoulliNB": "bayesppl.estimators",
     "BinomialNB": "bayesppl.estimators",
@@ -86,6 +89,7 @@ _HOME_OF = {
     "Poisson": "bayesppl.families",
     "Product": "bayesppl.families",
     "NUTS": "bayesppl.inference",
+    "load": "bayesppl.persistence",
     "GenerativeModel": "bayesppl.model",
     "averaged_proba": "bayesppl.relevance",
     "feature_relevance": "bayesppl.relevance",

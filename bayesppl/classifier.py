@@ -1,23 +1,21 @@
-"""What every estimator does with a declared family: fit, classify, report. No mathematics lives here."""
+"""What every fitted estimator can answer: probabilities, estimates, evidence, draws. No mathematics lives here."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+import os
+from abc import ABC
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import NotFittedError
 
 from bayesppl.arrays import Array
 from bayesppl.conjugates import Dirichlet
-from bayesppl.data import Table, as_table, check_weights, encode_labels, one_hot
-from bayesppl.families import Family
-from bayesppl.inference import Inference, choose
+from bayesppl.data import check_weights, encode_labels
 from bayesppl.inference.nuts import Likelihood, to_pymc
-from bayesppl.model import CLASS_WEIGHTS, ClassWeights, GenerativeModel, resolve_class_weights
-from bayesppl.posterior import Posterior
+from bayesppl.learned import Rows
+from bayesppl.learner import Learner
+from bayesppl.model import CLASS_WEIGHTS, ClassWeights, resolve_class_weights
 from bayesppl.prior_shift import exchange_weights
 from bayesppl.rules import ESTIMATES, Rule, log_probabilities
 
@@ -29,90 +27,8 @@ if TYPE_CHECKING:
     from bayesppl.loo import LeaveOneOut
 
 
-class Rows(NamedTuple):
-    """The rows of a fit: encoded, with the codes of their labels and their weights."""
-
-    X: Any
-    codes: Array
-    weights: Array
-
-
-class BayesClassifier(ClassifierMixin, BaseEstimator, ABC):
+class BayesClassifier(Learner, ABC):
     """Methods shared by all estimators; see :class:`~bayesppl.GenerativeClassifier`."""
-
-    def __init__(
-        self,
-        *,
-        class_weights: ClassWeights = Dirichlet(1.0),
-        inference: str | Inference = "conjugate",
-        rule: Rule = "predictive",
-        classes: Sequence[Hashable] | None = None,
-    ) -> None:
-        self.class_weights = class_weights
-        self.inference = inference
-        self.rule = rule
-        self.classes = classes
-
-    @abstractmethod
-    def _declared_family(self) -> Family:
-        """The family, not yet bound to columns."""
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the posterior of all parameters.
-
-        Parameters
-        ----------
-        X : table or (n_rows, n_features) array-like
-        y : (n_rows,) array-like
-            Class labels.
-        sample_weight : (n_rows,) array-like, optional
-            A row of weight 2 counts as two rows.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            For values outside the family's support, a single class, or priors that do not fit the data.
-        """
-        if y is None:
-            raise ValueError("requires y to be passed, but the target y is None")
-        table = as_table(X)
-        classes, codes = encode_labels(y, self.classes)
-        if len(codes) != len(table):
-            raise ValueError(f"X has {len(table)} rows and y has {len(codes)} labels; they must match")
-        if len(table) == 0 or not table.names:
-            raise ValueError(
-                f"Found array with {len(table)} sample(s) and {len(table.names)} feature(s) (shape="
-                f"{(len(table), len(table.names))}) while a minimum of 1 is required."
-            )
-        if len(classes) < 2:
-            raise ValueError(
-                f"the target holds one class only, {classes[0]!r}; a classifier needs at least two. Pass classes=[...] "
-                "to declare classes that do not occur in these rows"
-            )
-        weights = check_weights(sample_weight, len(table))
-        # a row of weight zero is no row: it teaches no levels either
-        counted = table if weights is None or weights.all() else table.take(np.flatnonzero(weights))
-        family = self._declared_family().bind(counted, tuple(classes.tolist()))
-        encoded = family.encode(table)
-        model = GenerativeModel(family, self.class_weights, tuple(classes.tolist()))
-        statistics = model.statistics(encoded, one_hot(codes, len(classes), weights))
-        posterior = choose(self.inference).infer(model, statistics, encoded, codes)
-
-        self.classes_ = classes
-        self.n_features_in_ = len(table.names)
-        self._set_columns(table)
-        self._rows = Rows(encoded, codes, np.ones(len(codes)) if weights is None else weights)
-        self.posterior_ = posterior
-        return self
-
-    @property
-    def class_count_(self) -> Array:
-        """Total weight of the rows of each class."""
-        return np.asarray(self._fitted().statistics.parts["class_weights"].counts)
 
     def predict_joint_log_proba(self, X: Any, rule: Rule | None = None) -> Array:
         """log p(y = k, x) for every row and class: (n_rows, n_classes)."""
@@ -140,7 +56,8 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     def predict(self, X: Any, rule: Rule | None = None, class_weights: ClassWeights | None = None) -> Array:
         """The most probable label of every row: (n_rows,)."""
-        return self.classes_[self.predict_log_proba(X, rule, class_weights).argmax(1)]
+        codes = self.predict_log_proba(X, rule, class_weights).argmax(1)
+        return self.classes_[codes]
 
     def estimates(self, rules: Sequence[Rule] = ESTIMATES) -> xr.Dataset:
         """Point estimates of all parameters, along a dimension named "estimate".
@@ -272,38 +189,50 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ABC):
         theta = posterior.draws(chains, draws, np.random.default_rng(random_state))
         return posterior_tree(posterior.model, theta, posterior.sample_stats, {"inference": posterior.method})
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything that was learned to a netCDF file, for :func:`bayesppl.load`.
+
+        The file holds the declaration, the sufficient statistics and the posterior (with its draws, where it was
+        sampled), but no training rows and no code. It appears complete or not at all.
+
+        Parameters
+        ----------
+        path : str or path
+            An existing file is replaced.
+
+        Raises
+        ------
+        TypeError
+            If a parameter of the estimator is an object from outside this package.
+        """
+        from bayesppl.persistence import save
+
+        save(self, path)
+
     def to_pymc(self, likelihood: Likelihood = "rows") -> Any:
         """The same model as a ``pm.Model`` with named dims, to inspect, extend and sample.
 
         Parameters
         ----------
         likelihood : {"rows", "statistics"}
-            Declare every row as observed, or their sufficient statistics (fast for many rows, and all that is left
-            of them once an estimator has been pickled).
+            Declare every row as observed, or their sufficient statistics (fast for many rows, and all there is after
+            weights, batches or a pickle).
         """
         posterior = self._fitted()
-        rows = self._rows
-        return to_pymc(posterior.model, posterior.prior, posterior.statistics, rows.X, rows.codes, likelihood)
-
-    def _fitted(self) -> Posterior:
-        if "posterior_" not in vars(self):
-            raise NotFittedError(
-                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before "
-                "using this estimator."
-            )
-        return self.posterior_
+        X, codes = (None, None) if self._rows is None else self._rows.unweighted()
+        return to_pymc(posterior.model, posterior.prior, posterior.statistics, X, codes, likelihood)
 
     def _rows_of(self, X: Any, y: Any, sample_weight: Any) -> Rows:
         """The rows of the fit: those still held, or those passed again."""
         posterior = self._fitted()
-        if X is None and "_rows" in vars(self):
+        if X is None and self._rows is not None:
             return self._rows
         if X is None or y is None:
             raise ValueError(
                 "the rows of the fit are not held any more (after loading or partial_fit they never are); pass X and y"
             )
         encoded = posterior.model.family.encode(self._aligned(X))
-        codes = encode_labels(y, self.classes_.tolist())[1]
+        codes = encode_labels(y, self.classes_)[1]
         weights = check_weights(sample_weight, len(codes))
         weights = np.ones(len(codes)) if weights is None else weights
         surplus = np.bincount(codes, weights, len(self.classes_)) > self.class_count_ * (1 + 1e-9)
@@ -325,27 +254,3 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ABC):
         belief = resolve_class_weights(class_weights, self.class_count_, posterior.model.classes)
         new = belief.mean()[CLASS_WEIGHTS]
         return exchange_weights(log_joint, weights, new), new
-
-    def _set_columns(self, table: Table) -> None:
-        self._columns = table.names
-        if table.is_named:
-            self.feature_names_in_ = np.asarray(table.names, dtype=object)
-        else:
-            self.__dict__.pop("feature_names_in_", None)
-
-    def _aligned(self, X: Any) -> Table:
-        """The columns of the fit, found by name, or by position where ``X`` has no names."""
-        table = as_table(X)
-        known = self._columns
-        if not table.is_named:
-            if len(table.names) != len(known):
-                raise ValueError(
-                    f"X has {len(table.names)} features, but {type(self).__name__} is expecting {len(known)} features "
-                    "as input"
-                )
-            return table.renamed(known)
-        expected = set(known)
-        surplus = [name for name in table.names if name not in expected]
-        if surplus:
-            raise ValueError(f"unknown column {surplus[0]!r}; the fit had {list(known)}")
-        return table.select(known)

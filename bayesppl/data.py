@@ -6,14 +6,17 @@ numbers or for the raw values of a column, and refusals name the column, the val
 
 from __future__ import annotations
 
+import sys
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import narwhals as nw
 import numpy as np
 from scipy.sparse import csr_array, issparse
+from sklearn.exceptions import DataConversionWarning
 
 from bayesppl.arrays import Array, Responsibilities
 
@@ -27,7 +30,7 @@ class Table(ABC):
     names: tuple[Hashable, ...]
 
     #: Whether the names came with the data; columns without names are found by position.
-    is_named: ClassVar[bool]
+    is_named: bool
 
     @abstractmethod
     def __len__(self) -> int: ...
@@ -74,10 +77,9 @@ class Table(ABC):
 class MatrixTable(Table):
     """Columns of a two-dimensional array or CSR array."""
 
-    is_named: ClassVar[bool] = False
-
     names: tuple[Hashable, ...]
     matrix: Any
+    is_named: bool = False
 
     def __len__(self) -> int:
         return int(self.matrix.shape[0])
@@ -85,6 +87,8 @@ class MatrixTable(Table):
     def numeric(self) -> Any:
         if self.matrix.dtype.kind in "fiub":
             return self.matrix
+        if self.matrix.dtype.kind == "c":
+            raise ValueError("Complex data not supported: give real and imaginary parts columns of their own")
         columns = [_to_float(self.matrix[:, j], name) for j, name in enumerate(self.names)]
         return np.column_stack(columns)
 
@@ -107,7 +111,7 @@ class MatrixTable(Table):
         self.require(names)
         if tuple(names) == self.names:
             return self
-        return MatrixTable(tuple(names), self.matrix[:, [self.names.index(name) for name in names]])
+        return MatrixTable(tuple(names), self.matrix[:, [self.names.index(name) for name in names]], self.is_named)
 
     def take(self, rows: Array) -> Table:
         return MatrixTable(self.names, self.matrix[rows])
@@ -120,10 +124,9 @@ class MatrixTable(Table):
 class FrameTable(Table):
     """Columns of a data frame: pandas, polars, pyarrow, or anything narwhals reads."""
 
-    is_named: ClassVar[bool] = True
-
     names: tuple[Hashable, ...]
     frame: nw.DataFrame[Any]
+    is_named: bool = True
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -217,36 +220,70 @@ def as_table(X: Any) -> Table:
 
     Parameters
     ----------
-    X : data frame (pandas, polars, pyarrow, …), 2-D array-like or scipy.sparse matrix, (n_rows, n_columns)
-        Columns of arrays are named ``x0``, ``x1``, …
+    X : data frame (pandas, polars, pyarrow, …), 2-D xarray.DataArray, array-like or scipy.sparse matrix
+        Rows by columns. The columns of a DataArray are named by the text coords of its second dimension; columns
+        of arrays without names are called ``x0``, ``x1``, … Masked cells of a numpy masked array are missing.
 
     Raises
     ------
     ValueError
-        If ``X`` is not two-dimensional, has no column, or two columns share a name.
+        If ``X`` is not two-dimensional, is lazy or a structured array, or two columns share a name.
     """
     if isinstance(X, Table):
         return X
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    frame = nw.from_native(X, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        raise ValueError(f"X is lazy ({type(X).__name__}): collect() or compute() it first")
     if isinstance(frame, nw.DataFrame):
         names = tuple(frame.columns)
         if len(set(names)) < len(names):
             raise ValueError(f"column names must be unique, found {_listed(names)}")
         if all(isinstance(name, str) for name in names):
             return FrameTable(names, frame)
+        if any(isinstance(name, str) for name in names):
+            raise TypeError(
+                f"Feature names are only supported if all input features have string names, found {_listed(names)}; "
+                "make them all text, as in X.columns = X.columns.astype(str)"
+            )
         X = frame.to_numpy()  # numbered columns are columns without names
-    matrix = csr_array(X) if issparse(X) else np.asarray(X)
-    if matrix.dtype.kind == "U" and not isinstance(X, np.ndarray):
-        matrix = np.asarray(X, dtype=object)  # numbers and gaps next to text are still numbers and gaps
+    matrix = csr_array(X) if issparse(X) else _array(X)
     if matrix.ndim != 2:
         raise ValueError(
             f"Expected 2D array, got {matrix.ndim}D array instead: rows by columns. Reshape your data with "
             "X.reshape(-1, 1) if it has a single column, or X.reshape(1, -1) if it has a single row."
         )
-    return MatrixTable(tuple(f"x{j}" for j in range(matrix.shape[1])), matrix)
+    labels = _column_labels(X)
+    return MatrixTable(labels or tuple(f"x{j}" for j in range(matrix.shape[1])), matrix, bool(labels))
 
 
-def encode_labels(y: Any, classes: Sequence[Hashable] | None = None) -> tuple[Array, Array]:
+def _array(X: Any) -> Array:
+    if isinstance(X, np.ma.MaskedArray):
+        return np.ma.filled(X.astype(np.float64), np.nan)
+    array = np.asarray(X)
+    if array.dtype.kind == "U" and not isinstance(X, np.ndarray):
+        return np.asarray(X, dtype=object)  # numbers and gaps next to text are still numbers and gaps
+    if array.dtype.names:
+        raise ValueError(
+            "X is a structured array; convert it to a data frame, as in pandas.DataFrame.from_records(X), so that every "
+            "column keeps its own type"
+        )
+    return array
+
+
+def _column_labels(X: Any) -> tuple[Hashable, ...]:
+    """Names of the columns of an ``xarray.DataArray``, empty for anything else."""
+    xarray = sys.modules.get("xarray")  # whoever passes a DataArray has imported xarray
+    if xarray is None or not isinstance(X, xarray.DataArray):
+        return ()
+    labels = tuple(X.indexes.get(X.dims[-1], ()))
+    if not all(isinstance(label, str) for label in labels):
+        return ()
+    if len(set(labels)) < len(labels):
+        raise ValueError(f"column names must be unique, found {_listed(labels)}")
+    return labels
+
+
+def encode_labels(y: Any, classes: Sequence[Hashable] | Array | None = None) -> tuple[Array, Array]:
     """Turn labels into codes.
 
     Parameters
@@ -266,31 +303,7 @@ def encode_labels(y: Any, classes: Sequence[Hashable] | None = None) -> tuple[Ar
     ValueError
         If a label is missing, is not in ``classes``, or labels of different kinds are mixed.
     """
-    series = nw.from_native(y, series_only=True, pass_through=True)
-    labels = series.to_numpy() if isinstance(series, nw.Series) else np.asarray(y)
-    if labels.ndim != 1:
-        raise ValueError(f"y must have one label per row, found an array of shape {labels.shape}")
-    absent = (
-        np.asarray([value is None or value != value for value in labels], dtype=bool)
-        if labels.dtype.kind in "Of"
-        else np.zeros(len(labels), bool)
-    )
-    if absent.any():
-        raise ValueError(
-            f"the target has a missing label in row {int(np.argmax(absent))}; drop unlabelled rows before fitting"
-        )
-    if labels.dtype.kind == "f" and (labels != np.floor(labels)).any():
-        raise ValueError(
-            f"Unknown label type: continuous. The target holds the number {labels[labels != np.floor(labels)][0]:g}; "
-            "a classifier needs classes. Bin the target, or pass labels as integers or strings."
-        )
-    try:
-        learned, codes = np.unique(labels, return_inverse=True)
-    except TypeError:
-        kinds = sorted({type(value).__name__ for value in labels})
-        raise ValueError(
-            f"the target mixes labels of different types ({', '.join(kinds)}); convert them to one type"
-        ) from None
+    learned, codes = _factorize_labels(_labels(y))
     if classes is None:
         return learned, codes
     declared = np.asarray(classes)
@@ -299,6 +312,73 @@ def encode_labels(y: Any, classes: Sequence[Hashable] | None = None) -> tuple[Ar
     if unknown:
         raise ValueError(f"label {unknown[0]!r} is not among the declared classes {_listed(declared.tolist())}")
     return declared, np.asarray([position[label] for label in learned.tolist()], dtype=int)[codes]
+
+
+def _labels(y: Any) -> Array:
+    """One label per row, complete and of one kind."""
+    series = nw.from_native(y, series_only=True, pass_through=True)
+    labels: Array = series.to_numpy() if isinstance(series, nw.Series) else np.asarray(y)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected; it is read as y.ravel()",
+            DataConversionWarning,
+            stacklevel=2,
+        )
+        labels = labels.ravel()
+    if labels.ndim != 1:
+        raise ValueError(f"y must have one label per row, found an array of shape {labels.shape}")
+    # numpy reads the list [1, "a"] as ["1", "a"], and [True, 2] as [1, 2]: look at the list itself
+    as_given = np.asarray(y, dtype=object) if isinstance(y, list | tuple) else labels
+    if as_given.dtype.kind in "OfmM":
+        _refuse_odd_labels(as_given.reshape(labels.shape))
+    return labels
+
+
+def _refuse_odd_labels(labels: Array) -> None:
+    import pandas as pd
+
+    absent = pd.isna(labels)
+    if absent.any():
+        raise ValueError(
+            f"Input y contains NaN: the target has a missing label in row {int(np.argmax(absent))}; drop unlabelled rows "
+            "before fitting"
+        )
+    kind = pd.api.types.infer_dtype(labels)
+    if kind in ("floating", "mixed-integer-float"):
+        numbers = labels.astype(np.float64)
+        if np.isinf(numbers).any():
+            raise ValueError("Input y contains infinity or a value too large for dtype('float64').")
+        odd = numbers != np.floor(numbers)
+        if odd.any():
+            raise ValueError(
+                f"Unknown label type: continuous. The target holds the number {numbers[odd][0]:g}; a classifier needs "
+                "classes. Bin the target, or pass labels as integers or strings."
+            )
+    if kind in ("mixed", "mixed-integer"):
+        kinds = sorted({type(value).__name__ for value in labels})
+        raise ValueError(
+            f"Unknown label type: the target mixes labels of different types, or types that are no labels "
+            f"({', '.join(kinds)}); convert them to one type, for example text"
+        )
+
+
+def _factorize_labels(labels: Array) -> tuple[Array, Array]:
+    """Distinct labels in ascending order, and the position of every row's label among them."""
+    if labels.dtype.kind in "iub" and len(labels):
+        low, high = int(labels.min()), int(labels.max())
+        if high - low <= max(1000, len(labels)) and high <= np.iinfo(np.int64).max:
+            # counting beats sorting when the integers lie close together, as labels do
+            offset = labels.astype(np.int64) - low
+            present = np.bincount(offset) > 0
+            learned = (np.flatnonzero(present) + low).astype(labels.dtype)
+            return learned, (np.cumsum(present) - 1)[offset]
+    if labels.dtype.kind in "OU":
+        import pandas as pd
+
+        codes, found = pd.factorize(labels.astype(object), sort=True)
+        return np.asarray(found, dtype=labels.dtype), codes
+    learned, codes = np.unique(labels, return_inverse=True)
+    return learned, codes
 
 
 def one_hot(codes: Array, n_classes: int, weights: Array | None = None) -> Responsibilities:
@@ -333,25 +413,35 @@ def check_weights(sample_weight: Any, n_rows: int) -> Array | None:
 
 def _to_float(values: Any, name: Hashable) -> Array:
     """Numbers held in a column of objects or text; missing cells become NaN."""
+    import pandas as pd
+
     cells = np.asarray(values, dtype=object)
-    out = np.empty(len(cells))
-    for i, cell in enumerate(cells):
-        try:
-            out[i] = np.nan if cell is None else float(cell)
-        except (TypeError, ValueError):
-            if _is_missing(cell):
-                out[i] = np.nan
-                continue
-            raise ValueError(
-                f"column {name!r} holds {cell!r} in row {i}, which is not a number; drop or encode the column, or "
-                "model it with bayesppl.Categorical"
-            ) from None
+    absent = np.asarray(pd.isna(cells), dtype=bool)
+    if pd.api.types.infer_dtype(cells, skipna=True) not in _NUMBERS:
+        _refuse_cells(cells, absent, name)
+    return np.where(absent, np.nan, cells).astype(np.float64)
+
+
+#: What pandas calls columns of objects that are numbers.
+_NUMBERS = ("floating", "integer", "mixed-integer-float", "integer-na", "boolean", "decimal", "empty")
+
+
+def _refuse_cells(cells: Array, absent: Array, name: Hashable) -> None:
+    """Name the first cell that is not a number, if there is one."""
+    for row in np.flatnonzero(~absent):
+        cell = cells[row]
         if isinstance(cell, str):
             raise ValueError(
-                f"column {name!r} holds the text {cell!r} in row {i} where a number must be; convert the column to "
+                f"column {name!r} holds the text {cell!r} in row {row} where a number must be; convert the column to "
                 "numbers, or model it with bayesppl.Categorical"
             )
-    return out
+        try:
+            float(cell)
+        except (TypeError, ValueError) as error:
+            raise TypeError(
+                f"column {name!r} holds {cell!r} in row {row}, which is not a number ({error}); drop or encode the "
+                "column, or model it with bayesppl.Categorical"
+            ) from None
 
 
 def _kind_of_values(values: Array, name: Hashable, dtype: Any) -> Kind:
@@ -374,11 +464,6 @@ def _kind_of_values(values: Array, name: Hashable, dtype: Any) -> Kind:
             "family yourself"
         )
     return by_inference[inferred]
-
-
-def _is_missing(cell: Any) -> bool:
-    """None, NaN, and the NA and NaT of pandas, which compare to nothing, not even to themselves."""
-    return cell is None or type(cell).__name__ in ("NAType", "NaTType")
 
 
 def _listed(names: Sequence[Hashable], most: int = 8) -> str:

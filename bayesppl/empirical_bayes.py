@@ -154,5 +154,5 @@ def _declaring(clf: BayesClassifier, posterior: Exact) -> GenerativeClassifier:
     shared = {name: settings[name] for name in ("class_weights", "inference", "rule", "classes")}
     tuned = GenerativeClassifier(posterior.model.family, **shared)
     tuned.__dict__.update({name: value for name, value in vars(clf).items() if name not in settings})
-    tuned.posterior_ = posterior
+    tuned._model, tuned._posterior = posterior.model, posterior
     return tuned

@@ -11,3 +11,7 @@ class ImproperError(ValueError):
 
 class ImpossibleRowWarning(UserWarning):
     """A row has probability zero under every class; its class weights were returned."""
+
+
+class ModelFileError(ValueError):
+    """A file does not hold a model that this version of bayesppl can read."""

@@ -52,6 +52,10 @@ class GenerativeModel:
         """Labels of every dimension."""
         return {"class": list(self.classes), **self.family.coords}
 
+    def among(self, classes: Sequence[Hashable]) -> GenerativeModel:
+        """The same declaration for other classes."""
+        return GenerativeModel(self.family.among(classes), self.class_weights, tuple(classes))
+
     def statistics(self, X: Any, responsibilities: Responsibilities) -> JointStatistics:
         """Sum encoded rows into sufficient statistics."""
         counts = np.asarray(responsibilities.sum(axis=0), dtype=np.float64)
@@ -107,7 +111,9 @@ def resolve_class_weights(declared: ClassWeights, counts: Array, classes: Sequen
     if isinstance(declared, Dirichlet):
         return declared.sized((n_classes,), parameter=CLASS_WEIGHTS)
     if isinstance(declared, str):
-        named = {"uniform": np.full(n_classes, 1 / n_classes), "empirical": counts / counts.sum()}
+        if declared == "empirical" and not counts.any():
+            raise ValueError("class_weights='empirical' needs rows to count, and there are none")
+        named = {"uniform": np.full(n_classes, 1 / n_classes), "empirical": counts / (counts.sum() or 1.0)}
         if declared not in named:
             raise ValueError(
                 f"class_weights={declared!r} is not known; use 'uniform', 'empirical', a bayesppl.Dirichlet or "

@@ -23,6 +23,11 @@ from bayesppl.kernels.class_sums import class_sums
 
 __all__ = ["Counts", "Events", "JointStatistics", "Moments", "Statistics", "Successes", "class_sums", "moments"]
 
+# After a subtraction, what is left of a sum of weights below this part of it is rounding error, that is, nothing;
+# a negative rest beyond NOISE means that rows were taken away which were never there.
+ROUNDING = 1e-12
+NOISE = 1e-9
+
 
 class Statistics(ABC):
     """A sum over rows; supports ``+``, ``-`` and scaling by a weight.
@@ -45,6 +50,10 @@ class Statistics(ABC):
     def pooled(self) -> Self:
         """Return the statistics of the same rows as those of a single class; the class axis has length one."""
 
+    @abstractmethod
+    def among(self, n_classes: int, codes: Array) -> Self:
+        """Return the same statistics among ``n_classes`` classes, class k under ``codes[k]``; new ones are empty."""
+
 
 class _Sums(Statistics):
     """Statistics all of whose fields are plain sums."""
@@ -53,17 +62,18 @@ class _Sums(Statistics):
         return type(self)(*(a + b for a, b in zip(self.values(), other.values(), strict=True)))
 
     def __sub__(self, other: Self) -> Self:
-        difference = type(self)(*(a - b for a, b in zip(self.values(), other.values(), strict=True)))
-        for field, before in zip(fields(self), self.values(), strict=True):  # type: ignore[arg-type]
-            if field.name != "log_base":
-                _refuse_negative(getattr(difference, field.name), before)
-        return difference
+        names = [field.name for field in fields(self)]  # type: ignore[arg-type]
+        pairs = zip(names, self.values(), other.values(), strict=True)
+        return type(self)(*(a - b if name == "log_base" else remainder(a, b) for name, a, b in pairs))
 
     def scale(self, factor: float) -> Self:
         return type(self)(*(factor * a for a in self.values()))
 
     def pooled(self) -> Self:
         return type(self)(*(a.sum(0, keepdims=True) for a in self.values()))
+
+    def among(self, n_classes: int, codes: Array) -> Self:
+        return type(self)(*(_among(a, n_classes, codes) for a in self.values()))
 
     def sum_rows(self, responsibilities: Responsibilities) -> Self:
         """Statistics of the classes, where these are statistics of single rows: (n_rows, ...) to (n_classes, ...)."""
@@ -154,11 +164,14 @@ class Moments(Statistics):
         return self._merge(other, +1.0)
 
     def __sub__(self, other: Self) -> Self:
-        _refuse_negative(self.count - other.count, self.count)
         return self._merge(other, -1.0)
 
     def scale(self, factor: float) -> Self:
         return type(self)(factor * self.count, self.mean, factor * self.scatter)
+
+    def among(self, n_classes: int, codes: Array) -> Self:
+        scatter = self.scatter if self.is_tied else _among(self.scatter, n_classes, codes)
+        return type(self)(_among(self.count, n_classes, codes), _among(self.mean, n_classes, codes), scatter)
 
     @property
     def within(self) -> Array:
@@ -173,9 +186,7 @@ class Moments(Statistics):
         return type(self)(count, mean, total if self.is_tied else total[None])
 
     def _merge(self, other: Self, sign: float) -> Self:
-        count = self.count + sign * other.count
-        # what is left of a class after all its rows are gone is nothing, not rounding noise
-        count = np.where(np.abs(count) <= 1e-9 * np.abs(self.count), 0.0, count) if sign < 0 else count
+        count = self.count + other.count if sign > 0 else remainder(self.count, other.count)
         present = count > 0
         share = np.divide(sign * other.count, count, out=np.zeros_like(count), where=present)
         delta = other.mean - self.mean
@@ -184,9 +195,22 @@ class Moments(Statistics):
         if self.is_tied:
             between = between.sum(0)
         scatter = self.scatter + sign * other.scatter + between
-        if sign < 0 and not self.is_tied:
-            scatter = np.where(_per_scatter(present, self.is_matrix), scatter, 0.0)
+        if sign < 0:
+            scatter = self._without_noise(scatter, count)
         return type(self)(count, mean, scatter)
+
+    def _without_noise(self, scatter: Array, count: Array) -> Array:
+        """Zero where rows were taken away and only rounding errors of their scatter are left."""
+        left, before = (_diagonal(scatter), _diagonal(self.scatter)) if self.is_matrix else (scatter, self.scatter)
+        if (left < -np.sqrt(ROUNDING) * before).any():  # far from zero, means round more than counts do
+            raise ValueError(
+                "cannot subtract rows that were never added: a sum of squares would become negative. Subtract only rows "
+                "(with the same weights) that are part of the statistics."
+            )
+        kept = left > ROUNDING * before
+        if not self.is_tied:
+            kept &= _column(count > 0)
+        return np.where(kept[..., :, None] & kept[..., None, :] if self.is_matrix else kept, scatter, 0.0)
 
     def _product(self, deviation: Array) -> Array:
         return deviation[..., :, None] * deviation[..., None, :] if self.is_matrix else deviation**2
@@ -209,6 +233,9 @@ class JointStatistics(Statistics):
 
     def pooled(self) -> Self:
         return type(self)({name: part.pooled() for name, part in self.parts.items()})
+
+    def among(self, n_classes: int, codes: Array) -> Self:
+        return type(self)({name: part.among(n_classes, codes) for name, part in self.parts.items()})
 
 
 # --- one pass over the rows ---------------------------------------------------------------------------------
@@ -245,9 +272,25 @@ def _positive(count: Array) -> Array:
     return np.where(count > 0, count, 1.0)
 
 
-def _refuse_negative(difference: Array, before: Array) -> None:
-    if (difference < -1e-9 * np.abs(before)).any():
+def _diagonal(matrix: Array) -> Array:
+    return np.diagonal(matrix, axis1=-2, axis2=-1)
+
+
+def _among(values: Array, n_classes: int, codes: Array) -> Array:
+    """Move the classes on the leading axis to ``codes``, zeros elsewhere; a total over classes stays as it is."""
+    if values.ndim == 0:
+        return values
+    moved = np.zeros((n_classes, *values.shape[1:]))
+    moved[codes] = values
+    return moved
+
+
+def remainder(before: Array, removed: Array) -> Array:
+    """What is left of sums of weights; nothing rather than rounding errors where all is gone."""
+    left = np.asarray(before - removed)
+    if (left < -NOISE * np.abs(before)).any() or ((before == 0) & (left < 0)).any():
         raise ValueError(
-            f"cannot subtract rows that were never added: a count would become {difference.min():g}. "
+            f"cannot subtract rows that were never added: a count would become {left.min():g}. "
             "Subtract only rows (with the same weights) that are part of the statistics."
         )
+    return np.where(left > ROUNDING * np.abs(before), left, 0.0)

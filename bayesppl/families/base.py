@@ -43,6 +43,11 @@ class Family(ABC):
 
     name: ClassVar[str]
 
+    #: Whether sparse matrices are welcome, whether cells may be missing, and whether such rows can be fitted too.
+    allows_sparse: ClassVar[bool] = False
+    allows_missing: ClassVar[bool] = True
+    fits_missing: ClassVar[bool] = True
+
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "name" in vars(cls):
@@ -66,6 +71,10 @@ class Family(ABC):
     @abstractmethod
     def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
         """Return this family for the columns of ``table`` and for ``classes``."""
+
+    @abstractmethod
+    def among(self, classes: Sequence[Hashable]) -> Self:
+        """Return this bound family for other classes; columns, and what was learned of them, stay."""
 
     @abstractmethod
     def encode(self, table: Table) -> Any:
@@ -159,8 +168,6 @@ class ColumnFamily(Family):
 
     support: ClassVar[Support]
     measure: ClassVar[Measure]
-    allows_sparse: ClassVar[bool] = False
-    allows_missing: ClassVar[bool] = True
 
     columns: tuple[Hashable, ...] = field(default=(), kw_only=True, repr=False)
     classes: tuple[Hashable, ...] = field(default=(), kw_only=True, repr=False)
@@ -169,6 +176,10 @@ class ColumnFamily(Family):
     @abstractmethod
     def factor_dims(self) -> tuple[str, ...]:
         """Dimensions over which the posterior splits into independent factors."""
+
+    @final
+    def among(self, classes: Sequence[Hashable]) -> Self:
+        return replace(self, classes=tuple(classes))
 
     @property
     @final

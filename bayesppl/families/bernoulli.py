@@ -19,7 +19,7 @@ from bayesppl.conjugates import Beta
 from bayesppl.families.base import NumericFamily, Support, observed_weight, present_cells, split_missing
 from bayesppl.families.leave_one_out import own_class_without
 from bayesppl.families.parameters import ProbabilityFamily
-from bayesppl.statistics import Successes, class_sums
+from bayesppl.statistics import Successes, class_sums, remainder
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,7 @@ class Bernoulli(ProbabilityFamily, NumericFamily):
         filled, present = split_missing(X)
         successes = class_sums(responsibilities, filled)
         trials = observed_weight(responsibilities, filled, present)
-        return Successes(successes, trials - successes, np.zeros_like(successes))
+        return Successes(successes, remainder(trials, successes), np.zeros_like(successes))
 
     def log_predictive(self, posterior: Beta, X: Any) -> Array:
         return self.log_likelihood(posterior.mean(), X)

@@ -54,6 +54,7 @@ class Categorical(LevelFamily):
     """
 
     name: ClassVar[str] = "categorical"
+    allows_sparse: ClassVar[bool] = True
 
     @property
     def coords(self) -> dict[str, Any]:

@@ -48,6 +48,7 @@ class FullGaussian(NumericFamily):
     name: ClassVar[str] = "gaussian_full"
     support: ClassVar = REAL_NUMBERS
     measure: ClassVar = "density"
+    fits_missing: ClassVar[bool] = False
 
     prior: str | NormalInverseWishart = "fraley-raftery"
     tied: bool = False

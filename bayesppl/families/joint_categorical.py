@@ -62,6 +62,7 @@ class JointCategorical(LevelFamily):
     """
 
     name: ClassVar[str] = "joint_categorical"
+    allows_sparse: ClassVar[bool] = True
 
     @property
     def coords(self) -> dict[str, Any]:

@@ -77,6 +77,9 @@ class LogGaussian(Family):
     def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
         return replace(self, gaussian=self.gaussian.bind(table, classes))
 
+    def among(self, classes: Sequence[Hashable]) -> Self:
+        return replace(self, gaussian=self.gaussian.among(classes))
+
     def encode(self, table: Table) -> Array:
         columns = self.gaussian.columns
         X = table.select(columns).numeric()

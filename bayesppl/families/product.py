@@ -119,6 +119,12 @@ class Product(Family):
         product._check_names()
         return product
 
+    def among(self, classes: Sequence[Hashable]) -> Self:
+        blocks = self.blocks or {}
+        return replace(
+            self, blocks={name: (columns, family.among(classes)) for name, (columns, family) in blocks.items()}
+        )
+
     def encode(self, table: Table) -> BlockRows:
         blocks = self.blocks or {}
         return BlockRows(

@@ -15,5 +15,11 @@ class Inference(ABC):
     """A way from a model and data to the posterior of its parameters."""
 
     @abstractmethod
-    def infer(self, model: GenerativeModel, statistics: JointStatistics, X: Any, codes: Array) -> Posterior:
-        """Return the posterior given the statistics of encoded rows, the rows, and the codes of their labels."""
+    def infer(
+        self, model: GenerativeModel, statistics: JointStatistics, X: Any = None, codes: Array | None = None
+    ) -> Posterior:
+        """Return the posterior given the statistics of encoded rows, and the rows with the codes of their labels.
+
+        The rows are None where only their statistics are left (weighted rows, batches): an inference that needs them
+        refuses.
+        """

@@ -54,7 +54,9 @@ class NUTS(Inference):
     progressbar: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
 
-    def infer(self, model: GenerativeModel, statistics: JointStatistics, X: Any, codes: Array) -> Sampled:
+    def infer(
+        self, model: GenerativeModel, statistics: JointStatistics, X: Any = None, codes: Array | None = None
+    ) -> Sampled:
         import nutpie
         import pytensor
 
@@ -89,7 +91,7 @@ def to_pymc(
     prior: Joint,
     statistics: JointStatistics,
     X: Any,
-    codes: Array,
+    codes: Array | None,
     likelihood: Likelihood,
 ) -> Any:
     """Build the ``pm.Model`` of a declaration and its data; see the module's docstring."""
@@ -98,13 +100,19 @@ def to_pymc(
 
     if likelihood not in ("statistics", "rows"):
         raise ValueError(f"likelihood must be 'statistics' or 'rows', found {likelihood!r}")
+    if likelihood == "rows" and codes is None:
+        raise ValueError(
+            "likelihood='rows' needs the rows, but only their sums are left: weighted rows, batches (partial_fit, "
+            "forget, merge, discount) and pickles keep no rows. Use likelihood='statistics', which has the same "
+            "posterior."
+        )
     coords = dict(model.coords)
-    if likelihood == "rows":
+    if codes is not None and likelihood == "rows":
         coords["row"] = list(range(len(codes)))
     with pm.Model(coords=coords) as pymc_model:
         weights = prior.parts[CLASS_WEIGHTS].declare(("class",))
         variables = model.family.declare(prior.parts["features"])
-        if likelihood == "rows":
+        if codes is not None and likelihood == "rows":
             pm.Categorical("y", p=weights, observed=codes, dims="row")
             model.family.observe_rows(variables, X, codes)
         else:

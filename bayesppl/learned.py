@@ -1,0 +1,82 @@
+"""Labelled rows, read and checked, and what has been learned from them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bayesppl.arrays import Array
+from bayesppl.data import Table, as_table, check_weights, encode_labels, one_hot
+from bayesppl.model import GenerativeModel
+from bayesppl.statistics import JointStatistics
+
+
+class Rows(NamedTuple):
+    """The rows of a fit: encoded, with the codes of their labels and their weights."""
+
+    X: Any
+    codes: Array
+    weights: Array
+
+    def unweighted(self) -> tuple[Any, Array | None]:
+        """Rows and codes, for a likelihood that knows no weights; None where there are some."""
+        return (self.X, self.codes) if (self.weights == 1).all() else (None, None)
+
+
+class Learned(NamedTuple):
+    """Classes, the model bound to them, and the sufficient statistics of the rows seen."""
+
+    classes: Array
+    model: GenerativeModel
+    statistics: JointStatistics
+
+    def summed(self, table: Table, y: Any, sample_weight: Any, *, refuse_new: bool = True) -> JointStatistics:
+        """Sufficient statistics of further rows, whose columns are those of the model."""
+        table, _, codes, weights = read_rows(table, y, self.classes, sample_weight)
+        if refuse_new:
+            self._refuse_new_levels(counted(table, weights))
+        encoded = self.model.family.encode(table)
+        return self.model.statistics(encoded, one_hot(codes, len(self.classes), weights))
+
+    def _refuse_new_levels(self, table: Table) -> None:
+        """Refuse rows from which the family would have learned more than it did from the first."""
+        known, found = self.model.family.coords, self.model.family.bind(table, self.model.classes).coords
+        for dim, labels in found.items():
+            new = set(labels) - set(known[dim])
+            if new:
+                raise ValueError(
+                    f"this batch holds {min(map(str, new))!r}, a {dim} that the first batch did not show. One fit on all "
+                    "rows would have counted it, so batches can not: declare the levels of the family"
+                )
+
+
+def counted(table: Table, weights: Array | None) -> Table:
+    """The rows that count: one of weight zero is no row, and teaches no levels either."""
+    return table if weights is None or weights.all() else table.take(np.flatnonzero(weights))
+
+
+def union(known: Array, declared: Sequence[Hashable] | Array) -> Array:
+    """The classes known, and behind them those of ``declared`` that are new."""
+    seen = set(known.tolist())
+    new = [label for label in np.asarray(declared).tolist() if label not in seen]
+    return np.concatenate([known, np.asarray(new)]) if new else known
+
+
+def read_rows(
+    X: Any, y: Any, declared: Sequence[Hashable] | Array | None, sample_weight: Any
+) -> tuple[Table, Array, Array, Array | None]:
+    """Labelled rows as (table, classes, codes, weights), or a refusal of what does not fit together."""
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
+    table = as_table(X)
+    classes, codes = encode_labels(y, declared)
+    if len(codes) != len(table):
+        raise ValueError(f"X has {len(table)} rows and y has {len(codes)} labels; they must match")
+    if len(table) == 0 or not table.names:
+        raise ValueError(
+            f"Found array with {len(table)} sample(s) and {len(table.names)} feature(s) (shape="
+            f"{(len(table), len(table.names))}) while a minimum of 1 is required."
+        )
+    return table, classes, codes, check_weights(sample_weight, len(table))
