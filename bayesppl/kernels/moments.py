@@ -41,7 +41,7 @@ def diagonal(X: np.ndarray, responsibilities: csr_array) -> Triple:
         return _one_row_each(X, responsibilities.tocsc())
     pivot = np.zeros((n_classes, n_features))
     count, first, second = np.zeros_like(pivot), np.zeros_like(pivot), np.zeros_like(pivot)
-    seen = np.zeros(n_classes, dtype=bool)
+    seen = np.zeros((n_classes, n_features), dtype=bool)
     entries_per_row = max(1, -(-responsibilities.nnz // max(1, len(X))))
     scratch = np.empty((0, n_features))
     for rows in row_blocks(len(X), n_features * entries_per_row):
@@ -85,36 +85,27 @@ def _one_row_each(X: np.ndarray, by_class: csc_array) -> Triple:
 
 
 def _see(values: np.ndarray, codes: np.ndarray, pivot: np.ndarray, seen: np.ndarray) -> None:
-    """Set the pivots of classes that occur for the first time."""
+    """Set the pivots of the cells (class and column) that have a value for the first time."""
     if seen.all():
         return
-    present = np.bincount(codes, minlength=len(seen)) > 0
-    new = np.flatnonzero(present & ~seen)
-    if len(new) > _MANY_CLASSES:
-        classes, first = np.unique(codes, return_index=True)
-        chosen = ~seen[classes]
-        pivot[classes[chosen]] = _present(values[first[chosen]], values)
-    else:
-        for k in new:
-            pivot[k] = _typical(values[np.flatnonzero(codes == k)[:_TYPICAL_ROWS]], values)
-    seen |= present
+    at, columns = np.nonzero(~seen[codes] & ~np.isnan(values))
+    new = np.zeros_like(seen)
+    new[codes[at], columns] = True
+    # backwards, so that the first value is the one that stays
+    pivot[codes[at[::-1]], columns[::-1]] = values[at[::-1], columns[::-1]]
+    classes = np.flatnonzero(new.any(1))
+    for k in classes if len(classes) <= _MANY_CLASSES else ():
+        typical = _typical(values[np.flatnonzero(codes == k)[:_TYPICAL_ROWS]])
+        known = new[k] & ~np.isnan(typical)
+        pivot[k, known] = typical[known]
+    seen |= new
 
 
-def _typical(rows: np.ndarray, block: np.ndarray) -> np.ndarray:
-    """Lower median of every column, of the cells that are present."""
+def _typical(rows: np.ndarray) -> np.ndarray:
+    """Lower median of every column, of the cells that are present; NaN where none is."""
     ordered = np.sort(rows.astype(np.float64), axis=0)  # missing cells last
     middle = np.maximum((~np.isnan(ordered)).sum(0) - 1, 0) // 2
-    return _present(np.take_along_axis(ordered, middle[None], axis=0), block)[0]
-
-
-def _present(rows: np.ndarray, block: np.ndarray) -> np.ndarray:
-    """Rows whose missing cells hold some value of their column, if there is one in the block."""
-    missing = np.isnan(rows)
-    if not missing.any():
-        return rows
-    found = ~np.isnan(block)
-    fallback = np.where(found.any(0), block[found.argmax(0), np.arange(block.shape[1])], 0.0)
-    return np.where(missing, fallback, rows)
+    return np.take_along_axis(ordered, middle[None], axis=0)[0]
 
 
 def _centred(pivot: np.ndarray, count: np.ndarray, first: np.ndarray, second: np.ndarray) -> Triple:
@@ -155,8 +146,7 @@ def products(X: np.ndarray, responsibilities: csr_array, tied: bool) -> Triple:
 def _products_of_one_class(
     X: np.ndarray, rows: np.ndarray, weights: np.ndarray
 ) -> tuple[float, np.ndarray, np.ndarray]:
-    typical = X[rows[:_TYPICAL_ROWS]]
-    pivot = _typical(typical, typical)
+    pivot = _typical(X[rows[:_TYPICAL_ROWS]])
     n_features = len(pivot)
     first, second = np.zeros(n_features), np.zeros((n_features, n_features))
     weighted = bool((weights != 1).any())
