@@ -180,7 +180,10 @@ class Moments(Statistics):
 
     def pooled(self) -> Self:
         count = self.count.sum(0, keepdims=True)
-        mean = (_column(self.count) * self.mean).sum(0, keepdims=True) / _column(_positive(count))
+        # from the mean of a class on, so that a constant column pools to itself and not to a rounding error beside it
+        start = np.take_along_axis(self.mean, _column(self.count).argmax(0)[None], axis=0)
+        shift = (_column(self.count) * (self.mean - start)).sum(0, keepdims=True) / _column(_positive(count))
+        mean = start + shift
         between = (_per_scatter(self.count, self.is_matrix) * self._product(self.mean - mean)).sum(0)
         total = self.within + between
         return type(self)(count, mean, total if self.is_tied else total[None])

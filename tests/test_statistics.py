@@ -107,3 +107,15 @@ def test_rows_that_were_never_added_cannot_be_subtracted():
     one = moments(X[:1], one_hot(np.zeros(1, int), 1), matrix=False, tied=False)
     with pytest.raises(ValueError, match="never added"):
         one - moments(X, one_hot(np.zeros(4, int), 1), matrix=False, tied=False)
+
+
+@pytest.mark.parametrize(("matrix", "tied"), [(False, False), (False, True), (True, False), (True, True)])
+def test_a_constant_column_pools_to_itself(matrix, tied):
+    rng = np.random.default_rng(8)
+    for _ in range(50):
+        counts, value = rng.integers(2, 30, size=4), rng.normal() * 10.0 ** rng.integers(-3, 6)
+        codes = np.repeat(np.arange(4), counts)
+        X = np.column_stack([rng.normal(size=len(codes)), np.full(len(codes), value)])
+        pooled = moments(X, one_hot(codes, 5), matrix=matrix, tied=tied).pooled()
+        assert pooled.mean[0, 1] == value
+        assert np.all(pooled.within[..., 1] == 0)
