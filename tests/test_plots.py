@@ -6,7 +6,7 @@ import xarray as xr
 
 import bayesppl as bp
 from bayesppl.datasets import load
-from bayesppl.plots import plot_probabilities
+from bayesppl.plots import plot_learning_curve, plot_probabilities, plot_relevance
 
 
 @pytest.fixture(scope="module")
@@ -70,3 +70,22 @@ def test_panels_keep_their_room(n_rows, n_classes, share_wrong, tmp_path):
     for panel in figure.axes:
         assert panel.get_position().width > 0.1
         assert panel.get_position().height > 0.3
+
+
+def test_relevance_has_a_bar_per_feature():
+    X, y = load("iris")
+    found = bp.feature_relevance(bp.GaussianNB().fit(X, y))
+    axes = plot_relevance(found, most=3)
+    widths = [bar.get_width() for bar in axes.patches]
+    np.testing.assert_allclose(widths, np.sort(found["log_bayes_factor"].values)[-3:])
+    axes.figure.canvas.draw()
+
+
+def test_learning_curve_has_a_line_per_plug_in_rule():
+    X, y = load("iris")
+    curve = bp.learning_curve(bp.QuadraticDiscriminantAnalysis(), X, y, [9, 60], repeats=3)
+    axes = plot_learning_curve(curve)
+    assert axes.get_legend_handles_labels()[1] == ["mle", "map", "mean"]
+    first = axes.containers[0].lines[0]  # mle does not exist for nine rows
+    assert first.get_xdata().tolist() == [60]
+    axes.figure.canvas.draw()

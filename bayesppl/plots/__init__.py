@@ -8,9 +8,11 @@ from bayesppl.plots.boundary import plot_decision_boundary
 from bayesppl.plots.calibration import plot_reliability
 from bayesppl.plots.densities import plot_class_densities
 from bayesppl.plots.intervals import plot_intervals
+from bayesppl.plots.learning import plot_learning_curve
 from bayesppl.plots.models import plot_comparison
 from bayesppl.plots.parameters import plot_estimates, plot_prior_posterior
 from bayesppl.plots.probabilities import plot_probabilities
+from bayesppl.plots.relevance import plot_relevance
 
 __all__ = [
     "plot_class_densities",
@@ -18,7 +20,9 @@ __all__ = [
     "plot_decision_boundary",
     "plot_estimates",
     "plot_intervals",
+    "plot_learning_curve",
     "plot_prior_posterior",
     "plot_probabilities",
+    "plot_relevance",
     "plot_reliability",
 ]
