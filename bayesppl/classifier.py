@@ -101,7 +101,7 @@ class BayesClassifier(Learner, ABC):
         Parameters
         ----------
         X, y, sample_weight : optional
-            The rows of the fit (or some of them); needed only where the estimator no longer holds them.
+            The rows of the fit; needed only where the estimator no longer holds them.
 
         Raises
         ------
@@ -235,11 +235,13 @@ class BayesClassifier(Learner, ABC):
         codes = encode_labels(y, self.classes_)[1]
         weights = check_weights(sample_weight, len(codes))
         weights = np.ones(len(codes)) if weights is None else weights
-        surplus = np.bincount(codes, weights, len(self.classes_)) > self.class_count_ * (1 + 1e-9)
-        if surplus.any():
+        count = np.bincount(codes, weights, len(self.classes_))
+        differs = ~np.isclose(count, self.class_count_)
+        if differs.any():
+            k = int(differs.argmax())
             raise ValueError(
-                f"these are not rows of the fit: class {self.classes_.tolist()[surplus.argmax()]!r} has more weight in them than "
-                "the fit has seen. Pass the X, y and sample_weight of the fit"
+                f"these are not the rows of the fit: class {self.classes_.tolist()[k]!r} has the weight {count[k]:g} in them, and "
+                f"{self.class_count_[k]:g} in the fit. Pass the X, y and sample_weight of the fit"
             )
         return Rows(encoded, codes, weights)
 

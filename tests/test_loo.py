@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from examples import EXAMPLES
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 
@@ -107,7 +108,9 @@ def test_rows_may_be_passed_again():
     with pytest.raises(ValueError, match="pass X and y"):
         clf.loo()
     np.testing.assert_array_equal(clf.loo(*IRIS).log_joint, expected)
-    with pytest.raises(ValueError, match="not rows of the fit: class 0 has more weight"):
+    with pytest.raises(
+        ValueError, match="not the rows of the fit: class 0 has the weight 100 in them, and 50 in the fit"
+    ):
         clf.loo(*IRIS, sample_weight=2.0)
 
 
@@ -124,3 +127,41 @@ def test_an_improper_posterior_is_refused():
 def test_unknown_target_is_refused():
     with pytest.raises(ValueError, match="target must be one of 'joint', 'label', found 'both'"):
         bp.GaussianNB().fit(*IRIS).loo().elpd("both")
+
+
+@pytest.mark.parametrize("covariance", ["full", "tied", "diag", "tied_diag", "spherical"])
+def test_an_outlier_of_enormous_leverage_is_left_out_exactly(covariance):
+    # subtracting the outlier from sums it dominates would leave nothing but rounding errors
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(24, 2)), np.repeat([0, 1], 12)
+    X[3] = [3e6, -1e6]
+    diagonal = bp.NormalInverseGamma(0.0, 1e-3, 1.5, 0.5)
+    prior = bp.NormalInverseWishart(0.0, 1e-3, 4, 1.0) if covariance in ("full", "tied") else diagonal
+    clf = bp.GenerativeClassifier(bp.Gaussian(covariance, prior))
+    loo = clone(clf).fit(X, y).loo()
+    for row in (0, 3, 20):
+        refitted = clone(clf).fit(np.delete(X, row, 0), np.delete(y, row))
+        np.testing.assert_allclose(loo.log_joint[row], refitted.predict_joint_log_proba(X[[row]])[0], rtol=1e-6)
+
+
+def test_one_row_of_a_class_under_a_proper_prior():
+    X, y = IRIS[0][[0, 50, 51, 52]], [0, 1, 1, 1]
+    clf = bp.QuadraticDiscriminantAnalysis(NIW, classes=[0, 1])
+    refitted = clone(clf).fit(X[1:], y[1:])
+    found = clone(clf).fit(X, y).loo().log_joint[0]
+    np.testing.assert_allclose(found, refitted.predict_joint_log_proba(X[:1])[0], rtol=1e-10)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sparse_words(weighted):
+    rng = np.random.default_rng(0)
+    X, y = csr_array((rng.random((30, 12)) < 0.2).astype(float)), np.arange(30) % 3
+    weights = rng.choice([0.0, 0.3, 1.0, 2.0], 30) if weighted else None
+    sparse = bp.BernoulliNB(bp.Beta(0.01, 1e-6)).fit(X, y, weights).loo()
+    for row in range(30):
+        others = np.delete(np.arange(30), row)
+        refitted = bp.BernoulliNB(bp.Beta(0.01, 1e-6), classes=[0, 1, 2]).fit(
+            X[others], y[others], None if weights is None else weights[others]
+        )
+        expected = refitted.predict_joint_log_proba(X[[row]])[0]
+        np.testing.assert_allclose(sparse.log_joint[row], expected, rtol=1e-7)

@@ -116,6 +116,11 @@ class Family(ABC):
             Of all rows, ``X`` among them.
         codes, weights : (n_rows,)
             The class and the weight with which each row entered the posterior.
+
+        Returns
+        -------
+        (n_rows, n_classes)
+            Not finite where the posterior without the row is improper, or where rounding leaves nothing of it.
         """
 
     @abstractmethod

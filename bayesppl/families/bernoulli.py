@@ -16,7 +16,14 @@ import numpy as np
 
 from bayesppl.arrays import Array, Responsibilities, Theta, dense, weigh_logs
 from bayesppl.conjugates import Beta
-from bayesppl.families.base import NumericFamily, Support, observed_weight, present_cells, split_missing
+from bayesppl.families.base import (
+    NumericFamily,
+    Support,
+    observed_mask,
+    observed_weight,
+    present_cells,
+    split_missing,
+)
 from bayesppl.families.leave_one_out import own_class_without
 from bayesppl.families.parameters import ProbabilityFamily
 from bayesppl.statistics import Successes, class_sums, remainder
@@ -61,7 +68,21 @@ class Bernoulli(ProbabilityFamily, NumericFamily):
         return self.log_likelihood(posterior.mean(), X)
 
     def log_predictive_without(self, posterior: Beta, X: Any, codes: Array, weights: Array) -> Array:
-        return own_class_without(self, posterior, X, codes, weights)
+        if observed_mask(X) is not None:
+            return own_class_without(self, posterior, X, codes, weights)
+        # Rows of one class and one weight leave the same belief behind: a failure less where they failed, a success less
+        # where they succeeded. As in log_likelihood, every row starts as "all absent" and what is present corrects it.
+        out = self.log_predictive(posterior, X)
+        (classes, values), group = np.unique(np.stack([codes, weights]), axis=1, return_inverse=True)
+        for g, rows in enumerate(np.split(np.argsort(group, kind="stable"), np.bincount(group).cumsum()[:-1])):
+            k, w = int(classes[g]), values[g]
+            # what is not positive belongs to no row of the group: its logarithm may be anything
+            log_yes, log_no = (
+                np.log(np.where(n > w, n - w, 1.0)) for n in (posterior.alpha[k], posterior.beta[k])
+            )
+            log_total = np.log(posterior.alpha[k] + posterior.beta[k] - w)
+            out[rows, k] = X[rows] @ (log_yes - log_no) + (log_no - log_total).sum()
+        return out
 
     def log_likelihood(self, theta: Theta, X: Any) -> Array:
         filled, present = split_missing(X)

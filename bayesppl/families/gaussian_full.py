@@ -28,7 +28,6 @@ from bayesppl.errors import ImproperError, UndefinedEstimateError
 from bayesppl.families import bartlett
 from bayesppl.families.base import REAL_NUMBERS, NumericFamily, observed_mask
 from bayesppl.families.gaussian_prior import choose_prior, column_scales, require_proper
-from bayesppl.families.leave_one_out import require_remaining
 from bayesppl.kernels.mahalanobis import squared_distances
 from bayesppl.statistics import Moments, moments
 
@@ -133,7 +132,7 @@ class FullGaussian(NumericFamily):
             own_square = np.einsum("nd,nd->n", u, u)
             factor = np.divide(w * posterior.kappa[c], kappa, out=np.zeros(len(rows)), where=kappa > 0)
             left = 1 - factor * own_square  # |Ψ without the row| / |Ψ|
-            require_remaining((kappa > 0) & (dof > 0) & (left > 0), rows)
+            left = np.where((kappa > 0) & (dof > 0) & (left > 0), left, np.nan)
             log_det = np.log(left) - 2 * np.log(np.diagonal(whitener[at])).sum()
             for k in range(n_classes) if self.tied else (c,):
                 if k == c:

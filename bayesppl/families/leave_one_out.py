@@ -19,7 +19,6 @@ import numpy as np
 from bayesppl.arrays import Array
 from bayesppl.conjugates import Conjugate
 from bayesppl.data import one_hot
-from bayesppl.errors import ImproperError
 from bayesppl.families.base import Family
 from bayesppl.kernels.blocks import BLOCK_CELLS
 
@@ -45,13 +44,13 @@ def forget(
     if (weights != 1).any():
         weighted = family.sufficient_statistics(X, one_hot(each, len(each), weights))
     remaining = posterior.take(codes).update(weighted.scale(-1.0))
-    require_remaining(remaining.is_proper(), block.start + each)
     return rows, remaining
 
 
 def log_evidence_of(belief: Conjugate, statistics: Any) -> Array:
     """Log evidence of statistics under a belief, per independent factor."""
-    gained = belief.update(statistics).log_normalizer() - belief.log_normalizer()
+    with np.errstate(divide="ignore", invalid="ignore"):  # where the belief is improper the answer is not finite
+        gained = belief.update(statistics).log_normalizer() - belief.log_normalizer()
     base = np.asarray(statistics.log_base)
     # the base measure may be kept per feature where the factors are not (a variance shared by features)
     return gained + base.reshape(*base.shape[: gained.ndim], -1).sum(-1)
@@ -60,16 +59,6 @@ def log_evidence_of(belief: Conjugate, statistics: Any) -> Array:
 def per_row(values: Array) -> Array:
     """Sum over everything but the leading axis."""
     return np.asarray(values.reshape(len(values), -1).sum(-1))
-
-
-def require_remaining(proper: Array, rows: Array) -> None:
-    """Refuse where the belief about a class is improper once one of its ``rows`` is taken out."""
-    if not proper.all():
-        row = rows[np.argwhere(~proper)[0][0]]
-        raise ImproperError(
-            f"without row {row} the posterior of its class is improper: under an improper prior every class must keep "
-            "enough rows when one is left out. Use a proper prior, or add rows."
-        )
 
 
 def row_blocks(X: Any) -> Iterator[slice]:
