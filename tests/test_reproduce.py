@@ -10,7 +10,7 @@ from scipy.stats import binom, norm
 
 import bayesppl as bp
 from bayesppl.cli import main
-from bayesppl.reproduce import CLAIMS, mnist, reproduce, select, verify
+from bayesppl.reproduce import CLAIMS, digit_priors, mnist, reproduce, select, verify
 from bayesppl.reproduce import report as report_module
 from bayesppl.reproduce.claims import Claim, Erratum, Formula, Inputs, Named, Printed, Sampled, Verdict
 from bayesppl.reproduce.report import differences
@@ -228,3 +228,41 @@ class TestDigits:
             theta = mnist.smoothed(structure, fitted)
             for name, value in reference(X[y == 7]).items():
                 assert theta[name][7] == pytest.approx(value, rel=1e-9)
+
+
+class TestPriorsOfDigits:
+    @pytest.fixture
+    def data(self):
+        rng = np.random.default_rng(0)
+        centres = rng.integers(0, 4, (3, 6)) * 60
+        y = np.repeat(np.arange(3), 40)
+        X = np.clip(centres[y] + rng.integers(-60, 60, (120, 6)), 0, 255) / 255
+        return digit_priors.dequantised(mnist.Halves(X[::2], y[::2], X[1::2], y[1::2]), seed=1)
+
+    def test_pixels_are_spread_over_their_grey_level_only(self):
+        X = np.arange(256)[None, :] / 255
+        spread = digit_priors.dequantised(mnist.Halves(X, np.zeros(1), X, np.zeros(1)), seed=0)
+        assert (np.floor(spread.X_train * 256) == np.arange(256)).all()
+        assert (spread.X_train != spread.X_test).all()
+
+    @pytest.mark.parametrize("structure", ["diag", "full"])
+    def test_the_prior_has_the_variance_it_says(self, structure):
+        prior = digit_priors.prior(structure, np.zeros(3), strength=40.0, variance=0.03)
+        belief = prior.sized((2, 3)).mean()
+        value = belief["variance"] if structure == "diag" else np.einsum("kdd->kd", belief["covariance"])
+        np.testing.assert_allclose(value, 0.03, rtol=1e-12)
+
+    @pytest.mark.parametrize("structure", ["diag", "full"])
+    def test_the_tuned_priors_are_the_best_of_the_grid_on_the_training_half(self, data, structure):
+        fits = digit_priors.tune(structure, data)
+        table = {(row["prior"], row["rule"]): row for row in digit_priors.rows_of(structure, data)}
+        best = max(fits, key=lambda fit: fit.evidence)
+        row = table[f"tuned by evidence: {best.strength:g} rows of variance {best.variance:g}", "predictive"]
+        p = best.classifier.predict_proba(data.X_test)
+        assert row["accuracy"] == pytest.approx((p.argmax(1) == data.y_test).mean())
+        assert row["log score"] == pytest.approx(np.log(p[np.arange(60), data.y_test]).mean())
+        assert len(table) == 7
+
+    def test_a_table_has_a_line_per_row(self):
+        row = {"covariance": "full", "prior": "default", "rule": "map", "accuracy": 0.5, "log score": -1.0}
+        assert digit_priors.to_markdown([row]).splitlines()[-1] == "| full | default | map | 0.5000 | -1.000 |"

@@ -15,6 +15,11 @@ import click
     metavar="PATH|openml",
     help="The MNIST digits: a folder of the original files, a CSV file, or 'openml' to download them.",
 )
+@click.option(
+    "--priors",
+    is_flag=True,
+    help="Then tune proper priors on the digits, beside the source's smoothing (minutes).",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.option(
     "--out",
@@ -30,7 +35,13 @@ import click
     help="Recompute a report written earlier and say what differs.",
 )
 def reproduce(
-    only: tuple[str, ...], seed: int, mnist: str | None, as_json: bool, out: Path | None, written: Path | None
+    only: tuple[str, ...],
+    seed: int,
+    mnist: str | None,
+    priors: bool,
+    as_json: bool,
+    out: Path | None,
+    written: Path | None,
 ) -> None:
     """Recompute the numbers of five published introductions and compare.
 
@@ -50,6 +61,10 @@ def reproduce(
     if out is not None:
         for file in report.write(out):
             click.echo(f"wrote {file}", err=True)
+    if priors:
+        from bayesppl.reproduce import digit_priors
+
+        click.echo(digit_priors.to_markdown(digit_priors.study(report.inputs)))
     if report.failed:
         click.echo(f"bayesppl: {', '.join(outcome.claim.id for outcome in report.failed)} should agree", err=True)
         raise SystemExit(1)
