@@ -1,7 +1,9 @@
 """Sphinx configuration; build with ``uv run --group docs sphinx-build -W docs docs/_build/html``."""
 
 import os
+import shutil
 from importlib.metadata import version as installed
+from pathlib import Path
 
 project = "bayesppl"
 version = release = installed("bayesppl")
@@ -17,6 +19,11 @@ extensions = [
 ]
 
 exclude_patterns = ["_build", "**.ipynb_checkpoints"]
+
+# Sphinx reads below this folder only.
+_HERE = Path(__file__).parent
+shutil.rmtree(_HERE / "_notebooks", ignore_errors=True)
+shutil.copytree(_HERE.parent / "notebooks", _HERE / "_notebooks", ignore=shutil.ignore_patterns(".*"))
 html_theme = "pydata_sphinx_theme"
 html_title = "bayesppl"
 html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False}
