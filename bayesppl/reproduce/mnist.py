@@ -10,6 +10,7 @@ from __future__ import annotations
 import gzip
 from functools import cache, partial
 from pathlib import Path
+from time import perf_counter
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from bayesppl.arrays import Array, Theta
 from bayesppl.estimators import GenerativeClassifier
 from bayesppl.families import Gaussian
 from bayesppl.model import CLASS_WEIGHTS
-from bayesppl.reproduce.claims import Claim, Inputs, Sampled
+from bayesppl.reproduce.claims import Claim, Inputs, Printed, Sampled
 
 N_DIGITS = 42_000
 SMOOTHING = 0.01
@@ -104,6 +105,19 @@ def average_accuracies(structure: Structure, repetitions: int, inputs: Inputs) -
     return np.mean([accuracies(structure, halves(inputs, r)) for r in range(repetitions)], axis=0)
 
 
+def time_ratio(inputs: Inputs) -> list[float]:
+    """Full covariance over naive, seconds to score the test half."""
+    data, seconds = halves(inputs), []
+    structures: tuple[Structure, ...] = ("full", "diag")
+    for structure in structures:
+        classifier = GenerativeClassifier(Gaussian(structure)).fit(data.X_train, data.y_train)
+        theta = smoothed(structure, classifier)
+        start = perf_counter()
+        classifier.posterior_.model.log_joint(theta, data.X_test)
+        seconds.append(perf_counter() - start)
+    return [seconds[0] / seconds[1]]
+
+
 def read_idx_folder(folder: Path) -> tuple[Array, Array]:
     parts = [
         (read_idx(folder, f"{part}-images-idx3-ubyte"), read_idx(folder, f"{part}-labels-idx1-ubyte"))
@@ -143,5 +157,15 @@ CLAIMS = (
         Sampled(("0.973", "0.942"), (0.0005, 0.0012)),
         partial(average_accuracies, "full", 3),
         needs_mnist=True,
+    ),
+    Claim(
+        "D11t",
+        "DAKE 5.1",
+        "scoring the test half with full covariance takes this many times as long as naive",
+        Printed(("0.99",)),
+        time_ratio,
+        note="3.200 s against 3.246 s in the source, which used a general routine for both",
+        needs_mnist=True,
+        is_timing=True,
     ),
 )
