@@ -45,6 +45,7 @@ if TYPE_CHECKING:  # "as": names that type checkers may take from here
     from bayesppl.inference import NUTS as NUTS
     from bayesppl.learning import learning_curve as learning_curve
     from bayesppl.model import GenerativeModel as GenerativeModel
+    from bayesppl.out_of_core import fit_batches as fit_batches
     from bayesppl.persistence import load as load
     from bayesppl.relevance import averaged_proba as averaged_proba
     from bayesppl.relevance import feature_relevance as feature_relevance
@@ -53,6 +54,7 @@ if TYPE_CHECKING:  # "as": names that type checkers may take from here
 __version__ = "0.1.0"
 
 _HOME_OF = {
+    "fit_batches": "bayesppl.out_of_core",
     "Comparison": "bayesppl.comparison",
     "compare": "bayesppl.comparison",
     "Beta": "bayesppl.conjugates",

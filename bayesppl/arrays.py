@@ -11,6 +11,8 @@ import numpy.typing as npt
 from scipy.sparse import csr_array, issparse
 from scipy.special import gammaln, logsumexp
 
+from bayesppl.kernels.blocks import row_blocks
+
 Array = npt.NDArray[Any]
 
 #: Parameters by name. Keys are PyMC variable names and DataTree variable names; an optional draw axis leads.
@@ -49,14 +51,32 @@ def weigh_logs(X: Any, log_weights: Array) -> Array:
 def times_transposed(X: Any, weights: Array) -> Array:
     """X @ weightsᵀ over the trailing axes, keeping the leading ones: ``(..., n_rows, n_classes)``."""
     if weights.ndim == 2:
-        return np.asarray(X @ weights.T)
-    flat = np.asarray(X @ weights.reshape(-1, weights.shape[-1]).T)
+        return _product(X, weights)
+    flat = _product(X, weights.reshape(-1, weights.shape[-1]))
     return np.moveaxis(flat.reshape(flat.shape[0], *weights.shape[:-1]), 0, -2)
+
+
+def _product(X: Any, weights: Array) -> Array:
+    """X @ weightsᵀ; integers are converted block by block, for BLAS multiplies numbers of one type only."""
+    if issparse(X) or X.dtype == np.float64:
+        return np.asarray(X @ weights.T)
+    out = np.empty((len(X), len(weights)))
+    for rows in row_blocks(*X.shape):
+        np.matmul(X[rows].astype(np.float64), weights.T, out=out[rows])
+    return out
 
 
 def log_mean_exp(values: Array, axis: int) -> Array:
     """Logarithm of the average of exp(values)."""
     return np.asarray(logsumexp(values, axis=axis) - np.log(values.shape[axis]))
+
+
+def log_factorial(counts: Array) -> Array:
+    """log n! of whole numbers; small ones, as most counts are, come from a table."""
+    largest = int(counts.max(initial=0))
+    if largest < min(counts.size, 1 << 16):
+        return np.asarray(gammaln(np.arange(largest + 1) + 1.0)[counts.astype(np.intp)])
+    return np.asarray(gammaln(counts + 1.0))
 
 
 def log_rising(a: Array, n: Array) -> Array:

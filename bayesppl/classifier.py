@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from abc import ABC
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,11 +14,13 @@ from bayesppl.arrays import Array
 from bayesppl.conjugates import Dirichlet
 from bayesppl.data import check_weights, encode_labels
 from bayesppl.inference.nuts import Likelihood, to_pymc
+from bayesppl.lazy import is_lazy, map_rows
 from bayesppl.learned import Rows
 from bayesppl.learner import Learner
 from bayesppl.model import CLASS_WEIGHTS, ClassWeights, resolve_class_weights
 from bayesppl.prior_shift import exchange_weights
-from bayesppl.rules import ESTIMATES, Rule, log_probabilities
+from bayesppl.ranges import encode_rows, in_order, row_ranges
+from bayesppl.rules import ESTIMATES, Rule, normalise, warn_of_impossible_rows
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -38,7 +41,10 @@ class BayesClassifier(Learner, ABC):
         self, X: Any, rule: Rule | None = None, class_weights: ClassWeights | None = None
     ) -> Array:
         """log p(y = k | x) for every row and class: (n_rows, n_classes)."""
-        return log_probabilities(*self._log_joint(X, rule, class_weights))
+        if is_lazy(X):
+            score = partial(self.predict_log_proba, rule=rule, class_weights=class_weights)
+            return map_rows(score, X, len(self.classes_), float)
+        return self._normalised(X, rule, class_weights, log=True)
 
     def predict_proba(self, X: Any, rule: Rule | None = None, class_weights: ClassWeights | None = None) -> Array:
         """Class probabilities of every row: (n_rows, n_classes).
@@ -51,12 +57,29 @@ class BayesClassifier(Learner, ABC):
         class_weights : optional
             Class frequencies where the classifier is used, if they differ from those of training; see
             :meth:`estimate_class_weights`.
+
+        Returns
+        -------
+        (n_rows, n_classes)
+            Lazy where ``X`` is a dask array or data frame, computed block by block.
         """
-        return np.exp(self.predict_log_proba(X, rule, class_weights))
+        if is_lazy(X):
+            score = partial(self.predict_proba, rule=rule, class_weights=class_weights)
+            return map_rows(score, X, len(self.classes_), float)
+        return self._normalised(X, rule, class_weights, log=False)
 
     def predict(self, X: Any, rule: Rule | None = None, class_weights: ClassWeights | None = None) -> Array:
         """The most probable label of every row: (n_rows,)."""
-        codes = self.predict_log_proba(X, rule, class_weights).argmax(1)
+        if is_lazy(X):
+            decide = partial(self.predict, rule=rule, class_weights=class_weights)
+            return map_rows(decide, X, None, self.classes_.dtype)
+
+        def most_probable(log_joint: Array, weights: Array) -> tuple[Array, int]:
+            log_proba, n_impossible = normalise(log_joint, weights, log=True)
+            return log_proba.argmax(1), n_impossible
+
+        codes, _, n_impossible = self._by_ranges(X, rule, class_weights, most_probable)
+        warn_of_impossible_rows(n_impossible, len(codes))
         return self.classes_[codes]
 
     def estimates(self, rules: Sequence[Rule] = ESTIMATES) -> xr.Dataset:
@@ -248,11 +271,54 @@ class BayesClassifier(Learner, ABC):
     def _log_joint(
         self, X: Any, rule: Rule | None, class_weights: ClassWeights | None = None
     ) -> tuple[Array, Array]:
+        return self._by_ranges(X, rule, class_weights, lambda log_joint, _: (log_joint, 0))[:2]
+
+    def _normalised(self, X: Any, rule: Rule | None, class_weights: ClassWeights | None, *, log: bool) -> Array:
+        values, _, n_impossible = self._by_ranges(X, rule, class_weights, partial(normalise, log=log))
+        warn_of_impossible_rows(n_impossible, len(values))
+        return values
+
+    def _by_ranges(
+        self,
+        X: Any,
+        rule: Rule | None,
+        class_weights: ClassWeights | None,
+        finish: Callable[[Array, Array], tuple[Array, int]],
+    ) -> tuple[Array, Array, int]:
+        """``finish(log_joint, class_weights)`` of a range of rows after the other.
+
+        Returns
+        -------
+        values : (n_rows, ...)
+            What ``finish`` returns first.
+        class_weights : (n_classes,)
+        total : int
+            The sum of what it returns second.
+        """
         posterior = self._fitted()
-        encoded = posterior.model.family.encode(self._aligned(X))
-        log_joint, weights = posterior.log_joint(encoded, self.rule if rule is None else rule)
-        if class_weights is None:
-            return log_joint, weights
-        belief = resolve_class_weights(class_weights, self.class_count_, posterior.model.classes)
-        new = belief.mean()[CLASS_WEIGHTS]
-        return exchange_weights(log_joint, weights, new), new
+        table = self._aligned(X)
+        score, weights = posterior.scorer(self.rule if rule is None else rule)
+        new = weights
+        if class_weights is not None:
+            belief = resolve_class_weights(class_weights, self.class_count_, posterior.model.classes)
+            new = belief.mean()[CLASS_WEIGHTS]
+
+        def work(rows: slice) -> tuple[Array, int]:
+            log_joint = score(encode_rows(posterior.model.family, table, rows))
+            if class_weights is not None:
+                log_joint = exchange_weights(log_joint, weights, new)
+            return finish(log_joint, new)
+
+        ranges = row_ranges(len(table), max(table.cells_per_row, len(weights)))
+        if len(ranges) == 1:
+            values, total = work(ranges[0])
+            return values, new, total
+        out: Array | None = None
+        total = 0
+        for rows, (values, count) in zip(ranges, in_order(work, ranges, self.n_jobs), strict=True):
+            if out is None:
+                out = np.empty((len(table), *values.shape[1:]), dtype=values.dtype)
+            out[rows] = values
+            total += count
+        assert out is not None
+        return out, new, total

@@ -10,7 +10,8 @@ import sys
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Literal
 
 import narwhals as nw
@@ -58,8 +59,13 @@ class Table(ABC):
         """The table of these columns only."""
 
     @abstractmethod
-    def take(self, rows: Array) -> Table:
+    def take(self, rows: Array | slice) -> Table:
         """The table of these rows only."""
+
+    @property
+    @abstractmethod
+    def cells_per_row(self) -> int:
+        """Number of cells of a row; of a sparse matrix, of stored ones."""
 
     @abstractmethod
     def renamed(self, names: Sequence[Hashable]) -> Table:
@@ -108,16 +114,21 @@ class MatrixTable(Table):
         return by_code[code] if code in by_code else _kind_of_values(self.column(name), name, self.matrix.dtype)
 
     def select(self, names: Sequence[Hashable]) -> Table:
-        self.require(names)
         if tuple(names) == self.names:
             return self
+        self.require(names)
         return MatrixTable(tuple(names), self.matrix[:, [self.names.index(name) for name in names]], self.is_named)
 
-    def take(self, rows: Array) -> Table:
-        return MatrixTable(self.names, self.matrix[rows])
+    def take(self, rows: Array | slice) -> Table:
+        return replace(self, matrix=self.matrix[rows])
 
     def renamed(self, names: Sequence[Hashable]) -> Table:
         return MatrixTable(tuple(names), self.matrix)
+
+    @property
+    def cells_per_row(self) -> int:
+        stored = self.matrix.nnz if issparse(self.matrix) else self.matrix.size
+        return -(-int(stored) // max(1, len(self)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,13 +165,17 @@ class FrameTable(Table):
         self.require(names)
         return FrameTable(tuple(names), self.frame.select([str(name) for name in names]))
 
-    def take(self, rows: Array) -> Table:
-        return FrameTable(self.names, self.frame[rows])
+    def take(self, rows: Array | slice) -> Table:
+        return replace(self, frame=self.frame[rows])
 
     def renamed(self, names: Sequence[Hashable]) -> Table:
         return FrameTable(
             tuple(names), self.frame.rename(dict(zip(self.frame.columns, map(str, names), strict=True)))
         )
+
+    @property
+    def cells_per_row(self) -> int:
+        return len(self.names)
 
     def _numbers(self, name: str) -> Array:
         series = self.frame[name]
@@ -253,7 +268,13 @@ def as_table(X: Any) -> Table:
             "X.reshape(-1, 1) if it has a single column, or X.reshape(1, -1) if it has a single row."
         )
     labels = _column_labels(X)
-    return MatrixTable(labels or tuple(f"x{j}" for j in range(matrix.shape[1])), matrix, bool(labels))
+    return MatrixTable(labels or _positions(matrix.shape[1]), matrix, bool(labels))
+
+
+@lru_cache(maxsize=16)
+def _positions(n_columns: int) -> tuple[str, ...]:
+    """Names of columns that have none."""
+    return tuple(f"x{j}" for j in range(n_columns))
 
 
 def _array(X: Any) -> Array:

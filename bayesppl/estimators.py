@@ -40,6 +40,9 @@ class GenerativeClassifier(BayesClassifier):
         Default rule of ``predict_proba`` and ``predict``.
     classes : sequence, optional
         All labels that can occur, in the order wanted; learned from ``y`` by default.
+    n_jobs : int, optional
+        Threads of ``fit`` and ``predict``, as scikit-learn counts them: None is one, -1 all cores. Results are the same to
+        the last bit whatever their number.
 
     Attributes
     ----------
@@ -68,8 +71,11 @@ class GenerativeClassifier(BayesClassifier):
         inference: str | Inference = "conjugate",
         rule: Rule = "predictive",
         classes: Sequence[Hashable] | None = None,
+        n_jobs: int | None = None,
     ) -> None:
-        super().__init__(class_weights=class_weights, inference=inference, rule=rule, classes=classes)
+        super().__init__(
+            class_weights=class_weights, inference=inference, rule=rule, classes=classes, n_jobs=n_jobs
+        )
         self.family = family
 
     def _declared_family(self) -> Family:
@@ -83,7 +89,7 @@ class CategoricalNB(BayesClassifier):
     ----------
     probability, levels
         See :class:`bayesppl.Categorical`.
-    class_weights, inference, rule, classes
+    class_weights, inference, rule, classes, n_jobs
         See :class:`GenerativeClassifier`.
 
     Examples
@@ -103,8 +109,11 @@ class CategoricalNB(BayesClassifier):
         inference: str | Inference = "conjugate",
         rule: Rule = "predictive",
         classes: Sequence[Hashable] | None = None,
+        n_jobs: int | None = None,
     ) -> None:
-        super().__init__(class_weights=class_weights, inference=inference, rule=rule, classes=classes)
+        super().__init__(
+            class_weights=class_weights, inference=inference, rule=rule, classes=classes, n_jobs=n_jobs
+        )
         self.probability = probability
         self.levels = levels
 
@@ -121,7 +130,7 @@ class JointCategoricalNB(BayesClassifier):
     ----------
     probability, levels
         See :class:`bayesppl.JointCategorical`.
-    class_weights, inference, rule, classes
+    class_weights, inference, rule, classes, n_jobs
         See :class:`GenerativeClassifier`.
 
     Examples
@@ -141,8 +150,11 @@ class JointCategoricalNB(BayesClassifier):
         inference: str | Inference = "conjugate",
         rule: Rule = "predictive",
         classes: Sequence[Hashable] | None = None,
+        n_jobs: int | None = None,
     ) -> None:
-        super().__init__(class_weights=class_weights, inference=inference, rule=rule, classes=classes)
+        super().__init__(
+            class_weights=class_weights, inference=inference, rule=rule, classes=classes, n_jobs=n_jobs
+        )
         self.probability = probability
         self.levels = levels
 
@@ -157,7 +169,7 @@ class MultinomialNB(BayesClassifier):
     ----------
     probability
         See :class:`bayesppl.Multinomial`.
-    class_weights, inference, rule, classes
+    class_weights, inference, rule, classes, n_jobs
         See :class:`GenerativeClassifier`.
 
     Examples
@@ -176,8 +188,11 @@ class MultinomialNB(BayesClassifier):
         inference: str | Inference = "conjugate",
         rule: Rule = "predictive",
         classes: Sequence[Hashable] | None = None,
+        n_jobs: int | None = None,
     ) -> None:
-        super().__init__(class_weights=class_weights, inference=inference, rule=rule, classes=classes)
+        super().__init__(
+            class_weights=class_weights, inference=inference, rule=rule, classes=classes, n_jobs=n_jobs
+        )
         self.probability = probability
 
     def _declared_family(self) -> Family:
@@ -193,7 +208,7 @@ class MixedNB(BayesClassifier):
         Picked from the dtypes of the columns by default. See :class:`bayesppl.Product`.
     integers : {"gaussian", "poisson", "categorical"}, optional
         What integer columns are, where the blocks are picked from dtypes.
-    class_weights, inference, rule, classes
+    class_weights, inference, rule, classes, n_jobs
         See :class:`GenerativeClassifier`.
 
     Attributes
@@ -222,8 +237,11 @@ class MixedNB(BayesClassifier):
         inference: str | Inference = "conjugate",
         rule: Rule = "predictive",
         classes: Sequence[Hashable] | None = None,
+        n_jobs: int | None = None,
     ) -> None:
-        super().__init__(class_weights=class_weights, inference=inference, rule=rule, classes=classes)
+        super().__init__(
+            class_weights=class_weights, inference=inference, rule=rule, classes=classes, n_jobs=n_jobs
+        )
         self.blocks = blocks
         self.integers = integers
 
@@ -243,7 +261,7 @@ class GaussianNB(BayesClassifier):
     ----------
     prior : str or NormalInverseGamma
         See :func:`bayesppl.Gaussian`.
-    class_weights, inference, rule, classes
+    class_weights, inference, rule, classes, n_jobs
         See :class:`GenerativeClassifier`.
 
     Examples
@@ -261,8 +279,11 @@ class GaussianNB(BayesClassifier):
         inference: str | Inference = "conjugate",
         rule: Rule = "predictive",
         classes: Sequence[Hashable] | None = None,
+        n_jobs: int | None = None,
     ) -> None:
-        super().__init__(class_weights=class_weights, inference=inference, rule=rule, classes=classes)
+        super().__init__(
+            class_weights=class_weights, inference=inference, rule=rule, classes=classes, n_jobs=n_jobs
+        )
         self.prior = prior
 
     def _declared_family(self) -> Family:
@@ -276,7 +297,7 @@ class LinearDiscriminantAnalysis(BayesClassifier):
     ----------
     prior : str or NormalInverseWishart
         See :func:`bayesppl.Gaussian`.
-    class_weights, inference, rule, classes
+    class_weights, inference, rule, classes, n_jobs
         See :class:`GenerativeClassifier`.
 
     Examples
@@ -296,8 +317,11 @@ class LinearDiscriminantAnalysis(BayesClassifier):
         inference: str | Inference = "conjugate",
         rule: Rule = "predictive",
         classes: Sequence[Hashable] | None = None,
+        n_jobs: int | None = None,
     ) -> None:
-        super().__init__(class_weights=class_weights, inference=inference, rule=rule, classes=classes)
+        super().__init__(
+            class_weights=class_weights, inference=inference, rule=rule, classes=classes, n_jobs=n_jobs
+        )
         self.prior = prior
 
     def _declared_family(self) -> Family:
@@ -311,7 +335,7 @@ class QuadraticDiscriminantAnalysis(BayesClassifier):
     ----------
     prior : str or NormalInverseWishart
         See :func:`bayesppl.Gaussian`.
-    class_weights, inference, rule, classes
+    class_weights, inference, rule, classes, n_jobs
         See :class:`GenerativeClassifier`.
 
     Examples
@@ -331,8 +355,11 @@ class QuadraticDiscriminantAnalysis(BayesClassifier):
         inference: str | Inference = "conjugate",
         rule: Rule = "predictive",
         classes: Sequence[Hashable] | None = None,
+        n_jobs: int | None = None,
     ) -> None:
-        super().__init__(class_weights=class_weights, inference=inference, rule=rule, classes=classes)
+        super().__init__(
+            class_weights=class_weights, inference=inference, rule=rule, classes=classes, n_jobs=n_jobs
+        )
         self.prior = prior
 
     def _declared_family(self) -> Family:
@@ -346,7 +373,7 @@ class BernoulliNB(BayesClassifier):
     ----------
     probability : Beta
         Prior of the probabilities; uniform by default.
-    class_weights, inference, rule, classes
+    class_weights, inference, rule, classes, n_jobs
         See :class:`GenerativeClassifier`.
 
     Examples
@@ -364,8 +391,11 @@ class BernoulliNB(BayesClassifier):
         inference: str | Inference = "conjugate",
         rule: Rule = "predictive",
         classes: Sequence[Hashable] | None = None,
+        n_jobs: int | None = None,
     ) -> None:
-        super().__init__(class_weights=class_weights, inference=inference, rule=rule, classes=classes)
+        super().__init__(
+            class_weights=class_weights, inference=inference, rule=rule, classes=classes, n_jobs=n_jobs
+        )
         self.probability = probability
 
     def _declared_family(self) -> Family:
@@ -381,7 +411,7 @@ class BinomialNB(BayesClassifier):
         Numbers of trials, or the column that holds them; see :class:`bayesppl.Binomial`.
     probability : Beta
         Prior of the probabilities; uniform by default.
-    class_weights, inference, rule, classes
+    class_weights, inference, rule, classes, n_jobs
         See :class:`GenerativeClassifier`.
 
     Examples
@@ -400,8 +430,11 @@ class BinomialNB(BayesClassifier):
         inference: str | Inference = "conjugate",
         rule: Rule = "predictive",
         classes: Sequence[Hashable] | None = None,
+        n_jobs: int | None = None,
     ) -> None:
-        super().__init__(class_weights=class_weights, inference=inference, rule=rule, classes=classes)
+        super().__init__(
+            class_weights=class_weights, inference=inference, rule=rule, classes=classes, n_jobs=n_jobs
+        )
         self.trials = trials
         self.probability = probability
 
@@ -418,7 +451,7 @@ class PoissonNB(BayesClassifier):
         Prior of the rates; see :class:`bayesppl.Poisson`.
     exposure : str, optional
         Column that holds the exposure of each row.
-    class_weights, inference, rule, classes
+    class_weights, inference, rule, classes, n_jobs
         See :class:`GenerativeClassifier`.
 
     Examples
@@ -437,8 +470,11 @@ class PoissonNB(BayesClassifier):
         inference: str | Inference = "conjugate",
         rule: Rule = "predictive",
         classes: Sequence[Hashable] | None = None,
+        n_jobs: int | None = None,
     ) -> None:
-        super().__init__(class_weights=class_weights, inference=inference, rule=rule, classes=classes)
+        super().__init__(
+            class_weights=class_weights, inference=inference, rule=rule, classes=classes, n_jobs=n_jobs
+        )
         self.rate = rate
         self.exposure = exposure
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayesppl.arrays import Array
-from bayesppl.data import Table, as_table, check_weights, encode_labels, one_hot
+from bayesppl.data import Table, as_table, check_weights, encode_labels
 from bayesppl.model import GenerativeModel
 from bayesppl.statistics import JointStatistics
 
@@ -32,13 +32,15 @@ class Learned(NamedTuple):
     model: GenerativeModel
     statistics: JointStatistics
 
-    def summed(self, table: Table, y: Any, sample_weight: Any, *, refuse_new: bool = True) -> JointStatistics:
+    def summed(
+        self, table: Table, y: Any, sample_weight: Any, *, refuse_new: bool = True, n_jobs: int | None = None
+    ) -> JointStatistics:
         """Sufficient statistics of further rows, whose columns are those of the model."""
         table, _, codes, weights = read_rows(table, y, self.classes, sample_weight)
         if refuse_new:
             self._refuse_new_levels(counted(table, weights))
         encoded = self.model.family.encode(table)
-        return self.model.statistics(encoded, one_hot(codes, len(self.classes), weights))
+        return self.model.labelled_statistics(encoded, codes, weights, n_jobs)
 
     def _refuse_new_levels(self, table: Table) -> None:
         """Refuse rows from which the family would have learned more than it did from the first."""

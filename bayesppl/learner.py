@@ -20,13 +20,15 @@ from sklearn.exceptions import NotFittedError
 
 from bayesppl.arrays import Array
 from bayesppl.conjugates import Dirichlet
-from bayesppl.data import Table, as_table, one_hot
+from bayesppl.data import Table, as_table
 from bayesppl.errors import ImproperError
 from bayesppl.families import Family
 from bayesppl.inference import Inference, choose
+from bayesppl.lazy import fit_lazy, is_lazy
 from bayesppl.learned import Learned, Rows, counted, read_rows, union
 from bayesppl.migration import refuse_foreign_parameters
 from bayesppl.model import CLASS_WEIGHTS, ClassWeights, GenerativeModel
+from bayesppl.out_of_core import fit_parquet
 from bayesppl.plain import same
 from bayesppl.posterior import Posterior
 from bayesppl.rules import Rule
@@ -68,11 +70,13 @@ class Learner(ClassifierMixin, BaseEstimator, ABC):
         inference: str | Inference = "conjugate",
         rule: Rule = "predictive",
         classes: Sequence[Hashable] | None = None,
+        n_jobs: int | None = None,
     ) -> None:
         self.class_weights = class_weights
         self.inference = inference
         self.rule = rule
         self.classes = classes
+        self.n_jobs = n_jobs
 
     @abstractmethod
     def _declared_family(self) -> Family:
@@ -84,6 +88,7 @@ class Learner(ClassifierMixin, BaseEstimator, ABC):
         Parameters
         ----------
         X : table or (n_rows, n_features) array-like
+            A dask array or data frame is read once, partition by partition, where its partitions are.
         y : (n_rows,) array-like
             Class labels.
         sample_weight : (n_rows,) array-like, optional
@@ -98,7 +103,36 @@ class Learner(ClassifierMixin, BaseEstimator, ABC):
         ValueError
             For values outside the family's support, a single class, or priors that do not fit the data.
         """
+        if is_lazy(X):
+            return fit_lazy(self, X, y, sample_weight)
         return self._start(X, y, self.classes, sample_weight, batch=False)
+
+    def fit_parquet(
+        self,
+        path: Any,
+        target: str,
+        *,
+        columns: Sequence[str] | None = None,
+        sample_weight: str | None = None,
+        progress: bool = False,
+    ) -> Self:
+        """Learn from Parquet files, a batch of rows at a time: memory does not grow with the rows.
+
+        Parameters
+        ----------
+        path : str, Path, list of paths, or pyarrow.dataset.Dataset
+        target, sample_weight : str
+            Columns of the labels and, if any, of the row weights.
+        columns : sequence of str, optional
+            Columns of the features; all others by default.
+        progress : bool
+            Show how many rows have been read.
+
+        Returns
+        -------
+        self
+        """
+        return fit_parquet(self, path, target, columns, sample_weight, progress)
 
     def partial_fit(
         self, X: Any, y: Any, classes: Sequence[Hashable] | None = None, sample_weight: Any = None
@@ -138,7 +172,7 @@ class Learner(ClassifierMixin, BaseEstimator, ABC):
                 )
             return self._start(X, y, declared, sample_weight, batch=True)
         widened = self._among(self.classes_ if classes is None else union(self.classes_, classes))
-        batch = widened.summed(self._aligned(X), y, sample_weight)
+        batch = widened.summed(self._aligned(X), y, sample_weight, n_jobs=self.n_jobs)
         return self._settle(widened._replace(statistics=widened.statistics + batch))
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -169,7 +203,7 @@ class Learner(ClassifierMixin, BaseEstimator, ABC):
         """
         self._fitted()
         learned = self._among(self.classes_)
-        rows = learned.summed(self._aligned(X), y, sample_weight, refuse_new=False)
+        rows = learned.summed(self._aligned(X), y, sample_weight, refuse_new=False, n_jobs=self.n_jobs)
         return self._settle(learned._replace(statistics=learned.statistics - rows))
 
     def merge(self, other: Self) -> Self:
@@ -289,7 +323,7 @@ class Learner(ClassifierMixin, BaseEstimator, ABC):
         family = self._declared_family().bind(counted(table, weights), tuple(classes.tolist()))
         model = GenerativeModel(family, self.class_weights, tuple(classes.tolist()))
         encoded = family.encode(table)
-        statistics = model.statistics(encoded, one_hot(codes, len(classes), weights))
+        statistics = model.labelled_statistics(encoded, codes, weights, self.n_jobs)
         learned = Learned(classes, model, statistics)
         if batch:
             self._settle(learned)

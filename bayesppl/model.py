@@ -10,7 +10,9 @@ import numpy as np
 
 from bayesppl.arrays import Array, Responsibilities, Theta
 from bayesppl.conjugates import Dirichlet, Joint, Known
+from bayesppl.data import one_hot
 from bayesppl.families.base import Evidence, Family
+from bayesppl.ranges import sum_over_ranges
 from bayesppl.statistics import Counts, JointStatistics
 
 CLASS_WEIGHTS = "class_weights"
@@ -56,8 +58,23 @@ class GenerativeModel:
         """The same declaration for other classes."""
         return GenerativeModel(self.family.among(classes), self.class_weights, tuple(classes))
 
-    def statistics(self, X: Any, responsibilities: Responsibilities) -> JointStatistics:
-        """Sum encoded rows into sufficient statistics."""
+    def statistics(self, X: Any, responsibilities: Responsibilities, n_jobs: int | None = None) -> JointStatistics:
+        """Sum encoded rows into sufficient statistics, ranges of rows on ``n_jobs`` threads."""
+        return sum_over_ranges(lambda rows: self._sum_rows(X[rows], responsibilities[rows]), X, n_jobs)
+
+    def labelled_statistics(
+        self, X: Any, codes: Array, weights: Array | None, n_jobs: int | None = None
+    ) -> JointStatistics:
+        """Sufficient statistics of encoded rows that each belong to the class of their code."""
+
+        def take(rows: slice) -> JointStatistics:
+            of_rows = None if weights is None else weights[rows]
+            part = X if rows == slice(None) else X[rows]  # a slice of a sparse matrix is a copy
+            return self._sum_rows(part, one_hot(codes[rows], self.n_classes, of_rows))
+
+        return sum_over_ranges(take, X, n_jobs)
+
+    def _sum_rows(self, X: Any, responsibilities: Responsibilities) -> JointStatistics:
         counts = np.asarray(responsibilities.sum(axis=0), dtype=np.float64)
         return JointStatistics(
             {

@@ -11,9 +11,9 @@ the weight with which a row belongs to a class: one stored entry per row for lab
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Self
+from typing import Any, Self, final
 
 import numpy as np
 
@@ -53,6 +53,12 @@ class Statistics(ABC):
     @abstractmethod
     def among(self, n_classes: int, codes: Array) -> Self:
         """Return the same statistics among ``n_classes`` classes, class k under ``codes[k]``; new ones are empty."""
+
+    @property
+    @final
+    def n_numbers(self) -> int:
+        """How many numbers these statistics hold."""
+        return _count_numbers([getattr(self, field.name) for field in fields(self)])  # type: ignore[arg-type]
 
 
 class _Sums(Statistics):
@@ -260,6 +266,17 @@ def moments(X: Array, responsibilities: Responsibilities, *, matrix: bool, tied:
         return Moments(*kernels.products(X, responsibilities, tied))
     count, mean, scatter = kernels.diagonal(X, responsibilities)
     return Moments(count, mean, scatter.sum(0) if tied else scatter)
+
+
+def _count_numbers(values: Iterable[Any]) -> int:
+    return sum(
+        _count_numbers(part.values())
+        if isinstance(part, Mapping)
+        else part.n_numbers
+        if isinstance(part, Statistics)
+        else np.size(part)
+        for part in values
+    )
 
 
 def _column(values: Array) -> Array:

@@ -20,9 +20,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.special import gammaln
 
-from bayesppl.arrays import Array, Responsibilities, Theta, dense, log_rising, weigh_logs
+from bayesppl.arrays import Array, Responsibilities, Theta, dense, log_factorial, log_rising, weigh_logs
 from bayesppl.conjugates import Dirichlet
 from bayesppl.families.base import NumericFamily
 from bayesppl.families.cells import COUNTS
@@ -153,8 +152,8 @@ def _totals(counts: csr_array) -> Array:
 
 def _log_coefficients(counts: csr_array) -> Array:
     """Log multinomial coefficient of every row: (n_rows,)."""
-    of_cells = csr_array((gammaln(counts.data + 1.0), counts.indices, counts.indptr), shape=counts.shape)
-    return np.asarray(gammaln(_totals(counts) + 1.0) - of_cells.sum(axis=1))
+    of_cells = csr_array((log_factorial(counts.data), counts.indices, counts.indptr), shape=counts.shape)
+    return np.asarray(log_factorial(_totals(counts)) - of_cells.sum(axis=1))
 
 
 def _sum_log_rising(alpha: Array, counts: csr_array) -> Array:

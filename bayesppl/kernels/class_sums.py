@@ -11,7 +11,7 @@ from scipy.sparse import csr_array, issparse
 from bayesppl.kernels.blocks import row_blocks
 
 # up to here a dense product with mostly zero responsibilities beats the sparse one
-FEW_CLASSES = 8
+FEW_CLASSES = 24
 
 # columns that an addition of bytes should at least have
 _WIDE = 1024

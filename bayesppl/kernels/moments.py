@@ -16,6 +16,7 @@ from bayesppl.kernels.class_sums import spread
 
 _TYPICAL_ROWS = 9
 _MANY_CLASSES = 64
+_HEAD = 256
 
 # Up to this many columns a block is so small that BLAS starts no threads, which would cost more than they gain.
 _NARROW, _PRODUCT_CELLS = 64, 400_000
@@ -42,22 +43,18 @@ def diagonal(X: np.ndarray, responsibilities: csr_array) -> Triple:
     pivot = np.zeros((n_classes, n_features))
     count, first, second = np.zeros_like(pivot), np.zeros_like(pivot), np.zeros_like(pivot)
     seen = np.zeros((n_classes, n_features), dtype=bool)
-    entries_per_row = max(1, -(-responsibilities.nnz // max(1, len(X))))
-    scratch = np.empty((0, n_features))
-    for rows in row_blocks(len(X), n_features * entries_per_row):
-        starts = responsibilities.indptr[rows.start : rows.stop + 1]
-        codes = responsibilities.indices[starts[0] : starts[-1]]
-        values = X[rows]
-        single = len(codes) == len(values) and bool((np.diff(starts) == 1).all())
-        if not single:  # a row that belongs to several classes is an entry of each
-            values = np.repeat(values, np.diff(starts), axis=0)
-        _see(values, codes, pivot, seen)
-        if len(scratch) < len(codes):
-            scratch = np.empty(values.shape)
-        Z = scratch[: len(codes)]
-        np.take(pivot, codes, axis=0, out=Z, mode="clip")
+    per_row = np.diff(responsibilities.indptr)
+    single = bool((per_row == 1).all())  # else a row that belongs to several classes is an entry of each
+    most = 1 if single else int(per_row.max(initial=1))
+    for rows in row_blocks(len(X), n_features * most):
+        entries = slice(responsibilities.indptr[rows.start], responsibilities.indptr[rows.stop])
+        codes, weights = responsibilities.indices[entries], responsibilities.data[entries]
+        values = X[rows] if single else np.repeat(X[rows], per_row[rows], axis=0)
+        for head in (slice(_HEAD), slice(None)):  # the first rows tell nearly always
+            if not seen.all():
+                _see(values[head], codes[head], pivot, seen)
+        Z = np.take(pivot, codes, axis=0, mode="clip")
         np.subtract(values, Z, out=Z)
-        weights = responsibilities.data[starts[0] : starts[-1]]
         by_class = spread(codes, np.arange(len(codes) + 1), weights, n_classes)
         sums = by_class @ Z
         if np.isnan(sums).any():
@@ -66,7 +63,7 @@ def diagonal(X: np.ndarray, responsibilities: csr_array) -> Triple:
             sums = by_class @ Z
             count += by_class @ (~missing).astype(np.float64)
         else:
-            count += np.asarray(by_class.sum(1))[:, None]
+            count += np.bincount(codes, weights, n_classes)[:, None]
         first += sums
         np.multiply(Z, Z, out=Z)
         second += by_class @ Z
@@ -86,7 +83,7 @@ def _one_row_each(X: np.ndarray, by_class: csc_array) -> Triple:
 
 def _see(values: np.ndarray, codes: np.ndarray, pivot: np.ndarray, seen: np.ndarray) -> None:
     """Set the pivots of the cells (class and column) that have a value for the first time."""
-    if seen.all():
+    if not (~seen.all(1))[codes].any():
         return
     at, columns = np.nonzero(~seen[codes] & ~np.isnan(values))
     new = np.zeros_like(seen)
