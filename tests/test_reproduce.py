@@ -10,7 +10,7 @@ from scipy.stats import binom, norm
 
 import bayesppl as bp
 from bayesppl.cli import main
-from bayesppl.reproduce import CLAIMS, digit_priors, mnist, reproduce, select, verify
+from bayesppl.reproduce import CLAIMS, chris, digit_priors, figures, mnist, reproduce, select, verify
 from bayesppl.reproduce import report as report_module
 from bayesppl.reproduce.claims import Claim, Erratum, Formula, Inputs, Named, Printed, Sampled, Verdict
 from bayesppl.reproduce.report import differences
@@ -266,3 +266,26 @@ class TestPriorsOfDigits:
     def test_a_table_has_a_line_per_row(self):
         row = {"covariance": "full", "prior": "default", "rule": "map", "accuracy": 0.5, "log score": -1.0}
         assert digit_priors.to_markdown([row]).splitlines()[-1] == "| full | default | map | 0.5000 | -1.000 |"
+
+
+class TestFigures:
+    def test_they_are_written_beside_the_report(self, tmp_path):
+        written = reproduce(["D2"]).write(tmp_path)
+        assert {path.name for path in written} == {"report.json", "report.md", *figures.FIGURES}
+        assert all((tmp_path / name).read_bytes().startswith(b"\x89PNG") for name in figures.FIGURES)
+
+    def test_the_boundaries_drawn_are_the_roots(self):
+        _, equal, unequal = figures.two_gaussians(0).axes
+        for ax, weight in ((equal, 0.5), (unequal, 0.8)):
+            drawn = [line.get_xdata()[0] for line in ax.lines]
+            np.testing.assert_allclose(sorted(drawn), chris.roots(weight), rtol=1e-12)
+
+
+def test_the_fingerprint_of_the_digits_changes_with_one_pixel(monkeypatch):
+    pixels, labels = np.zeros((3, 784), np.uint8), np.arange(3)
+    monkeypatch.setattr(mnist, "load", lambda source: (pixels, labels))
+    before = mnist.fingerprint("here")
+    pixels[1, 7] = 1
+    after = mnist.fingerprint("here")
+    assert before["shape"] == after["shape"] == [3, 784]
+    assert before["sha256"] != after["sha256"]

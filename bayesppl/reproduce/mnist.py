@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import gzip
 from functools import cache, partial
+from hashlib import sha256
 from pathlib import Path
 from time import perf_counter
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -69,6 +70,14 @@ def load(source: Path | str | None) -> tuple[Array, Array]:
             f"protocol needs {N_DIGITS} of them"
         )
     return pixels.astype(np.uint8), labels.astype(int)
+
+
+def fingerprint(source: Path | str) -> dict[str, Any]:
+    """Shape, type and hash of the digits, by which two reports are known to be about the same data."""
+    pixels, labels = load(source)
+    digest = sha256(np.ascontiguousarray(pixels))
+    digest.update(np.ascontiguousarray(labels, dtype="<i8"))
+    return {"shape": list(pixels.shape), "dtype": str(pixels.dtype), "sha256": digest.hexdigest()}
 
 
 def halves(inputs: Inputs, repetition: int = 0) -> Halves:

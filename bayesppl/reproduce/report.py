@@ -63,7 +63,7 @@ class Report:
             "python": platform.python_version(),
             "machine": platform.machine(),
             "seed": self.inputs.seed,
-            "mnist": None if self.inputs.mnist is None else str(self.inputs.mnist),
+            "mnist": None if self.inputs.mnist is None else mnist.fingerprint(self.inputs.mnist),
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -88,12 +88,14 @@ class Report:
         return ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
 
     def write(self, folder: Path) -> list[Path]:
-        """Write ``report.json`` and ``report.md``."""
+        """Write ``report.json``, ``report.md`` and the figures."""
+        from bayesppl.reproduce import figures
+
         folder.mkdir(parents=True, exist_ok=True)
         files = {"report.json": self.to_json(), "report.md": self.to_markdown()}
         for name, content in files.items():
             (folder / name).write_text(content + "\n", encoding="utf-8")
-        return [folder / name for name in files]
+        return [*(folder / name for name in files), *figures.write(folder, self.inputs.seed)]
 
 
 def reproduce(only: Sequence[str] = (), seed: int = 0, mnist: Path | str | None = None) -> Report:
