@@ -14,9 +14,12 @@ if TYPE_CHECKING:  # "as": names that type checkers may take from here
     from bayesppl.conjugates import Gamma as Gamma
     from bayesppl.conjugates import NormalInverseGamma as NormalInverseGamma
     from bayesppl.conjugates import NormalInverseWishart as NormalInverseWishart
+    from bayesppl.datatree import joint_log_likelihood as joint_log_likelihood
+    from bayesppl.errors import ConvergenceWarning as ConvergenceWarning
     from bayesppl.errors import ImpossibleRowWarning as ImpossibleRowWarning
     from bayesppl.errors import ImproperError as ImproperError
     from bayesppl.errors import ModelFileError as ModelFileError
+    from bayesppl.errors import NotConjugateError as NotConjugateError
     from bayesppl.errors import UndefinedEstimateError as UndefinedEstimateError
     from bayesppl.estimators import BernoulliNB as BernoulliNB
     from bayesppl.estimators import BinomialNB as BinomialNB
@@ -42,19 +45,30 @@ if TYPE_CHECKING:  # "as": names that type checkers may take from here
     from bayesppl.families import NegativeBinomial as NegativeBinomial
     from bayesppl.families import Poisson as Poisson
     from bayesppl.families import Product as Product
+    from bayesppl.families.gaussian_declared import LKJ as LKJ
+    from bayesppl.inference import ADVI as ADVI
     from bayesppl.inference import NUTS as NUTS
+    from bayesppl.inference import SMC as SMC
     from bayesppl.learning import learning_curve as learning_curve
     from bayesppl.model import GenerativeModel as GenerativeModel
     from bayesppl.out_of_core import fit_batches as fit_batches
     from bayesppl.persistence import load as load
     from bayesppl.relevance import averaged_proba as averaged_proba
     from bayesppl.relevance import feature_relevance as feature_relevance
+    from bayesppl.sbc import simulation_based_calibration as simulation_based_calibration
     from bayesppl.sensitivity import credal_proba as credal_proba
 
 __version__ = "0.1.0"
 
 _HOME_OF = {
     "fit_batches": "bayesppl.out_of_core",
+    "ConvergenceWarning": "bayesppl.errors",
+    "NotConjugateError": "bayesppl.errors",
+    "joint_log_likelihood": "bayesppl.datatree",
+    "LKJ": "bayesppl.families.gaussian_declared",
+    "simulation_based_calibration": "bayesppl.sbc",
+    "SMC": "bayesppl.inference",
+    "ADVI": "bayesppl.inference",
     "Comparison": "bayesppl.comparison",
     "compare": "bayesppl.comparison",
     "Beta": "bayesppl.conjugates",

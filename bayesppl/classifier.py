@@ -6,14 +6,14 @@ import os
 from abc import ABC
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from bayesppl.arrays import Array
 from bayesppl.conjugates import Dirichlet
 from bayesppl.data import check_weights, encode_labels
-from bayesppl.inference.nuts import Likelihood, to_pymc
+from bayesppl.inference.pymc_model import Likelihood, to_pymc
 from bayesppl.lazy import is_lazy, map_rows
 from bayesppl.learned import Rows
 from bayesppl.learner import Learner
@@ -25,6 +25,7 @@ from bayesppl.rules import ESTIMATES, Rule, normalise, warn_of_impossible_rows
 if TYPE_CHECKING:
     import xarray as xr
 
+    from bayesppl.datatree import Group
     from bayesppl.decisions import Threshold
     from bayesppl.estimators import GenerativeClassifier
     from bayesppl.loo import LeaveOneOut
@@ -196,8 +197,35 @@ class BayesClassifier(Learner, ABC):
 
         return novelty(self, X, level, draws, random_state)
 
-    def to_datatree(self, draws: int = 1000, chains: int = 4, random_state: int | None = None) -> xr.DataTree:
-        """Posterior draws by ArviZ's schema, with named dims and coords.
+    def predict_proba_mcse(self, X: Any) -> Array:
+        """Monte-Carlo standard error of ``predict_proba(X, rule="predictive")``: (n_rows, n_classes).
+
+        Zero where the posterior is known in closed form; otherwise what more draws would still change, by batch means.
+        """
+        posterior = self._fitted()
+        return posterior.predictive_mcse(posterior.model.family.encode(self._aligned(X)))
+
+    def diagnostics(self) -> xr.Dataset:
+        """Convergence of a sampled posterior: R-hat, bulk and tail effective sample size of every parameter.
+
+        Returns
+        -------
+        xarray.Dataset
+            Along a dimension named "measure"; the attribute ``problems`` says in words what is wrong, if anything.
+            Closed forms and approximations have no chains to compare, and no variables here.
+        """
+        from bayesppl.datatree import diagnostics
+
+        return diagnostics(self._fitted())
+
+    def to_datatree(
+        self,
+        draws: int = 1000,
+        chains: int = 4,
+        random_state: int | None = None,
+        groups: Group | Sequence[Group] | Literal["all"] = ("posterior", "sample_stats"),
+    ) -> xr.DataTree:
+        """Posterior draws, and on request all that follows from them, by ArviZ's schema with named dims and coords.
 
         Parameters
         ----------
@@ -205,12 +233,30 @@ class BayesClassifier(Learner, ABC):
             Number of exact draws; a sampled posterior returns the draws it has.
         random_state : int, optional
             The same seed gives the same draws.
-        """
-        from bayesppl.datatree import posterior_tree
+        groups : sequence of str, or "all"
+            ``posterior``, ``prior``: draws of the parameters. ``posterior_predictive``: labels given the features of
+            each row of the fit, and features given its label. ``prior_predictive``: labels, and features given them.
+            ``log_likelihood``: per row, of labels (``y``) and of features given labels (``x``); see
+            :func:`bayesppl.joint_log_likelihood` for their sum. ``log_prior``. ``observed_data``, ``constant_data``:
+            the rows and their weights. ``sample_stats``: what the sampler reports. ``"all"`` builds those that
+            exist; the attribute ``left_out`` says which do not, and why.
 
-        posterior = self._fitted()
-        theta = posterior.draws(chains, draws, np.random.default_rng(random_state))
-        return posterior_tree(posterior.model, theta, posterior.sample_stats, {"inference": posterior.method})
+        Raises
+        ------
+        ValueError
+            For a group that does not exist, cannot be had from this fit, or would be larger than a gigabyte.
+
+        Examples
+        --------
+        >>> import bayesppl as bp
+        >>> from sklearn.datasets import load_iris
+        >>> tree = bp.GaussianNB().fit(*load_iris(return_X_y=True)).to_datatree(random_state=1)
+        >>> dict(tree["posterior"]["mean"].sizes)
+        {'chain': 4, 'draw': 1000, 'class': 3, 'feature': 4}
+        """
+        from bayesppl.datatree import build
+
+        return build(self._fitted(), self._rows, groups, draws, chains, random_state)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything that was learned to a netCDF file, for :func:`bayesppl.load`.

@@ -15,3 +15,11 @@ class ImpossibleRowWarning(UserWarning):
 
 class ModelFileError(ValueError):
     """A file does not hold a model that this version of bayesppl can read."""
+
+
+class ConvergenceWarning(UserWarning):
+    """Draws that cannot be trusted yet: chains disagree, are too short, or met places they could not explore."""
+
+
+class NotConjugateError(ValueError):
+    """The request needs a closed form, and this prior has none."""

@@ -12,6 +12,7 @@ from bayesppl.arrays import Array, Responsibilities, Theta
 from bayesppl.conjugates import Dirichlet, Joint, Known
 from bayesppl.data import one_hot
 from bayesppl.families.base import Evidence, Family
+from bayesppl.priors import SIMPLEX, Direct, is_declaration
 from bayesppl.ranges import sum_over_ranges
 from bayesppl.statistics import Counts, JointStatistics
 
@@ -116,7 +117,9 @@ class GenerativeModel:
         return {CLASS_WEIGHTS: labels, **{name or "features": value for name, value in blocks.items()}}
 
 
-def resolve_class_weights(declared: ClassWeights, counts: Array, classes: Sequence[Hashable]) -> Dirichlet | Known:
+def resolve_class_weights(
+    declared: ClassWeights, counts: Array, classes: Sequence[Hashable]
+) -> Dirichlet | Known | Direct:
     """Turn a declaration of class weights into a belief about them.
 
     Raises
@@ -125,6 +128,8 @@ def resolve_class_weights(declared: ClassWeights, counts: Array, classes: Sequen
         If fixed weights are negative, do not sum to one, or do not match the classes.
     """
     n_classes = len(classes)
+    if is_declaration(declared):
+        return Direct(CLASS_WEIGHTS, declared, SIMPLEX)
     if isinstance(declared, Dirichlet):
         return declared.sized((n_classes,), parameter=CLASS_WEIGHTS)
     if isinstance(declared, str):

@@ -133,12 +133,13 @@ def _classes() -> Mapping[str, type[Any]]:
     """Classes that may be built, by name: the dataclasses of this package that implement one of its contracts."""
     import bayesppl.inference
     from bayesppl.conjugates import Conjugate
+    from bayesppl.convergence import Diagnosis
     from bayesppl.families import Family
     from bayesppl.model import GenerativeModel
-    from bayesppl.posterior import Posterior
+    from bayesppl.posterior import Posterior, Report
     from bayesppl.statistics import Statistics
 
-    found: dict[str, type[Any]] = {"GenerativeModel": GenerativeModel}
+    found: dict[str, type[Any]] = {cls.__name__: cls for cls in (GenerativeModel, Report, Diagnosis)}
     contracts: list[type[Any]] = [Conjugate, Family, Posterior, Statistics, bayesppl.inference.Inference]
     while contracts:
         cls = contracts.pop()

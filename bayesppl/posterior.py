@@ -6,12 +6,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, final
+from typing import Any, final
 
 import numpy as np
+from scipy.special import logsumexp
 
-from bayesppl.arrays import Array, Theta
+from bayesppl.arrays import Array, Theta, log_mean_exp
 from bayesppl.conjugates import Joint
+from bayesppl.convergence import Diagnosis
+from bayesppl.errors import NotConjugateError
 from bayesppl.model import CLASS_WEIGHTS, GenerativeModel
 from bayesppl.rules import Rule, check_rule
 from bayesppl.statistics import JointStatistics
@@ -33,11 +36,29 @@ class Posterior(ABC):
         The prior, resolved.
     """
 
-    method: ClassVar[str]
-
     model: GenerativeModel
     statistics: JointStatistics
     prior: Joint
+
+    @property
+    @abstractmethod
+    def record(self) -> Mapping[str, Any]:
+        """How the posterior was found: the inference and its settings."""
+
+    @property
+    @abstractmethod
+    def is_exact(self) -> bool:
+        """Whether the posterior is known in closed form, so that draws are independent."""
+
+    @property
+    @abstractmethod
+    def diagnosis(self) -> Diagnosis:
+        """Convergence of the draws; empty where there are no chains to compare."""
+
+    @property
+    @abstractmethod
+    def hyper_dims(self) -> Mapping[str, tuple[str, ...]]:
+        """Dimension names of parameters of the prior that were learned too."""
 
     @property
     @abstractmethod
@@ -63,6 +84,10 @@ class Posterior(ABC):
     @abstractmethod
     def log_joint_predictive(self, X: Any) -> Array:
         """log p(y = k, x | data) of encoded rows, parameters integrated out."""
+
+    @abstractmethod
+    def predictive_mcse(self, X: Any) -> Array:
+        """Monte-Carlo standard error of the predictive class probabilities: (n_rows, n_classes)."""
 
     @final
     def theta(self, rule: Rule) -> Theta:
@@ -100,9 +125,23 @@ class Posterior(ABC):
 class Exact(Posterior):
     """A posterior in closed form."""
 
-    method: ClassVar[str] = "conjugate"
-
     belief: Joint
+
+    @property
+    def record(self) -> Mapping[str, Any]:
+        return {"inference": "conjugate"}
+
+    @property
+    def is_exact(self) -> bool:
+        return True
+
+    @property
+    def diagnosis(self) -> Diagnosis:
+        return Diagnosis({}, [])
+
+    @property
+    def hyper_dims(self) -> Mapping[str, tuple[str, ...]]:
+        return {}
 
     @property
     def sample_stats(self) -> Mapping[str, Array]:
@@ -124,6 +163,31 @@ class Exact(Posterior):
     def log_joint_predictive(self, X: Any) -> Array:
         return self.model.log_joint_predictive(self.belief, X)
 
+    def predictive_mcse(self, X: Any) -> Array:
+        return np.zeros((X.shape[0], self.model.n_classes))
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """What is known about draws.
+
+    Attributes
+    ----------
+    record : mapping
+        The inference, its settings and versions.
+    sample_stats : mapping of str to (chain, draw) arrays
+        What the sampler reports of each draw.
+    diagnosis : Diagnosis
+        Of convergence; empty for approximations, which have no chains to compare.
+    hyper_dims : mapping of str to dims
+        Dimension names of parameters of the prior that were learned too.
+    """
+
+    record: Mapping[str, Any]
+    sample_stats: Mapping[str, Array]
+    diagnosis: Diagnosis
+    hyper_dims: Mapping[str, tuple[str, ...]]
+
 
 @dataclass(frozen=True, eq=False)
 class Sampled(Posterior):
@@ -132,23 +196,42 @@ class Sampled(Posterior):
     Attributes
     ----------
     samples : Theta
-        Axes (chain, draw) lead.
-    reported : mapping of str to (chain, draw) arrays
-        What the sampler reports of each draw.
+        Axes (chain, draw) lead. Parameters of the prior that were learned too follow those of the model.
+    report : Report
+        What is known about the draws.
     """
 
-    method: ClassVar[str] = "nuts"
-
     samples: Theta
-    reported: Mapping[str, Array]
+    report: Report
+
+    @property
+    def record(self) -> Mapping[str, Any]:
+        return self.report.record
+
+    @property
+    def diagnosis(self) -> Diagnosis:
+        return self.report.diagnosis
+
+    @property
+    def hyper_dims(self) -> Mapping[str, tuple[str, ...]]:
+        return self.report.hyper_dims
 
     @property
     def sample_stats(self) -> Mapping[str, Array]:
-        return self.reported
+        return self.report.sample_stats
+
+    @property
+    def is_exact(self) -> bool:
+        return False
 
     def mode(self) -> Theta:
-        # The declaration is the one the closed form solves, so the mode needs no draws.
-        return self.prior.update(self.statistics).mode()
+        try:
+            # what the closed form solves needs no draws
+            return self.prior.update(self.statistics).mode()
+        except NotConjugateError:
+            from bayesppl.inference.mode import find_mode
+
+            return find_mode(self.model, self.prior, self.statistics)
 
     def mean(self) -> Theta:
         return {name: values.mean((0, 1)) for name, values in self.samples.items()}
@@ -160,11 +243,43 @@ class Sampled(Posterior):
         return self.mean()[CLASS_WEIGHTS]
 
     def log_joint_predictive(self, X: Any) -> Array:
-        theta = {name: values.reshape(-1, *values.shape[2:]) for name, values in self.samples.items()}
-        n_draws, n_classes = theta[CLASS_WEIGHTS].shape
-        step = max(1, CHUNK_CELLS // (X.shape[0] * n_classes))
-        total = np.full((X.shape[0], n_classes), -np.inf)
-        for start in range(0, n_draws, step):
-            chunk = {name: values[start : start + step] for name, values in theta.items()}
-            total = np.logaddexp(total, np.logaddexp.reduce(self.model.log_joint(chunk, X), axis=0))
-        return total - np.log(n_draws)
+        return log_mean_exp(self._batches(X, 1), axis=0)
+
+    def predictive_mcse(self, X: Any) -> Array:
+        """By batch means: batches of √draws consecutive draws are nearly independent (Flegal, Haran & Jones 2008).
+
+        The probability is a ratio of two averages over draws, joint density of one class and of all, whose error is
+        taken to first order (delta method).
+        """
+        n_chains, n_draws = self.samples[CLASS_WEIGHTS].shape[:2]
+        per_chain = int(np.sqrt(n_draws))
+        if n_chains * per_chain < 4:
+            raise ValueError(f"{n_chains} x {n_draws} draws are too few to estimate their Monte-Carlo error")
+        batches = self._batches(X, per_chain)
+        joint = np.exp(batches - logsumexp(log_mean_exp(batches, axis=0), axis=-1, keepdims=True))
+        share = joint.mean(0)
+        influence = joint - share * joint.sum(-1, keepdims=True)
+        return np.asarray(np.sqrt((influence**2).sum(0) / (len(batches) - 1) / len(batches)))
+
+    def _batches(self, X: Any, per_chain: int) -> Array:
+        """log p(y = k, x) averaged over batches of consecutive draws: (n_batches, n_rows, n_classes).
+
+        Chains are cut into ``per_chain`` batches of equal length. Draws are taken in portions, so that nothing as
+        large as (draws, rows, classes) is ever held.
+        """
+        n_chains, n_draws, n_classes = self.samples[CLASS_WEIGHTS].shape
+        length = n_draws // per_chain
+        portion = max(1, CHUNK_CELLS // max(1, X.shape[0] * n_classes))
+        batches = []
+        for chain in range(n_chains):
+            for batch in range(per_chain):
+                # the first batch takes what is left over
+                first = 0 if batch == 0 else n_draws - (per_chain - batch) * length
+                last = n_draws - (per_chain - batch - 1) * length
+                total = np.full((X.shape[0], n_classes), -np.inf)
+                for start in range(first, last, portion):
+                    stop = min(start + portion, last)
+                    theta = {name: values[chain, start:stop] for name, values in self.samples.items()}
+                    total = np.logaddexp(total, logsumexp(self.model.log_joint(theta, X), axis=0))
+                batches.append(total - np.log(last - first))
+        return np.asarray(batches)

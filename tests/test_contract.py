@@ -16,6 +16,7 @@ HELPERS = {
     "by_dtype",
     "cells",
     "gaussian",
+    "gaussian_declared",
     "gaussian_prior",
     "leave_one_out",
     "levels",

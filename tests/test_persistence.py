@@ -16,10 +16,11 @@ from sklearn.datasets import load_iris
 
 import bayesppl as bp
 from bayesppl import persistence
+from bayesppl.convergence import diagnose
 from bayesppl.files import replacing
 from bayesppl.inference import ClosedForm
 from bayesppl.plain import Speller, build, same
-from bayesppl.posterior import Sampled
+from bayesppl.posterior import Report, Sampled
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 
@@ -104,11 +105,13 @@ def test_draws_of_a_sampled_posterior_come_back(path: Path) -> None:
     clf = bp.LinearDiscriminantAnalysis(inference=bp.NUTS(draws=50, chains=2)).set_params(inference="conjugate")
     exact = clf.fit(IRIS, SPECIES).posterior_
     draws = exact.draws(2, 50, np.random.default_rng(0))
-    diverging = np.zeros((2, 50), bool)
-    clf._posterior = Sampled(exact.model, exact.statistics, exact.prior, draws, {"diverging": diverging})
+    report = Report(
+        {"inference": "nuts", "draws": 50}, {"diverging": np.zeros((2, 50), bool)}, diagnose(draws, {}), {}
+    )
+    clf._posterior = Sampled(exact.model, exact.statistics, exact.prior, draws, report)
     clf.set_params(inference=bp.NUTS(draws=50, chains=2, options={"adaptation": "low_rank"}))
     loaded = saved(clf, path)
-    assert loaded.posterior_.method == "nuts"
+    assert loaded.posterior_.record == clf.posterior_.record
     assert loaded.inference == clf.inference
     np.testing.assert_array_equal(loaded.predict_proba(IRIS), clf.predict_proba(IRIS))
     xr.testing.assert_identical(loaded.to_datatree().to_dataset(), clf.to_datatree().to_dataset())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from typing import Any, Self
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 
@@ -13,6 +13,13 @@ from bayesppl.arrays import Array, Theta
 
 class Conjugate(ABC):
     """A belief about the parameters of all classes that stays in its family when rows are observed."""
+
+    has_closed_form: ClassVar[bool] = True
+
+    @final
+    def declared_in(self, family: Any, prefix: str) -> dict[str, Any]:
+        """Let the family declare its parameters under this prior in the current ``pm.Model``."""
+        return dict(family.declare_conjugate(self, prefix))
 
     @property
     @abstractmethod

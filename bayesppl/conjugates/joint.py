@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -23,6 +23,12 @@ class Joint(Conjugate):
     @property
     def parameters(self) -> tuple[str, ...]:
         return tuple(self.prefixes[name] + key for name, part in self.parts.items() for key in part.parameters)
+
+    def leaves(self, prefix: str = "") -> Iterator[tuple[str, Any]]:
+        """The parts that are not joint themselves, with the prefix of their parameters."""
+        for name, part in self.parts.items():
+            inner = prefix + self.prefixes[name]
+            yield from part.leaves(inner) if isinstance(part, Joint) else [(inner, part)]
 
     def select(self, name: str, theta: Theta) -> Theta:
         """The parameters of one part, under the names it knows them by."""

@@ -9,6 +9,7 @@ sums, where a Cholesky factorisation in the graph would cost minutes of compilat
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -52,28 +53,25 @@ def declare(prior: NormalInverseWishart, prefix: str) -> dict[str, Any]:
     return {
         "mean": pm.Deterministic(f"{prefix}mean", mean, dims=("class", feature)),
         "covariance": pm.Deterministic(f"{prefix}covariance", covariance, dims=(*class_dim, feature, other)),
-        "factor": factor,
-        "log_det": log_det,
-        "whitened": whitened,
-        "prior": prior,
+        "observe": partial(_observe, prior, factor, log_det, whitened, prefix),
     }
 
 
-def observe(variables: dict[str, Any], statistics: Moments, prefix: str) -> None:
+def _observe(
+    prior: NormalInverseWishart, factor: Any, log_det: Any, whitened: Any, prefix: str, statistics: Moments
+) -> None:
     """Declare the likelihood of the rows through their counts, means and scatter matrices."""
     import pymc as pm
 
-    prior, factor = variables["prior"], variables["factor"]
     n, n_features = statistics.count, prior.location.shape[1]
     unroot = np.linalg.inv(np.linalg.cholesky(prior.psi))
     scatter = unroot @ statistics.scatter @ np.swapaxes(unroot, -1, -2)
     centre = np.einsum("...ij,kj->ki" if prior.is_tied else "kij,kj->ki", unroot, statistics.mean - prior.location)
     gram = (factor[..., :, None, :] * factor[..., None, :, :]).sum(-1)
-    squares = (_apply(factor, centre - variables["whitened"], prior) ** 2).sum(-1)
+    squares = (_apply(factor, centre - whitened, prior) ** 2).sum(-1)
     log_det_psi = np.linalg.slogdet(prior.psi)[1]
     log_density = 0.5 * (
-        (n * (variables["log_det"] - log_det_psi - n_features * LOG_2PI) - n * squares).sum()
-        - (gram * scatter).sum()
+        (n * (log_det - log_det_psi - n_features * LOG_2PI) - n * squares).sum() - (gram * scatter).sum()
     )
     pm.Potential(f"{prefix}x", log_density)
 

@@ -16,11 +16,12 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self, final
 import numpy as np
 from scipy.sparse import issparse
 
-from bayesppl.arrays import Array, Responsibilities, Theta
+from bayesppl.arrays import Array, Responsibilities, Theta, dense
 from bayesppl.conjugates import Conjugate
 from bayesppl.data import Table
 from bayesppl.errors import ImproperError
 from bayesppl.kernels.blocks import row_blocks
+from bayesppl.priors import Declared
 from bayesppl.statistics import Statistics, class_sums
 
 #: Every family by name; filled as the files of this folder are imported.
@@ -91,7 +92,7 @@ class Family(ABC):
         """Sum the rows into their classes."""
 
     @abstractmethod
-    def resolve_prior(self, statistics: Any) -> Conjugate:
+    def resolve_prior(self, statistics: Any) -> Conjugate | Declared:
         """The prior as declared; defaults that depend on the data read them from ``statistics``."""
 
     @abstractmethod
@@ -132,12 +133,26 @@ class Family(ABC):
         """Draw one row for each class code from a single ``theta``."""
 
     @abstractmethod
+    def label_rows(self, X: Any, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
+        """Encoded rows as named arrays with their dims, the first of which is "row"."""
+
+    @abstractmethod
     def log_evidence(self, prior: Any, posterior: Any, statistics: Any) -> dict[str, Evidence]:
         """log p(X | y) per block of columns (the empty name for a family of one block)."""
 
-    @abstractmethod
+    @final
     def declare(self, prior: Any, prefix: str = "") -> dict[str, Any]:
         """Declare the parameters as random variables of the current ``pm.Model``, and return them."""
+        return dict(prior.declared_in(self, prefix))
+
+    @final
+    def named(self, parameter: str, prefix: str = "") -> dict[str, Any]:
+        """Name and dims of a parameter, as keyword arguments of a PyMC distribution."""
+        return {"name": prefix + parameter, "dims": prefixed(self.dims[parameter], prefix)}
+
+    @abstractmethod
+    def declare_conjugate(self, prior: Any, prefix: str) -> dict[str, Any]:
+        """Declare the parameters under a conjugate prior."""
 
     @abstractmethod
     def observe_rows(self, variables: dict[str, Any], X: Any, codes: Array, prefix: str = "") -> None:
@@ -204,9 +219,9 @@ class ColumnFamily(Family):
         return {"": Evidence(self.factor_dims, posterior.log_normalizer() - prior.log_normalizer() + base)}
 
     @final
-    def named(self, parameter: str, prefix: str = "") -> dict[str, Any]:
-        """Name and dims of a parameter, as keyword arguments of a PyMC distribution."""
-        return {"name": prefix + parameter, "dims": prefixed(self.dims[parameter], prefix)}
+    def label_features(self, features: Any, prefix: str) -> dict[str, tuple[tuple[str, ...], Array]]:
+        """Features, one column each, under the name and dims they have in a PyMC model and a DataTree."""
+        return {f"{prefix}x": (("row", f"{prefix}feature"), dense(features))}
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,6 +247,10 @@ class NumericFamily(ColumnFamily):
                 "that treats columns one by one."
             )
         return X
+
+    @final
+    def label_rows(self, X: Any, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
+        return self.label_features(X, prefix)
 
 
 def refuse_sparse(name: str) -> None:

@@ -89,13 +89,21 @@ class Categorical(LevelFamily):
         with np.errstate(divide="ignore"):
             return weigh_logs(X, np.log(theta["probability"]))
 
+    def label_rows(self, X: csr_array, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
+        """Codes of the levels, -1 where missing."""
+        marked = X.tocoo()
+        column = np.searchsorted(self._edges, marked.col, side="right") - 1
+        codes = np.full((X.shape[0], len(self.columns)), -1)
+        codes[marked.row, column] = marked.col - self._edges[column]
+        return self.label_features(codes, prefix)
+
     def simulate(self, theta: Theta, codes: Array, rng: np.random.Generator) -> csr_array:
         drawn = np.empty((len(codes), len(self.columns)), dtype=np.intp)
         for j, (start, stop) in enumerate(pairwise(self._edges)):
             drawn[:, j] = draw_outcomes(theta["probability"][:, start:stop], codes, rng)
         return self._cells(drawn)
 
-    def declare(self, prior: Dirichlet, prefix: str = "") -> dict[str, Any]:
+    def declare_conjugate(self, prior: Dirichlet, prefix: str) -> dict[str, Any]:
         import pymc as pm
         import pytensor.tensor as pt
 

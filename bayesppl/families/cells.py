@@ -98,6 +98,10 @@ class CellFamily(ColumnFamily):
         return features if self.row_column is None else np.column_stack([features, np.ones(len(features))])
 
     @final
+    def label_rows(self, X: Array, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
+        return self.label_features(X[:, : len(self.columns)], prefix)
+
+    @final
     def sufficient_statistics(self, X: Array, responsibilities: Responsibilities) -> Any:
         total = self.cells(X[:0]).sum_rows(responsibilities[:0])
         for block in row_blocks(X):

@@ -11,8 +11,10 @@ from typing import Any, Literal
 
 from bayesppl.conjugates import NormalInverseGamma, NormalInverseWishart
 from bayesppl.families.base import NumericFamily
+from bayesppl.families.gaussian_declared import LKJ, MeanAndCholesky, MeanAndSd
 from bayesppl.families.gaussian_diagonal import DiagonalGaussian
 from bayesppl.families.gaussian_full import FullGaussian
+from bayesppl.priors import is_declaration
 
 Covariance = Literal["full", "tied", "diag", "tied_diag", "spherical"]
 
@@ -28,6 +30,10 @@ _STRUCTURES: dict[str, Callable[[Any], NumericFamily]] = {
 def Gaussian(
     covariance: Covariance = "diag",
     prior: str | NormalInverseGamma | NormalInverseWishart = "fraley-raftery",
+    *,
+    mean: Any = None,
+    sd: Any = None,
+    cholesky: Any = None,
 ) -> NumericFamily:
     """Gaussian class-conditional density.
 
@@ -43,6 +49,14 @@ def Gaussian(
         then maximum likelihood. Or a :class:`~bayesppl.NormalInverseGamma` (diag, tied_diag, spherical) or
         :class:`~bayesppl.NormalInverseWishart` (full, tied) with your own hyperparameters.
 
+    mean : PyMC distribution or callable, optional
+        Instead of ``prior``, any prior of the means; fitted by sampling. See :mod:`bayesppl.priors`.
+    sd : PyMC distribution or callable
+        Together with ``mean``, for ``diag``, ``tied_diag`` and ``spherical``.
+    cholesky : LKJ or callable
+        Together with ``mean``, for ``full`` and ``tied``: :class:`~bayesppl.LKJ`, or a function of name and dims that
+        returns the Cholesky factors of the covariances.
+
     Examples
     --------
     >>> import bayesppl as bp
@@ -51,4 +65,23 @@ def Gaussian(
     """
     if covariance not in _STRUCTURES:
         raise ValueError(f"covariance must be one of {', '.join(map(repr, _STRUCTURES))}, found {covariance!r}")
-    return _STRUCTURES[covariance](prior)
+    return _STRUCTURES[covariance](_declared(covariance, prior, mean, sd, cholesky))
+
+
+def _declared(covariance: str, prior: Any, mean: Any, sd: Any, cholesky: Any) -> Any:
+    """The prior, or what is declared in its stead."""
+    if mean is None and sd is None and cholesky is None:
+        return prior
+    correlated = covariance in ("full", "tied")
+    spread, unused, word = (cholesky, sd, "cholesky") if correlated else (sd, cholesky, "sd")
+    if mean is None or spread is None or unused is not None:
+        raise ValueError(f"covariance={covariance!r} takes priors of mean and {word} together, and no other")
+    if prior != "fraley-raftery":
+        raise ValueError(f"give either prior={prior!r} or priors of mean and {word}, not both")
+    for name, value in (("mean", mean), (word, spread)):
+        if not is_declaration(value) and not isinstance(value, LKJ):
+            raise TypeError(
+                f"{name} must be a PyMC distribution, such as pm.Normal.dist(0, 1), or a function that creates the "
+                f"variable, found {value!r}"
+            )
+    return MeanAndCholesky(mean, spread) if correlated else MeanAndSd(mean, spread)

@@ -21,6 +21,7 @@ from bayesppl.conjugates import NormalInverseGamma
 from bayesppl.conjugates.normal import LOG_2PI
 from bayesppl.errors import ImproperError, UndefinedEstimateError
 from bayesppl.families.base import REAL_NUMBERS, NumericFamily, observed_mask, present_cells
+from bayesppl.families.gaussian_declared import MeanAndSd
 from bayesppl.families.gaussian_prior import choose_prior, column_scales, require_proper
 from bayesppl.families.leave_one_out import forget, log_evidence_of, own_class_without, per_row, row_blocks
 from bayesppl.kernels.squares import weighted_squares
@@ -46,7 +47,7 @@ class DiagonalGaussian(NumericFamily):
     support: ClassVar = REAL_NUMBERS
     measure: ClassVar = "density"
 
-    prior: str | NormalInverseGamma = "fraley-raftery"
+    prior: str | NormalInverseGamma | MeanAndSd = "fraley-raftery"
     shared: tuple[str, ...] = ()
 
     @property
@@ -68,7 +69,7 @@ class DiagonalGaussian(NumericFamily):
     def sufficient_statistics(self, X: Array, responsibilities: Responsibilities) -> Moments:
         return moments(X, responsibilities, matrix=False, tied=False)
 
-    def resolve_prior(self, statistics: Moments) -> NormalInverseGamma:
+    def resolve_prior(self, statistics: Moments) -> NormalInverseGamma | MeanAndSd:
         shape = statistics.mean.shape
         return choose_prior(
             self.prior,
@@ -149,7 +150,7 @@ class DiagonalGaussian(NumericFamily):
         sd = np.broadcast_to(np.sqrt(np.expand_dims(theta["variance"], self._axes)), mean.shape)
         return rng.normal(mean[codes], sd[codes])
 
-    def declare(self, prior: NormalInverseGamma, prefix: str = "") -> dict[str, Any]:
+    def declare_conjugate(self, prior: NormalInverseGamma, prefix: str) -> dict[str, Any]:
         import pymc as pm
 
         if not prior.is_proper().all():

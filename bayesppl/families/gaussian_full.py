@@ -27,6 +27,7 @@ from bayesppl.conjugates.normal import LOG_2PI, is_positive_definite
 from bayesppl.errors import ImproperError, UndefinedEstimateError
 from bayesppl.families import bartlett
 from bayesppl.families.base import REAL_NUMBERS, NumericFamily, observed_mask
+from bayesppl.families.gaussian_declared import MeanAndCholesky
 from bayesppl.families.gaussian_prior import choose_prior, column_scales, require_proper
 from bayesppl.kernels.mahalanobis import squared_distances
 from bayesppl.statistics import Moments, moments
@@ -49,7 +50,7 @@ class FullGaussian(NumericFamily):
     measure: ClassVar = "density"
     fits_missing: ClassVar[bool] = False
 
-    prior: str | NormalInverseWishart = "fraley-raftery"
+    prior: str | NormalInverseWishart | MeanAndCholesky = "fraley-raftery"
     tied: bool = False
 
     @property
@@ -76,7 +77,7 @@ class FullGaussian(NumericFamily):
             )
         return moments(X, responsibilities, matrix=True, tied=self.tied)
 
-    def resolve_prior(self, statistics: Moments) -> NormalInverseWishart:
+    def resolve_prior(self, statistics: Moments) -> NormalInverseWishart | MeanAndCholesky:
         shape = statistics.mean.shape
         return choose_prior(
             self.prior,
@@ -159,7 +160,7 @@ class FullGaussian(NumericFamily):
         per_row = root if self.tied else root[codes]
         return mean[codes] + np.einsum("...ij,...j->...i", per_row, noise)
 
-    def declare(self, prior: NormalInverseWishart, prefix: str = "") -> dict[str, Any]:
+    def declare_conjugate(self, prior: NormalInverseWishart, prefix: str) -> dict[str, Any]:
         if not prior.is_proper().all():
             raise ImproperError(
                 f"prior={self.prior!r} is improper: PyMC can neither draw from it nor sample it. Use "
@@ -175,7 +176,7 @@ class FullGaussian(NumericFamily):
         pm.MvNormal(f"{prefix}x", variables["mean"][codes], per_row, observed=X, dims=("row", f"{prefix}feature"))
 
     def observe_statistics(self, variables: dict[str, Any], statistics: Moments, prefix: str = "") -> None:
-        bartlett.observe(variables, statistics, prefix)
+        variables["observe"](statistics)
 
     def recover(self, draws: dict[str, Array], prior: NormalInverseWishart, prefix: str = "") -> Theta:
         return bartlett.recover(draws, prior, prefix)

@@ -18,7 +18,7 @@ from bayesppl.statistics import Moments
 
 
 def choose_prior(declared: Any, by_name: Mapping[str, Callable[[], Any]], resolve: Callable[[Any], Any]) -> Any:
-    """Resolve a prior given by name, or one with hyperparameters of its own."""
+    """Resolve a prior given by name, one declared in PyMC, or one with hyperparameters of its own."""
     if not isinstance(declared, str):
         return resolve(declared)
     if declared not in by_name:

@@ -22,6 +22,7 @@ from bayesppl.arrays import Array, Responsibilities, Theta, times_transposed
 from bayesppl.conjugates import Dirichlet
 from bayesppl.families.leave_one_out import own_class_without
 from bayesppl.families.levels import LevelFamily, draw_outcomes
+from bayesppl.priors import SIMPLEX, Direct, is_declaration
 from bayesppl.statistics import Counts, class_sums
 
 #: More cells than this cannot be estimated from any table that fits in memory.
@@ -78,7 +79,9 @@ class JointCategorical(LevelFamily):
         counts = class_sums(responsibilities, X)
         return Counts(counts, np.zeros(len(counts)))
 
-    def resolve_prior(self, statistics: Counts) -> Dirichlet:
+    def resolve_prior(self, statistics: Counts) -> Dirichlet | Direct:
+        if is_declaration(self.probability):
+            return Direct("probability", self.probability, SIMPLEX)
         return self.probability.sized(statistics.counts.shape)
 
     def mle(self, statistics: Counts) -> Theta:
@@ -94,11 +97,15 @@ class JointCategorical(LevelFamily):
         with np.errstate(divide="ignore"):
             return np.log(times_transposed(X, theta["probability"]))
 
+    def label_rows(self, X: csr_array, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
+        """The code of the cell of each row."""
+        return {f"{prefix}x": (("row",), np.asarray(X.argmax(axis=1)).ravel())}
+
     def simulate(self, theta: Theta, codes: Array, rng: np.random.Generator) -> csr_array:
         drawn = draw_outcomes(theta["probability"], codes, rng)
         return self._cells(np.stack(np.unravel_index(drawn, self._sizes), axis=1))
 
-    def declare(self, prior: Dirichlet, prefix: str = "") -> dict[str, Any]:
+    def declare_conjugate(self, prior: Dirichlet, prefix: str) -> dict[str, Any]:
         import pymc as pm
 
         return {"probability": pm.Dirichlet(**self.named("probability", prefix), a=prior.concentration)}

@@ -112,6 +112,9 @@ class LogGaussian(Family):
     def simulate(self, theta: Theta, codes: Array, rng: np.random.Generator) -> Array:
         return np.exp(self.gaussian.simulate(theta, codes, rng))
 
+    def label_rows(self, X: Array, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
+        return self.gaussian.label_rows(X, prefix)
+
     def log_evidence(self, prior: Any, posterior: Any, statistics: Moments) -> dict[str, Evidence]:
         log_jacobian = _log_jacobian_of(statistics)
         evidence = self.gaussian.log_evidence(prior, posterior, statistics)
@@ -119,8 +122,8 @@ class LogGaussian(Family):
             block: Evidence(dims, values + _over(log_jacobian, dims)) for block, (dims, values) in evidence.items()
         }
 
-    def declare(self, prior: Any, prefix: str = "") -> dict[str, Any]:
-        return self.gaussian.declare(prior, prefix)
+    def declare_conjugate(self, prior: Any, prefix: str) -> dict[str, Any]:
+        return self.gaussian.declare_conjugate(prior, prefix)
 
     def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
         """The logarithms are the observed variable; the Jacobian is a potential."""

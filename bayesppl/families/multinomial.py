@@ -25,6 +25,7 @@ from bayesppl.arrays import Array, Responsibilities, Theta, dense, log_factorial
 from bayesppl.conjugates import Dirichlet
 from bayesppl.families.base import NumericFamily
 from bayesppl.families.cells import COUNTS
+from bayesppl.priors import SIMPLEX, Direct, is_declaration
 from bayesppl.statistics import Counts, class_sums
 
 #: Counts up to this are taken one unit at a time, by sparse matrix products; log gamma is dearer.
@@ -65,7 +66,7 @@ class Multinomial(NumericFamily):
     allows_sparse: ClassVar[bool] = True
     allows_missing: ClassVar[bool] = False
 
-    probability: Dirichlet = Dirichlet()
+    probability: Dirichlet | Any = Dirichlet()
 
     @property
     def dims(self) -> dict[str, tuple[str, ...]]:
@@ -82,7 +83,9 @@ class Multinomial(NumericFamily):
     def sufficient_statistics(self, X: Any, responsibilities: Responsibilities) -> Counts:
         return Counts(class_sums(responsibilities, X), responsibilities.T @ _log_coefficients(_nonzeros(X)))
 
-    def resolve_prior(self, statistics: Counts) -> Dirichlet:
+    def resolve_prior(self, statistics: Counts) -> Dirichlet | Direct:
+        if is_declaration(self.probability):
+            return Direct("probability", self.probability, SIMPLEX)
         return self.probability.sized(statistics.counts.shape)
 
     def with_prior(self, prior: Dirichlet) -> Self:
@@ -114,7 +117,7 @@ class Multinomial(NumericFamily):
     def simulate(self, theta: Theta, codes: Array, rng: np.random.Generator) -> Array:
         return rng.multinomial(SIMULATED_TOTAL, theta["probability"][codes])
 
-    def declare(self, prior: Dirichlet, prefix: str = "") -> dict[str, Any]:
+    def declare_conjugate(self, prior: Dirichlet, prefix: str) -> dict[str, Any]:
         import pymc as pm
 
         return {"probability": pm.Dirichlet(**self.named("probability", prefix), a=prior.concentration)}

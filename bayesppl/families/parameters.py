@@ -17,6 +17,7 @@ from bayesppl.conjugates import Beta, Gamma
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.families.base import ColumnFamily
 from bayesppl.families.gaussian_prior import choose_prior
+from bayesppl.priors import POSITIVE, UNIT, Direct, is_declaration
 from bayesppl.statistics import Events, Successes
 
 #: Logarithms of the two factors that a cell's two statistics are exponents of.
@@ -55,7 +56,7 @@ class OneParameterFamily(ColumnFamily):
 class ProbabilityFamily(OneParameterFamily):
     """Successes and failures of independent trials, with a beta prior on the probability of a success."""
 
-    probability: Beta = field(default=Beta(), kw_only=True)
+    probability: Beta | Any = field(default=Beta(), kw_only=True)
 
     @property
     @final
@@ -63,7 +64,9 @@ class ProbabilityFamily(OneParameterFamily):
         return {"probability": ("class", "feature")}
 
     @final
-    def resolve_prior(self, statistics: Successes) -> Beta:
+    def resolve_prior(self, statistics: Successes) -> Beta | Direct:
+        if is_declaration(self.probability):
+            return Direct("probability", self.probability, UNIT)
         return self.probability.sized(statistics.successes.shape)
 
     @final
@@ -84,7 +87,7 @@ class ProbabilityFamily(OneParameterFamily):
             return np.log(p), np.log1p(-p)
 
     @final
-    def declare(self, prior: Beta, prefix: str = "") -> dict[str, Any]:
+    def declare_conjugate(self, prior: Beta, prefix: str) -> dict[str, Any]:
         import pymc as pm
 
         return {"probability": pm.Beta(**self.named("probability", prefix), alpha=prior.alpha, beta=prior.beta)}
@@ -103,7 +106,7 @@ class ProbabilityFamily(OneParameterFamily):
 class RateFamily(OneParameterFamily):
     """Events over an exposure, with a gamma prior on their rate."""
 
-    rate: str | Gamma = field(default="overall", kw_only=True)
+    rate: str | Gamma | Any = field(default="overall", kw_only=True)
 
     @property
     @final
@@ -111,7 +114,9 @@ class RateFamily(OneParameterFamily):
         return {"rate": ("class", "feature")}
 
     @final
-    def resolve_prior(self, statistics: Events) -> Gamma:
+    def resolve_prior(self, statistics: Events) -> Gamma | Direct:
+        if is_declaration(self.rate):
+            return Direct("rate", self.rate, POSITIVE)
         shape = statistics.events.shape
         return choose_prior(
             self.rate,
@@ -135,7 +140,7 @@ class RateFamily(OneParameterFamily):
             return np.log(theta["rate"]), -theta["rate"]
 
     @final
-    def declare(self, prior: Gamma, prefix: str = "") -> dict[str, Any]:
+    def declare_conjugate(self, prior: Gamma, prefix: str) -> dict[str, Any]:
         import pymc as pm
 
         return {"rate": pm.Gamma(**self.named("rate", prefix), alpha=prior.shape, beta=prior.rate)}

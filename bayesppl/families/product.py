@@ -180,6 +180,13 @@ class Product(Family):
             }
         )
 
+    def label_rows(self, X: BlockRows, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
+        return {
+            name: labelled
+            for block, inner, family in self.families
+            for name, labelled in family.label_rows(X.parts[block], prefix + inner).items()
+        }
+
     def log_evidence(self, prior: Joint, posterior: Joint, statistics: JointStatistics) -> dict[str, Evidence]:
         return {
             prefix + inner if inner else block: Evidence(prefixed(part.dims, prefix), part.values)
@@ -189,7 +196,7 @@ class Product(Family):
             ).items()
         }
 
-    def declare(self, prior: Joint, prefix: str = "") -> dict[str, Any]:
+    def declare_conjugate(self, prior: Joint, prefix: str) -> dict[str, Any]:
         return {
             block: family.declare(prior.parts[block], prefix + inner) for block, inner, family in self.families
         }

@@ -2,19 +2,50 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
+from bayesppl.arrays import Array
+from bayesppl.errors import NotConjugateError
+from bayesppl.inference.approximate import ADVI, SMC, UNAVAILABLE
 from bayesppl.inference.base import Inference
 from bayesppl.inference.closed_form import ClosedForm
 from bayesppl.inference.nuts import NUTS
+from bayesppl.model import GenerativeModel
+from bayesppl.posterior import Posterior
+from bayesppl.statistics import JointStatistics
 
-__all__ = ["BY_NAME", "NUTS", "ClosedForm", "Inference", "choose"]
+__all__ = ["ADVI", "BY_NAME", "NUTS", "SMC", "ClosedForm", "Inference", "choose"]
 
-BY_NAME: dict[str, Inference] = {"conjugate": ClosedForm(), "nuts": NUTS()}
+
+@dataclass(frozen=True)
+class Auto(Inference):
+    """Closed form where all priors are conjugate, sampling otherwise."""
+
+    def infer(
+        self, model: GenerativeModel, statistics: JointStatistics, X: Any = None, codes: Array | None = None
+    ) -> Posterior:
+        try:
+            return ClosedForm().infer(model, statistics, X, codes)
+        except NotConjugateError:
+            return NUTS().infer(model, statistics, X, codes)
+
+
+BY_NAME: dict[str, Inference] = {
+    "advi": ADVI(),
+    "smc": SMC(),
+    "conjugate": ClosedForm(),
+    "nuts": NUTS(),
+    "auto": Auto(),
+}
 
 
 def choose(inference: str | Inference) -> Inference:
     """An inference by name, or one with settings of its own."""
     if not isinstance(inference, str):
         return inference
+    if inference in UNAVAILABLE:
+        raise ValueError(UNAVAILABLE[inference])
     if inference not in BY_NAME:
         raise ValueError(
             f"inference must be one of {', '.join(map(repr, BY_NAME))} or an inference such as bayesppl.NUTS(draws=2000), "

@@ -2,25 +2,41 @@
 
 The likelihood is declared through sufficient statistics by default, so that a gradient costs the same for a
 thousand rows and for a billion; ``likelihood="rows"`` declares every row as observed, which is what one would write
-by hand, and which prior and posterior predictive checks in PyMC need.
+by hand.
 """
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from importlib.metadata import version
+from typing import Any
 
 import numpy as np
 
-from bayesppl.arrays import Array
+from bayesppl.arrays import Array, Theta
 from bayesppl.conjugates import Joint
+from bayesppl.convergence import diagnose, warn_of_problems
 from bayesppl.inference.base import Inference
-from bayesppl.model import CLASS_WEIGHTS, GenerativeModel
-from bayesppl.posterior import Sampled
+from bayesppl.inference.compiled import Density, compile_density, constrain
+from bayesppl.inference.pymc_model import Likelihood, hyperparameters, to_pymc
+from bayesppl.model import GenerativeModel
+from bayesppl.posterior import Report, Sampled
 from bayesppl.statistics import JointStatistics
 
-Likelihood = Literal["statistics", "rows"]
+# What the sampler reports, by the names of ArviZ's schema (nutpie's, where ArviZ has none).
+_REPORTED = {
+    "diverging": "diverging",
+    "energy": "energy",
+    "logp": "lp",
+    "n_steps": "n_steps",
+    "depth": "tree_depth",
+    "maxdepth_reached": "reached_max_treedepth",
+    "mean_tree_accept": "acceptance_rate",
+    "step_size": "step_size",
+}
 
 
 @dataclass(frozen=True)
@@ -32,7 +48,7 @@ class NUTS(Inference):
     draws, tune : int
         Draws kept and discarded per chain.
     chains, cores : int
-        ``cores`` chains run at the same time.
+        ``cores`` chains run at the same time, as threads of this process.
     target_accept : float
         Between 0 and 1; larger takes smaller steps.
     random_seed : int or None
@@ -40,8 +56,15 @@ class NUTS(Inference):
     likelihood : {"statistics", "rows"}
         How the rows enter the model; the posterior is the same.
     progressbar : bool
+        Whether to say what is being waited for.
     options : mapping
-        Further keyword arguments of ``nutpie.sample``.
+        Further keyword arguments of ``nutpie.sample``, such as ``{"adaptation": "low_rank"}``.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> bp.GaussianNB(inference=bp.NUTS(draws=2000, random_seed=1))
+    GaussianNB(inference=NUTS(draws=2000, random_seed=1))
     """
 
     draws: int = 1000
@@ -54,70 +77,117 @@ class NUTS(Inference):
     progressbar: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        changed = (name for name, known in _DEFAULTS.items() if getattr(self, name) != known)
+        return f"NUTS({', '.join(f'{name}={getattr(self, name)!r}' for name in changed)})"
+
     def infer(
         self, model: GenerativeModel, statistics: JointStatistics, X: Any = None, codes: Array | None = None
     ) -> Sampled:
-        import nutpie
-        import pytensor
+        return self.sample(model, model.prior(statistics), statistics, X, codes)
 
-        prior = model.prior(statistics)
+    def sample(
+        self,
+        model: GenerativeModel,
+        prior: Joint,
+        statistics: JointStatistics,
+        X: Any = None,
+        codes: Array | None = None,
+    ) -> Sampled:
+        """Sample the posterior under a prior that is resolved already."""
+        self._check()
         pymc_model = to_pymc(model, prior, statistics, X, codes, self.likelihood)
-        free = [variable.name for variable in pymc_model.free_RVs]
-        # fast maths makes the first run (cold cache) differ in the last bits from later ones
-        with pytensor.config.change_flags(numba__fastmath=False):
-            compiled = nutpie.compile_pymc_model(pymc_model, var_names=free)
-        tree = nutpie.sample(
-            compiled,
-            draws=self.draws,
-            tune=self.tune,
-            chains=self.chains,
-            cores=self.cores,
-            seed=self.random_seed,
-            target_accept=self.target_accept,
-            progress_bar=self.progressbar,
-            save_warmup=False,
-            **self.options,
+        began = time.perf_counter()
+        density = compile_density(pymc_model, notify=self.progressbar)
+        compiled = time.perf_counter()
+        points, reported = self._sample(density, pymc_model.initial_point(0))
+        sampled = time.perf_counter()
+        hyper_dims = hyperparameters(pymc_model)
+        samples = _by_chain(pymc_model, [*model.dims, *hyper_dims], density, points)
+        diagnosis = diagnose(samples, reported)
+        record = {
+            "inference": "nuts",
+            "sampler": f"nutpie {version('nutpie')}",
+            "pymc_version": version("pymc"),
+            "draws": self.draws,
+            "tuning_steps": self.tune,
+            "chains": self.chains,
+            "target_accept": self.target_accept,
+            "random_seed": "none" if self.random_seed is None else self.random_seed,
+            "likelihood": self.likelihood,
+            "compile_time": compiled - began,
+            "sampling_time": sampled - compiled,
+            "problems": diagnosis.problems,
+        }
+        warn_of_problems(diagnosis)
+        return Sampled(model, statistics, prior, samples, Report(record, reported, diagnosis, hyper_dims))
+
+    def _sample(self, density: Density, start: Mapping[str, Array]) -> tuple[Array, dict[str, Array]]:
+        import nutpie
+        from nutpie.compiled_pyfunc import from_pyfunc
+
+        centre = np.concatenate([np.ravel(start[name]) for name in density.shapes])
+
+        def initial_point(seed: int) -> Array:
+            return centre + np.random.default_rng(seed).uniform(-1, 1, len(centre))
+
+        if self.progressbar:
+            print(f"sampling {self.chains} chains of {self.tune + self.draws} draws ...", file=sys.stderr)
+        model = from_pyfunc(
+            len(centre),
+            lambda: density,
+            lambda seed, more, chain: lambda point: {"point": point},
+            [np.dtype(np.float64)],
+            [centre.shape],
+            ["point"],
+            make_initial_point_fn=initial_point,
         )
-        draws = {name: np.asarray(tree["posterior"][name]) for name in free}
-        theta = model.family.recover(draws, prior.parts["features"])
-        known = prior.parts[CLASS_WEIGHTS].mean()[CLASS_WEIGHTS]
-        weights = draws.get(CLASS_WEIGHTS, np.broadcast_to(known, (self.chains, self.draws, model.n_classes)))
-        stats = {str(name): np.asarray(values) for name, values in tree["sample_stats"].data_vars.items()}
-        return Sampled(model, statistics, prior, {CLASS_WEIGHTS: weights, **theta}, stats)
+        try:
+            tree = nutpie.sample(
+                model,
+                draws=self.draws,
+                tune=self.tune,
+                chains=self.chains,
+                cores=self.cores,
+                seed=self.random_seed,
+                progress_bar=self.progressbar,
+                save_warmup=False,
+                **{"target_accept": self.target_accept, **self.options},
+            )
+        except AttributeError as error:  # nutpie's word for an option it does not have
+            raise ValueError(
+                f"NUTS: options={dict(self.options)} holds one that nutpie refuses: {error}"
+            ) from error
+        stats = tree["sample_stats"]
+        reported = {ours: np.asarray(stats[theirs]) for theirs, ours in _REPORTED.items() if theirs in stats}
+        return np.asarray(tree["posterior"]["point"]), reported
+
+    def _check(self) -> None:
+        for name in ("draws", "tune", "chains", "cores"):
+            value = getattr(self, name)
+            if not isinstance(value, int | np.integer) or value < 1:
+                raise ValueError(f"NUTS: {name} must be a whole number of at least 1, found {value!r}")
+        if not 0 < self.target_accept < 1:
+            raise ValueError(f"NUTS: target_accept must lie between 0 and 1, found {self.target_accept!r}")
+        taken = [name for name in self.options if name in _TAKEN]
+        if taken:
+            raise ValueError(f"NUTS: set {_TAKEN[taken[0]]} rather than options[{taken[0]!r}]")
 
 
-def to_pymc(
-    model: GenerativeModel,
-    prior: Joint,
-    statistics: JointStatistics,
-    X: Any,
-    codes: Array | None,
-    likelihood: Likelihood,
-) -> Any:
-    """Build the ``pm.Model`` of a declaration and its data; see the module's docstring."""
-    import pymc as pm
-    import pytensor.tensor as pt
+#: Arguments of ``nutpie.sample`` that are settings here.
+_TAKEN = {
+    **{name: name for name in ("draws", "tune", "chains", "cores", "target_accept")},
+    "seed": "random_seed",
+    "progress_bar": "progressbar",
+    "save_warmup": "tune",
+}
+_DEFAULTS = {name: setting.default for name, setting in NUTS.__dataclass_fields__.items() if name != "options"} | {
+    "options": {}
+}
 
-    if likelihood not in ("statistics", "rows"):
-        raise ValueError(f"likelihood must be 'statistics' or 'rows', found {likelihood!r}")
-    if likelihood == "rows" and codes is None:
-        raise ValueError(
-            "likelihood='rows' needs the rows, but only their sums are left: weighted rows, batches (partial_fit, "
-            "forget, merge, discount) and pickles keep no rows. Use likelihood='statistics', which has the same "
-            "posterior."
-        )
-    coords = dict(model.coords)
-    if codes is not None and likelihood == "rows":
-        coords["row"] = list(range(len(codes)))
-    with pm.Model(coords=coords) as pymc_model:
-        weights = prior.parts[CLASS_WEIGHTS].declare(("class",))
-        variables = model.family.declare(prior.parts["features"])
-        if codes is not None and likelihood == "rows":
-            pm.Categorical("y", p=weights, observed=codes, dims="row")
-            model.family.observe_rows(variables, X, codes)
-        else:
-            counts = statistics.parts[CLASS_WEIGHTS].counts
-            seen = np.flatnonzero(counts)  # 0 · log 0 is 0, but its gradient is not
-            pm.Potential("y", (counts[seen] * pt.log(weights[seen])).sum())
-            model.family.observe_statistics(variables, statistics.parts["features"])
-    return pymc_model
+
+def _by_chain(pymc_model: Any, names: list[str], density: Density, points: Array) -> Theta:
+    """Parameters from raveled points (chain, draw, coordinate)."""
+    flat = density.split(points.reshape(-1, points.shape[-1]))
+    draws = constrain(pymc_model, names, flat)
+    return {name: values.reshape(*points.shape[:2], *values.shape[1:]) for name, values in draws.items()}

@@ -1,0 +1,192 @@
+"""Gaussian priors declared in PyMC: means with standard deviations, or with Cholesky factors of covariances."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from bayesppl.arrays import Array
+from bayesppl.conjugates.normal import LOG_2PI
+from bayesppl.errors import NotConjugateError
+from bayesppl.priors import POSITIVE, REAL, Declared, Space, declare, require_free
+from bayesppl.statistics import Moments
+
+
+def _is_cholesky(values: Array) -> Array:
+    diagonal = np.eye(values.shape[-1], dtype=bool)
+    return np.isfinite(values) & np.where(
+        diagonal, values > 0, np.where(np.tri(len(diagonal), dtype=bool), True, values == 0)
+    )
+
+
+CHOLESKY = Space("lower triangular matrices with a positive diagonal", _is_cholesky)
+
+
+@dataclass(frozen=True, eq=False)
+class LKJ:
+    r"""Standard deviations times an LKJ correlation matrix, :math:`p(R) \propto |R|^{\eta - 1}`.
+
+    The correlation matrix is built from its partial correlations, which are independent and beta distributed
+    (Lewandowski, Kurowicka & Joe 2009, section 2.4): all classes at once, without linear algebra in the prior.
+
+    Parameters
+    ----------
+    eta : float
+        1 is uniform over correlation matrices; larger values prefer weak correlations.
+    sd : PyMC distribution or callable
+        Prior of the standard deviations, (class, feature), or (feature,) where the covariance is tied.
+    """
+
+    eta: float
+    sd: Any
+
+    def __post_init__(self) -> None:
+        if not self.eta > 0:
+            raise ValueError(f"LKJ: eta must be positive, found {self.eta!r}")
+
+
+@dataclass(frozen=True, eq=False)
+class MeanAndSd(Declared):
+    """Declared priors of the means and standard deviations of independent features."""
+
+    mean_prior: Any
+    sd_prior: Any
+
+    @property
+    def declarations(self) -> Mapping[str, Any]:
+        return {"mean": self.mean_prior, "sd": self.sd_prior}
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        return ("mean", "variance")
+
+    def declared_in(self, family: Any, prefix: str) -> dict[str, Any]:
+        import pymc as pm
+
+        mean = declare(self.mean_prior, **family.named("mean", prefix), space=REAL)
+        variance = family.named("variance", prefix)
+        sd = declare(self.sd_prior, prefix + "sd", variance["dims"], POSITIVE)
+        return {"mean": mean, "variance": pm.Deterministic(var=sd**2, **variance)}
+
+    def log_volume(self, model: Any, prefix: str) -> Any:
+        import pytensor.tensor as pt
+
+        require_free(model, prefix + "mean")
+        require_free(model, prefix + "sd")
+        return pt.log(model[prefix + "sd"]).sum()
+
+
+@dataclass(frozen=True, eq=False)
+class MeanAndCholesky(Declared):
+    """Declared priors of the means, and of the covariances by way of their Cholesky factors."""
+
+    mean_prior: Any
+    cholesky_prior: Any
+
+    @property
+    def declarations(self) -> Mapping[str, Any]:
+        return {"mean": self.mean_prior, "cholesky": self.cholesky_prior}
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        return ("mean", "covariance")
+
+    def declared_in(self, family: Any, prefix: str) -> dict[str, Any]:
+        import pymc as pm
+        import pytensor.tensor as pt
+
+        mean = declare(self.mean_prior, **family.named("mean", prefix), space=REAL)
+        covariance = family.named("covariance", prefix)
+        if isinstance(self.cholesky_prior, LKJ):
+            root = _lkj(self.cholesky_prior, covariance["dims"], prefix)
+        else:
+            root = declare(self.cholesky_prior, prefix + "cholesky", covariance["dims"], CHOLESKY)
+        product = (root[..., :, None, :] * root[..., None, :, :]).sum(-1)
+        log_det = 2 * pt.log(pt.diagonal(root, axis1=-2, axis2=-1)).sum(-1)
+        return {
+            "mean": mean,
+            "covariance": pm.Deterministic(var=product, **covariance),
+            "observe": partial(_observe, mean, root, log_det, prefix),
+        }
+
+    def log_volume(self, model: Any, prefix: str) -> Any:
+        import pytensor.tensor as pt
+
+        if not isinstance(self.cholesky_prior, LKJ):
+            raise NotConjugateError(
+                "a declared Cholesky factor has no density as a covariance matrix that could be read off, so that "
+                "rule='map' has no meaning; use rule='mean' or 'predictive', or the prior bayesppl.LKJ"
+            )
+        require_free(model, prefix + "mean")
+        require_free(model, prefix + "sd")
+        sd = model[prefix + "sd"]
+        n_features = sd.type.shape[-1] or len(model.coords[f"{prefix}feature"])
+        log_lengths, log_diagonal = _log_lengths(_place(_correlations(model, prefix), n_features))
+        above = np.arange(n_features)
+        # Σ from its root, rows of the root from their lengths sd and directions, directions from partial correlations
+        of_root = ((n_features - above) * (pt.log(sd) + log_diagonal)).sum()
+        of_rows = (above * pt.log(sd) - log_diagonal).sum()
+        of_directions = (np.tri(n_features, k=-1) * log_lengths).sum()
+        return of_root + of_rows + of_directions
+
+
+def _lkj(prior: LKJ, dims: tuple[str, ...], prefix: str) -> Any:
+    """Cholesky factors of covariances: (class, feature, feature), or (feature, feature) where tied."""
+    import pymc as pm
+    import pytensor.tensor as pt
+
+    model = pm.modelcontext(None)
+    batch = tuple(len(model.coords[dim]) for dim in dims[:-2])
+    n_features = len(model.coords[dims[-1]])
+    sd = declare(prior.sd, prefix + "sd", dims[:-1], POSITIVE)
+    columns = np.tril_indices(n_features, -1)[1]
+    shape = prior.eta + (n_features - 2 - columns) / 2
+    unit = pm.Beta(f"{prefix}partial_correlation", shape, shape, shape=(*batch, len(columns)))
+    unit.tag.declared_by_user = True
+    partials = _place(_correlations(model, prefix), n_features)
+    log_lengths, _ = _log_lengths(partials)
+    return sd[..., None] * (partials + np.eye(n_features)) * pt.exp(log_lengths)
+
+
+def _correlations(model: Any, prefix: str) -> Any:
+    """Partial correlations between −1 and 1, one for each pair of features."""
+    return 2 * model[f"{prefix}partial_correlation"] - 1
+
+
+def _place(values: Any, n_features: int) -> Any:
+    """Values below the diagonal of otherwise empty matrices, by one gather."""
+    import pytensor.tensor as pt
+
+    place = np.zeros((n_features, n_features), dtype=int)
+    rows, columns = np.tril_indices(n_features, -1)
+    place[rows, columns] = 1 + np.arange(len(rows))
+    zero = pt.zeros((*values.shape[:-1], 1))
+    return pt.concatenate([zero, values], axis=-1)[..., place]
+
+
+def _log_lengths(partials: Any) -> tuple[Any, Any]:
+    """log of what the columns before leave of each row of unit length, everywhere and on the diagonal."""
+    import pytensor.tensor as pt
+
+    left = 0.5 * pt.log1p(-(partials**2))
+    log_lengths = pt.cumsum(left, axis=-1) - left
+    return log_lengths, pt.diagonal(log_lengths, axis1=-2, axis2=-1)
+
+
+def _observe(mean: Any, root: Any, log_det: Any, prefix: str, statistics: Moments) -> None:
+    """The likelihood of the rows through their counts, means and scatter matrices."""
+    import pymc as pm
+    import pytensor.tensor as pt
+
+    n, n_features = statistics.count, statistics.mean.shape[1]
+    values, vectors = np.linalg.eigh(statistics.scatter)
+    scatter_root = vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]
+    centre = (statistics.mean - mean) * np.sqrt(n)[:, None]
+    centre = centre.T if statistics.is_tied else centre[:, :, None]
+    whitened = pt.linalg.solve_triangular(root, pt.concatenate([scatter_root, centre], axis=-1), lower=True)
+    log_density = -0.5 * ((n * (log_det + n_features * LOG_2PI)).sum() + (whitened**2).sum())
+    pm.Potential(f"{prefix}x", log_density)

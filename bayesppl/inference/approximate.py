@@ -1,0 +1,131 @@
+"""Approximations and particles, through PyMC: mean-field variational inference and sequential Monte Carlo.
+
+Neither is the posterior itself, and a fit says so. Laplace and Pathfinder are not offered: PyMC has neither without
+pymc-extras, whose releases hold PyMC back.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from bayesppl.arrays import Array
+from bayesppl.convergence import Diagnosis
+from bayesppl.inference.base import Inference
+from bayesppl.inference.pymc_model import hyperparameters, to_pymc
+from bayesppl.model import GenerativeModel
+from bayesppl.posterior import Report, Sampled
+from bayesppl.statistics import JointStatistics
+
+#: Methods one may ask for by name, and why they cannot be had.
+UNAVAILABLE = {
+    name: f"inference={name!r} is not available: PyMC offers it only through pymc-extras, whose releases hold PyMC back. "
+    "Use 'advi' for a fast approximation, or 'nuts'."
+    for name in ("laplace", "pathfinder")
+}
+
+
+@dataclass(frozen=True)
+class _ByPyMC(Inference):
+    """A method of PyMC's that returns draws."""
+
+    @abstractmethod
+    def _run(self, pymc_model: Any) -> tuple[Any, dict[str, Any]]:
+        """Draws as a DataTree, and what there is to record."""
+
+    def infer(
+        self, model: GenerativeModel, statistics: JointStatistics, X: Any = None, codes: Array | None = None
+    ) -> Sampled:
+        import pytensor
+
+        prior = model.prior(statistics)
+        pymc_model = to_pymc(model, prior, statistics, X, codes, "statistics")
+        began = time.perf_counter()
+        # fast maths makes the first run (cold cache) differ in the last bits from later ones
+        with pymc_model, pytensor.config.change_flags(numba__fastmath=False):
+            tree, record = self._run(pymc_model)
+        hyper_dims = hyperparameters(pymc_model)
+        known = prior.parts["class_weights"]
+        draws = {str(name): np.asarray(values) for name, values in tree["posterior"].data_vars.items()}
+        if "class_weights" not in draws:
+            lead = next(iter(draws.values())).shape[:2]
+            weights = known.mean()["class_weights"]
+            draws["class_weights"] = np.broadcast_to(weights, (*lead, len(weights)))
+        samples = {name: draws[name] for name in (*model.dims, *hyper_dims)}
+        settings = {"pymc_version": version("pymc"), "sampling_time": time.perf_counter() - began, **record}
+        return Sampled(model, statistics, prior, samples, Report(settings, {}, Diagnosis({}, []), hyper_dims))
+
+
+@dataclass(frozen=True)
+class ADVI(_ByPyMC):
+    """Mean-field variational inference (Kucukelbir et al. 2017): independent normals in unconstrained coordinates.
+
+    Fast, and too sure of itself wherever parameters depend on each other.
+
+    Parameters
+    ----------
+    iterations : int
+    draws : int
+        Drawn from the approximation.
+    random_seed : int or None
+    """
+
+    iterations: int = 20_000
+    draws: int = 2000
+    random_seed: int | None = None
+
+    def _run(self, pymc_model: Any) -> tuple[Any, dict[str, Any]]:
+        import pymc as pm
+
+        fitted = pm.fit(self.iterations, method="advi", random_seed=self.random_seed, progressbar=False)
+        tree = fitted.sample(self.draws, random_seed=self.random_seed)
+        seed = "none" if self.random_seed is None else self.random_seed
+        return tree, {
+            "inference": "advi",
+            "approximation": "mean-field normal in unconstrained coordinates; spreads are too small",
+            "iterations": self.iterations,
+            "random_seed": seed,
+            "elbo": -float(np.mean(fitted.hist[-max(1, self.iterations // 20) :])),
+        }
+
+
+@dataclass(frozen=True)
+class SMC(_ByPyMC):
+    """Sequential Monte Carlo from prior to posterior (Del Moral, Doucet & Jasra 2006), with an estimate of the evidence.
+
+    The record holds ``log_marginal_likelihood``, one per chain: of the data up to factors that hold no parameter.
+
+    Parameters
+    ----------
+    draws : int
+        Particles per chain.
+    chains : int
+    random_seed : int or None
+    """
+
+    draws: int = 2000
+    chains: int = 2
+    random_seed: int | None = None
+
+    def _run(self, pymc_model: Any) -> tuple[Any, dict[str, Any]]:
+        import pymc as pm
+
+        tree = pm.sample_smc(
+            self.draws, chains=self.chains, cores=1, random_seed=self.random_seed, progressbar=False
+        )
+        # one value per stage, of which the last is the estimate; shorter chains are padded with NaN
+        stages = tree["sample_stats"]["log_marginal_likelihood"].values
+        evidence = [float(np.ravel(chain)[-1]) for chain in stages]
+        return tree, {
+            "inference": "smc",
+            "approximation": "particles moved from prior to posterior",
+            "draws": self.draws,
+            "chains": self.chains,
+            "random_seed": "none" if self.random_seed is None else self.random_seed,
+            "log_marginal_likelihood": evidence,
+        }

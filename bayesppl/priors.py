@@ -1,0 +1,246 @@
+"""Priors in PyMC's own words: any distribution of the parameters, without a closed form.
+
+A parameter's prior may be an unregistered PyMC distribution, ``pm.HalfNormal.dist(1)``, whose arguments may be such
+distributions again (a hierarchy: the inner ones are learned too), or a function of a name and dims that creates the
+variable in the current model, for everything else::
+
+    def concentrated(name, dims):
+        concentration = pm.Gamma("concentration", 2.0, 0.1)
+        return pm.Beta(name, 0.5 * concentration, 0.5 * concentration, dims=dims)
+
+The likelihood is the family's, whatever the prior. Nothing here is imported where all priors are conjugate.
+"""
+
+from __future__ import annotations
+
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, NoReturn, Self
+
+import numpy as np
+
+from bayesppl.arrays import Array, Theta
+from bayesppl.conjugates import Dirichlet
+from bayesppl.errors import ImproperError, NotConjugateError
+from bayesppl.statistics import Counts
+
+
+class Space(NamedTuple):
+    """The values a parameter can take: in words, as a test, and points beyond its edge."""
+
+    words: str
+    contains: Callable[[Array], Array]
+    beyond: tuple[float, ...] = ()
+
+
+REAL = Space("finite real numbers", np.isfinite)
+POSITIVE = Space("positive numbers", lambda x: np.isfinite(x) & (x > 0), (-10.0, -0.5, -1e-3))
+UNIT = Space("numbers between 0 and 1", lambda x: (x >= 0) & (x <= 1), (-0.5, -1e-3, 1.001, 1.5))
+SIMPLEX = Space(
+    "probabilities that sum to one", lambda x: (x >= 0) & np.isclose(x.sum(-1, keepdims=True), 1.0), (-0.5, 1.5)
+)
+
+_CHECKED_DRAWS = 20
+
+
+def is_declaration(value: Any) -> bool:
+    """Whether a prior is an unregistered PyMC distribution, or a function that creates its variable."""
+    graph = sys.modules.get("pytensor.graph.basic")
+    return callable(value) or (graph is not None and isinstance(value, graph.Variable))
+
+
+@dataclass(frozen=True, eq=False)
+class Declared(ABC):
+    """A prior of one family's parameters that has no closed form."""
+
+    has_closed_form: ClassVar[bool] = False
+
+    @property
+    @abstractmethod
+    def declarations(self) -> Mapping[str, Any]:
+        """Declared parameters, and their priors."""
+
+    @property
+    @abstractmethod
+    def parameters(self) -> tuple[str, ...]:
+        """The parameters of the family."""
+
+    @abstractmethod
+    def declared_in(self, family: Any, prefix: str) -> dict[str, Any]:
+        """Declare the parameters in the current ``pm.Model``, and return them."""
+
+    @abstractmethod
+    def log_volume(self, model: Any, prefix: str) -> Any:
+        """log |∂ family's parameters / ∂ declared parameters|, up to a constant, as a graph."""
+
+    def sized(self, *_: Any) -> Self:
+        """A declared prior takes its shape from the dims, where it is declared."""
+        return self
+
+    def is_proper(self) -> Array:
+        """A declared prior is checked for being proper where it is declared."""
+        return np.asarray(True)
+
+    def _refuse(self, *_: Any) -> NoReturn:
+        names = " and ".join(map(repr, self.declarations))
+        raise NotConjugateError(
+            f"the prior of {names} is declared in PyMC, so that neither its posterior nor its evidence has a closed form. "
+            "Fit with inference='nuts' (or 'auto'), or use a conjugate prior such as bayesppl.Beta, Gamma, Dirichlet, "
+            "NormalInverseGamma or NormalInverseWishart."
+        )
+
+    update = log_normalizer = log_prob = draw = mean = mode = _refuse
+
+
+@dataclass(frozen=True, eq=False)
+class Direct(Declared):
+    """A declared prior of a parameter as the family knows it.
+
+    Parameters
+    ----------
+    parameter : str
+    declaration : PyMC distribution or callable
+    space : Space
+    """
+
+    parameter: str
+    declaration: Any
+    space: Space
+
+    @property
+    def declarations(self) -> Mapping[str, Any]:
+        return {self.parameter: self.declaration}
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        return (self.parameter,)
+
+    def declared_in(self, family: Any, prefix: str) -> dict[str, Any]:
+        return {
+            self.parameter: declare(self.declaration, **family.named(self.parameter, prefix), space=self.space)
+        }
+
+    def declare(self, dims: tuple[str, ...]) -> Any:
+        """Declare class weights, which belong to no family."""
+        return declare(self.declaration, self.parameter, dims, self.space)
+
+    def mle(self, statistics: Counts) -> Theta:
+        """Maximum likelihood knows no prior: that of class weights are their frequencies."""
+        return Dirichlet(1.0).sized(statistics.counts.shape, parameter=self.parameter).mle(statistics)
+
+    def log_volume(self, model: Any, prefix: str) -> Any:
+        require_free(model, prefix + self.parameter)
+        return 0.0
+
+
+def declare(declaration: Any, name: str, dims: tuple[str, ...], space: Space) -> Any:
+    """Create the variable of a declared prior in the current ``pm.Model``, checking shape and support.
+
+    Raises
+    ------
+    ValueError
+        If the shape does not match the dims, or the distribution gives mass to values the parameter cannot take.
+    ImproperError
+        If the prior has no draws.
+    """
+    import pymc as pm
+
+    model = pm.modelcontext(None)
+    before = set(model.free_RVs)
+    shape = tuple(len(model.coords[dim]) for dim in dims)
+    variable = (
+        declaration(name, dims) if callable(declaration) else _register(model, declaration, name, dims, shape)
+    )
+    for created in set(model.free_RVs) - before:
+        created.tag.declared_by_user = True
+    if name not in model.named_vars:
+        variable = pm.Deterministic(name, variable, dims=dims)
+    _check(model, variable, name, dims, shape, space)
+    return variable
+
+
+def require_free(model: Any, name: str) -> None:
+    """Refuse a mode where the declared prior is no density of the parameter itself."""
+    if name not in {variable.name for variable in model.free_RVs}:
+        raise NotConjugateError(
+            f"{name!r} is computed from other variables, so that it has no density of its own and rule='map' no meaning; "
+            "use rule='mean' or 'predictive'"
+        )
+
+
+def _register(model: Any, declaration: Any, name: str, dims: tuple[str, ...], shape: tuple[int, ...]) -> Any:
+    """Give a distribution (and those it depends on) names and dims."""
+    from pymc.distributions.shape_utils import change_dist_size
+    from pytensor.graph.replace import clone_replace
+    from pytensor.graph.traversal import ancestors
+    from pytensor.tensor.random.op import RandomVariable
+
+    own = clone_replace([declaration])[0]  # a declaration may be fitted many times
+    core = own.owner.op.ndim_supp if own.owner is not None and isinstance(own.owner.op, RandomVariable) else 0
+    try:
+        own = change_dist_size(own, shape[: len(shape) - core])
+    except (ValueError, TypeError, NotImplementedError) as error:
+        raise ValueError(_misfit(name, dims, shape, tuple(own.type.shape))) from error
+    inner = [
+        variable
+        for variable in ancestors([own])
+        if variable.owner is not None and isinstance(variable.owner.op, RandomVariable) and variable is not own
+    ]
+    for variable in reversed(inner):
+        kind = variable.owner.op.name
+        taken = sum(other.startswith(f"{name}_{kind}") for other in model.named_vars)
+        model.register_rv(variable, f"{name}_{kind}" + (f"_{taken + 1}" if taken else ""))
+    return model.register_rv(own, name, dims=dims)
+
+
+def _check(
+    model: Any, variable: Any, name: str, dims: tuple[str, ...], shape: tuple[int, ...], space: Space
+) -> None:
+    import pymc as pm
+    from pytensor.compile.mode import Mode
+
+    interpreted = Mode(linker="py", optimizer=None)
+    try:
+        draws = pm.draw(variable, _CHECKED_DRAWS, mode=interpreted, random_seed=0)
+    except NotImplementedError as error:
+        raise ImproperError(f"the prior of {name!r} is improper, it has no draws: {error}") from error
+    except ValueError as error:
+        raise ValueError(_misfit(name, dims, shape, tuple(variable.type.shape))) from error
+    if draws.shape[1:] != shape:
+        raise ValueError(_misfit(name, dims, shape, draws.shape[1:]))
+    outside = draws[~space.contains(draws)]
+    allowed = [] if outside.size else _values_beyond(model, variable, space, draws[0], interpreted)
+    if outside.size or allowed:
+        found = outside.flat[0] if outside.size else allowed[0]
+        raise ValueError(
+            f"{name!r} must be {space.words}, but its prior allows {found:g}. Use a distribution whose support fits, "
+            "for example pm.Beta for probabilities, pm.Dirichlet for class weights, pm.Gamma or pm.HalfNormal for what "
+            "is positive, or pm.Truncated."
+        )
+
+
+def _values_beyond(model: Any, variable: Any, space: Space, draw: Array, mode: Any) -> list[float]:
+    """Points outside the space at which the prior has a density all the same."""
+    import pymc as pm
+
+    if variable not in model.free_RVs:
+        return []
+    allowed = []
+    for point in space.beyond:
+        value = draw.copy()
+        value.flat[0] = point
+        logp = pm.logp(variable, value, warn_rvs=False)
+        density = pm.draw(logp, mode=mode, random_seed=0)
+        if np.isfinite(np.sum(density)):
+            allowed.append(point)
+    return allowed
+
+
+def _misfit(name: str, dims: tuple[str, ...], shape: tuple[int, ...], found: tuple[Any, ...]) -> str:
+    wanted = ", ".join(f"{dim}: {size}" for dim, size in zip(dims, shape, strict=True))
+    return (
+        f"the prior of {name!r} has shape {found}, which does not fit its dims ({wanted}). Give one distribution for all "
+        "entries, or parameters of a shape that broadcasts to these."
+    )

@@ -1,0 +1,201 @@
+"""Any prior: declared in PyMC words, sampled with the family's own likelihood, refused where it cannot be."""
+
+import numpy as np
+import pymc as pm
+import pytest
+from scipy.stats import beta, halfnorm
+from sklearn.base import clone
+
+import bayesppl as bp
+from bayesppl.inference.compiled import compile_density, constrain
+from bayesppl.inference.mode import find_mode
+from bayesppl.inference.pymc_model import declared_log_prior, draw_prior, to_pymc
+from bayesppl.model import GenerativeModel
+from bayesppl.posterior import Sampled
+
+RNG = np.random.default_rng(5)
+BITS = RNG.integers(0, 2, size=(30, 2))
+REALS = RNG.normal([1.0, -2.0, 4.0], [1.0, 0.5, 2.0], size=(30, 3))
+Y = np.array(list("ab"))[RNG.integers(0, 2, size=30)]
+SHORT = bp.NUTS(draws=500, tune=300, chains=2, random_seed=3)
+
+
+def _parts(family, X):
+    """A model, its prior and statistics, without fitting it."""
+    from bayesppl.data import as_table, one_hot
+
+    table = as_table(X)
+    codes = (Y == "b").astype(int)
+    model = GenerativeModel(family.bind(table, ("a", "b")), bp.Dirichlet(2.0), ("a", "b"))
+    statistics = model.statistics(model.family.encode(table), one_hot(codes, 2))
+    return model, model.prior(statistics), statistics
+
+
+def _concentrated(name, dims):
+    concentration = pm.Gamma("concentration", 2.0, 0.1)
+    return pm.Beta(name, 0.5 * concentration, 0.5 * concentration, dims=dims)
+
+
+@pytest.mark.slow
+def test_a_declared_beta_is_the_conjugate_one():
+    """The same prior in two notations: posterior, mode and probabilities agree."""
+    declared = bp.GenerativeClassifier(bp.Bernoulli(probability=pm.Beta.dist(2.0, 3.0)), inference=SHORT).fit(
+        BITS, Y
+    )
+    exact = bp.BernoulliNB(bp.Beta(2.0, 3.0)).fit(BITS, Y)
+    assert isinstance(declared.posterior_, Sampled)
+    draws = declared.posterior_.samples["probability"]
+    ess = declared.posterior_.diagnosis.measures["probability"][1]
+    gap = draws.mean((0, 1)) - exact.posterior_.mean()["probability"]
+    assert (np.abs(gap) < 4 * draws.std((0, 1)) / np.sqrt(ess)).all()
+    for name, value in exact.posterior_.mode().items():
+        np.testing.assert_allclose(declared.posterior_.mode()[name], value, atol=1e-4)
+    difference = declared.predict_proba(BITS) - exact.predict_proba(BITS)
+    assert (np.abs(difference) < 4 * declared.predict_proba_mcse(BITS)).all()
+    again = clone(declared).fit(BITS, Y)
+    np.testing.assert_array_equal(again.posterior_.samples["probability"], draws)
+    tree = declared.to_datatree(groups="all", random_state=1)
+    expected = beta(2.0, 3.0).logpdf(tree["posterior"]["probability"].values).sum((-1, -2))
+    # PyTensor keeps constants such as 2.0 in single precision
+    np.testing.assert_allclose(tree["log_prior"]["probability"].values, expected, atol=1e-6)
+    z = (tree["prior"]["probability"].values - 0.4).mean((0, 1)) / np.sqrt(0.04 / 1000)
+    assert np.abs(z).max() < 4
+
+
+@pytest.mark.parametrize(
+    ("family", "X", "hyper"),
+    [
+        (bp.Bernoulli(probability=pm.Beta.dist(pm.Gamma.dist(2, 1), pm.Gamma.dist(2, 1))), BITS, 2),
+        (bp.Bernoulli(probability=_concentrated), BITS, 1),
+        (bp.Poisson(rate=pm.LogNormal.dist(0, pm.HalfNormal.dist(1))), BITS, 1),
+        (bp.Multinomial(probability=pm.Dirichlet.dist(a=[1.0, 2.0])), BITS, 0),
+        (bp.Gaussian("diag", mean=pm.Normal.dist(0, 3), sd=pm.HalfNormal.dist(2)), REALS, 1),
+        (bp.Gaussian("tied_diag", mean=pm.Normal.dist(0, 3), sd=pm.HalfNormal.dist([1, 2, 3])), REALS, 1),
+        (bp.Gaussian("spherical", mean=pm.Normal.dist(0, 3), sd=pm.HalfNormal.dist(2)), REALS, 1),
+        (bp.Gaussian("full", mean=pm.Normal.dist(0, 3), cholesky=bp.LKJ(2.0, pm.HalfNormal.dist(2))), REALS, 2),
+        (bp.Gaussian("tied", mean=pm.Normal.dist(0, 3), cholesky=bp.LKJ(2.0, pm.HalfNormal.dist(2))), REALS, 2),
+    ],
+    ids=["nested", "callable", "rate", "simplex", "diag", "tied_diag", "spherical", "full", "tied"],
+)
+def test_density_is_prior_times_the_family_s_likelihood(family, X, hyper):
+    """The PyMC model's log density is log prior plus the family's own log likelihood of rows, at any point."""
+    model, prior, statistics = _parts(family, X)
+    pymc_model = to_pymc(model, prior, statistics, None, None, "statistics")
+    density = compile_density(pymc_model, jacobian=False, interpreted=True)
+    start = pymc_model.initial_point(0)
+    size = sum(np.size(value) for value in start.values())
+    points = RNG.normal(scale=0.3, size=(3, size)) + np.concatenate([np.ravel(start[n]) for n in density.shapes])
+    names = [variable.name for variable in pymc_model.free_RVs]
+    theta = constrain(pymc_model, [*{*model.dims, *names}], density.split(points))
+    assert len(set(names) - set(model.dims)) == hyper
+    log_prior = sum(declared_log_prior(model, prior, theta).values())
+    log_prior = log_prior + prior.parts["class_weights"].log_prob(theta)
+    own = np.arange(len(Y)), (Y == "b").astype(int)
+    encoded = model.family.encode(_table(X))
+    expected = log_prior + model.log_joint(theta, encoded)[:, *own].sum(1)
+    found = np.array([density(point)[0] for point in points])
+    # sufficient statistics leave out factors that hold no parameter
+    np.testing.assert_allclose(found - found[0], expected - expected[0], rtol=1e-8, atol=1e-7)
+
+
+def _table(X):
+    from bayesppl.data import as_table
+
+    return as_table(X)
+
+
+def test_lkj_draws_are_lkj():
+    """Each correlation is 2 Beta(b, b) − 1 with b = η + D/2 − 1 (Lewandowski et al. 2009); scales are as declared."""
+    family = bp.Gaussian("tied", mean=pm.Normal.dist(0, 1), cholesky=bp.LKJ(1.5, pm.HalfNormal.dist(2)))
+    model, prior, _ = _parts(family, REALS)
+    n = 4000
+    drawn = draw_prior(model, prior, n, seed=2)
+    covariance = drawn["covariance"]
+    sd = np.sqrt(np.einsum("nii->ni", covariance))
+    correlation = covariance / (sd[:, :, None] * sd[:, None, :])
+    variance = 1 / (2 * (1.5 + 0.5) + 1)
+    for i, j in ((1, 0), (2, 0), (2, 1)):
+        values = correlation[:, i, j]
+        assert abs(values.mean()) < 4 * np.sqrt(variance / n)
+        assert abs((values**2).mean() - variance) < 4 * (values**2).std() / np.sqrt(n)
+    assert np.abs(sd.mean(0) - halfnorm(scale=2).mean()).max() < 4 * halfnorm(scale=2).std() / np.sqrt(n)
+    np.testing.assert_allclose(sd, drawn["sd"])
+
+
+@pytest.mark.parametrize("structure", ["diag", "full"])
+def test_map_is_the_mode_over_variances_and_covariances(structure):
+    """No other parameters have a larger posterior density, priors being turned into densities of (co)variances."""
+    spread = (
+        {"sd": pm.HalfNormal.dist(2)} if structure == "diag" else {"cholesky": bp.LKJ(2.0, pm.HalfNormal.dist(2))}
+    )
+    model, prior, statistics = _parts(bp.Gaussian(structure, mean=pm.Normal.dist(0, 3), **spread), REALS[:, :2])
+    mode = find_mode(model, prior, statistics)
+    encoded, own = REALS[:, :2], (np.arange(30), (Y == "b").astype(int))
+
+    def log_density(theta):
+        log_prior = -0.5 * (theta["mean"] ** 2 / 9).sum((-1, -2))
+        if structure == "diag":  # half-normal in the sd: |∂sd/∂variance| = 1 / (2 sd)
+            sd = np.sqrt(theta["variance"])
+            log_prior += (halfnorm(scale=2).logpdf(sd) - np.log(sd)).sum((-1, -2))
+        else:  # for two features Σ = (s₁², s₁s₂ρ, s₂²), |∂Σ/∂(s₁, s₂, ρ)| = 4 s₁² s₂²
+            sd = np.sqrt(np.einsum("...ii->...i", theta["covariance"]))
+            rho = theta["covariance"][..., 0, 1] / sd.prod(-1)
+            log_prior += (halfnorm(scale=2).logpdf(sd) - 2 * np.log(sd)).sum((-1, -2)) + np.log1p(-(rho**2)).sum(
+                -1
+            )
+        return log_prior + model.log_joint(theta, encoded)[..., *own].sum(-1)
+
+    best = log_density(mode)
+    for name in ("mean", "variance" if structure == "diag" else "covariance"):
+        noise = RNG.normal(size=(200, *mode[name].shape)) * 0.02
+        if name == "covariance":
+            noise = noise + np.swapaxes(noise, -1, -2)
+        moved = {**{k: np.broadcast_to(v, (200, *v.shape)) for k, v in mode.items()}, name: mode[name] + noise}
+        assert (log_density(moved) < best + 1e-6).all()
+
+
+@pytest.mark.parametrize(
+    ("prior", "error", "message"),
+    [
+        (pm.Normal.dist(0.5, 0.1), ValueError, "must be numbers between 0 and 1, but its prior allows -0.5"),
+        (pm.Beta.dist(np.ones(5), 1.0), ValueError, r"does not fit its dims \(class: 2, feature: 2\)"),
+        (lambda name, dims: pm.Beta(name, 1, 1, shape=3), ValueError, "does not fit its dims"),
+        (lambda name, dims: pm.Flat(name, dims=dims), bp.ImproperError, "is improper, it has no draws"),
+        (lambda name, dims: pm.Normal("z", dims=dims), ValueError, "must be numbers between 0 and 1"),
+    ],
+)
+def test_priors_that_cannot_be(prior, error, message):
+    with pytest.raises(error, match=message):
+        bp.GenerativeClassifier(bp.Bernoulli(probability=prior), inference=SHORT).fit(BITS, Y)
+
+
+def test_refusals_of_what_needs_a_closed_form():
+    family = bp.Bernoulli(probability=pm.Beta.dist(2.0, 3.0))
+    with pytest.raises(bp.NotConjugateError, match="prior of 'probability' is declared in PyMC"):
+        bp.GenerativeClassifier(family).fit(BITS, Y)
+    for arguments, message in (
+        ({"mean": pm.Normal.dist()}, "mean and sd together"),
+        ({"mean": pm.Normal.dist(), "cholesky": bp.LKJ(1, pm.HalfNormal.dist())}, "mean and sd together"),
+        ({"mean": pm.Normal.dist(), "sd": pm.HalfNormal.dist(), "prior": "flat"}, "not both"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            bp.Gaussian("diag", **arguments)
+    with pytest.raises(TypeError, match="must be a PyMC distribution"):
+        bp.Gaussian("diag", mean=0.0, sd=pm.HalfNormal.dist())
+    with pytest.raises(ValueError, match="eta must be positive"):
+        bp.LKJ(0.0, pm.HalfNormal.dist())
+
+
+@pytest.mark.slow
+def test_class_weights_may_be_declared():
+    declared = bp.BernoulliNB(class_weights=pm.Dirichlet.dist(a=[3.0, 1.0]), inference=SHORT).fit(BITS, Y)
+    exact = bp.BernoulliNB(class_weights=bp.Dirichlet([3.0, 1.0])).fit(BITS, Y)
+    draws = declared.posterior_.samples["class_weights"]
+    ess = declared.posterior_.diagnosis.measures["class_weights"][1]
+    gap = draws.mean((0, 1)) - exact.posterior_.mean()["class_weights"]
+    assert (np.abs(gap) < 4 * draws.std((0, 1)) / np.sqrt(ess)).all()
+    np.testing.assert_array_equal(
+        declared.posterior_.theta("mle")["class_weights"], exact.posterior_.theta("mle")["class_weights"]
+    )
+    with pytest.raises(ValueError, match="probabilities that sum to one"):
+        bp.BernoulliNB(class_weights=pm.Beta.dist(1, 1), inference=SHORT).fit(BITS, Y)
