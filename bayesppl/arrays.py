@@ -101,7 +101,8 @@ def log_rising(a: Array, n: Array) -> Array:
 
 def _stirling_remainder(z: Array) -> Array:
     # five terms leave an error below 1.2e-16 at z = 16
-    inverse, square = 1 / z, 1 / z**2
+    inverse = 1 / z
+    square = inverse * inverse
     terms = 1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square / 1188))
     return inverse * (1 / 12 - square * terms)
 

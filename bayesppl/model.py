@@ -109,8 +109,7 @@ class GenerativeModel:
 
     def log_evidence(self, prior: Joint, posterior: Joint, statistics: JointStatistics) -> dict[str, Evidence]:
         """log p(X, y) by its parts: the labels under ``"class_weights"``, then every block of columns."""
-        before, after = prior.parts[CLASS_WEIGHTS], posterior.parts[CLASS_WEIGHTS]
-        labels = Evidence((), np.asarray(after.log_normalizer() - before.log_normalizer()))
+        labels = Evidence((), prior.parts[CLASS_WEIGHTS].log_increment(statistics.parts[CLASS_WEIGHTS]))
         blocks = self.family.log_evidence(
             prior.parts["features"], posterior.parts["features"], statistics.parts["features"]
         )

@@ -90,3 +90,11 @@ def test_mle_of_an_empty_class_is_refused():
         clf.predict([[0]], rule="mle")
     # its predictive is the prior's: probability 1/2 each way, class weight (0 + 1)/(2 + 3)
     np.testing.assert_allclose(np.exp(clf.predict_joint_log_proba([[0]]))[0, 2], 0.5 / 5)
+
+
+@pytest.mark.parametrize("alpha", [1e9, 1e14, 1e18, 1e300])
+def test_what_is_all_but_certain_leaves_the_other_outcome_its_probability(alpha):
+    clf = bp.BernoulliNB(bp.Beta([[alpha], [1.0]], [[1.0], [alpha]]), class_weights="uniform")
+    found = clf.fit([[1], [0]], ["a", "b"]).predict_joint_log_proba([[0], [1]]) - np.log(0.5)
+    rare, usual = -np.log(alpha + 2), np.log1p(-1 / (alpha + 2))
+    np.testing.assert_allclose(found, [[rare, usual], [usual, rare]], rtol=1e-12, atol=1e-13)

@@ -6,7 +6,9 @@ import pytest
 from scipy import stats
 
 from bayesppl.conjugates import Beta, Dirichlet, Gamma, Known, NormalInverseGamma, NormalInverseWishart
+from bayesppl.data import one_hot
 from bayesppl.errors import UndefinedEstimateError
+from bayesppl.statistics import Counts, Events, Moments, Successes, moments
 
 RNG = np.random.default_rng(0)
 
@@ -168,3 +170,48 @@ def test_a_mean_that_is_infinite_is_refused(belief, message):
 def test_hyperparameters_that_make_no_prior_are_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+LARGE = 1e13  # so large that the logarithms of the normalisers themselves hold no decimal
+
+
+def test_increments_keep_their_digits_under_large_hyperparameters():
+    mpmath.mp.dps = 60
+    big, lg = mpmath.mpf(LARGE), mpmath.loggamma
+    one = np.ones((1, 1))
+
+    def log_beta(a, b):
+        return lg(a) + lg(b) - lg(a + b)
+
+    successes = Successes(3 * one, 2 * one, 0 * one)
+    exact = log_beta(big + 3, big / 2 + 2) - log_beta(big, big / 2)
+    assert Beta(LARGE, LARGE / 2).sized((1, 1)).log_increment(successes) == pytest.approx(float(exact), rel=1e-13)
+
+    events = Events(3 * one, 2 * one, 0 * one)
+    exact = lg(big + 3) - (big + 3) * mpmath.log(big / 2 + 2) - lg(big) + big * mpmath.log(big / 2)
+    assert Gamma(LARGE, LARGE / 2).sized((1, 1)).log_increment(events) == pytest.approx(float(exact), rel=1e-12)
+
+    counts = Counts(np.array([[3.0, 0.0, 2.0]]), np.zeros(1))
+    exact = lg(big + 3) + lg(big + 2) - 2 * lg(big) - lg(3 * big + 5) + lg(3 * big)
+    assert Dirichlet(LARGE).sized((1, 3)).log_increment(counts) == pytest.approx(float(exact), rel=1e-13)
+
+    rows = Moments(3 * one, 2 * one, 5 * one)
+    kappa, squares = mpmath.mpf("0.25"), 5 + mpmath.mpf(3) / 4 / (3 + mpmath.mpf("0.25")) * 4
+    exact = lg(big + 1.5) - lg(big) + big * mpmath.log(big) - (big + 1.5) * mpmath.log(big + squares / 2)
+    exact += mpmath.log(kappa / (kappa + 3)) / 2
+    found = NormalInverseGamma(0.0, 0.25, LARGE, LARGE).sized((1, 1)).log_increment(rows)
+    assert found == pytest.approx(float(exact), rel=1e-12)
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_increments_are_differences_of_normalizers(tied):
+    rng = np.random.default_rng(9)
+    codes = np.r_[0, 1, 1, rng.integers(2, size=20)]
+    rows = moments(rng.normal(size=(23, 3)), one_hot(codes, 2), matrix=True, tied=tied)
+    belief = NormalInverseWishart(0.2, 0.7, 5.0, 3.0).sized((2, 3), tied)
+    expected = belief.update(rows).log_normalizer() - belief.log_normalizer()
+    np.testing.assert_allclose(belief.log_increment(rows), expected, rtol=1e-12)
+    probabilities = Dirichlet(np.arange(1.0, 6.0)).sized((2, 5), sizes=(2, 3))
+    counts = Counts(rng.integers(9, size=(2, 5)).astype(float), np.zeros(2))
+    expected = probabilities.update(counts).log_normalizer() - probabilities.log_normalizer()
+    np.testing.assert_allclose(probabilities.log_increment(counts), expected, rtol=1e-12)

@@ -87,3 +87,22 @@ def test_improper_priors_are_refused():
 def test_a_prior_that_does_not_fit_the_models_is_refused(prior):
     with pytest.raises(ValueError, match=r"prior must hold one non-negative number per model \(2\)"):
         bp.compare_models([bp.GaussianNB(), bp.GaussianNB(NIG)], *IRIS, prior=prior)
+
+
+@pytest.mark.parametrize("class_weights", ["uniform", "empirical", (0.2, 0.5, 0.3)])
+def test_labels_have_a_probability_under_known_class_weights_too(class_weights):
+    X, y = IRIS[0][10:120], IRIS[1][10:120]
+    clf = bp.GaussianNB(NIG, class_weights=class_weights).fit(X, y)
+    n = np.bincount(y)
+    weights = {"uniform": np.full(3, 1 / 3), "empirical": n / n.sum()}.get(class_weights, class_weights)
+    np.testing.assert_allclose(clf.log_evidence()["class_weights"], n @ np.log(weights))
+    # a Dirichlet that all but knows the weights says the same
+    nearly = bp.GaussianNB(NIG, class_weights=bp.Dirichlet(1e15 * np.asarray(weights))).fit(X, y).log_evidence()
+    np.testing.assert_allclose(clf.log_evidence()["total"], nearly["total"], rtol=1e-10)
+
+
+def test_a_class_of_weight_zero_that_has_rows_makes_the_labels_impossible():
+    X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
+    assert bp.GaussianNB(NIG, class_weights=[1.0, 0.0]).fit(X, y).log_evidence()["class_weights"] == -np.inf
+    unseen = bp.GaussianNB(NIG, class_weights=[0.5, 0.5, 0.0], classes=[0, 1, 2]).fit(X, y).log_evidence()
+    np.testing.assert_allclose(unseen["class_weights"], 4 * np.log(0.5))

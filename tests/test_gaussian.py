@@ -307,3 +307,16 @@ def test_infinities_are_refused_by_name():
 def test_unknown_names_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         bp.GenerativeClassifier(bp.Gaussian(**arguments)).fit(*IRIS)
+
+
+@pytest.mark.parametrize("covariance", ["diag", "spherical", "full"])
+def test_a_student_t_of_very_many_degrees_of_freedom_is_the_normal(covariance):
+    a = 1e14
+    prior = (
+        bp.NormalInverseWishart(0, 1, 2 * a, 2 * a) if covariance == "full" else bp.NormalInverseGamma(0, 1, a, a)
+    )
+    clf = bp.GenerativeClassifier(bp.Gaussian(covariance, prior), class_weights="uniform")
+    X = np.array([[0.3, -0.2], [1.0, 0.4]])
+    found = clf.fit(X, [0, 1]).predict_joint_log_proba([[0.5, 2.0]])
+    expected = [stats.norm(row / 2, np.sqrt(1.5)).logpdf([0.5, 2.0]).sum() for row in X]
+    np.testing.assert_allclose(found[0] - np.log(0.5), expected, rtol=1e-12)

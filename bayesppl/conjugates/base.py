@@ -55,6 +55,10 @@ class Conjugate(ABC):
         """Logarithm of the normaliser, one entry per independent factor."""
 
     @abstractmethod
+    def log_increment(self, statistics: Any) -> Array:
+        """What ``update`` adds to ``log_normalizer``, without the cancellation of a difference."""
+
+    @abstractmethod
     def log_prob(self, theta: Theta) -> Array:
         """Log density of all parameters together; a leading draw axis is kept."""
 

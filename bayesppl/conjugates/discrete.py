@@ -65,7 +65,6 @@ class Beta(Conjugate):
         return np.asarray(betaln(self.alpha, self.beta))
 
     def log_increment(self, statistics: Successes) -> Array:
-        """What ``update`` adds to ``log_normalizer``, without the cancellation of a difference."""
         successes, failures = statistics.successes, statistics.failures
         of_either = log_rising(self.alpha + self.beta, successes + failures)
         return log_rising(self.alpha, successes) + log_rising(self.beta, failures) - of_either
@@ -133,7 +132,6 @@ class Gamma(Conjugate):
         return np.asarray(gammaln(self.shape) - self.shape * np.log(self.rate))
 
     def log_increment(self, statistics: Events) -> Array:
-        """What ``update`` adds to ``log_normalizer``, without the cancellation of a difference."""
         events, exposure = statistics.events, statistics.exposure
         of_exposure = self.shape * np.log1p(exposure / self.rate) + events * np.log(self.rate + exposure)
         return log_rising(self.shape, events) - of_exposure
@@ -207,6 +205,11 @@ class Dirichlet(Conjugate):
 
     def log_normalizer(self) -> Array:
         terms = self._sum(gammaln(self.concentration)) - gammaln(self._sum(self.concentration))
+        return np.asarray(terms if self.sizes else terms[..., 0])
+
+    def log_increment(self, statistics: Counts) -> Array:
+        counts, alpha = statistics.counts, self.concentration
+        terms = self._sum(log_rising(alpha, counts)) - log_rising(self._sum(alpha), self._sum(counts))
         return np.asarray(terms if self.sizes else terms[..., 0])
 
     def log_prob(self, theta: Theta) -> Array:
@@ -298,6 +301,10 @@ class Known(Conjugate):
 
     def log_normalizer(self) -> Array:
         return np.asarray(0.0)
+
+    def log_increment(self, statistics: Counts) -> Array:
+        """The log likelihood itself: nothing is integrated out."""
+        return np.asarray(xlogy(statistics.counts, self.value).sum())
 
     def log_prob(self, theta: Theta) -> Array:
         return np.zeros(theta[self.parameter].shape[: -self.value.ndim])

@@ -65,6 +65,9 @@ class Joint(Conjugate):
     def log_normalizer(self) -> Array:
         return np.asarray([part.log_normalizer().sum() for part in self.parts.values()])
 
+    def log_increment(self, statistics: JointStatistics) -> Array:
+        return np.asarray([part.log_increment(statistics.parts[name]).sum() for name, part in self.parts.items()])
+
     def log_prob(self, theta: Theta) -> Array:
         return np.asarray(sum(part.log_prob(self.select(name, theta)) for name, part in self.parts.items()))
 

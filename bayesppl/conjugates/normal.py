@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import gammaln, multigammaln
 
-from bayesppl.arrays import Array, Theta
+from bayesppl.arrays import Array, Theta, log_rising
 from bayesppl.conjugates.base import (
     FREELY,
     Conjugate,
@@ -78,13 +78,12 @@ class NormalInverseGamma(Conjugate):
         n, gap = statistics.count, statistics.mean - self.location
         kappa = self.kappa + n
         share = np.divide(n, kappa, out=np.zeros(kappa.shape), where=kappa > 0)
-        sum_of_squares = statistics.scatter + self.kappa * share * gap**2
         return replace(
             self,
             location=self.location + share * gap,
             kappa=kappa,
             a=self.a + n.sum(self.shared) / 2,
-            b=self.b + sum_of_squares.sum(self.shared) / 2,
+            b=self.b + self._half_squares(statistics),
         )
 
     def take(self, classes: Array) -> Self:
@@ -107,6 +106,12 @@ class NormalInverseGamma(Conjugate):
     def log_normalizer(self) -> Array:
         of_means = 0.5 * (LOG_2PI - np.log(self.kappa))
         return np.asarray(gammaln(self.a) - self.a * np.log(self.b) + of_means.sum(self.shared))
+
+    def log_increment(self, statistics: Moments) -> Array:
+        half, squares = statistics.count.sum(self.shared) / 2, self._half_squares(statistics)
+        of_means = -0.5 * np.log1p(statistics.count / self.kappa)
+        of_variance = -self.a * np.log1p(squares / self.b) - half * np.log(self.b + squares)
+        return np.asarray(log_rising(self.a, half) + of_variance + of_means.sum(self.shared))
 
     def log_prob(self, theta: Theta) -> Array:
         variance = theta["variance"]
@@ -147,6 +152,12 @@ class NormalInverseGamma(Conjugate):
     def spread(self, variance: Array) -> Array:
         """Broadcast variances against (..., n_classes, n_features)."""
         return np.expand_dims(variance, self.shared)
+
+    def _half_squares(self, statistics: Moments) -> Array:
+        """What rows add to b."""
+        n, gap = statistics.count, statistics.mean - self.location
+        weight = np.divide(self.kappa * n, self.kappa + n, out=np.zeros(n.shape), where=self.kappa + n > 0)
+        return np.asarray((statistics.scatter + weight * gap**2).sum(self.shared) / 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,6 +275,19 @@ class NormalInverseWishart(Conjugate):
             0.5 * self.nu * n_features * np.log(2)
             + multigammaln(self.nu / 2, n_features)
             - 0.5 * self.nu * _log_det(self.psi)
+            + (of_means.sum() if self.is_tied else of_means)
+        )
+
+    def log_increment(self, statistics: Moments) -> Array:
+        n_features, after = self.location.shape[1], self.update(statistics)
+        n = after.nu - self.nu
+        of_means = -0.5 * n_features * np.log1p(statistics.count / self.kappa)
+        halves = (self.nu[..., None] - np.arange(n_features)) / 2
+        log_det = _log_det(after.psi)
+        return np.asarray(
+            log_rising(halves, n[..., None] / 2).sum(-1)
+            + 0.5 * n * (n_features * np.log(2) - log_det)
+            - 0.5 * self.nu * (log_det - _log_det(self.psi))
             + (of_means.sum() if self.is_tied else of_means)
         )
 

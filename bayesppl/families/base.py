@@ -216,7 +216,7 @@ class ColumnFamily(Family):
         base = np.asarray(statistics.log_base)
         dims = ("class", "feature")[: base.ndim]
         base = base.sum(tuple(axis for axis, dim in enumerate(dims) if dim not in self.factor_dims))
-        return {"": Evidence(self.factor_dims, posterior.log_normalizer() - prior.log_normalizer() + base)}
+        return {"": Evidence(self.factor_dims, prior.log_increment(statistics) + base)}
 
     @final
     def label_features(self, features: Any, prefix: str) -> dict[str, tuple[tuple[str, ...], Array]]:

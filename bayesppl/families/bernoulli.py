@@ -25,7 +25,7 @@ from bayesppl.families.base import (
     split_missing,
 )
 from bayesppl.families.leave_one_out import own_class_without
-from bayesppl.families.parameters import ProbabilityFamily
+from bayesppl.families.parameters import LogFactors, ProbabilityFamily
 from bayesppl.statistics import Successes, class_sums, remainder
 
 
@@ -65,7 +65,9 @@ class Bernoulli(ProbabilityFamily, NumericFamily):
         return Successes(successes, remainder(trials, successes), np.zeros_like(successes))
 
     def log_predictive(self, posterior: Beta, X: Any) -> Array:
-        return self.log_likelihood(posterior.mean(), X)
+        # not the logarithms of the mean: one that rounds to 0 or 1 would make the other outcome impossible
+        log_total = np.log(posterior.alpha + posterior.beta)
+        return _weigh((np.log(posterior.alpha) - log_total, np.log(posterior.beta) - log_total), X)
 
     def log_predictive_without(self, posterior: Beta, X: Any, codes: Array, weights: Array) -> Array:
         if observed_mask(X) is not None:
@@ -85,18 +87,7 @@ class Bernoulli(ProbabilityFamily, NumericFamily):
         return out
 
     def log_likelihood(self, theta: Theta, X: Any) -> Array:
-        filled, present = split_missing(X)
-        log_yes, log_no = self.log_factors(theta)
-        # Every row starts as "all absent", one constant per class; what is present corrects it. Columns that are
-        # certain (probability one) cannot be absent at all, which the constant must not turn into inf - inf.
-        certain = np.isneginf(log_no)
-        log_absent = np.where(certain, 0.0, log_no)
-        out = weigh_logs(filled, log_yes - log_absent)
-        out += log_absent.sum(-1)[..., None, :] if present is None else weigh_logs(present, log_absent)
-        if certain.any():
-            n_certain = certain.sum(-1)[..., None, :] if present is None else weigh_logs(present, 1.0 * certain)
-            out[weigh_logs(filled, 1.0 * certain) < n_certain] = -np.inf
-        return out
+        return _weigh(self.log_factors(theta), X)
 
     def simulate(self, theta: Theta, codes: Array, rng: np.random.Generator) -> Array:
         return rng.binomial(1, theta["probability"][codes])
@@ -107,3 +98,19 @@ class Bernoulli(ProbabilityFamily, NumericFamily):
         cells = dense(X)
         index, at, dims = present_cells(cells, codes, prefix)
         pm.Bernoulli(f"{prefix}x", variables["probability"][index], observed=cells[at], dims=dims)
+
+
+def _weigh(log_factors: LogFactors, X: Any) -> Array:
+    """Σ over present cells of log p where the cell is 1, and of log(1 − p) where it is 0: (..., n_rows, n_classes)."""
+    filled, present = split_missing(X)
+    log_yes, log_no = log_factors
+    # Every row starts as "all absent", one constant per class; what is present corrects it. Columns that are
+    # certain (probability one) cannot be absent at all, which the constant must not turn into inf - inf.
+    certain = np.isneginf(log_no)
+    log_absent = np.where(certain, 0.0, log_no)
+    out = weigh_logs(filled, log_yes - log_absent)
+    out += log_absent.sum(-1)[..., None, :] if present is None else weigh_logs(present, log_absent)
+    if certain.any():
+        n_certain = certain.sum(-1)[..., None, :] if present is None else weigh_logs(present, 1.0 * certain)
+        out[weigh_logs(filled, 1.0 * certain) < n_certain] = -np.inf
+    return out

@@ -14,9 +14,8 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.special import gammaln
 
-from bayesppl.arrays import Array, Responsibilities, Theta
+from bayesppl.arrays import Array, Responsibilities, Theta, log_rising
 from bayesppl.conjugates import NormalInverseGamma
 from bayesppl.conjugates.normal import LOG_2PI
 from bayesppl.errors import ImproperError, UndefinedEstimateError
@@ -108,10 +107,10 @@ class DiagonalGaussian(NumericFamily):
             nu = dof[:, 0]
             squares = weighted_squares(X, posterior.location, np.sqrt(spread))  # = z²/dof, z standardised
             out = -0.5 * (nu + n_present) * np.log1p(squares)
-            out += gammaln((nu + n_present) / 2) - gammaln(nu / 2)
+            out += log_rising(nu / 2, n_present / 2)
         else:
             out = weighted_log1p_squares(X, posterior.location, np.sqrt(spread), -0.5 * (dof + 1))
-            constant += gammaln((dof + 1) / 2) - gammaln(dof / 2)
+            constant += log_rising(dof / 2, np.asarray(0.5))
         out += constant.sum(1) if present is None else present @ constant.T
         return out
 

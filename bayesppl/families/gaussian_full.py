@@ -19,9 +19,8 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.special import gammaln
 
-from bayesppl.arrays import Array, Responsibilities, Theta
+from bayesppl.arrays import Array, Responsibilities, Theta, log_rising
 from bayesppl.conjugates import NormalInverseWishart
 from bayesppl.conjugates.normal import LOG_2PI, is_positive_definite
 from bayesppl.errors import ImproperError, UndefinedEstimateError
@@ -204,8 +203,7 @@ class FullGaussian(NumericFamily):
 def _log_t(dof: Any, dimension: int, squares: Array, log_det: Any, inflation: Any) -> Array:
     """Log density of a multivariate t whose scale matrix is Ψ · inflation / dof, given uᵀΨ⁻¹u and log |Ψ|."""
     return np.asarray(
-        gammaln((dof + dimension) / 2)
-        - gammaln(dof / 2)
+        log_rising(dof / 2, np.asarray(dimension / 2))
         - 0.5 * dimension * np.log(np.pi * inflation)
         - 0.5 * log_det
         - 0.5 * (dof + dimension) * np.log1p(squares / inflation)

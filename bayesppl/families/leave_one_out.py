@@ -50,7 +50,7 @@ def forget(
 def log_evidence_of(belief: Conjugate, statistics: Any) -> Array:
     """Log evidence of statistics under a belief, per independent factor."""
     with np.errstate(divide="ignore", invalid="ignore"):  # where the belief is improper the answer is not finite
-        gained = belief.update(statistics).log_normalizer() - belief.log_normalizer()
+        gained = belief.log_increment(statistics)
     base = np.asarray(statistics.log_base)
     # the base measure may be kept per feature where the factors are not (a variance shared by features)
     return gained + base.reshape(*base.shape[: gained.ndim], -1).sum(-1)
