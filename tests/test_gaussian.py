@@ -320,3 +320,37 @@ def test_a_student_t_of_very_many_degrees_of_freedom_is_the_normal(covariance):
     found = clf.fit(X, [0, 1]).predict_joint_log_proba([[0.5, 2.0]])
     expected = [stats.norm(row / 2, np.sqrt(1.5)).logpdf([0.5, 2.0]).sum() for row in X]
     np.testing.assert_allclose(found[0] - np.log(0.5), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("covariance", ["diag", "tied_diag", "full", "tied"])
+def test_units_of_a_column_that_never_varies_change_no_probability(covariance):
+    rng = np.random.default_rng(3)
+    y = np.repeat([0, 1, 2], [3, 7, 11])
+    X = np.column_stack([rng.normal(size=21) + y, np.full(21, 0.3)])
+    rows = np.array([[0.5, 0.3], [1.5, 0.7]])
+    found = [
+        bp.GenerativeClassifier(bp.Gaussian(covariance)).fit(X * units, y).predict_proba(rows * units)
+        for units in (np.array([1.0, 1.0]), np.array([1.0, 1e-6]), np.array([3.0, 1e7]))
+    ]
+    np.testing.assert_allclose(found[1:], [found[0]] * 2, rtol=1e-9)
+
+
+@pytest.mark.parametrize("weights", [None, [0.3, 0.5, 0.2, 0.4, 0.1, 0.2]])
+def test_the_default_prior_is_that_of_fraley_and_raftery(weights):
+    X, y = np.array([[0.0, 1], [1, 3], [3, 2], [4, 0], [6, 1], [2, 7]]), [0, 0, 1, 1, 2, 2]
+    covariance = np.cov(X, rowvar=False, aweights=weights, ddof=0)
+    total = 6 if weights is None else sum(weights)
+    covariance *= total / (total - 1)
+    priors = {
+        structure: bp.GenerativeClassifier(bp.Gaussian(structure))
+        .fit(X, y, weights)
+        .posterior_.prior.parts["features"]
+        for structure in ("full", "diag", "spherical")
+    }
+    # ν = D + 2 and the scale Σ / K^(2/D); an inverse gamma has half of either, and D = 1 for independent features
+    np.testing.assert_allclose(priors["full"].nu, 4)
+    np.testing.assert_allclose(priors["full"].psi, [covariance / 3] * 3)
+    np.testing.assert_allclose(priors["diag"].a, 1.5)
+    np.testing.assert_allclose(priors["diag"].b, [np.diagonal(covariance) / 9 / 2] * 3)
+    np.testing.assert_allclose(priors["spherical"].a, 2)
+    np.testing.assert_allclose(priors["spherical"].b, np.trace(covariance) / 2 / 3 / 2)

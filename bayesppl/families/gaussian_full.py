@@ -4,7 +4,7 @@ r"""Correlated Gaussian features: quadratic (full) and linear (tied) discriminan
    (\mu_k, \Sigma_k) \sim \mathrm{NormalInverseWishart}(m, \kappa, \nu, \Psi).
 
 The predictive is a multivariate t with :math:`\nu_n - D + 1` degrees of freedom, location :math:`m_n` and scale
-matrix :math:`\Psi_n(\kappa_n + 1)/(\kappa_n(\nu_n - D + 1))` (Murphy 2007, eq. 232; Geisser 1964 for the vague
+matrix :math:`\Psi_n(\kappa_n + 1)/(\kappa_n(\nu_n - D + 1))` (Murphy 2007; Geisser 1964 for the vague
 limit). Where the covariance is tied, :math:`\nu_n` and :math:`\Psi_n` gather the rows of all classes.
 
 In PyMC the covariance is declared through the Bartlett factor A of its inverse,
@@ -193,7 +193,8 @@ class FullGaussian(NumericFamily):
     def _fraley_raftery(self, statistics: Moments) -> NormalInverseWishart:
         total = statistics.pooled()
         n_classes, n_features = statistics.mean.shape
-        covariance = total.within / max(total.count[0] - 1, 1.0)
+        degrees = total.count[0] - 1
+        covariance = total.within / degrees if degrees > 0 else np.zeros_like(total.within)
         if not is_positive_definite(covariance):
             # fewer rows than columns, or columns that copy others: keep only the scale of each column
             covariance = np.diag(column_scales(total) ** 2)
