@@ -30,8 +30,8 @@ def reliability(
 
     The hit rate of a bin with h hits among n rows has the posterior Beta(h + ½, n − h + ½) (Jeffreys; Brown, Cai &
     DasGupta 2001). The negative log score of the event "the most probable label is right", the rows of a bin given its
-    average confidence :math:`\bar c_b`, is (Murphy 1973 for the quadratic score; Weijs, van Nooijen & van de Giesen 2010,
-    eq. 12, for this one)
+    average confidence :math:`\bar c_b`, is (Murphy 1973 for the quadratic score; Weijs, van Nooijen & van de Giesen 2010
+    for this one)
 
     .. math:: \underbrace{H(\bar h)}_{\text{uncertainty}} - \underbrace{\sum_b \tfrac{n_b}{n} D(\bar h_b \| \bar h)}_{
        \text{resolution}} + \underbrace{\sum_b \tfrac{n_b}{n} D(\bar h_b \| \bar c_b)}_{\text{reliability}}

@@ -25,8 +25,8 @@ def decide(
 ) -> Array:
     r"""Choose for every row the label of least posterior expected loss, or abstain.
 
-    The expected loss of deciding a is :math:`\sum_k p(k \mid x)\,L_{ka}` (Berger 1985, section 4.4.1). A row is
-    rejected where every decision costs more than ``reject_loss`` (Chow 1970, eq. 1).
+    The expected loss of deciding a is :math:`\sum_k p(k \mid x)\,L_{ka}` (Berger 1985). A row is
+    rejected where every decision costs more than ``reject_loss`` (Chow 1970).
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ def tune_prior(
         n_features − 1), ``psi``, and ``correlation``, which shrinks Ψ towards its diagonal. In a product the name of
         the block leads: ``"size.kappa"``.
     objective : {"evidence", "loo"}
-        What to maximise. ``evidence``: log p(X | y), type II maximum likelihood (Good 1965; MacKay 1992, section 3),
+        What to maximise. ``evidence``: log p(X | y), type II maximum likelihood (Good 1965; MacKay 1992),
         from the sums that the fit keeps, without reading a row. ``loo``: Σ log p(y_i | x_i, D without i), the exact
         leave-one-out log score of the labels; each evaluation costs about one ``predict``, and the rows of the fit must
         still be held.

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 def log_evidence(posterior: Posterior) -> xr.Dataset:
     r"""log p(X, y), the probability of the data with all parameters integrated out.
 
-    Every conjugate model has :math:`\log p(D) = \log Z_n - \log Z_0 + \sum_i \log h(x_i)` (Bernardo & Smith 1994,
-    section 5.2.4); it is reported for each independent factor of the prior, and in total.
+    Every conjugate model has :math:`\log p(D) = \log Z_n - \log Z_0 + \sum_i \log h(x_i)` (Bernardo & Smith
+    1994); it is reported for each independent factor of the prior, and in total.
 
     Raises
     ------
@@ -54,8 +54,8 @@ def compare_models(
 ) -> xr.Dataset:
     r"""Fit models to the same data and compare their evidence and their exact leave-one-out scores.
 
-    The posterior probability of model m is :math:`p(m \mid D) \propto p(m)\,p(D \mid m)` (Kass & Raftery 1995,
-    eq. 1). The evidence judges a model together with its prior; the leave-one-out scores depend on the prior far less.
+    The posterior probability of model m is :math:`p(m \mid D) \propto p(m)\,p(D \mid m)` (Kass & Raftery
+    1995). The evidence judges a model together with its prior; the leave-one-out scores depend on the prior far less.
 
     Parameters
     ----------

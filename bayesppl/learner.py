@@ -253,7 +253,7 @@ class Learner(ClassifierMixin, BaseEstimator, ABC):
         r"""Let every row learned so far count only ``factor`` times, for streams that drift.
 
         The posterior becomes :math:`p(\theta)\, p(D \mid \theta)^{a}` with ``factor`` a: the power prior of Ibrahim &
-        Chen (2000, "Power prior distributions for regression models", eq. 1), which then serves as the prior of
+        Chen (2000, "Power prior distributions for regression models"), which then serves as the prior of
         the rows to come. Called before every batch, the rows of a batch b calls ago weigh
         :math:`a^b`, as if the model remembered 1/(1 − a) batches.
 

@@ -87,7 +87,7 @@ class LeaveOneOut:
         -------
         arviz_stats.utils.ELPDDataLOO
             The effective number of parameters ``p`` is the log score within the data less the one left out (Vehtari,
-            Gelman & Gabry 2017, eq. 6). Nothing is approximated, so every Pareto k is zero.
+            Gelman & Gabry 2017). Nothing is approximated, so every Pareto k is zero.
         """
         import xarray as xr
         from arviz_stats.utils import ELPDDataLOO

@@ -26,7 +26,7 @@ def novelty(
     r"""How surprising every row is to the model, whatever its class.
 
     A class is always found, also for a row that belongs to none. The score :math:`\log p(x \mid D)` sums the classes
-    out; its posterior predictive p-value (Rubin 1984, section 5; Bayarri & Berger 2000) is the probability that a new
+    out; its posterior predictive p-value (Rubin 1984; Bayarri & Berger 2000) is the probability that a new
     row from the model is as improbable as this one, or more so.
 
     Parameters

@@ -50,8 +50,8 @@ def estimate_class_weights(
     r"""The class frequencies among unlabelled rows.
 
     The likelihood of new weights w is :math:`\prod_i \sum_k w_k\,p(x_i \mid y = k)`, the labels summed out. ``em`` is its
-    maximum by the iteration of Saerens, Latinne & Decaestecker (2002, eq. 9). The posterior under a Dirichlet
-    prior is sampled by alternating labels and weights (Diebolt & Robert 1994, section 2).
+    maximum by the iteration of Saerens, Latinne & Decaestecker (2002). The posterior under a Dirichlet
+    prior is sampled by alternating labels and weights (Diebolt & Robert 1994).
 
     Parameters
     ----------

@@ -5,7 +5,7 @@ explanations have an evidence in closed form, and the ratio of the two is the Ba
 
 .. math:: B_d = \frac{\prod_k p(x_{\cdot d} \mid \text{rows of class } k)}{p(x_{\cdot d} \mid \text{all rows})}
 
-(Kass & Raftery 1995, eq. 2; for labelled features the test of independence of Gunel & Dickey 1974). With prior
+(Kass & Raftery 1995; for labelled features the test of independence of Gunel & Dickey 1974). With prior
 probability ρ the feature is relevant with probability :math:`r = \rho B / (\rho B + 1 - \rho)`.
 """
 

@@ -1,7 +1,7 @@
 r"""Scores of class probabilities on rows whose label is known.
 
 Every function takes log p(y = k | x), ``(n_rows, n_classes)``, and the codes of the true labels, ``(n_rows,)``.
-Accuracy and the two proper scores (Gneiting & Raftery 2007, section 4) are averages over rows, so two classifiers are
+Accuracy and the two proper scores (Gneiting & Raftery 2007) are averages over rows, so two classifiers are
 compared row by row. The expected calibration error is not; its comparison resamples rows.
 """
 
@@ -78,7 +78,7 @@ def expected_calibration_error(log_proba: Array, codes: Array, bins: int = BINS)
 
     .. math:: \mathrm{ECE} = \sum_m \frac{|B_m|}{n} \, |\mathrm{accuracy}(B_m) - \mathrm{confidence}(B_m)|
 
-    (Guo et al. 2017, eq. 3). It is biased upwards in small samples: noise in a bin counts as miscalibration.
+    (Guo et al. 2017). It is biased upwards in small samples: noise in a bin counts as miscalibration.
 
     Parameters
     ----------

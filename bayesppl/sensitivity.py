@@ -20,7 +20,7 @@ def credal_proba(
     """Lower and upper class probabilities over a set of priors, and the classes that none of them rules out.
 
     Class j dominates class k in a row if it is the more probable of the two under every prior (credal dominance, Zaffalon
-    2002, eq. 4); the credal answer is the set of classes that no other dominates. Where it holds one class the answer
+    2002); the credal answer is the set of classes that no other dominates. Where it holds one class the answer
     does not depend on the prior.
 
     Parameters

@@ -141,8 +141,8 @@ class Moments(Statistics):
 
     Notes
     -----
-    Raw sums of squares never appear. Two sets of rows are merged by the update of Chan, Golub & LeVeque (1983,
-    eq. 2.1): :math:`S = S_a + S_b + \frac{n_a n_b}{n_a + n_b} \delta\delta^\top` with
+    Raw sums of squares never appear. Two sets of rows are merged by the update of Chan, Golub & LeVeque (1983):
+    :math:`S = S_a + S_b + \frac{n_a n_b}{n_a + n_b} \delta\delta^\top` with
     :math:`\delta = \bar x_b - \bar x_a`.
     """
 

@@ -76,7 +76,7 @@ def uncertainty(clf: BayesClassifier, X: Any, draws: int = 1000, random_state: i
 
     .. math:: H[\bar p] = E\big[H[p(y \mid x, \theta)]\big] + I(y; \theta)
 
-    (Depeweg et al. 2018, eqs. 5-7; Houlsby et al. 2011, eq. 2).
+    (Depeweg et al. 2018; Houlsby et al. 2011).
 
     Parameters
     ----------

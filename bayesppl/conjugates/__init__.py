@@ -7,8 +7,8 @@ each of them: the logarithm of the integral of the unnormalised density
 
 .. math:: \log Z = \log \int p(\theta)\,p(x \mid \theta)\,d\theta - \sum \log h(x).
 
-The evidence of data is therefore a difference of two normalisers. Formulas follow Bernardo & Smith (1994,
-appendix A) and Murphy (2007, "Conjugate Bayesian analysis of the Gaussian distribution").
+The evidence of data is therefore a difference of two normalisers. Formulas follow Bernardo & Smith (1994)
+and Murphy (2007, "Conjugate Bayesian analysis of the Gaussian distribution").
 """
 
 from bayesppl.conjugates.base import Conjugate

@@ -2,7 +2,7 @@ r"""Binomial features: successes in a known number of trials, such as how often 
 
 .. math:: x_d \mid y = k \sim \mathrm{Binomial}(m_d, \phi_{kd}), \qquad \phi_{kd} \sim \mathrm{Beta}(\alpha, \beta).
 
-The posterior adds successes to α and failures to β (Bernardo & Smith 1994, appendix A). The predictive is the
+The posterior adds successes to α and failures to β (Bernardo & Smith 1994). The predictive is the
 beta-binomial,
 
 .. math:: p(x \mid D) = \binom{m}{x} \frac{B(\alpha_n + x, \beta_n + m - x)}{B(\alpha_n, \beta_n)},

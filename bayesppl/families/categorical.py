@@ -5,7 +5,7 @@ r"""Categorical features: one of several levels, such as a colour or a country.
 
 After :math:`n_{kdl}` rows at level l the posterior is :math:`\mathrm{Dirichlet}(\alpha_{dl} + n_{kdl})`, and the
 predictive probability of a level is its mean :math:`(\alpha_{dl} + n_{kdl})/\sum_m(\alpha_{dm} + n_{kdm})` (Bernardo &
-Smith 1994, section 5.2.4 and appendix A.2), so that the rules ``mean`` and ``predictive`` agree for one row. The
+Smith 1994), so that the rules ``mean`` and ``predictive`` agree for one row. The
 simplices of all columns lie side by side on one "cell" axis, for columns may have different numbers of levels.
 """
 

@@ -4,7 +4,7 @@ r"""Independent Gaussian features: Gaussian Naive Bayes and its tied and spheric
    (\mu_{kd}, \sigma^2_{kd}) \sim \mathrm{NormalInverseGamma}(m, \kappa, a, b).
 
 The predictive is a Student t with :math:`2a_n` degrees of freedom, location :math:`m_n` and squared scale
-:math:`b_n(\kappa_n + 1)/(a_n\kappa_n)` (Murphy 2007, eq. 110). Features that share a variance (spherical) are
+:math:`b_n(\kappa_n + 1)/(a_n\kappa_n)` (Murphy 2007). Features that share a variance (spherical) are
 predicted together, by a multivariate t, for they are not independent once the variance is integrated out.
 """
 

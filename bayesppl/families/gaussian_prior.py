@@ -1,7 +1,7 @@
 """What the Gaussian families share: their support and the choice of a prior by name.
 
 The default is the prior of Fraley & Raftery (2007, "Bayesian regularization for normal mixture estimation and
-model-based clustering", section 3): location the mean of all rows, κ = 0.01, ν = D + 2, scale the covariance of all
+model-based clustering"): location the mean of all rows, κ = 0.01, ν = D + 2, scale the covariance of all
 rows divided by K^(2/D) for K classes. It is weak, proper, and free of units.
 """
 

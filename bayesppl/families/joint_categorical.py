@@ -4,7 +4,7 @@ r"""Several discrete features without an independence assumption: the full joint
    \qquad \phi_k \sim \mathrm{Dirichlet}(\alpha).
 
 The posterior adds the counts of the cells to α, and the predictive probability of a set of cells is the sum of their
-posterior means (Bernardo & Smith 1994, section 5.2.4 and appendix A.2). A row that lacks some of its values lies in
+posterior means (Bernardo & Smith 1994). A row that lacks some of its values lies in
 one of several cells: its probability is the sum over them.
 """
 

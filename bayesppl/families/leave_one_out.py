@@ -5,7 +5,7 @@ ratio of normalisers,
 
 .. math:: \log p(x_i \mid y_i, D_{-i}) = \log Z(D) - \log Z(D_{-i}) + \log h(x_i)
 
-for a row of weight one (Bernardo & Smith 1994, section 5.2.4). Rows are treated all at once: each is a class of its
+for a row of weight one (Bernardo & Smith 1994). Rows are treated all at once: each is a class of its
 own, whose belief is that of the class it came from.
 """
 

@@ -2,7 +2,7 @@ r"""Vectors of counts, such as the words of a document.
 
 .. math:: x \mid N, y = k \sim \mathrm{Multinomial}(N, \phi_k), \qquad \phi_k \sim \mathrm{Dirichlet}(\alpha).
 
-The predictive is the Dirichlet–multinomial (Bernardo & Smith 1994, section 5.2.4 and appendix A.2)
+The predictive is the Dirichlet–multinomial (Bernardo & Smith 1994)
 
 .. math:: p(x \mid N, D) = \frac{N!}{\prod_j x_j!}\, \frac{\Gamma(A_k)}{\Gamma(A_k + N)}
    \prod_j \frac{\Gamma(\alpha_{kj} + x_j)}{\Gamma(\alpha_{kj})}, \qquad A_k = \sum_j \alpha_{kj},

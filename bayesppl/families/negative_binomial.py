@@ -4,7 +4,7 @@ r"""Negative binomial features of known dispersion: counts that vary more than P
 
 the number of failures before the r-th success of probability p, as ``scipy.stats.nbinom(n=r, p=p)`` has it; r need
 not be whole. The mean is :math:`r(1-p)/p` and the variance :math:`r(1-p)/p^2`; as r grows with the mean held, the
-Poisson appears. The posterior is :math:`\mathrm{Beta}(\alpha + nr, \beta + \sum x)` (Bernardo & Smith 1994, appendix A)
+Poisson appears. The posterior is :math:`\mathrm{Beta}(\alpha + nr, \beta + \sum x)` (Bernardo & Smith 1994)
 and the predictive the beta-negative-binomial (Johnson, Kemp & Kotz 2005, chapter 6),
 
 .. math:: p(x \mid D) = \frac{\Gamma(x + r)}{\Gamma(r)\,x!}\,

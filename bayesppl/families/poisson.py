@@ -2,7 +2,7 @@ r"""Poisson features: how many events happened, over one unit of exposure or ove
 
 .. math:: x_d \mid y = k \sim \mathrm{Poisson}(t\,\lambda_{kd}), \qquad \lambda_{kd} \sim \mathrm{Gamma}(a, b).
 
-The posterior is :math:`\mathrm{Gamma}(a + \sum x, b + \sum t)` (Bernardo & Smith 1994, appendix A). The predictive is
+The posterior is :math:`\mathrm{Gamma}(a + \sum x, b + \sum t)` (Bernardo & Smith 1994). The predictive is
 the negative binomial with :math:`a_n` successes of probability :math:`b_n / (b_n + t)`, wider than the Poisson at
 the posterior mean.
 """
