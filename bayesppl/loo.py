@@ -102,7 +102,7 @@ class LeaveOneOut:
         rows = {"row": np.arange(len(left_out))}
         return ELPDDataLOO(
             elpd=float(left_out.sum()),
-            se=float(np.sqrt(len(left_out) * left_out.var())),
+            se=float(np.sqrt(len(left_out) * left_out.var(ddof=1))) if len(left_out) > 1 else float("nan"),
             p=float((fitted - left_out).sum()),
             n_samples=0,
             n_data_points=len(left_out),

@@ -99,6 +99,11 @@ def test_agrees_with_psis_loo_from_exact_draws(covariance):
     np.testing.assert_array_less(gap, 5 * errors + 1e-12)
     assert approximate.p == pytest.approx(exact.p, abs=5 * errors.sum())
     assert isinstance(approximate.elpd_i, xr.DataArray)
+    for elpd in (
+        approximate,
+        exact,
+    ):  # one convention: the variance of the sum of n terms, each with their sample variance
+        assert elpd.se == pytest.approx(float(np.sqrt(150 * elpd.elpd_i.values.var(ddof=1))))
 
 
 def test_rows_may_be_passed_again():
@@ -165,3 +170,22 @@ def test_sparse_words(weighted):
         )
         expected = refitted.predict_joint_log_proba(X[[row]])[0]
         np.testing.assert_allclose(sparse.log_joint[row], expected, rtol=1e-7)
+
+
+def _refitted(clf, X, y, weights):
+    """log p(x_i, y = k | the other rows) by fits without each row."""
+    rows, without = np.arange(len(y)), []
+    for row in rows:
+        kept = np.where(rows == row, 0.0, weights)
+        without.append(clone(clf).fit(X, y, kept).predict_joint_log_proba(X[[row]])[0])
+    return np.asarray(without)
+
+
+@pytest.mark.parametrize("strength", [1e-17, 1e-300, 1e17])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_counts_under_priors_lost_beside_them(strength, sparse):
+    X, y = np.array([[1, 0], [0, 0], [1, 1], [0, 1], [1, 1]]), np.array([0, 0, 1, 1, 1])
+    rows = csr_array(X) if sparse else X
+    clf = bp.BernoulliNB(bp.Beta(strength, strength), class_weights="uniform")
+    expected = _refitted(clf, rows, y, np.ones(5))
+    np.testing.assert_allclose(clone(clf).fit(rows, y).loo().log_joint, expected, rtol=1e-9)

@@ -78,12 +78,14 @@ class Bernoulli(ProbabilityFamily, NumericFamily):
         (classes, values), group = np.unique(np.stack([codes, weights]), axis=1, return_inverse=True)
         for g, rows in enumerate(np.split(np.argsort(group, kind="stable"), np.bincount(group).cumsum()[:-1])):
             k, w = int(classes[g]), values[g]
-            # what is not positive belongs to no row of the group: its logarithm may be anything
-            log_yes, log_no = (
-                np.log(np.where(n > w, n - w, 1.0)) for n in (posterior.alpha[k], posterior.beta[k])
-            )
+            # what is not positive belongs to no row of the group, or was lost to rounding: -inf tells the rows it was lost to
+            with np.errstate(divide="ignore"):
+                log_yes, log_no = (
+                    np.log(np.where(n > w * (1 + 1e-9), n - w, 0.0))
+                    for n in (posterior.alpha[k], posterior.beta[k])
+                )
             log_total = np.log(posterior.alpha[k] + posterior.beta[k] - w)
-            out[rows, k] = X[rows] @ (log_yes - log_no) + (log_no - log_total).sum()
+            out[rows, k] = _weigh(((log_yes - log_total)[None], (log_no - log_total)[None]), X[rows])[:, 0]
         return out
 
     def log_likelihood(self, theta: Theta, X: Any) -> Array:
