@@ -66,7 +66,7 @@ def sum_over_ranges(take: Callable[[slice], Any], X: Any, n_jobs: int | None) ->
     first, *others = row_ranges(n_rows, per_row)
     total = take(first if others else slice(None))
     if others:
-        cells = max(RANGE_CELLS, _CELLS_PER_NUMBER * total.n_numbers)
+        cells = max(2 * RANGE_CELLS, _CELLS_PER_NUMBER * total.n_numbers)
         total = reduce(add, in_order(take, row_ranges(n_rows, per_row, cells, first.stop), n_jobs), total)
     return total
 

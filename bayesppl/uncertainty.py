@@ -17,15 +17,15 @@ from scipy.special import entr
 from bayesppl.arrays import Array
 from bayesppl.model import CLASS_WEIGHTS
 from bayesppl.posterior import CHUNK_CELLS, Posterior
-from bayesppl.rules import log_probabilities
+from bayesppl.rules import normalise, warn_of_impossible_rows
 
 if TYPE_CHECKING:
     import xarray as xr
 
     from bayesppl.classifier import BayesClassifier
 
-# Probabilities of a block of rows under all draws held at once: 64 megabytes.
-_BLOCK_CELLS = 1 << 23
+# Probabilities of a block of rows under all draws held at once: 16 megabytes.
+_BLOCK_CELLS = 1 << 21
 
 
 def predict_interval(
@@ -131,12 +131,15 @@ def _blocks(posterior: Posterior, X: Any, draws: int, rng: np.random.Generator) 
     step = max(1, CHUNK_CELLS // (min(rows, n_rows) * max(n_classes, n_columns)))
     for start in range(0, n_rows, rows):
         block = X[start : start + rows]
-        out = np.empty((size, block.shape[0], n_classes))
+        # the draws of a row and class lie side by side, for quantiles and averages are taken over them
+        out = np.empty((n_classes, block.shape[0], size))
         for first in range(0, size, step):
             chunk = {name: values[first : first + step] for name, values in theta.items()}
             log_joint = posterior.model.log_joint(chunk, block)
-            out[first : first + step] = np.exp(log_probabilities(log_joint, chunk[CLASS_WEIGHTS][:, None]))
-        yield out
+            proba, n_impossible = normalise(log_joint, chunk[CLASS_WEIGHTS][:, None], log=False)
+            warn_of_impossible_rows(n_impossible, log_joint[..., 0].size)
+            out[:, :, first : first + step] = proba.T
+        yield out.T
 
 
 def _labelled(clf: BayesClassifier, columns: dict[str, Array]) -> xr.Dataset:

@@ -70,33 +70,39 @@ def iris() -> Data:
     return load_iris(return_X_y=True)
 
 
+def size(n_rows: int, n_columns: int) -> str:
+    """A shape in short, such as 1e6×20."""
+    rows = f"{n_rows:.0e}".replace("e+0", "e")
+    return f"{rows}×{n_columns}"
+
+
 def problems(quick: bool) -> Iterator[Problem]:
     """All problems; ``quick`` makes the large ones about ten times smaller."""
     s = 10 if quick else 1
     for shape in [(1_000_000 // s, 20, 3), (200_000 // s, 100, 10)]:
-        size = f"{shape[0]:.0e}×{shape[1]}, {shape[2]} classes".replace("e+0", "e")
+        shown = f"{size(*shape[:2])}, {shape[2]} classes"
         make = _bind(real, *shape)
-        yield Problem(f"Gaussian diagonal, {size}", make, bp.GaussianNB, naive_bayes.GaussianNB)
+        yield Problem(f"Gaussian diagonal, {shown}", make, bp.GaussianNB, naive_bayes.GaussianNB)
         yield Problem(
-            f"QDA, {size}",
+            f"QDA, {shown}",
             make,
             bp.QuadraticDiscriminantAnalysis,
             discriminant_analysis.QuadraticDiscriminantAnalysis,
         )
         yield Problem(
-            f"LDA, {size}", make, bp.LinearDiscriminantAnalysis, discriminant_analysis.LinearDiscriminantAnalysis
+            f"LDA, {shown}", make, bp.LinearDiscriminantAnalysis, discriminant_analysis.LinearDiscriminantAnalysis
         )
     for shape in [(60_000 // s, 784, 10), (100_000 // s, 1000, 2)]:
-        size = f"{shape[0]:.0e}×{shape[1]}, {shape[2]} classes".replace("e+0", "e")
-        yield Problem(f"Bernoulli bytes, {size}", _bind(binary, *shape), bp.BernoulliNB, _bernoulli)
+        shown = f"{size(*shape[:2])}, {shape[2]} classes"
+        yield Problem(f"Bernoulli bytes, {shown}", _bind(binary, *shape), bp.BernoulliNB, _bernoulli)
     shape = (1_000_000 // s, 20, 3)
     yield Problem(
-        f"Categorical, {shape[0]:.0e}×20, 3 classes", _bind(levels, *shape), _categorical, _categorical_nb
+        f"Categorical, {size(*shape[:2])}, 3 classes", _bind(levels, *shape), _categorical, _categorical_nb
     )
     for width in (20_000, 100_000):
-        size = f"{100_000 // s:.0e}×{width:.0e}".replace("e+0", "e")
+        shown = size(100_000 // s, width)
         make = _bind(counts, 100_000 // s, width, 100)
-        yield Problem(f"Multinomial CSR, {size}, 2 classes", make, _multinomial, naive_bayes.MultinomialNB)
+        yield Problem(f"Multinomial CSR, {shown}, 2 classes", make, _multinomial, naive_bayes.MultinomialNB)
     yield Problem("iris, Gaussian diagonal", iris, bp.GaussianNB, naive_bayes.GaussianNB)
     yield Problem(
         "iris, QDA", iris, bp.QuadraticDiscriminantAnalysis, discriminant_analysis.QuadraticDiscriminantAnalysis

@@ -21,7 +21,8 @@ def _row(record: Mapping[str, Any]) -> str:
     aim = "" if record["target"] is None else f"{record['target']:g}"
     ratio = "" if record["ratio"] is None else f"{record['ratio']:.1f}"
     other = "" if record["other_peak_mb"] is None else f" ({record['other_peak_mb']:.0f})"
+    reads = "" if record["reads"] is None else f"{record['reads']:.1f}"
     return (
         f"| {record['problem']} | {record['operation']} | {record['milliseconds']:.2f} | {ratio} | {aim} | "
-        f"{record['peak_mb']:.0f}{other} | {record['gb_per_s']:.1f} | {record['reads']:.1f} |\n"
+        f"{record['peak_mb']:.0f}{other} | {record['gb_per_s']:.1f} | {reads} |\n"
     )

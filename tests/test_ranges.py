@@ -126,6 +126,19 @@ def test_memory_beyond_the_output_does_not_grow_with_the_rows(name, rule):
     assert extra < 32 * 2**20
 
 
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_memory_of_a_fit_does_not_grow_with_the_columns_times_rows(name):
+    X, y = data(name, 100_000)
+    ESTIMATORS[name]().fit(X[:1000], y[:1000])
+    tracemalloc.start()
+    try:
+        ESTIMATORS[name]().fit(X, y)
+        extra = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert extra < 16 * 2**20  # the codes and weights of the rows included
+
+
 def test_n_jobs_counts_as_in_scikit_learn():
     cores = joblib.cpu_count()
     assert ranges.thread_count(None) == 1

@@ -31,6 +31,8 @@ def class_sums(responsibilities: csr_array, X: Any) -> np.ndarray:
         In float64, whatever the dtype of ``X``.
     """
     if issparse(X):
+        if responsibilities.shape[1] <= FEW_CLASSES:  # one pass over the stored cells
+            return np.asarray((X.T @ responsibilities.toarray()).T, dtype=np.float64)
         by_class = responsibilities.T.tocsr()  # as it stands, scipy would convert X to match it
         return np.asarray((by_class @ X).toarray(), dtype=np.float64)
     if X.dtype.kind in "bu" and X.dtype.itemsize == 1 and (responsibilities.data == 1).all():
