@@ -85,3 +85,31 @@ def test_error_rate_has_a_distribution_when_rows_are_few():
     rates = clf.expected_error_rate(draws=100, rows=500, random_state=0)
     assert rates.std() > 5 * 0.25 / np.sqrt(500) / np.sqrt(100)
     assert ((rates >= 0) & (rates <= 1)).all()
+
+
+def test_rows_of_equal_confidence_are_decided_together_or_not_at_all():
+    clf = bp.BernoulliNB(class_weights="uniform").fit([[1], [1], [0], [0]], ["a", "a", "b", "b"])
+    # every row is decided with probability 3/4
+    assert clf.threshold_for([[1], [0], [1]], error_rate=0.25 + 1e-9)[1:] == pytest.approx((1.0, 0.25))
+    certain = bp.BernoulliNB(bp.Beta(1e-9, 1e-9), class_weights="uniform").fit(
+        [[1, 1], [1, 0], [0, 1], [0, 0]], list("aabb")
+    )
+    assert certain.threshold_for([[1, 0], [0, 1]], error_rate=0.1).coverage == 1.0
+    # one certain row and three of confidence 3/4: with one of those the average error is 1/8, with all 3/16
+    X, y = [[1, 0], [1, 0], [0, 0], [0, 0]], list("aabb")
+    mixed = bp.Product({"sure": (["x0"], bp.Bernoulli(bp.Beta(1e-12, 1e-12))), "not": (["x1"], bp.Bernoulli())})
+    clf = bp.GenerativeClassifier(mixed, class_weights=[0.75, 0.25]).fit(X, y)
+    rows = [[1, 0], [np.nan, np.nan], [np.nan, np.nan], [np.nan, np.nan]]
+    assert clf.predict_proba(rows).max(1) == pytest.approx([1, 0.75, 0.75, 0.75])
+    assert clf.threshold_for(rows, error_rate=0.15).coverage == 0.25
+    assert clf.threshold_for(rows, error_rate=0.19).coverage == 1.0
+
+
+def test_error_rate_counts_the_label_decided_not_the_best_one():
+    # densities all but equal: two rows against one, so that "0" is decided always, and wrong as often as "1" occurs
+    prior = bp.NormalInverseGamma(0, 1e9, 1e9, 1e9)
+    clf = bp.GaussianNB(prior).fit([[0.0], [0.1], [-0.1]], [0, 0, 1])
+    rates = clf.expected_error_rate(draws=1000, rows=20, random_state=0)
+    truth = stats.beta(2, 3)  # of the weight of class 1
+    assert abs(rates.mean() - truth.mean()) < 5 * truth.std() / np.sqrt(1000)
+    assert truth.mean() - truth.expect(lambda w: min(w, 1 - w)) > 10 * truth.std() / np.sqrt(1000)

@@ -94,6 +94,13 @@ def test_loo_objective_is_the_leave_one_out_log_score():
     assert float(tuned.tuning_["objective"][-1]) > float(tuned.tuning_["objective"][0])
 
 
+def test_loo_objective_weighs_the_rows():
+    weights = 1.0 + np.arange(150) % 3
+    clf = bp.GaussianNB(bp.NormalInverseGamma(4.0, 0.3, 1.7, 0.9)).fit(*IRIS, weights)
+    tuned = clf.tune_prior(["kappa"], objective="loo", max_steps=1)
+    assert float(tuned.tuning_["objective"][0]) == pytest.approx(weights @ clf.loo().log_score_i)
+
+
 def test_only_what_is_named_is_tuned():
     clf = bp.LinearDiscriminantAnalysis().fit(*IRIS)
     tuned = clf.tune_prior(["correlation", "nu"])

@@ -75,3 +75,17 @@ def test_the_largest_probability_is_tied_only_where_all_rows_are_alike():
 def test_level_out_of_range_is_refused():
     with pytest.raises(ValueError, match="level must lie between 0 and 1, found 2"):
         bp.GaussianNB().fit(X, y).novelty(X, level=2)
+
+
+def test_p_values_of_a_coin_are_tail_probabilities_of_its_simulations():
+    # one column, ones in nine rows of ten: a zero is the rarer outcome, and ones are as improbable as all rows
+    clf = bp.BernoulliNB(class_weights="uniform").fit([[1]] * 9 + [[0]] + [[1]] * 9 + [[0]], [0] * 10 + [1] * 10)
+    found = clf.novelty([[0], [1]], draws=4000, random_state=0)["p_value"].values
+    assert found[1] == 1.0
+    zero = 2 / 12
+    assert abs(found[0] - zero) < 5 * np.sqrt(zero * (1 - zero) / 500)  # 500 draws of the parameters
+
+
+def test_the_smallest_p_value_is_one_in_the_draws_and_one():
+    clf = bp.GaussianNB(bp.NormalInverseGamma(0, 1, 5, 5)).fit([[0.0], [1.0], [0.5], [0.2]], [0, 0, 1, 1])
+    assert clf.novelty([[1e9]], draws=99, random_state=0)["p_value"].item() == 0.01

@@ -120,3 +120,11 @@ def test_bootstrap_spread_is_the_known_one_of_a_single_bin():
     expected = np.std(codes) / np.sqrt(400)
     k_standard_errors = 5 / np.sqrt(2 * 4000)  # relative standard error of a standard deviation
     np.testing.assert_allclose(errors.std(), expected, rtol=k_standard_errors)
+
+
+def test_a_confidence_on_the_edge_of_two_bins_belongs_to_the_lower():
+    # (0.5, 0.5) hits, (0.75, 0.25) misses: in quarters, 0.5 lies in (0.25, 0.5] and 0.75 in (0.5, 0.75]
+    gaps = scores.calibration_gaps(
+        np.log([[0.5, 0.5], [0.75, 0.25], [1.0 - 1e-9, 1e-9]]), np.array([0, 1, 0]), bins=4
+    )
+    assert gaps.indices.tolist() == [1, 2, 3]

@@ -119,3 +119,14 @@ def test_a_constant_column_pools_to_itself(matrix, tied):
         pooled = moments(X, one_hot(codes, 5), matrix=matrix, tied=tied).pooled()
         assert pooled.mean[0, 1] == value
         assert np.all(pooled.within[..., 1] == 0)
+
+
+def test_what_is_left_of_fractions_is_nothing_and_not_a_rounding_error():
+    rng = np.random.default_rng(4)
+    X, weights = rng.normal(size=(3, 2)), np.array([0.1, 0.2, 0.3])
+    whole = moments(X, one_hot(np.zeros(3, int), 2, weights), matrix=False, tied=False)
+    for row in range(3):
+        whole = whole - moments(X[[row]], one_hot(np.zeros(1, int), 2, weights[[row]]), matrix=False, tied=False)
+    assert not whole.count.any()
+    assert not whole.mean.any()
+    assert not whole.scatter.any()
