@@ -256,7 +256,10 @@ class BayesClassifier(Learner, ABC):
         """
         from bayesppl.datatree import build
 
-        return build(self._fitted(), self._rows, groups, draws, chains, random_state)
+        fitted = self._fitted()
+        if draws < 1 or chains < 1:
+            raise ValueError(f"draws and chains must be at least 1, found draws={draws} and chains={chains}")
+        return build(fitted, self._rows, groups, draws, chains, random_state)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything that was learned to a netCDF file, for :func:`bayesppl.load`.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -57,7 +57,12 @@ class Comparison:
     scores: xr.Dataset
     probabilities: xr.DataArray
     undefined: Mapping[str, str]
-    classifier: BayesClassifier = field(repr=False)
+    classifier: BayesClassifier
+
+    def __repr__(self) -> str:
+        rows = self.probabilities.sizes["row"]
+        table = self.scores[list(SCORES)].to_dataframe().round(4)
+        return f"Comparison on {rows} held-out rows: .parameters, .scores, .probabilities, .undefined, .classifier\n{table}"
 
 
 def compare(

@@ -66,8 +66,20 @@ def read_csv(path: str | Path, target: str) -> Labelled:
 
     try:
         frame = pd.read_csv(path)
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{str(path)!r} is not a CSV file in UTF-8 (it holds the byte {error.object[error.start]:#04x}); save it as "
+            "UTF-8 with commas, or read it with pandas.read_csv(..., encoding=...) and use the library"
+        ) from None
+    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
         raise ValueError(f"{str(path)!r} is not a CSV file with a header line: {error}") from None
+    if len(frame.columns) == 1:
+        found = [mark for mark in (";", "\t", "|") if mark in str(frame.columns[0])]
+        if found:
+            raise ValueError(
+                f"the header of {str(path)!r} is separated by {found[0]!r}; save the file with commas between columns (and "
+                "points in numbers), or read it with pandas.read_csv(..., sep=...) and use the library"
+            )
     if target not in frame.columns:
         known = ", ".join(map(repr, frame.columns[:12])) + (", …" if len(frame.columns) > 12 else "")
         raise ValueError(f"the target column {target!r} is not in {str(path)!r}; its columns are {known}")

@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from bayesppl.arrays import leaves
 from bayesppl.data import one_hot
+from bayesppl.errors import ImproperError
 from bayesppl.posterior import Posterior
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def compare_models(
     fitted = {name: clone(clf).fit(X, y, sample_weight) for name, clf in named.items()}
     _require_same_data(fitted)
 
-    evidence = np.asarray([float(clf.log_evidence()["total"]) for clf in fitted.values()])
+    evidence = np.asarray([_total_evidence(name, clf) for name, clf in fitted.items()])
     loos = [clf.loo() for clf in fitted.values()]
     elpds = [loo.elpd() for loo in loos]
     with np.errstate(divide="ignore"):
@@ -125,6 +126,13 @@ def compare_models(
     return xr.Dataset(
         {name: ("model", np.asarray(values)) for name, values in columns.items()}, coords={"model": list(fitted)}
     )
+
+
+def _total_evidence(name: str, clf: BayesClassifier) -> float:
+    try:
+        return float(clf.log_evidence()["total"])
+    except ImproperError as error:
+        raise ImproperError(f"model {name!r}: {error}") from None
 
 
 def prior_depends_on_data(clf: BayesClassifier) -> bool:

@@ -31,7 +31,7 @@ from bayesppl.model import CLASS_WEIGHTS, ClassWeights, GenerativeModel
 from bayesppl.out_of_core import fit_parquet
 from bayesppl.plain import same
 from bayesppl.posterior import Posterior
-from bayesppl.rules import Rule
+from bayesppl.rules import Rule, check_rule
 from bayesppl.statistics import JointStatistics
 
 #: Attributes of a fitted estimator, apart from its rows.
@@ -312,10 +312,11 @@ class Learner(ClassifierMixin, BaseEstimator, ABC):
     def _start(
         self, X: Any, y: Any, declared: Sequence[Hashable] | None, sample_weight: Any, *, batch: bool
     ) -> Self:
+        check_rule(self.rule)  # before the sampler runs, not after
         table, classes, codes, weights = read_rows(X, y, declared, sample_weight)
         if len(classes) < 2:
             raise ValueError(
-                f"the target holds one class only, {classes[0]!r}; a classifier needs at least two. Pass classes=[...] "
+                f"the target holds one class only, {classes.tolist()[0]!r}; a classifier needs at least two. Pass classes=[...] "
                 "to declare classes that do not occur in these rows"
             )
         if weights is not None and not weights.any() and not batch:

@@ -49,6 +49,10 @@ class LeaveOneOut:
     weights: Array
     classes: Array
 
+    def __repr__(self) -> str:
+        score, accuracy = (f"{value:.4g} ± {error:.2g}" for value, error in (self.log_score, self.accuracy))
+        return f"LeaveOneOut({len(self.codes)} rows, {len(self.classes)} classes, log_score={score}, accuracy={accuracy})"
+
     @property
     def log_predictive(self) -> Array:
         """log p(x_i, y_i | D without row i): (n_rows,)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,11 @@ if TYPE_CHECKING:
 
 
 def credal_proba(
-    models: Sequence[BayesClassifier], X: Any, y: Any, X_new: Any, sample_weight: Any = None
+    models: Sequence[BayesClassifier] | Mapping[str, BayesClassifier],
+    X: Any,
+    y: Any,
+    X_new: Any,
+    sample_weight: Any = None,
 ) -> xr.Dataset:
     """Lower and upper class probabilities over a set of priors, and the classes that none of them rules out.
 
@@ -25,7 +29,7 @@ def credal_proba(
 
     Parameters
     ----------
-    models : sequence of classifiers
+    models : sequence or mapping of str to classifiers
         One for each prior, the same but for it: ``[bp.BernoulliNB(bp.Beta(a, a)) for a in (0.5, 1, 2)]``. Left as they are;
         clones are fitted. The bounds are over these priors, not over what lies between them.
     X, y, sample_weight
@@ -53,7 +57,9 @@ def credal_proba(
 
     if not models:
         raise ValueError("credal_proba needs at least one model")
-    fitted = [clone(clf).fit(X, y, sample_weight) for clf in models]
+    fitted = [
+        clone(clf).fit(X, y, sample_weight) for clf in (models.values() if isinstance(models, Mapping) else models)
+    ]
     classes = fitted[0].classes_.tolist()
     for clf in fitted[1:]:
         if clf.classes_.tolist() != classes:

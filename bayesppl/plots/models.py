@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayesppl.comparison import Comparison
 from bayesppl.plots.style import axes_or_new, colour, tidy
 
 if TYPE_CHECKING:
@@ -37,6 +38,11 @@ def plot_comparison(table: xr.Dataset, *, ax: Axes | None = None) -> Axes:
     >>> [text.get_text() for text in plot_comparison(table).get_yticklabels()]
     ['tied', 'naive']
     """
+    if isinstance(table, Comparison):
+        raise TypeError(
+            "plot_comparison draws the table of bayesppl.compare_models, with one entry per model; for a Comparison of "
+            "the four rules there is plot_probabilities"
+        )
     ordered = table.sortby("log_evidence", ascending=False)
     names = [str(name) for name in ordered["model"].values]
     at = np.arange(len(names))

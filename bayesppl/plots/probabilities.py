@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bayesppl.arrays import Array
-from bayesppl.comparison import REFERENCE
+from bayesppl.comparison import REFERENCE, Comparison
 from bayesppl.plots.style import bar_style
 
 if TYPE_CHECKING:
@@ -20,22 +19,22 @@ if TYPE_CHECKING:
 
 
 def plot_probabilities(
-    probabilities: xr.DataArray,
+    probabilities: xr.DataArray | Comparison,
     *,
     most_rows: int = 20,
-    undefined: Mapping[str, str] = MappingProxyType({}),
+    undefined: Mapping[str, str] | None = None,
 ) -> Figure:
     """Class probabilities under every rule, side by side, for the rows on which the rules differ most.
 
     Parameters
     ----------
-    probabilities : xarray.DataArray
+    probabilities : bayesppl.Comparison or xarray.DataArray
         (rule, row, class) with the true labels as the coordinate ``label``, as in ``Comparison.probabilities``.
     most_rows : int
         Number of rows shown: those with the largest total variation distance between ``predictive`` and another rule,
         in the order of their labels.
     undefined : mapping of str to str
-        Why a rule has no probabilities, written into its panel.
+        Why a rule has no probabilities, written into its panel; by default what the comparison says.
 
     Returns
     -------
@@ -45,6 +44,10 @@ def plot_probabilities(
     from matplotlib.figure import Figure
     from matplotlib.patches import Patch
 
+    if isinstance(probabilities, Comparison):
+        undefined = probabilities.undefined if undefined is None else undefined
+        probabilities = probabilities.probabilities
+    undefined = undefined or {}
     classes = probabilities["class"].values.tolist()
     rules = probabilities["rule"].values.tolist()
     shown = _rows_that_differ(probabilities, most_rows)
