@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -78,7 +79,7 @@ def warn_of_problems(diagnosis: Diagnosis) -> None:
         warnings.warn(
             "the draws are not to be trusted yet: " + " Also: ".join(diagnosis.problems),
             ConvergenceWarning,
-            stacklevel=5,  # the line that calls fit
+            skip_file_prefixes=(str(Path(__file__).parent),),  # the line that calls fit
         )
 
 

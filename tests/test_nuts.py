@@ -148,8 +148,9 @@ def test_problems_are_found_and_said_once():
 
 
 def test_too_few_draws_warn_and_are_recorded():
-    with pytest.warns(bp.ConvergenceWarning, match="effective draws"):
+    with pytest.warns(bp.ConvergenceWarning, match="effective draws") as caught:
         clf = bp.BernoulliNB(bp.Beta(2.0, 0.7), inference=replace(SHORT, draws=50)).fit(X, Y)
+    assert [warning.filename for warning in caught] == [__file__]
     assert "effective draws" in clf.diagnostics().attrs["problems"]
     assert "effective draws" in clf.to_datatree().attrs["problems"]
 
