@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import cast
+from typing import Any, cast
 
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+
+from bayesppl.arrays import Array
 from bayesppl.classifier import BayesClassifier
 from bayesppl.conjugates import Beta, Dirichlet, Gamma, NormalInverseGamma, NormalInverseWishart
+from bayesppl.discriminant import Axes, DiscriminantAnalysis, axes, linear
 from bayesppl.families import (
     Bernoulli,
     Binomial,
@@ -290,13 +294,15 @@ class GaussianNB(BayesClassifier):
         return Gaussian("diag", self.prior)
 
 
-class LinearDiscriminantAnalysis(BayesClassifier):
+class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DiscriminantAnalysis):
     """Linear discriminant analysis: a mean per class and one covariance matrix for all.
 
     Parameters
     ----------
     prior : str or NormalInverseWishart
         See :func:`bayesppl.Gaussian`.
+    n_components : int, optional
+        Number of axes of ``transform``; by default as many as there are, at most n_classes − 1.
     class_weights, inference, rule, classes, n_jobs
         See :class:`GenerativeClassifier`.
 
@@ -313,6 +319,7 @@ class LinearDiscriminantAnalysis(BayesClassifier):
         self,
         prior: str | NormalInverseWishart = "fraley-raftery",
         *,
+        n_components: int | None = None,
         class_weights: ClassWeights = Dirichlet(1.0),
         inference: str | Inference = "conjugate",
         rule: Rule = "predictive",
@@ -323,12 +330,51 @@ class LinearDiscriminantAnalysis(BayesClassifier):
             class_weights=class_weights, inference=inference, rule=rule, classes=classes, n_jobs=n_jobs
         )
         self.prior = prior
+        self.n_components = n_components
 
     def _declared_family(self) -> Family:
         return Gaussian("tied", self.prior)
 
+    def transform(self, X: Any) -> Array:
+        """Project rows on the discriminant axes: (n_rows, n_components), unit variance within classes.
 
-class QuadraticDiscriminantAnalysis(BayesClassifier):
+        The axes are those of the estimates of ``rule`` (of the posterior mean, where it is ``"predictive"``).
+        """
+        found = self._axes
+        return (self._numbers(X) - found.centre) @ found.directions
+
+    @property
+    def explained_variance_ratio_(self) -> Array:
+        """Share of the variance between classes along every axis of ``transform``."""
+        return self._axes.explained_variance_ratio
+
+    @property
+    def coef_(self) -> Array:
+        """Coefficients of the linear log odds: (1, n_features) for two classes, else (n_classes, n_features)."""
+        return linear(self._plug_in(None))[0]
+
+    @property
+    def intercept_(self) -> Array:
+        """Intercepts of the linear log odds, class weights included: (1,) or (n_classes,)."""
+        return linear(self._plug_in(None))[1]
+
+    @property
+    def _axes(self) -> Axes:
+        found = axes(self._plug_in(None))
+        most = found.directions.shape[1]
+        kept = most if self.n_components is None else self.n_components
+        if not 0 < kept <= most:
+            raise ValueError(
+                f"n_components must lie between 1 and min(n_classes - 1, n_features) = {most}, found {kept}"
+            )
+        return Axes(found.centre, found.directions[:, :kept], found.explained_variance_ratio[:kept])
+
+    @property
+    def _n_features_out(self) -> int:
+        return self._axes.directions.shape[1]
+
+
+class QuadraticDiscriminantAnalysis(DiscriminantAnalysis):
     """Quadratic discriminant analysis: a mean and a covariance matrix per class.
 
     Parameters
