@@ -14,6 +14,7 @@ import click
 
 from bayesppl import __version__
 from bayesppl.cli.compare import compare
+from bayesppl.cli.model import completion, fit, predict, summary
 from bayesppl.cli.reproduce import reproduce
 
 
@@ -25,6 +26,8 @@ def cli() -> None:
 
 cli.add_command(compare)
 cli.add_command(reproduce)
+for command in (fit, predict, summary, completion):
+    cli.add_command(command)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

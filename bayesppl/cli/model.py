@@ -1,0 +1,210 @@
+"""``bayesppl fit``, ``predict`` and ``summary``: a model that is fitted once and used from files."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from bayesppl.classifier import BayesClassifier
+
+MODELS = {
+    "gaussian-nb": "GaussianNB",
+    "lda": "LinearDiscriminantAnalysis",
+    "qda": "QuadraticDiscriminantAnalysis",
+    "bernoulli-nb": "BernoulliNB",
+    "categorical-nb": "CategoricalNB",
+    "multinomial-nb": "MultinomialNB",
+    "poisson-nb": "PoissonNB",
+    "mixed-nb": "MixedNB",
+}
+RULES = ("predictive", "mle", "map", "mean")
+
+_MODEL = click.argument("model", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="MODEL.nc")
+_DATA = click.argument("data", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+
+
+@click.command(epilog="Example: bayesppl fit flowers.csv --target kind --model qda --save flowers.nc")
+@_DATA
+@click.option("--target", metavar="COLUMN", required=True, help="Column of the labels.")
+@click.option("--drop", metavar="COLUMN", multiple=True, help="Leave a column out; may be repeated.")
+@click.option("--model", type=click.Choice(list(MODELS)), default="gaussian-nb", show_default=True)
+@click.option("--rule", type=click.Choice(RULES), default="predictive", show_default=True, help="How to classify.")
+@click.option("--inference", type=click.Choice(["conjugate", "nuts"]), default="conjugate", show_default=True)
+@click.option(
+    "--save",
+    "path",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="MODEL.nc",
+    required=True,
+    help="File for the fitted model; it appears complete or not at all.",
+)
+def fit(data: Path, target: str, drop: tuple[str, ...], model: str, rule: str, inference: str, path: Path) -> None:
+    """Fit a classifier to DATA and save it.
+
+    DATA is a .csv file with a header line, or a .parquet or .feather file. All columns but the target, and those dropped,
+    are features. The saved model holds the declaration, the sums that the fit needs and the posterior, but none of the
+    rows; 'bayesppl predict' and bayesppl.load read it.
+    """
+    import bayesppl as bp
+    from bayesppl.cli import batches
+
+    frame = batches.read_all(data)
+    for name in (target, *drop):
+        if name not in frame.columns:
+            raise ValueError(
+                f"there is no column {name!r} in {str(data)!r}; its columns are {_listed(frame.columns)}"
+            )
+    X = frame.drop(columns=[target, *drop])
+    if X.columns.empty:
+        raise ValueError(f"{str(data)!r} has no column left for features")
+    classifier: BayesClassifier = getattr(bp, MODELS[model])(rule=rule, inference=inference)
+    classifier.fit(X, frame[target]).save(path)
+    click.echo(
+        f"fitted {model} to {len(X)} rows, {len(X.columns)} columns, {len(classifier.classes_)} classes; wrote {path}"
+    )
+
+
+@click.command(epilog="Example: bayesppl predict flowers.nc new.parquet --interval 0.9 -o predictions.csv")
+@_MODEL
+@_DATA
+@click.option("--rule", type=click.Choice(RULES), help="How to classify; by default as the model was fitted.")
+@click.option(
+    "--interval",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    help="Add credible intervals of the class probabilities, of this probability.",
+)
+@click.option(
+    "--draws", type=click.IntRange(min=2), default=1000, show_default=True, help="Posterior draws for intervals."
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the draws.")
+@click.option(
+    "--keep", metavar="COLUMN", multiple=True, help="Copy a column of DATA to the output; may be repeated."
+)
+@click.option("--drop", metavar="COLUMN", multiple=True, help="Ignore a column of DATA; may be repeated.")
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="A .csv or .parquet file, which appears complete or not at all; by default CSV goes to standard output.",
+)
+@click.option("--rows", type=click.IntRange(min=1), default=50_000, show_default=True, help="Rows held at a time.")
+def predict(
+    model: Path,
+    data: Path,
+    rule: str | None,
+    interval: float | None,
+    draws: int,
+    seed: int,
+    keep: tuple[str, ...],
+    drop: tuple[str, ...],
+    out: Path | None,
+    rows: int,
+) -> None:
+    """Classify the rows of DATA with a saved model.
+
+    Rows are read, classified and written a batch at a time, so that DATA may be larger than memory. The output has a
+    line per row: the columns kept, the predicted label, and the probability p(LABEL) of every label; with --interval
+    also lower(LABEL) and upper(LABEL). Columns of DATA are found by name, in any order.
+    """
+    from bayesppl.cli import batches
+    from bayesppl.files import replacing
+    from bayesppl.persistence import load
+
+    classifier = load(model)
+
+    def classified() -> Iterator[Any]:
+        seen = 0
+        for frame in batches.read(data, rows):
+            features = _features(frame, (*keep, *drop), data)
+            yield _predictions(classifier, features, frame[list(keep)], rule, interval, draws, seed)
+            seen += len(frame)
+            if sys.stderr.isatty():
+                click.echo(f"\r{seen} rows", err=True, nl=False)
+        if sys.stderr.isatty():
+            click.echo("", err=True)
+
+    if out is None:
+        for i, predictions in enumerate(classified()):
+            click.echo(predictions.to_csv(index=False, header=i == 0, lineterminator="\n"), nl=False)
+        return
+    with replacing(out) as work, batches.writing(work, out) as write:
+        for predictions in classified():
+            write(predictions)
+    click.echo(f"wrote {out}", err=True)
+
+
+@click.command(epilog="Example: bayesppl summary flowers.nc")
+@_MODEL
+def summary(model: Path) -> None:
+    """Say what a saved model is and what it has seen."""
+    from bayesppl.errors import ImproperError
+    from bayesppl.persistence import load
+
+    classifier = load(model)
+    click.echo(f"{classifier!r}")
+    click.echo(f"columns: {_listed(classifier._columns)}")
+    for label, count in zip(classifier.classes_.tolist(), classifier.class_count_.tolist(), strict=True):
+        click.echo(f"class {label!r}: {count:g} rows")
+    try:
+        click.echo(f"posterior: {classifier.posterior_.method}")
+        click.echo(f"log evidence: {float(classifier.log_evidence()['total']):.6g}")
+    except ImproperError as error:
+        click.echo(f"log evidence: undefined, {error}")
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def completion(context: click.Context, shell: str) -> None:
+    """Print a script that completes commands and options with the tab key.
+
+    For bash, add this line to ~/.bashrc: eval "$(bayesppl completion bash)". Likewise for zsh and fish.
+    """
+    from click.shell_completion import get_completion_class
+
+    found = get_completion_class(shell)
+    if found is None:
+        raise ValueError(f"there is no completion for {shell}")
+    click.echo(found(context.find_root().command, {}, "bayesppl", "_BAYESPPL_COMPLETE").source())
+
+
+def _predictions(
+    classifier: BayesClassifier,
+    X: Any,
+    kept: Any,
+    rule: Any,
+    interval: float | None,
+    draws: int,
+    seed: int,
+) -> Any:
+    import pandas as pd
+
+    labels = classifier.classes_.tolist()
+    probability = classifier.predict_proba(X, rule)
+    columns: dict[str, Any] = {"predicted": classifier.classes_[probability.argmax(1)]}
+    columns.update({f"p({label})": probability[:, k] for k, label in enumerate(labels)})
+    if interval is not None:
+        bounds = classifier.predict_interval(X, interval, draws, seed)
+        for end in ("lower", "upper"):
+            columns.update({f"{end}({label})": bounds[end].values[:, k] for k, label in enumerate(labels)})
+    return pd.concat([kept.reset_index(drop=True), pd.DataFrame(columns)], axis=1)
+
+
+def _features(frame: Any, others: Sequence[str], data: Path) -> Any:
+    for name in others:
+        if name not in frame.columns:
+            raise ValueError(
+                f"there is no column {name!r} in {str(data)!r}; its columns are {_listed(frame.columns)}"
+            )
+    return frame.drop(columns=list(dict.fromkeys(others)))
+
+
+def _listed(names: Any) -> str:
+    shown = ", ".join(map(repr, list(names)[:12]))
+    return shown + (f", … ({len(names)} in all)" if len(names) > 12 else "")

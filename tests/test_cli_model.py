@@ -1,0 +1,206 @@
+"""``bayesppl fit``, ``predict`` and ``summary``: what the files hold is what the estimator says."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_iris
+
+import bayesppl as bp
+from bayesppl.cli import main, model
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Any:
+    def call(*arguments: Any) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as stop:
+            main([str(argument) for argument in arguments])
+        printed = capsys.readouterr()
+        return stop.value.code, printed.out, printed.err
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def iris() -> pd.DataFrame:
+    bunch = load_iris(as_frame=True)
+    return bunch.data.assign(species=bunch.target_names[bunch.target], plant=np.arange(150))
+
+
+WRITERS = {
+    ".csv": lambda frame, path: frame.to_csv(path, index=False),
+    ".parquet": lambda frame, path: frame.to_parquet(path),
+    ".feather": lambda frame, path: frame.to_feather(path),
+}
+
+
+@pytest.fixture(params=WRITERS)
+def data(request: pytest.FixtureRequest, iris: pd.DataFrame, tmp_path: Path) -> Path:
+    path = tmp_path / f"iris{request.param}"
+    WRITERS[request.param](iris, path)
+    return path
+
+
+@pytest.fixture
+def saved(run: Any, iris: pd.DataFrame, tmp_path: Path) -> Path:
+    iris.to_csv(tmp_path / "train.csv", index=False)
+    status, *_ = run(
+        "fit",
+        tmp_path / "train.csv",
+        "--target",
+        "species",
+        "--drop",
+        "plant",
+        "--model",
+        "qda",
+        "--save",
+        tmp_path / "m.nc",
+    )
+    assert status == 0
+    return tmp_path / "m.nc"
+
+
+def test_fit_saves_the_model_that_python_would_fit(
+    run: Any, data: Path, iris: pd.DataFrame, tmp_path: Path
+) -> None:
+    path = tmp_path / "model.nc"
+    status, out, err = run(
+        "fit", data, "--target", "species", "--drop", "plant", "--model", "lda", "--rule", "map", "--save", path
+    )
+    assert (status, err) == (0, "")
+    assert "150 rows, 4 columns, 3 classes" in out
+    X = iris.drop(columns=["species", "plant"])
+    expected = bp.LinearDiscriminantAnalysis(rule="map").fit(X, iris["species"])
+    np.testing.assert_allclose(bp.load(path).predict_proba(X), expected.predict_proba(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+@pytest.mark.parametrize("rows", [1000, 37])
+def test_predictions_do_not_depend_on_the_batches(
+    run: Any, saved: Path, data: Path, iris: pd.DataFrame, tmp_path: Path, rows: int, suffix: str
+) -> None:
+    out = tmp_path / f"predictions{suffix}"
+    status, printed, _ = run(
+        "predict", saved, data, "--keep", "plant", "--drop", "species", "-o", out, "--rows", rows
+    )
+    assert (status, printed) == (0, "")
+    found = pd.read_csv(out) if suffix == ".csv" else pd.read_parquet(out)
+    X = iris.drop(columns=["species", "plant"])
+    clf = bp.QuadraticDiscriminantAnalysis().fit(X, iris["species"])
+    assert found.columns.tolist() == ["plant", "predicted", "p(setosa)", "p(versicolor)", "p(virginica)"]
+    assert found["plant"].tolist() == list(range(150))
+    assert found["predicted"].tolist() == clf.predict(X).tolist()
+    np.testing.assert_allclose(found.filter(like="p("), clf.predict_proba(X), rtol=1e-9)
+
+
+def test_intervals_and_standard_output(run: Any, saved: Path, iris: pd.DataFrame, tmp_path: Path) -> None:
+    X = iris.drop(columns=["species", "plant"])[::-1]
+    X[X.columns[::-1]].to_csv(tmp_path / "new.csv", index=False)  # columns in another order
+    command = (
+        "predict",
+        saved,
+        tmp_path / "new.csv",
+        "--interval",
+        0.8,
+        "--draws",
+        200,
+        "--seed",
+        3,
+        "--rule",
+        "mean",
+    )
+    status, printed, err = run(*command, "--rows", 40)
+    assert (status, err) == (0, "")
+    (tmp_path / "printed.csv").write_text(printed)
+    found = pd.read_csv(tmp_path / "printed.csv")
+    clf = bp.load(saved)
+    np.testing.assert_allclose(found["p(setosa)"], clf.predict_proba(X, "mean")[:, 0], rtol=1e-9)
+    bounds = clf.predict_interval(X, 0.8, 200, 3)
+    np.testing.assert_allclose(found["lower(virginica)"], bounds["lower"].values[:, 2], rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(found["upper(virginica)"], bounds["upper"].values[:, 2], rtol=1e-6, atol=1e-12)
+
+
+def test_summary(run: Any, saved: Path) -> None:
+    status, out, _ = run("summary", saved)
+    assert status == 0
+    for part in (
+        "QuadraticDiscriminantAnalysis()",
+        "class 'setosa': 50 rows",
+        "'petal width (cm)'",
+        "log evidence: -",
+    ):
+        assert part in out
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion(run: Any, shell: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    status, out, _ = run("completion", shell)
+    assert status == 0
+    assert "_BAYESPPL_COMPLETE" in out
+
+
+@pytest.mark.parametrize("command", ["fit", "predict", "summary", "completion"])
+def test_help_teaches(run: Any, command: str) -> None:
+    status, out, _ = run(command, "--help")
+    assert status == 0
+    assert "Example: bayesppl" in out or "eval" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("predict", "{saved}", "{train}", "-o", "{folder}/out.csv"), "unknown column"),
+        (("predict", "{saved}", "{train}", "--drop", "height", "-o", "{folder}/out.csv"), "no column 'height'"),
+        (
+            ("predict", "{saved}", "{train}", "--drop", "species", "--drop", "plant", "-o", "{folder}/out.txt"),
+            ".csv",
+        ),
+        (("predict", "{saved}", "{saved}"), "must end in one of"),
+        (("predict", "{train}", "{train}"), "not a model file"),
+        (("predict", "{saved}", "{fake}"), "not a parquet file"),
+        (("fit", "{train}", "--target", "kind", "--save", "{folder}/out.csv"), "no column 'kind'"),
+        (("fit", "{train}", "--target", "species", "--save", "{folder}/absent/m.nc"), "no folder"),
+        (("summary", "{folder}/absent.nc"), "does not exist"),
+    ],
+)
+def test_refusals_take_one_line_and_leave_no_file(
+    run: Any, saved: Path, tmp_path: Path, arguments: tuple[str, ...], reason: str
+) -> None:
+    (tmp_path / "fake.parquet").write_text("no parquet")
+    places = {
+        "saved": saved,
+        "train": tmp_path / "train.csv",
+        "folder": tmp_path,
+        "fake": tmp_path / "fake.parquet",
+    }
+    before = sorted(tmp_path.iterdir())
+    status, _, err = run(*(argument.format(**places) for argument in arguments))
+    assert status == 2
+    assert reason in err
+    assert err.count("\n") == 1
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_an_interrupt_leaves_what_was_there(
+    run: Any, saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out.csv"
+    out.write_text("before")
+    calls = []
+
+    def interrupted(*_: Any) -> Any:
+        calls.append(1)
+        if len(calls) > 1:
+            raise KeyboardInterrupt
+        return pd.DataFrame({"predicted": ["x"]})
+
+    monkeypatch.setattr(model, "_predictions", interrupted)
+    before = sorted(tmp_path.iterdir())
+    status, *_ = run(
+        "predict", saved, tmp_path / "train.csv", "--drop", "species", "--drop", "plant", "-o", out, "--rows", 10
+    )
+    assert status == 130
+    assert out.read_text() == "before"
+    assert sorted(tmp_path.iterdir()) == before
