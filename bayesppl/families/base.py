@@ -171,14 +171,17 @@ class Support(NamedTuple):
     """The values a family can take: in words, as a test of finite values, and what to do about others."""
 
     words: str
-    contains: Callable[[Array], Array] | None  # None: every finite number
+    contains: Callable[[Array], Array] | None  # None: every number below LARGEST in magnitude
     remedy: str
 
 
+#: Squares of larger numbers, and sums of these, may be no floating-point numbers.
+LARGEST = 1e150
+
 REAL_NUMBERS = Support(
-    "finite real numbers",
+    "finite real numbers below 1e150 in magnitude, so that their squares are numbers too",
     None,
-    "Replace infinities, or drop the rows that hold them.",
+    "Replace infinities, drop the rows that hold them, or rescale the column.",
 )
 
 
@@ -284,12 +287,19 @@ def check_support(X: Any, columns: Sequence[Hashable], name: str, support: Suppo
 
 def _outside(values: Array, support: Support) -> Array | None:
     """Where numbers lie outside the support, or None where all are within it."""
-    if support.contains is None and np.isfinite(_total(values)):
+    if support.contains is None and np.isfinite(_sum_of_squares(values)):
         return None
-    wrong = ~support.contains(values) if support.contains is not None else np.zeros(values.shape, dtype=bool)
+    wrong = np.abs(values) >= LARGEST if support.contains is None else ~support.contains(values)
     if values.dtype.kind == "f":
         wrong = (wrong | np.isinf(values)) & ~np.isnan(values)
     return wrong if wrong.any() else None
+
+
+def _sum_of_squares(values: Array) -> Any:
+    """Infinite or NaN if one of the cells is, or is so large that its square is; cheaper than looking at each."""
+    flat = values.ravel(order="K").astype(np.float64, copy=False)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.dot(flat, flat)
 
 
 def _total(values: Array) -> Any:

@@ -198,7 +198,7 @@ class DiagonalGaussian(NumericFamily):
         # every feature is a univariate model with ν = D + 2 = 3; a shared spherical variance is one in D dimensions
         total = statistics.pooled()
         n_classes, n_features = statistics.mean.shape
-        variances = column_scales(total) ** 2
+        variances = column_scales(total, self.columns) ** 2
         together = "feature" in self.shared
         dimension = n_features if together else 1
         scale = (variances.mean() if together else variances) / n_classes ** (2 / dimension)

@@ -197,7 +197,7 @@ class FullGaussian(NumericFamily):
         covariance = total.within / degrees if degrees > 0 else np.zeros_like(total.within)
         if not is_positive_definite(covariance):
             # fewer rows than columns, or columns that copy others: keep only the scale of each column
-            covariance = np.diag(column_scales(total) ** 2)
+            covariance = np.diag(column_scales(total, self.columns) ** 2)
         return NormalInverseWishart(total.mean, 0.01, n_features + 2, covariance / n_classes ** (2 / n_features))
 
 

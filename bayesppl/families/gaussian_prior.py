@@ -43,15 +43,27 @@ def require_proper(
     return prior
 
 
-def column_scales(total: Moments) -> Array:
+def column_scales(total: Moments, columns: Sequence[Hashable]) -> Array:
     """Standard deviation of every column over all rows: (n_features,).
 
     A column that never varies has no scale of its own; its magnitude stands in (or 1, where it is all zero), so
     that changing the units of the column still changes nothing.
+
+    Raises
+    ------
+    ValueError
+        If the square of a scale is too small to be a floating-point number.
     """
     scatter = total.within
     count = np.broadcast_to(total.count[0], total.mean[0].shape)
     sums = np.diagonal(scatter) if total.is_matrix else scatter
     variance = np.divide(sums, count - 1, out=np.zeros(len(sums)), where=count > 1)
     magnitude = np.where(total.mean[0] == 0, 1.0, np.abs(total.mean[0]))
-    return np.where(variance > 0, np.sqrt(variance), magnitude)
+    scales = np.where(variance > 0, np.sqrt(variance), magnitude)
+    lost = np.flatnonzero(scales**2 < np.finfo(float).tiny)
+    if len(lost):
+        raise ValueError(
+            f"the numbers of column {columns[lost[0]]!r} are about {scales[lost[0]]:g}, so small that their squares are no "
+            "floating-point numbers; rescale the column"
+        )
+    return scales
