@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from scipy.special import logsumexp
 
 from bayesppl.arrays import Array
 from bayesppl.conjugates import Dirichlet
@@ -260,6 +261,18 @@ class BayesClassifier(Learner, ABC):
         if draws < 1 or chains < 1:
             raise ValueError(f"draws and chains must be at least 1, found draws={draws} and chains={chains}")
         return build(fitted, self._rows, groups, draws, chains, random_state)
+
+    def sample(
+        self, n: int, y: Any = None, rule: Rule | None = None, random_state: int | None = None
+    ) -> tuple[Any, Array]:
+        """Draw new labelled rows from the fitted joint; see :func:`bayesppl.generative.sample`."""
+        from bayesppl.generative import sample
+
+        return sample(self, n, y, self.rule if rule is None else rule, random_state)
+
+    def log_density(self, X: Any, rule: Rule | None = None) -> Array:
+        """log p(x), whatever the class: (n_rows,). Low where rows are unlike those of training; see ``novelty``."""
+        return np.asarray(logsumexp(self.predict_joint_log_proba(X, rule), axis=1))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything that was learned to a netCDF file, for :func:`bayesppl.load`.

@@ -88,6 +88,10 @@ class Family(ABC):
         """
 
     @abstractmethod
+    def decode(self, X: Any) -> dict[Hashable, Array]:
+        """The values of every column, from encoded rows."""
+
+    @abstractmethod
     def sufficient_statistics(self, X: Any, responsibilities: Responsibilities) -> Statistics:
         """Sum the rows into their classes."""
 
@@ -254,6 +258,10 @@ class NumericFamily(ColumnFamily):
     @final
     def label_rows(self, X: Any, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
         return self.label_features(X, prefix)
+
+    @final
+    def decode(self, X: Any) -> dict[Hashable, Array]:
+        return dict(zip(self.columns, dense(X).T, strict=True))
 
 
 def refuse_sparse(name: str) -> None:

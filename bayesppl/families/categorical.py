@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import csr_array
 
-from bayesppl.arrays import Array, Responsibilities, Theta, weigh_logs
+from bayesppl.arrays import Array, Responsibilities, Theta, dense, weigh_logs
 from bayesppl.conjugates import Dirichlet
 from bayesppl.families.leave_one_out import own_class_without
 from bayesppl.families.levels import LevelFamily, draw_outcomes
@@ -139,6 +139,9 @@ class Categorical(LevelFamily):
     @property
     def _edges(self) -> Array:
         return np.cumsum((0, *self._sizes))
+
+    def _codes_of(self, X: csr_array) -> Array:
+        return np.stack([dense(X[:, start:stop]).argmax(1) for start, stop in pairwise(self._edges)], axis=1)
 
     def _cells(self, codes: Array) -> csr_array:
         cells = codes + self._edges[:-1]

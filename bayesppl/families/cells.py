@@ -102,6 +102,11 @@ class CellFamily(ColumnFamily):
         return self.label_features(X[:, : len(self.columns)], prefix)
 
     @final
+    def decode(self, X: Array) -> dict[Hashable, Array]:
+        names = self.columns if self.row_column is None else (*self.columns, self.row_column)
+        return dict(zip(names, X.T, strict=True))
+
+    @final
     def sufficient_statistics(self, X: Array, responsibilities: Responsibilities) -> Any:
         total = self.cells(X[:0]).sum_rows(responsibilities[:0])
         for block in row_blocks(X):

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import csr_array
 
-from bayesppl.arrays import Array, Responsibilities, Theta, times_transposed
+from bayesppl.arrays import Array, Responsibilities, Theta, dense, times_transposed
 from bayesppl.conjugates import Dirichlet
 from bayesppl.families.leave_one_out import own_class_without
 from bayesppl.families.levels import LevelFamily, draw_outcomes
@@ -123,6 +123,9 @@ class JointCategorical(LevelFamily):
 
     def recover(self, draws: dict[str, Array], prior: Dirichlet, prefix: str = "") -> Theta:
         return {"probability": draws[f"{prefix}probability"]}
+
+    def _codes_of(self, X: csr_array) -> Array:
+        return np.stack(np.unravel_index(dense(X).argmax(1), self._sizes), axis=1)
 
     def _cells(self, codes: Array) -> csr_array:
         n_cells = prod(self._sizes)

@@ -42,6 +42,18 @@ class LevelFamily(ColumnFamily):
     def _cells(self, codes: Array) -> csr_array:
         """Mark the cells of rows, (n_rows, n_cells), from the codes of their levels, -1 where missing."""
 
+    @abstractmethod
+    def _codes_of(self, X: csr_array) -> Array:
+        """The codes of the levels of complete rows, (n_rows, n_columns), from their cells."""
+
+    @final
+    def decode(self, X: csr_array) -> dict[Hashable, Array]:
+        codes = self._codes_of(X)
+        return {
+            name: np.asarray(levels, dtype=object)[codes[:, j]]
+            for j, (name, levels) in enumerate(zip(self.columns, self.outcomes, strict=True))
+        }
+
     @property
     def dims(self) -> dict[str, tuple[str, ...]]:
         return {"probability": ("class", "cell")}

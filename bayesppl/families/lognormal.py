@@ -88,6 +88,9 @@ class LogGaussian(Family):
         check_support(X, columns, self.name, POSITIVE_NUMBERS)
         return np.asarray(X)
 
+    def decode(self, X: Array) -> dict[Hashable, Array]:
+        return self.gaussian.decode(X)
+
     def sufficient_statistics(self, X: Array, responsibilities: Responsibilities) -> Any:
         return self.gaussian.sufficient_statistics(np.log(X), responsibilities)
 

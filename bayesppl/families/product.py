@@ -131,6 +131,13 @@ class Product(Family):
             {name: family.encode(table.select(columns)) for name, (columns, family) in blocks.items()}
         )
 
+    def decode(self, X: BlockRows) -> dict[Hashable, Array]:
+        return {
+            column: values
+            for block, _, family in self.families
+            for column, values in family.decode(X.parts[block]).items()
+        }
+
     def sufficient_statistics(self, X: BlockRows, responsibilities: Responsibilities) -> JointStatistics:
         return JointStatistics(
             {
