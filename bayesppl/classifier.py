@@ -6,13 +6,14 @@ import os
 from abc import ABC
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from scipy.special import logsumexp
 
 from bayesppl.arrays import Array
 from bayesppl.conjugates import Dirichlet
+from bayesppl.containers import Container, check_container, in_container
 from bayesppl.data import check_weights, encode_labels
 from bayesppl.inference.pymc_model import Likelihood, to_pymc
 from bayesppl.lazy import is_lazy, map_rows
@@ -48,7 +49,24 @@ class BayesClassifier(Learner, ABC):
             return map_rows(score, X, len(self.classes_), float)
         return self._normalised(X, rule, class_weights, log=True)
 
-    def predict_proba(self, X: Any, rule: Rule | None = None, class_weights: ClassWeights | None = None) -> Array:
+    def set_output(self, *, transform: Container | None = None) -> Self:
+        """Choose what ``predict_proba`` returns: an array by default, or a data frame with a column per class.
+
+        Parameters
+        ----------
+        transform : {"default", "pandas", "polars"}, optional
+            Named as in scikit-learn, where it is about ``transform``; None changes nothing.
+        """
+        if transform is not None:
+            check_container(transform)
+            self._sklearn_output_config = {"transform": transform}  # the name under which clone copies it
+        return self
+
+    @property
+    def _container(self) -> Container:
+        return vars(self).get("_sklearn_output_config", {}).get("transform", "default")
+
+    def predict_proba(self, X: Any, rule: Rule | None = None, class_weights: ClassWeights | None = None) -> Any:
         """Class probabilities of every row: (n_rows, n_classes).
 
         Parameters
@@ -63,11 +81,16 @@ class BayesClassifier(Learner, ABC):
         Returns
         -------
         (n_rows, n_classes)
-            Lazy where ``X`` is a dask array or data frame, computed block by block.
+            In the container chosen by ``set_output``. Lazy where ``X`` is a dask array or data frame, computed block by
+            block.
         """
         if is_lazy(X):
-            score = partial(self.predict_proba, rule=rule, class_weights=class_weights)
+            score = partial(self.probabilities, rule=rule, class_weights=class_weights)
             return map_rows(score, X, len(self.classes_), float)
+        return in_container(self.probabilities(X, rule, class_weights), self.classes_, X, self._container)
+
+    def probabilities(self, X: Any, rule: Rule | None = None, class_weights: ClassWeights | None = None) -> Array:
+        """``predict_proba`` as an array, whatever ``set_output`` says."""
         return self._normalised(X, rule, class_weights, log=False)
 
     def predict(self, X: Any, rule: Rule | None = None, class_weights: ClassWeights | None = None) -> Array:

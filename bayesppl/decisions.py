@@ -59,7 +59,7 @@ def decide(
     >>> clf.decide([[2.5], [0.5]], reject_loss=0.2).tolist()
     [None, 'edible']
     """
-    probabilities = clf.predict_proba(X, rule)
+    probabilities = clf.probabilities(X, rule)
     n_classes = probabilities.shape[1]
     costs = 1.0 - np.eye(n_classes) if loss is None else np.asarray(loss, dtype=np.float64)
     if costs.shape != (n_classes, n_classes) or not np.isfinite(costs).all():
@@ -120,7 +120,7 @@ def threshold_for(clf: BayesClassifier, X: Any, error_rate: float, rule: Rule | 
     """
     if not 0 <= error_rate < 1:
         raise ValueError(f"error_rate must lie in [0, 1), found {error_rate:g}")
-    confidence = np.sort(clf.predict_proba(X, rule).max(1))[::-1]
+    confidence = np.sort(clf.probabilities(X, rule).max(1))[::-1]
     expected = np.cumsum(1 - confidence) / np.arange(1, len(confidence) + 1)
     last_of_equals = np.append(confidence[1:] < confidence[:-1], True)
     allowed = np.flatnonzero((expected <= error_rate) & last_of_equals)

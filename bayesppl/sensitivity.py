@@ -64,7 +64,7 @@ def credal_proba(
     for clf in fitted[1:]:
         if clf.classes_.tolist() != classes:
             raise ValueError(f"the models must have the same classes, found {classes} and {clf.classes_.tolist()}")
-    probabilities = np.stack([clf.predict_proba(X_new) for clf in fitted])
+    probabilities = np.stack([clf.probabilities(X_new) for clf in fitted])
     dominates = (probabilities[..., :, None] > probabilities[..., None, :]).all(0)  # (row, winner, loser)
     credal = ~dominates.any(1)
     both = ("row", "class")

@@ -103,7 +103,7 @@ def uncertainty(clf: BayesClassifier, X: Any, draws: int = 1000, random_state: i
         total, aleatoric = entr(p.mean(0)).sum(-1), entr(p).sum(-1).mean(0)
         parts.append(np.stack([total, aleatoric, total - aleatoric]))
     total, aleatoric, epistemic = np.concatenate(parts, axis=1)
-    predictive = entr(clf.predict_proba(X, rule="predictive")).sum(-1)
+    predictive = entr(clf.probabilities(X, "predictive")).sum(-1)
     return _labelled(
         clf,
         {"total": total, "aleatoric": aleatoric, "epistemic": epistemic, "predictive_entropy": predictive},

@@ -4,6 +4,7 @@ import pickle
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn
 from sklearn.base import BaseEstimator, clone
@@ -177,3 +178,27 @@ def test_other_pickles(library: str, tmp_path: Any) -> None:
     with open(tmp_path / "model", "rb") as file:
         loaded = module.load(file)
     np.testing.assert_array_equal(loaded.predict_proba(IRIS), clf.predict_proba(IRIS))
+
+
+@pytest.mark.parametrize("make", [bp.GaussianNB, bp.LinearDiscriminantAnalysis])
+def test_probabilities_come_in_the_container_asked_for(make: type) -> None:
+    frame = pd.DataFrame(IRIS, columns=list("abcd"), index=np.arange(len(IRIS)) + 7)
+    names = np.array(["setosa", "versicolor", "virginica"])[SPECIES]
+    clf = make().fit(frame, names)
+    expected = clf.predict_proba(frame)
+    assert isinstance(expected, np.ndarray)
+    in_pandas = clone(clf.set_output(transform="pandas")).fit(frame, names).predict_proba(frame)
+    assert in_pandas.columns.tolist() == clf.classes_.tolist()
+    assert in_pandas.index.equals(frame.index)
+    in_polars = clf.set_output(transform="polars").predict_proba(IRIS)
+    assert in_polars.columns == clf.classes_.tolist()
+    for found in (in_pandas.to_numpy(), in_polars.to_numpy()):
+        np.testing.assert_array_equal(found, expected)
+    assert clf.decide(frame).tolist() == clf.predict(frame).tolist()
+    with sklearn.config_context(transform_output="pandas"):
+        assert isinstance(make().fit(frame, names).predict_proba(frame), np.ndarray)
+
+
+def test_unknown_containers_are_refused() -> None:
+    with pytest.raises(ValueError, match="'polars', found 'arrow'"):
+        bp.GaussianNB().set_output(transform="arrow")

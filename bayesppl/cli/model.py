@@ -186,7 +186,7 @@ def _predictions(
     import pandas as pd
 
     labels = classifier.classes_.tolist()
-    probability = classifier.predict_proba(X, rule)
+    probability = classifier.probabilities(X, rule)
     columns: dict[str, Any] = {"predicted": classifier.classes_[probability.argmax(1)]}
     columns.update({f"p({label})": probability[:, k] for k, label in enumerate(labels)})
     if interval is not None:

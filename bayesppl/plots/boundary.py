@@ -75,7 +75,7 @@ def plot_decision_boundary(
     ax = axes_or_new(ax)
     across, up, rows = _grid(points, resolution)
     grid = MatrixTable(table.names, rows)
-    probabilities = clf.predict_proba(grid, rule)
+    probabilities = clf.probabilities(grid, rule)
     ink = np.array([to_rgb(colour(k)) for k in range(probabilities.shape[1])])
     shade = 1 - 0.45 * (1 - probabilities @ ink)  # pale, in proportion to the probabilities
     extent = (across[0], across[-1], up[0], up[-1])

@@ -50,7 +50,7 @@ def plot_intervals(
     ['row 0', 'row 1']
     """
     interval = clf.predict_interval(X, prob, draws, random_state)
-    predictive = clf.predict_proba(X, "predictive")
+    predictive = clf.probabilities(X, "predictive")
     n_rows, n_classes = predictive.shape
     ax = axes_or_new(ax, height=1.2 + 0.14 * n_rows * (n_classes + 1))
     for k, label in enumerate(interval["class"].values.tolist()):
