@@ -152,7 +152,7 @@ def summary(model: Path) -> None:
     for label, count in zip(classifier.classes_.tolist(), classifier.class_count_.tolist(), strict=True):
         click.echo(f"class {label!r}: {count:g} rows")
     try:
-        click.echo(f"posterior: {classifier.posterior_.method}")
+        click.echo(f"posterior: {type(classifier.posterior_).__name__.lower()}")
         click.echo(f"log evidence: {float(classifier.log_evidence()['total']):.6g}")
     except ImproperError as error:
         click.echo(f"log evidence: undefined, {error}")
