@@ -17,7 +17,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, NoReturn, Self
+from typing import Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -74,10 +74,6 @@ class Declared(ABC):
     @abstractmethod
     def log_volume(self, model: Any, prefix: str) -> Any:
         """log |∂ family's parameters / ∂ declared parameters|, up to a constant, as a graph."""
-
-    def sized(self, *_: Any) -> Self:
-        """A declared prior takes its shape from the dims, where it is declared."""
-        return self
 
     def is_proper(self) -> Array:
         """A declared prior is checked for being proper where it is declared."""

@@ -89,3 +89,33 @@ class TestWhatIsPrinted:
         heights = [[[bar.get_width() for bar in ax.patches] for ax in figure.axes] for figure in (whole, part)]
         assert heights[0] == heights[1]
         assert any(heights[0])
+
+
+@pytest.mark.parametrize(
+    ("clf", "message"),
+    [
+        (bp.GaussianNB(bp.Beta(1, 1)), r"prior must be a bayesppl.NormalInverseGamma .*found Beta"),
+        (
+            bp.GaussianNB(bp.NormalInverseWishart()),
+            r"prior must be a bayesppl.NormalInverseGamma .*found NormalInverseW",
+        ),
+        (
+            bp.QuadraticDiscriminantAnalysis(bp.NormalInverseGamma()),
+            r"prior must be a bayesppl.NormalInverseWishart",
+        ),
+        (bp.BernoulliNB(0.5), r"probability must be a bayesppl.Beta .*found 0.5"),
+        (bp.BernoulliNB(bp.Gamma(1, 1)), r"probability must be a bayesppl.Beta .*found Gamma"),
+        (bp.MultinomialNB(1.0), r"probability must be a bayesppl.Dirichlet .*found 1.0"),
+        (bp.PoissonNB(bp.Beta(1, 1)), r"rate must be a bayesppl.Gamma .*found Beta"),
+    ],
+)
+def test_a_prior_of_another_kind_is_refused(clf, message):
+    with pytest.raises(TypeError, match=message):
+        clf.fit([[0, 1], [1, 0], [1, 1], [0, 0]], ["a", "a", "b", "b"])
+
+
+def test_a_prior_of_unknown_name_is_refused_under_its_argument():
+    with pytest.raises(
+        ValueError, match=r"rate='overal' is not known; choose one of 'overall', or pass a bayesppl.Gamma"
+    ):
+        bp.PoissonNB("overal").fit([[0, 1], [1, 0]], ["a", "b"])

@@ -113,3 +113,13 @@ FREELY = (-10.0, 10.0)
 def scaled(belief: Any, factors: Mapping[str, float], names: Iterable[str]) -> dict[str, Any]:
     """Fields of a belief multiplied by the factors that are named."""
     return {name: getattr(belief, name) * factors.get(name, 1.0) for name in names}
+
+
+def require_kind[T](declared: object, kind: type[T], argument: str) -> T:
+    """Return the declared prior of ``argument``, refusing one of another kind."""
+    if not isinstance(declared, kind):
+        raise TypeError(
+            f"{argument} must be a bayesppl.{kind.__name__} (or a PyMC distribution, fitted by sampling), "
+            f"found {declared!r}"
+        )
+    return declared

@@ -20,6 +20,7 @@ from scipy.sparse import csr_array
 
 from bayesppl.arrays import Array, Responsibilities, Theta, dense, weigh_logs
 from bayesppl.conjugates import Dirichlet
+from bayesppl.conjugates.base import require_kind
 from bayesppl.families.leave_one_out import own_class_without
 from bayesppl.families.levels import LevelFamily, draw_outcomes
 from bayesppl.statistics import Counts, class_sums
@@ -74,7 +75,7 @@ class Categorical(LevelFamily):
         return Counts(counts, np.zeros((len(counts), len(self.columns))))
 
     def resolve_prior(self, statistics: Counts) -> Dirichlet:
-        return self.probability.sized(statistics.counts.shape, self._sizes)
+        return require_kind(self.probability, Dirichlet, "probability").sized(statistics.counts.shape, self._sizes)
 
     def mle(self, statistics: Counts) -> Theta:
         return self.resolve_prior(statistics).mle(statistics)

@@ -78,6 +78,7 @@ class DiagonalGaussian(NumericFamily):
                 "flat": lambda: self._improper(statistics, power=0),
             },
             lambda declared: declared.sized(shape, self._axes),
+            NormalInverseGamma,
         )
 
     def with_prior(self, prior: NormalInverseGamma) -> Self:

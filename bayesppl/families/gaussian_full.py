@@ -86,6 +86,7 @@ class FullGaussian(NumericFamily):
                 "flat": lambda: self._improper(statistics, power=0),
             },
             lambda declared: declared.sized(shape, self.tied),
+            NormalInverseWishart,
         )
 
     def with_prior(self, prior: NormalInverseWishart) -> Self:

@@ -13,17 +13,29 @@ from typing import Any
 import numpy as np
 
 from bayesppl.arrays import Array
+from bayesppl.conjugates import Conjugate
+from bayesppl.conjugates.base import require_kind
 from bayesppl.errors import ImproperError
+from bayesppl.priors import Declared
 from bayesppl.statistics import Moments
 
 
-def choose_prior(declared: Any, by_name: Mapping[str, Callable[[], Any]], resolve: Callable[[Any], Any]) -> Any:
-    """Resolve a prior given by name, one declared in PyMC, or one with hyperparameters of its own."""
+def choose_prior(
+    declared: Any,
+    by_name: Mapping[str, Callable[[], Any]],
+    resolve: Callable[[Any], Any],
+    kind: type[Conjugate],
+    argument: str = "prior",
+) -> Any:
+    """Resolve a prior given by name, one declared in PyMC, or one of ``kind`` with hyperparameters of its own."""
+    if isinstance(declared, Declared):
+        return declared
     if not isinstance(declared, str):
-        return resolve(declared)
+        return resolve(require_kind(declared, kind, argument))
     if declared not in by_name:
         raise ValueError(
-            f"prior={declared!r} is not known; choose one of {', '.join(map(repr, by_name))}, or pass a conjugate prior"
+            f"{argument}={declared!r} is not known; choose one of {', '.join(map(repr, by_name))}, or pass a "
+            f"bayesppl.{kind.__name__}"
         )
     return by_name[declared]()
 

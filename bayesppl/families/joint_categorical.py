@@ -20,6 +20,7 @@ from scipy.sparse import csr_array
 
 from bayesppl.arrays import Array, Responsibilities, Theta, dense, times_transposed
 from bayesppl.conjugates import Dirichlet
+from bayesppl.conjugates.base import require_kind
 from bayesppl.families.leave_one_out import own_class_without
 from bayesppl.families.levels import LevelFamily, draw_outcomes
 from bayesppl.priors import SIMPLEX, Direct, is_declaration
@@ -82,7 +83,7 @@ class JointCategorical(LevelFamily):
     def resolve_prior(self, statistics: Counts) -> Dirichlet | Direct:
         if is_declaration(self.probability):
             return Direct("probability", self.probability, SIMPLEX)
-        return self.probability.sized(statistics.counts.shape)
+        return require_kind(self.probability, Dirichlet, "probability").sized(statistics.counts.shape)
 
     def mle(self, statistics: Counts) -> Theta:
         return self.resolve_prior(statistics).mle(statistics)

@@ -23,6 +23,7 @@ from scipy.sparse import csr_array
 
 from bayesppl.arrays import Array, Responsibilities, Theta, dense, log_factorial, log_rising, weigh_logs
 from bayesppl.conjugates import Dirichlet
+from bayesppl.conjugates.base import require_kind
 from bayesppl.families.base import NumericFamily
 from bayesppl.families.cells import COUNTS
 from bayesppl.priors import SIMPLEX, Direct, is_declaration
@@ -86,7 +87,7 @@ class Multinomial(NumericFamily):
     def resolve_prior(self, statistics: Counts) -> Dirichlet | Direct:
         if is_declaration(self.probability):
             return Direct("probability", self.probability, SIMPLEX)
-        return self.probability.sized(statistics.counts.shape)
+        return require_kind(self.probability, Dirichlet, "probability").sized(statistics.counts.shape)
 
     def with_prior(self, prior: Dirichlet) -> Self:
         return replace(self, probability=prior)

@@ -14,6 +14,7 @@ import numpy as np
 
 from bayesppl.arrays import Array, Theta
 from bayesppl.conjugates import Beta, Gamma
+from bayesppl.conjugates.base import require_kind
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.families.base import ColumnFamily
 from bayesppl.families.gaussian_prior import choose_prior
@@ -67,7 +68,7 @@ class ProbabilityFamily(OneParameterFamily):
     def resolve_prior(self, statistics: Successes) -> Beta | Direct:
         if is_declaration(self.probability):
             return Direct("probability", self.probability, UNIT)
-        return self.probability.sized(statistics.successes.shape)
+        return require_kind(self.probability, Beta, "probability").sized(statistics.successes.shape)
 
     @final
     def with_prior(self, prior: Beta) -> Self:
@@ -122,6 +123,8 @@ class RateFamily(OneParameterFamily):
             self.rate,
             {"overall": lambda: overall_rate(statistics).sized(shape)},
             lambda declared: declared.sized(shape),
+            Gamma,
+            "rate",
         )
 
     @final
