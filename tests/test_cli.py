@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import bayesppl as bp
+from bayesppl import datasets
 from bayesppl.cli import main
+from bayesppl.cli.rows import Rows, split
 
 
 @pytest.fixture
@@ -76,6 +78,33 @@ class TestTables:
         assert status == 0
         assert "lily" in out
         assert "fitted to 12 rows, scored on 12 others" in " ".join(out.split())
+
+
+class TestMixedColumns:
+    def test_they_are_modelled_each_in_its_own_way(self, run, flowers):
+        _, out, err = run("compare", flowers, "--target", "kind", "--model", "mixed-nb", "--json")
+        assert err == ""
+        X, y = datasets.read_csv(flowers, "kind")
+        train, test = split(Rows(X, y, "kind"), 0.5, 0)
+        expected = bp.compare(bp.MixedNB(), train.X, train.y, test.X, test.y)
+        found = strict_json(out)["scores"]["predictive"]["log_score"]["value"]
+        assert found == pytest.approx(float(expected.scores["log_score"].sel(rule="predictive")), rel=1e-12)
+
+    def test_whole_numbers_must_be_decided(self, run, tmp_path):
+        path = tmp_path / "counts.csv"
+        path.write_text("n,colour,kind\n1,red,a\n2,blue,a\n7,red,b\n9,blue,b\n")
+        arguments = ("compare", path, "--target", "kind", "--model", "mixed-nb")
+        status, out, err = run(*arguments)
+        assert (status, out) == (2, "")
+        assert "integer columns" in err
+        assert "'n'" in err
+        assert "--integers gaussian, poisson or categorical" in err
+        assert run(*arguments, "--integers", "poisson")[0] == 0
+
+    def test_only_a_mixed_model_has_a_choice_for_whole_numbers(self, run):
+        status, _, err = run("compare", "iris", "--integers", "poisson")
+        assert status == 2
+        assert "--integers poisson is for --model mixed-nb, found --model gaussian-nb" in err
 
 
 class TestJson:

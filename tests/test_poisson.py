@@ -163,5 +163,5 @@ def test_refusals(table, message):
 def test_refuses_a_prior_that_is_none():
     with pytest.raises(ValueError, match="rate must be positive and finite, found -1"):
         bp.PoissonNB(bp.Gamma(1, -1)).fit(TABLE, LABELS)
-    with pytest.raises(ValueError, match="prior='jeffreys' is not known; choose one of 'overall'"):
+    with pytest.raises(ValueError, match="rate='jeffreys' is not known; choose one of 'overall'"):
         bp.PoissonNB("jeffreys").fit(TABLE, LABELS)

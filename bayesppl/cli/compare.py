@@ -11,18 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bayesppl.cli.models import INTEGERS_OPTION, MODEL_OPTION, OF_LEVELS, make
+
 if TYPE_CHECKING:
     from bayesppl.classifier import BayesClassifier
     from bayesppl.comparison import Comparison
 
 #: Estimator of every ``--model``.
-MODELS = {
-    "gaussian-nb": "GaussianNB",
-    "lda": "LinearDiscriminantAnalysis",
-    "qda": "QuadraticDiscriminantAnalysis",
-    "bernoulli-nb": "BernoulliNB",
-}
-
 CHAINS = 4
 
 
@@ -45,7 +40,8 @@ class Threshold(click.ParamType[Any]):
 
 @click.command()
 @click.argument("data")
-@click.option("--model", type=click.Choice(list(MODELS)), default="gaussian-nb", show_default=True)
+@MODEL_OPTION
+@INTEGERS_OPTION
 @click.option("--inference", type=click.Choice(["conjugate", "nuts"]), default="conjugate", show_default=True)
 @click.option("--target", metavar="COLUMN", help="Column of the labels, when DATA is a CSV file.")
 @click.option("--drop", metavar="COLUMN", multiple=True, help="Leave a column out; may be repeated.")
@@ -89,6 +85,7 @@ class Threshold(click.ParamType[Any]):
 def compare(
     data: str,
     model: str,
+    integers: str | None,
     inference: str,
     target: str | None,
     drop: tuple[str, ...],
@@ -114,8 +111,9 @@ def compare(
         from bayesppl.cli import report, rows, tables
 
         source = rows.without(rows.read(data, target), drop)
-        classifier = _classifier(model, inference, draws, seed)
-        rows.check(source, classifier, missing, binarized=binarize is not None)
+        classifier = _classifier(model, integers, inference, draws, seed)
+        of_numbers = binarize is not None or model not in OF_LEVELS
+        rows.check(source, classifier, missing, of_numbers=of_numbers, binarized=binarize is not None)
         train, test = rows.split(source, test_size, seed)
         if binarize is not None:
             train, test = rows.binarized(train, test, binarize)
@@ -129,7 +127,7 @@ def compare(
         "seed": seed,
         "draws": draws,
     }
-    settings |= {"drop": list(drop), "missing": missing, "binarize": binarize}
+    settings |= {"integers": integers, "drop": list(drop), "missing": missing, "binarize": binarize}
     facts = report.Facts(data, source.target, len(train.X), len(test.X), settings)
 
     written: list[Path] = []
@@ -142,13 +140,11 @@ def compare(
         tables.print_tables(result, facts, written)
 
 
-def _classifier(model: str, inference: str, draws: int, seed: int) -> BayesClassifier:
-    import bayesppl as bp
+def _classifier(model: str, integers: str | None, inference: str, draws: int, seed: int) -> BayesClassifier:
     from bayesppl.inference import NUTS
 
     how = NUTS(draws=draws // CHAINS, chains=CHAINS, random_seed=seed) if inference == "nuts" else inference
-    classifier: BayesClassifier = getattr(bp, MODELS[model])(inference=how)
-    return classifier
+    return make(model, integers, inference=how)
 
 
 def _compare(classifier: BayesClassifier, train: Any, test: Any, draws: int, seed: int) -> Comparison:

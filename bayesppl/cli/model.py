@@ -9,19 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bayesppl.cli.models import INTEGERS_OPTION, MODEL_OPTION, make
+
 if TYPE_CHECKING:
     from bayesppl.classifier import BayesClassifier
 
-MODELS = {
-    "gaussian-nb": "GaussianNB",
-    "lda": "LinearDiscriminantAnalysis",
-    "qda": "QuadraticDiscriminantAnalysis",
-    "bernoulli-nb": "BernoulliNB",
-    "categorical-nb": "CategoricalNB",
-    "multinomial-nb": "MultinomialNB",
-    "poisson-nb": "PoissonNB",
-    "mixed-nb": "MixedNB",
-}
 RULES = ("predictive", "mle", "map", "mean")
 
 _MODEL = click.argument("model", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="MODEL.nc")
@@ -32,7 +24,8 @@ _DATA = click.argument("data", type=click.Path(path_type=Path, exists=True, dir_
 @_DATA
 @click.option("--target", metavar="COLUMN", required=True, help="Column of the labels.")
 @click.option("--drop", metavar="COLUMN", multiple=True, help="Leave a column out; may be repeated.")
-@click.option("--model", type=click.Choice(list(MODELS)), default="gaussian-nb", show_default=True)
+@MODEL_OPTION
+@INTEGERS_OPTION
 @click.option("--rule", type=click.Choice(RULES), default="predictive", show_default=True, help="How to classify.")
 @click.option("--inference", type=click.Choice(["conjugate", "nuts"]), default="conjugate", show_default=True)
 @click.option(
@@ -43,14 +36,22 @@ _DATA = click.argument("data", type=click.Path(path_type=Path, exists=True, dir_
     required=True,
     help="File for the fitted model; it appears complete or not at all.",
 )
-def fit(data: Path, target: str, drop: tuple[str, ...], model: str, rule: str, inference: str, path: Path) -> None:
+def fit(
+    data: Path,
+    target: str,
+    drop: tuple[str, ...],
+    model: str,
+    integers: str | None,
+    rule: str,
+    inference: str,
+    path: Path,
+) -> None:
     """Fit a classifier to DATA and save it.
 
     DATA is a .csv file with a header line, or a .parquet or .feather file. All columns but the target, and those dropped,
     are features. The saved model holds the declaration, the sums that the fit needs and the posterior, but none of the
     rows; 'bayesppl predict' and bayesppl.load read it.
     """
-    import bayesppl as bp
     from bayesppl.cli import batches
 
     frame = batches.read_all(data)
@@ -62,7 +63,7 @@ def fit(data: Path, target: str, drop: tuple[str, ...], model: str, rule: str, i
     X = frame.drop(columns=[target, *drop])
     if X.columns.empty:
         raise ValueError(f"{str(data)!r} has no column left for features")
-    classifier: BayesClassifier = getattr(bp, MODELS[model])(rule=rule, inference=inference)
+    classifier = make(model, integers, rule=rule, inference=inference)
     classifier.fit(X, frame[target]).save(path)
     click.echo(
         f"fitted {model} to {len(X)} rows, {len(X.columns)} columns, {len(classifier.classes_)} classes; wrote {path}"

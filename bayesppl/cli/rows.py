@@ -57,14 +57,17 @@ def without(rows: Rows, columns: Sequence[str]) -> Rows:
     return rows._replace(X=X)
 
 
-def check(rows: Rows, classifier: BayesClassifier, missing: str, binarized: bool) -> None:
+def check(rows: Rows, classifier: BayesClassifier, missing: str, *, of_numbers: bool, binarized: bool) -> None:
     """Refuse labels and cells that the classifier cannot use, naming column, value and remedy."""
     _check_labels(rows)
-    try:
-        numbers = as_table(rows.X).numeric()
-    except ValueError as error:
-        raise ValueError(f"{error}. Here: --drop COLUMN leaves a column out.") from None
-    gaps = np.isnan(numbers) if numbers.dtype.kind == "f" else np.zeros(numbers.shape, bool)
+    if of_numbers:
+        try:
+            as_table(rows.X).numeric()
+        except ValueError as error:
+            raise ValueError(
+                f"{error}. Here: --drop COLUMN leaves a column out; --model mixed-nb takes text for levels."
+            ) from None
+    gaps = rows.X.isna().to_numpy()
     if missing == "refuse" and gaps.any():
         row, column = np.argwhere(gaps)[0]
         raise ValueError(
@@ -128,5 +131,8 @@ def _check_support(rows: Rows, classifier: BayesClassifier) -> None:
     try:
         family.bind(table, tuple(encode_labels(rows.y)[0].tolist())).encode(table)
     except ValueError as error:
-        hint = " Here: --binarize THRESHOLD or --binarize mean." if family.name == "bernoulli" else ""
+        hint = {
+            "bernoulli": " Here: --binarize THRESHOLD or --binarize mean.",
+            "product": " Here: --integers gaussian, poisson or categorical.",
+        }.get(family.name, "")
         raise ValueError(f"{error}{hint}") from None

@@ -297,7 +297,7 @@ def _outside(values: Array, support: Support) -> Array | None:
     """Where numbers lie outside the support, or None where all are within it."""
     if support.contains is None and np.isfinite(_sum_of_squares(values)):
         return None
-    wrong = np.abs(values) >= LARGEST if support.contains is None else ~support.contains(values)
+    wrong = np.abs(values, dtype=np.float64) >= LARGEST if support.contains is None else ~support.contains(values)
     if values.dtype.kind == "f":
         wrong = (wrong | np.isinf(values)) & ~np.isnan(values)
     return wrong if wrong.any() else None
