@@ -14,7 +14,7 @@ from scipy.special import entr, rel_entr
 
 from bayesppl import scores
 from bayesppl.arrays import Array
-from bayesppl.data import encode_labels
+from bayesppl.labels import encode_labels
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -14,8 +14,8 @@ from scipy.special import logsumexp
 from bayesppl.arrays import Array
 from bayesppl.conjugates import Dirichlet
 from bayesppl.containers import Container, check_container, in_container
-from bayesppl.data import check_weights, encode_labels
 from bayesppl.inference.pymc_model import Likelihood, to_pymc
+from bayesppl.labels import check_weights, encode_labels
 from bayesppl.lazy import is_lazy, map_rows
 from bayesppl.learned import Rows
 from bayesppl.learner import Learner

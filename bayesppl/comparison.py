@@ -11,8 +11,9 @@ from sklearn.base import clone
 
 from bayesppl import scores
 from bayesppl.arrays import Array
-from bayesppl.data import as_table, encode_labels
+from bayesppl.data import as_table
 from bayesppl.errors import UndefinedEstimateError
+from bayesppl.labels import encode_labels
 from bayesppl.posterior import Posterior
 from bayesppl.rules import ESTIMATES, RULES, Rule, log_probabilities
 

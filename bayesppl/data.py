@@ -7,7 +7,6 @@ numbers or for the raw values of a column, and refusals name the column, the val
 from __future__ import annotations
 
 import sys
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -17,9 +16,8 @@ from typing import Any, Literal
 import narwhals as nw
 import numpy as np
 from scipy.sparse import csr_array, issparse
-from sklearn.exceptions import DataConversionWarning
 
-from bayesppl.arrays import Array, Responsibilities
+from bayesppl.arrays import Array
 
 #: What a column holds, as far as the choice of a family goes.
 Kind = Literal["boolean", "integer", "continuous", "category"]
@@ -76,7 +74,7 @@ class Table(ABC):
         known = set(self.names)
         absent = [name for name in names if name not in known]
         if absent:
-            raise ValueError(f"missing column {absent[0]!r}; the table has {_listed(self.names)}")
+            raise ValueError(f"missing column {absent[0]!r}; the table has {listed(self.names)}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,12 +250,12 @@ def as_table(X: Any) -> Table:
     if isinstance(frame, nw.DataFrame):
         names = tuple(frame.columns)
         if len(set(names)) < len(names):
-            raise ValueError(f"column names must be unique, found {_listed(names)}")
+            raise ValueError(f"column names must be unique, found {listed(names)}")
         if all(isinstance(name, str) for name in names):
             return FrameTable(names, frame)
         if any(isinstance(name, str) for name in names):
             raise TypeError(
-                f"Feature names are only supported if all input features have string names, found {_listed(names)}; "
+                f"Feature names are only supported if all input features have string names, found {listed(names)}; "
                 "make them all text, as in X.columns = X.columns.astype(str)"
             )
         X = frame.to_numpy()  # numbered columns are columns without names
@@ -300,136 +298,8 @@ def _column_labels(X: Any) -> tuple[Hashable, ...]:
     if not all(isinstance(label, str) for label in labels):
         return ()
     if len(set(labels)) < len(labels):
-        raise ValueError(f"column names must be unique, found {_listed(labels)}")
+        raise ValueError(f"column names must be unique, found {listed(labels)}")
     return labels
-
-
-def encode_labels(y: Any, classes: Sequence[Hashable] | Array | None = None) -> tuple[Array, Array]:
-    """Turn labels into codes.
-
-    Parameters
-    ----------
-    y : (n_rows,) array-like of str, int or bool
-    classes : sequence, optional
-        All labels that can occur; learned from ``y`` (sorted) by default.
-
-    Returns
-    -------
-    classes : (n_classes,)
-    codes : (n_rows,) int
-        ``classes[codes]`` are the labels.
-
-    Raises
-    ------
-    ValueError
-        If a label is missing, is not in ``classes``, or labels of different kinds are mixed.
-    """
-    learned, codes = _factorize_labels(_labels(y))
-    if classes is None:
-        return learned, codes
-    declared = np.asarray(classes)
-    position = {label: k for k, label in enumerate(declared.tolist())}
-    unknown = [label for label in learned.tolist() if label not in position]
-    if unknown:
-        raise ValueError(f"label {unknown[0]!r} is not among the declared classes {_listed(declared.tolist())}")
-    return declared, np.asarray([position[label] for label in learned.tolist()], dtype=int)[codes]
-
-
-def _labels(y: Any) -> Array:
-    """One label per row, complete and of one kind."""
-    series = nw.from_native(y, series_only=True, pass_through=True)
-    labels: Array = series.to_numpy() if isinstance(series, nw.Series) else np.asarray(y)
-    if labels.ndim == 2 and labels.shape[1] == 1:
-        warnings.warn(
-            "A column-vector y was passed when a 1d array was expected; it is read as y.ravel()",
-            DataConversionWarning,
-            stacklevel=2,
-        )
-        labels = labels.ravel()
-    if labels.ndim != 1:
-        raise ValueError(f"y must have one label per row, found an array of shape {labels.shape}")
-    # numpy reads the list [1, "a"] as ["1", "a"], and [True, 2] as [1, 2]: look at the list itself
-    as_given = np.asarray(y, dtype=object) if isinstance(y, list | tuple) else labels
-    if as_given.dtype.kind in "OfmM":
-        _refuse_odd_labels(as_given.reshape(labels.shape))
-    return labels
-
-
-def _refuse_odd_labels(labels: Array) -> None:
-    import pandas as pd
-
-    absent = pd.isna(labels)
-    if absent.any():
-        raise ValueError(
-            f"Input y contains NaN: the target has a missing label in row {int(np.argmax(absent))}; drop unlabelled rows "
-            "before fitting"
-        )
-    kind = pd.api.types.infer_dtype(labels)
-    if kind in ("floating", "mixed-integer-float"):
-        numbers = labels.astype(np.float64)
-        if np.isinf(numbers).any():
-            raise ValueError("Input y contains infinity or a value too large for dtype('float64').")
-        odd = numbers != np.floor(numbers)
-        if odd.any():
-            raise ValueError(
-                f"Unknown label type: continuous. The target holds the number {numbers[odd][0]:g}; a classifier needs "
-                "classes. Bin the target, or pass labels as integers or strings."
-            )
-    if kind in ("mixed", "mixed-integer"):
-        kinds = sorted({type(value).__name__ for value in labels})
-        raise ValueError(
-            f"Unknown label type: the target mixes labels of different types, or types that are no labels "
-            f"({', '.join(kinds)}); convert them to one type, for example text"
-        )
-
-
-def _factorize_labels(labels: Array) -> tuple[Array, Array]:
-    """Distinct labels in ascending order, and the position of every row's label among them."""
-    if labels.dtype.kind in "iub" and len(labels):
-        low, high = int(labels.min()), int(labels.max())
-        if high - low <= max(1000, len(labels)) and high <= np.iinfo(np.int64).max:
-            # counting beats sorting when the integers lie close together, as labels do
-            offset = labels.astype(np.int64) - low
-            present = np.bincount(offset) > 0
-            learned = (np.flatnonzero(present) + low).astype(labels.dtype)
-            return learned, (np.cumsum(present) - 1)[offset]
-    if labels.dtype.kind in "OU":
-        import pandas as pd
-
-        codes, found = pd.factorize(labels.astype(object), sort=True)
-        return np.asarray(found, dtype=labels.dtype), codes
-    learned, codes = np.unique(labels, return_inverse=True)
-    return learned, codes
-
-
-def one_hot(codes: Array, n_classes: int, weights: Array | None = None) -> Responsibilities:
-    """Responsibilities of labelled rows: each belongs to its class with its weight."""
-    n_rows = len(codes)
-    values = np.ones(n_rows) if weights is None else weights
-    matrix = csr_array((values, codes, np.arange(n_rows + 1)), shape=(n_rows, n_classes))
-    if weights is not None:
-        matrix = matrix.copy()
-        matrix.eliminate_zeros()
-    return matrix
-
-
-def check_weights(sample_weight: Any, n_rows: int) -> Array | None:
-    """Validate row weights: one finite, non-negative number per row."""
-    if sample_weight is None:
-        return None
-    weights = np.asarray(sample_weight, dtype=np.float64)
-    if weights.ndim == 0:
-        weights = np.full(n_rows, float(weights))
-    if weights.shape != (n_rows,):
-        raise ValueError(
-            f"sample_weight must hold one weight per row: expected shape ({n_rows},), got {weights.shape}. "
-            "Sample weights must be 1D array or scalar."
-        )
-    bad = ~(np.isfinite(weights) & (weights >= 0))
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise ValueError(f"sample_weight must be finite and non-negative, found {weights[row]:g} in row {row}")
-    return weights
 
 
 def _to_float(values: Any, name: Hashable) -> Array:
@@ -487,6 +357,6 @@ def _kind_of_values(values: Array, name: Hashable, dtype: Any) -> Kind:
     return by_inference[inferred]
 
 
-def _listed(names: Sequence[Hashable], most: int = 8) -> str:
+def listed(names: Sequence[Hashable], most: int = 8) -> str:
     shown = ", ".join(repr(name) for name in names[:most])
     return shown + (f", … ({len(names)} in all)" if len(names) > most else "")

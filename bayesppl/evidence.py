@@ -10,8 +10,8 @@ from scipy.special import softmax
 from sklearn.base import clone
 
 from bayesppl.arrays import leaves
-from bayesppl.data import one_hot
 from bayesppl.errors import ImproperError
+from bayesppl.labels import one_hot
 from bayesppl.posterior import Posterior
 
 if TYPE_CHECKING:

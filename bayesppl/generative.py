@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesppl.arrays import Array, Theta
-from bayesppl.data import encode_labels
+from bayesppl.labels import encode_labels
 from bayesppl.model import CLASS_WEIGHTS
 from bayesppl.posterior import Posterior
 from bayesppl.rules import Rule, check_rule

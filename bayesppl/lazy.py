@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.base import clone
 
 from bayesppl.arrays import Array
-from bayesppl.data import encode_labels
+from bayesppl.labels import encode_labels
 from bayesppl.out_of_core import adopt
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayesppl.arrays import Array
-from bayesppl.data import Table, as_table, check_weights, encode_labels
+from bayesppl.data import Table, as_table
+from bayesppl.labels import check_weights, encode_labels
 from bayesppl.model import GenerativeModel
 from bayesppl.statistics import JointStatistics
 

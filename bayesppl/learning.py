@@ -13,8 +13,9 @@ from sklearn.utils import _safe_indexing
 from bayesppl import scores
 from bayesppl.arrays import Array
 from bayesppl.comparison import REFERENCE, ROW_SCORES, SCORES, probabilities_by_rule
-from bayesppl.data import as_table, encode_labels
+from bayesppl.data import as_table
 from bayesppl.errors import ImpossibleRowWarning
+from bayesppl.labels import encode_labels
 from bayesppl.rules import RULES
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from bayesppl.arrays import Array
-from bayesppl.data import one_hot
 from bayesppl.errors import ImproperError
+from bayesppl.labels import one_hot
 from bayesppl.model import CLASS_WEIGHTS
 from bayesppl.posterior import Posterior
 from bayesppl.rules import log_probabilities

@@ -10,8 +10,8 @@ import numpy as np
 
 from bayesppl.arrays import Array, Responsibilities, Theta
 from bayesppl.conjugates import Dirichlet, Joint, Known
-from bayesppl.data import one_hot
 from bayesppl.families.base import Evidence, Family
+from bayesppl.labels import one_hot
 from bayesppl.priors import SIMPLEX, Direct, is_declaration
 from bayesppl.ranges import sum_over_ranges
 from bayesppl.statistics import Counts, JointStatistics

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 
-from bayesppl.data import encode_labels
+from bayesppl.labels import encode_labels
 
 if TYPE_CHECKING:
     from bayesppl.learner import Learner

@@ -19,8 +19,8 @@ from scipy.special import expit, logit
 
 from bayesppl.arrays import Array
 from bayesppl.conjugates import Joint
-from bayesppl.data import one_hot
 from bayesppl.families.leave_one_out import log_evidence_of, row_blocks
+from bayesppl.labels import one_hot
 from bayesppl.rules import log_probabilities
 
 if TYPE_CHECKING:

@@ -16,10 +16,11 @@ from scipy.stats import chi2
 
 from bayesppl.arrays import Array, Theta
 from bayesppl.conjugates import Dirichlet
-from bayesppl.data import as_table, encode_labels, one_hot
+from bayesppl.data import as_table
 from bayesppl.errors import ConvergenceWarning
 from bayesppl.families.base import Family
 from bayesppl.inference.nuts import NUTS
+from bayesppl.labels import encode_labels, one_hot
 from bayesppl.model import CLASS_WEIGHTS, ClassWeights, GenerativeModel
 
 if TYPE_CHECKING:

@@ -14,9 +14,10 @@ import numpy as np
 
 from bayesppl.arrays import Array, Responsibilities, Theta, leaves
 from bayesppl.conjugates import Conjugate
-from bayesppl.data import as_table, encode_labels, one_hot
+from bayesppl.data import as_table
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.families.base import Family
+from bayesppl.labels import encode_labels, one_hot
 
 
 class Case(NamedTuple):

@@ -6,8 +6,8 @@ import pytest
 from scipy import stats
 
 from bayesppl.conjugates import Beta, Dirichlet, Gamma, Known, NormalInverseGamma, NormalInverseWishart
-from bayesppl.data import one_hot
 from bayesppl.errors import UndefinedEstimateError
+from bayesppl.labels import one_hot
 from bayesppl.statistics import Counts, Events, Moments, Successes, moments
 
 RNG = np.random.default_rng(0)

@@ -8,8 +8,8 @@ from scipy.special import softmax
 from sklearn.datasets import load_iris
 
 import bayesppl as bp
-from bayesppl.data import one_hot
 from bayesppl.evidence import prior_depends_on_data
+from bayesppl.labels import one_hot
 
 IRIS = load_iris(return_X_y=True)
 NIG = bp.NormalInverseGamma(location=4.0, kappa=0.3, a=1.7, b=0.9)

@@ -8,7 +8,8 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticD
 from sklearn.naive_bayes import GaussianNB
 
 import bayesppl as bp
-from bayesppl.data import as_table, one_hot
+from bayesppl.data import as_table
+from bayesppl.labels import one_hot
 
 IRIS = load_iris(return_X_y=True)
 WINE = load_wine(return_X_y=True)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from bayesppl.data import one_hot
 from bayesppl.kernels import class_sums as sums_module
 from bayesppl.kernels import compiled, student
 from bayesppl.kernels.class_sums import class_sums
@@ -13,6 +12,7 @@ from bayesppl.kernels.mahalanobis import squared_distances
 from bayesppl.kernels.moments import diagonal, products
 from bayesppl.kernels.squares import weighted_squares
 from bayesppl.kernels.student import weighted_log1p_squares
+from bayesppl.labels import one_hot
 
 N_ROWS = 5000
 

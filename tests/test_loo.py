@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 
 import bayesppl as bp
-from bayesppl.data import one_hot
+from bayesppl.labels import one_hot
 
 IRIS = load_iris(return_X_y=True)
 NIW = bp.NormalInverseWishart(location=[5.8, 3, 4, 1], kappa=0.5, nu=6.5, psi=0.4)

@@ -22,7 +22,8 @@ SHORT = bp.NUTS(draws=500, tune=300, chains=2, random_seed=3)
 
 def _parts(family, X):
     """A model, its prior and statistics, without fitting it."""
-    from bayesppl.data import as_table, one_hot
+    from bayesppl.data import as_table
+    from bayesppl.labels import one_hot
 
     table = as_table(X)
     codes = (Y == "b").astype(int)

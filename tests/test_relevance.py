@@ -9,7 +9,8 @@ from scipy.special import betaln, expit, logit
 from sklearn.datasets import load_iris
 
 import bayesppl as bp
-from bayesppl.data import as_table, one_hot
+from bayesppl.data import as_table
+from bayesppl.labels import one_hot
 
 IRIS = load_iris(return_X_y=True)
 NAIVE = ["bernoulli", "gaussian diag", "gaussian tied_diag", "binomial", "poisson"]

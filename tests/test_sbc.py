@@ -56,7 +56,8 @@ def test_geweke_joint_distribution():
     Geweke (2004, "Getting it right"): the successive-conditional simulator must keep the joint distribution that the
     prior and the simulator define. Compared are first and second moments, in standard errors by batch means.
     """
-    from bayesppl.data import as_table, one_hot
+    from bayesppl.data import as_table
+    from bayesppl.labels import one_hot
 
     family = bp.Gaussian("diag", bp.NormalInverseGamma(location=0.5, kappa=0.7, a=6.0, b=3.0))
     family = family.bind(as_table(np.zeros((4, 2))), ("a", "b"))

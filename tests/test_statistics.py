@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from bayesppl.data import one_hot
+from bayesppl.labels import one_hot
 from bayesppl.statistics import Counts, moments
 
 

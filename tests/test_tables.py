@@ -12,7 +12,8 @@ import scipy.sparse as sp
 import xarray as xr
 
 import bayesppl as bp
-from bayesppl.data import as_table, encode_labels
+from bayesppl.data import as_table
+from bayesppl.labels import encode_labels
 
 NAMES = ["length", "width", "depth"]
 NUMBERS = np.random.default_rng(0).normal([0.0, 5.0, -3.0], size=(30, 3))

@@ -53,12 +53,13 @@ def fit(
     rows; 'bayesppl predict' and bayesppl.load read it.
     """
     from bayesppl.cli import batches
+    from bayesppl.data import listed
 
     frame = batches.read_all(data)
     for name in (target, *drop):
         if name not in frame.columns:
             raise ValueError(
-                f"there is no column {name!r} in {str(data)!r}; its columns are {_listed(frame.columns)}"
+                f"there is no column {name!r} in {str(data)!r}; its columns are {listed(frame.columns)}"
             )
     X = frame.drop(columns=[target, *drop])
     if X.columns.empty:
@@ -144,12 +145,13 @@ def predict(
 @_MODEL
 def summary(model: Path) -> None:
     """Say what a saved model is and what it has seen."""
+    from bayesppl.data import listed
     from bayesppl.errors import ImproperError
     from bayesppl.persistence import load
 
     classifier = load(model)
     click.echo(f"{classifier!r}")
-    click.echo(f"columns: {_listed(classifier._columns)}")
+    click.echo(f"columns: {listed(classifier._columns)}")
     for label, count in zip(classifier.classes_.tolist(), classifier.class_count_.tolist(), strict=True):
         click.echo(f"class {label!r}: {count:g} rows")
     try:
@@ -198,14 +200,11 @@ def _predictions(
 
 
 def _features(frame: Any, others: Sequence[str], data: Path) -> Any:
+    from bayesppl.data import listed
+
     for name in others:
         if name not in frame.columns:
             raise ValueError(
-                f"there is no column {name!r} in {str(data)!r}; its columns are {_listed(frame.columns)}"
+                f"there is no column {name!r} in {str(data)!r}; its columns are {listed(frame.columns)}"
             )
     return frame.drop(columns=list(dict.fromkeys(others)))
-
-
-def _listed(names: Any) -> str:
-    shown = ", ".join(map(repr, list(names)[:12]))
-    return shown + (f", … ({len(names)} in all)" if len(names) > 12 else "")

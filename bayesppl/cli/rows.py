@@ -10,7 +10,8 @@ import numpy as np
 
 from bayesppl import datasets
 from bayesppl.arrays import Array
-from bayesppl.data import as_table, encode_labels
+from bayesppl.data import as_table
+from bayesppl.labels import encode_labels
 
 if TYPE_CHECKING:
     from bayesppl.classifier import BayesClassifier

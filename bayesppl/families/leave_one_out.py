@@ -18,9 +18,9 @@ import numpy as np
 
 from bayesppl.arrays import Array
 from bayesppl.conjugates import Conjugate
-from bayesppl.data import one_hot
 from bayesppl.families.base import Family
 from bayesppl.kernels.blocks import BLOCK_CELLS
+from bayesppl.labels import one_hot
 
 
 def own_class_without(family: Family, posterior: Conjugate, X: Any, codes: Array, weights: Array) -> Array:

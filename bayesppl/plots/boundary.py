@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesppl.arrays import Array
-from bayesppl.data import MatrixTable, as_table, encode_labels
+from bayesppl.data import MatrixTable, as_table
+from bayesppl.labels import encode_labels
 from bayesppl.plots.style import axes_or_new, colour, marker
 from bayesppl.rules import Rule
 from bayesppl.uncertainty import probability_draws

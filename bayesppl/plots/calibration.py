@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.stats import beta
 
-from bayesppl.data import encode_labels
+from bayesppl.labels import encode_labels
 from bayesppl.plots.style import axes_or_new, colour, tidy
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesppl.data import MatrixTable, encode_labels
+from bayesppl.data import MatrixTable
+from bayesppl.labels import encode_labels
 from bayesppl.plots.style import axes_or_new, colour, tidy
 
 if TYPE_CHECKING:
