@@ -31,12 +31,12 @@ INTEGERS_OPTION = click.option(
 )
 
 
-def make(model: str, integers: str | None, **arguments: Any) -> BayesClassifier:
+def make(model: str, integers: Any, **arguments: Any) -> BayesClassifier:
     """The classifier of a model's name."""
     import bayesppl as bp
 
     if model == "mixed-nb":
-        return bp.MixedNB(integers=integers, **arguments)  # type: ignore[arg-type]
+        return bp.MixedNB(integers=integers, **arguments)
     if integers is not None:
         raise ValueError(f"--integers {integers} is for --model mixed-nb, found --model {model}")
     classifier: BayesClassifier = getattr(bp, MODELS[model])(**arguments)

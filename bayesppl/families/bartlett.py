@@ -19,9 +19,6 @@ from bayesppl.conjugates import NormalInverseWishart
 from bayesppl.conjugates.normal import LOG_2PI
 from bayesppl.statistics import Moments
 
-#: The free random variables, under the prefix of their block.
-FREE = ("mean_whitened", "chi_square", "lower")
-
 
 def declare(prior: NormalInverseWishart, prefix: str) -> dict[str, Any]:
     """Declare the factor, the whitened means, and the mean and covariance they determine."""

@@ -21,7 +21,6 @@ from scipy.sparse import csr_array
 from bayesppl.arrays import Array, Responsibilities, Theta, dense, times_transposed
 from bayesppl.conjugates import Dirichlet
 from bayesppl.conjugates.base import require_kind
-from bayesppl.families.leave_one_out import own_class_without
 from bayesppl.families.levels import LevelFamily, draw_outcomes
 from bayesppl.priors import SIMPLEX, Direct, is_declaration
 from bayesppl.statistics import Counts, class_sums
@@ -84,15 +83,6 @@ class JointCategorical(LevelFamily):
         if is_declaration(self.probability):
             return Direct("probability", self.probability, SIMPLEX)
         return require_kind(self.probability, Dirichlet, "probability").sized(statistics.counts.shape)
-
-    def mle(self, statistics: Counts) -> Theta:
-        return self.resolve_prior(statistics).mle(statistics)
-
-    def log_predictive(self, posterior: Dirichlet, X: csr_array) -> Array:
-        return self.log_likelihood(posterior.mean(), X)
-
-    def log_predictive_without(self, posterior: Dirichlet, X: csr_array, codes: Array, weights: Array) -> Array:
-        return own_class_without(self, posterior, X, codes, weights)
 
     def log_likelihood(self, theta: Theta, X: csr_array) -> Array:
         with np.errstate(divide="ignore"):

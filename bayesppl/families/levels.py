@@ -15,10 +15,13 @@ from typing import ClassVar, Final, Self, final
 import numpy as np
 from scipy.sparse import csr_array
 
-from bayesppl.arrays import Array
+from bayesppl.arrays import Array, Theta
 from bayesppl.conjugates import Dirichlet
 from bayesppl.data import Table, factorize
 from bayesppl.families.base import ColumnFamily
+from bayesppl.families.leave_one_out import own_class_without
+from bayesppl.priors import Direct
+from bayesppl.statistics import Counts
 
 #: The level of values that did not occur where levels are learned.
 UNSEEN: Final = "(unseen)"
@@ -45,6 +48,21 @@ class LevelFamily(ColumnFamily):
     @abstractmethod
     def _codes_of(self, X: csr_array) -> Array:
         """The codes of the levels of complete rows, (n_rows, n_columns), from their cells."""
+
+    @abstractmethod
+    def resolve_prior(self, statistics: Counts) -> Dirichlet | Direct: ...
+
+    @final
+    def mle(self, statistics: Counts) -> Theta:
+        return self.resolve_prior(statistics).mle(statistics)
+
+    @final
+    def log_predictive(self, posterior: Dirichlet, X: csr_array) -> Array:
+        return self.log_likelihood(posterior.mean(), X)
+
+    @final
+    def log_predictive_without(self, posterior: Dirichlet, X: csr_array, codes: Array, weights: Array) -> Array:
+        return own_class_without(self, posterior, X, codes, weights)
 
     @final
     def decode(self, X: csr_array) -> dict[Hashable, Array]:
