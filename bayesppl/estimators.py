@@ -22,8 +22,9 @@ from bayesppl.families import (
     Poisson,
     Product,
 )
+from bayesppl.families.by_dtype import Integers
 from bayesppl.families.levels import Levels
-from bayesppl.families.product import Blocks, Integers
+from bayesppl.families.product import Blocks
 from bayesppl.inference import Inference
 from bayesppl.model import ClassWeights
 from bayesppl.rules import Rule
@@ -210,8 +211,8 @@ class MixedNB(BayesClassifier):
     ----------
     blocks : mapping of str to (columns, family), optional
         Picked from the dtypes of the columns by default. See :class:`bayesppl.Product`.
-    integers : {"gaussian", "poisson", "categorical"}, optional
-        What integer columns are, where the blocks are picked from dtypes.
+    integers : {"gaussian", "poisson", "categorical"} or mapping of columns to these, optional
+        What integer columns are, all of them or each by name, where the blocks are picked from dtypes.
     class_weights, inference, rule, classes, n_jobs
         See :class:`GenerativeClassifier`.
 

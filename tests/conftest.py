@@ -2,8 +2,11 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from bayesppl.cli import main
 
 
 @pytest.fixture(scope="session")
@@ -14,3 +17,16 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("needs the larger data sets: set BAYESPPL_DATA to their folder")
     return folder
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Any:
+    """Run a command line; returns status, standard output and standard error."""
+
+    def call(*arguments: Any) -> tuple[Any, str, str]:
+        with pytest.raises(SystemExit) as stop:
+            main([str(argument) for argument in arguments])
+        printed = capsys.readouterr()
+        return stop.value.code, printed.out, printed.err
+
+    return call

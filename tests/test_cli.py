@@ -9,22 +9,9 @@ import numpy as np
 import pytest
 
 import bayesppl as bp
-from bayesppl import datasets
 from bayesppl.cli import main
-from bayesppl.cli.rows import Rows, split
-
-
-@pytest.fixture
-def run(capsys):
-    """Run a command line; returns status, standard output and standard error."""
-
-    def call(*arguments):
-        with pytest.raises(SystemExit) as stop:
-            main([str(argument) for argument in arguments])
-        printed = capsys.readouterr()
-        return stop.value.code, printed.out, printed.err
-
-    return call
+from bayesppl.cli.batches import Dialect
+from bayesppl.cli.rows import read_file, split
 
 
 def refuse_constants(name):
@@ -84,8 +71,7 @@ class TestMixedColumns:
     def test_they_are_modelled_each_in_its_own_way(self, run, flowers):
         _, out, err = run("compare", flowers, "--target", "kind", "--model", "mixed-nb", "--json")
         assert err == ""
-        X, y = datasets.read_csv(flowers, "kind")
-        train, test = split(Rows(X, y, "kind"), 0.5, 0)
+        train, test = split(read_file(flowers, "kind", Dialect()), 0.5, 0)
         expected = bp.compare(bp.MixedNB(), train.X, train.y, test.X, test.y)
         found = strict_json(out)["scores"]["predictive"]["log_score"]["value"]
         assert found == pytest.approx(float(expected.scores["log_score"].sel(rule="predictive")), rel=1e-12)
@@ -101,6 +87,37 @@ class TestMixedColumns:
         assert "--integers gaussian, poisson or categorical" in err
         assert run(*arguments, "--integers", "poisson")[0] == 0
 
+    def test_they_are_decided_one_by_one(self, run, tmp_path):
+        path = tmp_path / "counts.csv"
+        path.write_text("n,age,kind\n1,10,a\n2,13,a\n7,31,b\n9,30,b\n")
+        arguments = ("compare", path, "--target", "kind", "--model", "mixed-nb", "--json", "--draws", 16)
+        status, out, err = run(*arguments, "--integers", "n=poisson", "--integers", "age=gaussian")
+        assert (status, err) == (0, "")
+        assert {record["parameter"] for record in strict_json(out)["parameters"]} == {
+            "class_weights",
+            "poisson_rate",
+            "gaussian_mean",
+            "gaussian_variance",
+        }
+
+    @pytest.mark.parametrize(
+        ("choices", "message"),
+        [
+            (["n=poisson"], "which: 'age'"),
+            (["n=poisson", "age=gamma"], "found 'gamma'"),
+            (["n=poisson", "height=gaussian"], "integers names 'height', which is no integer column"),
+            (["n=poisson", "gaussian"], "--integers gaussian names no column; write COLUMN=gaussian"),
+            (["poisson", "gaussian"], "--integers gaussian after --integers poisson"),
+        ],
+    )
+    def test_half_a_decision_is_refused(self, run, tmp_path, choices, message):
+        path = tmp_path / "counts.csv"
+        path.write_text("n,age,kind\n1,10,a\n2,13,a\n7,31,b\n9,30,b\n")
+        options = [word for choice in choices for word in ("--integers", choice)]
+        status, out, err = run("compare", path, "--target", "kind", "--model", "mixed-nb", *options)
+        assert (status, out) == (2, "")
+        assert message in err
+
     def test_only_a_mixed_model_has_a_choice_for_whole_numbers(self, run):
         status, _, err = run("compare", "iris", "--integers", "poisson")
         assert status == 2
@@ -115,7 +132,7 @@ class TestJson:
 
         from bayesppl.cli import rows
 
-        train, test = rows.split(rows.read("iris", None), 0.5, 3)
+        train, test = rows.split(rows.read("iris", None, Dialect()), 0.5, 3)
         result = bp.compare(bp.GaussianNB(), train.X, train.y, test.X, test.y, random_state=3)
         for rule, scores in report["scores"].items():
             one = result.scores.sel(rule=rule)
@@ -158,7 +175,7 @@ class TestSplit:
     def test_every_class_gives_its_share_and_keeps_a_row(self, run):
         from bayesppl.cli import rows
 
-        source = rows.read("wine", None)
+        source = rows.read("wine", None, Dialect())
         for size in (0.001, 0.3, 0.999):
             train, test = rows.split(source, size, 0)
             assert sorted([*train.X.index, *test.X.index]) == list(range(178))
@@ -169,7 +186,7 @@ class TestSplit:
     def test_it_depends_on_the_seed_only(self):
         from bayesppl.cli import rows
 
-        source = rows.read("iris", None)
+        source = rows.read("iris", None, Dialect())
         a, b, c = (rows.split(source, 0.5, seed)[1].X.index.tolist() for seed in (0, 0, 1))
         assert a == b != c
 
@@ -178,7 +195,7 @@ class TestBinarize:
     def test_the_mean_is_that_of_the_training_rows(self):
         from bayesppl.cli import rows
 
-        train, test = rows.split(rows.read("iris", None), 0.4, 0)
+        train, test = rows.split(rows.read("iris", None, Dialect()), 0.4, 0)
         low, high = rows.binarized(train, test, "mean")
         np.testing.assert_array_equal(high.X, 1.0 * (train.X.mean() < test.X))
         np.testing.assert_array_equal(low.X, 1.0 * (train.X.mean() < train.X))
@@ -290,7 +307,7 @@ REFUSALS = {
     "dropping everything": (
         None,
         ["{file}", "--target", "kind", "--drop", "height", "--drop", "width", "--drop", "colour"],
-        ["--drop", "keep at least one"],
+        ["no column is left besides the target", "'kind'"],
     ),
     "a word among numbers": (
         text("\n", "\ntall,1,rose,red\n"),
@@ -314,8 +331,8 @@ REFUSALS = {
     ),
     "empty file": ("empty", ["{file}", "--target", "kind"], ["not a CSV file"]),
     "header only": ("header", ["{file}", "--target", "kind"], ["no rows"]),
-    "binary file": ("binary", ["{file}", "--target", "kind"], ["not a CSV file"]),
-    "target only": ("target only", ["{file}", "--target", "kind"], ["no column besides"]),
+    "binary file": ("binary", ["{file}", "--target", "kind"], ["not text in utf-8", "--encoding"]),
+    "target only": ("target only", ["{file}", "--target", "kind"], ["no column is left besides"]),
     "target of a data set": (None, ["iris", "--target", "kind"], ["'kind'", "'iris'", "leave --target out"]),
     "incomplete rows for QDA": (
         "gap",

@@ -9,18 +9,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 import bayesppl as bp
-from bayesppl.cli import main, model
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Any:
-    def call(*arguments: Any) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as stop:
-            main([str(argument) for argument in arguments])
-        printed = capsys.readouterr()
-        return stop.value.code, printed.out, printed.err
-
-    return call
+from bayesppl.cli import model
 
 
 @pytest.fixture(scope="module")
@@ -160,7 +149,10 @@ def test_help_teaches(run: Any, command: str) -> None:
         (("predict", "{saved}", "{saved}"), "must end in one of"),
         (("predict", "{train}", "{train}"), "not a model file"),
         (("predict", "{saved}", "{fake}"), "not a parquet file"),
-        (("fit", "{train}", "--target", "kind", "--save", "{folder}/out.csv"), "no column 'kind'"),
+        (
+            ("fit", "{train}", "--target", "kind", "--save", "{folder}/out.csv"),
+            "the target column 'kind' is not in",
+        ),
         (("fit", "{train}", "--target", "species", "--save", "{folder}/absent/m.nc"), "no folder"),
         (("summary", "{folder}/absent.nc"), "does not exist"),
     ],

@@ -39,11 +39,3 @@ def test_binary_digits_are_digits_cut_in_the_middle():
 def test_an_unknown_name_is_refused_with_the_known_ones():
     with pytest.raises(ValueError, match=r"no data set named 'irises'; there are .*iris"):
         datasets.load("irises")
-
-
-def test_a_csv_file_is_split_into_features_and_labels(tmp_path):
-    path = tmp_path / "table.csv"
-    path.write_text("a,kind,b\n1,x,2\n3,y,4\n")
-    X, y = datasets.read_csv(path, "kind")
-    assert list(X.columns) == ["a", "b"]
-    assert y.tolist() == ["x", "y"]

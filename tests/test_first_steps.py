@@ -6,7 +6,6 @@ import pytest
 from sklearn.datasets import load_iris
 
 import bayesppl as bp
-from bayesppl.datasets import read_csv
 from bayesppl.plots import plot_comparison, plot_probabilities
 
 X, Y = load_iris(return_X_y=True)
@@ -39,25 +38,6 @@ class TestRefusals:
     def test_plot_comparison_sends_a_comparison_of_rules_elsewhere(self, comparison):
         with pytest.raises(TypeError, match=r"compare_models.*plot_probabilities"):
             plot_comparison(comparison)
-
-
-class TestFilesThatAreAlmostCsv:
-    @pytest.mark.parametrize(
-        ("content", "message"),
-        [
-            (b"kind;width\nlily;1,5\n", "separated by ';'; save the file with commas"),
-            (b"kind\twidth\nlily\t1.5\n", r"separated by '\\t'; save the file with commas"),
-            (
-                "kind,width\nl\xeblie,1.5\n".encode("latin-1"),
-                r"not a CSV file in UTF-8 \(it holds the byte 0xeb\).*encoding=",
-            ),
-        ],
-    )
-    def test_are_refused_with_the_remedy(self, tmp_path, content, message):
-        path = tmp_path / "flowers.csv"
-        path.write_bytes(content)
-        with pytest.raises(ValueError, match=message):
-            read_csv(path, "kind")
 
 
 def test_credal_proba_takes_named_models_like_compare_models():

@@ -180,12 +180,19 @@ def test_integer_columns_must_be_decided():
     ):
         bp.MixedNB().fit(counts, Y)
     with pytest.raises(
-        ValueError, match="integers must be one of 'gaussian', 'poisson', 'categorical' or None, found 'x'"
+        ValueError, match=r"integers must be one of 'gaussian', 'poisson', 'categorical' or None, .* found 'x'"
     ):
         bp.MixedNB(integers="x").fit(counts, Y)
     assert bp.MixedNB(integers="gaussian").fit(counts, Y).families_["gaussian"][0] == ("a", "b", "n", "m")
     assert bp.MixedNB(integers="poisson").fit(counts, Y).families_["poisson"][0] == ("n", "m")
     assert bp.MixedNB(integers="categorical").fit(counts, Y).families_["categorical"][0] == ("place", "n", "m")
+    one_by_one = bp.MixedNB(integers={"n": "poisson", "m": "categorical"}).fit(counts, Y)
+    assert one_by_one.families_["poisson"][0] == ("n",)
+    assert one_by_one.families_["categorical"][0] == ("place", "m")
+    with pytest.raises(ValueError, match=r"which: 'm'\."):
+        bp.MixedNB(integers={"n": "poisson"}).fit(counts, Y)
+    with pytest.raises(ValueError, match=r"names 'a', which is no integer column of the data; these are 'n', 'm'"):
+        bp.MixedNB(integers={"a": "gaussian", "n": "poisson", "m": "poisson"}).fit(counts, Y)
 
 
 @pytest.mark.parametrize(

@@ -5,14 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 SUFFIXES = (".csv", ".parquet", ".feather")
 
 Write = Callable[[Any], None]
 
 
-def read(path: Path, rows: int) -> Iterator[Any]:
+class Dialect(NamedTuple):
+    """How a CSV file is written; other formats say so themselves."""
+
+    sep: str = ","
+    decimal: str = "."
+    encoding: str = "utf-8"
+
+
+def read(path: Path, rows: int, dialect: Dialect) -> Iterator[Any]:
     """Data frames of at most ``rows`` rows each, in the order of the file.
 
     Raises
@@ -20,27 +28,70 @@ def read(path: Path, rows: int) -> Iterator[Any]:
     ValueError
         If there is no such file, or it is not what its suffix says.
     """
-    import pandas as pd
+    _require(path)
+    if _format(path) == ".csv":
+        import pandas as pd
 
-    if not path.is_file():
-        raise ValueError(f"there is no file {str(path)!r}")
-    try:
-        if _format(path) == ".csv":
-            with pd.read_csv(path, chunksize=rows) as chunks:
+        with _csv_errors(path, dialect):
+            _check_header(path, dialect)
+            with pd.read_csv(path, chunksize=rows, **dialect._asdict()) as chunks:
                 yield from chunks
-            return
-        with _arrow(path) as batches:
-            for batch in batches(rows):
-                yield batch.to_pandas()
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
-        raise ValueError(f"{str(path)!r} is not a {_format(path)[1:]} file: {error}") from None
+        return
+    with _arrow(path) as batches:
+        for batch in batches(rows):
+            yield batch.to_pandas()
 
 
-def read_all(path: Path) -> Any:
+def read_all(path: Path, dialect: Dialect) -> Any:
     """The whole file as one data frame."""
     import pandas as pd
 
-    return pd.concat(list(read(path, 1 << 18)), ignore_index=True)
+    _require(path)
+    if _format(path) == ".csv":  # at once, for the type of a column is that of all its cells
+        with _csv_errors(path, dialect):
+            _check_header(path, dialect)
+            return pd.read_csv(path, low_memory=False, **dialect._asdict())
+    return pd.concat(list(read(path, 1 << 18, dialect)), ignore_index=True)
+
+
+def _require(path: Path) -> None:
+    if not path.is_file():
+        raise ValueError(f"there is no file {str(path)!r}")
+
+
+def _check_header(path: Path, dialect: Dialect) -> None:
+    """Refuse names that occur twice, which pandas would quietly change, and a header that was not split."""
+    import pandas as pd
+
+    header = pd.read_csv(path, header=None, nrows=1, dtype=str, sep=dialect.sep, encoding=dialect.encoding)
+    names = header.iloc[0].dropna()
+    twice = names[names.duplicated()]
+    if len(twice):
+        raise ValueError(f"the header of {str(path)!r} names column {twice.iloc[0]!r} twice; rename one of them")
+    if len(header.columns) == 1:
+        found = [mark for mark in (";", "\t", "|", ",") if mark != dialect.sep and mark in str(header.iloc[0, 0])]
+        if found:
+            raise ValueError(
+                f"the header of {str(path)!r} is separated by {found[0]!r}, not by {dialect.sep!r}; pass --sep "
+                f"{'tab' if found[0] == '\t' else repr(found[0])}"
+            )
+
+
+@contextmanager
+def _csv_errors(path: Path, dialect: Dialect) -> Iterator[None]:
+    import pandas as pd
+
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{str(path)!r} is not text in {dialect.encoding} (it holds the byte {error.object[error.start]:#04x}); pass "
+            "--encoding, for example latin-1 or utf-16"
+        ) from None
+    except UnicodeError as error:
+        raise ValueError(f"{str(path)!r} is not text in {dialect.encoding} ({error}); pass --encoding") from None
+    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+        raise ValueError(f"{str(path)!r} is not a CSV file with a header line: {error}") from None
 
 
 @contextmanager

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from bayesppl.cli.batches import Dialect
+from bayesppl.cli.dialect import csv_options
 from bayesppl.cli.models import INTEGERS_OPTION, MODEL_OPTION, OF_LEVELS, make
 
 if TYPE_CHECKING:
     from bayesppl.classifier import BayesClassifier
     from bayesppl.comparison import Comparison
 
-#: Estimator of every ``--model``.
 CHAINS = 4
 
 
@@ -42,8 +43,9 @@ class Threshold(click.ParamType[Any]):
 @click.argument("data")
 @MODEL_OPTION
 @INTEGERS_OPTION
+@csv_options
 @click.option("--inference", type=click.Choice(["conjugate", "nuts"]), default="conjugate", show_default=True)
-@click.option("--target", metavar="COLUMN", help="Column of the labels, when DATA is a CSV file.")
+@click.option("--target", metavar="COLUMN", help="Column of the labels, when DATA is a file.")
 @click.option("--drop", metavar="COLUMN", multiple=True, help="Leave a column out; may be repeated.")
 @click.option(
     "--test-size", type=float, default=0.5, show_default=True, help="Share of every class held out for scoring."
@@ -85,7 +87,8 @@ class Threshold(click.ParamType[Any]):
 def compare(
     data: str,
     model: str,
-    integers: str | None,
+    integers: tuple[str, ...],
+    dialect: Dialect,
     inference: str,
     target: str | None,
     drop: tuple[str, ...],
@@ -99,7 +102,7 @@ def compare(
 ) -> None:
     """Fit a classifier to DATA and compare four ways to use it.
 
-    DATA is the path of a CSV file with a header line, or the name of an embedded data set: breast_cancer, digits,
+    DATA is a .csv file with a header line, a .parquet or .feather file, or the name of an embedded data set: breast_cancer, digits,
     digits_binary, iris, wine. Part of the rows is held out; on these, classification by maximum likelihood, MAP,
     posterior mean and the posterior predictive are scored and compared row by row.
     """
@@ -110,7 +113,7 @@ def compare(
     with _status("reading the data"):
         from bayesppl.cli import report, rows, tables
 
-        source = rows.without(rows.read(data, target), drop)
+        source = rows.without(rows.read(data, target, dialect), drop)
         classifier = _classifier(model, integers, inference, draws, seed)
         of_numbers = binarize is not None or model not in OF_LEVELS
         rows.check(source, classifier, missing, of_numbers=of_numbers, binarized=binarize is not None)
@@ -127,7 +130,7 @@ def compare(
         "seed": seed,
         "draws": draws,
     }
-    settings |= {"integers": integers, "drop": list(drop), "missing": missing, "binarize": binarize}
+    settings |= {"integers": list(integers), "drop": list(drop), "missing": missing, "binarize": binarize}
     facts = report.Facts(data, source.target, len(train.X), len(test.X), settings)
 
     written: list[Path] = []
@@ -140,7 +143,7 @@ def compare(
         tables.print_tables(result, facts, written)
 
 
-def _classifier(model: str, integers: str | None, inference: str, draws: int, seed: int) -> BayesClassifier:
+def _classifier(model: str, integers: Sequence[str], inference: str, draws: int, seed: int) -> BayesClassifier:
     from bayesppl.inference import NUTS
 
     how = NUTS(draws=draws // CHAINS, chains=CHAINS, random_seed=seed) if inference == "nuts" else inference

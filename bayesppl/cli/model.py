@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bayesppl.cli.batches import Dialect
+from bayesppl.cli.dialect import csv_options
 from bayesppl.cli.models import INTEGERS_OPTION, MODEL_OPTION, make
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ _DATA = click.argument("data", type=click.Path(path_type=Path, exists=True, dir_
 @click.option("--drop", metavar="COLUMN", multiple=True, help="Leave a column out; may be repeated.")
 @MODEL_OPTION
 @INTEGERS_OPTION
+@csv_options
 @click.option("--rule", type=click.Choice(RULES), default="predictive", show_default=True, help="How to classify.")
 @click.option("--inference", type=click.Choice(["conjugate", "nuts"]), default="conjugate", show_default=True)
 @click.option(
@@ -41,7 +44,8 @@ def fit(
     target: str,
     drop: tuple[str, ...],
     model: str,
-    integers: str | None,
+    integers: tuple[str, ...],
+    dialect: Dialect,
     rule: str,
     inference: str,
     path: Path,
@@ -52,20 +56,11 @@ def fit(
     are features. The saved model holds the declaration, the sums that the fit needs and the posterior, but none of the
     rows; 'bayesppl predict' and bayesppl.load read it.
     """
-    from bayesppl.cli import batches
-    from bayesppl.data import listed
+    from bayesppl.cli import rows
 
-    frame = batches.read_all(data)
-    for name in (target, *drop):
-        if name not in frame.columns:
-            raise ValueError(
-                f"there is no column {name!r} in {str(data)!r}; its columns are {listed(frame.columns)}"
-            )
-    X = frame.drop(columns=[target, *drop])
-    if X.columns.empty:
-        raise ValueError(f"{str(data)!r} has no column left for features")
+    X, y, _ = rows.without(rows.read_file(data, target, dialect), drop)
     classifier = make(model, integers, rule=rule, inference=inference)
-    classifier.fit(X, frame[target]).save(path)
+    classifier.fit(X, y).save(path)
     click.echo(
         f"fitted {model} to {len(X)} rows, {len(X.columns)} columns, {len(classifier.classes_)} classes; wrote {path}"
     )
@@ -95,6 +90,7 @@ def fit(
     metavar="FILE",
     help="A .csv or .parquet file, which appears complete or not at all; by default CSV goes to standard output.",
 )
+@csv_options
 @click.option("--rows", type=click.IntRange(min=1), default=50_000, show_default=True, help="Rows held at a time.")
 def predict(
     model: Path,
@@ -106,6 +102,7 @@ def predict(
     keep: tuple[str, ...],
     drop: tuple[str, ...],
     out: Path | None,
+    dialect: Dialect,
     rows: int,
 ) -> None:
     """Classify the rows of DATA with a saved model.
@@ -122,7 +119,7 @@ def predict(
 
     def classified() -> Iterator[Any]:
         seen = 0
-        for frame in batches.read(data, rows):
+        for frame in batches.read(data, rows, dialect):
             features = _features(frame, (*keep, *drop), data)
             yield _predictions(classifier, features, frame[list(keep)], rule, interval, draws, seed)
             seen += len(frame)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -26,18 +27,36 @@ OF_LEVELS = ("categorical-nb", "mixed-nb")
 MODEL_OPTION = click.option("--model", type=click.Choice(list(MODELS)), default="gaussian-nb", show_default=True)
 INTEGERS_OPTION = click.option(
     "--integers",
-    type=click.Choice(["gaussian", "poisson", "categorical"]),
-    help="What --model mixed-nb takes columns of whole numbers for.",
+    multiple=True,
+    metavar="FAMILY|COLUMN=FAMILY",
+    help="What --model mixed-nb takes columns of whole numbers for: gaussian, poisson or categorical. For all of them, or "
+    "one by one, such as --integers age=gaussian --integers visits=poisson.",
 )
 
 
-def make(model: str, integers: Any, **arguments: Any) -> BayesClassifier:
+def make(model: str, integers: Sequence[str], **arguments: Any) -> BayesClassifier:
     """The classifier of a model's name."""
     import bayesppl as bp
 
     if model == "mixed-nb":
-        return bp.MixedNB(integers=integers, **arguments)
-    if integers is not None:
-        raise ValueError(f"--integers {integers} is for --model mixed-nb, found --model {model}")
+        return bp.MixedNB(integers=_integers(integers), **arguments)
+    if integers:
+        raise ValueError(f"--integers {integers[0]} is for --model mixed-nb, found --model {model}")
     classifier: BayesClassifier = getattr(bp, MODELS[model])(**arguments)
     return classifier
+
+
+def _integers(choices: Sequence[str]) -> Any:
+    """One family for all columns of whole numbers, one for each by name, or None."""
+    if not any("=" in choice for choice in choices):
+        if len(choices) > 1:
+            raise ValueError(
+                f"--integers {choices[1]} after --integers {choices[0]}: give one family for all columns of whole numbers, "
+                "or COLUMN=FAMILY for each"
+            )
+        return choices[0] if choices else None
+    pairs = [choice.rpartition("=") for choice in choices]
+    unnamed = [family for column, _, family in pairs if not column]
+    if unnamed:
+        raise ValueError(f"--integers {unnamed[0]} names no column; write COLUMN={unnamed[0]} for each column")
+    return {column: family for column, _, family in pairs}

@@ -10,7 +10,9 @@ import numpy as np
 
 from bayesppl import datasets
 from bayesppl.arrays import Array
-from bayesppl.data import as_table
+from bayesppl.cli import batches
+from bayesppl.cli.batches import Dialect
+from bayesppl.data import as_table, listed
 from bayesppl.labels import encode_labels
 
 if TYPE_CHECKING:
@@ -25,36 +27,48 @@ class Rows(NamedTuple):
     target: str
 
 
-def read(data: str, target: str | None) -> Rows:
-    """An embedded data set by name, or a CSV file by path."""
+def read(data: str, target: str | None, dialect: Dialect) -> Rows:
+    """An embedded data set by name, or a file by path."""
     if data in datasets.LOADERS:
         X, y = datasets.load(data)
         if target is not None:
             raise ValueError(
-                f"--target {target!r} is for CSV files; the embedded data set {data!r} has labels of its own, leave "
+                f"--target {target!r} is for files; the embedded data set {data!r} has labels of its own, leave "
                 "--target out"
             )
         return Rows(X, y, "target")
     if not Path(data).is_file():
         raise ValueError(
-            f"{data!r} is neither a file nor an embedded data set; give the path of a CSV file or one of "
+            f"{data!r} is neither a file nor an embedded data set; give the path of a file or one of "
             f"{', '.join(datasets.LOADERS)}"
         )
     if target is None:
         raise ValueError(f"{data!r} needs --target COLUMN, the column that holds the labels")
-    X, y = datasets.read_csv(data, target)
-    return Rows(X, y, target)
+    return read_file(Path(data), target, dialect)
+
+
+def read_file(path: Path, target: str, dialect: Dialect) -> Rows:
+    """Features and labels of a file; all columns but the target are features."""
+    frame = batches.read_all(path, dialect)
+    if target not in frame.columns:
+        raise ValueError(
+            f"the target column {target!r} is not in {str(path)!r}; its columns are {listed(frame.columns)}"
+        )
+    if frame.empty:
+        raise ValueError(f"{str(path)!r} has a header line but no rows")
+    return without(Rows(frame.drop(columns=target), frame[target], target), ())
 
 
 def without(rows: Rows, columns: Sequence[str]) -> Rows:
     """Leave columns of features out."""
     unknown = [name for name in columns if name not in rows.X.columns]
     if unknown:
-        known = ", ".join(map(repr, rows.X.columns[:12])) + (", …" if len(rows.X.columns) > 12 else "")
-        raise ValueError(f"--drop {unknown[0]!r}: there is no such column of features; there are {known}")
+        raise ValueError(
+            f"--drop {unknown[0]!r}: there is no such column of features; there are {listed(rows.X.columns)}"
+        )
     X = rows.X.drop(columns=list(columns))
     if X.columns.empty:
-        raise ValueError("--drop leaves no column of features; keep at least one")
+        raise ValueError(f"no column is left besides the target {rows.target!r}; features are needed")
     return rows._replace(X=X)
 
 

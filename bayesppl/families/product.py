@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -19,14 +19,13 @@ from bayesppl.arrays import Array, Responsibilities, Theta
 from bayesppl.conjugates import Joint
 from bayesppl.data import Table
 from bayesppl.families.base import Evidence, Family, Measure, prefixed
-from bayesppl.families.by_dtype import families_by_dtype
+from bayesppl.families.by_dtype import Integers, families_by_dtype
 from bayesppl.statistics import JointStatistics
 
 #: Names that a model uses for itself, in its PyMC model or in its tables.
 _RESERVED = ("class", "class_weights", "features", "row", "total", "x", "y")
 
 Blocks = Mapping[str, tuple[str | Sequence[Hashable], Family]]
-Integers = Literal["gaussian", "poisson", "categorical"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +59,8 @@ class Product(Family):
         By default the blocks are picked from the dtypes of the columns: Boolean columns are
         :class:`~bayesppl.Bernoulli`, text and categories are :class:`~bayesppl.Categorical`, floating-point
         columns are ``Gaussian("diag")``, and integers are what ``integers`` says.
-    integers : {"gaussian", "poisson", "categorical"}, optional
-        What integer columns are, where the blocks are picked from dtypes. A dtype cannot tell counts, codes and
+    integers : {"gaussian", "poisson", "categorical"} or mapping of columns to these, optional
+        What integer columns are, all of them or each by name, where the blocks are picked from dtypes. A dtype cannot tell counts, codes and
         rounded measurements apart, so that by default integer columns are refused.
 
     Examples

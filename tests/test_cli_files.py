@@ -1,0 +1,103 @@
+"""Files as people have them: other separators, decimal commas, other encodings, repeated names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from sklearn.datasets import load_iris
+
+
+@pytest.fixture(scope="module")
+def flowers() -> pd.DataFrame:
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    return X.rename(columns={X.columns[0]: "Länge"}).assign(kind=y.map({0: "Süd", 1: "West", 2: "Nord"}))
+
+
+def write_european(frame: pd.DataFrame, path: Path) -> Path:
+    frame.to_csv(path, sep=";", decimal=",", encoding="latin-1", index=False)
+    return path
+
+
+EUROPEAN = ("--sep", ";", "--decimal", ",", "--encoding", "latin-1")
+
+
+def test_a_dialect_changes_no_number(run: Any, flowers: pd.DataFrame, tmp_path: Path) -> None:
+    plain, other = tmp_path / "plain.csv", write_european(flowers, tmp_path / "other.csv")
+    flowers.to_csv(plain, index=False)
+    arguments = ("--target", "kind", "--json", "--draws", 16)
+    expected = run("compare", plain, *arguments)
+    found = run("compare", other, *arguments, *EUROPEAN)
+    assert expected[0] == found[0] == 0
+    assert found[1].replace("other.csv", "plain.csv") == expected[1]
+
+
+def test_fit_and_predict_read_the_dialect_too(run: Any, flowers: pd.DataFrame, tmp_path: Path) -> None:
+    plain, other = tmp_path / "plain.csv", write_european(flowers, tmp_path / "other.csv")
+    flowers.to_csv(plain, index=False)
+    predictions = []
+    for path, options in ((plain, ()), (other, EUROPEAN)):
+        model = path.with_suffix(".nc")
+        assert run("fit", path, "--target", "kind", "--save", model, *options)[0] == 0
+        status, out, _ = run("predict", model, path, "--drop", "kind", "--rows", 40, *options)
+        assert status == 0
+        predictions.append(out)
+    assert predictions[0] == predictions[1]
+
+
+def test_tabs_have_a_name(run: Any, flowers: pd.DataFrame, tmp_path: Path) -> None:
+    flowers.to_csv(tmp_path / "tabs.csv", sep="\t", index=False)
+    assert run("compare", tmp_path / "tabs.csv", "--target", "kind", "--sep", "tab", "--draws", 16)[0] == 0
+
+
+def test_parquet_files_are_compared_too(run: Any, flowers: pd.DataFrame, tmp_path: Path) -> None:
+    flowers.to_parquet(tmp_path / "flowers.parquet")
+    assert run("compare", tmp_path / "flowers.parquet", "--target", "kind", "--draws", 16)[0] == 0
+
+
+@pytest.mark.parametrize("command", ["compare", "fit"])
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"kind;width\nlily;1,5\n", "is separated by ';', not by ','; pass --sep ';'"),
+        (b"kind\twidth\nlily\t1.5\n", "pass --sep tab"),
+        (
+            "kind,width\nl\xeblie,1.5\n".encode("latin-1"),
+            "not text in utf-8 (it holds the byte 0xeb); pass --encoding",
+        ),
+        (b"kind,width,width\nlily,1,2\n", "names column 'width' twice; rename one of them"),
+        (b"", "is not a CSV file with a header line"),
+        (b"kind,width\n", "has a header line but no rows"),
+        (b"kind\nlily\n", "no column is left besides the target 'kind'"),
+        (b"sort,width\nlily,2\n", "the target column 'kind' is not in"),
+        (b"kind,width\na,1\nb,2,3\n", "is not a CSV file with a header line"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_with_the_remedy(
+    run: Any, tmp_path: Path, command: str, content: bytes, message: str
+) -> None:
+    path = tmp_path / "flowers.csv"
+    path.write_bytes(content)
+    options = () if command == "compare" else ("--save", tmp_path / "model.nc")
+    status, out, err = run(command, path, "--target", "kind", *options)
+    assert (status, out) == (2, "")
+    assert message in err
+    assert not (tmp_path / "model.nc").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--sep", ",,"), "--sep ',,' must be a single character"),
+        (("--decimal", ","), "--sep and --decimal are both ','"),
+        (("--encoding", "latin-99"), "there is no --encoding 'latin-99'"),
+    ],
+)
+def test_impossible_dialects_are_refused(run: Any, tmp_path: Path, options: tuple[str, ...], message: str) -> None:
+    path = tmp_path / "flowers.csv"
+    path.write_text("kind,width\na,1\n")
+    status, _, err = run("compare", path, "--target", "kind", *options)
+    assert status == 2
+    assert message in err
