@@ -167,7 +167,7 @@ class BayesClassifier(Learner, ABC):
         """
         from bayesppl.loo import leave_one_out
 
-        return leave_one_out(self._fitted(), *self._rows_of(X, y, sample_weight))
+        return leave_one_out(self._fitted(), self._rows_of(X, y, sample_weight))
 
     def tune_prior(self, names: Sequence[str] | None = None, **options: Any) -> GenerativeClassifier:
         """The same model under a prior chosen by the data; see :func:`bayesppl.empirical_bayes.tune_prior`."""
@@ -327,7 +327,7 @@ class BayesClassifier(Learner, ABC):
             weights, batches or a pickle).
         """
         posterior = self._fitted()
-        X, codes = (None, None) if self._rows is None else self._rows.unweighted()
+        X, codes = (None, None) if self._rows is None or likelihood != "rows" else self._rows.unweighted()
         return to_pymc(posterior.model, posterior.prior, posterior.statistics, X, codes, likelihood)
 
     def _rows_of(self, X: Any, y: Any, sample_weight: Any) -> Rows:
@@ -339,11 +339,9 @@ class BayesClassifier(Learner, ABC):
             raise ValueError(
                 "the rows of the fit are not held any more (after loading or partial_fit they never are); pass X and y"
             )
-        encoded = posterior.model.family.encode(self._aligned(X))
         codes = encode_labels(y, self.classes_)[1]
-        weights = check_weights(sample_weight, len(codes))
-        weights = np.ones(len(codes)) if weights is None else weights
-        count = np.bincount(codes, weights, len(self.classes_))
+        rows = Rows(posterior.model.family, self._aligned(X), codes, check_weights(sample_weight, len(codes)))
+        count = np.bincount(codes, rows.weights, len(self.classes_))
         differs = ~np.isclose(count, self.class_count_)
         if differs.any():
             k = int(differs.argmax())
@@ -351,7 +349,7 @@ class BayesClassifier(Learner, ABC):
                 f"these are not the rows of the fit: class {self.classes_.tolist()[k]!r} has the weight {count[k]:g} in them, and "
                 f"{self.class_count_[k]:g} in the fit. Pass the X, y and sample_weight of the fit"
             )
-        return Rows(encoded, codes, weights)
+        return rows
 
     def _log_joint(
         self, X: Any, rule: Rule | None, class_weights: ClassWeights | None = None

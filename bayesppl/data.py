@@ -39,6 +39,10 @@ class Table(ABC):
         """All columns as one (n_rows, n_columns) array or CSR array; missing cells are NaN."""
 
     @abstractmethod
+    def integers(self) -> Array | None:
+        """All columns as one (n_rows, n_columns) array of integers, or None where they are not kept as such."""
+
+    @abstractmethod
     def column(self, name: Hashable) -> Array:
         """The raw values of one column; missing cells are None or NaN."""
 
@@ -59,6 +63,10 @@ class Table(ABC):
     @abstractmethod
     def take(self, rows: Array | slice) -> Table:
         """The table of these rows only."""
+
+    @abstractmethod
+    def held(self) -> Table:
+        """The same table for later use: columns that the caller replaces meanwhile stay as they are here."""
 
     @property
     @abstractmethod
@@ -96,6 +104,9 @@ class MatrixTable(Table):
         columns = [_to_float(self.matrix[:, j], name) for j, name in enumerate(self.names)]
         return np.column_stack(columns)
 
+    def integers(self) -> Array | None:
+        return None if issparse(self.matrix) or self.matrix.dtype.kind not in "iu" else self.matrix
+
     def column(self, name: Hashable) -> Array:
         at = self.names.index(name)
         return np.asarray(self.matrix[:, [at]].toarray()[:, 0] if issparse(self.matrix) else self.matrix[:, at])
@@ -123,6 +134,9 @@ class MatrixTable(Table):
     def renamed(self, names: Sequence[Hashable]) -> Table:
         return MatrixTable(tuple(names), self.matrix)
 
+    def held(self) -> Table:
+        return self
+
     @property
     def cells_per_row(self) -> int:
         stored = self.matrix.nnz if issparse(self.matrix) else self.matrix.size
@@ -143,6 +157,9 @@ class FrameTable(Table):
     def numeric(self) -> Any:
         columns = [self._numbers(str(name)) for name in self.names]
         return np.column_stack(columns) if columns else np.empty((len(self), 0))
+
+    def integers(self) -> Array | None:
+        return None
 
     def column(self, name: Hashable) -> Array:
         return self.frame[str(name)].to_numpy()
@@ -170,6 +187,15 @@ class FrameTable(Table):
         return FrameTable(
             tuple(names), self.frame.rename(dict(zip(self.frame.columns, map(str, names), strict=True)))
         )
+
+    def held(self) -> Table:
+        if not self.frame.implementation.is_pandas():
+            return self  # polars and pyarrow do not change columns in place
+        import pandas as pd
+
+        copies_on_write = int(pd.__version__.split(".")[0]) >= 3
+        frame = self.frame.to_native().copy(deep=not copies_on_write)
+        return replace(self, frame=nw.from_native(frame, eager_only=True))
 
     @property
     def cells_per_row(self) -> int:

@@ -3,27 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from bayesppl.arrays import Array
 from bayesppl.data import Table, as_table
+from bayesppl.families import Family
 from bayesppl.labels import check_weights, encode_labels
 from bayesppl.model import GenerativeModel
 from bayesppl.statistics import JointStatistics
 
 
-class Rows(NamedTuple):
-    """The rows of a fit: encoded, with the codes of their labels and their weights."""
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The rows of a fit, with the codes of their labels; encoded when somebody asks for them.
 
-    X: Any
+    Attributes
+    ----------
+    family : Family
+        Bound to the columns of ``table``.
+    codes : (n_rows,)
+    given_weights : (n_rows,), optional
+        None where every row has the weight one.
+    """
+
+    family: Family
+    table: Table
     codes: Array
-    weights: Array
+    given_weights: Array | None
+
+    @cached_property
+    def X(self) -> Any:
+        """Encoded rows."""
+        return self.family.encode(self.table)
+
+    @cached_property
+    def weights(self) -> Array:
+        """Weight of every row."""
+        return np.ones(len(self.codes)) if self.given_weights is None else self.given_weights
 
     def unweighted(self) -> tuple[Any, Array | None]:
-        """Rows and codes, for a likelihood that knows no weights; None where there are some."""
-        return (self.X, self.codes) if (self.weights == 1).all() else (None, None)
+        """Encoded rows and codes, for a likelihood that knows no weights; None where there are some."""
+        return (self.X, self.codes) if self.given_weights is None or (self.weights == 1).all() else (None, None)
 
 
 class Learned(NamedTuple):
@@ -40,8 +64,7 @@ class Learned(NamedTuple):
         table, _, codes, weights = read_rows(table, y, self.classes, sample_weight)
         if refuse_new:
             self._refuse_new_levels(counted(table, weights))
-        encoded = self.model.family.encode(table)
-        return self.model.labelled_statistics(encoded, codes, weights, n_jobs)
+        return self.model.labelled_statistics(table, codes, weights, n_jobs)
 
     def _refuse_new_levels(self, table: Table) -> None:
         """Refuse rows from which the family would have learned more than it did from the first."""

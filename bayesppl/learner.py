@@ -323,14 +323,13 @@ class Learner(ClassifierMixin, BaseEstimator, ABC):
             raise ValueError("sample_weight is zero for every row, so there is nothing to learn from")
         family = self._declared_family().bind(counted(table, weights), tuple(classes.tolist()))
         model = GenerativeModel(family, self.class_weights, tuple(classes.tolist()))
-        encoded = family.encode(table)
-        statistics = model.labelled_statistics(encoded, codes, weights, self.n_jobs)
+        statistics = model.labelled_statistics(table, codes, weights, self.n_jobs)
         learned = Learned(classes, model, statistics)
         if batch:
             self._settle(learned)
         else:
-            rows = Rows(encoded, codes, np.ones(len(codes)) if weights is None else weights)
-            posterior = choose(self.inference).infer(model, statistics, *rows.unweighted())
+            rows = Rows(family, table.held(), codes, weights)
+            posterior = choose(self.inference).infer(model, statistics, rows)
             self._store(learned, posterior, rows)
         self.n_features_in_ = len(table.names)
         self._columns = table.names

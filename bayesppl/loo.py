@@ -10,6 +10,7 @@ import numpy as np
 from bayesppl.arrays import Array
 from bayesppl.errors import ImproperError
 from bayesppl.labels import one_hot
+from bayesppl.learned import Rows
 from bayesppl.model import CLASS_WEIGHTS
 from bayesppl.posterior import Posterior
 from bayesppl.rules import log_probabilities
@@ -148,22 +149,21 @@ class LeaveOneOut:
         return mean, float(np.sqrt((share**2) @ (values - mean) ** 2))
 
 
-def leave_one_out(posterior: Posterior, X: Any, codes: Array, weights: Array) -> LeaveOneOut:
+def leave_one_out(posterior: Posterior, rows: Rows) -> LeaveOneOut:
     """Predict every row from the others; see :meth:`BayesClassifier.loo`.
 
     Parameters
     ----------
     posterior : Posterior
         Of these rows and no others.
-    X : encoded rows
-    codes, weights : (n_rows,)
+    rows : Rows
 
     Raises
     ------
     ImproperError
         If the posterior without a row is improper.
     """
-    model = posterior.model
+    model, X, codes, weights = posterior.model, rows.X, rows.codes, rows.weights
     belief = posterior.prior.update(posterior.statistics)
     labels, features = belief.parts[CLASS_WEIGHTS], belief.parts["features"]
     removed = one_hot(codes, model.n_classes, -weights).toarray()

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from bayesppl.arrays import Array, Responsibilities, Theta
 from bayesppl.conjugates import Dirichlet, Joint, Known
+from bayesppl.data import Table
 from bayesppl.families.base import Evidence, Family
 from bayesppl.labels import one_hot
 from bayesppl.priors import SIMPLEX, Direct, is_declaration
-from bayesppl.ranges import sum_over_ranges
+from bayesppl.ranges import encode_rows, sum_over_ranges
 from bayesppl.statistics import Counts, JointStatistics
 
 CLASS_WEIGHTS = "class_weights"
@@ -61,19 +63,26 @@ class GenerativeModel:
 
     def statistics(self, X: Any, responsibilities: Responsibilities, n_jobs: int | None = None) -> JointStatistics:
         """Sum encoded rows into sufficient statistics, ranges of rows on ``n_jobs`` threads."""
-        return sum_over_ranges(lambda rows: self._sum_rows(X[rows], responsibilities[rows]), X, n_jobs)
+        per_row = X.nnz // max(1, X.shape[0]) if issparse(X) else X.shape[1]
+        return sum_over_ranges(
+            lambda rows: self._sum_rows(X[rows], responsibilities[rows]), X.shape[0], per_row, n_jobs
+        )
 
     def labelled_statistics(
-        self, X: Any, codes: Array, weights: Array | None, n_jobs: int | None = None
+        self, table: Table, codes: Array, weights: Array | None, n_jobs: int | None = None
     ) -> JointStatistics:
-        """Sufficient statistics of encoded rows that each belong to the class of their code."""
+        """Sufficient statistics of the rows of a table that each belong to the class of their code.
+
+        Rows are encoded a range at a time, so that no encoded copy of all of them is ever held.
+        """
 
         def take(rows: slice) -> JointStatistics:
             of_rows = None if weights is None else weights[rows]
-            part = X if rows == slice(None) else X[rows]  # a slice of a sparse matrix is a copy
-            return self._sum_rows(part, one_hot(codes[rows], self.n_classes, of_rows))
+            return self._sum_rows(
+                encode_rows(self.family, table, rows), one_hot(codes[rows], self.n_classes, of_rows)
+            )
 
-        return sum_over_ranges(take, X, n_jobs)
+        return sum_over_ranges(take, len(table), table.cells_per_row, n_jobs)
 
     def _sum_rows(self, X: Any, responsibilities: Responsibilities) -> JointStatistics:
         counts = np.asarray(responsibilities.sum(axis=0), dtype=np.float64)

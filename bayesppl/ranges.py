@@ -13,7 +13,6 @@ from operator import add
 from typing import Any
 
 from joblib import cpu_count
-from scipy.sparse import issparse
 
 from bayesppl.data import Table
 from bayesppl.families.base import Family
@@ -57,17 +56,18 @@ def row_ranges(n_rows: int, cells_per_row: int, cells: int = RANGE_CELLS, start:
     return [slice(start + rows.start, start + rows.stop) for rows in blocks]
 
 
-def sum_over_ranges(take: Callable[[slice], Any], X: Any, n_jobs: int | None) -> Any:
-    """Statistics of all rows of ``X``, where ``take`` gives those of a range.
+def sum_over_ranges(
+    take: Callable[[slice], Any], n_rows: int, cells_per_row: int, n_jobs: int | None = None
+) -> Any:
+    """Statistics of all rows, where ``take`` gives those of a range.
 
     Where the statistics hold many numbers, such as covariance matrices of many columns, ranges are longer.
     """
-    n_rows, per_row = X.shape[0], X.nnz // max(1, X.shape[0]) if issparse(X) else X.shape[1]
-    first, *others = row_ranges(n_rows, per_row)
-    total = take(first if others else slice(None))
+    first, *others = row_ranges(n_rows, cells_per_row) or [slice(0, 0)]
+    total = take(first)
     if others:
         cells = max(2 * RANGE_CELLS, _CELLS_PER_NUMBER * total.n_numbers)
-        total = reduce(add, in_order(take, row_ranges(n_rows, per_row, cells, first.stop), n_jobs), total)
+        total = reduce(add, in_order(take, row_ranges(n_rows, cells_per_row, cells, first.stop), n_jobs), total)
     return total
 
 

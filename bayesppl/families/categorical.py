@@ -16,13 +16,13 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import csr_array
 
-from bayesppl.arrays import Array, Responsibilities, Theta, dense, weigh_logs
+from bayesppl.arrays import Array, Theta
 from bayesppl.conjugates import Dirichlet
 from bayesppl.conjugates.base import require_kind
 from bayesppl.families.levels import LevelFamily, draw_outcomes
-from bayesppl.statistics import Counts, class_sums
+from bayesppl.kernels.levels import level_sums
+from bayesppl.statistics import Counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,30 +69,25 @@ class Categorical(LevelFamily):
     def factor_dims(self) -> tuple[str, ...]:
         return ("class", "feature")
 
-    def sufficient_statistics(self, X: csr_array, responsibilities: Responsibilities) -> Counts:
-        counts = class_sums(responsibilities, X)
-        return Counts(counts, np.zeros((len(counts), len(self.columns))))
-
     def resolve_prior(self, statistics: Counts) -> Dirichlet:
         return require_kind(self.probability, Dirichlet, "probability").sized(statistics.counts.shape, self._sizes)
 
-    def log_likelihood(self, theta: Theta, X: csr_array) -> Array:
+    def log_likelihood(self, theta: Theta, X: Array) -> Array:
+        probability = theta["probability"]
         with np.errstate(divide="ignore"):
-            return weigh_logs(X, np.log(theta["probability"]))
+            tables = np.log(probability).reshape(-1, probability.shape[-1])
+        sums = level_sums(tables, X, self._sizes)
+        return np.moveaxis(sums.reshape(*probability.shape[:-1], len(X)), -2, -1)
 
-    def label_rows(self, X: csr_array, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
+    def label_rows(self, X: Array, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
         """Codes of the levels, -1 where missing."""
-        marked = X.tocoo()
-        column = np.searchsorted(self._edges, marked.col, side="right") - 1
-        codes = np.full((X.shape[0], len(self.columns)), -1)
-        codes[marked.row, column] = marked.col - self._edges[column]
-        return self.label_features(codes, prefix)
+        return self.label_features(X.astype(np.int64), prefix)
 
-    def simulate(self, theta: Theta, codes: Array, rng: np.random.Generator) -> csr_array:
+    def simulate(self, theta: Theta, codes: Array, rng: np.random.Generator) -> Array:
         drawn = np.empty((len(codes), len(self.columns)), dtype=np.intp)
         for j, (start, stop) in enumerate(pairwise(self._edges)):
             drawn[:, j] = draw_outcomes(theta["probability"][:, start:stop], codes, rng)
-        return self._cells(drawn)
+        return drawn
 
     def declare_conjugate(self, prior: Dirichlet, prefix: str) -> dict[str, Any]:
         import pymc as pm
@@ -107,14 +102,14 @@ class Categorical(LevelFamily):
         probability = pt.concatenate(flat, axis=1)[:, self._order()]
         return {"probability": pm.Deterministic(**self.named("probability", prefix), var=probability)}
 
-    def observe_rows(self, variables: dict[str, Any], X: csr_array, codes: Array, prefix: str = "") -> None:
+    def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
         import pymc as pm
 
-        for column, (start, stop) in zip(self.columns, pairwise(self._edges), strict=True):
-            present = X[:, start:stop].tocoo()
-            p = variables["probability"][:, start:stop][codes[present.row]]
-            dims = "row" if len(present.row) == len(codes) else None
-            pm.Categorical(f"{prefix}x_{column}", p=p, observed=present.col, dims=dims)
+        for column, levels, (start, stop) in zip(self.columns, X.T, pairwise(self._edges), strict=True):
+            present = np.flatnonzero(levels >= 0)
+            p = variables["probability"][:, start:stop][codes[present]]
+            dims = "row" if len(present) == len(codes) else None
+            pm.Categorical(f"{prefix}x_{column}", p=p, observed=levels[present].astype(np.int64), dims=dims)
 
     def observe_statistics(self, variables: dict[str, Any], statistics: Counts, prefix: str = "") -> None:
         import pymc as pm
@@ -131,15 +126,8 @@ class Categorical(LevelFamily):
     def _edges(self) -> Array:
         return np.cumsum((0, *self._sizes))
 
-    def _codes_of(self, X: csr_array) -> Array:
-        return np.stack([dense(X[:, start:stop]).argmax(1) for start, stop in pairwise(self._edges)], axis=1)
-
-    def _cells(self, codes: Array) -> csr_array:
-        cells = codes + self._edges[:-1]
-        present = codes >= 0
-        starts = np.concatenate([[0], np.cumsum(present.sum(1))])
-        marked = cells.ravel() if starts[-1] == cells.size else cells[present]
-        return csr_array((np.ones(len(marked)), marked, starts), shape=(len(codes), int(self._edges[-1])))
+    def _tables(self, X: Array) -> tuple[Array, tuple[int, ...]]:
+        return X, self._sizes
 
     def _cells_by_size(self) -> dict[int, Array]:
         """Cells of all columns with the same number of levels: (n_columns, n_levels)."""

@@ -16,14 +16,13 @@ from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import csr_array
 
-from bayesppl.arrays import Array, Responsibilities, Theta, dense, times_transposed
+from bayesppl.arrays import Array, Theta
 from bayesppl.conjugates import Dirichlet
 from bayesppl.conjugates.base import require_kind
 from bayesppl.families.levels import LevelFamily, draw_outcomes
 from bayesppl.priors import SIMPLEX, Direct, is_declaration
-from bayesppl.statistics import Counts, class_sums
+from bayesppl.statistics import Counts
 
 #: More cells than this cannot be estimated from any table that fits in memory.
 MOST_CELLS = 10_000_000
@@ -73,38 +72,44 @@ class JointCategorical(LevelFamily):
     def factor_dims(self) -> tuple[str, ...]:
         return ("class",)
 
-    def sufficient_statistics(self, X: csr_array, responsibilities: Responsibilities) -> Counts:
-        if X.nnz != X.shape[0]:
-            raise ValueError(self._why_incomplete(X))
-        counts = class_sums(responsibilities, X)
-        return Counts(counts, np.zeros(len(counts)))
-
     def resolve_prior(self, statistics: Counts) -> Dirichlet | Direct:
         if is_declaration(self.probability):
             return Direct("probability", self.probability, SIMPLEX)
         return require_kind(self.probability, Dirichlet, "probability").sized(statistics.counts.shape)
 
-    def log_likelihood(self, theta: Theta, X: csr_array) -> Array:
-        with np.errstate(divide="ignore"):
-            return np.log(times_transposed(X, theta["probability"]))
+    def log_likelihood(self, theta: Theta, X: Array) -> Array:
+        probability = theta["probability"]
+        out = np.empty((*probability.shape[:-1], len(X)))
+        patterns, group = np.unique(X < 0, axis=0, return_inverse=True)
+        for g, absent in enumerate(patterns):  # the probabilities of what is present are a margin of the table
+            table = probability.reshape(*probability.shape[:-1], *self._sizes)
+            margin = table.sum(tuple(np.flatnonzero(absent) - len(absent)))
+            margin = margin.reshape(*probability.shape[:-1], -1)
+            rows = np.flatnonzero(group == g)
+            cells = _cells(X[np.ix_(rows, ~absent)], np.asarray(self._sizes)[~absent])
+            with np.errstate(divide="ignore"):
+                out[..., rows] = np.log(margin)[..., cells]
+        return np.moveaxis(out, -2, -1)
 
-    def label_rows(self, X: csr_array, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
+    def label_rows(self, X: Array, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
         """The code of the cell of each row."""
-        return {f"{prefix}x": (("row",), np.asarray(X.argmax(axis=1)).ravel())}
+        return {f"{prefix}x": (("row",), self._tables(X)[0][:, 0])}
 
-    def simulate(self, theta: Theta, codes: Array, rng: np.random.Generator) -> csr_array:
+    def simulate(self, theta: Theta, codes: Array, rng: np.random.Generator) -> Array:
         drawn = draw_outcomes(theta["probability"], codes, rng)
-        return self._cells(np.stack(np.unravel_index(drawn, self._sizes), axis=1))
+        return np.stack(np.unravel_index(drawn, self._sizes), axis=1)
 
     def declare_conjugate(self, prior: Dirichlet, prefix: str) -> dict[str, Any]:
         import pymc as pm
 
         return {"probability": pm.Dirichlet(**self.named("probability", prefix), a=prior.concentration)}
 
-    def observe_rows(self, variables: dict[str, Any], X: csr_array, codes: Array, prefix: str = "") -> None:
+    def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
         import pymc as pm
 
-        pm.Categorical(f"{prefix}x", p=variables["probability"][codes], observed=X.indices, dims="row")
+        pm.Categorical(
+            f"{prefix}x", p=variables["probability"][codes], observed=self._tables(X)[0][:, 0], dims="row"
+        )
 
     def observe_statistics(self, variables: dict[str, Any], statistics: Counts, prefix: str = "") -> None:
         import pymc as pm
@@ -115,38 +120,28 @@ class JointCategorical(LevelFamily):
     def recover(self, draws: dict[str, Array], prior: Dirichlet, prefix: str = "") -> Theta:
         return {"probability": draws[f"{prefix}probability"]}
 
-    def _codes_of(self, X: csr_array) -> Array:
-        return np.stack(np.unravel_index(dense(X).argmax(1), self._sizes), axis=1)
-
-    def _cells(self, codes: Array) -> csr_array:
+    def _tables(self, X: Array) -> tuple[Array, tuple[int, ...]]:
         n_cells = prod(self._sizes)
         if n_cells > MOST_CELLS:
             raise ValueError(
                 f"the joint table of {len(self.columns)} columns has {n_cells:,} cells per class, more than the "
                 f"{MOST_CELLS:,} allowed; use bayesppl.Categorical, or several smaller tables in a bayesppl.Product"
             )
-        strides = n_cells // np.cumprod(self._sizes)
-        present = codes >= 0
-        first = np.where(present, codes, 0) @ strides
-        rows, cells = [], []
-        patterns, group = np.unique(present, axis=0, return_inverse=True)
-        for g, pattern in enumerate(patterns):
-            at = np.flatnonzero(group == g)
-            steps = np.zeros(1, dtype=np.intp)
-            for j in np.flatnonzero(~pattern):
-                steps = np.add.outer(steps, strides[j] * np.arange(self._sizes[j])).ravel()
-            rows.append(np.repeat(at, len(steps)))
-            cells.append((first[at, None] + steps).ravel())
-        index = np.concatenate(rows), np.concatenate(cells)
-        return csr_array((np.ones(len(index[0])), index), shape=(len(codes), n_cells))
+        if X.min(initial=0) < 0:
+            raise ValueError(self._why_incomplete(X))
+        return _cells(X, np.asarray(self._sizes))[:, None], (n_cells,)
 
-    def _why_incomplete(self, X: csr_array) -> str:
-        levels = np.unravel_index(X.indices, self._sizes)
-        starts = X.indptr[:-1]
-        gaps = [np.minimum.reduceat(at, starts) < np.maximum.reduceat(at, starts) for at in levels]
-        names = ", ".join(repr(name) for name, gap in zip(self.columns, gaps, strict=True) if gap.any())
+    def _why_incomplete(self, X: Array) -> str:
+        gaps = X < 0
+        names = ", ".join(repr(name) for name, gap in zip(self.columns, gaps.T, strict=True) if gap.any())
         return (
-            f"NaN: missing values in column {names} ({np.any(gaps, axis=0).sum()} rows); a joint table cannot be fitted to "
+            f"NaN: missing values in column {names} ({gaps.any(1).sum()} rows); a joint table cannot be fitted to "
             "incomplete rows in closed form. Drop or impute them, or use bayesppl.Categorical, which skips missing "
             "cells exactly. (Missing cells are fine when predicting.)"
         )
+
+
+def _cells(codes: Array, sizes: Array) -> Array:
+    """The cell of every row of complete codes in a table of these sizes, the last column varying fastest."""
+    strides = sizes.prod() // np.cumprod(sizes)
+    return codes.astype(np.intp) @ strides.astype(np.intp)

@@ -10,28 +10,33 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from numbers import Integral
 from typing import ClassVar, Final, Self, final
 
 import numpy as np
-from scipy.sparse import csr_array
 
-from bayesppl.arrays import Array, Theta
+from bayesppl.arrays import Array, Responsibilities, Theta
 from bayesppl.conjugates import Dirichlet
 from bayesppl.data import Table, factorize
 from bayesppl.families.base import ColumnFamily
-from bayesppl.families.leave_one_out import own_class_without
+from bayesppl.kernels.blocks import row_blocks
+from bayesppl.kernels.levels import Places, distinct_integers, outcome_counts, smallest_type
 from bayesppl.priors import Direct
 from bayesppl.statistics import Counts
 
 #: The level of values that did not occur where levels are learned.
 UNSEEN: Final = "(unseen)"
 
+# in the place of a code, for a value that is no level
+_UNKNOWN = -2
+
 Levels = Sequence[Hashable] | Mapping[Hashable, Sequence[Hashable]]
 
 
 @dataclass(frozen=True, eq=False)
 class LevelFamily(ColumnFamily):
-    """A family of columns that hold levels; encoded rows mark cells of a table of outcomes."""
+    """A family of columns that hold levels; encoded rows are the codes of the levels, -1 where a cell is missing."""
 
     measure: ClassVar = "mass"
 
@@ -42,33 +47,46 @@ class LevelFamily(ColumnFamily):
     outcomes: tuple[tuple[Hashable, ...], ...] = field(default=(), kw_only=True, repr=False)
 
     @abstractmethod
-    def _cells(self, codes: Array) -> csr_array:
-        """Mark the cells of rows, (n_rows, n_cells), from the codes of their levels, -1 where missing."""
-
-    @abstractmethod
-    def _codes_of(self, X: csr_array) -> Array:
-        """The codes of the levels of complete rows, (n_rows, n_columns), from their cells."""
+    def _tables(self, X: Array) -> tuple[Array, tuple[int, ...]]:
+        """Rows as outcomes of independent tables: codes (n_rows, n_tables), and the sizes of the tables."""
 
     @abstractmethod
     def resolve_prior(self, statistics: Counts) -> Dirichlet | Direct: ...
+
+    @final
+    def sufficient_statistics(self, X: Array, responsibilities: Responsibilities) -> Counts:
+        codes, sizes = self._tables(X)
+        counts = outcome_counts(responsibilities, codes, sizes)
+        return Counts(counts, np.zeros((len(counts), len(sizes))[: len(self.factor_dims)]))
 
     @final
     def mle(self, statistics: Counts) -> Theta:
         return self.resolve_prior(statistics).mle(statistics)
 
     @final
-    def log_predictive(self, posterior: Dirichlet, X: csr_array) -> Array:
+    def log_predictive(self, posterior: Dirichlet, X: Array) -> Array:
         return self.log_likelihood(posterior.mean(), X)
 
     @final
-    def log_predictive_without(self, posterior: Dirichlet, X: csr_array, codes: Array, weights: Array) -> Array:
-        return own_class_without(self, posterior, X, codes, weights)
+    def log_predictive_without(self, posterior: Dirichlet, X: Array, codes: Array, weights: Array) -> Array:
+        out = self.log_predictive(posterior, X)
+        alpha = posterior.concentration
+        for rows in row_blocks(*X.shape):
+            outcomes, sizes = self._tables(X[rows])
+            starts = np.cumsum((0, *sizes))[:-1]
+            own, w = codes[rows], weights[rows, None]
+            level = alpha[own[:, None], outcomes + starts]
+            total = np.add.reduceat(alpha, starts, axis=1)[own]
+            # what is not positive was lost to rounding: -inf tells the rows it was lost to
+            with np.errstate(divide="ignore"):
+                terms = np.log(np.where(level > w * (1 + 1e-9), level - w, 0.0)) - np.log(total - w)
+            out[np.arange(rows.start, rows.stop), own] = np.where(outcomes < 0, 0.0, terms).sum(1)
+        return out
 
     @final
-    def decode(self, X: csr_array) -> dict[Hashable, Array]:
-        codes = self._codes_of(X)
+    def decode(self, X: Array) -> dict[Hashable, Array]:
         return {
-            name: np.asarray(levels, dtype=object)[codes[:, j]]
+            name: np.asarray(levels, dtype=object)[X[:, j]]
             for j, (name, levels) in enumerate(zip(self.columns, self.outcomes, strict=True))
         }
 
@@ -79,19 +97,26 @@ class LevelFamily(ColumnFamily):
     @final
     def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
         declared = self._declared(table.names)
-        outcomes = tuple(
-            (*factorize(table.column(name), name)[0], UNSEEN) if declared is None else declared[name]
-            for name in table.names
-        )
+        if declared is None:
+            outcomes = tuple((*levels, UNSEEN) for levels in _distinct(table))
+        else:
+            outcomes = tuple(declared[name] for name in table.names)
         return replace(self, columns=table.names, classes=tuple(classes), outcomes=outcomes)
 
     @final
-    def encode(self, table: Table) -> csr_array:
-        codes = np.empty((len(table), len(self.columns)), dtype=np.intp)
+    def encode(self, table: Table) -> Array:
         table = table.select(self.columns)
+        codes = np.empty((len(table), len(self.columns)), dtype=smallest_type(max(self._sizes)))
+        whole = table.integers()
+        if whole is None or self._places is None or not self._places.look_up(whole, codes):
+            known = False
+        else:
+            known = self.levels is None or not (codes == _UNKNOWN).any()
+        if known:
+            return codes
         for j, name in enumerate(self.columns):
             codes[:, j] = self._codes(table.column(name), j)
-        return self._cells(codes)
+        return codes
 
     @final
     def with_prior(self, prior: Dirichlet) -> Self:
@@ -101,12 +126,29 @@ class LevelFamily(ColumnFamily):
     def _sizes(self) -> tuple[int, ...]:
         return tuple(len(levels) for levels in self.outcomes)
 
+    @cached_property
+    def _positions(self) -> tuple[dict[Hashable, int], ...]:
+        """The code of every level of every column."""
+        return tuple({level: i for i, level in enumerate(levels)} for levels in self._named)
+
+    @property
+    def _named(self) -> tuple[tuple[Hashable, ...], ...]:
+        """The levels of every column that a cell can hold."""
+        return tuple(levels[:-1] for levels in self.outcomes) if self.levels is None else self.outcomes
+
+    @cached_property
+    def _places(self) -> Places | None:
+        """Codes of whole numbers; None where some level is no whole number."""
+        if not all(isinstance(level, Integral) for levels in self._named for level in levels):
+            return None
+        unknown = [len(levels) if self.levels is None else _UNKNOWN for levels in self._named]
+        return Places.of([[int(level) for level in levels] for levels in self._named], unknown)  # type: ignore[call-overload]
+
     def _codes(self, values: Array, j: int) -> Array:
         found, codes = factorize(values, self.columns[j])
-        named = self.outcomes[j][:-1] if self.levels is None else self.outcomes[j]
-        position = {level: i for i, level in enumerate(named)}
+        position = self._positions[j]
         if self.levels is None:
-            known = [position.get(level, len(named)) for level in found]
+            known = [position.get(level, len(position)) for level in found]
         else:
             unknown = [level for level in found if level not in position]
             if unknown:
@@ -136,6 +178,15 @@ class LevelFamily(ColumnFamily):
                     f"the levels of column {name!r} must be distinct, and at least one, found {levels!r}"
                 )
         return by_column
+
+
+def _distinct(table: Table) -> list[list[Hashable]]:
+    """The levels that occur in every column."""
+    whole = table.integers()
+    found = None if whole is None or not len(table) else distinct_integers(whole)
+    if found is not None:
+        return [values.tolist() for values in found]
+    return [factorize(table.column(name), name)[0] for name in table.names]
 
 
 def draw_outcomes(probability: Array, codes: Array, rng: np.random.Generator) -> Array:

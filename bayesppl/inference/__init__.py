@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from bayesppl.arrays import Array
 from bayesppl.errors import NotConjugateError
 from bayesppl.inference.approximate import ADVI, SMC, UNAVAILABLE
 from bayesppl.inference.base import Inference
 from bayesppl.inference.closed_form import ClosedForm
 from bayesppl.inference.nuts import NUTS
+from bayesppl.learned import Rows
 from bayesppl.model import GenerativeModel
 from bayesppl.posterior import Posterior
 from bayesppl.statistics import JointStatistics
@@ -22,13 +21,11 @@ __all__ = ["ADVI", "BY_NAME", "NUTS", "SMC", "ClosedForm", "Inference", "choose"
 class Auto(Inference):
     """Closed form where all priors are conjugate, sampling otherwise."""
 
-    def infer(
-        self, model: GenerativeModel, statistics: JointStatistics, X: Any = None, codes: Array | None = None
-    ) -> Posterior:
+    def infer(self, model: GenerativeModel, statistics: JointStatistics, rows: Rows | None = None) -> Posterior:
         try:
-            return ClosedForm().infer(model, statistics, X, codes)
+            return ClosedForm().infer(model, statistics, rows)
         except NotConjugateError:
-            return NUTS().infer(model, statistics, X, codes)
+            return NUTS().infer(model, statistics, rows)
 
 
 BY_NAME: dict[str, Inference] = {

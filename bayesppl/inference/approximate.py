@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.arrays import Array
 from bayesppl.convergence import Diagnosis
 from bayesppl.inference.base import Inference
 from bayesppl.inference.pymc_model import hyperparameters, to_pymc
+from bayesppl.learned import Rows
 from bayesppl.model import GenerativeModel
 from bayesppl.posterior import Report, Sampled
 from bayesppl.statistics import JointStatistics
@@ -38,13 +38,11 @@ class _ByPyMC(Inference):
     def _run(self, pymc_model: Any) -> tuple[Any, dict[str, Any]]:
         """Draws as a DataTree, and what there is to record."""
 
-    def infer(
-        self, model: GenerativeModel, statistics: JointStatistics, X: Any = None, codes: Array | None = None
-    ) -> Sampled:
+    def infer(self, model: GenerativeModel, statistics: JointStatistics, rows: Rows | None = None) -> Sampled:
         import pytensor
 
         prior = model.prior(statistics)
-        pymc_model = to_pymc(model, prior, statistics, X, codes, "statistics")
+        pymc_model = to_pymc(model, prior, statistics, None, None, "statistics")
         began = time.perf_counter()
         # fast maths makes the first run (cold cache) differ in the last bits from later ones
         with pymc_model, pytensor.config.change_flags(numba__fastmath=False):

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
 
-from bayesppl.arrays import Array
+from bayesppl.learned import Rows
 from bayesppl.model import GenerativeModel
 from bayesppl.posterior import Posterior
 from bayesppl.statistics import JointStatistics
@@ -15,11 +14,8 @@ class Inference(ABC):
     """A way from a model and data to the posterior of its parameters."""
 
     @abstractmethod
-    def infer(
-        self, model: GenerativeModel, statistics: JointStatistics, X: Any = None, codes: Array | None = None
-    ) -> Posterior:
-        """Return the posterior given the statistics of encoded rows, and the rows with the codes of their labels.
+    def infer(self, model: GenerativeModel, statistics: JointStatistics, rows: Rows | None = None) -> Posterior:
+        """Return the posterior given the statistics of the rows, and the rows themselves.
 
-        The rows are None where only their statistics are left (weighted rows, batches): an inference that needs them
-        refuses.
+        The rows are None where only their statistics are left (batches): an inference that needs them refuses.
         """

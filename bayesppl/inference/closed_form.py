@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from bayesppl.arrays import Array
 from bayesppl.inference.base import Inference
+from bayesppl.learned import Rows
 from bayesppl.model import GenerativeModel
 from bayesppl.posterior import Exact
 from bayesppl.statistics import JointStatistics
@@ -16,8 +15,6 @@ from bayesppl.statistics import JointStatistics
 class ClosedForm(Inference):
     """Solve the model exactly; the rows themselves are not needed."""
 
-    def infer(
-        self, model: GenerativeModel, statistics: JointStatistics, X: Any = None, codes: Array | None = None
-    ) -> Exact:
+    def infer(self, model: GenerativeModel, statistics: JointStatistics, rows: Rows | None = None) -> Exact:
         prior = model.prior(statistics)
         return Exact(model, statistics, prior, prior.update(statistics))

@@ -22,6 +22,7 @@ from bayesppl.convergence import diagnose, warn_of_problems
 from bayesppl.inference.base import Inference
 from bayesppl.inference.compiled import Density, compile_density, constrain
 from bayesppl.inference.pymc_model import Likelihood, hyperparameters, to_pymc
+from bayesppl.learned import Rows
 from bayesppl.model import GenerativeModel
 from bayesppl.posterior import Report, Sampled
 from bayesppl.statistics import JointStatistics
@@ -81,9 +82,8 @@ class NUTS(Inference):
         changed = (name for name, known in _DEFAULTS.items() if getattr(self, name) != known)
         return f"NUTS({', '.join(f'{name}={getattr(self, name)!r}' for name in changed)})"
 
-    def infer(
-        self, model: GenerativeModel, statistics: JointStatistics, X: Any = None, codes: Array | None = None
-    ) -> Sampled:
+    def infer(self, model: GenerativeModel, statistics: JointStatistics, rows: Rows | None = None) -> Sampled:
+        X, codes = (None, None) if rows is None or self.likelihood != "rows" else rows.unweighted()
         return self.sample(model, model.prior(statistics), statistics, X, codes)
 
     def sample(

@@ -73,3 +73,15 @@ def _log_products(X: np.ndarray, location: np.ndarray, inverse: np.ndarray, larg
 
 
 log_products = Engine(lambda: compile_loop(_log_products))
+
+
+def _count_codes(codes: np.ndarray, owners: np.ndarray, edges: np.ndarray, counts: np.ndarray) -> None:
+    """Add one to the cell of every code, -1 included, which comes first in its column."""
+    n_rows, n_columns = codes.shape
+    for i in range(n_rows):
+        own = counts[owners[i]]
+        for j in range(n_columns):
+            own[edges[j] + 1 + codes[i, j]] += 1
+
+
+count_codes = Engine(lambda: compile_loop(_count_codes))

@@ -1,0 +1,224 @@
+"""Whole numbers as levels of categories: which of them occur, where they stand among the levels, how often they come.
+
+Codes of levels are small signed integers, -1 where the cell is missing. The cells of a table of outcomes are the
+levels of all columns, one column after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from bayesppl.kernels.blocks import BLOCK_CELLS, row_blocks
+from bayesppl.kernels.compiled import count_codes as engine
+
+#: Whole numbers that lie further apart than this are hashed rather than counted.
+WIDEST = 1 << 16
+
+# columns that a reduction over rows should at least have
+_WIDE = 512
+
+# from here on a product with a matrix of the outcomes beats one look-up after the other
+_MANY_TABLES = 12
+
+
+def smallest_type(largest: int) -> np.dtype:
+    """The smallest type that holds the codes of so many levels, and -1."""
+    return np.min_scalar_type(-largest - 1)
+
+
+def distinct_integers(X: np.ndarray) -> list[np.ndarray] | None:
+    """Distinct values of every column, ascending; None where they lie too far apart to be counted.
+
+    Parameters
+    ----------
+    X : (n_rows, n_columns) of integers, at least one row
+    """
+    low, high = extremes(X[:1])
+    seen = np.ones((1, len(low)), dtype=bool)  # (value - lowest of all, column)
+    for rows in row_blocks(*X.shape):
+        block = _wide(X[rows])
+        if block is None:
+            return None
+        least, most = extremes(block)
+        new_low, new_high = np.minimum(low, least), np.maximum(high, most)
+        if (new_low < low).any() or (new_high > high).any() or not _is_full(seen, low, high):
+            if int(new_high.max()) - int(new_low.min()) >= WIDEST:
+                return None
+            seen = _see(block, seen, int(low.min()), int(new_low.min()), int(new_high.max()))
+            low, high = new_low, new_high
+    return [np.flatnonzero(column) + low.min() for column in seen.T]
+
+
+def _is_full(seen: np.ndarray, low: np.ndarray, high: np.ndarray) -> bool:
+    """Whether all values between the lowest and the highest of each column have been seen."""
+    return bool((seen.sum(0) == high - low + 1).all())
+
+
+def _see(block: np.ndarray, seen: np.ndarray, old_start: int, start: int, stop: int) -> np.ndarray:
+    n_values, n_columns = stop - start + 1, seen.shape[1]
+    cells = (block - start) * n_columns
+    cells += np.arange(n_columns)
+    found = np.bincount(cells.ravel(), minlength=n_values * n_columns).reshape(n_values, n_columns) > 0
+    found[old_start - start : old_start - start + len(seen)] |= seen
+    return found
+
+
+def extremes(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Least and greatest value of every column; short rows are laid side by side, so that each step is long."""
+    n_rows, n_columns = X.shape
+    abreast = max(1, _WIDE // max(1, n_columns))
+    deep = n_rows // abreast
+    if deep < 2 or not X.flags.c_contiguous:
+        return X.min(0), X.max(0)
+    body, rest = X[: deep * abreast].reshape(deep, -1), X[deep * abreast :]
+    low, high = body.min(0).reshape(abreast, -1).min(0), body.max(0).reshape(abreast, -1).max(0)
+    return (np.minimum(low, rest.min(0)), np.maximum(high, rest.max(0))) if len(rest) else (low, high)
+
+
+class Places(NamedTuple):
+    """Where the whole numbers of every column stand among its levels.
+
+    Attributes
+    ----------
+    low, high : (n_columns,)
+        Least and greatest level; a column without any has ``high < low``.
+    codes : (total,)
+        For every column the codes of low - 1, low, ..., high + 1; those outside are what an unknown number gets.
+    starts : (n_columns,)
+        Where each column begins among ``codes``.
+    regular : bool
+        Whether the code of every number from low to high is its distance from low.
+    """
+
+    low: np.ndarray
+    high: np.ndarray
+    codes: np.ndarray
+    starts: np.ndarray
+    regular: bool
+
+    @classmethod
+    def of(cls, levels: Sequence[Sequence[int]], unknown: Sequence[int]) -> Places | None:
+        """Places of the levels of every column, or None where they lie too far apart for a table."""
+        low = [min(column, default=0) for column in levels]
+        high = [max(column, default=-1) for column in levels]
+        spans = [b - a + 3 for a, b in zip(low, high, strict=True)]
+        if max(spans, default=0) > WIDEST or sum(spans) > 16 * WIDEST or max(map(abs, low), default=0) > 1 << 62:
+            return None
+        codes = np.repeat(np.asarray(unknown, dtype=np.int64), spans)
+        starts = np.concatenate([[0], np.cumsum(spans)[:-1]])
+        for column, first, start in zip(levels, low, starts, strict=True):
+            codes[start + 1 + np.asarray(column, dtype=np.int64) - first] = np.arange(len(column))
+        regular = all(
+            list(column) == list(range(a, a + len(column))) for column, a in zip(levels, low, strict=True)
+        )
+        return cls(np.asarray(low), np.asarray(high), codes, starts, regular)
+
+    def column(self, j: int) -> Places:
+        """The places of one column alone."""
+        one = slice(j, j + 1)
+        return self._replace(low=self.low[one], high=self.high[one], starts=self.starts[one])
+
+    def look_up(self, X: np.ndarray, out: np.ndarray) -> bool:
+        """Write the codes of (n_rows, n_columns) whole numbers; False where a number is too large to be looked up."""
+        for rows in row_blocks(*X.shape):
+            block = _wide(X[rows])
+            if block is None:
+                return False
+            if self.regular:
+                low, high = extremes(block)
+                if (low >= self.low).all() and (high <= self.high).all():
+                    np.subtract(block, self.low, out=out[rows], casting="unsafe")
+                    continue
+            at = np.clip(block, self.low - 1, self.high + 1)
+            at += self.starts - self.low + 1
+            out[rows] = self.codes[at]
+        return True
+
+
+def _wide(X: np.ndarray) -> np.ndarray | None:
+    """As integers of 64 bits, or None where one is too large."""
+    if X.dtype == np.uint64 and X.size and X.max() > np.iinfo(np.int64).max:
+        return None
+    return X.astype(np.int64, copy=False)
+
+
+def outcome_counts(responsibilities: csr_array, codes: np.ndarray, sizes: Sequence[int]) -> np.ndarray:
+    """Weighted number of rows of every class at every level.
+
+    Parameters
+    ----------
+    responsibilities : (n_rows, n_classes)
+    codes : (n_rows, n_columns)
+        -1 where missing: such cells are counted nowhere.
+    sizes : (n_columns,)
+        Number of levels.
+
+    Returns
+    -------
+    (n_classes, n_cells)
+    """
+    n_classes = responsibilities.shape[1]
+    owners, weights = responsibilities.indices, responsibilities.data
+    per_row = np.diff(responsibilities.indptr)
+    single, unit = bool((per_row == 1).all()), bool((weights == 1).all())
+    edges = _padded_edges(sizes)
+    width = int(edges[-1])
+    if single and unit:
+        compiled = engine.loop(codes.size)
+        if compiled is not None:
+            counted = np.zeros((n_classes, width), dtype=np.int64)
+            compiled(codes, owners, edges, counted)
+            return _without_padding(counted.astype(np.float64), edges)
+    totals = np.zeros(n_classes * width)
+    for rows in row_blocks(len(codes), codes.shape[1], max(BLOCK_CELLS, totals.size)):
+        entries = slice(responsibilities.indptr[rows.start], responsibilities.indptr[rows.stop])
+        values = codes[rows] if single else np.repeat(codes[rows], per_row[rows], axis=0)
+        cells = np.add(values, edges[:-1] + 1, dtype=np.intp)
+        cells += (owners[entries].astype(np.intp) * width)[:, None]
+        of_cells = None if unit else np.repeat(weights[entries], values.shape[1])
+        totals += np.bincount(cells.ravel(), of_cells, totals.size)
+    return _without_padding(totals.reshape(n_classes, width), edges)
+
+
+def level_sums(tables: np.ndarray, codes: np.ndarray, sizes: Sequence[int]) -> np.ndarray:
+    """Sum over columns of the entry of a table at the level of the row.
+
+    Parameters
+    ----------
+    tables : (n_tables, n_cells)
+    codes : (n_rows, n_columns)
+        -1 where missing: such cells add nothing.
+    sizes : (n_columns,)
+
+    Returns
+    -------
+    (n_tables, n_rows)
+    """
+    edges = _padded_edges(sizes)
+    padded = np.insert(tables, np.cumsum((0, *sizes))[:-1], 0.0, axis=1)
+    out = np.empty((len(tables), len(codes)))
+    product = len(tables) >= _MANY_TABLES and bool(np.isfinite(tables).all())
+    for rows in row_blocks(*codes.shape):
+        if product:
+            cells = np.add(codes[rows], edges[:-1] + 1, dtype=np.int32)
+            starts = np.arange(0, cells.size + 1, codes.shape[1], dtype=np.int32)
+            marked = csr_array((np.ones(cells.size), cells.ravel(), starts), shape=(len(cells), int(edges[-1])))
+            out[:, rows] = (marked @ padded.T).T
+        else:
+            cells = np.add(codes[rows].T, (edges[:-1] + 1)[:, None], dtype=np.intp)
+            for table, sums in zip(padded, out, strict=True):
+                table.take(cells).sum(0, out=sums[rows])
+    return out
+
+
+def _padded_edges(sizes: Sequence[int]) -> np.ndarray:
+    """Where the cells of every column begin, if each has one more in front, for missing values."""
+    return np.concatenate([[0], np.cumsum(np.add(sizes, 1))]).astype(np.int64)
+
+
+def _without_padding(totals: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    return np.delete(totals, edges[:-1], axis=1)
