@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -108,7 +109,7 @@ def _stirling_remainder(z: Array) -> Array:
 
 
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Array]]:
-    """Every array inside a nest of dataclasses and mappings, with the way to it."""
+    """Every array, dense or sparse, inside a nest of dataclasses and mappings, with the way to it."""
     if is_dataclass(value):
         for field in fields(value):
             yield from leaves(getattr(value, field.name), f"{path}.{field.name}")
@@ -116,4 +117,24 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Array]]:
         for key, item in value.items():
             yield from leaves(item, f"{path}[{key}]")
     else:
-        yield path, np.asarray(value)
+        yield path, value if issparse(value) else np.asarray(value)
+
+
+def brief_arrays(written_out: int, digits: int = 17) -> AbstractContextManager[Any]:
+    """A context in which the repr of an array of more than ``written_out`` numbers is its shape and range.
+
+    Shorter arrays are lists of numbers. What is the same all along the first axis, such as the classes, stands once.
+    """
+
+    def rounded(number: float) -> float:
+        return float(f"{number:.{digits}g}")
+
+    def brief(array: Array) -> str:
+        while array.ndim and len(array) and np.array_equal(array, np.broadcast_to(array[:1], array.shape)):
+            array = array[0]
+        if array.size <= written_out or array.dtype.kind not in "biuf":
+            shown = np.vectorize(rounded, otypes=[float])(array) if array.dtype.kind == "f" else array
+            return repr(shown.tolist())
+        return f"<{' x '.join(map(str, array.shape))} numbers from {array.min():.4g} to {array.max():.4g}>"
+
+    return np.printoptions(override_repr=brief)

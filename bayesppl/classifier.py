@@ -283,7 +283,7 @@ class BayesClassifier(Learner, ABC):
         fitted = self._fitted()
         if draws < 1 or chains < 1:
             raise ValueError(f"draws and chains must be at least 1, found draws={draws} and chains={chains}")
-        return build(fitted, self._rows, groups, draws, chains, random_state)
+        return build(fitted, self._rows, groups, draws, chains, random_state, self._provenance())
 
     def sample(
         self, n: int, y: Any = None, rule: Rule | None = None, random_state: int | None = None

@@ -15,6 +15,7 @@ from bayesppl.errors import ImproperError, NotConjugateError
 from bayesppl.learned import Rows
 from bayesppl.model import CLASS_WEIGHTS, GenerativeModel
 from bayesppl.posterior import CHUNK_CELLS, Posterior
+from bayesppl.provenance import in_words
 from bayesppl.rules import log_probabilities
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ def build(
     draws: int,
     chains: int,
     random_state: int | None,
+    origin: Mapping[str, Any],
 ) -> xr.DataTree:
     """Build the groups asked for; see :meth:`bayesppl.GenerativeClassifier.to_datatree`."""
     import xarray as xr
@@ -94,8 +96,9 @@ def build(
     tree.attrs = {
         "inference_library": "bayesppl",
         "inference_library_version": version("bayesppl"),
-        "family": repr(posterior.model.family),
-        "class_weights": repr(posterior.model.class_weights),
+        "family": in_words(posterior.model.family),
+        "class_weights": in_words(posterior.model.class_weights),
+        **origin,
         **{name: _storable(value) for name, value in record.items()},
         **({"left_out": " | ".join(left_out)} if left_out else {}),
     }

@@ -10,7 +10,7 @@ Every method computes everything first and stores it last: an error leaves the e
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from copy import copy
 from typing import Any, Self
 
@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 
-from bayesppl.arrays import Array
+from bayesppl.arrays import Array, brief_arrays
 from bayesppl.conjugates import Dirichlet
 from bayesppl.data import Table, as_table
 from bayesppl.errors import ImproperError
@@ -31,6 +31,7 @@ from bayesppl.model import CLASS_WEIGHTS, ClassWeights, GenerativeModel
 from bayesppl.out_of_core import fit_parquet
 from bayesppl.plain import same
 from bayesppl.posterior import Posterior
+from bayesppl.provenance import UNKNOWN, fingerprint, of_fit
 from bayesppl.rules import Rule, check_rule
 from bayesppl.statistics import JointStatistics
 
@@ -43,7 +44,11 @@ _LEARNED = (
     "_model",
     "_statistics",
     "_posterior",
+    "_data",
 )
+
+#: Arrays of up to this many numbers are written out where an estimator is printed.
+_WRITTEN_OUT = 8
 
 
 class Learner(ClassifierMixin, BaseEstimator, ABC):
@@ -58,6 +63,7 @@ class Learner(ClassifierMixin, BaseEstimator, ABC):
     _statistics: JointStatistics
     _posterior: Posterior | None
     _rows: Rows | None
+    _data: Mapping[str, Any] | None
 
     def __new__(cls, *args: Any, **parameters: Any) -> Self:
         refuse_foreign_parameters(cls.__name__, parameters)
@@ -77,6 +83,10 @@ class Learner(ClassifierMixin, BaseEstimator, ABC):
         self.rule = rule
         self.classes = classes
         self.n_jobs = n_jobs
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        with brief_arrays(_WRITTEN_OUT, digits=4):
+            return str(super().__repr__(N_CHAR_MAX))
 
     @abstractmethod
     def _declared_family(self) -> Family:
@@ -360,7 +370,18 @@ class Learner(ClassifierMixin, BaseEstimator, ABC):
         self.classes_, self._model, self._statistics = learned
         self._posterior = posterior
         self._rows = rows
+        self._data = None
         return self
+
+    def _fingerprint(self) -> Mapping[str, Any]:
+        """What tells the rows of the fit from others, found when first asked for."""
+        if self._data is None:
+            self._data = UNKNOWN if self._rows is None else fingerprint(self._model, self._rows)
+        return self._data
+
+    def _provenance(self) -> dict[str, Any]:
+        prior = None if self._posterior is None else self._posterior.prior
+        return of_fit(prior, self._statistics, self._fingerprint())
 
     def _aligned(self, X: Any) -> Table:
         """The columns of the fit, found by name, or by position where ``X`` or the fit has no names."""
@@ -382,12 +403,13 @@ class Learner(ClassifierMixin, BaseEstimator, ABC):
     def _state(self) -> dict[str, Any]:
         """All that has been learned, without the rows."""
         self._require_fitted()
+        self._fingerprint()
         return {name: value for name, value in vars(self).items() if name in _LEARNED}
 
     def _restore(self, state: dict[str, Any]) -> None:
         if not set(state) <= set(_LEARNED):
             raise ValueError(f"unknown state {sorted(set(state) - set(_LEARNED))}")
-        self.__dict__.update(state, _rows=None)
+        self.__dict__.update({"_data": UNKNOWN, **state, "_rows": None})
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the training rows, which no pickle should carry along."""

@@ -13,7 +13,7 @@ import os
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,16 +31,15 @@ SCHEMA_VERSION = 1
 #: Dimensions are named by their length; no array is named like that, for its name begins with its place.
 _LENGTH = "length_"
 
-_LIBRARIES = ("bayesppl", "numpy", "scipy", "scikit-learn")
-
 
 def save(estimator: BayesClassifier, path: str | os.PathLike[str]) -> None:
     """Write a fitted estimator to ``path``; see :meth:`bayesppl.GenerativeClassifier.save`."""
+    estimator._require_fitted()
     speller = Speller()
     try:
         document = {
             "estimator": _name_of(type(estimator)),
-            "versions": {library: version(library) for library in _LIBRARIES},
+            "provenance": estimator._provenance(),
             "parameters": speller.spell(estimator.get_params(deep=False), "parameters"),
             "state": speller.spell(estimator._state(), "state"),
         }
@@ -87,6 +86,19 @@ def load(path: str | os.PathLike[str]) -> BayesClassifier:
             f"{str(path)!r} holds a model that this version of bayesppl ({version('bayesppl')}) cannot build: {error!r}"
         ) from error
     return estimator
+
+
+def read_provenance(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Versions, command, prior and data of the model in a file that ``save`` wrote, as they were then.
+
+    Empty for files of versions that wrote none.
+
+    Raises
+    ------
+    FileNotFoundError, ModelFileError
+        As :func:`load`.
+    """
+    return dict(json.loads(_read(Path(path))[0]).get("provenance", {}))
 
 
 def _estimators() -> Mapping[str, type[BayesClassifier]]:

@@ -51,6 +51,17 @@ def is_declaration(value: Any) -> bool:
     return callable(value) or (graph is not None and isinstance(value, graph.Variable))
 
 
+def in_words(declaration: Any) -> str:
+    """A declared prior as PyMC prints it; a function is given by its name."""
+    if callable(declaration):
+        return f"{getattr(declaration, '__qualname__', type(declaration).__name__)}(name, dims)"
+    if is_declaration(declaration):
+        from pymc.printing import str_for_dist
+
+        return str(str_for_dist(declaration))
+    return repr(declaration)
+
+
 @dataclass(frozen=True, eq=False)
 class Declared(ABC):
     """A prior of one family's parameters that has no closed form."""

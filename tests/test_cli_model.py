@@ -119,6 +119,8 @@ def test_summary(run: Any, saved: Path) -> None:
         "class 'setosa': 50 rows",
         "'petal width (cm)'",
         "log evidence: -",
+        "command: bayesppl fit ",
+        f"data hash: {bp.load(saved)._provenance()['data_hash']}",
     ):
         assert part in out
 

@@ -135,7 +135,7 @@ def test_any_netcdf_reader_can_look_inside(path: Path) -> None:
     assert tree.attrs["format"] == "bayesppl model"
     document = json.loads(tree["document"].values.tobytes())
     assert document["estimator"] == "GaussianNB"
-    assert document["versions"]["bayesppl"] == bp.__version__
+    assert document["provenance"]["bayesppl_version"] == bp.__version__
     assert any(name.endswith("class_weights.counts") for name in tree["arrays"].data_vars)
     tree.close()
 

@@ -132,7 +132,7 @@ def test_one_seed_gives_one_result():
 def test_provenance_names_versions_and_seed(report):
     provenance = report.provenance()
     assert provenance["seed"] == 0
-    assert provenance["versions"]["numpy"] == np.__version__
+    assert provenance["numpy_version"] == np.__version__
 
 
 def test_text_and_markdown_name_every_claim_and_its_verdict(report):

@@ -16,6 +16,7 @@ from bayesppl import __version__
 from bayesppl.cli.compare import compare
 from bayesppl.cli.model import completion, fit, predict, summary
 from bayesppl.cli.reproduce import reproduce
+from bayesppl.command import running
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -32,8 +33,10 @@ for command in (fit, predict, summary, completion):
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit: 0 when done, 2 when something was refused."""
+    typed = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        cli.main(args=arguments, prog_name="bayesppl", standalone_mode=False)
+        with running(typed):
+            cli.main(args=typed, prog_name="bayesppl", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         sys.exit(2)

@@ -144,7 +144,7 @@ def summary(model: Path) -> None:
     """Say what a saved model is and what it has seen."""
     from bayesppl.data import listed
     from bayesppl.errors import ImproperError
-    from bayesppl.persistence import load
+    from bayesppl.persistence import load, read_provenance
 
     classifier = load(model)
     click.echo(f"{classifier!r}")
@@ -156,6 +156,9 @@ def summary(model: Path) -> None:
         click.echo(f"log evidence: {float(classifier.log_evidence()['total']):.6g}")
     except ImproperError as error:
         click.echo(f"log evidence: undefined, {error}")
+    origin = read_provenance(model)
+    for name in ("command", "bayesppl_version", "data_hash"):
+        click.echo(f"{name.replace('_', ' ')}: {origin.get(name, 'not recorded')}")
 
 
 @click.command()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -172,8 +172,8 @@ class Dirichlet(Conjugate):
     """
 
     concentration: Any = 1.0
-    sizes: tuple[int, ...] = ()
-    parameter: str = "probability"
+    sizes: tuple[int, ...] = field(default=(), repr=False)
+    parameter: str = field(default="probability", repr=False)
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -277,7 +277,7 @@ class Known(Conjugate):
     """A parameter known exactly; observing rows teaches nothing about it."""
 
     value: Array
-    parameter: str = "probability"
+    parameter: str = field(default="probability", repr=False)
 
     @property
     def parameters(self) -> tuple[str, ...]:

@@ -7,10 +7,10 @@ import math
 import platform
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from bayesppl.provenance import environment
 from bayesppl.reproduce import ch20, chris, dake, mnist, notes3b, table1
 from bayesppl.reproduce.claims import Claim, Inputs, Outcome, Value, Verdict
 
@@ -22,8 +22,6 @@ CLAIMS: tuple[Claim, ...] = (
     *chris.CLAIMS,
     *ch20.CLAIMS,
 )
-
-_PACKAGES = ("bayesppl", "numpy", "scipy", "scikit-learn")
 
 #: Relative difference allowed when a report is verified on another machine.
 VERIFY = 1e-9
@@ -57,10 +55,9 @@ class Report:
         return tuple(outcome for outcome in self.outcomes if outcome.verdict is Verdict.DISAGREES)
 
     def provenance(self) -> dict[str, Any]:
-        """Versions, platform, seed and data."""
+        """Versions, command, platform, seed and data."""
         return {
-            "versions": {name: version(name) for name in _PACKAGES},
-            "python": platform.python_version(),
+            **environment(),
             "machine": platform.machine(),
             "seed": self.inputs.seed,
             "mnist": None if self.inputs.mnist is None else mnist.fingerprint(self.inputs.mnist),
