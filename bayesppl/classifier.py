@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from bayesppl.datatree import Group
     from bayesppl.decisions import Threshold
+    from bayesppl.empirical_bayes import Objective
     from bayesppl.estimators import GenerativeClassifier
     from bayesppl.loo import LeaveOneOut
 
@@ -169,11 +170,13 @@ class BayesClassifier(Learner, ABC):
 
         return leave_one_out(self._fitted(), self._rows_of(X, y, sample_weight))
 
-    def tune_prior(self, names: Sequence[str] | None = None, **options: Any) -> GenerativeClassifier:
+    def tune_prior(
+        self, names: Sequence[str] | None = None, objective: Objective = "evidence", max_steps: int = 100
+    ) -> GenerativeClassifier:
         """The same model under a prior chosen by the data; see :func:`bayesppl.empirical_bayes.tune_prior`."""
         from bayesppl.empirical_bayes import tune_prior
 
-        return tune_prior(self, names, **options)
+        return tune_prior(self, names, objective, max_steps)
 
     def predict_interval(
         self, X: Any, prob: float = 0.94, draws: int = 1000, random_state: int | None = None
@@ -189,11 +192,19 @@ class BayesClassifier(Learner, ABC):
 
         return uncertainty(self, X, draws, random_state)
 
-    def decide(self, X: Any, loss: Any = None, reject_loss: float | None = None, **options: Any) -> Array:
+    def decide(
+        self,
+        X: Any,
+        loss: Any = None,
+        reject_loss: float | None = None,
+        *,
+        rejected: Any = None,
+        rule: Rule | None = None,
+    ) -> Array:
         """Labels of least expected loss, or abstention; see :func:`bayesppl.decisions.decide`."""
         from bayesppl.decisions import decide
 
-        return decide(self, X, loss, reject_loss, **options)
+        return decide(self, X, loss, reject_loss, rejected=rejected, rule=rule)
 
     def threshold_for(self, X: Any, error_rate: float, rule: Rule | None = None) -> Threshold:
         """Confidence that keeps wrong labels below a rate; see :func:`bayesppl.decisions.threshold_for`."""
@@ -201,17 +212,28 @@ class BayesClassifier(Learner, ABC):
 
         return threshold_for(self, X, error_rate, rule)
 
-    def expected_error_rate(self, draws: int = 200, rows: int = 1000, **options: Any) -> Array:
+    def expected_error_rate(
+        self, draws: int = 200, rows: int = 1000, random_state: int | None = None, rule: Rule | None = None
+    ) -> Array:
         """Posterior of the own error rate; see :func:`bayesppl.decisions.expected_error_rate`."""
         from bayesppl.decisions import expected_error_rate
 
-        return expected_error_rate(self, draws, rows, **options)
+        return expected_error_rate(self, draws, rows, random_state, rule)
 
-    def estimate_class_weights(self, X: Any, prior: Dirichlet = Dirichlet(1.0), **options: Any) -> xr.Dataset:
+    def estimate_class_weights(
+        self,
+        X: Any,
+        prior: Dirichlet = Dirichlet(1.0),
+        *,
+        draws: int = 1000,
+        prob: float = 0.94,
+        rule: Rule | None = None,
+        random_state: int | None = None,
+    ) -> xr.Dataset:
         """Class frequencies of unlabelled rows; see :func:`bayesppl.prior_shift.estimate_class_weights`."""
         from bayesppl.prior_shift import estimate_class_weights
 
-        return estimate_class_weights(self, X, prior, **options)
+        return estimate_class_weights(self, X, prior, draws=draws, prob=prob, rule=rule, random_state=random_state)
 
     def novelty(
         self, X: Any, level: float = 0.01, draws: int = 2000, random_state: int | None = None

@@ -91,11 +91,12 @@ class LeaveOneOut:
         Returns
         -------
         arviz_stats.utils.ELPDDataLOO
-            The effective number of parameters ``p`` is the log score within the data less the one left out (Vehtari,
+            Printed without a table of Pareto k. The effective number of parameters ``p`` is the log score within the data less the one left out (Vehtari,
             Gelman & Gabry 2017). Nothing is approximated, so every Pareto k is zero.
         """
         import xarray as xr
-        from arviz_stats.utils import ELPDDataLOO
+
+        from bayesppl.elpd import ExactELPD
 
         pairs = {
             "joint": (self.log_joint, self.log_joint_fitted),
@@ -105,7 +106,7 @@ class LeaveOneOut:
             raise ValueError(f"target must be one of {', '.join(map(repr, pairs))}, found {target!r}")
         left_out, fitted = (self.weights * self._own(values) for values in pairs[target])
         rows = {"row": np.arange(len(left_out))}
-        return ELPDDataLOO(
+        return ExactELPD(
             elpd=float(left_out.sum()),
             se=float(np.sqrt(len(left_out) * left_out.var(ddof=1))) if len(left_out) > 1 else float("nan"),
             p=float((fitted - left_out).sum()),

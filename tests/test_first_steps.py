@@ -54,6 +54,13 @@ class TestWhatIsPrinted:
         assert f"accuracy={accuracy:.4g} ± " in repr(loo)
         assert "\n" not in repr(loo)
 
+    def test_an_exact_elpd_prints_no_diagnostics_of_an_approximation(self):
+        elpd = bp.GaussianNB().fit(X, Y).loo().elpd()
+        assert repr(elpd) == str(elpd)
+        assert "Exact leave-one-out of 150 rows" in repr(elpd)
+        assert f"elpd {elpd.elpd:.2f} ± {elpd.se:.2f}" in repr(elpd)
+        assert "Pareto" not in repr(elpd)
+
     def test_a_comparison_prints_its_scores_and_where_the_rest_is(self, comparison):
         head, *table = repr(comparison).splitlines()
         assert "75 held-out rows" in head
