@@ -104,7 +104,7 @@ class BayesClassifier(Learner, ABC):
             log_proba, n_impossible = normalise(log_joint, weights, log=True)
             return log_proba.argmax(1), n_impossible
 
-        codes, _, n_impossible = self._by_ranges(X, rule, class_weights, most_probable)
+        codes, _, n_impossible = self._by_ranges(X, rule, class_weights, most_probable, common=False)
         warn_of_impossible_rows(n_impossible, len(codes))
         return self.classes_[codes]
 
@@ -376,10 +376,12 @@ class BayesClassifier(Learner, ABC):
     def _log_joint(
         self, X: Any, rule: Rule | None, class_weights: ClassWeights | None = None
     ) -> tuple[Array, Array]:
-        return self._by_ranges(X, rule, class_weights, lambda log_joint, _: (log_joint, 0))[:2]
+        return self._by_ranges(X, rule, class_weights, lambda log_joint, _: (log_joint, 0), common=True)[:2]
 
     def _normalised(self, X: Any, rule: Rule | None, class_weights: ClassWeights | None, *, log: bool) -> Array:
-        values, _, n_impossible = self._by_ranges(X, rule, class_weights, partial(normalise, log=log))
+        values, _, n_impossible = self._by_ranges(
+            X, rule, class_weights, partial(normalise, log=log), common=False
+        )
         warn_of_impossible_rows(n_impossible, len(values))
         return values
 
@@ -389,8 +391,15 @@ class BayesClassifier(Learner, ABC):
         rule: Rule | None,
         class_weights: ClassWeights | None,
         finish: Callable[[Array, Array], tuple[Array, int]],
+        *,
+        common: bool,
     ) -> tuple[Array, Array, int]:
         """``finish(log_joint, class_weights)`` of a range of rows after the other.
+
+        Parameters
+        ----------
+        common : bool
+            Whether ``log_joint`` holds the terms that all classes of a row share.
 
         Returns
         -------
@@ -402,7 +411,7 @@ class BayesClassifier(Learner, ABC):
         """
         posterior = self._fitted()
         table = self._aligned(X)
-        score, weights = posterior.scorer(self.rule if rule is None else rule)
+        score, weights = posterior.scorer(self.rule if rule is None else rule, common=common)
         new = weights
         if class_weights is not None:
             belief = resolve_class_weights(class_weights, self.class_count_, posterior.model.classes)

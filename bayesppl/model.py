@@ -12,7 +12,7 @@ from scipy.sparse import issparse
 from bayesppl.arrays import Array, Responsibilities, Theta
 from bayesppl.conjugates import Dirichlet, Joint, Known
 from bayesppl.data import Table
-from bayesppl.families.base import Evidence, Family
+from bayesppl.families.base import Evidence, Family, LogDensity
 from bayesppl.labels import one_hot
 from bayesppl.priors import SIMPLEX, Direct, is_declaration
 from bayesppl.ranges import encode_rows, sum_over_ranges
@@ -104,17 +104,22 @@ class GenerativeModel:
         weights = prior.parts[CLASS_WEIGHTS].mle(statistics.parts[CLASS_WEIGHTS])
         return {**weights, **self.family.mle(statistics.parts["features"])}
 
+    def joint(self, theta: Theta, *, common: bool = True) -> LogDensity:
+        """log p(y = k, x | θ) as a function of encoded rows x; see :meth:`Family.likelihood`."""
+        return _weighted(self.family.likelihood(theta, common=common), theta[CLASS_WEIGHTS])
+
+    def joint_predictive(self, posterior: Joint, *, common: bool = True) -> LogDensity:
+        """log of E[π_k] p(x | y = k, data), parameters integrated out, as a function of encoded rows x."""
+        weights = posterior.parts[CLASS_WEIGHTS].mean()[CLASS_WEIGHTS]
+        return _weighted(self.family.predictive(posterior.parts["features"], common=common), weights)
+
     def log_joint(self, theta: Theta, X: Any) -> Array:
         """log p(y = k, x | θ) of encoded rows: (..., n_rows, n_classes), draw axes leading."""
-        with np.errstate(divide="ignore"):
-            log_weights = np.log(theta[CLASS_WEIGHTS])
-        return log_weights[..., None, :] + self.family.log_likelihood(theta, X)
+        return self.joint(theta)(X)
 
     def log_joint_predictive(self, posterior: Joint, X: Any) -> Array:
         """log of E[π_k] p(x | y = k, data), all parameters integrated out: (n_rows, n_classes)."""
-        with np.errstate(divide="ignore"):
-            log_weights = np.log(posterior.parts[CLASS_WEIGHTS].mean()[CLASS_WEIGHTS])
-        return log_weights + self.family.log_predictive(posterior.parts["features"], X)
+        return self.joint_predictive(posterior)(X)
 
     def log_evidence(self, prior: Joint, posterior: Joint, statistics: JointStatistics) -> dict[str, Evidence]:
         """log p(X, y) by its parts: the labels under ``"class_weights"``, then every block of columns."""
@@ -123,6 +128,19 @@ class GenerativeModel:
             prior.parts["features"], posterior.parts["features"], statistics.parts["features"]
         )
         return {CLASS_WEIGHTS: labels, **{name or "features": value for name, value in blocks.items()}}
+
+
+def _weighted(log_density: LogDensity, weights: Array) -> LogDensity:
+    """The joint of label and features, from the density of the features and the class weights (..., n_classes)."""
+    with np.errstate(divide="ignore"):
+        log_weights = np.log(weights)[..., None, :]
+
+    def log_joint(X: Any) -> Array:
+        out = log_density(X)
+        out += log_weights
+        return out
+
+    return log_joint
 
 
 def resolve_class_weights(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import partial
-from typing import Any, final
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from scipy.special import logsumexp
@@ -15,12 +15,20 @@ from bayesppl.arrays import Array, Theta, log_mean_exp
 from bayesppl.conjugates import Joint
 from bayesppl.convergence import Diagnosis
 from bayesppl.errors import NotConjugateError
+from bayesppl.families.base import LogDensity
 from bayesppl.model import CLASS_WEIGHTS, GenerativeModel
 from bayesppl.rules import Rule, check_rule
 from bayesppl.statistics import JointStatistics
 
 # Largest number of (draw, row, class) cells worked on at once.
 CHUNK_CELLS = 1 << 20
+
+
+class Scorer(NamedTuple):
+    """A rule at work: log p(y = k, x) as a function of encoded rows x, and the class weights (n_classes,)."""
+
+    log_joint: LogDensity
+    class_weights: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,8 +90,8 @@ class Posterior(ABC):
         """E[π_k | data], the class weights of the predictive rule."""
 
     @abstractmethod
-    def log_joint_predictive(self, X: Any) -> Array:
-        """log p(y = k, x | data) of encoded rows, parameters integrated out."""
+    def joint_predictive(self, *, common: bool = True) -> LogDensity:
+        """log p(y = k, x | data) as a function of encoded rows x; see :meth:`Family.predictive`."""
 
     @abstractmethod
     def predictive_mcse(self, X: Any) -> Array:
@@ -100,13 +108,40 @@ class Posterior(ABC):
         return estimates[rule]()
 
     @final
-    def scorer(self, rule: Rule) -> tuple[Callable[[Any], Array], Array]:
-        """The function from encoded rows to log p(y = k, x) under a rule, and the class weights of that rule."""
+    def log_joint_predictive(self, X: Any) -> Array:
+        """log p(y = k, x | data) of encoded rows, parameters integrated out: (n_rows, n_classes)."""
+        return self.joint_predictive()(X)
+
+    @final
+    def scorer(self, rule: Rule, *, common: bool = True) -> Scorer:
+        """log p(y = k, x) as a function of encoded rows x under a rule, and the class weights of that rule.
+
+        Made once for every rule: all that does not depend on the rows is kept.
+
+        Parameters
+        ----------
+        common : bool
+            See :meth:`Family.likelihood`: class probabilities do without the terms that all classes share.
+        """
         check_rule(rule)
+        known = self._scorers.get((rule, common))
+        if known is None:
+            known = self._scorers[rule, common] = self._make_scorer(rule, common)
+        return known
+
+    def _make_scorer(self, rule: Rule, common: bool) -> Scorer:
         if rule == "predictive":
-            return self.log_joint_predictive, self.predictive_weights()
+            return Scorer(self.joint_predictive(common=common), self.predictive_weights())
         theta = self.theta(rule)
-        return partial(self.model.log_joint, theta), theta[CLASS_WEIGHTS]
+        return Scorer(self.model.joint(theta, common=common), theta[CLASS_WEIGHTS])
+
+    @cached_property
+    def _scorers(self) -> dict[tuple[Rule, bool], Scorer]:
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The fields: what follows from them is made anew."""
+        return {member.name: getattr(self, member.name) for member in fields(self)}
 
     @final
     def log_joint(self, X: Any, rule: Rule) -> tuple[Array, Array]:
@@ -160,8 +195,8 @@ class Exact(Posterior):
     def predictive_weights(self) -> Array:
         return self.belief.parts[CLASS_WEIGHTS].mean()[CLASS_WEIGHTS]
 
-    def log_joint_predictive(self, X: Any) -> Array:
-        return self.model.log_joint_predictive(self.belief, X)
+    def joint_predictive(self, *, common: bool = True) -> LogDensity:
+        return self.model.joint_predictive(self.belief, common=common)
 
     def predictive_mcse(self, X: Any) -> Array:
         return np.zeros((X.shape[0], self.model.n_classes))
@@ -242,8 +277,9 @@ class Sampled(Posterior):
     def predictive_weights(self) -> Array:
         return self.mean()[CLASS_WEIGHTS]
 
-    def log_joint_predictive(self, X: Any) -> Array:
-        return log_mean_exp(self._batches(X, 1), axis=0)
+    def joint_predictive(self, *, common: bool = True) -> LogDensity:
+        # terms that classes share depend on the draw, and weigh the draws
+        return lambda X: log_mean_exp(self._batches(X, 1), axis=0)
 
     def predictive_mcse(self, X: Any) -> Array:
         """By batch means: batches of √draws consecutive draws are nearly independent (Flegal, Haran & Jones 2008).

@@ -41,23 +41,40 @@ def log_probabilities(log_joint: Array, class_weights: Array) -> Array:
     (..., n_classes)
         log p(y = k | x).
     """
-    values, n_impossible = normalise(log_joint, class_weights, log=True)
+    values, n_impossible = normalise(log_joint.copy(), class_weights, log=True)
     warn_of_impossible_rows(n_impossible, values[..., 0].size)
     return values
 
 
 def normalise(log_joint: Array, class_weights: Array, *, log: bool) -> tuple[Array, int]:
-    """(Log) probabilities, and the number of rows that are impossible under every class."""
-    largest = log_joint.max(-1, keepdims=True)
+    """(Log) probabilities, and the number of rows that are impossible under every class.
+
+    Parameters
+    ----------
+    log_joint : (..., n_classes)
+        Overwritten, if its memory can serve.
+    """
+    # classes first: steps along rows are long, those along classes short
+    values = np.ascontiguousarray(np.moveaxis(log_joint, -1, 0))
+    largest = values.max(0)
     impossible = np.isneginf(largest)
     n_impossible = int(np.count_nonzero(impossible))
-    out = log_joint - (np.where(impossible, 0.0, largest) if n_impossible else largest)
-    weights = np.exp(out)
-    total = weights.sum(-1, keepdims=True)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        out = np.subtract(out, np.log(total), out=out) if log else np.divide(weights, total, out=weights)
-        if n_impossible:
-            out = np.where(impossible, np.log(class_weights) if log else class_weights, out)
+    if n_impossible:
+        largest[impossible] = 0.0
+    values -= largest
+    weights = np.exp(values, out=None if log else values)
+    total = np.add.reduce(weights, axis=0, out=largest)
+    if n_impossible:
+        total[impossible] = 1.0
+    if log:
+        values -= np.log(total, out=total)
+    else:
+        values *= np.divide(1.0, total, out=total)
+    out = np.moveaxis(values, 0, -1)
+    if n_impossible:
+        with np.errstate(divide="ignore"):
+            given = np.log(class_weights) if log else class_weights
+        out[impossible] = np.broadcast_to(given, out.shape)[impossible]
     return out, n_impossible
 
 

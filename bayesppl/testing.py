@@ -150,6 +150,19 @@ def check_draw_axes(case: Case) -> None:
         np.testing.assert_allclose(together[i], single, rtol=1e-10, atol=1e-10)
 
 
+def check_common_terms(case: Case) -> None:
+    """Terms left out because all classes share them are the same for all classes of a row."""
+    theta, draws, posterior = case.posterior.mean(), case.posterior.draw(3, case.rng), case.posterior
+    for whole, part in (
+        (case.family.log_likelihood(theta, case.X), case.family.likelihood(theta, common=False)),
+        (case.family.log_likelihood(draws, case.X), case.family.likelihood(draws, common=False)),
+        (case.family.log_predictive(posterior, case.X), case.family.predictive(posterior, common=False)),
+    ):
+        left_out = whole - part(case.X)
+        assert left_out.shape == whole.shape
+        np.testing.assert_allclose(left_out, left_out[..., :1] + np.zeros(case.n_classes), rtol=1e-9, atol=1e-9)
+
+
 def check_parameters(case: Case) -> None:
     """Estimates and draws have the declared names and shapes."""
     theta, draws = case.posterior.mean(), case.posterior.draw(2, case.rng)
@@ -233,6 +246,7 @@ CHECKS: tuple[Callable[[Case], None], ...] = (
     check_predictive_is_an_evidence_ratio,
     check_leave_one_out,
     check_draw_axes,
+    check_common_terms,
     check_parameters,
     check_mode_is_highest,
     check_draws_agree_with_closed_form,

@@ -135,7 +135,7 @@ def _blocks(posterior: Posterior, X: Any, draws: int, rng: np.random.Generator) 
         out = np.empty((n_classes, block.shape[0], size))
         for first in range(0, size, step):
             chunk = {name: values[first : first + step] for name, values in theta.items()}
-            log_joint = posterior.model.log_joint(chunk, block)
+            log_joint = posterior.model.joint(chunk, common=False)(block)
             proba, n_impossible = normalise(log_joint, chunk[CLASS_WEIGHTS][:, None], log=False)
             warn_of_impossible_rows(n_impossible, log_joint[..., 0].size)
             out[:, :, first : first + step] = proba.T

@@ -1,9 +1,10 @@
 """The joint density under a posterior known by draws."""
 
+import pickle
 from typing import Any, cast
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.special import logsumexp, softmax
 from sklearn.datasets import load_iris
 
 import bayesppl as bp
@@ -38,3 +39,18 @@ def test_the_average_over_exact_draws_is_the_closed_form():
     every = {name: values.reshape(-1, *values.shape[2:]) for name, values in sampled.samples.items()}
     error = np.exp(sampled.model.log_joint(every, X)).std(0)[own] / np.sqrt(100)
     np.testing.assert_array_less(np.abs(gap), 5 * error)
+
+
+def test_what_rules_compute_from_is_made_once_and_stays_here():
+    clf = bp.QuadraticDiscriminantAnalysis().fit(X, Y)
+    exact = clf.posterior_
+    before = pickle.dumps(exact)
+    for rule in ("mle", "map", "mean", "predictive"):
+        assert exact.scorer(rule, common=False) is exact.scorer(rule, common=False)
+        whole, part = exact.scorer(rule).log_joint(X), exact.scorer(rule, common=False).log_joint(X)
+        np.testing.assert_allclose(softmax(part, axis=1), softmax(whole, axis=1), rtol=1e-9, atol=1e-12)
+    assert pickle.dumps(exact) == before
+    first = clf.predict_proba(X)
+    clf.partial_fit(X[:10] + 1, Y[:10])
+    assert clf.posterior_ is not exact
+    assert not np.array_equal(clf.predict_proba(X), first)

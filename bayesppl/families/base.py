@@ -35,6 +35,10 @@ class Evidence(NamedTuple):
     values: Array
 
 
+#: A function of encoded rows to their log density under every class: (..., n_rows, n_classes), draw axes leading. Its
+#: result is an array of its own, which the caller may overwrite.
+LogDensity = Callable[[Any], Array]
+
 #: What a density is taken over. Evidences of models that differ in it measure different things.
 Measure = Literal["mass", "mass given the row total", "density"]
 
@@ -108,8 +112,38 @@ class Family(ABC):
         """Maximum likelihood; raises UndefinedEstimateError where the likelihood has no maximum."""
 
     @abstractmethod
+    def likelihood(self, theta: Theta, *, common: bool = True) -> LogDensity:
+        """log p(x | y = k, θ) as a function of the encoded rows x; what depends on θ alone is computed here, once.
+
+        Parameters
+        ----------
+        theta : Theta
+            Draw axes may lead.
+        common : bool
+            If False, terms may be left out that are the same for all classes of a row, as class probabilities under
+            this θ do not need them. Such terms may depend on θ: an average over several θ needs them.
+        """
+
+    @abstractmethod
+    def predictive(self, posterior: Any, *, common: bool = True) -> LogDensity:
+        """log p(x | y = k, data), parameters integrated out, as a function of the encoded rows x.
+
+        Parameters
+        ----------
+        posterior : Conjugate
+        common : bool
+            As for :meth:`likelihood`.
+        """
+
+    @final
+    def log_likelihood(self, theta: Theta, X: Any) -> Array:
+        """log p(x | y = k, θ): (..., n_rows, n_classes), the draw axes of ``theta`` leading."""
+        return self.likelihood(theta)(X)
+
+    @final
     def log_predictive(self, posterior: Any, X: Any) -> Array:
         """log p(x | y = k, data), parameters integrated out: (n_rows, n_classes)."""
+        return self.predictive(posterior)(X)
 
     @abstractmethod
     def log_predictive_without(self, posterior: Any, X: Any, codes: Array, weights: Array) -> Array:
@@ -127,10 +161,6 @@ class Family(ABC):
         (n_rows, n_classes)
             Not finite where the posterior without the row is improper, or where rounding leaves nothing of it.
         """
-
-    @abstractmethod
-    def log_likelihood(self, theta: Theta, X: Any) -> Array:
-        """log p(x | y = k, θ): (..., n_rows, n_classes), the draw axes of ``theta`` leading."""
 
     @abstractmethod
     def simulate(self, theta: Theta, codes: Array, rng: np.random.Generator) -> Any:

@@ -10,6 +10,7 @@ agree.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +18,7 @@ import numpy as np
 from bayesppl.arrays import Array, Responsibilities, Theta, dense, weigh_logs
 from bayesppl.conjugates import Beta
 from bayesppl.families.base import (
+    LogDensity,
     NumericFamily,
     Support,
     observed_mask,
@@ -64,10 +66,10 @@ class Bernoulli(ProbabilityFamily, NumericFamily):
         trials = observed_weight(responsibilities, filled, present)
         return Successes(successes, remainder(trials, successes), np.zeros_like(successes))
 
-    def log_predictive(self, posterior: Beta, X: Any) -> Array:
+    def predictive(self, posterior: Beta, *, common: bool = True) -> LogDensity:
         # not the logarithms of the mean: one that rounds to 0 or 1 would make the other outcome impossible
         log_total = np.log(posterior.alpha + posterior.beta)
-        return _weigh((np.log(posterior.alpha) - log_total, np.log(posterior.beta) - log_total), X)
+        return partial(_weigh, (np.log(posterior.alpha) - log_total, np.log(posterior.beta) - log_total))
 
     def log_predictive_without(self, posterior: Beta, X: Any, codes: Array, weights: Array) -> Array:
         if observed_mask(X) is not None:
@@ -88,8 +90,8 @@ class Bernoulli(ProbabilityFamily, NumericFamily):
             out[rows, k] = _weigh(((log_yes - log_total)[None], (log_no - log_total)[None]), X[rows])[:, 0]
         return out
 
-    def log_likelihood(self, theta: Theta, X: Any) -> Array:
-        return _weigh(self.log_factors(theta), X)
+    def likelihood(self, theta: Theta, *, common: bool = True) -> LogDensity:
+        return partial(_weigh, self.log_factors(theta))
 
     def simulate(self, theta: Theta, codes: Array, rng: np.random.Generator) -> Array:
         return rng.binomial(1, theta["probability"][codes])

@@ -20,6 +20,7 @@ import numpy as np
 from bayesppl.arrays import Array, Theta
 from bayesppl.conjugates import Dirichlet
 from bayesppl.conjugates.base import require_kind
+from bayesppl.families.base import LogDensity
 from bayesppl.families.levels import LevelFamily, draw_outcomes
 from bayesppl.kernels.levels import level_sums
 from bayesppl.statistics import Counts
@@ -72,12 +73,16 @@ class Categorical(LevelFamily):
     def resolve_prior(self, statistics: Counts) -> Dirichlet:
         return require_kind(self.probability, Dirichlet, "probability").sized(statistics.counts.shape, self._sizes)
 
-    def log_likelihood(self, theta: Theta, X: Array) -> Array:
+    def likelihood(self, theta: Theta, *, common: bool = True) -> LogDensity:
         probability = theta["probability"]
         with np.errstate(divide="ignore"):
             tables = np.log(probability).reshape(-1, probability.shape[-1])
-        sums = level_sums(tables, X, self._sizes)
-        return np.moveaxis(sums.reshape(*probability.shape[:-1], len(X)), -2, -1)
+
+        def log_mass(X: Array) -> Array:
+            sums = level_sums(tables, X, self._sizes)
+            return np.moveaxis(sums.reshape(*probability.shape[:-1], len(X)), -2, -1)
+
+        return log_mass
 
     def label_rows(self, X: Array, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
         """Codes of the levels, -1 where missing."""

@@ -19,7 +19,7 @@ from scipy.sparse import issparse
 
 from bayesppl.arrays import Array, Responsibilities, Theta, weigh_logs
 from bayesppl.data import Table
-from bayesppl.families.base import ColumnFamily, Support, check_support, refuse_sparse
+from bayesppl.families.base import ColumnFamily, LogDensity, Support, check_support, refuse_sparse
 from bayesppl.families.leave_one_out import own_class_without, row_blocks
 from bayesppl.families.parameters import LogFactors
 
@@ -114,23 +114,35 @@ class CellFamily(ColumnFamily):
         return total
 
     @final
-    def log_likelihood(self, theta: Theta, X: Array) -> Array:
+    def likelihood(self, theta: Theta, *, common: bool = True) -> LogDensity:
         log_first, log_second = self.log_factors(theta)
-        out = np.empty((*log_first.shape[:-2], len(X), log_first.shape[-2]))
-        for block in row_blocks(X):
-            first, second, log_base = self.cells(X[block]).values()
-            out[..., block, :] = weigh_logs(first, log_first) + weigh_logs(second, log_second)
-            out[..., block, :] += log_base.sum(1)[:, None]
-        return out
+
+        def log_density(X: Array) -> Array:
+            out = np.empty((*log_first.shape[:-2], len(X), log_first.shape[-2]))
+            for block in row_blocks(X):
+                first, second, log_base = self.cells(X[block]).values()
+                out[..., block, :] = weigh_logs(first, log_first) + weigh_logs(second, log_second)
+                if common:
+                    out[..., block, :] += log_base.sum(1)[:, None]
+            return out
+
+        return log_density
 
     @final
-    def log_predictive(self, posterior: Any, X: Array) -> Array:
-        out = np.empty((len(X), len(self.classes)))
-        for block in row_blocks(X):
-            cells = self.cells(X[block])
-            for k in range(out.shape[1]):
-                out[block, k] = (posterior.take([k]).log_increment(cells) + cells.log_base).sum(1)
-        return out
+    def predictive(self, posterior: Any, *, common: bool = True) -> LogDensity:
+        by_class = [posterior.take([k]) for k in range(len(self.classes))]
+
+        def log_density(X: Array) -> Array:
+            out = np.empty((len(X), len(by_class)))
+            for block in row_blocks(X):
+                cells = self.cells(X[block])
+                for k, belief in enumerate(by_class):
+                    out[block, k] = belief.log_increment(cells).sum(1)
+                if common:
+                    out[block] += cells.log_base.sum(1)[:, None]
+            return out
+
+        return log_density
 
     @final
     def log_predictive_without(self, posterior: Any, X: Array, codes: Array, weights: Array) -> Array:

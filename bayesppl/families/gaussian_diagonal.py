@@ -19,7 +19,7 @@ from bayesppl.arrays import Array, Responsibilities, Theta, log_rising
 from bayesppl.conjugates import NormalInverseGamma
 from bayesppl.conjugates.normal import LOG_2PI
 from bayesppl.errors import ImproperError, UndefinedEstimateError
-from bayesppl.families.base import REAL_NUMBERS, NumericFamily, observed_mask, present_cells
+from bayesppl.families.base import REAL_NUMBERS, LogDensity, NumericFamily, observed_mask, present_cells
 from bayesppl.families.gaussian_declared import MeanAndSd
 from bayesppl.families.gaussian_prior import choose_prior, column_scales, require_proper
 from bayesppl.families.leave_one_out import forget, log_evidence_of, own_class_without, per_row, row_blocks
@@ -97,23 +97,31 @@ class DiagonalGaussian(NumericFamily):
             )
         return {"mean": statistics.mean, "variance": variance}
 
-    def log_predictive(self, posterior: NormalInverseGamma, X: Array) -> Array:
+    def predictive(self, posterior: NormalInverseGamma, *, common: bool = True) -> LogDensity:
         inflation = (posterior.kappa + 1) / posterior.kappa
         spread = 2 * np.broadcast_to(posterior.spread(posterior.b), inflation.shape) * inflation
+        scale = np.sqrt(spread)
         dof = 2 * np.broadcast_to(posterior.spread(posterior.a), inflation.shape)
-        present = observed_mask(X)
         constant = -0.5 * np.log(np.pi * spread)
         if "feature" in self.shared:
-            n_present = X.shape[1] if present is None else present.sum(1)[:, None]
             nu = dof[:, 0]
-            squares = weighted_squares(X, posterior.location, np.sqrt(spread))  # = z²/dof, z standardised
-            out = -0.5 * (nu + n_present) * np.log1p(squares)
-            out += log_rising(nu / 2, n_present / 2)
-        else:
-            out = weighted_log1p_squares(X, posterior.location, np.sqrt(spread), -0.5 * (dof + 1))
-            constant += log_rising(dof / 2, np.asarray(0.5))
-        out += constant.sum(1) if present is None else present @ constant.T
-        return out
+
+            def log_joint_t(X: Array) -> Array:
+                present = observed_mask(X)
+                n_present = X.shape[1] if present is None else present.sum(1)[:, None]
+                squares = weighted_squares(X, posterior.location, scale)  # = z²/dof, z standardised
+                out = -0.5 * (nu + n_present) * np.log1p(squares)
+                out += log_rising(nu / 2, n_present / 2)
+                return _plus_cells(out, constant, present)
+
+            return log_joint_t
+        constant += log_rising(dof / 2, np.asarray(0.5))
+
+        def log_t(X: Array) -> Array:
+            out = weighted_log1p_squares(X, posterior.location, scale, -0.5 * (dof + 1))
+            return _plus_cells(out, constant, observed_mask(X))
+
+        return log_t
 
     def log_predictive_without(
         self, posterior: NormalInverseGamma, X: Array, codes: Array, weights: Array
@@ -132,18 +140,20 @@ class DiagonalGaussian(NumericFamily):
                 out[block, k] = per_row(log_evidence_of(belief, rows))
         return out
 
-    def log_likelihood(self, theta: Theta, X: Array) -> Array:
+    def likelihood(self, theta: Theta, *, common: bool = True) -> LogDensity:
         mean = theta["mean"]
         sd = np.sqrt(np.broadcast_to(np.expand_dims(theta["variance"], self._axes), mean.shape))
         constant = -0.5 * LOG_2PI - np.log(sd)
-        present = observed_mask(X)
-        n_classes, n_features = mean.shape[-2:]
         # the classes of every draw, side by side
-        squares = weighted_squares(X, mean.reshape(-1, n_features), sd.reshape(-1, n_features))
-        out = np.moveaxis(squares.T.reshape(*mean.shape[:-2], n_classes, len(X)), -1, -2)
-        out *= -0.5
-        out += constant.sum(-1)[..., None, :] if present is None else present @ np.swapaxes(constant, -1, -2)
-        return out
+        flat_mean, flat_sd = mean.reshape(-1, mean.shape[-1]), sd.reshape(-1, mean.shape[-1])
+
+        def log_normal(X: Array) -> Array:
+            squares = weighted_squares(X, flat_mean, flat_sd)
+            out = np.moveaxis(squares.T.reshape(*mean.shape[:-1], len(X)), -1, -2)
+            out *= -0.5
+            return _plus_cells(out, constant, observed_mask(X))
+
+        return log_normal
 
     def simulate(self, theta: Theta, codes: Array, rng: np.random.Generator) -> Array:
         mean = theta["mean"]
@@ -204,3 +214,9 @@ class DiagonalGaussian(NumericFamily):
         dimension = n_features if together else 1
         scale = (variances.mean() if together else variances) / n_classes ** (2 / dimension)
         return NormalInverseGamma(total.mean, 0.01, (dimension + 2) / 2, scale / 2)
+
+
+def _plus_cells(out: Array, constant: Array, present: Array | None) -> Array:
+    """Add what every present cell contributes whatever its value, (..., n_classes, n_features), to log densities."""
+    out += constant.sum(-1)[..., None, :] if present is None else present @ np.swapaxes(constant, -1, -2)
+    return out

@@ -25,7 +25,7 @@ from bayesppl.conjugates import NormalInverseWishart
 from bayesppl.conjugates.normal import LOG_2PI, is_positive_definite
 from bayesppl.errors import ImproperError, UndefinedEstimateError
 from bayesppl.families import bartlett
-from bayesppl.families.base import REAL_NUMBERS, NumericFamily, observed_mask
+from bayesppl.families.base import REAL_NUMBERS, LogDensity, NumericFamily, observed_mask
 from bayesppl.families.gaussian_declared import MeanAndCholesky
 from bayesppl.families.gaussian_prior import choose_prior, column_scales, require_proper
 from bayesppl.kernels.mahalanobis import squared_distances
@@ -105,16 +105,16 @@ class FullGaussian(NumericFamily):
             )
         return {"mean": statistics.mean, "covariance": covariance}
 
-    def log_predictive(self, posterior: NormalInverseWishart, X: Array) -> Array:
+    def predictive(self, posterior: NormalInverseWishart, *, common: bool = True) -> LogDensity:
         n_classes, n_features = posterior.location.shape
         dof = np.broadcast_to(posterior.nu - n_features + 1, n_classes)
         inflation = (posterior.kappa + 1) / posterior.kappa
 
-        def log_t(values: Array, at: Array) -> Array:
-            squares, log_det = _whitened(values, posterior.location[:, at], self._per_class(posterior.psi, at))
-            return _log_t(dof, len(at), squares, log_det, inflation)
+        def log_t(at: Array) -> LogDensity:
+            distances, log_det = _whitened(posterior.location[:, at], self._per_class(posterior.psi, at))
+            return lambda values: _log_t(dof, len(at), distances(values), log_det, inflation)
 
-        return _by_pattern(X, log_t, (n_classes,))
+        return _by_pattern(log_t, n_features, (n_classes,))
 
     def log_predictive_without(
         self, posterior: NormalInverseWishart, X: Array, codes: Array, weights: Array
@@ -147,12 +147,20 @@ class FullGaussian(NumericFamily):
                 out[rows, k] = _log_t(dof, n_features, square, log_det, inflation)
         return out
 
-    def log_likelihood(self, theta: Theta, X: Array) -> Array:
-        def log_normal(values: Array, at: Array) -> Array:
-            squares, log_det = _whitened(values, theta["mean"][..., at], self._per_class(theta["covariance"], at))
-            return -0.5 * (len(at) * LOG_2PI + log_det[..., None, :] + squares)
+    def likelihood(self, theta: Theta, *, common: bool = True) -> LogDensity:
+        def log_normal(at: Array) -> LogDensity:
+            distances, log_det = _whitened(theta["mean"][..., at], self._per_class(theta["covariance"], at))
+            constant = -0.5 * (len(at) * LOG_2PI + log_det[..., None, :])
 
-        return _by_pattern(X, log_normal, theta["mean"].shape[:-1])
+            def log_density(values: Array) -> Array:
+                out = distances(values)
+                out *= -0.5
+                out += constant
+                return out
+
+            return log_density
+
+        return _by_pattern(log_normal, theta["mean"].shape[-1], theta["mean"].shape[:-1])
 
     def simulate(self, theta: Theta, codes: Array, rng: np.random.Generator) -> Array:
         mean, root = theta["mean"], np.linalg.cholesky(theta["covariance"])
@@ -212,26 +220,35 @@ def _log_t(dof: Any, dimension: int, squares: Array, log_det: Any, inflation: An
     )
 
 
-def _whitened(values: Array, location: Array, matrix: Array) -> tuple[Array, Array]:
-    """Squared Mahalanobis distances (..., n_rows, n_classes) and log determinants (..., n_classes or 1)."""
+def _whitened(location: Array, matrix: Array) -> tuple[LogDensity, Array]:
+    """Squared Mahalanobis distances, (..., n_rows, n_classes), of rows; log determinants (..., n_classes or 1)."""
     root = np.linalg.cholesky(matrix)
     log_det = 2 * np.log(np.diagonal(root, axis1=-2, axis2=-1)).sum(-1)
     whitener = np.linalg.inv(root)
-    squares = np.empty((*location.shape[:-1], len(values)))
-    for draw in np.ndindex(location.shape[:-2]):
-        squares[draw] = squared_distances(values, location[draw], whitener[draw]).T
-    return np.swapaxes(squares, -1, -2), log_det
+
+    def distances(values: Array) -> Array:
+        squares = np.empty((*location.shape[:-1], len(values)))
+        for draw in np.ndindex(location.shape[:-2]):
+            squares[draw] = squared_distances(values, location[draw], whitener[draw]).T
+        return np.swapaxes(squares, -1, -2)
+
+    return distances, log_det
 
 
-def _by_pattern(X: Array, log_density: Callable[[Array, Array], Array], shape: tuple[int, ...]) -> Array:
-    """Evaluate rows in groups that miss the same columns, each by the marginal of its observed columns."""
-    present = observed_mask(X)
-    if present is None:
-        return log_density(X, np.arange(X.shape[1]))
-    out = np.zeros((*shape[:-1], len(X), shape[-1]))
-    patterns, group = np.unique(present, axis=0, return_inverse=True)
-    for g, pattern in enumerate(patterns):
-        rows, at = np.flatnonzero(group == g), np.flatnonzero(pattern)
-        if len(at):
-            out[..., rows, :] = log_density(X[np.ix_(rows, at)], at)
-    return out
+def _by_pattern(marginal: Callable[[Array], LogDensity], n_features: int, shape: tuple[int, ...]) -> LogDensity:
+    """The density of rows that may have gaps: those that miss the same columns share the marginal of the others."""
+    complete = marginal(np.arange(n_features))
+
+    def log_density(X: Array) -> Array:
+        present = observed_mask(X)
+        if present is None:
+            return complete(X)
+        out = np.zeros((*shape[:-1], len(X), shape[-1]))
+        patterns, group = np.unique(present, axis=0, return_inverse=True)
+        for g, pattern in enumerate(patterns):
+            rows, at = np.flatnonzero(group == g), np.flatnonzero(pattern)
+            if len(at):
+                out[..., rows, :] = marginal(at)(X[np.ix_(rows, at)])
+        return out
+
+    return log_density

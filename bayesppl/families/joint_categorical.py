@@ -20,6 +20,7 @@ import numpy as np
 from bayesppl.arrays import Array, Theta
 from bayesppl.conjugates import Dirichlet
 from bayesppl.conjugates.base import require_kind
+from bayesppl.families.base import LogDensity
 from bayesppl.families.levels import LevelFamily, draw_outcomes
 from bayesppl.priors import SIMPLEX, Direct, is_declaration
 from bayesppl.statistics import Counts
@@ -77,19 +78,23 @@ class JointCategorical(LevelFamily):
             return Direct("probability", self.probability, SIMPLEX)
         return require_kind(self.probability, Dirichlet, "probability").sized(statistics.counts.shape)
 
-    def log_likelihood(self, theta: Theta, X: Array) -> Array:
+    def likelihood(self, theta: Theta, *, common: bool = True) -> LogDensity:
         probability = theta["probability"]
-        out = np.empty((*probability.shape[:-1], len(X)))
-        patterns, group = np.unique(X < 0, axis=0, return_inverse=True)
-        for g, absent in enumerate(patterns):  # the probabilities of what is present are a margin of the table
-            table = probability.reshape(*probability.shape[:-1], *self._sizes)
-            margin = table.sum(tuple(np.flatnonzero(absent) - len(absent)))
-            margin = margin.reshape(*probability.shape[:-1], -1)
-            rows = np.flatnonzero(group == g)
-            cells = _cells(X[np.ix_(rows, ~absent)], np.asarray(self._sizes)[~absent])
-            with np.errstate(divide="ignore"):
-                out[..., rows] = np.log(margin)[..., cells]
-        return np.moveaxis(out, -2, -1)
+        table = probability.reshape(*probability.shape[:-1], *self._sizes)
+
+        def log_mass(X: Array) -> Array:
+            out = np.empty((*probability.shape[:-1], len(X)))
+            patterns, group = np.unique(X < 0, axis=0, return_inverse=True)
+            for g, absent in enumerate(patterns):  # the probabilities of what is present are a margin of the table
+                margin = table.sum(tuple(np.flatnonzero(absent) - len(absent)))
+                margin = margin.reshape(*probability.shape[:-1], -1)
+                rows = np.flatnonzero(group == g)
+                cells = _cells(X[np.ix_(rows, ~absent)], np.asarray(self._sizes)[~absent])
+                with np.errstate(divide="ignore"):
+                    out[..., rows] = np.log(margin)[..., cells]
+            return np.moveaxis(out, -2, -1)
+
+        return log_mass
 
     def label_rows(self, X: Array, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
         """The code of the cell of each row."""

@@ -19,7 +19,7 @@ import numpy as np
 from bayesppl.arrays import Array, Responsibilities, Theta
 from bayesppl.conjugates import Dirichlet
 from bayesppl.data import Table, factorize
-from bayesppl.families.base import ColumnFamily
+from bayesppl.families.base import ColumnFamily, LogDensity
 from bayesppl.kernels.blocks import row_blocks
 from bayesppl.kernels.levels import Places, distinct_integers, outcome_counts, smallest_type
 from bayesppl.priors import Direct
@@ -64,8 +64,8 @@ class LevelFamily(ColumnFamily):
         return self.resolve_prior(statistics).mle(statistics)
 
     @final
-    def log_predictive(self, posterior: Dirichlet, X: Array) -> Array:
-        return self.log_likelihood(posterior.mean(), X)
+    def predictive(self, posterior: Dirichlet, *, common: bool = True) -> LogDensity:
+        return self.likelihood(posterior.mean(), common=common)
 
     @final
     def log_predictive_without(self, posterior: Dirichlet, X: Array, codes: Array, weights: Array) -> Array:

@@ -19,7 +19,15 @@ from scipy.sparse import issparse
 from bayesppl.arrays import Array, Responsibilities, Theta
 from bayesppl.conjugates import NormalInverseGamma, NormalInverseWishart
 from bayesppl.data import Table
-from bayesppl.families.base import Evidence, Family, Measure, NumericFamily, check_support, refuse_sparse
+from bayesppl.families.base import (
+    Evidence,
+    Family,
+    LogDensity,
+    Measure,
+    NumericFamily,
+    check_support,
+    refuse_sparse,
+)
 from bayesppl.families.cells import POSITIVE_NUMBERS
 from bayesppl.families.gaussian import Covariance, Gaussian
 from bayesppl.statistics import Moments
@@ -103,14 +111,14 @@ class LogGaussian(Family):
     def mle(self, statistics: Moments) -> Theta:
         return self.gaussian.mle(statistics)
 
-    def log_predictive(self, posterior: Any, X: Array) -> Array:
-        return self.gaussian.log_predictive(posterior, np.log(X)) + _log_jacobian(X)
+    def likelihood(self, theta: Theta, *, common: bool = True) -> LogDensity:
+        return _of_logarithms(self.gaussian.likelihood(theta, common=common), common)
+
+    def predictive(self, posterior: Any, *, common: bool = True) -> LogDensity:
+        return _of_logarithms(self.gaussian.predictive(posterior, common=common), common)
 
     def log_predictive_without(self, posterior: Any, X: Array, codes: Array, weights: Array) -> Array:
         return self.gaussian.log_predictive_without(posterior, np.log(X), codes, weights) + _log_jacobian(X)
-
-    def log_likelihood(self, theta: Theta, X: Array) -> Array:
-        return self.gaussian.log_likelihood(theta, np.log(X)) + _log_jacobian(X)
 
     def simulate(self, theta: Theta, codes: Array, rng: np.random.Generator) -> Array:
         return np.exp(self.gaussian.simulate(theta, codes, rng))
@@ -146,6 +154,13 @@ class LogGaussian(Family):
 
     def recover(self, draws: dict[str, Array], prior: Any, prefix: str = "") -> Theta:
         return self.gaussian.recover(draws, prior, prefix)
+
+
+def _of_logarithms(log_density: LogDensity, common: bool) -> LogDensity:
+    """The density of x, from that of log x."""
+    if not common:
+        return lambda X: log_density(np.log(X))
+    return lambda X: log_density(np.log(X)) + _log_jacobian(X)
 
 
 def _log_jacobian(X: Array) -> Array:

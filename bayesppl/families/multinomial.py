@@ -24,7 +24,7 @@ from scipy.sparse import csr_array
 from bayesppl.arrays import Array, Responsibilities, Theta, dense, log_factorial, log_rising, weigh_logs
 from bayesppl.conjugates import Dirichlet
 from bayesppl.conjugates.base import require_kind
-from bayesppl.families.base import NumericFamily
+from bayesppl.families.base import LogDensity, NumericFamily
 from bayesppl.families.cells import COUNTS
 from bayesppl.priors import SIMPLEX, Direct, is_declaration
 from bayesppl.statistics import Counts, class_sums
@@ -95,10 +95,18 @@ class Multinomial(NumericFamily):
     def mle(self, statistics: Counts) -> Theta:
         return self.resolve_prior(statistics).mle(statistics)
 
-    def log_predictive(self, posterior: Dirichlet, X: Any) -> Array:
-        counts, alpha = _nonzeros(X), posterior.concentration
-        rising = log_rising(alpha.sum(1), _totals(counts)[:, None])
-        return _log_coefficients(counts)[:, None] + _sum_log_rising(alpha, counts) - rising
+    def predictive(self, posterior: Dirichlet, *, common: bool = True) -> LogDensity:
+        alpha = posterior.concentration
+
+        def log_mass(X: Any) -> Array:
+            counts = _nonzeros(X)
+            out = _sum_log_rising(alpha, counts)
+            out -= log_rising(alpha.sum(1), _totals(counts)[:, None])
+            if common:
+                out += _log_coefficients(counts)[:, None]
+            return out
+
+        return log_mass
 
     def log_predictive_without(self, posterior: Dirichlet, X: Any, codes: Array, weights: Array) -> Array:
         out, counts = self.log_predictive(posterior, X), _nonzeros(X)
@@ -111,9 +119,12 @@ class Multinomial(NumericFamily):
         out[np.arange(len(codes)), codes] = own + _log_coefficients(counts)
         return out
 
-    def log_likelihood(self, theta: Theta, X: Any) -> Array:
+    def likelihood(self, theta: Theta, *, common: bool = True) -> LogDensity:
         with np.errstate(divide="ignore"):
-            return weigh_logs(X, np.log(theta["probability"])) + _log_coefficients(_nonzeros(X))[:, None]
+            log_probability = np.log(theta["probability"])
+        if not common:
+            return lambda X: weigh_logs(X, log_probability)
+        return lambda X: weigh_logs(X, log_probability) + _log_coefficients(_nonzeros(X))[:, None]
 
     def simulate(self, theta: Theta, codes: Array, rng: np.random.Generator) -> Array:
         return rng.multinomial(SIMULATED_TOTAL, theta["probability"][codes])

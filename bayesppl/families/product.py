@@ -18,7 +18,7 @@ import numpy as np
 from bayesppl.arrays import Array, Responsibilities, Theta
 from bayesppl.conjugates import Joint
 from bayesppl.data import Table
-from bayesppl.families.base import Evidence, Family, Measure, prefixed
+from bayesppl.families.base import Evidence, Family, LogDensity, Measure, prefixed
 from bayesppl.families.by_dtype import Integers, families_by_dtype
 from bayesppl.statistics import JointStatistics
 
@@ -163,19 +163,23 @@ class Product(Family):
             for parameter, value in family.mle(statistics.parts[block]).items()
         }
 
-    def log_predictive(self, posterior: Joint, X: BlockRows) -> Array:
-        return _sum(family.log_predictive(posterior.parts[b], X.parts[b]) for b, _, family in self.families)
+    def likelihood(self, theta: Theta, *, common: bool = True) -> LogDensity:
+        return _sum_of(
+            {
+                block: family.likelihood(_without(prefix, theta, family), common=common)
+                for block, prefix, family in self.families
+            }
+        )
+
+    def predictive(self, posterior: Joint, *, common: bool = True) -> LogDensity:
+        return _sum_of(
+            {block: family.predictive(posterior.parts[block], common=common) for block, _, family in self.families}
+        )
 
     def log_predictive_without(self, posterior: Joint, X: BlockRows, codes: Array, weights: Array) -> Array:
         return _sum(
             family.log_predictive_without(posterior.parts[block], X.parts[block], codes, weights)
             for block, _, family in self.families
-        )
-
-    def log_likelihood(self, theta: Theta, X: BlockRows) -> Array:
-        return _sum(
-            family.log_likelihood(_without(prefix, theta, family), X.parts[block])
-            for block, prefix, family in self.families
         )
 
     def simulate(self, theta: Theta, codes: Array, rng: np.random.Generator) -> BlockRows:
@@ -265,8 +269,13 @@ def _without(prefix: str, theta: Theta, family: Family) -> Theta:
     return {parameter: theta[prefix + parameter] for parameter in family.dims}
 
 
+def _sum_of(log_densities: Mapping[str, LogDensity]) -> LogDensity:
+    """The log density of independent blocks, from that of each."""
+    return lambda X: _sum(log_density(X.parts[block]) for block, log_density in log_densities.items())
+
+
 def _sum(terms: Iterator[Array]) -> Array:
-    total = next(terms).copy()
+    total = next(terms)
     for term in terms:
         total += term
     return total
