@@ -1,9 +1,13 @@
 """Sphinx configuration; build with ``uv run --group docs sphinx-build -W docs docs/_build/html``."""
 
+import inspect
 import os
 import shutil
 from importlib.metadata import version as installed
 from pathlib import Path
+from typing import Any
+
+from latex2mathml.converter import convert
 
 project = "bayesppl"
 version = release = installed("bayesppl")
@@ -12,9 +16,7 @@ copyright = "the bayesppl authors"
 extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",
-    "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
-    "sphinx.ext.mathjax",
     "sphinx.ext.viewcode",
 ]
 
@@ -26,8 +28,21 @@ shutil.rmtree(_HERE / "_notebooks", ignore_errors=True)
 shutil.copytree(_HERE.parent / "notebooks", _HERE / "_notebooks", ignore=shutil.ignore_patterns(".*"))
 html_theme = "pydata_sphinx_theme"
 html_title = "bayesppl"
-html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False}
+html_theme_options = {
+    "show_toc_level": 1,
+    "navigation_with_keys": False,
+    "header_links_before_dropdown": 5,
+    "secondary_sidebar_items": ["page-toc"],
+}
+# Pages that are no part of a section have nothing to show on the left.
+html_sidebars = {
+    page: [] for page in ("index", "tutorial", "errata", "reproduce", "comparison", "benchmarks", "changelog")
+}
+html_show_sourcelink = False
+html_copy_source = False
 html_static_path = ["_static"]
+html_css_files = ["custom.css"]
+html_math_renderer = "mathml"
 
 myst_enable_extensions = ["amsmath", "dollarmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
@@ -39,7 +54,34 @@ nb_execution_raise_on_error = True
 napoleon_numpy_docstring = True
 napoleon_google_docstring = False
 napoleon_use_rtype = False
+napoleon_use_ivar = True
 napoleon_preprocess_types = False
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
-autodoc_default_options = {"show-inheritance": False}
+
+
+def visit_math(self: Any, node: Any) -> None:
+    """Formulas as MathML, which browsers show without a script and without the network."""
+    from docutils import nodes
+
+    is_block = isinstance(node, nodes.math_block)
+    formula = convert(node.astext(), display="block" if is_block else "inline")
+    self.body.append(f'<div class="formula">{formula}</div>' if is_block else formula)
+    raise nodes.SkipNode
+
+
+def show_constructor(
+    app: Any, what: str, name: str, obj: Any, options: Any, signature: Any, annotation: Any
+) -> Any:
+    """Estimators by the arguments of ``__init__``, not of the ``__new__`` that refuses those of other libraries."""
+    if what == "class" and signature is not None and signature.startswith("(*args"):
+        shown = inspect.signature(obj)
+        bare = [p.replace(annotation=p.empty) for p in shown.parameters.values()]
+        return str(shown.replace(parameters=bare, return_annotation=shown.empty)), annotation
+    return None
+
+
+def setup(app: Any) -> None:
+    """Register both."""
+    app.add_html_math_renderer("mathml", (visit_math, None), (visit_math, None))
+    app.connect("autodoc-process-signature", show_constructor)
