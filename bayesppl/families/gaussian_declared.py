@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -97,20 +98,19 @@ class MeanAndCholesky(Declared):
 
     def declared_in(self, family: Any, prefix: str) -> dict[str, Any]:
         import pymc as pm
-        import pytensor.tensor as pt
 
         mean = declare(self.mean_prior, **family.named("mean", prefix), space=REAL)
         covariance = family.named("covariance", prefix)
         if isinstance(self.cholesky_prior, LKJ):
-            root = _lkj(self.cholesky_prior, covariance["dims"], prefix)
+            spread = _lkj(self.cholesky_prior, covariance["dims"], prefix)
         else:
-            root = declare(self.cholesky_prior, prefix + "cholesky", covariance["dims"], CHOLESKY)
+            spread = _Triangular(declare(self.cholesky_prior, prefix + "cholesky", covariance["dims"], CHOLESKY))
+        root = spread.root()
         product = (root[..., :, None, :] * root[..., None, :, :]).sum(-1)
-        log_det = 2 * pt.log(pt.diagonal(root, axis1=-2, axis2=-1)).sum(-1)
         return {
             "mean": mean,
             "covariance": pm.Deterministic(var=product, **covariance),
-            "observe": partial(_observe, mean, root, log_det, prefix),
+            "observe": partial(_observe, mean, spread, prefix),
         }
 
     def log_volume(self, model: Any, prefix: str) -> Any:
@@ -125,7 +125,8 @@ class MeanAndCholesky(Declared):
         require_free(model, prefix + "sd")
         sd = model[prefix + "sd"]
         n_features = sd.type.shape[-1] or len(model.coords[f"{prefix}feature"])
-        log_lengths, log_diagonal = _log_lengths(_place(_correlations(model, prefix), n_features))
+        left = _left(_place(_correlations(model, prefix), n_features))
+        log_lengths, log_diagonal = _log_lengths(left), left.sum(-1)
         above = np.arange(n_features)
         # Σ from its root, rows of the root from their lengths sd and directions, directions from partial correlations
         of_root = ((n_features - above) * (pt.log(sd) + log_diagonal)).sum()
@@ -134,10 +135,85 @@ class MeanAndCholesky(Declared):
         return of_root + of_rows + of_directions
 
 
-def _lkj(prior: LKJ, dims: tuple[str, ...], prefix: str) -> Any:
-    """Cholesky factors of covariances: (class, feature, feature), or (feature, feature) where tied."""
+class _Spread(ABC):
+    """Covariance matrices: what a model needs of them to be observed, without linear algebra in its graph.
+
+    A solver would cost a minute of compilation. Elimination goes through the columns one by one instead, all rows and
+    classes together, with elementwise operations only.
+    """
+
+    @abstractmethod
+    def root(self) -> Any:
+        """Cholesky factors: (class, feature, feature), or (feature, feature) where tied."""
+
+    @abstractmethod
+    def log_det(self) -> Any:
+        """Log determinants of the covariances: (class,), or a scalar."""
+
+    @abstractmethod
+    def whiten(self, vectors: Any) -> Any:
+        """The root solved for ``vectors``, (..., feature, vector)."""
+
+
+@dataclass(frozen=True)
+class _Triangular(_Spread):
+    """Given by the Cholesky factors themselves."""
+
+    factor: Any
+
+    def root(self) -> Any:
+        return self.factor
+
+    def log_det(self) -> Any:
+        import pytensor.tensor as pt
+
+        return 2 * pt.log(pt.diagonal(self.factor, axis1=-2, axis2=-1)).sum(-1)
+
+    def whiten(self, vectors: Any) -> Any:
+        import pytensor.tensor as pt
+
+        diagonal = pt.diagonal(self.factor, axis1=-2, axis2=-1)
+        n_features = vectors.type.shape[-2]
+        below = self.factor * np.tri(n_features, k=-1) / diagonal[..., None, :]
+        for j in range(n_features - 1):
+            vectors = vectors - below[..., :, j, None] * vectors[..., j, None, :]
+        return vectors / diagonal[..., None]
+
+
+@dataclass(frozen=True)
+class _ByPartials(_Spread):
+    """Given by standard deviations, and partial correlations below the diagonal of otherwise empty matrices."""
+
+    sd: Any
+    partials: Any
+
+    def root(self) -> Any:
+        import pytensor.tensor as pt
+
+        n_features = self.partials.type.shape[-1]
+        lengths = pt.exp(_log_lengths(_left(self.partials)))
+        return self.sd[..., None] * (self.partials + np.eye(n_features)) * lengths
+
+    def log_det(self) -> Any:
+        import pytensor.tensor as pt
+
+        return 2 * (pt.log(self.sd) + _left(self.partials).sum(-1)).sum(-1)
+
+    def whiten(self, vectors: Any) -> Any:
+        """Every feature in turn is regressed out of those after it, which keep the variance one."""
+        import pytensor.tensor as pt
+
+        shrink = pt.exp(-_left(self.partials))
+        vectors = vectors / self.sd[..., None]
+        for j in range(vectors.type.shape[-2] - 1):
+            explained = self.partials[..., :, j, None] * vectors[..., j, None, :]
+            vectors = (vectors - explained) * shrink[..., :, j, None]
+        return vectors
+
+
+def _lkj(prior: LKJ, dims: tuple[str, ...], prefix: str) -> _ByPartials:
+    """Declare standard deviations and partial correlations."""
     import pymc as pm
-    import pytensor.tensor as pt
 
     model = pm.modelcontext(None)
     batch = tuple(len(model.coords[dim]) for dim in dims[:-2])
@@ -147,9 +223,7 @@ def _lkj(prior: LKJ, dims: tuple[str, ...], prefix: str) -> Any:
     shape = prior.eta + (n_features - 2 - columns) / 2
     unit = pm.Beta(f"{prefix}partial_correlation", shape, shape, shape=(*batch, len(columns)))
     unit.tag.declared_by_user = True
-    partials = _place(_correlations(model, prefix), n_features)
-    log_lengths, _ = _log_lengths(partials)
-    return sd[..., None] * (partials + np.eye(n_features)) * pt.exp(log_lengths)
+    return _ByPartials(sd, _place(_correlations(model, prefix), n_features))
 
 
 def _correlations(model: Any, prefix: str) -> Any:
@@ -168,16 +242,21 @@ def _place(values: Any, n_features: int) -> Any:
     return pt.concatenate([zero, values], axis=-1)[..., place]
 
 
-def _log_lengths(partials: Any) -> tuple[Any, Any]:
-    """log of what the columns before leave of each row of unit length, everywhere and on the diagonal."""
+def _left(partials: Any) -> Any:
+    """log of the share of its standard deviation that regression on one more feature leaves to each feature."""
     import pytensor.tensor as pt
 
-    left = 0.5 * pt.log1p(-(partials**2))
-    log_lengths = pt.cumsum(left, axis=-1) - left
-    return log_lengths, pt.diagonal(log_lengths, axis1=-2, axis2=-1)
+    return 0.5 * pt.log1p(-(partials**2))
 
 
-def _observe(mean: Any, root: Any, log_det: Any, prefix: str, statistics: Moments) -> None:
+def _log_lengths(left: Any) -> Any:
+    """log of what the columns before leave of each row of unit length."""
+    import pytensor.tensor as pt
+
+    return pt.cumsum(left, axis=-1) - left
+
+
+def _observe(mean: Any, spread: _Spread, prefix: str, statistics: Moments) -> None:
     """The likelihood of the rows through their counts, means and scatter matrices."""
     import pymc as pm
     import pytensor.tensor as pt
@@ -187,6 +266,6 @@ def _observe(mean: Any, root: Any, log_det: Any, prefix: str, statistics: Moment
     scatter_root = vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]
     centre = (statistics.mean - mean) * np.sqrt(n)[:, None]
     centre = centre.T if statistics.is_tied else centre[:, :, None]
-    whitened = pt.linalg.solve_triangular(root, pt.concatenate([scatter_root, centre], axis=-1), lower=True)
-    log_density = -0.5 * ((n * (log_det + n_features * LOG_2PI)).sum() + (whitened**2).sum())
+    whitened = spread.whiten(pt.concatenate([scatter_root, centre], axis=-1))
+    log_density = -0.5 * ((n * (spread.log_det() + n_features * LOG_2PI)).sum() + (whitened**2).sum())
     pm.Potential(f"{prefix}x", log_density)
