@@ -266,7 +266,7 @@ class Sampled(Posterior):
         except NotConjugateError:
             from bayesppl.inference.mode import find_mode
 
-            return find_mode(self.model, self.prior, self.statistics)
+            return find_mode(self.model, self.prior, self.statistics, self.samples)
 
     def mean(self) -> Theta:
         return {name: values.mean((0, 1)) for name, values in self.samples.items()}

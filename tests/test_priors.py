@@ -7,7 +7,7 @@ from scipy.stats import beta, halfnorm
 from sklearn.base import clone
 
 import bayesppl as bp
-from bayesppl.inference.compiled import compile_density, constrain
+from bayesppl.inference.compiled import compile_density, constrain, unconstrain
 from bayesppl.inference.mode import find_mode
 from bayesppl.inference.pymc_model import declared_log_prior, draw_prior, to_pymc
 from bayesppl.model import GenerativeModel
@@ -153,6 +153,33 @@ def test_map_is_the_mode_over_variances_and_covariances(structure):
             noise = noise + np.swapaxes(noise, -1, -2)
         moved = {**{k: np.broadcast_to(v, (200, *v.shape)) for k, v in mode.items()}, name: mode[name] + noise}
         assert (log_density(moved) < best + 1e-6).all()
+
+
+def test_a_mode_does_not_depend_on_units_or_on_where_the_search_starts():
+    """Columns a thousand times larger or smaller, correlated, and draws from far around the mode."""
+    units = np.array([1e3, 1e-3])
+    X = REALS[:, :2].copy()
+    X[:, 1] += X[:, 0]
+    modes = []
+    for scale in (np.ones(2), units):
+        family = bp.Gaussian(
+            "full", mean=pm.Normal.dist(0, 3 * scale), cholesky=bp.LKJ(2.0, pm.HalfNormal.dist(2 * scale))
+        )
+        model, prior, statistics = _parts(family, X * scale)
+        pymc_model = to_pymc(model, prior, statistics, None, None, "statistics")
+        near = {
+            "mean": X.mean(0) * scale + RNG.normal(0, 0.3, (2, 150, 2, 2)) * scale,
+            "sd": np.exp(RNG.normal(0, 0.3, (2, 150, 2, 2))) * scale,
+            "partial_correlation": RNG.uniform(0.5, 1, (2, 150, 2, 1)),
+        }
+        names = list(near)
+        flat = {name: values.reshape(-1, *values.shape[2:]) for name, values in near.items()}
+        back = constrain(pymc_model, names, unconstrain(pymc_model, names, flat))
+        for name, values in flat.items():
+            np.testing.assert_allclose(back[name], values, rtol=1e-9)
+        modes.append(find_mode(model, prior, statistics, near))
+    for name, spread in (("mean", units), ("covariance", units[:, None] * units)):
+        np.testing.assert_allclose(modes[1][name] / spread, modes[0][name], rtol=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,7 @@ class MeanAndCholesky(Declared):
         mean = declare(self.mean_prior, **family.named("mean", prefix), space=REAL)
         covariance = family.named("covariance", prefix)
         if isinstance(self.cholesky_prior, LKJ):
-            spread = _lkj(self.cholesky_prior, covariance["dims"], prefix)
+            spread: _Spread = _lkj(self.cholesky_prior, covariance["dims"], prefix)
         else:
             spread = _Triangular(declare(self.cholesky_prior, prefix + "cholesky", covariance["dims"], CHOLESKY))
         root = spread.root()

@@ -158,6 +158,17 @@ def constrain(model: Any, names: Sequence[str], unconstrained: Theta) -> Theta:
     return {name: np.concatenate(pieces) for name, pieces in zip(names, zip(*chunks, strict=True), strict=True)}
 
 
+def unconstrain(model: Any, names: Sequence[str], draws: Theta) -> Theta:
+    """Unconstrained variables, by their names, of free variables of a ``pm.Model`` at draws, whose axis leads."""
+    variables = [model[name] for name in names]
+    values, graphs = [model.rvs_to_values[variable].name for variable in variables], []
+    for variable in variables:
+        transform = model.rvs_to_transforms[variable]
+        graphs.append(variable if transform is None else transform.forward(variable, *variable.owner.inputs))
+    given = {variable: np.asarray(draws[variable.name], dtype=np.float64) for variable in variables}
+    return dict(zip(values, evaluate(graphs, given), strict=True))
+
+
 def structure(inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple[Any, ...]:
     """What makes two graphs the same function: operations, wiring, types, and the values of constants."""
     from pytensor.graph.basic import Constant

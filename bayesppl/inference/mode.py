@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.optimize import minimize
 
-from bayesppl.arrays import Theta
+from bayesppl.arrays import Array, Theta
 from bayesppl.conjugates import Joint
 from bayesppl.errors import UndefinedEstimateError
-from bayesppl.inference.compiled import compile_density, constrain
+from bayesppl.inference.compiled import compile_density, constrain, unconstrain
 from bayesppl.inference.pymc_model import hyperparameters, to_pymc
 from bayesppl.model import GenerativeModel
 from bayesppl.statistics import JointStatistics
 
+# Searches, from as many places, and draws that say how far apart these should be.
 _STARTS = 3
+_DRAWS = 400
+
+# A search that ends more spreads of the posterior away than this has found no mode.
+_FAR = 1e3
 
 
-def find_mode(model: GenerativeModel, prior: Joint, statistics: JointStatistics) -> Theta:
+def find_mode(
+    model: GenerativeModel, prior: Joint, statistics: JointStatistics, samples: Theta | None = None
+) -> Theta:
     """Maximise the joint posterior density of all parameters, as a density of the family's own parameters.
 
     A prior on a standard deviation or a Cholesky factor is turned into one on the variance or covariance, so that
     ``map`` means the same whatever the prior was declared on. Parts of the prior with a closed form are solved by it.
+
+    Parameters
+    ----------
+    samples : Theta, optional
+        Posterior draws, (chain, draw) leading: the search starts among them, in coordinates in which they have no
+        correlation. Without them it starts around PyMC's initial point.
 
     Raises
     ------
@@ -40,22 +51,49 @@ def find_mode(model: GenerativeModel, prior: Joint, statistics: JointStatistics)
                     f"log_volume_{prefix}{part.parameters[0]}", pt.as_tensor(-part.log_volume(pymc_model, prefix))
                 )
     density = compile_density(pymc_model, jacobian=False, interpreted=True)
+    learned = list(hyperparameters(pymc_model))
     start = pymc_model.initial_point(0)
-    centre = np.concatenate([np.ravel(start[name]) for name in density.shapes])
+    searched = {pymc_model.rvs_to_values[pymc_model[name]].name for name in learned}
+    moves = np.concatenate([np.full(np.size(start[name]), name in searched) for name in density.shapes])
+    point = np.concatenate([np.ravel(start[name]) for name in density.shapes])
     rng = np.random.default_rng(0)
-    found = [
-        minimize(lambda point: _downhill(density, point), centre + spread, jac=True, method="L-BFGS-B")
-        for spread in rng.uniform(-0.5, 0.5, (_STARTS, len(centre)))
-    ]
+    if samples is None:
+        points = point[moves] + rng.uniform(-0.5, 0.5, (_DRAWS, moves.sum()))
+    else:
+        flat = {name: samples[name].reshape(-1, *samples[name].shape[2:]) for name in learned}
+        chosen = rng.integers(len(flat[learned[0]]), size=_DRAWS)
+        drawn = unconstrain(pymc_model, learned, {name: values[chosen] for name, values in flat.items()})
+        points = np.concatenate(
+            [drawn[name].reshape(_DRAWS, -1) for name in density.shapes if name in searched], 1
+        )
+    centre, root = points.mean(0), _root(points)
+
+    def whole(coordinates: Array) -> Array:
+        full = point.copy()
+        full[moves] = centre + root @ coordinates
+        return full
+
+    def downhill(coordinates: Array) -> tuple[float, Array]:
+        value, gradient = density(whole(coordinates))
+        return -value, -root.T @ gradient[moves]
+
+    starts = [np.zeros(len(centre)), *np.linalg.solve(root, (points[: _STARTS - 1] - centre).T).T]
+    options = {"ftol": 1e-13, "maxiter": 5000}
+    found = [minimize(downhill, at, jac=True, method="L-BFGS-B", options=options) for at in starts]
     best = min(found, key=lambda result: result.fun)
-    if not np.isfinite(best.fun) or np.abs(best.x).max() > 1e3 + np.abs(centre).max() * 1e3:
+    if not np.isfinite(best.fun) or np.abs(best.x).max() > _FAR:
         raise UndefinedEstimateError(
             "the posterior density has no mode that can be found: it may grow without bound at an edge of the parameters. "
             "Use rule='mean' or 'predictive'."
         )
-    names = [*model.dims, *hyperparameters(pymc_model)]
-    modes = constrain(pymc_model, names, density.split(best.x[None]))
+    modes = constrain(pymc_model, [*model.dims, *learned], density.split(whole(best.x)[None]))
     return {**{name: values[0] for name, values in modes.items()}, **_closed_form_modes(prior, statistics)}
+
+
+def _root(points: Array) -> Array:
+    """Cholesky factor of the covariance of points, a tenth of it shrunk to its diagonal: few points have a root too."""
+    covariance = np.atleast_2d(np.cov(points.T))
+    return np.linalg.cholesky(0.9 * covariance + 0.1 * np.diag(np.diag(covariance)))
 
 
 def _closed_form_modes(prior: Joint, statistics: JointStatistics, prefix: str = "") -> Theta:
@@ -68,8 +106,3 @@ def _closed_form_modes(prior: Joint, statistics: JointStatistics, prefix: str = 
         elif part.has_closed_form:
             modes |= {inner + key: value for key, value in part.update(statistics.parts[name]).mode().items()}
     return modes
-
-
-def _downhill(density: Any, point: Any) -> tuple[float, Any]:
-    value, gradient = density(point)
-    return -value, -gradient
