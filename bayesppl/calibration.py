@@ -14,6 +14,7 @@ from scipy.special import entr, rel_entr
 
 from bayesppl import scores
 from bayesppl.arrays import Array
+from bayesppl.intervals import PROB, tails
 from bayesppl.labels import encode_labels
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def reliability(
-    clf: BayesClassifier, X: Any, y: Any, bins: int = 10, prob: float = 0.9, rule: Rule | None = None
+    clf: BayesClassifier, X: Any, y: Any, bins: int = 10, prob: float = PROB, rule: Rule | None = None
 ) -> xr.Dataset:
     r"""Confidence against hit rate on held-out rows, with credible bands and a decomposition of the log score.
 
@@ -71,8 +72,7 @@ def reliability(
 
     if bins < 1:
         raise ValueError(f"bins must be at least 1, found {bins}")
-    if not 0 < prob < 1:
-        raise ValueError(f"prob must lie between 0 and 1, found {prob:g}")
+    bounds = tails(prob)
     log_proba = clf.predict_log_proba(X, rule)
     codes = encode_labels(y, clf.classes_.tolist())[1]
     if len(codes) != len(log_proba) or not len(codes):
@@ -83,7 +83,7 @@ def reliability(
     rows = np.bincount(group)
     n_hits = np.bincount(group, hits)
     said, rate, share = np.bincount(group, confidence) / rows, n_hits / rows, rows / rows.sum()
-    band = stats.beta(n_hits + 0.5, rows - n_hits + 0.5).ppf([[(1 - prob) / 2], [(1 + prob) / 2]])
+    band = stats.beta(n_hits + 0.5, rows - n_hits + 0.5).ppf(np.reshape(bounds, (2, 1)))
     return xr.Dataset(
         {
             "confidence": ("bin", said),

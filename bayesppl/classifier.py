@@ -15,6 +15,7 @@ from bayesppl.arrays import Array
 from bayesppl.conjugates import Dirichlet
 from bayesppl.containers import Container, check_container, in_container
 from bayesppl.inference.pymc_model import Likelihood, to_pymc
+from bayesppl.intervals import PROB
 from bayesppl.labels import check_weights, encode_labels
 from bayesppl.lazy import is_lazy, map_rows
 from bayesppl.learned import Rows
@@ -179,7 +180,7 @@ class BayesClassifier(Learner, ABC):
         return tune_prior(self, names, objective, max_steps)
 
     def predict_interval(
-        self, X: Any, prob: float = 0.94, draws: int = 1000, random_state: int | None = None
+        self, X: Any, prob: float = PROB, draws: int = 1000, random_state: int | None = None
     ) -> xr.Dataset:
         """Posterior mean, sd and interval of p(y | x, θ); see :func:`bayesppl.uncertainty.predict_interval`."""
         from bayesppl.uncertainty import predict_interval

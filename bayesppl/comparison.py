@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from bayesppl import scores
 from bayesppl.arrays import Array
 from bayesppl.data import as_table
 from bayesppl.errors import UndefinedEstimateError
+from bayesppl.intervals import PROB, tails
 from bayesppl.labels import encode_labels
 from bayesppl.posterior import Posterior
 from bayesppl.rules import ESTIMATES, RULES, Rule, log_probabilities
@@ -74,7 +76,7 @@ def compare(
     y_test: Any,
     *,
     draws: int = 4000,
-    prob: float = 0.9,
+    prob: float = PROB,
     random_state: int | None = 0,
 ) -> Comparison:
     """Fit once, then classify held-out rows by maximum likelihood, MAP, posterior mean and the predictive.
@@ -120,23 +122,20 @@ def compare(
     """
     if draws < 2:
         raise ValueError(f"draws must be at least 2, found {draws}")
-    if not 0 < prob < 1:
-        raise ValueError(f"prob must lie between 0 and 1, found {prob:g}")
+    tails(prob)  # refuse what is no probability before fitting
     fitted = clone(clf).fit(X_train, y_train)
     table = as_table(X_test)
     codes = encode_labels(y_test, fitted.classes_.tolist())[1]
     if len(codes) != len(table) or len(table) == 0:
         raise ValueError(f"X_test has {len(table)} rows and y_test has {len(codes)} labels; they must match")
 
-    rng = np.random.default_rng(random_state)
-    bootstrap = rng.spawn(1)[0]
+    bootstrap = np.random.default_rng(random_state).spawn(1)[0]
     log_proba, impossible, undefined = probabilities_by_rule(fitted, table)
-    parameters, unsummarised = _parameters(fitted, draws, prob, rng)
     return Comparison(
-        parameters,
+        parameter_summary(fitted, draws, prob, random_state),
         _scores(log_proba, impossible, codes, bootstrap),
         _label_probabilities(log_proba, codes, fitted),
-        {**unsummarised, **undefined},
+        undefined,
         fitted,
     )
 
@@ -159,25 +158,45 @@ def probabilities_by_rule(
     return log_proba, impossible, undefined
 
 
-def _parameters(
-    fitted: BayesClassifier, draws: int, prob: float, rng: np.random.Generator
-) -> tuple[xr.Dataset, dict[str, str]]:
+def parameter_summary(
+    clf: BayesClassifier, draws: int = 4000, prob: float = PROB, random_state: int | None = 0
+) -> xr.Dataset:
+    """Every point estimate of every parameter, beside its posterior standard deviation and credible interval.
+
+    Parameters
+    ----------
+    clf : BayesClassifier
+        Fitted.
+    draws, prob, random_state
+        As for :func:`compare`.
+
+    Returns
+    -------
+    xarray.Dataset
+        As the attribute ``parameters`` of a :class:`Comparison`; an estimate that does not exist is nan.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> from bayesppl.comparison import parameter_summary
+    >>> clf = bp.BernoulliNB().fit([[1], [1], [0], [0]], ["a", "a", "b", "b"])
+    >>> parameter_summary(clf)["probability"].sel({"class": "a", "feature": "x0"}).round(1).to_series().to_dict()
+    {'mle': 1.0, 'map': 1.0, 'mean': 0.8, 'sd': 0.2, 'lower': 0.4, 'upper': 1.0}
+    """
     import xarray as xr
 
-    undefined: dict[str, str] = {}
-    found = {}
+    found = []
     for rule in ESTIMATES:
-        try:
-            found[rule] = fitted.estimates([rule])
-        except UndefinedEstimateError as error:
-            undefined[rule] = str(error)
-    summary = _summary(fitted.posterior_, draws, prob, rng)
-    parameters = xr.concat([*found.values(), summary], dim="estimate")
-    order = [*ESTIMATES, *summary["estimate"].values.tolist()]
-    return parameters.reindex(estimate=order).assign_attrs(summary.attrs), undefined
+        with suppress(UndefinedEstimateError):
+            found.append(clf.estimates([rule]))
+    spread = _spread(clf._fitted(), draws, tails(prob), np.random.default_rng(random_state))
+    order = [*ESTIMATES, *spread["estimate"].values.tolist()]
+    return (
+        xr.concat([*found, spread], dim="estimate").reindex(estimate=order).assign_attrs(spread.attrs, prob=prob)
+    )
 
 
-def _summary(posterior: Posterior, draws: int, prob: float, rng: np.random.Generator) -> xr.Dataset:
+def _spread(posterior: Posterior, draws: int, bounds: tuple[float, float], rng: np.random.Generator) -> xr.Dataset:
     """Standard deviation and credible interval of every parameter, from draws."""
     from bayesppl.datatree import dataset
 
@@ -185,14 +204,13 @@ def _summary(posterior: Posterior, draws: int, prob: float, rng: np.random.Gener
     cells = sum(int(np.prod(values.shape)) for values in posterior.draws(1, 1, np.random.default_rng(0)).values())
     size = max(2, min(draws, _MAX_CELLS // cells))
     theta = posterior.draws(1, size, rng)
-    tails = [(1 - prob) / 2, (1 + prob) / 2]
     summary = {}
     for name in model.dims:
         flat = theta[name].reshape(-1, *theta[name].shape[2:])
-        summary[name] = np.stack([flat.std(0, ddof=1), *np.quantile(flat, tails, axis=0)])
+        summary[name] = np.stack([flat.std(0, ddof=1), *np.quantile(flat, bounds, axis=0)])
     n_chains, n_draws = next(iter(theta.values())).shape[:2]
     out = dataset(model, summary, {"estimate": ["sd", "lower", "upper"]})
-    return out.assign_attrs(prob=prob, draws=n_chains * n_draws)
+    return out.assign_attrs(draws=n_chains * n_draws)
 
 
 def _scores(

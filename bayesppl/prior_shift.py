@@ -13,6 +13,7 @@ from scipy.special import logsumexp, softmax
 
 from bayesppl.arrays import Array
 from bayesppl.conjugates import Dirichlet
+from bayesppl.intervals import PROB, tails
 from bayesppl.rules import Rule
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def estimate_class_weights(
     prior: Dirichlet = Dirichlet(1.0),
     *,
     draws: int = 1000,
-    prob: float = 0.94,
+    prob: float = PROB,
     rule: Rule | None = None,
     random_state: int | None = None,
 ) -> xr.Dataset:
@@ -91,8 +92,7 @@ def estimate_class_weights(
 
     from bayesppl.datatree import coord
 
-    if not 0 < prob < 1:
-        raise ValueError(f"prob must lie between 0 and 1, found {prob:g}")
+    bounds = tails(prob)
     n_classes = len(clf.classes_)
     log_joint, old = clf._log_joint(X, rule)
     log_density = exchange_weights(log_joint, old, np.ones(n_classes))
@@ -100,8 +100,8 @@ def estimate_class_weights(
     concentration = prior.sized((n_classes,)).concentration
     em = _maximise(log_density)
     samples = _gibbs(log_density, concentration, em, draws, np.random.default_rng(random_state))
-    tails = np.quantile(samples, [(1 - prob) / 2, (1 + prob) / 2], axis=0)
-    summary = {"em": em, "mean": samples.mean(0), "sd": samples.std(0), "lower": tails[0], "upper": tails[1]}
+    lower, upper = np.quantile(samples, bounds, axis=0)
+    summary = {"em": em, "mean": samples.mean(0), "sd": samples.std(0), "lower": lower, "upper": upper}
     return xr.Dataset(
         {
             **{name: ("class", values) for name, values in summary.items()},

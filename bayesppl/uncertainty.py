@@ -15,6 +15,7 @@ import numpy as np
 from scipy.special import entr
 
 from bayesppl.arrays import Array
+from bayesppl.intervals import PROB, tails
 from bayesppl.model import CLASS_WEIGHTS
 from bayesppl.posterior import CHUNK_CELLS, Posterior
 from bayesppl.rules import normalise, warn_of_impossible_rows
@@ -29,7 +30,7 @@ _BLOCK_CELLS = 1 << 21
 
 
 def predict_interval(
-    clf: BayesClassifier, X: Any, prob: float = 0.94, draws: int = 1000, random_state: int | None = None
+    clf: BayesClassifier, X: Any, prob: float = PROB, draws: int = 1000, random_state: int | None = None
 ) -> xr.Dataset:
     """Posterior of p(y = k | x, θ): mean, standard deviation and equal-tailed credible interval.
 
@@ -58,11 +59,9 @@ def predict_interval(
     >>> bool((interval["sd"][1] > interval["sd"][0]).all())
     True
     """
-    if not 0 < prob < 1:
-        raise ValueError(f"prob must lie between 0 and 1, found {prob:g}")
-    tails = [(1 - prob) / 2, (1 + prob) / 2]
+    bounds = tails(prob)
     parts = [
-        np.stack([p.mean(0), p.std(0), *np.quantile(p, tails, axis=0)])
+        np.stack([p.mean(0), p.std(0), *np.quantile(p, bounds, axis=0)])
         for p in probability_draws(clf, X, draws, random_state)
     ]
     mean, sd, lower, upper = np.concatenate(parts, axis=1)

@@ -7,11 +7,12 @@ matplotlib.use("agg")
 import numpy as np
 import pytest
 from matplotlib import pyplot as plt
-from scipy.stats import beta
+from scipy.stats import beta, norm
 
 import bayesppl as bp
 from bayesppl import plots
 from bayesppl.datasets import load
+from bayesppl.plots.style import colour, marker, short_names
 
 
 @pytest.fixture(autouse=True)
@@ -40,12 +41,15 @@ def test_every_picture_draws_into_the_axes_it_is_given(iris, two):
     draw = [
         lambda ax: plots.plot_decision_boundary(bp.GaussianNB().fit(*two), *two, resolution=12, draws=3, ax=ax),
         lambda ax: plots.plot_class_densities(bp.GaussianNB().fit(one, y), one, y, draws=20, ax=ax),
-        lambda ax: plots.plot_intervals(clf, X.iloc[:3], draws=20, ax=ax),
+        lambda ax: plots.plot_intervals(clf, X.iloc[:3], draws=20, random_state=0, ax=ax),
         lambda ax: plots.plot_estimates(clf, "mean", draws=20, ax=ax),
         lambda ax: plots.plot_prior_posterior(
             clf, "mean", feature="petal length (cm)", draws=50, ax=ax, **{"class": "setosa"}
         ),
-        lambda ax: plots.plot_reliability(y, clf.predict_proba(X), clf.classes_, ax=ax),
+        lambda ax: plots.plot_reliability(clf, X, y, ax=ax),
+        lambda ax: plots.plot_relevance(clf, ax=ax),
+        lambda ax: plots.plot_learning_curve(bp.GaussianNB(), X, y, [6, 15], repeats=2, ax=ax),
+        lambda ax: plots.plot_parameter_maps(clf, "mean", ax=ax),
         lambda ax: plots.plot_comparison(table, ax=ax),
     ]
     _, axes = plt.subplots(1, len(draw))
@@ -107,7 +111,7 @@ def test_intervals_are_those_of_predict_interval(iris):
         segments = np.array(ax.collections[k].get_segments())
         np.testing.assert_allclose(segments[:, 0, 0], interval["lower"][:, k])
         np.testing.assert_allclose(segments[:, 1, 0], interval["upper"][:, k])
-    np.testing.assert_allclose(ax.lines[1].get_xdata(), clf.predict_proba(X.iloc[:4])[:, 0])
+    np.testing.assert_allclose(ax.lines[3].get_xdata(), clf.predict_proba(X.iloc[:4])[:, 0])
 
 
 def test_estimates_are_those_of_the_classifier_and_undefined_ones_are_left_out(iris):
@@ -147,12 +151,161 @@ def test_an_improper_prior_has_no_picture(iris):
         plots.plot_prior_posterior(clf, "mean", feature="petal length (cm)", **{"class": "setosa"})
 
 
-def test_reliability_counts_every_class_of_every_row():
-    # 3 of 4 events at 0.75 and, of the other class, 1 of 4 at 0.25
-    p = np.column_stack([np.full(4, 0.75), np.full(4, 0.25)])
-    ax = plots.plot_reliability(["a", "a", "a", "b"], p, ["a", "b"], bins=10, prob=0.9)
-    container = ax.containers[0]
-    np.testing.assert_allclose(container.lines[0].get_xydata(), [[0.25, 0.25], [0.75, 0.75]])
-    (bars,) = container.lines[2]
-    upper = bars.get_segments()[1][:, 1]
-    np.testing.assert_allclose(sorted(upper), beta(3.5, 1.5).ppf([0.05, 0.95]))
+def test_reliability_is_that_of_its_twin(iris):
+    X, y = iris
+    clf = bp.GaussianNB().fit(X[::2], y[::2])
+    found = bp.reliability(clf, X[1::2], y[1::2], prob=0.5, rule="map")
+    ax = plots.plot_reliability(clf, X[1::2], y[1::2], prob=0.5, rule="map")
+    np.testing.assert_allclose(
+        ax.collections[1].get_offsets(), np.column_stack([found["confidence"], found["hit_rate"]])
+    )
+    bars = np.array(ax.collections[0].get_segments())[:, :, 1]
+    np.testing.assert_allclose(bars[:, 0], np.minimum(found["lower"], found["hit_rate"]))
+    np.testing.assert_allclose(bars[:, 1], np.maximum(found["upper"], found["hit_rate"]))
+
+
+def test_a_result_and_the_arguments_of_its_twin_draw_the_same(iris):
+    X, y = iris
+    clf = bp.GaussianNB().fit(X, y)
+    models = {"naive": bp.GaussianNB(), "tied": bp.LinearDiscriminantAnalysis()}
+    interval = clf.predict_interval(X[:3], random_state=1)
+    pairs = [
+        (plots.plot_reliability, (clf, X, y), bp.reliability(clf, X, y)),
+        (plots.plot_relevance, (clf,), bp.feature_relevance(clf)),
+        (plots.plot_comparison, (models, X, y), bp.compare_models(models, X, y)),
+        (
+            plots.plot_learning_curve,
+            (clf, X, y, [6, 12]),
+            bp.learning_curve(clf, X, y, [6, 12]),
+        ),
+    ]
+    for picture, arguments, result in pairs:
+        shapes = [data_of(picture(*given)) for given in (arguments, (result,))]
+        np.testing.assert_allclose(*shapes, err_msg=picture.__name__)
+    lines = [
+        ax.collections for ax in (plots.plot_intervals(interval), plots.plot_intervals(clf, X[:3], random_state=1))
+    ]
+    np.testing.assert_allclose(*(collections[0].get_segments() for collections in lines))
+
+
+def data_of(ax):
+    """Everything numeric that was drawn."""
+    pieces = [line.get_xydata().ravel() for line in ax.lines]
+    pieces += [np.ravel(patch.get_bbox().bounds) for patch in ax.patches]
+    pieces += [
+        np.ravel(segments) for c in ax.collections if hasattr(c, "get_segments") for segments in c.get_segments()
+    ]
+    return np.concatenate(pieces)
+
+
+def test_a_result_is_drawn_as_it_is(iris):
+    found = bp.reliability(bp.GaussianNB().fit(*iris), *iris)
+    with pytest.raises(TypeError, match="a result of reliability is drawn as it is; found rule besides"):
+        plots.plot_reliability(found, rule="mle")
+
+
+def test_a_comparison_brings_its_own_intervals(iris):
+    X, y = iris
+    comparison = bp.compare(bp.GaussianNB(), X, y, X, y, draws=50, prob=0.5)
+    ax = plots.plot_estimates(comparison, "mean", feature="petal length (cm)")
+    assert ax.get_legend_handles_labels()[1] == ["50% interval", "mle", "map", "mean"]
+    segments = np.array(ax.collections[0].get_segments())
+    wanted = comparison.parameters["mean"].sel(feature="petal length (cm)")
+    np.testing.assert_allclose(segments[:, 0, 0], wanted.sel(estimate="lower"))
+
+
+def test_densities_of_another_rule_are_its_plug_in(iris):
+    X, y = iris
+    one = X.iloc[:, [2]]
+    clf = bp.GaussianNB().fit(one, y)
+    theta = clf.posterior_.theta("mle")
+    for k, line in enumerate(plots.plot_class_densities(clf, one, y, rule="mle", draws=20).lines):
+        x, density = line.get_data()
+        exact = norm(theta["mean"][k, 0], np.sqrt(theta["variance"][k, 0]))
+        np.testing.assert_allclose(density, exact.pdf(x), rtol=1e-9, atol=1e-300)
+
+
+def test_counts_have_probabilities_at_whole_numbers():
+    X, y = [[0], [2], [5], [9]], ["a", "a", "b", "b"]
+    ax = plots.plot_class_densities(bp.PoissonNB().fit(X, y), X, y, draws=20)
+    assert ax.lines[0].get_xdata().tolist() == list(range(10))
+    assert ax.get_ylabel() == "probability in the class"
+
+
+class TestMaps:
+    @pytest.fixture
+    def digits(self):
+        X, y = load("digits")
+        return X[:300], y[:300]
+
+    @pytest.mark.parametrize("rule", ["mle", "map", "mean"])
+    def test_every_class_shows_its_pixels(self, digits, rule):
+        clf = bp.BernoulliNB().fit(digits[0] > 7, digits[1])
+        ax = plots.plot_parameter_maps(clf, "probability", rule=rule)
+        theta = clf.posterior_.theta(rule)["probability"]
+        for k, image in enumerate(ax.images):
+            np.testing.assert_allclose(image.get_array().ravel(), theta[k])
+        assert [text.get_text() for text in ax.texts] == [str(k) for k in range(10)]
+        assert len({image.norm.vmax for image in ax.images}) == 1
+
+    def test_the_variances_of_a_covariance(self, digits):
+        clf = bp.QuadraticDiscriminantAnalysis().fit(*digits)
+        ax = plots.plot_parameter_maps(clf, "covariance", (4, 16))
+        shown = ax.images[3].get_array()
+        assert shown.shape == (4, 16)
+        np.testing.assert_allclose(shown.ravel(), np.diag(clf.posterior_.theta("mean")["covariance"][3]))
+
+    def test_pictures_do_not_overlap(self, digits):
+        ax = plots.plot_parameter_maps(bp.GaussianNB().fit(*digits), "mean", columns=4)
+        boxes = [image.get_extent() for image in ax.images]
+        for i, (left, right, bottom, top) in enumerate(boxes):
+            for other_left, other_right, other_bottom, other_top in boxes[:i]:
+                apart = left >= other_right or right <= other_left or top >= other_bottom or bottom <= other_top
+                assert apart
+
+    def test_what_is_no_picture_is_refused(self, iris, digits):
+        clf = bp.GaussianNB().fit(*digits)
+        with pytest.raises(ValueError, match="64 features are not 8 times 9; give the shape"):
+            plots.plot_parameter_maps(clf, "mean", (8, 9))
+        with pytest.raises(ValueError, match="3 features are no square"):
+            plots.plot_parameter_maps(bp.GaussianNB().fit(iris[0].iloc[:, :3], iris[1]), "mean")
+        with pytest.raises(
+            ValueError, match=r"'class_weights' is not a parameter with .* there are 'mean', 'variance'"
+        ):
+            plots.plot_parameter_maps(clf, "class_weights")
+
+
+@pytest.mark.parametrize("size", [(4, 3), (11, 3.5)])
+def test_long_names_leave_room_for_the_picture(iris, size):
+    X, y = iris
+    X = X.rename(columns=lambda name: f"{name}, as measured by two people independently of each other")
+    y = y.map(lambda name: f"the species that botanists call {name} and nothing else")
+    clf = bp.GaussianNB().fit(X, y)
+    pictures = [
+        lambda ax: plots.plot_estimates(clf, "mean", draws=20, ax=ax),
+        lambda ax: plots.plot_relevance(clf, ax=ax),
+        lambda ax: plots.plot_decision_boundary(
+            bp.GaussianNB().fit(X.iloc[:, :2], y), X.iloc[:, :2], y, resolution=12, draws=2, ax=ax
+        ),
+        lambda ax: plots.plot_class_densities(
+            bp.GaussianNB().fit(X.iloc[:, [0]], y), X.iloc[:, [0]], y, draws=20, ax=ax
+        ),
+    ]
+    for picture in pictures:
+        figure, ax = plt.subplots(figsize=size, layout="constrained")
+        picture(ax)
+        figure.canvas.draw()
+        assert ax.get_position().width > 0.3
+        assert ax.get_position().height > 0.4
+
+
+def test_no_two_classes_look_alike():
+    assert len({colour(k) for k in range(10)}) == len({marker(k) for k in range(10)}) == 10
+
+
+def test_shortened_names_stay_apart():
+    names = [f"a column whose name is much too long to be written here, number {k}" for k in range(12)]
+    assert len(set(short_names(names))) == 12
+    assert max(map(len, short_names(names))) <= 24
+    unlike = [f"{k % 3} and then a long name that ends in {k}" for k in range(6)]
+    assert len(set(short_names(unlike, 10))) == 6

@@ -84,7 +84,7 @@ def test_posterior_of_two_weights_by_quadrature():
     mass /= mass.sum()
     mean = grid @ mass
     sd = np.sqrt(mass @ (grid - mean) ** 2)
-    found = clf.estimate_class_weights(test, bp.Dirichlet([2.0, 3.0]), draws=20_000, random_state=0)
+    found = clf.estimate_class_weights(test, bp.Dirichlet([2.0, 3.0]), draws=20_000, prob=0.94, random_state=0)
     draws = found["draws"].sel({"class": 1}).values
     assert float(found["mean"][1]) == pytest.approx(
         mean, abs=4 * sd / np.sqrt(float(az.ess(draws, method="mean")))

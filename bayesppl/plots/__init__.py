@@ -1,7 +1,10 @@
 """Pictures, in colours that colour-blind readers can tell apart.
 
-Every function but :func:`plot_probabilities` (which fills a figure of its own) draws into the ``ax`` it is given, or into
-a new figure, and returns the axes.
+The picture of a result takes either the result or whatever the function that computes it takes, so that
+``plot_reliability(bp.reliability(clf, X, y))`` and ``plot_reliability(clf, X, y)`` are the same; the others take a fitted
+classifier first. Every function but :func:`plot_probabilities` (which fills a figure of its own) draws into the ``ax`` it is
+given, or into a new figure, and returns the axes. Intervals are equal-tailed, of probability 0.89 unless ``prob`` says
+otherwise, as everywhere in the package.
 """
 
 from bayesppl.plots.boundary import plot_decision_boundary
@@ -9,6 +12,7 @@ from bayesppl.plots.calibration import plot_reliability
 from bayesppl.plots.densities import plot_class_densities
 from bayesppl.plots.intervals import plot_intervals
 from bayesppl.plots.learning import plot_learning_curve
+from bayesppl.plots.maps import plot_parameter_maps
 from bayesppl.plots.models import plot_comparison
 from bayesppl.plots.parameters import plot_estimates, plot_prior_posterior
 from bayesppl.plots.probabilities import plot_probabilities
@@ -21,6 +25,7 @@ __all__ = [
     "plot_estimates",
     "plot_intervals",
     "plot_learning_curve",
+    "plot_parameter_maps",
     "plot_prior_posterior",
     "plot_probabilities",
     "plot_relevance",

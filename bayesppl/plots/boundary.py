@@ -9,7 +9,7 @@ import numpy as np
 from bayesppl.arrays import Array
 from bayesppl.data import MatrixTable, as_table
 from bayesppl.labels import encode_labels
-from bayesppl.plots.style import axes_or_new, colour, marker
+from bayesppl.plots.style import axes_or_new, colour, legend_beside, marker, name_axes
 from bayesppl.rules import Rule
 from bayesppl.uncertainty import probability_draws
 
@@ -87,7 +87,8 @@ def plot_decision_boundary(
             _boundary(ax, across, up, drawn, color="0.35", linewidths=0.5, alpha=0.35)
     _boundary(ax, across, up, probabilities, color="black", linewidths=1.8)
     _points(ax, clf, points, y)
-    ax.set(xlabel=str(table.names[0]), ylabel=str(table.names[1]), xlim=extent[:2], ylim=extent[2:])
+    ax.set(xlim=extent[:2], ylim=extent[2:])
+    name_axes(ax, *table.names)
     return ax
 
 
@@ -124,4 +125,4 @@ def _points(ax: Axes, clf: BayesClassifier, points: Array, y: Any) -> None:
             markersize=5,
             label=str(label),
         )
-    ax.legend(frameon=True, framealpha=0.85, edgecolor="none")
+    legend_beside(ax)

@@ -1,45 +1,34 @@
-"""Whether events given probability p happen with frequency p."""
+"""Whether what is said with confidence p turns out right in a share p of cases."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.stats import beta
 
-from bayesppl.labels import encode_labels
-from bayesppl.plots.style import axes_or_new, colour, tidy
+from bayesppl.calibration import reliability
+from bayesppl.plots.style import Style, axes_or_new, colour, result_of, tidy
 
 if TYPE_CHECKING:
+    import xarray as xr
     from matplotlib.axes import Axes
+
+    from bayesppl.classifier import BayesClassifier
 
 
 def plot_reliability(
-    y: Any,
-    probabilities: Any,
-    classes: Any,
-    *,
-    bins: int = 10,
-    prob: float = 0.94,
+    found: xr.Dataset | BayesClassifier,
+    *arguments: Any,
     label: str | None = None,
     ax: Axes | None = None,
+    **options: Any,
 ) -> Axes:
-    """Reliability diagram of class probabilities, with a credible interval of every frequency.
-
-    Each class of each row is one forecast. Forecasts are grouped by their probability into bins of equal width (DeGroot &
-    Fienberg 1983); the interval is that of a binomial proportion under Jeffreys' prior (Brown, Cai & DasGupta 2001).
+    """Reliability diagram: hit rate over confidence, with a credible interval of every hit rate.
 
     Parameters
     ----------
-    y : (n_rows,) array-like
-        True labels.
-    probabilities : (n_rows, n_classes) array-like
-        As ``predict_proba`` gives them.
-    classes : sequence
-        Labels of the columns, ``clf.classes_``.
-    bins : int
-    prob : float
-        Probability of the intervals.
+    found : xarray.Dataset or BayesClassifier
+        What :func:`bayesppl.reliability` returns, or, with what follows, all that it is called with.
     label : str, optional
         For the legend, when several are drawn into the same axes.
     ax : matplotlib.axes.Axes, optional
@@ -47,51 +36,42 @@ def plot_reliability(
     Returns
     -------
     matplotlib.axes.Axes
+        A mark per bin of confidence, the larger the more rows it holds. Marks below the diagonal are too sure.
 
     Examples
     --------
+    >>> import bayesppl as bp
+    >>> from bayesppl.datasets import load
     >>> from bayesppl.plots import plot_reliability
-    >>> ax = plot_reliability(["a", "b", "b"], [[0.9, 0.1], [0.4, 0.6], [0.2, 0.8]], ["a", "b"], bins=5)
+    >>> X, y = load("wine")
+    >>> clf = bp.GaussianNB().fit(X[::2], y[::2])
+    >>> ax = plot_reliability(clf, X[1::2], y[1::2], rule="mle", label="mle")
+    >>> ax = plot_reliability(clf, X[1::2], y[1::2], label="predictive", ax=ax)
     >>> ax.get_ylabel()
-    'observed frequency'
+    'share that is right'
     """
-    forecasts = np.asarray(probabilities, dtype=float)
-    _, codes = encode_labels(y, list(classes))
-    happened = np.zeros(forecasts.shape)
-    happened[np.arange(len(codes)), codes] = 1
-    group = np.minimum((forecasts * bins).astype(int), bins - 1).ravel()
-    count = np.bincount(group, minlength=bins)
-    used = count > 0
-    mean = np.bincount(group, forecasts.ravel(), bins)[used] / count[used]
-    events = np.bincount(group, happened.ravel(), bins)[used]
-    lower, upper = (
-        beta.ppf(tail, events + 0.5, count[used] - events + 0.5) for tail in ((1 - prob) / 2, (1 + prob) / 2)
-    )
-    frequency = events / count[used]
-    lower, upper = np.where(events == 0, 0.0, lower), np.where(events == count[used], 1.0, upper)
+    import xarray as xr
 
+    bins = result_of(reliability, xr.Dataset, found, arguments, options)
     ax = axes_or_new(ax, width=4.5)
-    k = sum(bool(container) for container in ax.containers)
+    k = len(ax.containers)
     if k == 0:
         ax.plot([0, 1], [0, 1], color="0.6", linewidth=1, zorder=0)
-    errors = [frequency - lower, upper - frequency]
-    shift = 0.006 * k  # so that intervals of several rules stay apart
-    ax.errorbar(
-        mean + shift,
-        frequency,
-        errors,
-        fmt="os^D"[k % 4],
-        color=colour((0, 3, 6, 8)[k % 4]),
-        markersize=5,
-        label=label,
-    )
+    style: Style = {"color": colour((0, 1, 6, 8)[k % 4]), "zorder": 2.2}
+    confidence = bins["confidence"].values + 0.008 * k  # so that several stay apart
+    rate = bins["hit_rate"].values
+    # a rate of 0 or 1 may lie just outside its equal-tailed interval
+    reach = np.clip([rate - bins["lower"].values, bins["upper"].values - rate], 0, None)
+    ax.errorbar(confidence, rate, reach, fmt="none", label=None, **style)
+    size = 15 + 90 * np.sqrt(bins["rows"].values / bins["rows"].values.sum())
+    ax.scatter(confidence, rate, size, marker="os^D"[k % 4], label=label, **style)
     ax.set(
-        xlim=(-0.02, 1.02),
-        ylim=(-0.02, 1.02),
+        xlim=(-0.02, 1.03),
+        ylim=(-0.02, 1.03),
         aspect="equal",
-        xlabel="class probability",
-        ylabel="observed frequency",
+        xlabel="confidence of the most probable label",
+        ylabel="share that is right",
     )
     if label is not None:
-        ax.legend(frameon=False, loc="lower right")
+        ax.legend(frameon=False, loc="upper left", markerscale=0.7)
     return tidy(ax)

@@ -6,14 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesppl.arrays import Array
 from bayesppl.data import MatrixTable
+from bayesppl.intervals import PROB, tails
 from bayesppl.labels import encode_labels
-from bayesppl.plots.style import axes_or_new, colour, tidy
+from bayesppl.plots.style import Style, axes_or_new, colour, legend_beside, line_style, name_axes, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from bayesppl.classifier import BayesClassifier
+    from bayesppl.rules import Rule
+
+_MOST_BINS = 30
 
 
 def plot_class_densities(
@@ -21,32 +26,36 @@ def plot_class_densities(
     X: Any,
     y: Any,
     *,
-    prob: float = 0.94,
+    rule: Rule | None = None,
+    prob: float = PROB,
     draws: int = 500,
     resolution: int = 300,
     random_state: int | None = 0,
     ax: Axes | None = None,
 ) -> Axes:
-    """Data, predictive density and credible band of the density, for a classifier of one numeric feature.
+    """Data, density and credible band of the density, for a classifier of one numeric feature.
 
     Parameters
     ----------
     clf : BayesClassifier
-        Fitted to one continuous feature.
-    X, y
+        Fitted to one feature: continuous, or counts.
+    X : table or (n_rows, 1) array-like
+    y : (n_rows,) array-like
         Rows to show as histograms.
+    rule : optional
+        Of the line, as for ``predict_proba``.
     prob : float
         Probability of the band, at each point.
     draws, random_state
         Of the posterior.
     resolution : int
-        Number of points along the axis.
+        Number of points along the axis of a continuous feature.
     ax : matplotlib.axes.Axes, optional
 
     Returns
     -------
     matplotlib.axes.Axes
-        The line is the predictive p(x | y, data); the band holds p(x | y, θ).
+        The line of the default rule is the predictive p(x | y, data); the band holds p(x | y, θ).
 
     Raises
     ------
@@ -66,35 +75,53 @@ def plot_class_densities(
         raise ValueError(
             f"class densities are drawn for one feature; the classifier has {len(table.names)}. Fit one to the column"
         )
-    values = np.asarray(table.numeric(), dtype=float)[:, 0]
-    classes = clf.classes_.tolist()
-    _, codes = encode_labels(y, classes)
-    low, high = np.nanmin(values), np.nanmax(values)
-    margin = 0.15 * (high - low)
-    grid = np.linspace(low - margin, high + margin, resolution)
-    posterior = clf.posterior_
+    bounds = tails(prob)
+    posterior = clf._fitted()
     family = posterior.model.family
-    rows = family.encode(MatrixTable(table.names, grid[:, None]))
+    is_mass = family.measures[table.names[0]] == "mass"
+    values = np.asarray(table.numeric(), dtype=float)[:, 0]
+    codes = encode_labels(y, clf.classes_.tolist())[1]
+    grid = _grid(values, resolution, is_mass)
+    rows = MatrixTable(table.names, grid[:, None])
     theta = posterior.draws(1, draws, np.random.default_rng(random_state))
     flat = {name: drawn.reshape(-1, *drawn.shape[2:]) for name, drawn in theta.items()}
-    drawn = np.exp(family.log_likelihood(flat, rows))
-    lower, upper = np.quantile(drawn, [(1 - prob) / 2, (1 + prob) / 2], axis=0)
-    predictive = np.exp(clf.predict_joint_log_proba(MatrixTable(table.names, grid[:, None]), "predictive"))
-    predictive /= posterior.predictive_weights()
+    drawn = np.exp(family.log_likelihood(flat, family.encode(rows)))
+    lower, upper = np.quantile(drawn, bounds, axis=0)
+    log_joint, weights = clf._log_joint(rows, rule)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        density = np.exp(log_joint - np.log(weights))
 
     ax = axes_or_new(ax)
-    bins = np.histogram_bin_edges(values[~np.isnan(values)], bins=30)
-    for k, label in enumerate(classes):
-        ax.hist(values[codes == k], bins.tolist(), density=True, color=colour(k), alpha=0.25)
-        ax.fill_between(grid, lower[:, k], upper[:, k], color=colour(k), alpha=0.35, linewidth=0)
-        ax.plot(
-            grid,
-            predictive[:, k],
-            color=colour(k),
-            linewidth=1.8,
-            linestyle=("-", "--", "-.", ":")[k % 4],
-            label=str(label),
-        )
-    ax.set(xlabel=str(table.names[0]), ylabel="density in the class", xlim=(grid[0], grid[-1]), ylim=(0, None))
-    ax.legend(frameon=False)
+    edges = np.append(grid, grid[-1] + 1) - 0.5 if is_mass else _edges(_present(values))
+    for k, label in enumerate(clf.classes_.tolist()):
+        own = _present(values[codes == k])
+        if len(own):
+            ax.hist(own, edges.tolist(), density=True, color=colour(k), alpha=0.25)
+        band: Style = {"step": "mid"} if is_mass else {}
+        ax.fill_between(grid, lower[:, k], upper[:, k], color=colour(k), alpha=0.35, linewidth=0, **band)
+        shape: Style = {"drawstyle": "steps-mid"} if is_mass else {}
+        style: Style = {"color": colour(k), "linewidth": 1.8, "linestyle": line_style(k), "label": str(label)}
+        ax.plot(grid, density[:, k], **style, **shape)
+    what = "probability" if is_mass else "density"
+    ends = edges if is_mass else grid
+    ax.set(xlim=(ends[0], ends[-1]), ylim=(0, None))
+    name_axes(ax, table.names[0], f"{what} in the class")
+    legend_beside(ax)
     return tidy(ax)
+
+
+def _present(values: Array) -> Array:
+    return values[~np.isnan(values)]
+
+
+def _edges(values: Array) -> Array:
+    edges = np.histogram_bin_edges(values, "auto")
+    return edges if len(edges) <= _MOST_BINS + 1 else np.histogram_bin_edges(values, _MOST_BINS)
+
+
+def _grid(values: Array, resolution: int, is_mass: bool) -> Array:
+    low, high = np.nanmin(values), np.nanmax(values)
+    if is_mass:
+        return np.arange(low, high + 1)
+    margin = 0.15 * (high - low) if high > low else 1.0
+    return np.linspace(low - margin, high + margin, resolution)

@@ -6,61 +6,80 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesppl.plots.style import axes_or_new, colour, marker, tidy
+from bayesppl.plots.style import (
+    Style,
+    axes_or_new,
+    colour,
+    inches,
+    legend_beside,
+    marker,
+    name_axes,
+    name_rows,
+    result_of,
+    tidy,
+)
+from bayesppl.uncertainty import predict_interval
 
 if TYPE_CHECKING:
+    import xarray as xr
     from matplotlib.axes import Axes
 
     from bayesppl.classifier import BayesClassifier
+    from bayesppl.rules import Rule
 
 
 def plot_intervals(
-    clf: BayesClassifier,
-    X: Any,
-    *,
-    prob: float = 0.94,
-    draws: int = 1000,
-    random_state: int | None = 0,
+    interval: xr.Dataset | BayesClassifier,
+    *arguments: Any,
+    rule: Rule | None = None,
     ax: Axes | None = None,
+    **options: Any,
 ) -> Axes:
-    """Posterior mean and credible interval of p(y | x, θ), and the predictive, for a few rows.
+    """Posterior mean and credible interval of p(y | x, θ) of a few rows, and what ``predict_proba`` says.
 
     Parameters
     ----------
-    clf : BayesClassifier
-    X : table or (n_rows, n_features) array-like
-        The rows, from top to bottom.
-    prob : float
-        Probability of the intervals.
-    draws, random_state
-        As for ``predict_interval``.
+    interval : xarray.Dataset or BayesClassifier
+        What ``clf.predict_interval(X)`` returns; or the classifier and, with what follows, all that
+        :func:`~bayesppl.uncertainty.predict_interval` is called with.
+    rule : optional
+        Of the open marks, as for ``predict_proba``. There are none where only the intervals are given.
     ax : matplotlib.axes.Axes, optional
 
     Returns
     -------
     matplotlib.axes.Axes
-        A line per row and class; the open marker is the predictive p(y | x, data), which is not the mean.
+        A line per row and class, from top to bottom. The predictive p(y | x, data) is not the mean of p(y | x, θ).
 
     Examples
     --------
     >>> import bayesppl as bp
     >>> from bayesppl.plots import plot_intervals
     >>> clf = bp.GaussianNB().fit([[0.0], [1.0], [4.0], [5.5]], ["a", "a", "b", "b"])
-    >>> [text.get_text() for text in plot_intervals(clf, [[0.5], [2.5]]).get_yticklabels()]
+    >>> [text.get_text() for text in plot_intervals(clf, [[0.5], [2.5]], random_state=0).get_yticklabels()]
     ['row 0', 'row 1']
     """
-    interval = clf.predict_interval(X, prob, draws, random_state)
-    predictive = clf.probabilities(X, "predictive")
-    n_rows, n_classes = predictive.shape
+    import xarray as xr
+
+    found = result_of(predict_interval, xr.Dataset, interval, arguments, options)
+    classes = found["class"].values.tolist()
+    n_rows, n_classes = found.sizes["row"], len(classes)
     ax = axes_or_new(ax, height=1.2 + 0.14 * n_rows * (n_classes + 1))
-    for k, label in enumerate(interval["class"].values.tolist()):
-        at = np.arange(n_rows) + (k - (n_classes - 1) / 2) * 0.7 / n_classes
-        one = interval.isel({"class": k})
+    places = [np.arange(n_rows) + (k - (n_classes - 1) / 2) * 0.7 / n_classes for k in range(n_classes)]
+    size = float(np.clip(inches(ax)[1] * 60 / (n_rows * n_classes), 2, 5))
+    for k, (label, at) in enumerate(zip(classes, places, strict=True)):
+        one = found.isel({"class": k})
         ax.hlines(at, one["lower"], one["upper"], color=colour(k), linewidth=2.5, alpha=0.8)
-        ax.plot(one["mean"], at, marker(k), color=colour(k), markersize=5, label=str(label))
-        ax.plot(predictive[:, k], at, marker(k), color="black", markerfacecolor="none", markersize=7)
-    ax.set_yticks(np.arange(n_rows), [f"row {i}" for i in range(n_rows)])
-    ax.set(xlim=(-0.03, 1.03), ylim=(n_rows - 0.5, -0.5), xlabel=f"class probability, {prob:.0%} interval")
-    ax.plot([], [], "o", color="black", markerfacecolor="none", label="predictive")
-    ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        ax.plot(one["mean"], at, marker(k), color=colour(k), markersize=size, label=str(label))
+    if not isinstance(interval, xr.Dataset):
+        X = arguments[0] if arguments else options["X"]
+        proba = interval.probabilities(X, rule)
+        style: Style = {"color": "black", "markerfacecolor": "none", "linestyle": "none"}
+        for k, at in enumerate(places):
+            ax.plot(proba[:, k], at, marker=marker(k), markersize=1.4 * size, **style)
+        ax.plot([], [], marker="o", label=rule or interval.rule, **style)
+    name_rows(ax, [f"row {row}" for row in found["row"].values])
+    ax.set_xlim(-0.03, 1.03)
+    name_axes(ax, f"class probability, {found.attrs['prob']:.0%} interval")
+    legend_beside(ax)
     return tidy(ax)

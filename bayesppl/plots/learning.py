@@ -2,25 +2,41 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bayesppl.comparison import REFERENCE
-from bayesppl.plots.style import axes_or_new, colour, marker, tidy
+from bayesppl.learning import learning_curve
+from bayesppl.plots.style import RULE_STYLE, axes_or_new, legend_beside, result_of, tidy
 
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
 
+    from bayesppl.classifier import BayesClassifier
 
-def plot_learning_curve(curve: xr.Dataset, score: str = "log_score", *, ax: Axes | None = None) -> Axes:
+_HEADINGS = {
+    "log_score": "log score (nats)",
+    "accuracy": "accuracy",
+    "brier": "Brier score",
+    "ece": "calibration error",
+}
+
+
+def plot_learning_curve(
+    curve: xr.Dataset | BayesClassifier,
+    *arguments: Any,
+    score: str = "log_score",
+    ax: Axes | None = None,
+    **options: Any,
+) -> Axes:
     """How far every plug-in rule falls behind the predictive, over the number of training rows.
 
     Parameters
     ----------
-    curve : xarray.Dataset
-        From :func:`bayesppl.learning_curve`.
+    curve : xarray.Dataset or BayesClassifier
+        What :func:`bayesppl.learning_curve` returns, or, with what follows, all that it is called with.
     score : {"log_score", "accuracy", "brier", "ece"}
     ax : matplotlib.axes.Axes, optional
 
@@ -28,6 +44,11 @@ def plot_learning_curve(curve: xr.Dataset, score: str = "log_score", *, ax: Axes
     -------
     matplotlib.axes.Axes
         Mean paired differences, with two standard errors to either side; infinite ones are not drawn.
+
+    Raises
+    ------
+    ValueError
+        If there is no such score.
 
     Examples
     --------
@@ -39,16 +60,26 @@ def plot_learning_curve(curve: xr.Dataset, score: str = "log_score", *, ax: Axes
     >>> ax.get_legend_handles_labels()[1]
     ['mle', 'map', 'mean']
     """
+    import xarray as xr
+
+    if score not in _HEADINGS:
+        raise ValueError(f"score must be one of {', '.join(map(repr, _HEADINGS))}, found {score!r}")
+    found = result_of(learning_curve, xr.Dataset, curve, arguments, options)
     ax = axes_or_new(ax)
-    plug_in = [rule for rule in curve["rule"].values.tolist() if rule != REFERENCE]
+    sizes = found["size"].values
+    plug_in = [rule for rule in found["rule"].values.tolist() if rule != REFERENCE]
     for k, rule in enumerate(plug_in):
-        at = curve.sel(rule=rule)
+        at = found.sel(rule=rule)
         mean, error = at[f"{score}_difference"].values, at[f"{score}_difference_se"].values
         finite = np.isfinite(mean)
-        sizes = at["size"].values[finite]
-        style = {"fmt": f"{marker(k)}-", "color": colour((0, 3, 6)[k % 3]), "label": rule, "capsize": 3}
-        ax.errorbar(sizes, mean[finite], 2 * error[finite], **style)
+        shifted = sizes[finite] * 1.02 ** (k - 1)  # so that the bars of the rules stay apart
+        ax.errorbar(
+            shifted, mean[finite], 2 * error[finite], linestyle="-", label=rule, capsize=3, **RULE_STYLE[rule]
+        )
     ax.axhline(0, color="black", linewidth=0.8)
-    ax.set(xscale="log", xlabel="training rows", ylabel=f"{score.replace('_', ' ')}, difference from {REFERENCE}")
-    ax.legend(frameon=False)
+    ax.set_xscale("log")
+    ax.set_xticks(sizes, [f"{size:g}" for size in sizes])
+    ax.minorticks_off()
+    ax.set(xlabel="training rows", ylabel=f"{_HEADINGS[score]},\ndifference from {REFERENCE}")
+    legend_beside(ax)
     return tidy(ax)

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesppl.datatree import dataset
-from bayesppl.errors import ImproperError, UndefinedEstimateError
-from bayesppl.plots.style import axes_or_new, colour, tidy
-from bayesppl.rules import ESTIMATES
+from bayesppl.comparison import Comparison, parameter_summary
+from bayesppl.errors import ImproperError
+from bayesppl.intervals import PROB
+from bayesppl.plots.style import (
+    RULE_STYLE,
+    axes_or_new,
+    colour,
+    legend_beside,
+    name_axes,
+    name_rows,
+    short_names,
+    tidy,
+)
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -18,15 +27,13 @@ if TYPE_CHECKING:
 
     from bayesppl.classifier import BayesClassifier
 
-_MARKERS = {"mle": "x", "map": "v", "mean": "o"}
-
 
 def plot_estimates(
-    clf: BayesClassifier,
+    source: BayesClassifier | Comparison,
     parameter: str,
     *,
-    prob: float = 0.94,
-    draws: int = 2000,
+    prob: float = PROB,
+    draws: int = 4000,
     random_state: int | None = 0,
     ax: Axes | None = None,
     **selection: Hashable | Sequence[Hashable],
@@ -35,13 +42,12 @@ def plot_estimates(
 
     Parameters
     ----------
-    clf : BayesClassifier
+    source : BayesClassifier or Comparison
+        A comparison brings its intervals with it; the next three are then not used.
     parameter : str
         Such as ``"mean"`` or ``"probability"``.
-    prob : float
-        Probability of the equal-tailed intervals.
-    draws, random_state
-        Of the exact posterior.
+    prob, draws, random_state
+        Of the equal-tailed intervals, as for :func:`bayesppl.compare`.
     ax : matplotlib.axes.Axes, optional
     **selection
         Labels to keep, by dimension, such as ``feature="alcohol"``. (For the dimension "class", ``**{"class": …}``.)
@@ -51,6 +57,11 @@ def plot_estimates(
     matplotlib.axes.Axes
         A line per entry of the parameter; an estimate that does not exist is left out.
 
+    Raises
+    ------
+    ValueError
+        If there is no such parameter.
+
     Examples
     --------
     >>> import bayesppl as bp
@@ -59,22 +70,26 @@ def plot_estimates(
     >>> [text.get_text() for text in plot_estimates(clf, "mean").get_yticklabels()]
     ['a, x0', 'b, x0']
     """
-    posterior = _draws(clf, parameter, draws, random_state).sel(selection)
-    names, values = _entries(posterior)
-    lower, upper = np.quantile(values, [(1 - prob) / 2, (1 + prob) / 2], axis=0)
+    if isinstance(source, Comparison):
+        table = source.parameters
+    else:
+        table = parameter_summary(source, draws, prob, random_state)
+    _require(parameter, table.data_vars)
+    values = table[parameter].sel(selection)
+    dims = [str(dim) for dim in values.dims if dim != "estimate"]
+    names = _entries(values, dims)
+    shown = values.transpose("estimate", *dims)
     at = np.arange(len(names))
     ax = axes_or_new(ax, height=1.2 + 0.28 * len(names))
-    ax.hlines(at, lower, upper, color=colour(4), linewidth=5, label=f"{prob:.0%} interval")
-    for k, rule in enumerate(ESTIMATES):
-        try:
-            estimate = clf.estimates([rule])[parameter].sel(estimate=rule).sel(selection)
-        except UndefinedEstimateError:
-            continue
-        shown = estimate.values.ravel()
-        ax.plot(shown, at + 0.12 * (k - 1), _MARKERS[rule], color=colour((0, 3, 6)[k]), markersize=6, label=rule)
-    ax.set_yticks(at, names)
-    ax.set(ylim=(len(names) - 0.5, -0.5), xlabel=parameter)
-    ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    lower, upper = (shown.sel(estimate=bound).values.ravel() for bound in ("lower", "upper"))
+    ax.hlines(at, lower, upper, color=colour(4), linewidth=5, label=f"{table.attrs['prob']:.0%} interval")
+    for k, (rule, style) in enumerate(RULE_STYLE.items()):
+        estimate = shown.sel(estimate=rule).values.ravel()
+        if not np.isnan(estimate).all():
+            ax.plot(estimate, at + 0.12 * (k - 1), linestyle="none", markersize=6, label=rule, **style)
+    name_rows(ax, names)
+    name_axes(ax, parameter.replace("_", " "))
+    legend_beside(ax)
     return tidy(ax)
 
 
@@ -88,6 +103,8 @@ def plot_prior_posterior(
     **selection: Hashable,
 ) -> Axes:
     """What the data added: prior and posterior density of one entry of a parameter.
+
+    ``arviz.plot_prior_posterior(clf.to_datatree(groups=["prior", "posterior"]))`` draws all entries at once.
 
     Parameters
     ----------
@@ -105,6 +122,8 @@ def plot_prior_posterior(
     ------
     ImproperError
         If the prior is improper, and so has no draws.
+    ValueError
+        If there is no such parameter, or the selection leaves more than one entry of it.
 
     Examples
     --------
@@ -114,47 +133,44 @@ def plot_prior_posterior(
     >>> plot_prior_posterior(clf, "probability", feature="x0", **{"class": "a"}).get_xlabel()
     'probability of a, x0'
     """
+    dims = clf.posterior_.model.dims
+    _require(parameter, dims)
+    open_dims = [dim for dim in dims[parameter] if dim not in selection]
+    if open_dims:
+        raise ValueError(f"choose one label of {', '.join(map(repr, open_dims))}; one entry is drawn at a time")
     if not clf.posterior_.prior.is_proper().all():
         raise ImproperError("an improper prior has no density to draw; fit with a proper one")
-    posterior = _draws(clf, parameter, draws, random_state).sel(selection)
-    if posterior.ndim != 1:
-        open_dims = [str(dim) for dim in posterior.dims if dim != "draw"]
-        raise ValueError(f"choose one label of {', '.join(map(repr, open_dims))}; one entry is drawn at a time")
-    theta = clf.posterior_.prior.draw(draws, np.random.default_rng(random_state))
-    model = clf.posterior_.model
-    prior = dataset(model, {parameter: theta[parameter]}, {"draw": np.arange(draws)})[parameter].sel(selection)
+    tree = clf.to_datatree(draws, 1, random_state, ("prior", "posterior"))
+    prior, posterior = (
+        tree[group].dataset[parameter].sel(selection).values.ravel() for group in ("prior", "posterior")
+    )
 
     ax = axes_or_new(ax)
     low, high = np.quantile(posterior, [0.001, 0.999])
     reach = 1.5 * (high - low)
-    inside = prior.values[(prior >= low - reach) & (prior <= high + reach)]
+    inside = prior[(prior >= low - reach) & (prior <= high + reach)]
     bins = np.linspace(min([low, *inside]), max([high, *inside]), 61)
-    for name, values, k in (("prior", prior.values, 3), ("posterior", posterior.values, 0)):
+    for name, values, k in (("prior", prior, 1), ("posterior", posterior, 0)):
         weight = np.full(len(values), 1 / (len(values) * (bins[1] - bins[0])))
         ax.hist(
             values, bins.tolist(), weights=weight, histtype="stepfilled", alpha=0.55, color=colour(k), label=name
         )
-    ax.set(xlabel=f"{parameter} of {', '.join(str(selection[dim]) for dim in model.dims[parameter])}")
-    ax.set(ylabel="density")
-    ax.legend(frameon=False)
+    entry = ", ".join(str(selection[dim]) for dim in dims[parameter])
+    name_axes(ax, f"{parameter.replace('_', ' ')} of {entry}", "density")
+    legend_beside(ax)
     return tidy(ax)
 
 
-def _draws(clf: BayesClassifier, parameter: str, draws: int, random_state: int | None) -> xr.DataArray:
-    known = clf.posterior_.model.dims
-    if parameter not in known:
-        raise ValueError(f"no parameter is called {parameter!r}; there are {', '.join(known)}")
-    theta = clf.posterior_.draws(1, draws, np.random.default_rng(random_state))[parameter]
-    flat = theta.reshape(-1, *theta.shape[2:])
-    return dataset(clf.posterior_.model, {parameter: flat}, {"draw": np.arange(len(flat))})[parameter]
+def _require(parameter: str, known: Iterable[Hashable]) -> None:
+    names = list(map(str, known))
+    if parameter not in names:
+        raise ValueError(f"no parameter is called {parameter!r}; there are {', '.join(names)}")
 
 
-def _entries(values: xr.DataArray) -> tuple[list[str], Any]:
-    """Names of all entries, and their draws: (n_draws, n_entries)."""
-    dims = [dim for dim in values.dims if dim != "draw"]
-    shape = [values.sizes[dim] for dim in dims]
-    labels = [values[dim].values for dim in dims]
-    names = [
-        ", ".join(str(axis[i]) for axis, i in zip(labels, index, strict=True)) for index in np.ndindex(*shape)
+def _entries(values: xr.DataArray, dims: Sequence[str]) -> list[str]:
+    """Names of all entries, in the order of the dims."""
+    labels = [short_names(values[dim].values, 30 // len(dims)) for dim in dims]
+    return [
+        ", ".join(axis[i] for axis, i in zip(labels, index, strict=True))
+        for index in np.ndindex(*(len(axis) for axis in labels))
     ]
-    return names, values.transpose("draw", *dims).values.reshape(values.sizes["draw"], -1)

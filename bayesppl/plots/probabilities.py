@@ -9,27 +9,31 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesppl.arrays import Array
-from bayesppl.comparison import REFERENCE, Comparison
-from bayesppl.plots.style import bar_style
+from bayesppl.comparison import REFERENCE, Comparison, compare
+from bayesppl.plots.style import bar_style, result_of, short_names
 
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from bayesppl.classifier import BayesClassifier
+
 
 def plot_probabilities(
-    probabilities: xr.DataArray | Comparison,
-    *,
+    probabilities: xr.DataArray | Comparison | BayesClassifier,
+    *arguments: Any,
     most_rows: int = 20,
     undefined: Mapping[str, str] | None = None,
+    **options: Any,
 ) -> Figure:
     """Class probabilities under every rule, side by side, for the rows on which the rules differ most.
 
     Parameters
     ----------
-    probabilities : bayesppl.Comparison or xarray.DataArray
-        (rule, row, class) with the true labels as the coordinate ``label``, as in ``Comparison.probabilities``.
+    probabilities : bayesppl.Comparison, xarray.DataArray or BayesClassifier
+        What :func:`bayesppl.compare` returns, or its ``probabilities`` (rule, row, class) with the true labels as the
+        coordinate ``label``; or, with what follows, all that :func:`bayesppl.compare` is called with.
     most_rows : int
         Number of rows shown: those with the largest total variation distance between ``predictive`` and another rule,
         in the order of their labels.
@@ -41,16 +45,20 @@ def plot_probabilities(
     matplotlib.figure.Figure
         One bar per row, divided among the classes; a cross marks a wrong decision.
     """
+    import xarray as xr
     from matplotlib.figure import Figure
     from matplotlib.patches import Patch
 
-    if isinstance(probabilities, Comparison):
-        undefined = probabilities.undefined if undefined is None else undefined
-        probabilities = probabilities.probabilities
+    if isinstance(probabilities, xr.DataArray):
+        found = probabilities
+    else:
+        comparison = result_of(compare, Comparison, probabilities, arguments, options)
+        undefined = comparison.undefined if undefined is None else undefined
+        found = comparison.probabilities
     undefined = undefined or {}
-    classes = probabilities["class"].values.tolist()
-    rules = probabilities["rule"].values.tolist()
-    shown = _rows_that_differ(probabilities, most_rows)
+    classes = found["class"].values.tolist()
+    rules = found["rule"].values.tolist()
+    shown = _rows_that_differ(found, most_rows)
     n_shown = shown.sizes["row"]
     bar_height = 0.21
     figure = Figure(figsize=(2.6 + 2.2 * len(rules), 1.9 + bar_height * max(n_shown, 6)), layout="constrained")
@@ -58,15 +66,16 @@ def plot_probabilities(
     for rule, panel in zip(rules, panels, strict=True):
         panel.set_title(rule)
         _draw_bars(panel, shown.sel(rule=rule), classes, undefined.get(rule))
-    names = [f"{label}, row {row}" for label, row in zip(shown["label"].values, shown["row"].values, strict=True)]
+    labels = short_names(shown["label"].values)
+    names = [f"{label}, row {row}" for label, row in zip(labels, shown["row"].values, strict=True)]
     panels[0].set_yticks(range(n_shown), names)
     panels[0].set_ylim(n_shown - 0.5, -0.5)
     panels[0].set_ylabel("true label of a held-out row")
     figure.supxlabel("probability of each class")
     figure.suptitle(
-        f"The {n_shown} of {probabilities.sizes['row']} held-out rows on which the rules differ most  (× wrong class)"
+        f"The {n_shown} of {found.sizes['row']} held-out rows on which the rules differ most  (× wrong class)"
     )
-    keys = [Patch(label=str(label), **bar_style(k)) for k, label in enumerate(classes)]
+    keys = [Patch(label=label, **bar_style(k)) for k, label in enumerate(short_names(classes))]
     figure.legend(handles=keys, title="class", loc="outside right upper", frameon=False)
     return figure
 

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesppl.plots.style import axes_or_new, colour, tidy
+from bayesppl.plots.style import axes_or_new, colour, name_axes, name_rows, result_of, tidy
+from bayesppl.relevance import feature_relevance
 
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
 
+    from bayesppl.classifier import BayesClassifier
 
-def plot_relevance(relevance: xr.Dataset, *, most: int = 20, ax: Axes | None = None) -> Axes:
+
+def plot_relevance(
+    relevance: xr.Dataset | BayesClassifier,
+    *arguments: Any,
+    most: int = 20,
+    ax: Axes | None = None,
+    **options: Any,
+) -> Axes:
     """Log Bayes factors of the features, to the right where they depend on the class, to the left where they do not.
 
     Parameters
     ----------
-    relevance : xarray.Dataset
-        From :func:`bayesppl.feature_relevance`.
+    relevance : xarray.Dataset or BayesClassifier
+        What :func:`bayesppl.feature_relevance` returns, or all that it is called with.
     most : int
         Number of features shown: those farthest from zero.
     ax : matplotlib.axes.Axes, optional
@@ -33,17 +42,19 @@ def plot_relevance(relevance: xr.Dataset, *, most: int = 20, ax: Axes | None = N
     >>> import bayesppl as bp
     >>> from bayesppl.plots import plot_relevance
     >>> clf = bp.GaussianNB().fit([[0.0, 3.0], [1.0, 4.0], [4.0, 3.1], [5.5, 3.9]], [0, 0, 1, 1])
-    >>> ax = plot_relevance(bp.feature_relevance(clf))
+    >>> ax = plot_relevance(clf)
     >>> [label.get_text() for label in ax.get_yticklabels()]
-    ['x1', 'x0']
+    ['x0', 'x1']
     """
-    factor = relevance["log_bayes_factor"]
+    import xarray as xr
+
+    factor = result_of(feature_relevance, xr.Dataset, relevance, arguments, options)["log_bayes_factor"]
     farthest = np.argsort(-np.abs(factor.values), kind="stable")[:most]
-    shown = factor.isel(feature=farthest).sortby(factor.isel(feature=farthest))
+    shown = factor.isel(feature=farthest).sortby(factor.isel(feature=farthest), ascending=False)
     ax = axes_or_new(ax, height=1.2 + 0.25 * shown.size)
-    colours = [colour(0) if value > 0 else colour(3) for value in shown.values]
+    colours = [colour(0) if value > 0 else colour(1) for value in shown.values]
     ax.barh(range(shown.size), shown.values, color=colours)
-    ax.set_yticks(range(shown.size), [str(name) for name in shown["feature"].values])
+    name_rows(ax, shown["feature"].values)
     ax.axvline(0, color="black", linewidth=0.8)
-    ax.set_xlabel("log Bayes factor of “depends on the class”")
+    name_axes(ax, "log Bayes factor of dependence, in nats")
     return tidy(ax)

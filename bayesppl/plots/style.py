@@ -2,29 +2,72 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# The "muted" qualitative scheme of Paul Tol (2021), with his pale grey; hatches set further classes apart.
+#: Keyword arguments of matplotlib.
+Style = dict[str, Any]
+
+# The "muted" qualitative scheme of Paul Tol (2021), the darkest and most distinct first, and a grey; hatches set further classes apart.
 _COLOURS = (
     "#332288",
-    "#DDCC77",
-    "#44AA99",
     "#CC6677",
+    "#44AA99",
+    "#DDCC77",
     "#88CCEE",
     "#882255",
     "#117733",
     "#999933",
     "#AA4499",
-    "#DDDDDD",
+    "#777777",
 )
 _HATCHES = ("", "///", "...", "xxx")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">")
+_LINES = ("-", "--", "-.", ":")
+
+#: Colour and marker of every rule, the same in all pictures.
+RULE_STYLE: dict[str, Style] = {
+    "mle": {"color": _COLOURS[0], "marker": "X"},
+    "map": {"color": _COLOURS[1], "marker": "v"},
+    "mean": {"color": _COLOURS[6], "marker": "o"},
+}
+
+_LETTERS_PER_INCH = 11  # of the usual type
+_SMALLEST_TYPE = 5.0
 
 
-def bar_style(k: int) -> dict[str, Any]:
+def result_of[T](
+    twin: Callable[..., T], kind: type, given: Any, arguments: Sequence[Any], options: Mapping[str, Any]
+) -> T:
+    """What a function of the package returned, or what it returns for these arguments.
+
+    Parameters
+    ----------
+    twin : callable
+        The function whose result is drawn.
+    kind : type
+        Of its result.
+    given, arguments, options
+        The result alone, or everything the function is called with.
+    """
+    if not isinstance(given, kind):
+        return twin(given, *arguments, **options)
+    if arguments or options:
+        more = next(iter(options), "a second argument")
+        raise TypeError(
+            f"a result of {twin.__name__} is drawn as it is; found {more} besides. Pass it to {twin.__name__}"
+        )
+    result: T = given  # type: ignore[assignment]
+    return result
+
+
+def bar_style(k: int) -> Style:
     """How the bar of a class is filled."""
     return {
         "facecolor": colour(k),
@@ -44,6 +87,11 @@ def marker(k: int) -> str:
     return _MARKERS[k % len(_MARKERS)]
 
 
+def line_style(k: int) -> str:
+    """Line of a class, so that colour is not the only difference."""
+    return _LINES[k % len(_LINES)]
+
+
 def axes_or_new(ax: Axes | None, width: float = 5.5, height: float = 4.0) -> Axes:
     """The axes given, or those of a new figure."""
     if ax is not None:
@@ -53,8 +101,95 @@ def axes_or_new(ax: Axes | None, width: float = 5.5, height: float = 4.0) -> Axe
     return plt.subplots(figsize=(width, height), layout="constrained")[1]
 
 
+def inches(ax: Axes) -> tuple[float, float]:
+    """Width and height of the room of the axes, before the layout of the figure is known."""
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    width, height = figure.get_size_inches()
+    box = ax.get_position()
+    return float(width * box.width), float(height * box.height)
+
+
 def tidy(ax: Axes) -> Axes:
     """Take away the lines of the frame that say nothing."""
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     return ax
+
+
+def short_names(names: Iterable[Any], longest: int = 24) -> list[str]:
+    """Names that leave room for the picture: long ones lose what all of them share, then their ends.
+
+    They stay longer than ``longest`` where they would otherwise become the same.
+
+    Examples
+    --------
+    >>> short_names(["length of the left fin of the fish", "length of the right fin of the fish"])
+    ['… left …', '… right …']
+    >>> short_names(["short", "not at all as short as the other name"])
+    ['short', 'not at all as short as…']
+    """
+    texts = [str(name) for name in names]
+    if all(len(text) <= longest for text in texts):
+        return texts
+    words = [text.split(" ") for text in texts]
+    fewest = min(map(len, words)) - 1 if len(set(texts)) > 1 else 0
+    lead = _shared(words, fewest)
+    tail = _shared([line[::-1] for line in words], fewest - lead)
+    kept = [
+        ("… " if lead else "") + " ".join(line[lead : len(line) - tail]) + (" …" if tail else "") for line in words
+    ]
+    for length in range(longest, max(map(len, kept)) + 1):
+        cut = [text if len(text) <= length else f"{text[: length - 1].rstrip(' ,')}…" for text in kept]
+        if len(set(cut)) == len(set(texts)):
+            return cut
+    return kept
+
+
+def _shared(words: list[list[str]], most: int) -> int:
+    """With how many words, and at most so many, all lines begin."""
+    return next((n for n in range(most) if len({line[n] for line in words}) > 1), most)
+
+
+def name_axes(ax: Axes, x: Any = None, y: Any = None) -> None:
+    """Names of the axes, on as many lines as they need."""
+    width, height = inches(ax)
+    if x is not None:
+        ax.set_xlabel(_wrapped(x, width))
+    if y is not None:
+        ax.set_ylabel(_wrapped(y, height))
+
+
+def _wrapped(text: Any, room: float) -> str:
+    return "\n".join(
+        textwrap.wrap(str(text), max(12, int(room * _LETTERS_PER_INCH)), max_lines=3, placeholder=" …")
+    )
+
+
+def name_rows(ax: Axes, names: Iterable[Any]) -> None:
+    """Names along the vertical axis, from the top down, in type that fits a line and leaves room for the picture."""
+    from matplotlib import rcParams
+    from matplotlib.font_manager import FontProperties
+
+    width, height = inches(ax)
+    room = 0.45 * width
+    labels = short_names(names, int(np.clip(room * _LETTERS_PER_INCH, 8, 30)))
+    usual = FontProperties(size=rcParams["ytick.labelsize"]).get_size_in_points()
+    across = usual * room * _LETTERS_PER_INCH / max(map(len, labels), default=1)
+    line = 0.8 * height * 72 / max(len(labels), 1)
+    ax.set_yticks(range(len(labels)), labels, fontsize=max(_SMALLEST_TYPE, min(usual, across, line)))
+    ax.set_ylim(len(labels) - 0.5, -0.5)
+
+
+def legend_beside(ax: Axes) -> None:
+    """A legend to the right of the picture, where it covers nothing."""
+    handles, labels = ax.get_legend_handles_labels()
+    ax.legend(
+        handles,
+        short_names(labels, 20),
+        frameon=False,
+        loc="upper left",
+        bbox_to_anchor=(1.0, 1.0),
+        fontsize="medium" if len(labels) <= 8 else "small",
+        borderaxespad=0.2,
+    )

@@ -1,0 +1,114 @@
+"""Parameters of pixels, as pictures."""
+
+from __future__ import annotations
+
+from math import isqrt
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bayesppl.arrays import Array
+from bayesppl.plots.style import Style, axes_or_new, inches, short_names
+from bayesppl.rules import Rule
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from bayesppl.classifier import BayesClassifier
+
+# Room between two pictures beside each other, in shares of their width, and points of type for their names.
+_GAP = 0.15
+_TYPE = 9.0
+
+
+def plot_parameter_maps(
+    clf: BayesClassifier,
+    parameter: str,
+    shape: tuple[int, int] | None = None,
+    *,
+    rule: Rule = "mean",
+    columns: int | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """A parameter of image features, one picture per class: means, variances, probabilities of pixels.
+
+    Parameters
+    ----------
+    clf : BayesClassifier
+        Fitted to the pixels of images, row after row.
+    parameter : str
+        With one number per class and feature, such as ``"mean"``, ``"variance"`` or ``"probability"``; of
+        ``"covariance"``, the variances on its diagonal.
+    shape : (height, width), optional
+        Of the images; square by default.
+    rule : {"mean", "map", "mle"}
+        The estimate shown.
+    columns : int, optional
+        Pictures side by side; five by default.
+    ax : matplotlib.axes.Axes, optional
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        All classes share the scale of the colour bar. Dark is little.
+
+    Raises
+    ------
+    ValueError
+        If the parameter has other dimensions, or the number of features is not height times width.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> from bayesppl.datasets import load
+    >>> from bayesppl.plots import plot_parameter_maps
+    >>> ax = plot_parameter_maps(bp.GaussianNB().fit(*load("digits")), "variance", (8, 8))
+    >>> len(ax.texts)
+    10
+    """
+    values = _of_pixels(clf, parameter, rule)
+    height, width = _shape(values.shape[1], shape)
+    classes = clf.classes_.tolist()
+    columns = min(len(classes), 5) if columns is None else columns
+    lines = -(-len(classes) // columns)
+    ax = axes_or_new(ax, 1.2 * columns + 1.0, (1.2 * height / width + 0.3) * lines + 0.4)
+    step = width * (1 + _GAP)
+    room_x, room_y = (72 * size for size in inches(ax))
+    point = max(columns * step / room_x, lines * height / (room_y - 1.6 * _TYPE * lines))  # in pixels
+    names = short_names(classes, max(6, int(1.7 * step / point / _TYPE)))
+    line = height + 1.6 * _TYPE * point
+    limits: Style = {"vmin": float(np.nanmin(values)), "vmax": float(np.nanmax(values)), "cmap": "cividis"}
+    for k, name in enumerate(names):
+        top, left = (k // columns) * line, (k % columns) * step
+        extent = (left, left + width, top + height, top)
+        image = ax.imshow(values[k].reshape(height, width), extent=extent, interpolation="nearest", **limits)
+        ax.text(left + width / 2, top - 2 * point, name, ha="center", va="bottom", fontsize=_TYPE)
+    ax.set(xlim=(0, columns * step - _GAP * width), ylim=((lines - 1) * line + height, height - line))
+    ax.set_aspect("equal")
+    ax.set_axis_off()
+    what = "variance" if parameter == "covariance" else parameter.replace("_", " ")
+    image.figure.colorbar(image, ax=ax, label=f"{what} ({rule})", shrink=0.8)
+    return ax
+
+
+def _of_pixels(clf: BayesClassifier, parameter: str, rule: Rule) -> Array:
+    """(n_classes, n_features)."""
+    posterior = clf._fitted()
+    dims = posterior.model.dims
+    wanted = {name for name, own in dims.items() if own[:2] == ("class", "feature")}
+    if parameter not in wanted:
+        raise ValueError(
+            f"{parameter!r} is not a parameter with a number per class and feature; there are "
+            f"{', '.join(map(repr, sorted(wanted))) or 'none'}"
+        )
+    values = posterior.theta(rule)[parameter]
+    return values if values.ndim == 2 else np.einsum("kdd->kd", values)
+
+
+def _shape(n_features: int, shape: tuple[int, int] | None) -> tuple[int, int]:
+    side = isqrt(n_features)
+    height, width = (side, side) if shape is None else shape
+    if height * width != n_features:
+        what = "no square" if shape is None else f"not {height} times {width}"
+        raise ValueError(f"{n_features} features are {what}; give the shape (height, width) of the images")
+    return height, width
