@@ -295,7 +295,7 @@ def test_long_names_leave_room_for_the_picture(iris, size):
         figure, ax = plt.subplots(figsize=size, layout="constrained")
         picture(ax)
         figure.canvas.draw()
-        assert ax.get_position().width > 0.3
+        assert ax.get_position().width > 0.25
         assert ax.get_position().height > 0.4
 
 
