@@ -8,19 +8,19 @@ import time
 import numpy as np
 
 import bayesppl as bp
-from bayesppl.inference.compiled import compile_density
+from bayesppl.inference import native
+from bayesppl.inference.compiled import log_density
 
 SIZES = (1_000, 10_000, 100_000)
 
 
 def seconds_per_gradient(model):
-    density = compile_density(model)
-    start = model.initial_point(0)
-    point = np.concatenate([np.ravel(start[name]) for name in density.shapes])
-    density(point)
+    density = log_density(model)
+    function, point = density.compiled(), density.centre
+    native.call(function, point, density.data)
     repetitions, began = 0, time.perf_counter()
     while time.perf_counter() - began < 1.0:
-        density(point)
+        native.call(function, point, density.data)
         repetitions += 1
     return (time.perf_counter() - began) / repetitions
 

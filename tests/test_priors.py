@@ -7,7 +7,7 @@ from scipy.stats import beta, halfnorm
 from sklearn.base import clone
 
 import bayesppl as bp
-from bayesppl.inference.compiled import compile_density, constrain, unconstrain
+from bayesppl.inference.compiled import constrain, log_density, unconstrain
 from bayesppl.inference.mode import find_mode
 from bayesppl.inference.pymc_model import declared_log_prior, draw_prior, to_pymc
 from bayesppl.model import GenerativeModel
@@ -82,7 +82,7 @@ def test_density_is_prior_times_the_family_s_likelihood(family, X, hyper):
     """The PyMC model's log density is log prior plus the family's own log likelihood of rows, at any point."""
     model, prior, statistics = _parts(family, X)
     pymc_model = to_pymc(model, prior, statistics, None, None, "statistics")
-    density = compile_density(pymc_model, jacobian=False, interpreted=True)
+    density = log_density(pymc_model, jacobian=False)
     start = pymc_model.initial_point(0)
     size = sum(np.size(value) for value in start.values())
     points = RNG.normal(scale=0.3, size=(3, size)) + np.concatenate([np.ravel(start[n]) for n in density.shapes])

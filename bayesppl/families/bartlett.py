@@ -34,43 +34,47 @@ def declare(prior: NormalInverseWishart, prefix: str) -> dict[str, Any]:
     n_lower = n_features * (n_features - 1) // 2
     lower = pm.Normal(f"{prefix}lower", shape=(*prior.nu.shape, n_lower))
     factor = _assemble(chi_square, lower, n_features)
-
     whitened = pm.Flat(f"{prefix}mean_whitened", dims=("class", feature))
-    log_det = _per_class(pt.log(chi_square).sum(-1), prior)
-    squares = (_apply(factor, whitened, prior) ** 2).sum(-1)
-    log_prior = 0.5 * (n_features * (np.log(prior.kappa) - LOG_2PI) + log_det - prior.kappa * squares)
-    pm.Potential(f"{prefix}mean_prior", log_prior.sum())
+    constant = n_features * (np.log(prior.kappa) - LOG_2PI).sum()
+    squares = _squares(factor, _columns(whitened * np.sqrt(prior.kappa)[:, None], prior))
+    # one sum of one expression: sums of a matrix by itself are slow to compile
+    pm.Potential(f"{prefix}mean_prior", 0.5 * (constant + (pt.log(chi_square)[..., None] - squares).sum()))
 
     root = np.linalg.cholesky(prior.psi)
     per_class_root = np.broadcast_to(root, (n_classes, n_features, n_features))
     mean = prior.location + (per_class_root * whitened[:, None, :]).sum(-1)
-    inverse = pt.linalg.inv(factor)
+    inverse = pt.linalg.inv(factor[..., 0])
     scaled = (root[..., :, :, None] * pt.swapaxes(inverse, -1, -2)[..., None, :, :]).sum(-2)
     covariance = (scaled[..., :, None, :] * scaled[..., None, :, :]).sum(-1)
     return {
         "mean": pm.Deterministic(f"{prefix}mean", mean, dims=("class", feature)),
         "covariance": pm.Deterministic(f"{prefix}covariance", covariance, dims=(*class_dim, feature, other)),
-        "observe": partial(_observe, prior, factor, log_det, whitened, prefix),
+        "observe": partial(_observe, prior, factor, chi_square, whitened, prefix),
     }
 
 
 def _observe(
-    prior: NormalInverseWishart, factor: Any, log_det: Any, whitened: Any, prefix: str, statistics: Moments
+    prior: NormalInverseWishart,
+    factor: Any,
+    chi_square: Any,
+    whitened: Any,
+    prefix: str,
+    statistics: Moments,
 ) -> None:
     """Declare the likelihood of the rows through their counts, means and scatter matrices."""
     import pymc as pm
+    import pytensor.tensor as pt
 
     n, n_features = statistics.count, prior.location.shape[1]
     unroot = np.linalg.inv(np.linalg.cholesky(prior.psi))
-    scatter = unroot @ statistics.scatter @ np.swapaxes(unroot, -1, -2)
+    values, vectors = np.linalg.eigh(unroot @ statistics.scatter @ np.swapaxes(unroot, -1, -2))
+    scatter_root = vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]
     centre = np.einsum("...ij,kj->ki" if prior.is_tied else "kij,kj->ki", unroot, statistics.mean - prior.location)
-    gram = (factor[..., :, None, :] * factor[..., None, :, :]).sum(-1)
-    squares = (_apply(factor, centre - whitened, prior) ** 2).sum(-1)
-    log_det_psi = np.linalg.slogdet(prior.psi)[1]
-    log_density = 0.5 * (
-        (n * (log_det - log_det_psi - n_features * LOG_2PI) - n * squares).sum() - (gram * scatter).sum()
-    )
-    pm.Potential(f"{prefix}x", log_density)
+    squares = _squares(factor, _columns((centre - whitened) * np.sqrt(n)[:, None], prior))
+    log_det = ((n.sum() if prior.is_tied else n[:, None]) * pt.log(chi_square)).sum()
+    constant = (n * (np.linalg.slogdet(prior.psi)[1] + n_features * LOG_2PI)).sum()
+    log_density = log_det - squares.sum() - _squares(factor, scatter_root).sum() - constant
+    pm.Potential(f"{prefix}x", 0.5 * log_density)
 
 
 def recover(draws: dict[str, Array], prior: NormalInverseWishart, prefix: str) -> Theta:
@@ -88,23 +92,30 @@ def recover(draws: dict[str, Array], prior: NormalInverseWishart, prefix: str) -
 
 
 def _assemble(chi_square: Any, lower: Any, n_features: int) -> Any:
-    """The triangular factor, by one gather from [0, roots of chi-squares, normals]."""
+    """The triangular factor (..., row, column, 1).
+
+    By one gather, for what is joined would have to be split for the gradient, and with the last axis in place, for what
+    is reshaped after a gather cannot be fused with it. Both would cost seconds of compilation.
+    """
     import pytensor.tensor as pt
 
-    zero = pt.zeros_like(chi_square[..., :1])
-    entries = pt.concatenate([zero, pt.sqrt(chi_square), lower], axis=-1)
-    place = np.zeros((n_features, n_features), dtype=int)
-    np.fill_diagonal(place, 1 + np.arange(n_features))
+    identity = np.eye(n_features, dtype=np.int8)[..., None]
+    diagonal = pt.sqrt(chi_square)[..., None, None] * identity
+    if n_features == 1:
+        return diagonal
+    place = np.zeros_like(identity, dtype=int)
     rows, columns = np.tril_indices(n_features, -1)
-    place[rows, columns] = 1 + n_features + np.arange(len(rows))
-    return entries[..., place]
+    place[rows, columns, 0] = np.arange(len(rows))
+    return diagonal + lower[..., place] * np.tri(n_features, k=-1, dtype=np.int8)[..., None]
 
 
-def _apply(factor: Any, vectors: Any, prior: NormalInverseWishart) -> Any:
-    """Aᵀ v for every class."""
-    per_class = factor[None] if prior.is_tied else factor
-    return (per_class * vectors[..., :, None]).sum(-2)
+def _columns(vectors: Any, prior: NormalInverseWishart) -> Any:
+    """One vector per class as columns of a matrix per covariance."""
+    return vectors.T if prior.is_tied else vectors[:, :, None]
 
 
-def _per_class(value: Any, prior: NormalInverseWishart) -> Any:
-    return value[None] if prior.is_tied else value
+def _squares(factor: Any, columns: Any) -> Any:
+    """Squares of the entries of Aᵀ v for all columns v."""
+    import pytensor.tensor as pt
+
+    return (factor * pt.as_tensor(columns)[..., :, None, :]).sum(-3) ** 2

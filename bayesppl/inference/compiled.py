@@ -4,7 +4,7 @@ Compilation dominates the time to a first posterior, so the graph of a model is 
 parameter checks are dropped (the transforms keep every draw inside the support), whatever depends on constants alone
 is computed with numpy, and the arrays that remain become inputs of the compiled function. Two fits of one declaration
 to different data then have the same graph, and the second reuses the function of the first: within a process at
-no cost, in a later process by PyTensor's cache on disk.
+no cost, in a later process from disk (:mod:`bayesppl.inference.native`).
 """
 
 from __future__ import annotations
@@ -12,21 +12,19 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 import numpy as np
 
 from bayesppl.arrays import Array, Theta
+from bayesppl.inference import native
 
 # How many draws are worked on at once outside the sampler.
 DRAWS_AT_ONCE = 500
-
-# Compiled functions of this process, by the structure of their graph.
-_FUNCTIONS: dict[Any, Callable[..., tuple[Array, Array]]] = {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,31 +33,87 @@ class Density:
 
     Attributes
     ----------
-    function : callable
-        Of a point and of ``data``; shared by all models of the same structure.
-    data : tuple of arrays
-    shapes : mapping of str to tuple
-        Shapes of the unconstrained variables, in the order in which a point holds them.
+    free, constants, outputs : sequences of PyTensor variables
+        The unconstrained variables, the arrays the density depends on, and its value and derivatives.
+    arrays : tuple of arrays
+        The values of ``constants``.
+    start : mapping of str to array
+        A point inside the support, by the names of the unconstrained variables in the order of a raveled point.
     """
 
-    function: Callable[..., tuple[Array, Array]]
-    data: tuple[Array, ...]
-    shapes: dict[str, tuple[int, ...]]
-    lock: Lock = field(default_factory=Lock)
+    free: list[Any]
+    constants: list[Any]
+    outputs: list[Any]
+    arrays: tuple[Array, ...]
+    start: Theta
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of the unconstrained variables, in the order in which a point holds them."""
+        return {name: values.shape for name, values in self.start.items()}
+
+    @property
+    def centre(self) -> Array:
+        """The start as a raveled point."""
+        return np.concatenate([np.ravel(values) for values in self.start.values()])
+
+    @cached_property
+    def data(self) -> Array:
+        """The arrays, raveled one after the other."""
+        return np.concatenate([np.zeros(0), *(np.ravel(values) for values in self.arrays)])
 
     def __call__(self, point: Array) -> tuple[float, Array]:
-        with self.lock:  # compiled functions keep their inputs in one place; chains are threads
-            value, gradient = self.function(point, *self.data)
-        return float(value), gradient
+        """Value and gradient, operation by operation: hundreds of times slower than compiled, and ready at once."""
+        pieces = self.split(np.asarray(point, dtype=np.float64))
+        value, *gradients = self._interpreted(*pieces.values(), *self.arrays)
+        return float(value), np.concatenate([np.ravel(gradient) for gradient in gradients])
+
+    def compiled(self, notify: bool = False) -> Any:
+        """The same as a C function of raw pointers; see :func:`bayesppl.inference.native.density_function`.
+
+        Parameters
+        ----------
+        notify : bool
+            Whether to say on standard error what is being waited for.
+        """
+        inputs = [*self.free, *self.constants]
+        return native.density_function(
+            native.structure_key(inputs, self.outputs),
+            list(self.shapes.values()),
+            [values.shape for values in self.arrays],
+            self._numba_function,
+            notify,
+        )
 
     def split(self, points: Array) -> Theta:
         """The unconstrained variables of raveled points; leading axes are kept."""
         sizes = [int(np.prod(shape)) for shape in self.shapes.values()]
         pieces = np.split(points, np.cumsum(sizes)[:-1], axis=-1)
         return {
-            name: piece.reshape(*points.shape[:-1], *shape)
+            name: piece.reshape((*points.shape[:-1], *shape))
             for (name, shape), piece in zip(self.shapes.items(), pieces, strict=True)
         }
+
+    @cached_property
+    def _interpreted(self) -> Any:
+        import pytensor
+        from pytensor.compile.mode import Mode
+
+        mode = Mode(linker="py", optimizer=None)
+        return pytensor.function(
+            [*self.free, *self.constants], self.outputs, mode=mode, trust_input=True, on_unused_input="ignore"
+        )
+
+    def _numba_function(self) -> Any:
+        import pytensor
+        from pytensor.link.numba.dispatch.basic import numba_funcify_and_cache_key
+
+        # fast maths makes the first run (cold cache) differ in the last bits from later ones
+        with pytensor.config.change_flags(numba__fastmath=False):
+            function = pytensor.function(
+                [*self.free, *self.constants], self.outputs, mode="NUMBA", on_unused_input="ignore"
+            )
+            return numba_funcify_and_cache_key(function.maker.fgraph)[0]
 
 
 def ensure_cache() -> None:
@@ -82,41 +136,31 @@ def ensure_cache() -> None:
     )
 
 
-def compile_density(
-    model: Any, *, jacobian: bool = True, interpreted: bool = False, notify: bool = False
-) -> Density:
-    """Compile the log density of a ``pm.Model`` and its gradient.
+def log_density(model: Any, *, jacobian: bool = True) -> Density:
+    """The log density of a ``pm.Model`` and its gradient, made small and general.
 
     Parameters
     ----------
     model : pm.Model
     jacobian : bool
         Whether to add the Jacobian of the transforms, as sampling needs; a mode of the parameters must do without.
-    interpreted : bool
-        Run the graph operation by operation: hundreds of times slower, and ready at once.
-    notify : bool
-        Say on standard error what is being waited for.
     """
     import pytensor
-    from pymc.pytensorf import join_nonshared_inputs
-    from pytensor.compile.mode import Mode
+    import pytensor.tensor as pt
+    from pytensor.graph.replace import graph_replace
 
-    start = model.initial_point(0)
-    shapes = {variable.name: np.shape(start[variable.name]) for variable in model.value_vars}
-    [value], point = join_nonshared_inputs(start, [model.logp(jacobian=jacobian)], model.value_vars)
+    from bayesppl.inference.simplex import lean
+
+    found = model.initial_point(0)
+    start = {variable.name: np.asarray(found[variable.name]) for variable in model.value_vars}
+    free = [pt.tensor(name, dtype=values.dtype, shape=values.shape) for name, values in start.items()]
+    with lean(model):
+        declared = model.logp(jacobian=jacobian)
+    [value] = graph_replace([declared], dict(zip(model.value_vars, free, strict=True)), strict=False)
     value = _without_checks(value)
-    outputs, inputs, data = _general([value, pytensor.grad(value, point)])
-    key = (interpreted, *structure([point, *inputs], outputs))
-    if key not in _FUNCTIONS:
-        if notify:
-            print("compiling the model (up to half a minute, the first time) ...", file=sys.stderr, flush=True)
-        mode = Mode(linker="py", optimizer=None) if interpreted else "NUMBA"
-        # fast maths makes the first run (cold cache) differ in the last bits from later ones
-        with pytensor.config.change_flags(numba__fastmath=False):
-            function = pytensor.function([point, *inputs], outputs, mode=mode, trust_input=True)
-            function(np.concatenate([np.ravel(start[name]) for name in shapes]), *data)
-        _FUNCTIONS[key] = function
-    return Density(_FUNCTIONS[key], data, shapes)
+    gradients = pytensor.grad(value, free, disconnected_inputs="ignore")
+    outputs, constants, arrays = _general([value, *gradients])
+    return Density(free, constants, outputs, arrays, start)
 
 
 def evaluate(outputs: Sequence[Any], given: dict[Any, Array]) -> list[Array]:
@@ -169,26 +213,6 @@ def unconstrain(model: Any, names: Sequence[str], draws: Theta) -> Theta:
     return dict(zip(values, evaluate(graphs, given), strict=True))
 
 
-def structure(inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple[Any, ...]:
-    """What makes two graphs the same function: operations, wiring, types, and the values of constants."""
-    from pytensor.graph.basic import Constant
-    from pytensor.graph.traversal import toposort
-
-    number = {variable: i for i, variable in enumerate(inputs)}
-
-    def name(variable: Any) -> Any:
-        if isinstance(variable, Constant) and variable not in number:
-            value = variable.data
-            return (variable.type, np.asarray(value).tobytes() if isinstance(value, np.ndarray) else value)
-        return number[variable]
-
-    nodes = []
-    for node in toposort(outputs):
-        nodes.append((node.op, tuple(name(variable) for variable in node.inputs)))
-        number.update({variable: len(number) + i for i, variable in enumerate(node.outputs)})
-    return (tuple(variable.type for variable in inputs), tuple(nodes), tuple(name(v) for v in outputs))
-
-
 def _without_checks(output: Any) -> Any:
     from pymc.logprob.utils import CheckParameterValue
     from pytensor.graph.replace import graph_replace
@@ -207,6 +231,7 @@ def _general(outputs: list[Any]) -> tuple[list[Any], list[Any], tuple[Array, ...
     from pytensor.graph.basic import Constant
     from pytensor.graph.replace import graph_replace
     from pytensor.graph.traversal import graph_inputs, toposort
+    from pytensor.tensor.shape import Shape
 
     # lengths of dims and pm.Data are shared variables; here they are constants like any other
     known: dict[Any, Any] = {
@@ -215,13 +240,16 @@ def _general(outputs: list[Any]) -> tuple[list[Any], list[Any], tuple[Array, ...
         if isinstance(variable, SharedVariable)
     }
     for node in toposort(outputs):
-        if all(isinstance(variable, Constant) or variable in known for variable in node.inputs):
+        if isinstance(node.op, Shape) and None not in node.inputs[0].type.shape:
+            known[node.outputs[0]] = np.asarray(node.inputs[0].type.shape, dtype=np.int64)
+        elif all(isinstance(variable, Constant) or variable in known for variable in node.inputs):
             values = [v.data if isinstance(v, Constant) else known[v] for v in node.inputs]
             storage: list[list[Any]] = [[None] for _ in node.outputs]
             node.op.perform(node, values, storage)
             known.update({variable: cell[0] for variable, cell in zip(node.outputs, storage, strict=True)})
     replacements: dict[Any, Any] = {}
     inputs, data = [], []
+    lifted: dict[Any, Any] = {}
     for node in toposort(outputs):
         if node.outputs[0] in known:
             continue
@@ -230,9 +258,13 @@ def _general(outputs: list[Any]) -> tuple[list[Any], list[Any], tuple[Array, ...
                 continue
             value = variable.data if isinstance(variable, Constant) else known[variable]
             if _is_data(value):
-                replacements[variable] = pt.tensor(dtype=value.dtype, shape=value.shape)
-                inputs.append(replacements[variable])
-                data.append(np.array(value, order="C"))
+                array = np.array(value, dtype=np.float64, order="C")
+                key = (array.shape, array.tobytes())  # what occurs twice in the model is one input
+                if key not in lifted:
+                    lifted[key] = pt.tensor(dtype="float64", shape=array.shape)
+                    inputs.append(lifted[key])
+                    data.append(array)
+                replacements[variable] = lifted[key].astype(value.dtype)
             elif variable in known:
                 replacements[variable] = variable.type.make_constant(value)
     return graph_replace(outputs, replacements, strict=False), inputs, tuple(data)
@@ -243,5 +275,7 @@ def _is_data(value: Any) -> bool:
     if not isinstance(value, np.ndarray) or value.dtype.kind != "f" or not value.size:
         return False
     first = float(value.flat[0])
-    formula = first in (-1.0, 0.0, 1.0) if value.size > 1 else abs(first) <= 64 and (2 * first).is_integer()
+    formula = (
+        first in (-np.inf, -1.0, 0.0, 1.0) if value.size > 1 else abs(first) <= 64 and (2 * first).is_integer()
+    )
     return not (formula and (value == first).all())

@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from bayesppl.arrays import Array, Theta
 from bayesppl.conjugates import Joint
 from bayesppl.errors import UndefinedEstimateError
-from bayesppl.inference.compiled import compile_density, constrain, unconstrain
+from bayesppl.inference.compiled import constrain, log_density, unconstrain
 from bayesppl.inference.pymc_model import hyperparameters, to_pymc
 from bayesppl.model import GenerativeModel
 from bayesppl.statistics import JointStatistics
@@ -50,12 +50,11 @@ def find_mode(
                 pm.Potential(
                     f"log_volume_{prefix}{part.parameters[0]}", pt.as_tensor(-part.log_volume(pymc_model, prefix))
                 )
-    density = compile_density(pymc_model, jacobian=False, interpreted=True)
+    density = log_density(pymc_model, jacobian=False)
     learned = list(hyperparameters(pymc_model))
-    start = pymc_model.initial_point(0)
     searched = {pymc_model.rvs_to_values[pymc_model[name]].name for name in learned}
-    moves = np.concatenate([np.full(np.size(start[name]), name in searched) for name in density.shapes])
-    point = np.concatenate([np.ravel(start[name]) for name in density.shapes])
+    moves = np.concatenate([np.full(values.size, name in searched) for name, values in density.start.items()])
+    point = density.centre
     rng = np.random.default_rng(0)
     if samples is None:
         points = point[moves] + rng.uniform(-0.5, 0.5, (_DRAWS, moves.sum()))

@@ -20,7 +20,8 @@ from bayesppl.arrays import Array, Theta
 from bayesppl.conjugates import Joint
 from bayesppl.convergence import diagnose, warn_of_problems
 from bayesppl.inference.base import Inference
-from bayesppl.inference.compiled import Density, compile_density, constrain
+from bayesppl.inference.compiled import Density, constrain, log_density
+from bayesppl.inference.native import expand_function
 from bayesppl.inference.pymc_model import Likelihood, hyperparameters, to_pymc
 from bayesppl.learned import Rows
 from bayesppl.model import GenerativeModel
@@ -98,9 +99,10 @@ class NUTS(Inference):
         self._check()
         pymc_model = to_pymc(model, prior, statistics, X, codes, self.likelihood)
         began = time.perf_counter()
-        density = compile_density(pymc_model, notify=self.progressbar)
+        density = log_density(pymc_model)
+        function = density.compiled(notify=self.progressbar)
         compiled = time.perf_counter()
-        points, reported = self._sample(density, pymc_model.initial_point(0))
+        points, reported = self._sample(density, function)
         sampled = time.perf_counter()
         hyper_dims = hyperparameters(pymc_model)
         samples = _by_chain(pymc_model, [*model.dims, *hyper_dims], density, points)
@@ -122,25 +124,33 @@ class NUTS(Inference):
         warn_of_problems(diagnosis)
         return Sampled(model, statistics, prior, samples, Report(record, reported, diagnosis, hyper_dims))
 
-    def _sample(self, density: Density, start: Mapping[str, Array]) -> tuple[Array, dict[str, Array]]:
+    def _sample(self, density: Density, function: Any) -> tuple[Array, dict[str, Array]]:
         import nutpie
-        from nutpie.compiled_pyfunc import from_pyfunc
+        from nutpie.compile_pymc import CompiledPyMCModel
 
-        centre = np.concatenate([np.ravel(start[name]) for name in density.shapes])
+        centre = density.centre
 
         def initial_point(seed: int) -> Array:
             return centre + np.random.default_rng(seed).uniform(-1, 1, len(centre))
 
         if self.progressbar:
             print(f"sampling {self.chains} chains of {self.tune + self.draws} draws ...", file=sys.stderr)
-        model = from_pyfunc(
-            len(centre),
-            lambda: density,
-            lambda seed, more, chain: lambda point: {"point": point},
-            [np.dtype(np.float64)],
-            [centre.shape],
-            ["point"],
-            make_initial_point_fn=initial_point,
+        size = len(centre)
+        model = CompiledPyMCModel(
+            dims={},
+            _n_dim=size,
+            _coords={},
+            _shapes={"point": (size,)},
+            compiled_logp_func=function,
+            compiled_expand_func=expand_function(),
+            initial_point_func=initial_point,
+            shared_data={},
+            shared_var_keys={},
+            user_data=density.data,
+            n_expanded=size,
+            shape_info=(["point"], [slice(0, size)], [(size,)]),
+            logp_func=None,
+            expand_func=None,
         )
         try:
             tree = nutpie.sample(

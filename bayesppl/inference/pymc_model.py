@@ -61,8 +61,10 @@ def to_pymc(
             model.family.observe_rows(variables, X, codes)
         else:
             counts = statistics.parts[CLASS_WEIGHTS].counts
-            seen = np.flatnonzero(counts)  # 0 · log 0 is 0, but its gradient is not
-            pm.Potential("y", (counts[seen] * pt.log(weights[seen])).sum())
+            if not counts.all():  # 0 · log 0 is 0, but its gradient is not
+                seen = np.flatnonzero(counts)
+                counts, weights = counts[seen], weights[seen]
+            pm.Potential("y", (counts * pt.log(weights)).sum())
             model.family.observe_statistics(variables, statistics.parts["features"])
     return pymc_model
 
