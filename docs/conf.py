@@ -54,9 +54,9 @@ nb_execution_raise_on_error = True
 napoleon_numpy_docstring = True
 napoleon_google_docstring = False
 napoleon_use_rtype = False
-napoleon_use_ivar = True
 napoleon_preprocess_types = False
 autodoc_typehints = "none"
+toc_object_entries_show_parents = "hide"
 autodoc_member_order = "bysource"
 
 

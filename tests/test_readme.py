@@ -3,9 +3,6 @@
 import contextlib
 import io
 import re
-import subprocess
-import sys
-import textwrap
 from pathlib import Path
 
 README = Path(__file__).parents[1] / "README.md"
@@ -43,25 +40,3 @@ def test_ci_runs_the_two_commands_of_the_readme():
     for command in ("uv run bayesppl compare iris", "uv run pytest"):
         assert command in README.read_text()
         assert f"run {command}\n" in script
-
-
-def test_the_family_of_the_contributing_guide_keeps_the_contract():
-    """In a process of its own: a family registers itself by being defined."""
-    blocks = re.findall(
-        r"^( *)```python\n(.*?)^\1```", (README.parent / "CONTRIBUTING.md").read_text(), re.DOTALL | re.M
-    )
-    code = "\n".join(textwrap.dedent(block) for _, block in blocks)
-    assert "check_family(Geometric" in code
-    coincidence = """
-import numpy as np
-X, y = np.random.default_rng(0).geometric(0.3, (30, 2)) - 1, ["a", "b"] * 15
-geometric, negative_binomial = (
-    bp.GenerativeClassifier(family(probability=bp.Beta(2.0, 0.7))).fit(X, y)
-    for family in (Geometric, lambda **prior: bp.NegativeBinomial(1.0, **prior))
-)
-np.testing.assert_allclose(geometric.predict_proba(X), negative_binomial.predict_proba(X), rtol=1e-10)
-"""
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code + coincidence], capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
