@@ -312,7 +312,7 @@ def _observed_data(trunk: _Trunk) -> xr.Dataset:
     import xarray as xr
 
     model, rows = trunk.posterior.model, trunk.held_rows()
-    variables = {"y": (("row",), rows.codes), **model.family.label_rows(rows.X)}
+    variables = {"y": (("row",), rows.codes.astype(np.intp)), **model.family.label_rows(rows.X)}
     used = {dim for dims, _ in variables.values() for dim in dims}
     coords = {name: coord(labels) for name, labels in model.coords.items() if name in used}
     data = xr.Dataset(variables, coords={"row": np.arange(len(rows.codes)), **coords})

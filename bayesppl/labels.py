@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import narwhals as nw
@@ -13,6 +14,11 @@ from sklearn.exceptions import DataConversionWarning
 
 from bayesppl.arrays import Array, Responsibilities
 from bayesppl.data import listed
+from bayesppl.kernels.blocks import BLOCK_CELLS, row_blocks
+from bayesppl.kernels.levels import smallest_type
+
+# up to so many rows, what is the same in all responsibilities is kept for the next ones
+_SHARED_ROWS = 1 << 17
 
 
 def encode_labels(y: Any, classes: Sequence[Hashable] | Array | None = None) -> tuple[Array, Array]:
@@ -27,8 +33,8 @@ def encode_labels(y: Any, classes: Sequence[Hashable] | Array | None = None) -> 
     Returns
     -------
     classes : (n_classes,)
-    codes : (n_rows,) int
-        ``classes[codes]`` are the labels.
+    codes : (n_rows,)
+        Small integers; ``classes[codes]`` are the labels.
 
     Raises
     ------
@@ -43,7 +49,8 @@ def encode_labels(y: Any, classes: Sequence[Hashable] | Array | None = None) -> 
     unknown = [label for label in learned.tolist() if label not in position]
     if unknown:
         raise ValueError(f"label {unknown[0]!r} is not among the declared classes {listed(declared.tolist())}")
-    return declared, np.asarray([position[label] for label in learned.tolist()], dtype=int)[codes]
+    known = [position[label] for label in learned.tolist()]
+    return declared, np.asarray(known, dtype=smallest_type(len(declared)))[codes]
 
 
 def _labels(y: Any) -> Array:
@@ -99,29 +106,51 @@ def _factorize_labels(labels: Array) -> tuple[Array, Array]:
     if labels.dtype.kind in "iub" and len(labels):
         low, high = int(labels.min()), int(labels.max())
         if high - low <= max(1000, len(labels)) and high <= np.iinfo(np.int64).max:
-            # counting beats sorting when the integers lie close together, as labels do
-            offset = labels.astype(np.int64) - low
-            present = np.bincount(offset) > 0
-            learned = (np.flatnonzero(present) + low).astype(labels.dtype)
-            return learned, (np.cumsum(present) - 1)[offset]
+            return _count_labels(labels, low, high - low + 1)
     if labels.dtype.kind in "OU":
         import pandas as pd
 
         codes, found = pd.factorize(labels.astype(object), sort=True)
-        return np.asarray(found, dtype=labels.dtype), codes
+        return np.asarray(found, dtype=labels.dtype), codes.astype(smallest_type(len(found)))
     learned, codes = np.unique(labels, return_inverse=True)
+    return learned, codes.astype(smallest_type(len(learned)))
+
+
+def _count_labels(labels: Array, low: int, span: int) -> tuple[Array, Array]:
+    """:func:`_factorize_labels` of integers that lie close together: counting beats sorting."""
+    present = np.zeros(span, dtype=bool)
+    blocks = list(row_blocks(len(labels), 1, max(BLOCK_CELLS, span)))
+    for rows in blocks:
+        present |= np.bincount(labels[rows].astype(np.int64) - low, minlength=span) > 0
+        if present.all():
+            break
+    learned = (np.flatnonzero(present) + low).astype(labels.dtype)
+    codes = np.empty(len(labels), dtype=smallest_type(len(learned)))
+    place = (np.cumsum(present) - 1).astype(codes.dtype)
+    for rows in blocks:
+        offset = labels[rows].astype(np.int64, copy=False) - low
+        codes[rows] = offset if len(learned) == span else place[offset]
     return learned, codes
 
 
 def one_hot(codes: Array, n_classes: int, weights: Array | None = None) -> Responsibilities:
     """Responsibilities of labelled rows: each belongs to its class with its weight."""
     n_rows = len(codes)
-    values = np.ones(n_rows) if weights is None else weights
-    matrix = csr_array((values, codes, np.arange(n_rows + 1)), shape=(n_rows, n_classes))
+    starts, ones = (_constants if n_rows <= _SHARED_ROWS else _constants.__wrapped__)(n_rows)
+    values = ones if weights is None else weights
+    matrix = csr_array((values, codes.astype(np.int32), starts), shape=(n_rows, n_classes))
     if weights is not None:
         matrix = matrix.copy()
         matrix.eliminate_zeros()
     return matrix
+
+
+@lru_cache(maxsize=4)
+def _constants(n_rows: int) -> tuple[Array, Array]:
+    """0, 1, ..., n_rows, and as many ones; ranges of rows are mostly of one length, and share them."""
+    starts, ones = np.arange(n_rows + 1, dtype=np.int32), np.ones(n_rows)
+    starts.flags.writeable = ones.flags.writeable = False
+    return starts, ones
 
 
 def check_weights(sample_weight: Any, n_rows: int) -> Array | None:

@@ -47,7 +47,8 @@ class Rows:
 
     def unweighted(self) -> tuple[Any, Array | None]:
         """Encoded rows and codes, for a likelihood that knows no weights; None where there are some."""
-        return (self.X, self.codes) if self.given_weights is None or (self.weights == 1).all() else (None, None)
+        unit = self.given_weights is None or (self.given_weights == 1).all()
+        return (self.X, self.codes.astype(np.intp)) if unit else (None, None)
 
 
 class Learned(NamedTuple):

@@ -16,7 +16,7 @@ from bayesppl.families.base import Evidence, Family, LogDensity
 from bayesppl.labels import one_hot
 from bayesppl.priors import SIMPLEX, Direct, is_declaration
 from bayesppl.ranges import encode_rows, sum_over_ranges
-from bayesppl.statistics import Counts, JointStatistics
+from bayesppl.statistics import Counts, JointStatistics, class_counts
 
 CLASS_WEIGHTS = "class_weights"
 _PREFIXES = {CLASS_WEIGHTS: "", "features": ""}
@@ -85,7 +85,7 @@ class GenerativeModel:
         return sum_over_ranges(take, len(table), table.cells_per_row, n_jobs)
 
     def _sum_rows(self, X: Any, responsibilities: Responsibilities) -> JointStatistics:
-        counts = np.asarray(responsibilities.sum(axis=0), dtype=np.float64)
+        counts = class_counts(responsibilities)
         return JointStatistics(
             {
                 CLASS_WEIGHTS: Counts(counts, np.zeros(())),

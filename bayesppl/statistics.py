@@ -19,9 +19,19 @@ import numpy as np
 
 from bayesppl.arrays import Array, Responsibilities
 from bayesppl.kernels import moments as kernels
-from bayesppl.kernels.class_sums import class_sums
+from bayesppl.kernels.class_sums import class_counts, class_sums
 
-__all__ = ["Counts", "Events", "JointStatistics", "Moments", "Statistics", "Successes", "class_sums", "moments"]
+__all__ = [
+    "Counts",
+    "Events",
+    "JointStatistics",
+    "Moments",
+    "Statistics",
+    "Successes",
+    "class_counts",
+    "class_sums",
+    "moments",
+]
 
 # After a subtraction, what is left of a sum of weights below this part of it is rounding error, that is, nothing;
 # a negative rest beyond NOISE means that rows were taken away which were never there.

@@ -50,6 +50,13 @@ def class_sums(responsibilities: csr_array, X: Any) -> np.ndarray:
     return sums
 
 
+def class_counts(responsibilities: csr_array) -> np.ndarray:
+    """Total weight of the rows of each class: (n_classes,)."""
+    owners, weights = responsibilities.indices, responsibilities.data
+    unit = bool((weights == 1).all())
+    return np.bincount(owners, None if unit else weights, responsibilities.shape[1]).astype(np.float64)
+
+
 def spread(codes: np.ndarray, starts: np.ndarray, weights: np.ndarray, n_classes: int) -> Any:
     """Responsibilities of a block of rows, transposed: (n_classes, n_rows), dense where classes are few.
 

@@ -75,6 +75,31 @@ def _log_products(X: np.ndarray, location: np.ndarray, inverse: np.ndarray, larg
 log_products = Engine(lambda: compile_loop(_log_products))
 
 
+def _lane_sums(
+    X: np.ndarray, owners: np.ndarray, pivot: np.ndarray, first: np.ndarray, second: np.ndarray
+) -> None:
+    """Add deviations from the pivot of the row's class, and their squares, to the lanes of the class in turn."""
+    n_rows, n_features = X.shape
+    n_classes, n_lanes = first.shape[:2]
+    lane = np.zeros(n_classes, np.int64)
+    z = np.empty(n_features)
+    for i in range(n_rows):
+        k = owners[i]
+        turn = lane[k]
+        lane[k] = turn + 1 if turn + 1 < n_lanes else 0
+        x, centre = X[i], pivot[k]
+        for d in range(n_features):
+            z[d] = x[d] - centre[d]
+        sums, squares = first[k, turn], second[k, turn]
+        for d in range(n_features):  # two loops: in one, the compiler would not work on several columns at once
+            sums[d] += z[d]
+        for d in range(n_features):
+            squares[d] += z[d] * z[d]
+
+
+lane_sums = Engine(lambda: compile_loop(_lane_sums))
+
+
 def _count_codes(codes: np.ndarray, owners: np.ndarray, edges: np.ndarray, counts: np.ndarray) -> None:
     """Add one to the cell of every code, -1 included, which comes first in its column."""
     n_rows, n_columns = codes.shape
