@@ -14,8 +14,9 @@ from bayesppl.conjugates import Dirichlet, Joint, Known
 from bayesppl.data import Table
 from bayesppl.families.base import Evidence, Family, LogDensity
 from bayesppl.labels import one_hot
-from bayesppl.priors import SIMPLEX, Direct, is_declaration
+from bayesppl.priors import is_declaration
 from bayesppl.ranges import encode_rows, sum_over_ranges
+from bayesppl.simplices import SimplexPrior, simplex_prior
 from bayesppl.statistics import Counts, JointStatistics, class_counts
 
 CLASS_WEIGHTS = "class_weights"
@@ -145,7 +146,7 @@ def _weighted(log_density: LogDensity, weights: Array) -> LogDensity:
 
 def resolve_class_weights(
     declared: ClassWeights, counts: Array, classes: Sequence[Hashable]
-) -> Dirichlet | Known | Direct:
+) -> Dirichlet | Known | SimplexPrior:
     """Turn a declaration of class weights into a belief about them.
 
     Raises
@@ -154,10 +155,8 @@ def resolve_class_weights(
         If fixed weights are negative, do not sum to one, or do not match the classes.
     """
     n_classes = len(classes)
-    if is_declaration(declared):
-        return Direct(CLASS_WEIGHTS, declared, SIMPLEX)
-    if isinstance(declared, Dirichlet):
-        return declared.sized((n_classes,), parameter=CLASS_WEIGHTS)
+    if is_declaration(declared) or isinstance(declared, Dirichlet):
+        return simplex_prior(declared, (n_classes,), parameter=CLASS_WEIGHTS)
     if isinstance(declared, str):
         if declared == "empirical" and not counts.any():
             raise ValueError("class_weights='empirical' needs rows to count, and there are none")

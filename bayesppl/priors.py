@@ -21,10 +21,8 @@ from typing import Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
 
-from bayesppl.arrays import Array, Theta
-from bayesppl.conjugates import Dirichlet
+from bayesppl.arrays import Array
 from bayesppl.errors import ImproperError, NotConjugateError
-from bayesppl.statistics import Counts
 
 
 class Space(NamedTuple):
@@ -129,21 +127,24 @@ class Direct(Declared):
             self.parameter: declare(self.declaration, **family.named(self.parameter, prefix), space=self.space)
         }
 
-    def declare(self, dims: tuple[str, ...]) -> Any:
-        """Declare class weights, which belong to no family."""
-        return declare(self.declaration, self.parameter, dims, self.space)
-
-    def mle(self, statistics: Counts) -> Theta:
-        """Maximum likelihood knows no prior: that of class weights are their frequencies."""
-        return Dirichlet(1.0).sized(statistics.counts.shape, parameter=self.parameter).mle(statistics)
-
     def log_volume(self, model: Any, prefix: str) -> Any:
         require_free(model, prefix + self.parameter)
         return 0.0
 
 
-def declare(declaration: Any, name: str, dims: tuple[str, ...], space: Space) -> Any:
+def declare(declaration: Any, name: str, dims: tuple[str, ...], space: Space, *, shared: bool = False) -> Any:
     """Create the variable of a declared prior in the current ``pm.Model``, checking shape and support.
+
+    Parameters
+    ----------
+    declaration : PyMC distribution or callable
+    name, dims
+        Of the variable.
+    space : Space
+        The values it can take.
+    shared : bool
+        Whether it may have any shape that broadcasts to the dims; a distribution keeps its own shape then, instead of
+        standing for every entry.
 
     Raises
     ------
@@ -157,14 +158,19 @@ def declare(declaration: Any, name: str, dims: tuple[str, ...], space: Space) ->
     model = pm.modelcontext(None)
     before = set(model.free_RVs)
     shape = tuple(len(model.coords[dim]) for dim in dims)
-    variable = (
-        declaration(name, dims) if callable(declaration) else _register(model, declaration, name, dims, shape)
-    )
+    if callable(declaration):
+        variable = declaration(name, dims)
+        if not is_declaration(variable) or callable(variable):
+            raise TypeError(
+                f"the function that declares the prior of {name!r} must return the variable it creates, found {variable!r}"
+            )
+    else:
+        variable = _register(model, declaration, name, dims, None if shared else shape)
     for created in set(model.free_RVs) - before:
         created.tag.declared_by_user = True
     if name not in model.named_vars:
-        variable = pm.Deterministic(name, variable, dims=dims)
-    _check(model, variable, name, dims, shape, space)
+        variable = pm.Deterministic(name, variable, dims=None if shared else dims)
+    _check(model, variable, name, dims, shape, space, shared)
     return variable
 
 
@@ -177,33 +183,48 @@ def require_free(model: Any, name: str) -> None:
         )
 
 
-def _register(model: Any, declaration: Any, name: str, dims: tuple[str, ...], shape: tuple[int, ...]) -> Any:
-    """Give a distribution (and those it depends on) names and dims."""
+def _register(
+    model: Any, declaration: Any, name: str, dims: tuple[str, ...], shape: tuple[int, ...] | None
+) -> Any:
+    """Give a distribution (and those it depends on) names and dims; without a shape it keeps its own."""
     from pymc.distributions.shape_utils import change_dist_size
     from pytensor.graph.replace import clone_replace
     from pytensor.graph.traversal import ancestors
-    from pytensor.tensor.random.op import RandomVariable
 
+    if not _is_distribution(declaration):
+        raise TypeError(
+            f"the prior of {name!r} is computed from distributions and is none itself: give a function of name and dims "
+            "that returns it"
+        )
     own = clone_replace([declaration])[0]  # a declaration may be fitted many times
-    core = own.owner.op.ndim_supp if own.owner is not None and isinstance(own.owner.op, RandomVariable) else 0
-    try:
-        own = change_dist_size(own, shape[: len(shape) - core])
-    except (ValueError, TypeError, NotImplementedError) as error:
-        raise ValueError(_misfit(name, dims, shape, tuple(own.type.shape))) from error
-    inner = [
-        variable
-        for variable in ancestors([own])
-        if variable.owner is not None and isinstance(variable.owner.op, RandomVariable) and variable is not own
-    ]
+    if shape is not None:
+        try:
+            own = change_dist_size(own, shape[: len(shape) - own.owner.op.ndim_supp])
+        except (ValueError, TypeError, NotImplementedError) as error:
+            raise ValueError(_misfit(name, dims, shape, tuple(own.type.shape))) from error
+    inner = [variable for variable in ancestors([own]) if variable is not own and _is_distribution(variable)]
     for variable in reversed(inner):
-        kind = variable.owner.op.name
+        kind = variable.owner.op.name or type(variable.owner.op).__name__
         taken = sum(other.startswith(f"{name}_{kind}") for other in model.named_vars)
         model.register_rv(variable, f"{name}_{kind}" + (f"_{taken + 1}" if taken else ""))
-    return model.register_rv(own, name, dims=dims)
+    return model.register_rv(own, name, dims=None if shape is None else dims)
+
+
+def _is_distribution(variable: Any) -> bool:
+    from pymc.distributions.distribution import SymbolicRandomVariable
+    from pytensor.tensor.random.op import RandomVariable
+
+    return variable.owner is not None and isinstance(variable.owner.op, RandomVariable | SymbolicRandomVariable)
 
 
 def _check(
-    model: Any, variable: Any, name: str, dims: tuple[str, ...], shape: tuple[int, ...], space: Space
+    model: Any,
+    variable: Any,
+    name: str,
+    dims: tuple[str, ...],
+    shape: tuple[int, ...],
+    space: Space,
+    shared: bool,
 ) -> None:
     import pymc as pm
     from pytensor.compile.mode import Mode
@@ -215,7 +236,7 @@ def _check(
         raise ImproperError(f"the prior of {name!r} is improper, it has no draws: {error}") from error
     except ValueError as error:
         raise ValueError(_misfit(name, dims, shape, tuple(variable.type.shape))) from error
-    if draws.shape[1:] != shape:
+    if not (_broadcasts(draws.shape[1:], shape) if shared else draws.shape[1:] == shape):
         raise ValueError(_misfit(name, dims, shape, draws.shape[1:]))
     outside = draws[~space.contains(draws)]
     allowed = [] if outside.size else _values_beyond(model, variable, space, draws[0], interpreted)
@@ -228,6 +249,10 @@ def _check(
         )
 
 
+def _broadcasts(found: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    return len(found) <= len(shape) and all(a in (1, b) for a, b in zip(found[::-1], shape[::-1], strict=False))
+
+
 def _values_beyond(model: Any, variable: Any, space: Space, draw: Array, mode: Any) -> list[float]:
     """Points outside the space at which the prior has a density all the same."""
     import pymc as pm
@@ -236,7 +261,7 @@ def _values_beyond(model: Any, variable: Any, space: Space, draw: Array, mode: A
         return []
     allowed = []
     for point in space.beyond:
-        value = draw.copy()
+        value = np.array(draw)
         value.flat[0] = point
         logp = pm.logp(variable, value, warn_rvs=False)
         density = pm.draw(logp, mode=mode, random_seed=0)

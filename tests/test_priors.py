@@ -1,6 +1,7 @@
 """Any prior: declared in PyMC words, sampled with the family's own likelihood, refused where it cannot be."""
 
 import numpy as np
+import pandas as pd
 import pymc as pm
 import pytest
 from scipy.stats import beta, halfnorm
@@ -15,8 +16,10 @@ from bayesppl.posterior import Sampled
 
 RNG = np.random.default_rng(5)
 BITS = RNG.integers(0, 2, size=(30, 2))
+NAMED = pd.DataFrame(BITS, columns=["a", "b"])
 REALS = RNG.normal([1.0, -2.0, 4.0], [1.0, 0.5, 2.0], size=(30, 3))
 Y = np.array(list("ab"))[RNG.integers(0, 2, size=30)]
+COUNTS = np.random.default_rng(6).integers(0, 4, size=(30, 3))
 SHORT = bp.NUTS(draws=500, tune=300, chains=2, random_seed=3)
 
 
@@ -63,9 +66,36 @@ def test_a_declared_beta_is_the_conjugate_one():
     assert np.abs(z).max() < 4
 
 
+def _learned_levels(name, dims):
+    assert dims == ("class", "feature", "level")
+    concentration = pm.Gamma("evenness", 2.0, 1.0)
+    return pm.Dirichlet(name, concentration * np.ones(3), dims=dims)
+
+
 @pytest.mark.parametrize(
     ("family", "X", "hyper"),
     [
+        (bp.Binomial(3, probability=pm.Beta.dist(2, 3)), COUNTS, 0),
+        (bp.NegativeBinomial(1.5, probability=pm.Uniform.dist(0, 1)), COUNTS, 0),
+        (bp.GammaRate(2.0, rate=pm.Gamma.dist(2, pm.HalfNormal.dist(1))), COUNTS + 0.5, 1),
+        (bp.LogNormal("diag", mean=pm.Normal.dist(0, 3), sd=pm.HalfNormal.dist(2)), COUNTS + 0.5, 1),
+        (bp.Categorical(pm.Dirichlet.dist(a=[1.0, 2.0, 0.5])), BITS, 1),
+        (bp.Categorical(_learned_levels), BITS, 2),
+        (bp.Categorical(bp.Dirichlet(pm.Gamma.dist(2, 1)), levels={"a": [0, 1], "b": [0, 1, 2]}), NAMED, 3),
+        (bp.JointCategorical(bp.Dirichlet(pm.Gamma.dist(2, 1))), BITS, 1),
+        (bp.JointCategorical(pm.Dirichlet.dist(a=np.ones(9))), BITS, 0),
+        (bp.Multinomial(bp.Dirichlet(pm.HalfNormal.dist(1, shape=(2, 1)))), COUNTS, 1),
+        (
+            bp.Product(
+                {
+                    "one": (["a"], bp.Bernoulli(pm.Beta.dist(pm.Gamma.dist(2, 1), 1.0))),
+                    "two": (["b"], bp.Categorical(bp.Dirichlet(pm.Gamma.dist(2, 1)))),
+                    "three": (["c"], bp.Gaussian()),
+                }
+            ),
+            NAMED.assign(c=REALS[:, 0]),
+            3,
+        ),
         (bp.Bernoulli(probability=pm.Beta.dist(pm.Gamma.dist(2, 1), pm.Gamma.dist(2, 1))), BITS, 2),
         (bp.Bernoulli(probability=_concentrated), BITS, 1),
         (bp.Poisson(rate=pm.LogNormal.dist(0, pm.HalfNormal.dist(1))), BITS, 1),
@@ -76,7 +106,18 @@ def test_a_declared_beta_is_the_conjugate_one():
         (bp.Gaussian("full", mean=pm.Normal.dist(0, 3), cholesky=bp.LKJ(2.0, pm.HalfNormal.dist(2))), REALS, 2),
         (bp.Gaussian("tied", mean=pm.Normal.dist(0, 3), cholesky=bp.LKJ(2.0, pm.HalfNormal.dist(2))), REALS, 2),
     ],
-    ids=["nested", "callable", "rate", "simplex", "diag", "tied_diag", "spherical", "full", "tied"],
+    ids=[
+        *"bcdefghijkl",
+        "nested",
+        "callable",
+        "rate",
+        "simplex",
+        "diag",
+        "tied_diag",
+        "spherical",
+        "full",
+        "tied",
+    ],
 )
 def test_density_is_prior_times_the_family_s_likelihood(family, X, hyper):
     """The PyMC model's log density is log prior plus the family's own log likelihood of rows, at any point."""
@@ -90,7 +131,9 @@ def test_density_is_prior_times_the_family_s_likelihood(family, X, hyper):
     theta = constrain(pymc_model, [*{*model.dims, *names}], density.split(points))
     assert len(set(names) - set(model.dims)) == hyper
     log_prior = sum(declared_log_prior(model, prior, theta).values())
-    log_prior = log_prior + prior.parts["class_weights"].log_prob(theta)
+    for prefix, part in prior.leaves():
+        if part.has_closed_form:
+            log_prior = log_prior + part.log_prob({key: theta[prefix + key] for key in part.parameters})
     own = np.arange(len(Y)), (Y == "b").astype(int)
     encoded = model.family.encode(_table(X))
     expected = log_prior + model.log_joint(theta, encoded)[:, *own].sum(1)
@@ -212,6 +255,43 @@ def test_refusals_of_what_needs_a_closed_form():
         bp.Gaussian("diag", mean=0.0, sd=pm.HalfNormal.dist())
     with pytest.raises(ValueError, match="eta must be positive"):
         bp.LKJ(0.0, pm.HalfNormal.dist())
+
+
+def test_declared_levels_are_refused_where_columns_differ():
+    three = NAMED.assign(b=[*"xyz"] * 10)
+    with pytest.raises(ValueError, match=r"have 3, 4 levels.*bayesppl.Dirichlet\(concentration\)"):
+        bp.GenerativeClassifier(bp.Categorical(pm.Dirichlet.dist(a=np.ones(3))), inference=SHORT).fit(three, Y)
+    with pytest.raises(
+        ValueError, match=r"'probability_of_3' .*does not fit its dims \(class: 2, feature: 2, level: 3\)"
+    ):
+        bp.GenerativeClassifier(bp.Categorical(pm.Dirichlet.dist(a=np.ones(4))), inference=SHORT).fit(NAMED, Y)
+    with pytest.raises(ValueError, match="'concentration' must be positive numbers"):
+        bp.GenerativeClassifier(bp.Categorical(bp.Dirichlet(pm.Normal.dist())), inference=SHORT).fit(NAMED, Y)
+    with pytest.raises(ValueError, match=r"'concentration' .*does not fit its dims \(class: 2, cell: 6\)"):
+        bp.GenerativeClassifier(bp.Categorical(bp.Dirichlet(pm.Gamma.dist(1, 1, shape=5))), inference=SHORT).fit(
+            NAMED, Y
+        )
+
+
+def test_a_density_without_bound_has_no_mode():
+    """The probability of a level that never occurred goes to zero, and with it a learned concentration."""
+    family = bp.Categorical(bp.Dirichlet(pm.Gamma.dist(2, 1)), levels=[0, 1, 2])
+    model, prior, statistics = _parts(family, NAMED)
+    with pytest.raises(bp.UndefinedEstimateError, match="no mode that can be found"):
+        find_mode(model, prior, statistics)
+
+
+@pytest.mark.parametrize(
+    ("prior", "error", "message"),
+    [
+        (2 * pm.Beta.dist(1, 1), TypeError, "is computed from distributions and is none itself"),
+        (bp.Beta, TypeError, r"must return the variable it creates, found Beta\("),
+        (lambda name, dims: None, TypeError, "must return the variable it creates, found None"),
+    ],
+)
+def test_what_is_no_declaration(prior, error, message):
+    with pytest.raises(error, match=message):
+        bp.GenerativeClassifier(bp.Bernoulli(probability=prior), inference=SHORT).fit(BITS, Y)
 
 
 @pytest.mark.slow

@@ -19,10 +19,10 @@ import numpy as np
 
 from bayesppl.arrays import Array, Theta
 from bayesppl.conjugates import Dirichlet
-from bayesppl.conjugates.base import require_kind
 from bayesppl.families.base import LogDensity
 from bayesppl.families.levels import LevelFamily, draw_outcomes
 from bayesppl.kernels.levels import level_sums
+from bayesppl.simplices import SimplexPrior, collect, dirichlets, simplex_prior
 from bayesppl.statistics import Counts
 
 
@@ -32,9 +32,11 @@ class Categorical(LevelFamily):
 
     Parameters
     ----------
-    probability : Dirichlet
+    probability : Dirichlet, PyMC distribution or callable
         Prior of the level probabilities; uniform by default. A concentration per cell has shape (n_cells,) or
-        (n_classes, n_cells), the cells of all columns in order.
+        (n_classes, n_cells), the cells of all columns in order; it may itself have a prior, as in
+        ``bayesppl.Dirichlet(pm.Gamma.dist(2, 1))``. A distribution of a simplex, or a function of name and dims
+        ("class", "feature", "level"), serves columns that have equally many levels.
     levels : sequence, or mapping of column to sequence, optional
         All levels that can occur, of any hashable type; a value that is not among them is refused. By default
         the levels are learned, and every column gets one more cell, "(unseen)", for those that did not occur in
@@ -70,8 +72,8 @@ class Categorical(LevelFamily):
     def factor_dims(self) -> tuple[str, ...]:
         return ("class", "feature")
 
-    def resolve_prior(self, statistics: Counts) -> Dirichlet:
-        return require_kind(self.probability, Dirichlet, "probability").sized(statistics.counts.shape, self._sizes)
+    def resolve_prior(self, statistics: Counts) -> Dirichlet | SimplexPrior:
+        return simplex_prior(self.probability, statistics.counts.shape, self._sizes)
 
     def likelihood(self, theta: Theta, *, common: bool = True) -> LogDensity:
         probability = theta["probability"]
@@ -95,17 +97,8 @@ class Categorical(LevelFamily):
         return drawn
 
     def declare_conjugate(self, prior: Dirichlet, prefix: str) -> dict[str, Any]:
-        import pymc as pm
-        import pytensor.tensor as pt
-
-        # columns with equally many levels are declared together: the graph compiles faster
-        drawn = {
-            size: pm.Dirichlet(_free_name(size, prefix), a=prior.concentration[:, cells])
-            for size, cells in self._cells_by_size().items()
-        }
-        flat = [simplices.reshape((len(self.classes), -1)) for simplices in drawn.values()]
-        probability = pt.concatenate(flat, axis=1)[:, self._order()]
-        return {"probability": pm.Deterministic(**self.named("probability", prefix), var=probability)}
+        named = self.named("probability", prefix)
+        return {"probability": dirichlets(prior.concentration, self._sizes, **named)}
 
     def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
         import pymc as pm
@@ -123,9 +116,7 @@ class Categorical(LevelFamily):
         pm.Potential(f"{prefix}x", (statistics.counts * pt.log(variables["probability"])).sum())
 
     def recover(self, draws: dict[str, Array], prior: Dirichlet, prefix: str = "") -> Theta:
-        drawn = [draws[_free_name(size, prefix)] for size in self._cells_by_size()]
-        flat = [simplices.reshape(*simplices.shape[:-2], -1) for simplices in drawn]
-        return {"probability": np.concatenate(flat, axis=-1)[..., self._order()]}
+        return {"probability": collect(draws, self._sizes, f"{prefix}probability")}
 
     @property
     def _edges(self) -> Array:
@@ -133,17 +124,3 @@ class Categorical(LevelFamily):
 
     def _tables(self, X: Array) -> tuple[Array, tuple[int, ...]]:
         return X, self._sizes
-
-    def _cells_by_size(self) -> dict[int, Array]:
-        """Cells of all columns with the same number of levels: (n_columns, n_levels)."""
-        starts = self._edges[:-1]
-        sizes = np.asarray(self._sizes)
-        return {int(size): starts[sizes == size, None] + np.arange(size) for size in np.unique(sizes)}
-
-    def _order(self) -> Array:
-        """Where every cell is found among the cells ordered by size."""
-        return np.argsort(np.concatenate([cells.ravel() for cells in self._cells_by_size().values()]))
-
-
-def _free_name(size: int, prefix: str) -> str:
-    return f"{prefix}probability_of_{size}"

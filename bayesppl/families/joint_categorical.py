@@ -19,10 +19,9 @@ import numpy as np
 
 from bayesppl.arrays import Array, Theta
 from bayesppl.conjugates import Dirichlet
-from bayesppl.conjugates.base import require_kind
 from bayesppl.families.base import LogDensity
 from bayesppl.families.levels import LevelFamily, draw_outcomes
-from bayesppl.priors import SIMPLEX, Direct, is_declaration
+from bayesppl.simplices import SimplexPrior, simplex_prior
 from bayesppl.statistics import Counts
 
 #: More cells than this cannot be estimated from any table that fits in memory.
@@ -35,7 +34,7 @@ class JointCategorical(LevelFamily):
 
     Parameters
     ----------
-    probability : Dirichlet
+    probability : Dirichlet, PyMC distribution or callable
         Prior of the cell probabilities; uniform by default. A concentration per cell has shape (n_cells,) or
         (n_classes, n_cells), the last column varying fastest.
     levels : sequence, or mapping of column to sequence, optional
@@ -73,10 +72,8 @@ class JointCategorical(LevelFamily):
     def factor_dims(self) -> tuple[str, ...]:
         return ("class",)
 
-    def resolve_prior(self, statistics: Counts) -> Dirichlet | Direct:
-        if is_declaration(self.probability):
-            return Direct("probability", self.probability, SIMPLEX)
-        return require_kind(self.probability, Dirichlet, "probability").sized(statistics.counts.shape)
+    def resolve_prior(self, statistics: Counts) -> Dirichlet | SimplexPrior:
+        return simplex_prior(self.probability, statistics.counts.shape)
 
     def likelihood(self, theta: Theta, *, common: bool = True) -> LogDensity:
         probability = theta["probability"]

@@ -12,7 +12,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Integral
-from typing import ClassVar, Final, Self, final
+from typing import Any, ClassVar, Final, Self, final
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from bayesppl.data import Table, factorize
 from bayesppl.families.base import ColumnFamily, LogDensity
 from bayesppl.kernels.blocks import row_blocks
 from bayesppl.kernels.levels import Places, distinct_integers, outcome_counts, smallest_type
-from bayesppl.priors import Direct
+from bayesppl.simplices import SimplexPrior
 from bayesppl.statistics import Counts
 
 #: The level of values that did not occur where levels are learned.
@@ -40,7 +40,7 @@ class LevelFamily(ColumnFamily):
 
     measure: ClassVar = "mass"
 
-    probability: Dirichlet = Dirichlet()
+    probability: Dirichlet | Any = Dirichlet()
     levels: Levels | None = None
 
     #: Levels of every column once bound, in the order of ``columns``.
@@ -51,7 +51,7 @@ class LevelFamily(ColumnFamily):
         """Rows as outcomes of independent tables: codes (n_rows, n_tables), and the sizes of the tables."""
 
     @abstractmethod
-    def resolve_prior(self, statistics: Counts) -> Dirichlet | Direct: ...
+    def resolve_prior(self, statistics: Counts) -> Dirichlet | SimplexPrior: ...
 
     @final
     def sufficient_statistics(self, X: Array, responsibilities: Responsibilities) -> Counts:

@@ -36,12 +36,16 @@ from bayesppl.statistics import Moments
 def LogNormal(
     covariance: Covariance = "diag",
     prior: str | NormalInverseGamma | NormalInverseWishart = "fraley-raftery",
+    *,
+    mean: Any = None,
+    sd: Any = None,
+    cholesky: Any = None,
 ) -> Family:
     """Log-normal class-conditional density.
 
     Parameters
     ----------
-    covariance, prior
+    covariance, prior, mean, sd, cholesky
         Of the logarithms of the columns; see :func:`bayesppl.Gaussian`. Multiplying a column by a constant shifts
         its logarithms, so the default prior is free of units here too.
 
@@ -53,7 +57,7 @@ def LogNormal(
     >>> clf.predict([[5.0], [10.0]]).tolist()
     ['a', 'b']
     """
-    return LogGaussian(Gaussian(covariance, prior))
+    return LogGaussian(Gaussian(covariance, prior, mean=mean, sd=sd, cholesky=cholesky))
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,10 +23,9 @@ from scipy.sparse import csr_array
 
 from bayesppl.arrays import Array, Responsibilities, Theta, dense, log_factorial, log_rising, weigh_logs
 from bayesppl.conjugates import Dirichlet
-from bayesppl.conjugates.base import require_kind
 from bayesppl.families.base import LogDensity, NumericFamily
 from bayesppl.families.cells import COUNTS
-from bayesppl.priors import SIMPLEX, Direct, is_declaration
+from bayesppl.simplices import SimplexPrior, simplex_prior
 from bayesppl.statistics import Counts, class_sums
 
 #: Counts up to this are taken one unit at a time, by sparse matrix products; log gamma is dearer.
@@ -42,7 +41,7 @@ class Multinomial(NumericFamily):
 
     Parameters
     ----------
-    probability : Dirichlet
+    probability : Dirichlet, PyMC distribution or callable
         Prior of the probabilities of the columns; uniform by default. A concentration per column has shape
         (n_columns,) or (n_classes, n_columns).
 
@@ -84,10 +83,8 @@ class Multinomial(NumericFamily):
     def sufficient_statistics(self, X: Any, responsibilities: Responsibilities) -> Counts:
         return Counts(class_sums(responsibilities, X), responsibilities.T @ _log_coefficients(_nonzeros(X)))
 
-    def resolve_prior(self, statistics: Counts) -> Dirichlet | Direct:
-        if is_declaration(self.probability):
-            return Direct("probability", self.probability, SIMPLEX)
-        return require_kind(self.probability, Dirichlet, "probability").sized(statistics.counts.shape)
+    def resolve_prior(self, statistics: Counts) -> Dirichlet | SimplexPrior:
+        return simplex_prior(self.probability, statistics.counts.shape)
 
     def with_prior(self, prior: Dirichlet) -> Self:
         return replace(self, probability=prior)

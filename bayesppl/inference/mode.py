@@ -78,7 +78,8 @@ def find_mode(
 
     starts = [np.zeros(len(centre)), *np.linalg.solve(root, (points[: _STARTS - 1] - centre).T).T]
     options = {"ftol": 1e-13, "maxiter": 5000}
-    found = [minimize(downhill, at, jac=True, method="L-BFGS-B", options=options) for at in starts]
+    with np.errstate(all="ignore"):  # a search for what has no mode runs out of numbers
+        found = [minimize(downhill, at, jac=True, method="L-BFGS-B", options=options) for at in starts]
     best = min(found, key=lambda result: result.fun)
     if not np.isfinite(best.fun) or np.abs(best.x).max() > _FAR:
         raise UndefinedEstimateError(
