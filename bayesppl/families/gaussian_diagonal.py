@@ -19,7 +19,7 @@ from bayesppl.arrays import Array, Responsibilities, Theta, log_rising
 from bayesppl.conjugates import NormalInverseGamma
 from bayesppl.conjugates.normal import LOG_2PI
 from bayesppl.errors import ImproperError, UndefinedEstimateError
-from bayesppl.families.base import REAL_NUMBERS, LogDensity, NumericFamily, observed_mask, present_cells
+from bayesppl.families.base import REAL_NUMBERS, LogDensity, NumericFamily, present_cells
 from bayesppl.families.gaussian_declared import MeanAndSd
 from bayesppl.families.gaussian_prior import choose_prior, column_scales, require_proper
 from bayesppl.families.leave_one_out import forget, log_evidence_of, own_class_without, per_row, row_blocks
@@ -107,19 +107,22 @@ class DiagonalGaussian(NumericFamily):
             nu = dof[:, 0]
 
             def log_joint_t(X: Array) -> Array:
-                present = observed_mask(X)
-                n_present = X.shape[1] if present is None else present.sum(1)[:, None]
-                squares = weighted_squares(X, posterior.location, scale)  # = z²/dof, z standardised
-                out = -0.5 * (nu + n_present) * np.log1p(squares)
+                out, odd = weighted_squares(X, posterior.location, scale)  # = z²/dof, z standardised
+                np.log1p(out, out=out)
+                n_present: Any = X.shape[1]
+                if len(odd):
+                    n_present = np.full((len(X), 1), float(X.shape[1]))
+                    n_present[odd, 0] -= np.isnan(X[odd]).sum(1)
+                out *= -0.5 * (nu + n_present)
                 out += log_rising(nu / 2, n_present / 2)
-                return _plus_cells(out, constant, present)
+                return _plus_cells(out, constant, X, odd)
 
             return log_joint_t
         constant += log_rising(dof / 2, np.asarray(0.5))
 
         def log_t(X: Array) -> Array:
-            out = weighted_log1p_squares(X, posterior.location, scale, -0.5 * (dof + 1))
-            return _plus_cells(out, constant, observed_mask(X))
+            out, odd = weighted_log1p_squares(X, posterior.location, scale, -0.5 * (dof + 1))
+            return _plus_cells(out, constant, X, odd)
 
         return log_t
 
@@ -148,10 +151,10 @@ class DiagonalGaussian(NumericFamily):
         flat_mean, flat_sd = mean.reshape(-1, mean.shape[-1]), sd.reshape(-1, mean.shape[-1])
 
         def log_normal(X: Array) -> Array:
-            squares = weighted_squares(X, flat_mean, flat_sd)
+            squares, odd = weighted_squares(X, flat_mean, flat_sd)
             out = np.moveaxis(squares.T.reshape(*mean.shape[:-1], len(X)), -1, -2)
             out *= -0.5
-            return _plus_cells(out, constant, observed_mask(X))
+            return _plus_cells(out, constant, X, odd)
 
         return log_normal
 
@@ -216,7 +219,13 @@ class DiagonalGaussian(NumericFamily):
         return NormalInverseGamma(total.mean, 0.01, (dimension + 2) / 2, scale / 2)
 
 
-def _plus_cells(out: Array, constant: Array, present: Array | None) -> Array:
-    """Add what every present cell contributes whatever its value, (..., n_classes, n_features), to log densities."""
-    out += constant.sum(-1)[..., None, :] if present is None else present @ np.swapaxes(constant, -1, -2)
+def _plus_cells(out: Array, constant: Array, X: Array, odd: Array) -> Array:
+    """Add what a present cell contributes whatever its value, (..., n_classes, n_features), to log densities.
+
+    Only the rows in ``odd`` can lack cells.
+    """
+    without = out[..., odd, :]
+    out += constant.sum(-1)[..., None, :]
+    if len(odd):
+        out[..., odd, :] = without + ~np.isnan(X[odd]) @ np.swapaxes(constant, -1, -2)
     return out

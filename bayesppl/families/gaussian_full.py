@@ -29,6 +29,7 @@ from bayesppl.families.base import REAL_NUMBERS, LogDensity, NumericFamily, obse
 from bayesppl.families.gaussian_declared import MeanAndCholesky
 from bayesppl.families.gaussian_prior import choose_prior, column_scales, require_proper
 from bayesppl.kernels.mahalanobis import squared_distances
+from bayesppl.kernels.squares import NEAR, linear_scores
 from bayesppl.statistics import Moments, moments
 
 
@@ -149,7 +150,12 @@ class FullGaussian(NumericFamily):
 
     def likelihood(self, theta: Theta, *, common: bool = True) -> LogDensity:
         def log_normal(at: Array) -> LogDensity:
-            distances, log_det = _whitened(theta["mean"][..., at], self._per_class(theta["covariance"], at))
+            mean, covariance = theta["mean"][..., at], self._per_class(theta["covariance"], at)
+            if self.tied and not common:
+                linear = _linear(mean, covariance)
+                if linear is not None:
+                    return linear
+            distances, log_det = _whitened(mean, covariance)
             constant = -0.5 * (len(at) * LOG_2PI + log_det[..., None, :])
 
             def log_density(values: Array) -> Array:
@@ -235,19 +241,46 @@ def _whitened(location: Array, matrix: Array) -> tuple[LogDensity, Array]:
     return distances, log_det
 
 
+def _linear(location: Array, matrix: Array) -> LogDensity | None:
+    """Log densities of normals with a common covariance, without the square of x that they share.
+
+    None where a class lies so far from the others that the linear form would lose digits to the square.
+    """
+    whitener = np.linalg.inv(np.linalg.cholesky(matrix))
+    centre = location.mean(-2, keepdims=True)
+    offsets = (location - centre) @ np.swapaxes(whitener, -1, -2)[..., 0, :, :]
+    if not np.abs(offsets).max() < NEAR:
+        return None
+    slopes = (offsets @ whitener[..., 0, :, :]).reshape(-1, location.shape[-1])
+    origin = centre.reshape(-1, location.shape[-1]).mean(0)
+    # every draw has a centre of its own
+    constant = -0.5 * (offsets**2).sum(-1)
+    constant -= (slopes.reshape(location.shape) * (centre - origin)).sum(-1)
+
+    def scores(X: Array) -> Array:
+        out = linear_scores(X, origin, slopes).T.reshape(*location.shape[:-1], len(X))
+        out += constant[..., None]
+        return np.moveaxis(out, -1, -2)
+
+    return scores
+
+
 def _by_pattern(marginal: Callable[[Array], LogDensity], n_features: int, shape: tuple[int, ...]) -> LogDensity:
     """The density of rows that may have gaps: those that miss the same columns share the marginal of the others."""
     complete = marginal(np.arange(n_features))
 
     def log_density(X: Array) -> Array:
-        present = observed_mask(X)
-        if present is None:
-            return complete(X)
-        out = np.zeros((*shape[:-1], len(X), shape[-1]))
-        patterns, group = np.unique(present, axis=0, return_inverse=True)
+        out = complete(X)
+        with np.errstate(over="ignore", invalid="ignore"):
+            odd = np.flatnonzero(~np.isfinite(out[(0,) * (out.ndim - 2)].sum(-1)))
+        if not len(odd):
+            return out
+        patterns, group = np.unique(~np.isnan(X[odd]), axis=0, return_inverse=True)
         for g, pattern in enumerate(patterns):
-            rows, at = np.flatnonzero(group == g), np.flatnonzero(pattern)
-            if len(at):
+            rows, at = odd[group == g], np.flatnonzero(pattern)
+            if not len(at):
+                out[..., rows, :] = 0.0
+            elif len(at) < n_features:
                 out[..., rows, :] = marginal(at)(X[np.ix_(rows, at)])
         return out
 

@@ -1,4 +1,4 @@
-r"""Sums over features of z², the heart of the independent normal.
+r"""Sums over features of z², the heart of the independent normal, and what is linear in x.
 
 :math:`\sum_d (x_d - m_{kd})^2 w_{kd}` is linear in x and x², so that one matrix product serves all classes. It
 loses as many digits as the square of the distance of a class from the common origin, in standard deviations, has
@@ -10,12 +10,13 @@ from __future__ import annotations
 import numpy as np
 
 from bayesppl.kernels.blocks import row_blocks
+from bayesppl.kernels.tiles import multiply, tiles
 
 #: Distance from the common origin, in standard deviations, at which four digits of twelve and more are lost.
-_NEAR = 100.0
+NEAR = 100.0
 
 
-def weighted_squares(X: np.ndarray, location: np.ndarray, scale: np.ndarray) -> np.ndarray:
+def weighted_squares(X: np.ndarray, location: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Σ_d ((x_d − location_kd)/scale_kd)² for every row and class.
 
     Parameters
@@ -26,21 +27,29 @@ def weighted_squares(X: np.ndarray, location: np.ndarray, scale: np.ndarray) -> 
 
     Returns
     -------
-    (n_rows, n_classes)
+    sums : (n_rows, n_classes)
+    odd : (n_odd,)
+        Rows that have missing cells, or sums beyond the largest number.
     """
-    n_rows, n_classes = len(X), len(location)
-    out = np.empty((n_classes, n_rows))
+    out = np.empty((len(location), len(X)))
     origin = 0.5 * (location.min(0) + location.max(0))
     gap = (location - origin) / scale
-    if np.abs(gap).max() < _NEAR:
-        _by_product(X, origin, gap, scale, out)
-        odd = ~np.isfinite(out.sum(0))
-    else:
-        odd = np.ones(n_rows, dtype=bool)
-    if odd.any():
-        rows = np.flatnonzero(odd)
-        for block in row_blocks(len(rows), X.shape[1]):
-            out[:, rows[block]] = _cell_by_cell(X[rows[block]], location, scale)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.abs(gap).max() < NEAR:
+            _by_product(X, origin, gap, scale, out)
+        else:
+            _directly(X, location, scale, out)
+        odd = np.flatnonzero(~np.isfinite(np.add.reduce(out, axis=0)))
+    for block in row_blocks(len(odd), X.shape[1]):
+        out[:, odd[block]] = _cell_by_cell(X[odd[block]], location, scale)
+    return out.T, odd
+
+
+def linear_scores(X: np.ndarray, origin: np.ndarray, slopes: np.ndarray) -> np.ndarray:
+    """slopes_k · (x − origin) for every row and class: (n_rows, n_classes); NaN where a cell is missing."""
+    out = np.empty((len(slopes), len(X)))
+    for rows, tile in tiles(X, origin):
+        multiply(slopes, tile, out[:, rows])
     return out.T
 
 
@@ -48,13 +57,23 @@ def _by_product(X: np.ndarray, origin: np.ndarray, gap: np.ndarray, scale: np.nd
     weights = 1 / scale**2
     slopes = -2 * gap / scale
     constant = (gap**2).sum(1)[:, None]
-    with np.errstate(over="ignore", invalid="ignore"):
-        for rows in row_blocks(len(X), max(gap.shape)):
-            Z = X[rows] - origin
-            part = slopes @ Z.T
-            np.multiply(Z, Z, out=Z)
-            part += weights @ Z.T
-            np.add(part, constant, out=out[:, rows])
+    for rows, tile in tiles(X, origin):
+        part, squares = out[:, rows], np.empty((len(gap), tile.shape[1]))
+        multiply(slopes, tile, part)
+        np.multiply(tile, tile, out=tile)
+        multiply(weights, tile, squares)
+        squares += constant
+        part += squares
+
+
+def _directly(X: np.ndarray, location: np.ndarray, scale: np.ndarray, out: np.ndarray) -> None:
+    inverse = 1 / scale
+    for rows, tile in tiles(X, np.zeros(X.shape[1])):
+        z = np.empty(tile.shape)
+        for k in range(len(location)):
+            np.subtract(tile, location[k, :, None], out=z)
+            np.multiply(z, inverse[k, :, None], out=z)
+            np.einsum("dn,dn->n", z, z, out=out[k, rows])
 
 
 def _cell_by_cell(X: np.ndarray, location: np.ndarray, scale: np.ndarray) -> np.ndarray:

@@ -10,16 +10,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from bayesppl.kernels.blocks import BLOCK_CELLS, row_blocks
+from bayesppl.kernels.blocks import row_blocks
 from bayesppl.kernels.compiled import log_products as engine
+from bayesppl.kernels.tiles import tiles
 
 # u is put aside above LARGE; checked every few features, between which it cannot overflow unless a z exceeds 1e34
 LARGE, _FEATURES_PER_CHECK = 1e30, 4
 
+# products of a tile, over all classes: long enough for a step to be worth its call, short enough for the cache
+_PRODUCTS = 1 << 13
+
 
 def weighted_log1p_squares(
     X: np.ndarray, location: np.ndarray, scale: np.ndarray, exponents: np.ndarray
-) -> np.ndarray:
+) -> tuple[np.ndarray, np.ndarray]:
     """Σ_d exponents_kd · log(1 + ((x_d − location_kd)/scale_kd)²) for every row and class.
 
     Parameters
@@ -30,56 +34,78 @@ def weighted_log1p_squares(
 
     Returns
     -------
-    (n_rows, n_classes)
+    sums : (n_rows, n_classes)
+    odd : (n_odd,)
+        Rows that have missing cells, or squares beyond the largest number.
     """
-    n_rows, n_classes = len(X), len(location)
-    out = np.empty((n_classes, n_rows))
-    odd = np.arange(n_rows)
-    if (exponents == exponents[:, :1]).all():
-        compiled = engine.loop(X.size * n_classes)
-        if compiled is not None:
-            compiled(np.ascontiguousarray(X, dtype=np.float64), location, 1 / scale, LARGE, out)
-            np.log1p(out, out=out)
-            odd = _not_finite(out)
-        if len(odd):
-            out[:, odd] = _log_products(X if len(odd) == n_rows else X[odd], location, 1 / scale)
-            odd = _not_finite(out)  # missing cells, and squares beyond the largest number
-        out *= exponents[:, :1]
+    inverse = 1 / scale
+    with np.errstate(over="ignore", invalid="ignore"):
+        if (exponents == exponents[:, :1]).all():
+            out = _log_of_products(X, location, inverse)
+            out *= exponents[:, :1]
+        else:
+            out = _sum_of_logs(X, location, inverse, exponents)
+    odd = _not_finite(out)
     for block in row_blocks(len(odd), X.shape[1]):
         out[:, odd[block]] = _cell_by_cell(X[odd[block]], location, scale, exponents)
-    return out.T
+    return out.T, odd
 
 
 def _not_finite(out: np.ndarray) -> np.ndarray:
-    return np.flatnonzero(~np.isfinite(out.sum(0)))
+    return np.flatnonzero(~np.isfinite(np.add.reduce(out, axis=0)))
 
 
-def _log_products(X: np.ndarray, location: np.ndarray, inverse: np.ndarray) -> np.ndarray:
+def _log_of_products(X: np.ndarray, location: np.ndarray, inverse: np.ndarray) -> np.ndarray:
+    """log Π (1 + z²), not finite where a cell is missing or a square too large."""
+    compiled = engine.loop(X.size * len(location))
+    if compiled is None:
+        return _multiplied(X, location, inverse)
+    out = np.empty((len(location), len(X)))
+    compiled(np.ascontiguousarray(X, dtype=np.float64), location, inverse, LARGE, out)
+    np.log1p(out, out=out)
+    large = _not_finite(out)
+    if len(large):
+        out[:, large] = _multiplied(X[large], location, inverse)
+    return out
+
+
+def _multiplied(X: np.ndarray, location: np.ndarray, inverse: np.ndarray) -> np.ndarray:
     n_classes, n_features = location.shape
     out = np.empty((n_classes, len(X)))
-    step = max(1, BLOCK_CELLS // (2 * n_classes))
+    step = max(1, _PRODUCTS // n_classes)
     T, UT = (np.empty((n_classes, step)) for _ in range(2))
-    with np.errstate(over="ignore", invalid="ignore"):
-        for rows in row_blocks(len(X), 1, step):
-            columns = np.ascontiguousarray(X[rows].T, dtype=np.float64)
-            u, t, ut = out[:, rows], T[:, : columns.shape[1]], UT[:, : columns.shape[1]]
-            u[...] = 0.0
-            aside = None
-            for d in range(n_features):
-                np.subtract(columns[d], location[:, d, None], out=t)
-                np.multiply(t, inverse[:, d, None], out=t)
-                np.multiply(t, t, out=t)
-                np.multiply(u, t, out=ut)
-                np.add(u, t, out=u)
-                np.add(u, ut, out=u)
-                if d % _FEATURES_PER_CHECK == _FEATURES_PER_CHECK - 1 and u.max() > LARGE:
-                    large = u > LARGE
-                    aside = np.zeros(u.shape) if aside is None else aside
-                    aside[large] += np.log1p(u[large])
-                    u[large] = 0.0
-            np.log1p(u, out=u)
-            if aside is not None:
-                u += aside
+    for rows, tile in tiles(X, np.zeros(n_features), step):
+        u, t, ut = out[:, rows], T[:, : tile.shape[1]], UT[:, : tile.shape[1]]
+        u[...] = 0.0
+        aside = None
+        for d in range(n_features):
+            np.subtract(tile[d], location[:, d, None], out=t)
+            np.multiply(t, inverse[:, d, None], out=t)
+            np.multiply(t, t, out=t)
+            np.multiply(u, t, out=ut)
+            np.add(u, t, out=u)
+            np.add(u, ut, out=u)
+            if d % _FEATURES_PER_CHECK == _FEATURES_PER_CHECK - 1 and u.max() > LARGE:
+                large = u > LARGE
+                aside = np.zeros(u.shape) if aside is None else aside
+                aside[large] += np.log1p(u[large])
+                u[large] = 0.0
+        np.log1p(u, out=u)
+        if aside is not None:
+            u += aside
+    return out
+
+
+def _sum_of_logs(X: np.ndarray, location: np.ndarray, inverse: np.ndarray, exponents: np.ndarray) -> np.ndarray:
+    """Σ exponents · log(1 + z²), not finite where a cell is missing or a square too large."""
+    out = np.empty((len(location), len(X)))
+    for rows, tile in tiles(X, np.zeros(X.shape[1])):
+        t = np.empty(tile.shape)
+        for k in range(len(location)):
+            np.subtract(tile, location[k, :, None], out=t)
+            np.multiply(t, inverse[k, :, None], out=t)
+            np.multiply(t, t, out=t)
+            np.einsum("d,dn->n", exponents[k], np.log1p(t, out=t), out=out[k, rows])
     return out
 
 
