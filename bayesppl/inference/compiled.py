@@ -118,16 +118,18 @@ class Density:
 
 def ensure_cache() -> None:
     """Before PyTensor is imported, give it a temporary cache where its own cannot be written."""
-    if "pytensor" in sys.modules or "base_compiledir" in os.environ.get("PYTENSOR_FLAGS", ""):
+    if "pytensor" in sys.modules:
         return
-    usual = Path.home() / ".pytensor"
+    flags = os.environ.get("PYTENSOR_FLAGS", "")
+    chosen = dict(flag.strip().split("=", 1) for flag in flags.split(",") if "=" in flag).get("base_compiledir")
+    usual = Path(os.path.expanduser(chosen or "~/.pytensor"))
     try:
         usual.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=usual):
             return
     except OSError:
         folder = tempfile.mkdtemp(prefix="bayesppl-")
-    flags = os.environ.get("PYTENSOR_FLAGS", "")
+    # the last of several settings of one flag counts
     os.environ["PYTENSOR_FLAGS"] = f"{flags},base_compiledir={folder}".lstrip(",")
     print(
         f"bayesppl: {usual} cannot be written, so compiled models are kept in {folder} and lost with it; set "

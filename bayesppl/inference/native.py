@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ctypes
 import pickle
-import sys
 import warnings
 from collections.abc import Callable, Sequence
 from hashlib import sha256
@@ -18,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from bayesppl.arrays import Array
+from bayesppl.inference.waiting import say
 
 _EXPAND = """
 def expand(size, expanded, point, out, data):
@@ -56,11 +56,7 @@ def density_function(
 
     def inner() -> Any:
         if notify:
-            print(
-                "bayesppl: compiling this model for the first time, up to half a minute; the result is kept ...",
-                file=sys.stderr,
-                flush=True,
-            )
+            say("compiling this model for the first time, up to half a minute; the result is kept")
         return graph()
 
     return _compiled(key, source, "log_density", signature, inner)
@@ -131,6 +127,7 @@ def _types() -> tuple[Any, Any]:
 def _compiled(key: str | None, source: str, name: str, signature: Any, inner: Callable[[], Any]) -> Any:
     """Load a C function from disk, or compile it."""
     import numba
+    import pytensor
     from numba.core.errors import TypingError
     from pytensor.link.numba.cache import compile_numba_function_src
 
@@ -142,7 +139,8 @@ def _compiled(key: str | None, source: str, name: str, signature: Any, inner: Ca
         function = compile_numba_function_src(source, name, names, cache_key=key and f"bayesppl_{key}")
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Cannot cache compiled function", numba.NumbaWarning)
-            return numba.cfunc(signature, cache=key is not None)(function)
+            keep = key is not None and pytensor.config.numba__cache
+            return numba.cfunc(signature, cache=keep)(function)
 
     try:
         # what can be loaded needs none of the names of its source

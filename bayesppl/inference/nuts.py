@@ -7,7 +7,6 @@ by hand.
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,6 +22,7 @@ from bayesppl.inference.base import Inference
 from bayesppl.inference.compiled import Density, constrain, log_density
 from bayesppl.inference.native import expand_function
 from bayesppl.inference.pymc_model import Likelihood, hyperparameters, to_pymc
+from bayesppl.inference.waiting import is_watched, said_if_long
 from bayesppl.learned import Rows
 from bayesppl.model import GenerativeModel
 from bayesppl.posterior import Report, Sampled
@@ -57,8 +57,9 @@ class NUTS(Inference):
         The same seed gives the same draws.
     likelihood : {"statistics", "rows"}
         How the rows enter the model; the posterior is the same.
-    progressbar : bool
-        Whether to say what is being waited for.
+    progressbar : bool, optional
+        True shows how far the chains are, False nothing. By default compilation and long runs are announced in a line each,
+        where somebody may be looking: in a terminal and in notebooks.
     options : mapping
         Further keyword arguments of ``nutpie.sample``, such as ``{"adaptation": "low_rank"}``.
 
@@ -76,7 +77,7 @@ class NUTS(Inference):
     target_accept: float = 0.8
     random_seed: int | None = None
     likelihood: Likelihood = "statistics"
-    progressbar: bool = False
+    progressbar: bool | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -100,7 +101,7 @@ class NUTS(Inference):
         pymc_model = to_pymc(model, prior, statistics, X, codes, self.likelihood)
         began = time.perf_counter()
         density = log_density(pymc_model)
-        function = density.compiled(notify=self.progressbar)
+        function = density.compiled(notify=self._speaks)
         compiled = time.perf_counter()
         points, reported = self._sample(density, function)
         sampled = time.perf_counter()
@@ -133,8 +134,6 @@ class NUTS(Inference):
         def initial_point(seed: int) -> Array:
             return centre + np.random.default_rng(seed).uniform(-1, 1, len(centre))
 
-        if self.progressbar:
-            print(f"sampling {self.chains} chains of {self.tune + self.draws} draws ...", file=sys.stderr)
         size = len(centre)
         model = CompiledPyMCModel(
             dims={},
@@ -153,17 +152,18 @@ class NUTS(Inference):
             expand_func=None,
         )
         try:
-            tree = nutpie.sample(
-                model,
-                draws=self.draws,
-                tune=self.tune,
-                chains=self.chains,
-                cores=self.cores,
-                seed=self.random_seed,
-                progress_bar=self.progressbar,
-                save_warmup=False,
-                **{"target_accept": self.target_accept, **self.options},
-            )
+            with said_if_long(f"sampling {self.chains} chains of {self.tune + self.draws} draws", self._speaks):
+                tree = nutpie.sample(
+                    model,
+                    draws=self.draws,
+                    tune=self.tune,
+                    chains=self.chains,
+                    cores=self.cores,
+                    seed=self.random_seed,
+                    progress_bar=bool(self.progressbar),
+                    save_warmup=False,
+                    **{"target_accept": self.target_accept, **self.options},
+                )
         except AttributeError as error:  # nutpie's word for an option it does not have
             raise ValueError(
                 f"NUTS: options={dict(self.options)} holds one that nutpie refuses: {error}"
@@ -171,6 +171,10 @@ class NUTS(Inference):
         stats = tree["sample_stats"]
         reported = {ours: np.asarray(stats[theirs]) for theirs, ours in _REPORTED.items() if theirs in stats}
         return np.asarray(tree["posterior"]["point"]), reported
+
+    @property
+    def _speaks(self) -> bool:
+        return is_watched() if self.progressbar is None else self.progressbar
 
     def _check(self) -> None:
         for name in ("draws", "tune", "chains", "cores"):

@@ -1,0 +1,34 @@
+"""Words on standard error about what is being waited for."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Timer
+
+# Seconds that nobody minds.
+_SHORT = 3.0
+
+
+def is_watched() -> bool:
+    """Whether somebody may be looking: standard error is a terminal, or this is a notebook."""
+    return sys.stderr.isatty() or "ipykernel" in sys.modules
+
+
+def say(words: str) -> None:
+    print(f"bayesppl: {words} ...", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def said_if_long(words: str, wanted: bool) -> Iterator[None]:
+    """Say what is being waited for, if it takes more than a few seconds."""
+    if not wanted:
+        yield
+        return
+    timer = Timer(_SHORT, say, [words])
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
