@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from typing import Any
 
@@ -97,7 +97,20 @@ def build(plain: Any, arrays: Mapping[str, Array]) -> Any:
         return np.dtype(plain["dtype"]).type(plain["value"])
     if kind == "array":
         return _build_array(plain, arrays)
-    return _classes()[kind](**{name: build(item, arrays) for name, item in plain["fields"].items()})
+    members = {name: build(item, arrays) for name, item in plain["fields"].items()}
+    return _assemble(_classes()[kind], members)
+
+
+def _assemble(cls: type[Any], members: Mapping[str, Any]) -> Any:
+    """The object with these members, as it was: its constructor would refuse what a belief may become."""
+    known = {f.name: f for f in fields(cls)}
+    strange = set(members) - set(known)
+    missing = [n for n, f in known.items() if n not in members and f.default is MISSING]
+    if strange or missing:
+        raise TypeError(f"{cls.__name__} has not the members {sorted(strange)}, and needs {missing}")
+    new = object.__new__(cls)
+    vars(new).update({name: f.default for name, f in known.items() if name not in members}, **members)
+    return new
 
 
 def same(one: Any, other: Any) -> bool:

@@ -98,7 +98,6 @@ def test_empirical_weights_rule_out_a_class_without_rows():
         ({"a": 1.0}, r"missing \['b'\]"),
         ({"a": 0.5, "b": 0.3, "z": 0.2}, r"unknown \['z'\]"),
         ("balanced", "class_weights='balanced' is not known; use 'uniform', 'empirical'"),
-        (bp.Dirichlet(0.0), "concentration must be positive and finite, found 0"),
         (bp.Dirichlet([1.0, 1.0, 1.0]), "does not broadcast"),
     ],
 )

@@ -172,6 +172,38 @@ def test_hyperparameters_that_make_no_prior_are_refused(make, message):
         make()
 
 
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: Beta(-1, 2),
+            "Beta: alpha must be positive and finite, found -1 .*A small positive number is a weak prior",
+        ),
+        (lambda: Beta(1, [1, np.inf]), r"Beta: beta must be positive and finite, found inf first at index \(1,\)"),
+        (lambda: Gamma(0, 1), "Gamma: shape must be positive and finite, found 0"),
+        (lambda: Gamma(1, -2), "Gamma: rate must be positive and finite, found -2"),
+        (lambda: Dirichlet(0), "Dirichlet: concentration must be positive and finite, found 0"),
+        (lambda: NormalInverseGamma(np.nan), "location must be finite, found nan"),
+        (lambda: NormalInverseGamma(b=0), "b must be positive and finite, found 0"),
+        (lambda: NormalInverseWishart(kappa=-1), "kappa must be positive and finite, found -1"),
+        (lambda: NormalInverseWishart(nu=2, psi=[1, 1, 1]), "nu = 2, n_features = 3"),
+        (lambda: NormalInverseWishart(psi=[1, -1]), "psi must be positive and finite, found -1"),
+        (lambda: NormalInverseWishart(psi=[[1, 2], [2, 1]]), "psi must be a symmetric, positive definite matrix"),
+        (lambda: NormalInverseWishart(psi=[[1, 2, 3], [2, 1, 4]]), "psi must be a symmetric, positive definite"),
+    ],
+)
+def test_they_are_refused_where_they_are_declared(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_hyperparameters_are_numbers():
+    with pytest.raises(TypeError, match="Beta: alpha must be a number or an array of numbers, found 'one'"):
+        Beta("one", 1)
+    with pytest.raises(TypeError, match=r"Gamma: rate must be a number or an array.*declared in PyMC as a whole"):
+        Gamma(1, lambda name, dims: None)
+
+
 LARGE = 1e13  # so large that the logarithms of the normalisers themselves hold no decimal
 
 

@@ -285,7 +285,7 @@ def test_a_density_without_bound_has_no_mode():
     ("prior", "error", "message"),
     [
         (2 * pm.Beta.dist(1, 1), TypeError, "is computed from distributions and is none itself"),
-        (bp.Beta, TypeError, r"must return the variable it creates, found Beta\("),
+        (lambda name, dims: bp.Beta(), TypeError, r"must return the variable it creates, found Beta\("),
         (lambda name, dims: None, TypeError, "must return the variable it creates, found None"),
     ],
 )

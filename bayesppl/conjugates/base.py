@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
 
 from bayesppl.arrays import Array, Theta
+from bayesppl.priors import in_words, is_declaration
 
 
 class Conjugate(ABC):
@@ -75,6 +77,17 @@ class Conjugate(ABC):
         """Joint mode (MAP); raises :class:`~bayesppl.errors.UndefinedEstimateError` where none exists."""
 
 
+def following[B](belief: B, **changes: Any) -> B:
+    """A belief that follows from another by arithmetic.
+
+    Constructors check what users declare. An improper prior, or a belief some rows of which were taken back, may hold
+    hyperparameters that no declared prior can have.
+    """
+    new = copy(belief)
+    vars(new).update(changes)
+    return new
+
+
 def first_index(condition: Array) -> str:
     """Name the first offending entry of a hyperparameter array."""
     index = tuple(int(i) for i in np.argwhere(condition)[0])
@@ -82,13 +95,35 @@ def first_index(condition: Array) -> str:
 
 
 def require_positive(owner: object, **values: Any) -> None:
+    """Refuse hyperparameters that are not positive and finite numbers."""
     for name, value in values.items():
-        bad = ~(np.isfinite(value) & (np.asarray(value) > 0))
-        if bad.any():
-            found = np.asarray(value)[bad].flat[0]
-            raise ValueError(
-                f"{type(owner).__name__}: {name} must be positive and finite, found {found:g} {first_index(bad)}"
-            )
+        _require(owner, name, value, "positive and finite", lambda x: np.isfinite(x) & (x > 0))
+
+
+def require_finite(owner: object, **values: Any) -> None:
+    """Refuse hyperparameters that are not finite numbers."""
+    for name, value in values.items():
+        _require(owner, name, value, "finite", np.isfinite)
+
+
+def _require(owner: object, name: str, value: Any, words: str, allowed: Callable[[Array], Array]) -> None:
+    kind = type(owner).__name__
+    if is_declaration(value):
+        raise TypeError(
+            f"{kind}: {name} must be a number or an array, found {in_words(value)}. A prior with hyperparameters that are "
+            "learned is declared in PyMC as a whole, as in pm.Beta.dist(pm.Gamma.dist(2, 1), 1)"
+        )
+    try:
+        numbers = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{kind}: {name} must be a number or an array of numbers, found {value!r}") from None
+    bad = ~allowed(numbers)
+    if bad.any():
+        found = numbers[bad].flat[0]
+        raise ValueError(
+            f"{kind}: {name} must be {words}, found {found:g} {first_index(bad)}. A small positive number is a weak prior; "
+            "improper limits are had by name where there are any, as in bayesppl.Gaussian(prior='jeffreys')"
+        )
 
 
 def broadcast(owner: object, name: str, value: Any, shape: tuple[int, ...]) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -15,11 +15,13 @@ from bayesppl.conjugates.base import (
     Conjugate,
     broadcast,
     first_index,
+    following,
     require_positive,
     scaled,
     sum_trailing,
 )
 from bayesppl.errors import UndefinedEstimateError
+from bayesppl.priors import is_declaration
 from bayesppl.statistics import Counts, Events, Successes
 
 
@@ -36,6 +38,9 @@ class Beta(Conjugate):
     alpha: Any = 1.0
     beta: Any = 1.0
 
+    def __post_init__(self) -> None:
+        require_positive(self, alpha=self.alpha, beta=self.beta)
+
     @property
     def parameters(self) -> tuple[str, ...]:
         return ("probability",)
@@ -46,17 +51,17 @@ class Beta(Conjugate):
         return Beta(broadcast(self, "alpha", self.alpha, shape), broadcast(self, "beta", self.beta, shape))
 
     def update(self, statistics: Successes) -> Self:
-        return replace(self, alpha=self.alpha + statistics.successes, beta=self.beta + statistics.failures)
+        return following(self, alpha=self.alpha + statistics.successes, beta=self.beta + statistics.failures)
 
     def take(self, classes: Array) -> Self:
-        return replace(self, alpha=self.alpha[classes], beta=self.beta[classes])
+        return following(self, alpha=self.alpha[classes], beta=self.beta[classes])
 
     @property
     def tunable(self) -> dict[str, tuple[float, float]]:
         return {"alpha": FREELY, "beta": FREELY}
 
     def rescaled(self, factors: Mapping[str, float]) -> Self:
-        return replace(self, **scaled(self, factors, self.tunable))
+        return following(self, **scaled(self, factors, self.tunable))
 
     def is_proper(self) -> Array:
         return np.asarray((self.alpha > 0) & (self.beta > 0))
@@ -103,6 +108,9 @@ class Gamma(Conjugate):
     shape: Any = 1.0
     rate: Any = 1.0
 
+    def __post_init__(self) -> None:
+        require_positive(self, shape=self.shape, rate=self.rate)
+
     @property
     def parameters(self) -> tuple[str, ...]:
         return ("rate",)
@@ -113,17 +121,17 @@ class Gamma(Conjugate):
         return Gamma(broadcast(self, "shape", self.shape, shape), broadcast(self, "rate", self.rate, shape))
 
     def update(self, statistics: Events) -> Self:
-        return replace(self, shape=self.shape + statistics.events, rate=self.rate + statistics.exposure)
+        return following(self, shape=self.shape + statistics.events, rate=self.rate + statistics.exposure)
 
     def take(self, classes: Array) -> Self:
-        return replace(self, shape=self.shape[classes], rate=self.rate[classes])
+        return following(self, shape=self.shape[classes], rate=self.rate[classes])
 
     @property
     def tunable(self) -> dict[str, tuple[float, float]]:
         return {"shape": FREELY, "rate": FREELY}
 
     def rescaled(self, factors: Mapping[str, float]) -> Self:
-        return replace(self, **scaled(self, factors, self.tunable))
+        return following(self, **scaled(self, factors, self.tunable))
 
     def is_proper(self) -> Array:
         return np.asarray((self.shape > 0) & (self.rate > 0))
@@ -163,8 +171,9 @@ class Dirichlet(Conjugate):
 
     Parameters
     ----------
-    concentration : float or array broadcast to (..., n_outcomes)
-        Prior counts. 1 is uniform on the simplex, 0.5 is Jeffreys'.
+    concentration : float or array broadcast to (..., n_outcomes), PyMC distribution or callable
+        Prior counts. 1 is uniform on the simplex, 0.5 is Jeffreys'. A declared prior of the concentration makes it one
+        more parameter to learn, and the fit is sampled; see :mod:`bayesppl.simplices`.
     sizes : tuple of int, optional
         The last axis may hold several independent simplices side by side; ``sizes`` are their lengths.
     parameter : str
@@ -174,6 +183,10 @@ class Dirichlet(Conjugate):
     concentration: Any = 1.0
     sizes: tuple[int, ...] = field(default=(), repr=False)
     parameter: str = field(default="probability", repr=False)
+
+    def __post_init__(self) -> None:
+        if not is_declaration(self.concentration):  # one that is learned is checked where it is declared
+            require_positive(self, concentration=self.concentration)
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -188,17 +201,17 @@ class Dirichlet(Conjugate):
         return Dirichlet(concentration, sizes, parameter)
 
     def update(self, statistics: Counts) -> Self:
-        return replace(self, concentration=self.concentration + statistics.counts)
+        return following(self, concentration=self.concentration + statistics.counts)
 
     def take(self, classes: Array) -> Self:
-        return replace(self, concentration=self.concentration[classes])
+        return following(self, concentration=self.concentration[classes])
 
     @property
     def tunable(self) -> dict[str, tuple[float, float]]:
         return {"concentration": FREELY}
 
     def rescaled(self, factors: Mapping[str, float]) -> Self:
-        return replace(self, **scaled(self, factors, self.tunable))
+        return following(self, **scaled(self, factors, self.tunable))
 
     def is_proper(self) -> Array:
         return np.logical_and.reduceat(self.concentration > 0, self._starts, axis=-1)
@@ -287,7 +300,7 @@ class Known(Conjugate):
         return self
 
     def take(self, classes: Array) -> Self:
-        return replace(self, value=self.value[classes])
+        return following(self, value=self.value[classes])
 
     @property
     def tunable(self) -> dict[str, tuple[float, float]]:

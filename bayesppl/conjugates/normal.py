@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -15,6 +15,8 @@ from bayesppl.conjugates.base import (
     Conjugate,
     broadcast,
     first_index,
+    following,
+    require_finite,
     require_positive,
     scaled,
     sum_trailing,
@@ -50,6 +52,10 @@ class NormalInverseGamma(Conjugate):
     b: Any = 1.0
     shared: tuple[int, ...] = ()
 
+    def __post_init__(self) -> None:
+        require_finite(self, location=self.location)
+        require_positive(self, kappa=self.kappa, a=self.a, b=self.b)
+
     @property
     def parameters(self) -> tuple[str, ...]:
         return ("mean", "variance")
@@ -58,12 +64,13 @@ class NormalInverseGamma(Conjugate):
         """Broadcast the hyperparameters to ``shape``, refusing values that make no prior."""
         require_positive(self, kappa=self.kappa, a=self.a, b=self.b)
         factors = np.zeros(shape).sum(shared).shape
-        return NormalInverseGamma(
-            broadcast(self, "location", self.location, shape),
-            broadcast(self, "kappa", self.kappa, shape),
-            broadcast(self, "a", self.a, factors),
-            broadcast(self, "b", self.b, factors),
-            shared,
+        return following(
+            self,
+            location=broadcast(self, "location", self.location, shape),
+            kappa=broadcast(self, "kappa", self.kappa, shape),
+            a=broadcast(self, "a", self.a, factors),
+            b=broadcast(self, "b", self.b, factors),
+            shared=shared,
         )
 
     @classmethod
@@ -72,13 +79,14 @@ class NormalInverseGamma(Conjugate):
         zero = np.zeros(shape)
         factors = zero.sum(shared)
         means_per_variance = zero.size / factors.size
-        return cls(zero, zero, factors + power - 1 - means_per_variance / 2, factors, shared)
+        a = factors + power - 1 - means_per_variance / 2
+        return following(cls(), location=zero, kappa=zero, a=a, b=factors, shared=shared)
 
     def update(self, statistics: Moments) -> Self:
         n, gap = statistics.count, statistics.mean - self.location
         kappa = self.kappa + n
         share = np.divide(n, kappa, out=np.zeros(kappa.shape), where=kappa > 0)
-        return replace(
+        return following(
             self,
             location=self.location + share * gap,
             kappa=kappa,
@@ -89,16 +97,16 @@ class NormalInverseGamma(Conjugate):
     def take(self, classes: Array) -> Self:
         location, kappa = self.location[classes], self.kappa[classes]
         if -2 not in self.shared:
-            return replace(self, location=location, kappa=kappa, a=self.a[classes], b=self.b[classes])
+            return following(self, location=location, kappa=kappa, a=self.a[classes], b=self.b[classes])
         a, b = (np.broadcast_to(values, location.shape) for values in (self.a, self.b))
-        return replace(self, location=location, kappa=kappa, a=a, b=b, shared=())
+        return following(self, location=location, kappa=kappa, a=a, b=b, shared=())
 
     @property
     def tunable(self) -> dict[str, tuple[float, float]]:
         return {"kappa": FREELY, "a": FREELY, "b": FREELY}
 
     def rescaled(self, factors: Mapping[str, float]) -> Self:
-        return replace(self, **scaled(self, factors, self.tunable))
+        return following(self, **scaled(self, factors, self.tunable))
 
     def is_proper(self) -> Array:
         return np.asarray((self.a > 0) & (self.b > 0) & (self.kappa > 0).all(self.shared))
@@ -183,6 +191,17 @@ class NormalInverseWishart(Conjugate):
     nu: Any = None
     psi: Any = 1.0
 
+    def __post_init__(self) -> None:
+        require_finite(self, location=self.location)
+        require_positive(self, kappa=self.kappa)
+        psi = np.asarray(self.psi, dtype=np.float64)
+        if psi.ndim < 2:
+            require_positive(self, psi=psi)
+        elif psi.shape[-1] != psi.shape[-2] or not _is_symmetric(psi) or not is_positive_definite(psi).all():
+            raise ValueError("NormalInverseWishart: psi must be a symmetric, positive definite matrix")
+        if self.nu is not None:
+            self._require_nu(self.nu, psi.shape[-1] if psi.ndim else 1)
+
     @property
     def parameters(self) -> tuple[str, ...]:
         return ("mean", "covariance")
@@ -200,16 +219,21 @@ class NormalInverseWishart(Conjugate):
         psi = np.asarray(self.psi, dtype=np.float64)
         psi = psi[..., None] * np.eye(n_features) if psi.ndim < 2 else psi
         psi = broadcast(self, "psi", psi, (*batch, n_features, n_features))
+        self._require_nu(nu, n_features)
         require_positive(self, kappa=self.kappa)
-        require_positive(self, **{f"nu − n_features + 1 (nu = {np.min(nu):g})": np.asarray(nu) - n_features + 1})
-        if not np.allclose(psi, np.swapaxes(psi, -1, -2)) or not is_positive_definite(psi).all():
+        if not is_positive_definite(psi).all():
             raise ValueError("NormalInverseWishart: psi must be a symmetric, positive definite matrix")
-        return NormalInverseWishart(
-            broadcast(self, "location", self.location, shape),
-            broadcast(self, "kappa", self.kappa, (n_classes,)),
-            broadcast(self, "nu", nu, batch),
-            psi,
+        return following(
+            self,
+            location=broadcast(self, "location", self.location, shape),
+            kappa=broadcast(self, "kappa", self.kappa, (n_classes,)),
+            nu=broadcast(self, "nu", nu, batch),
+            psi=psi,
         )
+
+    def _require_nu(self, nu: Any, n_features: int) -> None:
+        excess = np.asarray(nu, dtype=np.float64) - n_features + 1
+        require_positive(self, **{f"nu − n_features + 1 (nu = {np.min(nu):g}, n_features = {n_features})": excess})
 
     @classmethod
     def improper(cls, shape: tuple[int, ...], tied: bool, power: float) -> NormalInverseWishart:
@@ -217,11 +241,12 @@ class NormalInverseWishart(Conjugate):
         n_classes, n_features = shape
         batch = () if tied else (n_classes,)
         nu = 2 * power - (n_features + 1) - (n_classes if tied else 1)
-        return cls(
-            np.zeros(shape),
-            np.zeros(n_classes),
-            np.full(batch, float(nu)),
-            np.zeros((*batch, n_features, n_features)),
+        return following(
+            cls(),
+            location=np.zeros(shape),
+            kappa=np.zeros(n_classes),
+            nu=np.full(batch, float(nu)),
+            psi=np.zeros((*batch, n_features, n_features)),
         )
 
     def update(self, statistics: Moments) -> Self:
@@ -229,7 +254,7 @@ class NormalInverseWishart(Conjugate):
         kappa = self.kappa + n
         share = np.divide(n, kappa, out=np.zeros(kappa.shape), where=kappa > 0)
         between = (self.kappa * share)[:, None, None] * gap[:, :, None] * gap[:, None, :]
-        return replace(
+        return following(
             self,
             location=self.location + share[:, None] * gap,
             kappa=kappa,
@@ -241,7 +266,7 @@ class NormalInverseWishart(Conjugate):
         location, kappa = self.location[classes], self.kappa[classes]
         per_class = (len(location),)
         nu, psi = (self.nu, self.psi) if self.is_tied else (self.nu[classes], self.psi[classes])
-        return replace(
+        return following(
             self,
             location=location,
             kappa=kappa,
@@ -259,7 +284,7 @@ class NormalInverseWishart(Conjugate):
         nu = least + (self.nu - least) * factors.get("nu", 1.0)
         off_diagonal = 1 - np.eye(least + 1)
         shrunk = self.psi * np.where(off_diagonal, factors.get("correlation", 1.0), 1.0)
-        return replace(
+        return following(
             self, kappa=self.kappa * factors.get("kappa", 1.0), nu=nu, psi=shrunk * factors.get("psi", 1.0)
         )
 
@@ -342,6 +367,10 @@ class NormalInverseWishart(Conjugate):
                 "rows than features, not on a common plane. Use a proper prior, or add rows."
             )
         return {"mean": np.asarray(self.location), "covariance": self.psi / exponent[..., None, None]}
+
+
+def _is_symmetric(matrix: Array) -> bool:
+    return bool(np.allclose(matrix, np.swapaxes(matrix, -1, -2)))
 
 
 def _log_det(matrix: Array) -> Array:

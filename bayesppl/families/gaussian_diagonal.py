@@ -17,6 +17,7 @@ import numpy as np
 
 from bayesppl.arrays import Array, Responsibilities, Theta, log_rising
 from bayesppl.conjugates import NormalInverseGamma
+from bayesppl.conjugates.base import following
 from bayesppl.conjugates.normal import LOG_2PI
 from bayesppl.errors import ImproperError, UndefinedEstimateError
 from bayesppl.families.base import REAL_NUMBERS, LogDensity, NumericFamily, present_cells
@@ -139,7 +140,7 @@ class DiagonalGaussian(NumericFamily):
                 own = (codes[block] == k)[:, None]
                 location = np.where(own, remaining.location, posterior.location[k])
                 kappa = np.where(own, remaining.kappa, posterior.kappa[k])
-                belief = replace(remaining, location=location, kappa=kappa)
+                belief = following(remaining, location=location, kappa=kappa)
                 out[block, k] = per_row(log_evidence_of(belief, rows))
         return out
 
