@@ -81,7 +81,13 @@ def show_constructor(
     return None
 
 
+def close_examples(app: Any, page: str, source: list[str]) -> None:
+    """Without the blank line that ends an example for doctest."""
+    source[0] = source[0].replace("\n\n```\n", "\n```\n")
+
+
 def setup(app: Any) -> None:
-    """Register both."""
+    """Register the above."""
+    app.connect("source-read", close_examples)
     app.add_html_math_renderer("mathml", (visit_math, None), (visit_math, None))
     app.connect("autodoc-process-signature", show_constructor)
