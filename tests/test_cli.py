@@ -243,6 +243,18 @@ class TestOut:
             rule: row["brier"]["value"] for rule, row in report["scores"].items()
         }
 
+    @pytest.mark.parametrize("model", ["gaussian-nb", "lda", "qda"])
+    def test_every_number_of_every_parameter_is_a_line(self, run, tmp_path, model):
+        """The tied covariance of lda has no class, the means have no second feature: no parameter has all columns."""
+        status, _, err = run("compare", "iris", "--model", model, "--draws", 16, "--out", tmp_path / "results")
+        assert (status, "error" in err) == (0, False)
+        with (tmp_path / "results" / "parameters.csv").open() as file:
+            header, *lines = csv.reader(file)
+        dims = ["class", "feature"] + ["other_feature"] * (model != "gaussian-nb")
+        assert header[: len(dims) + 1] == ["parameter", *dims]
+        cells = {"gaussian-nb": 3 * 4, "lda": 4 * 4, "qda": 3 * 4 * 4}[model]
+        assert len(lines) == 3 + 3 * 4 + cells
+
     def test_the_picture_is_a_png(self, folder):
         assert (folder / "probabilities.png").read_bytes().startswith(b"\x89PNG")
 

@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from bayesppl.comparison import SCORES
 
 if TYPE_CHECKING:
@@ -58,7 +56,13 @@ def score_records(result: Comparison) -> Iterator[Record]:
 def write_csv(records: Iterator[Record], path: Path) -> None:
     """A header line, then a line per record; a cell is empty where a number does not exist."""
     rows = list(records)
-    names = list(rows[int(np.argmax([len(row) for row in rows]))])
+    last: dict[
+        str, int
+    ] = {}  # the rightmost place of every name, for a record lacks the dimensions it does not have
+    for row in rows:
+        for place, name in enumerate(row):
+            last[name] = max(place, last.get(name, 0))
+    names = sorted(last, key=last.__getitem__)
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, names, restval="", lineterminator="\n")
         writer.writeheader()
