@@ -32,7 +32,7 @@ import click
     "written",
     type=click.Path(path_type=Path, exists=True),
     metavar="REPORT",
-    help="Recompute a report written earlier and say what differs.",
+    help="Recompute a report written earlier, or one of 'bayesppl compare --json', and say what differs.",
 )
 def reproduce(
     only: tuple[str, ...],
@@ -53,7 +53,13 @@ def reproduce(
     from bayesppl.reproduce import verify
 
     if written is not None:
-        differences = verify(written, mnist)
+        from bayesppl.cli import verify as comparisons
+
+        document = comparisons.read(written)
+        if comparisons.is_comparison(document):
+            differences = comparisons.differences(document)
+        else:
+            differences = verify(written, mnist)
         click.echo("\n".join(differences) if differences else f"{written}: nothing differs")
         raise SystemExit(1 if differences else 0)
     report = recompute(only, seed, mnist)
