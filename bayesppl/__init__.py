@@ -49,6 +49,7 @@ if TYPE_CHECKING:  # "as": names that type checkers may take from here
     from bayesppl.inference import ADVI as ADVI
     from bayesppl.inference import NUTS as NUTS
     from bayesppl.inference import SMC as SMC
+    from bayesppl.inference import Laplace as Laplace
     from bayesppl.learning import learning_curve as learning_curve
     from bayesppl.model import GenerativeModel as GenerativeModel
     from bayesppl.out_of_core import fit_batches as fit_batches
@@ -68,6 +69,7 @@ _HOME_OF = {
     "LKJ": "bayesppl.families.gaussian_declared",
     "simulation_based_calibration": "bayesppl.sbc",
     "SMC": "bayesppl.inference",
+    "Laplace": "bayesppl.inference",
     "ADVI": "bayesppl.inference",
     "Comparison": "bayesppl.comparison",
     "compare": "bayesppl.comparison",

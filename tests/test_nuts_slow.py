@@ -1,6 +1,4 @@
-"""NUTS against the closed form on real data, and approximations against it: minutes, so marked slow."""
-
-import logging
+"""NUTS against the closed form on real data: minutes, so marked slow."""
 
 import numpy as np
 import pytest
@@ -45,31 +43,3 @@ def test_sampled_means_are_exact_means(estimator, name):
     )
     assert np.abs(scores).max() < 4.5
     assert 0.6 < np.sqrt((scores**2).mean()) < 1.6  # parameters depend on each other: wider than 1 ± 1/√(2n)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "inference", [bp.SMC(draws=2000, random_seed=4), bp.ADVI(iterations=10_000, random_seed=4)]
-)
-def test_approximations_know_what_they_are(inference, caplog):
-    caplog.set_level(logging.ERROR, logger="pymc")
-    rng = np.random.default_rng(2)
-    X, y = rng.integers(0, 2, size=(60, 2)), rng.integers(0, 2, size=60)
-    exact = bp.BernoulliNB(bp.Beta(2.0, 3.0)).fit(X, y)
-    clf = bp.BernoulliNB(bp.Beta(2.0, 3.0), inference=inference).fit(X, y)
-    tree = clf.to_datatree()
-    assert "approximation" in tree.attrs
-    # the bulk of the posterior is where it should be: means within a tenth of a posterior sd or so
-    sd = exact.posterior_.draws(1, 4000, rng)["probability"].std((0, 1))
-    assert (
-        np.abs(clf.posterior_.mean()["probability"] - exact.posterior_.mean()["probability"]) < 0.25 * sd
-    ).all()
-    if isinstance(inference, bp.SMC):
-        evidence = np.asarray(clf.posterior_.record["log_marginal_likelihood"])
-        assert np.abs(evidence - float(exact.log_evidence()["total"])).max() < 0.3
-
-
-def test_laplace_and_pathfinder_are_refused():
-    for name in ("laplace", "pathfinder"):
-        with pytest.raises(ValueError, match="only through pymc-extras"):
-            bp.BernoulliNB(inference=name).fit([[0], [1]], [0, 1])

@@ -8,13 +8,14 @@ from bayesppl.errors import NotConjugateError
 from bayesppl.inference.approximate import ADVI, SMC, UNAVAILABLE
 from bayesppl.inference.base import Inference
 from bayesppl.inference.closed_form import ClosedForm
+from bayesppl.inference.laplace import Laplace
 from bayesppl.inference.nuts import NUTS
 from bayesppl.learned import Rows
 from bayesppl.model import GenerativeModel
 from bayesppl.posterior import Posterior
 from bayesppl.statistics import JointStatistics
 
-__all__ = ["ADVI", "BY_NAME", "NUTS", "SMC", "ClosedForm", "Inference", "choose"]
+__all__ = ["ADVI", "BY_NAME", "NUTS", "SMC", "ClosedForm", "Inference", "Laplace", "choose"]
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,9 @@ class Auto(Inference):
 
 BY_NAME: dict[str, Inference] = {
     "advi": ADVI(),
+    "fullrank_advi": ADVI(full_rank=True),
     "smc": SMC(),
+    "laplace": Laplace(),
     "conjugate": ClosedForm(),
     "nuts": NUTS(),
     "auto": Auto(),

@@ -1,7 +1,7 @@
-"""Approximations and particles, through PyMC: mean-field variational inference and sequential Monte Carlo.
+"""Approximations and particles, through PyMC: variational inference and sequential Monte Carlo.
 
-Neither is the posterior itself, and a fit says so. Laplace and Pathfinder are not offered: PyMC has neither without
-pymc-extras, whose releases hold PyMC back.
+Neither is the posterior itself, and a fit says so. Pathfinder is not offered: PyMC does not have it without pymc-extras,
+whose releases hold PyMC back.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 from bayesppl.convergence import Diagnosis
 from bayesppl.inference.base import Inference
 from bayesppl.inference.pymc_model import hyperparameters, to_pymc
+from bayesppl.inference.waiting import is_watched, said_if_long
 from bayesppl.learned import Rows
 from bayesppl.model import GenerativeModel
 from bayesppl.posterior import Report, Sampled
@@ -24,9 +25,8 @@ from bayesppl.statistics import JointStatistics
 
 #: Methods one may ask for by name, and why they cannot be had.
 UNAVAILABLE = {
-    name: f"inference={name!r} is not available: PyMC offers it only through pymc-extras, whose releases hold PyMC back. "
-    "Use 'advi' for a fast approximation, or 'nuts'."
-    for name in ("laplace", "pathfinder")
+    "pathfinder": "inference='pathfinder' is not available: PyMC offers it only through pymc-extras, whose releases hold PyMC "
+    "back. Use 'laplace' or 'advi' for an approximation, or 'nuts'."
 }
 
 
@@ -45,7 +45,11 @@ class _ByPyMC(Inference):
         pymc_model = to_pymc(model, prior, statistics, None, None, "statistics")
         began = time.perf_counter()
         # fast maths makes the first run (cold cache) differ in the last bits from later ones
-        with pymc_model, pytensor.config.change_flags(numba__fastmath=False):
+        with (
+            pymc_model,
+            pytensor.config.change_flags(numba__fastmath=False),
+            said_if_long(f"compiling and running {type(self).__name__}, up to a minute", is_watched()),
+        ):
             tree, record = self._run(pymc_model)
         hyper_dims = hyperparameters(pymc_model)
         known = prior.parts["class_weights"]
@@ -61,9 +65,9 @@ class _ByPyMC(Inference):
 
 @dataclass(frozen=True)
 class ADVI(_ByPyMC):
-    """Mean-field variational inference (Kucukelbir et al. 2017): independent normals in unconstrained coordinates.
+    """Variational inference (Kucukelbir et al. 2017): the normal in unconstrained coordinates that is closest to the posterior.
 
-    Fast, and too sure of itself wherever parameters depend on each other.
+    Of independent normals by default, which are too sure of themselves wherever parameters depend on each other.
 
     Parameters
     ----------
@@ -71,21 +75,27 @@ class ADVI(_ByPyMC):
     draws : int
         Drawn from the approximation.
     random_seed : int or None
+    full_rank : bool
+        Whether the normal has correlations: as many numbers as the square of the number of parameters.
     """
 
     iterations: int = 20_000
     draws: int = 2000
     random_seed: int | None = None
+    full_rank: bool = False
 
     def _run(self, pymc_model: Any) -> tuple[Any, dict[str, Any]]:
         import pymc as pm
 
-        fitted = pm.fit(self.iterations, method="advi", random_seed=self.random_seed, progressbar=False)
+        method = "fullrank_advi" if self.full_rank else "advi"
+        fitted = pm.fit(self.iterations, method=method, random_seed=self.random_seed, progressbar=False)
         tree = fitted.sample(self.draws, random_seed=self.random_seed)
         seed = "none" if self.random_seed is None else self.random_seed
         return tree, {
-            "inference": "advi",
-            "approximation": "mean-field normal in unconstrained coordinates; spreads are too small",
+            "inference": method,
+            "approximation": "normal in unconstrained coordinates, closest to the posterior by the reverse divergence"
+            if self.full_rank
+            else "mean-field normal in unconstrained coordinates; spreads are too small",
             "iterations": self.iterations,
             "random_seed": seed,
             "elbo": -float(np.mean(fitted.hist[-max(1, self.iterations // 20) :])),

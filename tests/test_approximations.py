@@ -1,0 +1,130 @@
+"""Approximations say that they are such, and are as far from the closed form as theory says."""
+
+import logging
+
+import numpy as np
+import pytest
+from scipy.special import gammaln
+from sklearn.datasets import load_iris
+
+import bayesppl as bp
+
+RNG = np.random.default_rng(2)
+BITS, LABELS = RNG.integers(0, 2, size=(60, 2)), RNG.integers(0, 2, size=60)
+
+
+def _stirling(a):
+    """Laplace's approximation of log Γ(a) as an integral over the logarithm of its variable."""
+    return (a - 0.5) * np.log(a) - a + 0.5 * np.log(2 * np.pi)
+
+
+def _log_beta(alpha, log_gamma):
+    return log_gamma(alpha).sum(-1) - log_gamma(alpha.sum(-1))
+
+
+def test_laplace_evidence_is_off_by_stirling_s_remainder_for_probabilities():
+    """The integrals of beta and Dirichlet distributions over logits are ratios of gamma functions, approximated alike."""
+    exact = bp.BernoulliNB(bp.Beta(2.0, 3.0)).fit(BITS, LABELS)
+    clf = bp.BernoulliNB(bp.Beta(2.0, 3.0), inference="laplace").fit(BITS, LABELS)
+    belief = exact.posterior_.belief.parts
+    integrals = [
+        belief["class_weights"].concentration,
+        np.stack([belief["features"].alpha, belief["features"].beta], -1),
+    ]
+    error = sum((_log_beta(a, _stirling) - _log_beta(a, gammaln)).sum() for a in integrals)
+    found = clf.posterior_.record["log_marginal_likelihood"] - float(exact.log_evidence()["total"])
+    np.testing.assert_allclose(found, error, rtol=1e-4)
+    assert abs(error) > 0.01  # and not because there is nothing to see
+
+
+@pytest.mark.parametrize("units", [1.0, np.array([1e5, 1e-5, 1.0, 1.0])])
+def test_laplace_evidence_is_off_by_stirling_s_remainder_for_gaussians(units):
+    """Of mean and log variance together: Γ(a) is approximated at its maximum of a + 1/2, for the mean takes part."""
+    X, y = load_iris(return_X_y=True)
+    exact = bp.GaussianNB(class_weights="uniform").fit(X * units, y)
+    clf = bp.GaussianNB(class_weights="uniform", inference="laplace").fit(X * units, y)
+    a = exact.posterior_.belief.parts["features"].a
+    error = ((a - 0.5) * np.log(a + 0.5) - (a + 0.5) + 0.5 * np.log(2 * np.pi) - gammaln(a)).sum()
+    found = clf.posterior_.record["log_marginal_likelihood"] - float(exact.log_evidence()["total"])
+    np.testing.assert_allclose(found, error, rtol=1e-3)
+    np.testing.assert_array_equal(clf.posterior_.samples["class_weights"], np.full((1, 2000, 3), 1 / 3))
+
+
+@pytest.mark.parametrize(
+    "estimator", [bp.GaussianNB, bp.LinearDiscriminantAnalysis, bp.QuadraticDiscriminantAnalysis, bp.BernoulliNB]
+)
+def test_laplace_draws_are_near_the_posterior_where_rows_are_many(estimator):
+    """Means within 0.1 posterior sd and sds within 4 %: both are off by a few times 1/√n and 1/n, here n ≈ 1500 per class.
+
+    Monte-Carlo error of 4000 draws adds 4.5/√4000 = 0.07 to a mean and 4.5/√8000 = 5 % to a sd.
+    """
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 2, size=3000)
+    X = rng.normal(size=(3000, 2)) @ [[1.0, 0.4], [0.0, 1.0]] + y[:, None]
+    if estimator is bp.BernoulliNB:
+        X = (X > 0.5).astype(int)
+    exact = estimator().fit(X, y)
+    clf = estimator(inference=bp.Laplace(draws=4000, random_seed=1)).fit(X, y)
+    reference = exact.posterior_.draws(1, 100_000, rng)
+    for name, draws in clf.posterior_.samples.items():
+        sd = reference[name].std((0, 1))
+        assert (np.abs(draws.mean((0, 1)) - reference[name].mean((0, 1))) < (0.1 + 0.07) * sd).all()
+        np.testing.assert_allclose(draws.std((0, 1)), sd, rtol=0.04 + 0.05)
+    tree = clf.to_datatree()
+    assert tree.attrs["approximation"].startswith("normal at the mode")
+    again = estimator(inference=bp.Laplace(draws=4000, random_seed=1)).fit(X, y).posterior_.samples
+    for name, draws in clf.posterior_.samples.items():
+        np.testing.assert_array_equal(again[name], draws)
+
+
+def test_laplace_of_a_declared_prior_finds_the_normal_posterior():
+    """Known: the mean of a normal under a normal prior, its variance so certain that it is a number."""
+    import pymc as pm
+
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(1.0, 2.0, size=(40, 1)), np.arange(40) % 2
+    family = bp.Gaussian("diag", mean=pm.Normal.dist(0.0, 0.5), sd=pm.LogNormal.dist(np.log(2.0), 1e-4))
+    clf = bp.GenerativeClassifier(family, inference=bp.Laplace(draws=8000, random_seed=1)).fit(X, y)
+    draws = clf.posterior_.samples["mean"][0, :, :, 0]
+    precision = 1 / 0.5**2 + 20 / 2.0**2
+    expected = np.array([X[y == k].sum() for k in (0, 1)]) / 2.0**2 / precision
+    sd = 1 / np.sqrt(precision)
+    assert (np.abs(draws.mean(0) - expected) < 4.5 * sd / np.sqrt(8000)).all()
+    np.testing.assert_allclose(draws.std(0), sd, rtol=4.5 / np.sqrt(2 * 8000))
+
+
+def test_a_density_without_a_mode_is_refused():
+    from bayesppl.inference.laplace import _mode_and_root
+
+    with pytest.raises(bp.UndefinedEstimateError, match="no mode that can be found"):
+        _mode_and_root(lambda point: (float(point.sum()), np.ones(len(point))), np.zeros(2))
+
+
+def test_pathfinder_is_refused():
+    with pytest.raises(ValueError, match="only through pymc-extras"):
+        bp.BernoulliNB(inference="pathfinder").fit([[0], [1]], [0, 1])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "inference",
+    [
+        bp.SMC(draws=2000, random_seed=4),
+        bp.ADVI(iterations=10_000, random_seed=4),
+        bp.ADVI(iterations=10_000, random_seed=4, full_rank=True),
+    ],
+)
+def test_approximations_know_what_they_are(inference, caplog):
+    caplog.set_level(logging.ERROR, logger="pymc")
+    exact = bp.BernoulliNB(bp.Beta(2.0, 3.0)).fit(BITS, LABELS)
+    clf = bp.BernoulliNB(bp.Beta(2.0, 3.0), inference=inference).fit(BITS, LABELS)
+    tree = clf.to_datatree()
+    assert "approximation" in tree.attrs
+    # the bulk of the posterior is where it should be: means within a quarter of a posterior sd
+    sd = exact.posterior_.draws(1, 4000, np.random.default_rng(0))["probability"].std((0, 1))
+    assert (
+        np.abs(clf.posterior_.mean()["probability"] - exact.posterior_.mean()["probability"]) < 0.25 * sd
+    ).all()
+    if isinstance(inference, bp.SMC):
+        evidence = np.asarray(clf.posterior_.record["log_marginal_likelihood"])
+        assert np.abs(evidence - float(exact.log_evidence()["total"])).max() < 0.3
