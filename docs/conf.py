@@ -2,6 +2,7 @@
 
 import inspect
 import os
+import re
 import shutil
 from importlib.metadata import version as installed
 from pathlib import Path
@@ -82,8 +83,8 @@ def show_constructor(
 
 
 def close_examples(app: Any, page: str, source: list[str]) -> None:
-    """Without the blank line that ends an example for doctest."""
-    source[0] = source[0].replace("\n\n```\n", "\n```\n")
+    """Without what only doctest needs: the blank line that ends an example, and directives."""
+    source[0] = re.sub(r" *# doctest: \+\w+", "", source[0].replace("\n\n```\n", "\n```\n"))
 
 
 def setup(app: Any) -> None:
