@@ -2,18 +2,25 @@
 
 import gzip
 import json
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import binom, norm
 
 import bayesppl as bp
 from bayesppl.cli import main
-from bayesppl.reproduce import CLAIMS, chris, digit_priors, figures, mnist, reproduce, select, verify
+from bayesppl.reproduce import CLAIMS, chris, figures, mnist, reproduce, select, verify
 from bayesppl.reproduce import report as report_module
 from bayesppl.reproduce.claims import Claim, Erratum, Formula, Inputs, Named, Printed, Sampled, Verdict
 from bayesppl.reproduce.report import differences
+from bayesppl.reproduce.studies import digits as digit_priors
+from bayesppl.reproduce.studies.base import markdown
+
+ROOT = Path(__file__).parents[1]
 
 ROWS = {f"D{i}" for i in range(1, 13)} | {f"T{i}" for i in range(1, 5)}
 ROWS |= {f"C{i}" for i in range(1, 5)} | {f"G{i}" for i in range(1, 7)}
@@ -211,6 +218,70 @@ class TestDigits:
         with pytest.raises(ValueError, match="holds 1 digits of 2 pixels; the MNIST digits have 784"):
             mnist.load(file)
 
+    @pytest.fixture
+    def digits(self, monkeypatch):
+        """Seven digits, and a protocol that needs no more."""
+        monkeypatch.setattr(mnist, "N_DIGITS", 6)
+        mnist.load.cache_clear()
+        yield np.random.default_rng(0).integers(0, 256, (7, 784)), np.array([5, 0, 4, 1, 9, 2, 1])
+        mnist.load.cache_clear()
+
+    @pytest.mark.parametrize("name", ["digits.csv", "digits.csv.gz"])
+    def test_a_csv_file_is_read_plain_and_gzipped(self, digits, tmp_path, name):
+        pixels, labels = digits
+        names = ["label", *(f"pixel{i}" for i in range(784))]
+        pd.DataFrame(np.column_stack([labels, pixels]), columns=names).to_csv(tmp_path / name, index=False)
+        found, read = mnist.load(tmp_path / name)
+        assert found.dtype == np.uint8
+        np.testing.assert_array_equal(found, pixels)
+        np.testing.assert_array_equal(read, labels)
+        # the same digits are the same digits, in whatever file they are
+        half = mnist.halves(Inputs(mnist=tmp_path / name))
+        assert (len(half.y_train), len(half.y_test)) == (3, 3)
+        assert half.X_train.max() <= 1
+
+    def test_openml_is_asked_for_the_digits_by_name(self, digits, monkeypatch):
+        pixels, labels = digits
+        asked = []
+
+        def fetch(*arguments, **options):
+            asked.append((arguments, options))
+            return pixels.astype(float), labels.astype(str).astype(object)  # as OpenML has them
+
+        monkeypatch.setattr("sklearn.datasets.fetch_openml", fetch)
+        found, read = mnist.load("openml")
+        assert asked == [(("mnist_784",), {"version": 1, "as_frame": False, "return_X_y": True})]
+        np.testing.assert_array_equal(found, pixels)
+        np.testing.assert_array_equal(read, labels)
+
+    def test_the_command_runs_the_digits_of_a_csv_file(self, digits, tmp_path, capsys, monkeypatch):
+        monkeypatch.setattr(mnist, "N_DIGITS", 60)
+        pixels, labels = np.tile(digits[0], (10, 1)), np.tile(digits[1], 10)
+        file = tmp_path / "digits.csv"
+        pd.DataFrame(np.column_stack([labels, pixels])).to_csv(file, index=False)
+        with pytest.raises(SystemExit):
+            main(["reproduce", "--only", "D11t", "--mnist", str(file), "--json"])
+        claim = json.loads(capsys.readouterr().out)
+        assert claim["claims"][0]["verdict"] == "measured"
+        assert claim["provenance"]["mnist"]["shape"] == [70, 784]
+
+    @pytest.mark.parametrize(
+        ("line", "reason"),
+        [
+            ("5," + ",".join(["300"] * 784), "pixel of 300"),
+            ("5," + ",".join(["-1"] * 784), "pixel of -1"),
+            ("ten," + ",".join(["0"] * 784), "'ten'"),
+            ("11," + ",".join(["0"] * 784), "label of 11"),
+            ("5," + ",".join(["0"] * 783) + ",", "nan"),
+        ],
+    )
+    def test_what_is_no_digit_is_refused(self, digits, tmp_path, line, reason):
+        head = ",".join(["label", *(f"p{i}" for i in range(784))])
+        file = tmp_path / "digits.csv"
+        file.write_text("\n".join([head, *[line] * 7]) + "\n", encoding="utf-8")
+        with pytest.raises(ValueError, match=reason):
+            mnist.load(file)
+
     @pytest.mark.slow
     def test_both_published_accuracies(self, shared_data):
         report = reproduce(["D10", "D11"], mnist=shared_data / "mnist")
@@ -264,21 +335,54 @@ class TestPriorsOfDigits:
         assert len(table) == 7
 
     def test_a_table_has_a_line_per_row(self):
-        row = {"covariance": "full", "prior": "default", "rule": "map", "accuracy": 0.5, "log score": -1.0}
-        assert digit_priors.to_markdown([row]).splitlines()[-1] == "| full | default | map | 0.5000 | -1.000 |"
+        row = {"covariance": "full", "prior": "a | b", "accuracy": 0.51234567, "log score": -1.0}
+        assert markdown(pd.DataFrame([row])).splitlines()[-1] == "| full | a \\| b | 0.5123 | -1 |"
 
 
 class TestFigures:
-    def test_they_are_written_beside_the_report(self, tmp_path):
+    def test_those_of_a_text_are_written_beside_its_report(self, tmp_path):
         written = reproduce(["D2"]).write(tmp_path)
-        assert {path.name for path in written} == {"report.json", "report.md", *figures.FIGURES}
-        assert all((tmp_path / name).read_bytes().startswith(b"\x89PNG") for name in figures.FIGURES)
+        names = {name for name in figures.FIGURES if name.startswith("dake")}
+        assert {path.name for path in written} == {"report.json", "report.md", *names}
+        assert all((tmp_path / name).read_bytes().startswith(b"\x89PNG") for name in names)
+
+    @pytest.mark.parametrize("name", sorted(name for name in figures.FIGURES if not name.startswith("dake")))
+    def test_every_figure_can_be_drawn(self, name):
+        figure = figures.FIGURES[name].draw(0)
+        assert all(ax.has_data() for ax in figure.axes)
+
+    def test_every_text_that_has_figures_has_claims(self):
+        texts = {text for drawing in figures.FIGURES.values() for text in drawing.text.split()}
+        assert texts <= {claim.source.split()[0] for claim in CLAIMS}
+
+    def test_the_page_lists_every_figure_and_no_other(self):
+        page = (ROOT / "docs" / "reproduce.md").read_text(encoding="utf-8")
+        assert set(re.findall(r"`(\w+\.png)`", page)) == set(figures.FIGURES)
 
     def test_the_boundaries_drawn_are_the_roots(self):
         _, equal, unequal = figures.two_gaussians(0).axes
         for ax, weight in ((equal, 0.5), (unequal, 0.8)):
             drawn = [line.get_xdata()[0] for line in ax.lines]
             np.testing.assert_allclose(sorted(drawn), chris.roots(weight), rtol=1e-12)
+
+    def test_the_linear_rule_moves_with_the_weights(self):
+        for ax, weight in zip(figures.linear_rule(0).axes, (0.5, 0.7, 0.9, 0.2), strict=True):
+            # (μ₁ + μ₂)/2 + σ² log(π₁/π₂)/(μ₂ − μ₁)
+            assert ax.lines[0].get_xdata()[0] == pytest.approx(2.5 + 0.75 * np.log(weight / (1 - weight)))
+
+    def test_masses_are_scipys(self):
+        _, die, loan, words = figures.mass_functions(0).axes
+        np.testing.assert_allclose(die.lines[0].get_ydata(), 1 / 6)
+        for line, p in zip(loan.lines, (0.08, 0.001), strict=True):
+            np.testing.assert_allclose(line.get_ydata(), binom.pmf(np.arange(20), 20, p), rtol=1e-10)
+        np.testing.assert_allclose(words.lines[0].get_ydata(), binom.pmf(np.arange(11), 10, 0.3), rtol=1e-10)
+
+    def test_the_ellipses_are_as_far_as_they_say(self):
+        _, two = figures.distances(0).axes
+        first = [line.get_xydata() for line in two.lines[:3]]
+        precision = np.linalg.inv([[4.0, 2.4], [2.4, 2.0]])
+        for radius, ring in zip((1, 2, 3), first, strict=True):
+            np.testing.assert_allclose(np.einsum("nd,de,ne->n", ring, precision, ring), radius**2)
 
 
 def test_the_fingerprint_of_the_digits_changes_with_one_pixel(monkeypatch):

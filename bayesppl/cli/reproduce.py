@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import click
@@ -16,9 +17,17 @@ import click
     help="The MNIST digits: a folder of the original files, a CSV file, or 'openml' to download them.",
 )
 @click.option(
-    "--priors",
-    is_flag=True,
-    help="Then tune proper priors on the digits, beside the source's smoothing (minutes).",
+    "--sms",
+    type=click.Path(path_type=Path, exists=True),
+    metavar="PATH",
+    help="The SMS Spam Collection: its file, or the folder that holds it.",
+)
+@click.option(
+    "--study",
+    "studies",
+    multiple=True,
+    type=click.Choice(["energy", "spam", "boundaries", "iris", "height-weight", "digits"]),
+    help="Run this experiment instead of the claims; may be given several times.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.option(
@@ -38,7 +47,8 @@ def reproduce(
     only: tuple[str, ...],
     seed: int,
     mnist: str | None,
-    priors: bool,
+    sms: Path | None,
+    studies: tuple[str, ...],
     as_json: bool,
     out: Path | None,
     written: Path | None,
@@ -48,6 +58,8 @@ def reproduce(
     Every claim is computed through the package and gets a verdict: agrees, agrees after rounding, agrees within sampling
     error, erratum (with the corrected value and the reason), measured (a time) or not run. The exit status is 1 if
     anything that should agree does not.
+
+    With --study, an experiment that the texts only talk about: tables, and with --out also as files with a picture.
     """
     from bayesppl.reproduce import reproduce as recompute
     from bayesppl.reproduce import verify
@@ -62,15 +74,37 @@ def reproduce(
             differences = verify(written, mnist)
         click.echo("\n".join(differences) if differences else f"{written}: nothing differs")
         raise SystemExit(1 if differences else 0)
+    if studies:
+        _run_studies(studies, seed, mnist, sms, as_json, out)
+        return
     report = recompute(only, seed, mnist)
     click.echo(report.to_json() if as_json else report.to_text())
     if out is not None:
         for file in report.write(out):
             click.echo(f"wrote {file}", err=True)
-    if priors:
-        from bayesppl.reproduce import digit_priors
-
-        click.echo(digit_priors.to_markdown(digit_priors.study(report.inputs)))
     if report.failed:
         click.echo(f"bayesppl: {', '.join(outcome.claim.id for outcome in report.failed)} should agree", err=True)
         raise SystemExit(1)
+
+
+def _run_studies(
+    names: tuple[str, ...], seed: int, mnist: str | None, sms: Path | None, as_json: bool, out: Path | None
+) -> None:
+    from bayesppl.reproduce import Inputs
+    from bayesppl.reproduce.studies import STUDIES
+
+    inputs = Inputs(seed, mnist, sms)
+    for name in names:
+        STUDIES[name].check(inputs)
+    found = {}
+    for name in names:
+        study = STUDIES[name]
+        tables = study.tables(inputs)
+        found[name] = {title: table.to_dict("records") for title, table in tables.items()}
+        if not as_json:
+            click.echo(study.to_markdown(tables))
+        if out is not None:
+            for file in study.write(out, inputs, tables):
+                click.echo(f"wrote {file}", err=True)
+    if as_json:
+        click.echo(json.dumps({"seed": seed, "studies": found}, indent=2, ensure_ascii=False))

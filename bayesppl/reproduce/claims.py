@@ -54,10 +54,13 @@ class Inputs:
         Of everything that is random.
     mnist : Path or "openml", optional
         Where to find the MNIST digits.
+    sms : Path, optional
+        Where to find the SMS Spam Collection.
     """
 
     seed: int = 0
     mnist: Path | str | None = None
+    sms: Path | None = None
 
 
 class Published(ABC):

@@ -33,6 +33,9 @@ LABELS = ["big", "low", "low", "big", "low", "big", "low"]
 #: How often the word loan occurs in spam and in other mail.
 LOAN: Theta = {"probability": np.array([[0.08], [0.001]]), CLASS_WEIGHTS: np.array([0.5, 0.5])}
 
+#: Probabilities of two words in section 3.2.
+LOAN_AND_CASH: Theta = {"probability": np.array([[0.3, 0.7]]), CLASS_WEIGHTS: np.ones(1)}
+
 #: Two correlated classes at which the rule of appendix A is evaluated.
 QDA: Theta = {
     "mean": np.array([[2.0, 2.0], [20.0, 7.0]]),

@@ -1,8 +1,14 @@
-"""The pictures of the sources, drawn anew: from exact posteriors, with what is not known about them."""
+"""The pictures of the sources, drawn anew: from exact posteriors, with what is not known about them.
+
+Every picture of the five texts that shows data, densities, boundaries or tables has its counterpart here. Left out are the
+drawings: the schemes of a conditional distribution (CH20 20.1) and of generative and discriminative models (DAKE 6), for which there
+is nothing to compute. Where a source keeps its data to itself (NOTES3B, CH20), iris stands in.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,105 +18,304 @@ import pandas as pd
 from bayesppl.arrays import Array, Theta
 from bayesppl.datasets import load
 from bayesppl.estimators import GaussianNB, GenerativeClassifier, QuadraticDiscriminantAnalysis
-from bayesppl.families import Gaussian
+from bayesppl.families import Binomial, Gaussian, Multinomial
 from bayesppl.families.gaussian import Covariance
-from bayesppl.reproduce import chris, dake
-from bayesppl.reproduce.known import boundaries, log_joint
+from bayesppl.model import CLASS_WEIGHTS
+from bayesppl.reproduce import ch20, chris, dake
+from bayesppl.reproduce.claims import Inputs
+from bayesppl.reproduce.known import boundaries, densities, log_joint, normal
+from bayesppl.reproduce.studies import boundaries as boundary_study
+from bayesppl.reproduce.studies import height_weight
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 #: Big and low spenders simulated.
 ENERGY_ROWS = (100, 200)
+QUERY_KWH = 250.0
+
+STRUCTURES: dict[str, Covariance] = {"linear (LDA)": "tied", "quadratic (QDA)": "full", "naive": "diag"}
 
 
-def energy(seed: int) -> Figure:
-    """DAKE 1 to 2: usage of big and low spenders, alone and with the temperature difference."""
-    from bayesppl.plots import plot_class_densities, plot_decision_boundary
+def usage(seed: int) -> Figure:
+    """DAKE 1 to 2.1: usage of simulated customers, the densities fitted, and the likelihood of 250 kWh."""
+    from bayesppl.plots import plot_class_densities
+    from bayesppl.plots.style import colour, tidy
 
-    rng = np.random.default_rng(seed)
-    codes = np.repeat([dake.BIG, dake.LOW], ENERGY_ROWS)
-    labels = np.array(["big", "low"])[codes]
-    usage = pd.DataFrame(Gaussian("diag").simulate(dake.USAGE, codes, rng), columns=["usage (kWh)"])
-    both = pd.DataFrame(
-        Gaussian("diag").simulate(dake.AS_STATED, codes, rng),
-        columns=["usage (100 kWh)", "temperature difference (°F)"],
-    )
+    customers, labels = _customers(dake.USAGE, ["usage after ten days (kWh)"], seed)
     figure, (left, right) = _panels(2)
-    plot_class_densities(GaussianNB().fit(usage, labels), usage, labels, random_state=seed, ax=left)
-    left.set_title("usage after ten days")
-    classifier = QuadraticDiscriminantAnalysis().fit(both, labels)
-    plot_decision_boundary(classifier, both, labels, random_state=seed, ax=right)
-    right.set_title("with the temperature difference")
+    plot_class_densities(GaussianNB().fit(customers, labels), customers, labels, random_state=seed, ax=left)
+    left.set_title("100 big and 200 low spenders")
+    grid = np.linspace(-300, 5000, 2000)[:, None]
+    exact, at = (densities(Gaussian("diag"), dake.USAGE, X) for X in (grid, np.array([[QUERY_KWH]])))
+    for k, name in enumerate(("big", "low")):
+        right.fill_between(grid[:, 0], exact[:, k], color=colour(k), alpha=0.4, linewidth=0)
+        label = f"{name}: {at[0, k]:.3g} at {QUERY_KWH:g} kWh"
+        right.plot(QUERY_KWH, at[0, k], "o", color=colour(k), markeredgecolor="black", label=label)
+    right.set(
+        xlabel="usage after ten days (kWh)", ylabel="density", title="likelihood of one customer", ylim=(0, None)
+    )
+    right.legend(frameon=False)
+    tidy(right)
+    return figure
+
+
+def usage_and_temperature(seed: int) -> Figure:
+    """DAKE 2.2 to 2.3: both features, with the densities as the text states them and as its code has them."""
+    from bayesppl.plots import plot_decision_boundary
+
+    names = ["usage (100 kWh)", "temperature difference (°F)"]
+    figure, axes = _panels(3)
+    x, y = np.linspace(-3, 50, 160), np.linspace(-20, 20, 160)
+    grid = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+    titles = ("as stated", "as coded (E1)")
+    for ax, title, theta in zip(axes, titles, (dake.AS_STATED, dake.AS_CODED), strict=False):
+        _contours(ax, x, y, log_joint(Gaussian("diag"), theta, grid))
+        ax.plot(*dake.POINT[0], "x", color="black", markersize=7)
+        ax.set(title=f"densities, {title}", xlabel=names[0], ylabel=names[1])
+    customers, labels = _customers(dake.AS_STATED, names, seed)
+    classifier = QuadraticDiscriminantAnalysis().fit(customers, labels)
+    plot_decision_boundary(classifier, customers, labels, random_state=seed, ax=axes[2])
+    axes[2].set_title("learned from 100 + 200 customers")
+    return figure
+
+
+def mass_functions(seed: int) -> Figure:
+    """DAKE 2.4, 3 and 3.2: a logarithm keeps the maximum; a die; how often "loan" occurs; "loan" and "cash" together."""
+    from bayesppl.plots.style import colour, marker, tidy
+
+    figure, (logarithm, die, loan, words) = _panels(4)
+    x = np.arange(-4.9, 4.9, 0.1)
+    for k, (values, name) in enumerate(((25 - x**2, "25 − x²"), (np.log(25 - x**2), "log(25 − x²)"))):
+        logarithm.plot(x, values, color=colour(k), linestyle=("-", "--")[k], label=name)
+    logarithm.set(title="one maximum", xlabel="x")
+    logarithm.legend(frameon=False)
+    die.vlines(range(1, 7), 0, 1 / 6, color=colour(0))
+    die.plot(range(1, 7), np.full(6, 1 / 6), "o", color=colour(0))
+    die.set(title="a die", xlabel="points", ylabel="probability", ylim=(0, 0.5), xticks=range(1, 7))
+    count = np.arange(20)
+    mass = densities(Binomial(20), dake.LOAN, count[:, None])
+    for k, name in enumerate(("spam, 0.08 a word", "not spam, 0.001 a word")):
+        loan.plot(count, mass[:, k], marker(k), color=colour(k), label=name)
+    loan.set(title="“loan” in 20 words", xlabel="times", xticks=range(0, 20, 5))
+    loan.legend(frameon=False)
+    times = np.arange(11)
+    both = densities(Multinomial(), dake.LOAN_AND_CASH, np.column_stack([times, 10 - times]))[:, 0]
+    words.vlines(times, 0, both, color=colour(0))
+    words.plot(times, both, "o", color=colour(0))
+    words.set(
+        title="“loan” 0.3, “cash” 0.7, ten words", xlabel="times “loan” (the others are “cash”)", ylim=(0, None)
+    )
+    for ax in (logarithm, die, loan, words):
+        tidy(ax)
     return figure
 
 
 def two_gaussians(seed: int) -> Figure:
-    """CHRIS: class weights times densities, and the exact boundaries."""
-    from bayesppl.plots.style import colour, tidy
-
+    """CHRIS, one feature: class weights times densities, and the exact boundaries."""
     figure, axes = _panels(3)
-    grid = np.linspace(chris.LOW, chris.HIGH, 1001)
-    for ax, name, theta in zip(
-        axes, ("C1", "C2", "C3"), (chris.EQUAL, chris.WIDE, chris.WIDE_UNEQUAL), strict=True
-    ):
-        joint = np.exp(log_joint(Gaussian("diag"), theta, grid[:, None]))
-        for k in range(2):
-            ax.fill_between(grid, joint[:, k], color=colour(3 * k), alpha=0.5, label=f"class {k + 1}")
-        for x in boundaries(Gaussian("diag"), theta, chris.LOW, chris.HIGH):
-            ax.axvline(x, color="black", linestyle="--", linewidth=1)
-            ax.annotate(f" {x:.2f}", (x, 1.12 * joint.max()), va="top", fontsize=9)
-        ax.set(
-            title=f"{name}: {_describe(theta)}", xlabel="x", ylim=(0, 1.12 * joint.max()), xlim=(grid[0], grid[-1])
-        )
-        tidy(ax)
+    named = {"C1": chris.EQUAL, "C2": chris.WIDE, "C3": chris.WIDE_UNEQUAL}
+    for ax, (name, theta) in zip(axes, named.items(), strict=True):
+        _joint(ax, theta, np.linspace(chris.LOW, chris.HIGH, 1001))
+        ax.set_title(f"{name}: {_describe(theta)}")
     axes[0].set_ylabel("p(y, x)")
     axes[0].legend(frameon=False)
     return figure
 
 
-def iris(seed: int) -> Figure:
-    """NOTES3B and CH20: linear, quadratic and naive discriminants of the sepals of iris."""
+def two_features(seed: int) -> Figure:
+    """CHRIS, two features: full covariance and naive, for equal and other variances and correlated features."""
+    return _of(boundary_study.figure, seed)
+
+
+def discriminants(seed: int) -> Figure:
+    """NOTES3B, CH20 20.3.2, 20.4 and 20.5.3: linear, quadratic and naive discriminants of the sepals of iris."""
     from bayesppl.plots import plot_decision_boundary
 
     X, y = load("iris")
     sepals = X.iloc[:, :2]
     figure, axes = _panels(3)
-    named: dict[str, Covariance] = {"linear": "tied", "quadratic": "full", "naive": "diag"}
-    for ax, (title, structure) in zip(axes, named.items(), strict=True):
+    for ax, (title, structure) in zip(axes, STRUCTURES.items(), strict=True):
         classifier = GenerativeClassifier(Gaussian(structure)).fit(sepals, y)
         plot_decision_boundary(classifier, sepals, y, draws=25, random_state=seed, ax=ax)
+        theta = classifier.posterior_.theta("mean")
+        for k, mean in enumerate(theta["mean"]):
+            _ellipses(ax, mean, _covariance(theta, k), k)
         ax.set_title(title)
+    _one_legend(axes)
     return figure
 
 
-FIGURES: dict[str, Callable[[int], Figure]] = {
-    "energy.png": energy,
-    "two_gaussians.png": two_gaussians,
-    "iris.png": iris,
+def bins(seed: int) -> Figure:
+    """CH20 20.2: probability of every bin of width and length of the sepals, by species."""
+    table = ch20.table().estimates(["mle"])["probability"].sel(estimate="mle")
+    figure, axes = _panels(3, height=3.6)
+    for ax, species in zip(axes, table["class"].values, strict=True):
+        cells = [
+            [float(table.sel({"class": species, "cell": f"{w}, {n}"})) for n in ch20.LEVELS] for w in ch20.LEVELS
+        ]
+        ax.imshow(cells, cmap="cividis", vmin=0, vmax=0.75)
+        for i, line in enumerate(cells):
+            for j, value in enumerate(line):
+                ax.text(j, i, f"{value:.2f}", ha="center", va="center", color="black" if value > 0.4 else "white")
+        ax.set_xticks(range(3), ch20.LEVELS)
+        ax.set_yticks(range(3), ch20.LEVELS)
+        ax.set(title=species, xlabel="sepal length", ylabel="sepal width")
+    return figure
+
+
+def distances(seed: int) -> Figure:
+    """CH20 20.3.1 and 20.3.2: a point nearer to one mean and, in standard deviations, to the other."""
+    from bayesppl.plots.style import colour, marker, tidy
+
+    figure, (one, two) = _panels(2)
+    theta = normal([[0.0], [6.0]], [[4.0], [0.5]], (0.5, 0.5))
+    grid, point = np.linspace(-7, 10, 801), 3.6
+    density = densities(Gaussian("diag"), theta, grid[:, None])
+    for k in range(2):
+        mean, sd = theta["mean"][k, 0], np.sqrt(theta["variance"][k, 0])
+        label = f"N({mean:g}, {sd:.2g}²): {abs(point - mean) / sd:.1f} sd away"
+        one.fill_between(grid, density[:, k], color=colour(k), alpha=0.45, linewidth=0, label=label)
+    one.plot(point, 0, "o", color="black", clip_on=False)
+    one.set(title="one feature", xlabel="x", ylabel="density", ylim=(0, 0.8))
+    one.legend(frameon=False, loc="upper left")
+    tidy(one)
+    means = np.array([[0.0, 0.0], [4.0, 1.0]])
+    covariances = np.array([[[4.0, 2.4], [2.4, 2.0]], [[0.5, -0.2], [-0.2, 0.6]]])
+    where = np.array([2.4, 1.3])
+    for k, (mean, covariance) in enumerate(zip(means, covariances, strict=True)):
+        _ellipses(two, mean, covariance, k, (1, 2, 3))
+        away = np.sqrt((where - mean) @ np.linalg.solve(covariance, where - mean))
+        two.plot(*mean, marker(k), color=colour(k), label=f"class {k + 1}: {away:.1f} sd away")
+    two.plot(*where, "o", color="black")
+    two.set(
+        title="two features: ellipses of 1, 2, 3 sd", xlabel="x₁", ylabel="x₂", aspect="equal", ylim=(None, 6.2)
+    )
+    two.legend(frameon=False, loc="upper left")
+    tidy(two)
+    return figure
+
+
+def linear_rule(seed: int) -> Figure:
+    """CH20 20.3.1: one feature and a common variance; the boundary moves with the class weights."""
+    figure, axes = _panels(4, width=3.6)
+    for ax, weight in zip(axes, (0.5, 0.7, 0.9, 0.2), strict=True):
+        theta = {**ch20.LINEAR, CLASS_WEIGHTS: np.array([weight, 1 - weight])}
+        _joint(ax, theta, np.linspace(-5, 10, 1001))
+        ax.set_title(f"weights {weight:g} and {1 - weight:g}")
+    axes[0].set_ylabel("p(y, x)")
+    return figure
+
+
+def height_and_weight(seed: int) -> Figure:
+    """CH20 20.5.2: the four densities of the naive rule, and its boundary beside the quadratic one."""
+    return _of(height_weight.figure, seed)
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A picture: which text it belongs to, and how it is drawn from a seed."""
+
+    text: str
+    draw: Callable[[int], Figure]
+
+
+FIGURES: dict[str, Drawing] = {
+    "dake_usage.png": Drawing("DAKE", usage),
+    "dake_usage_and_temperature.png": Drawing("DAKE", usage_and_temperature),
+    "dake_mass_functions.png": Drawing("DAKE", mass_functions),
+    "chris_one_feature.png": Drawing("CHRIS", two_gaussians),
+    "chris_two_features.png": Drawing("CHRIS", two_features),
+    "notes3b_ch20_discriminants.png": Drawing("NOTES3B CH20", discriminants),
+    "ch20_bins.png": Drawing("CH20", bins),
+    "ch20_distances.png": Drawing("CH20", distances),
+    "ch20_linear_rule.png": Drawing("CH20", linear_rule),
+    "ch20_height_weight.png": Drawing("CH20", height_and_weight),
 }
 
 
-def write(folder: Path, seed: int) -> list[Path]:
-    """Draw every figure into ``folder``."""
+def write(folder: Path, seed: int, texts: Sequence[str]) -> list[Path]:
+    """Draw the figures of these texts into ``folder``."""
     paths = []
-    for name, draw in FIGURES.items():
-        paths.append(folder / name)
-        draw(seed).savefig(paths[-1], dpi=120, metadata={"Software": None})
+    for name, drawing in FIGURES.items():
+        if set(drawing.text.split()) & set(texts):
+            paths.append(folder / name)
+            drawing.draw(seed).savefig(paths[-1], dpi=120, metadata={"Software": None})
     return paths
 
 
-def _panels(n: int) -> tuple[Figure, Array]:
+def _panels(n: int, width: float = 4.6, height: float = 4.0) -> tuple[Figure, Array]:
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(4.6 * n, 4.0), layout="constrained")
+    figure = Figure(figsize=(width * n, height), layout="constrained")
     return figure, figure.subplots(1, n)
+
+
+def _of(draw: Callable[[Inputs], Figure], seed: int) -> Figure:
+    return draw(Inputs(seed))
+
+
+def _customers(theta: Theta, columns: list[str], seed: int) -> tuple[pd.DataFrame, Array]:
+    codes = np.repeat([dake.BIG, dake.LOW], ENERGY_ROWS)
+    X = Gaussian("diag").simulate(theta, codes, np.random.default_rng(seed))
+    return pd.DataFrame(X, columns=columns), np.array(["big", "low"])[codes]
+
+
+def _joint(ax: Axes, theta: Theta, grid: Array) -> None:
+    """Class weights times densities of two classes of one feature, and where they cross."""
+    from bayesppl.plots.style import colour, tidy
+
+    joint = np.exp(log_joint(Gaussian("diag"), theta, grid[:, None]))
+    for k in range(2):
+        ax.fill_between(grid, joint[:, k], color=colour(k), alpha=0.5, linewidth=0, label=f"class {k + 1}")
+    for x in boundaries(Gaussian("diag"), theta, grid[0], grid[-1]):
+        ax.axvline(x, color="black", linestyle="--", linewidth=1)
+        ax.annotate(f" {x:.2f}", (x, 1.12 * joint.max()), va="top", fontsize=9)
+    ax.set(xlabel="x", ylim=(0, 1.12 * joint.max()), xlim=(grid[0], grid[-1]))
+    tidy(ax)
+
+
+def _contours(ax: Axes, x: Array, y: Array, log_density: Array) -> None:
+    """Contours of two log densities, at distances of one to five standard deviations."""
+    from bayesppl.plots.style import colour
+
+    for k, name in enumerate(("big", "low")):
+        values = log_density[:, k].reshape(len(y), len(x))
+        levels = values.max() - 0.5 * np.arange(5, 0, -1) ** 2
+        ax.contour(x, y, values, levels=levels, colors=[colour(k)], linestyles="solid", linewidths=1)
+        ax.plot([], [], color=colour(k), label=f"{name}, 1 to 5 sd")
+    ax.legend(framealpha=1, edgecolor="none", loc="lower right")
+
+
+def _covariance(theta: Theta, k: int) -> Array:
+    if "variance" in theta:
+        return np.diag(theta["variance"][k])
+    covariance = theta["covariance"]
+    return np.asarray(covariance if covariance.ndim == 2 else covariance[k])
+
+
+def _ellipses(ax: Axes, mean: Array, covariance: Array, k: int, radii: Sequence[float] = (1, 2)) -> None:
+    """Where a density is as high as so many standard deviations from its mean."""
+    from bayesppl.plots.style import colour, line_style
+
+    angle = np.linspace(0, 2 * np.pi, 181)
+    ring = np.linalg.cholesky(covariance) @ [np.cos(angle), np.sin(angle)]
+    for radius in radii:
+        ax.plot(*(mean[:, None] + radius * ring), color=colour(k), linestyle=line_style(k), linewidth=1.2)
+
+
+def _one_legend(axes: Array) -> None:
+    for ax in axes[:-1]:
+        legend = ax.get_legend()
+        assert legend is not None
+        legend.remove()
 
 
 def _describe(theta: Theta) -> str:
     sd = np.sqrt(theta["variance"][:, 0])
     parts = [
         f"{weight:g} N({mean:g}, {spread:g}²)"
-        for weight, mean, spread in zip(theta["class_weights"], theta["mean"][:, 0], sd, strict=True)
+        for weight, mean, spread in zip(theta[CLASS_WEIGHTS], theta["mean"][:, 0], sd, strict=True)
     ]
     return " + ".join(parts)

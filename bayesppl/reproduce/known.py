@@ -31,7 +31,7 @@ def model(family: Family, theta: Theta, X: Sequence[Sequence[float]] | Array) ->
     return GenerativeModel(bound, weights, classes), bound.encode(table)
 
 
-def densities(family: Family, theta: Theta, X: Sequence[Sequence[float]]) -> Array:
+def densities(family: Family, theta: Theta, X: Sequence[Sequence[float]] | Array) -> Array:
     """p(x | y = k, θ): (n_rows, n_classes)."""
     declared, rows = model(family, theta, X)
     return np.exp(declared.family.log_likelihood(theta, rows))

@@ -69,7 +69,21 @@ def load(source: Path | str | None) -> tuple[Array, Array]:
             f"{source} holds {len(pixels)} digits of {pixels.shape[1]} pixels; the MNIST digits have 784 pixels, and the "
             f"protocol needs {N_DIGITS} of them"
         )
-    return pixels.astype(np.uint8), labels.astype(int)
+    return _whole("pixel", pixels, 255).astype(np.uint8), _whole("label", labels, 9).astype(int)
+
+
+def _whole(name: str, values: Array, largest: int) -> Array:
+    """Refuse all but whole numbers from 0 to ``largest``."""
+    try:
+        numbers = values if values.dtype.kind in "iu" else values.astype(float)
+    except ValueError as error:
+        raise ValueError(f"a {name} must be a whole number from 0 to {largest}: {error}") from None
+    wrong = ~((numbers >= 0) & (numbers <= largest) & (numbers == np.floor(numbers)))
+    if wrong.any():
+        raise ValueError(
+            f"a {name} must be a whole number from 0 to {largest}, found a {name} of {numbers[wrong].ravel()[0]:g}"
+        )
+    return numbers
 
 
 def fingerprint(source: Path | str) -> dict[str, Any]:

@@ -85,14 +85,15 @@ class Report:
         return ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
 
     def write(self, folder: Path) -> list[Path]:
-        """Write ``report.json``, ``report.md`` and the figures."""
+        """Write ``report.json``, ``report.md`` and the figures of the texts that the claims come from."""
         from bayesppl.reproduce import figures
 
         folder.mkdir(parents=True, exist_ok=True)
         files = {"report.json": self.to_json(), "report.md": self.to_markdown()}
         for name, content in files.items():
             (folder / name).write_text(content + "\n", encoding="utf-8")
-        return [*(folder / name for name in files), *figures.write(folder, self.inputs.seed)]
+        texts = [outcome.claim.source.split()[0] for outcome in self.outcomes]
+        return [*(folder / name for name in files), *figures.write(folder, self.inputs.seed, texts)]
 
 
 def reproduce(only: Sequence[str] = (), seed: int = 0, mnist: Path | str | None = None) -> Report:

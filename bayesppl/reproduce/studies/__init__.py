@@ -1,0 +1,19 @@
+"""Experiments that the sources only talk about, each rerun by one command with a seed (``bayesppl reproduce --study NAME``)."""
+
+from bayesppl.reproduce.studies import boundaries, digits, energy, height_weight, iris, spam
+from bayesppl.reproduce.studies.base import Study
+
+#: Every study by name.
+STUDIES: dict[str, Study] = {
+    study.name: study
+    for study in (
+        energy.STUDY,
+        spam.STUDY,
+        boundaries.STUDY,
+        iris.STUDY,
+        height_weight.STUDY,
+        digits.STUDY,
+    )
+}
+
+__all__ = ["STUDIES", "Study"]

@@ -1,0 +1,95 @@
+"""What a study is: a question, tables that answer it, and a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesppl.arrays import Array
+from bayesppl.reproduce.claims import Inputs
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from bayesppl.classifier import BayesClassifier
+    from bayesppl.rules import Rule
+
+Tables = Mapping[str, "pd.DataFrame"]
+
+
+@dataclass(frozen=True)
+class Study:
+    """An experiment.
+
+    Attributes
+    ----------
+    name, question : str
+    tables : callable
+        From the inputs, tables by title.
+    figure : callable, optional
+        From the inputs, a picture.
+    needs : str, optional
+        Name of the input without which the study cannot run.
+    """
+
+    name: str
+    question: str
+    tables: Callable[[Inputs], Tables]
+    figure: Callable[[Inputs], Figure] | None = None
+    needs: str | None = None
+
+    def check(self, inputs: Inputs) -> None:
+        """Refuse inputs that lack what the study needs.
+
+        Raises
+        ------
+        ValueError
+        """
+        if self.needs is not None and getattr(inputs, self.needs) is None:
+            raise ValueError(f"the study {self.name!r} needs --{self.needs}")
+
+    def to_markdown(self, tables: Tables) -> str:
+        """Question and tables."""
+        parts = [f"# {self.name}", self.question]
+        for title, table in tables.items():
+            parts += [f"**{title}**", markdown(table)]
+        return "\n\n".join(parts) + "\n"
+
+    def write(self, folder: Path, inputs: Inputs, tables: Tables) -> list[Path]:
+        """Write ``NAME.md``, a CSV file for every table, and ``NAME.png``."""
+        folder.mkdir(parents=True, exist_ok=True)
+        paths = [folder / f"{self.name}.md"]
+        paths[0].write_text(self.to_markdown(tables), encoding="utf-8")
+        for k, table in enumerate(tables.values(), start=1):
+            paths.append(folder / f"{self.name}_{k}.csv")
+            table.to_csv(paths[-1], index=False)
+        if self.figure is not None:
+            paths.append(folder / f"{self.name}.png")
+            self.figure(inputs).savefig(paths[-1], dpi=120, metadata={"Software": None})
+        return paths
+
+
+def markdown(table: pd.DataFrame) -> str:
+    """A table in Markdown, numbers to four digits."""
+    names = [str(name) for name in table.columns]
+    lines = ["| " + " | ".join(names) + " |", "|" + "---|" * len(names)]
+    lines += ["| " + " | ".join(map(_cell, row)) + " |" for row in table.itertuples(index=False)]
+    return "\n".join(lines)
+
+
+def _cell(value: Any) -> str:
+    text = f"{value:.4g}" if isinstance(value, float) else str(value)
+    return text.replace("|", "\\|")
+
+
+def held_out(clf: BayesClassifier, X: Any, y: Any, rule: Rule | None = None) -> dict[str, float]:
+    """Accuracy and mean log probability of the true class on rows that were not seen."""
+    log_proba = clf.predict_log_proba(X, rule)
+    codes = np.searchsorted(clf.classes_, np.asarray(y))
+    own: Array = log_proba[np.arange(len(codes)), codes]
+    return {"accuracy": float((log_proba.argmax(1) == codes).mean()), "log score": float(own.mean())}

@@ -1,0 +1,153 @@
+"""DAKE 3 to 4 on the SMS spam collection: words present (Bernoulli), counted one by one (binomial), counted together (multinomial).
+
+The binomial model of the source takes every word of a message as a trial, and one word at a time as a success: a beta-binomial for
+each word. The multinomial takes all words together; its parameters add up to one.
+"""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from bayesppl.arrays import Array
+from bayesppl.classifier import BayesClassifier
+from bayesppl.errors import ImpossibleRowWarning
+from bayesppl.estimators import BernoulliNB, BinomialNB, MultinomialNB
+from bayesppl.reproduce.claims import Inputs
+from bayesppl.reproduce.studies.base import Study, Tables, held_out
+from bayesppl.rules import Rule
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: A word is a feature if that many messages of the training half hold it.
+MIN_MESSAGES = 5
+WORD = "free"
+LENGTH = "number of words"
+RULES: tuple[Rule, ...] = ("mle", "mean", "predictive")
+
+
+def load(source: Path) -> tuple[pd.Series, Array]:
+    """Texts and labels, from the file of the collection (a label, a tab and a text per line) or its folder.
+
+    Raises
+    ------
+    ValueError
+        If the file has another form.
+    """
+    file = source / "SMSSpamCollection" if source.is_dir() else source
+    if not file.exists():
+        raise ValueError(
+            f"there is no file {str(file)!r}; --sms names the SMS Spam Collection, a label and a text per line"
+        )
+    table = pd.read_csv(file, sep="\t", quoting=3, names=["label", "text"], encoding="utf-8")
+    found = set(table["label"])
+    if found != {"ham", "spam"} or table["text"].isna().any():
+        raise ValueError(f"{str(file)!r} must hold 'ham' or 'spam', a tab and a text per line")
+    return table["text"], table["label"].to_numpy(dtype=str)
+
+
+def halves(inputs: Inputs) -> tuple[Any, Array, Any, Array, list[str]]:
+    """Word counts and labels of both halves, and the words: those of the training half."""
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    assert inputs.sms is not None
+    text, label = load(inputs.sms)
+    half = np.random.default_rng(inputs.seed).permutation(len(text)) % 2 == 0
+    vectorizer = CountVectorizer(min_df=MIN_MESSAGES).fit(text[half])
+    counts = vectorizer.transform(text)
+    return counts[half], label[half], counts[~half], label[~half], vectorizer.get_feature_names_out().tolist()
+
+
+def models() -> dict[str, BayesClassifier]:
+    return {
+        "Bernoulli": BernoulliNB(),
+        "binomial": BinomialNB(trials=LENGTH),
+        "multinomial": MultinomialNB(),
+    }
+
+
+def features(name: str, counts: Any, words: list[str]) -> Any:
+    """Word counts as a model takes them."""
+    if name == "Bernoulli":
+        return counts > 0
+    if name == "binomial":
+        dense = pd.DataFrame(counts.toarray(), columns=words)
+        return dense.assign(**{LENGTH: dense.sum(axis=1)})
+    return counts
+
+
+def tables(inputs: Inputs) -> Tables:
+    train, y, test, y_test, words = halves(inputs)
+    rows = []
+    for name, model in models().items():
+        model.fit(features(name, train, words), y)
+        X_test = features(name, test, words)
+        for rule in RULES:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ImpossibleRowWarning)  # the log score of -inf tells of them
+                predicted, scores = model.predict(X_test, rule), held_out(model, X_test, y_test, rule)
+            is_spam = y_test == "spam"
+            rows.append(
+                {
+                    "words as": name,
+                    "rule": rule,
+                    **scores,
+                    "spam found": float((predicted[is_spam] == "spam").mean()),
+                    "ham called spam": float((predicted[~is_spam] == "spam").mean()),
+                }
+            )
+    return {
+        f"{len(y_test):,} messages not seen, {len(words):,} words": pd.DataFrame(rows),
+        f"one word: probability of spam by how often a message of 20 words says “{WORD}”": one_word(
+            train, y, words
+        ),
+    }
+
+
+def one_word(train: Any, y: Array, words: list[str]) -> pd.DataFrame:
+    """The source's first example on real messages: a single binomial feature."""
+    counts = train.toarray()
+    X = pd.DataFrame({WORD: counts[:, words.index(WORD)], LENGTH: counts.sum(1)})
+    clf = BinomialNB(trials=LENGTH).fit(X, y)
+    queries = pd.DataFrame({WORD: np.arange(5), LENGTH: 20})
+    interval = clf.predict_interval(queries, random_state=0).sel({"class": "spam"})
+    return pd.DataFrame(
+        {
+            "times": queries[WORD],
+            "p(spam)": clf.probabilities(queries)[:, 1],
+            "lower": interval["lower"].values,
+            "upper": interval["upper"].values,
+        }
+    )
+
+
+def figure(inputs: Inputs) -> Figure:
+    from matplotlib.figure import Figure
+
+    from bayesppl.plots import plot_relevance, plot_reliability
+
+    train, y, test, y_test, words = halves(inputs)
+    picture = Figure(figsize=(11, 4.6), layout="constrained")
+    left, right = picture.subplots(1, 2)
+    for name, model in models().items():
+        model.fit(features(name, train, words), y)
+        plot_reliability(model, features(name, test, words), y_test, label=name, ax=left)
+    left.set_title("half of the messages, not seen")
+    present = pd.DataFrame(train.toarray() > 0, columns=words)
+    plot_relevance(BernoulliNB().fit(present, y), most=20, ax=right)
+    right.set_title("words whose presence depends on the class")
+    return picture
+
+
+STUDY = Study(
+    "spam",
+    "Spam by words present, words counted one by one, and words counted together (DAKE), on the SMS Spam Collection.",
+    tables,
+    figure,
+    needs="sms",
+)

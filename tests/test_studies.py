@@ -1,0 +1,188 @@
+"""The experiments: the same numbers from the same seed, against independent computations of what they say."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import norm
+
+from bayesppl.cli import main
+from bayesppl.families import Gaussian
+from bayesppl.reproduce import Inputs, chris
+from bayesppl.reproduce.known import boundaries as crossings
+from bayesppl.reproduce.known import normal
+from bayesppl.reproduce.studies import STUDIES, boundaries, energy, height_weight, iris, spam
+from bayesppl.reproduce.studies.base import held_out
+
+WORDS = {
+    "ham": ["see you at home", "are you at work", "call me at home", "home at ten", "you are late at work"],
+    "spam": [
+        "free prize call now",
+        "call now free txt",
+        "win a free prize txt",
+        "free call txt now",
+        "prize txt now",
+    ],
+}
+
+
+@pytest.fixture
+def run(capsys):
+    def call(*arguments):
+        with pytest.raises(SystemExit) as exit_:
+            main(["reproduce", *map(str, arguments)])
+        captured = capsys.readouterr()
+        return exit_.value.code, captured.out, captured.err
+
+    return call
+
+
+@pytest.fixture
+def messages(tmp_path):
+    lines = [f"{label}\t{text}" for label, texts in WORDS.items() for text in texts * 12]
+    (tmp_path / "SMSSpamCollection").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def few(monkeypatch):
+    """Smaller test sets."""
+    for module in (energy, boundaries, height_weight):
+        monkeypatch.setattr(module, "N_TEST", 400)
+    monkeypatch.setattr(boundaries, "DRAWS", 400)
+
+
+def same(one, other):
+    assert list(one) == list(other)
+    for title in one:
+        pd.testing.assert_frame_equal(one[title], other[title])
+
+
+@pytest.mark.parametrize("name", ["energy", "boundaries", "iris", "height-weight", "spam"])
+def test_a_seed_gives_the_same_tables(name, few, messages):
+    runs = [STUDIES[name].tables(Inputs(4, sms=messages)) for _ in range(2)]
+    same(*runs)
+    assert all(len(table) for table in runs[0].values())
+
+
+def test_the_command_prints_and_writes(run, few, tmp_path):
+    code, out, err = run("--study", "height-weight", "--seed", 1, "--out", tmp_path)
+    assert code == 0
+    assert out.startswith("# height-weight\n")
+    assert (tmp_path / "height-weight.md").read_text(encoding="utf-8") == out[:-1]
+    assert (tmp_path / "height-weight.png").read_bytes().startswith(b"\x89PNG")
+    assert len(pd.read_csv(tmp_path / "height-weight_1.csv")) == 3
+    assert err.count("wrote ") == 4
+
+
+def test_json_holds_the_tables(run, few):
+    code, out, _ = run("--study", "iris", "--json")
+    assert code == 0
+    (table, other) = json.loads(out)["studies"]["iris"].values()
+    assert [row["model"] for row in table[:3]] == list(iris.STRUCTURES)
+    assert other[0]["accuracy"] == pytest.approx(0.98)
+
+
+@pytest.mark.parametrize(("name", "option"), [("spam", "--sms"), ("digits", "--mnist")])
+def test_a_study_without_its_data_is_refused(run, name, option):
+    code, out, err = run("--study", name)
+    assert (code, out) == (2, "")
+    assert f"the study '{name}' needs {option}" in err
+
+
+def test_the_command_knows_every_study(run):
+    code, _, err = run("--study", "nothing")
+    assert code == 2
+    assert all(f"'{name}'" in err for name in STUDIES)
+
+
+class TestBoundaries:
+    @pytest.mark.parametrize("name", boundaries.ONE_FEATURE)
+    def test_roots_are_where_the_densities_cross(self, name):
+        theta, _ = boundaries.ONE_FEATURE[name]
+        found = boundaries.roots(boundaries.log_odds(theta))
+        numeric = crossings(Gaussian("diag"), theta, chris.LOW, chris.HIGH)
+        np.testing.assert_allclose(found[~np.isnan(found)], numeric, rtol=1e-11)
+
+    def test_nearly_equal_variances_keep_their_digits(self):
+        theta = normal([[40], [80]], [[100], [100 * (1 + 1e-13)]], (0.5, 0.5))
+        near = boundaries.roots(boundaries.log_odds(theta))
+        assert np.nanmin(abs(near - 60)) < 1e-9
+
+    def test_densities_that_never_cross_have_no_root(self):
+        theta = normal([[0], [0]], [[1], [4]], (0.1, 0.9))
+        assert np.isnan(boundaries.roots(boundaries.log_odds(theta))).all()
+
+    def test_the_exact_boundary_lies_in_about_89_of_100_intervals(self, monkeypatch):
+        monkeypatch.setattr(boundaries, "DRAWS", 300)
+        covered = []
+        for seed in range(40):
+            table = boundaries.one_feature(Inputs(seed))
+            covered.append((table["lower"] < table["exact"]) & (table["exact"] < table["upper"]))
+        share = np.mean(covered, axis=0)  # of 40 repetitions, by boundary
+        assert (abs(share - 0.89) < 4 * np.sqrt(0.89 * 0.11 / 40)).all()
+
+
+def test_energy_months_are_as_declared():
+    X, y = energy.customers(60_000, np.random.default_rng(0))
+    weights = energy.month_weights()
+    for k, label in enumerate(energy.LABELS):
+        months = X.loc[y == label, energy.MONTH].astype(int)
+        share = np.bincount(months, minlength=13)[1:] / len(months)
+        assert (abs(share - weights[k]) < 4.5 * np.sqrt(weights[k] * (1 - weights[k]) / len(months))).all()
+    assert (X[energy.SEASON].astype(int) == X[energy.MONTH].astype(int) % 12 // 3).all()
+    usage = X.loc[y == "big", energy.USAGE]
+    assert abs(usage.mean() - 2000) < 4 * 800 / np.sqrt(len(usage))
+
+
+def test_the_eight_persons_are_classified_as_in_the_article():
+    """Means and unbiased variances as the article prints them; the plug-in with variances over n is ours."""
+    X = height_weight.PERSONS.to_numpy().reshape(2, 4, 2)
+    np.testing.assert_allclose(X.mean(1), [[5.855, 176.25], [5.4175, 132.5]])
+    np.testing.assert_allclose(X.var(1, ddof=1), [[3.5033e-2, 1.2292e2], [9.7225e-2, 5.5833e2]], rtol=1e-4)
+    log_density = norm.logpdf([6.0, 130.0], X.mean(1), X.std(1)).sum(1)
+    p_male = 1 / (1 + np.exp(log_density[1] - log_density[0]))
+    assert height_weight.eight_persons().set_index("model").loc["naive", "mle"] == pytest.approx(p_male, rel=1e-9)
+
+
+class TestSpam:
+    def test_counts_of_a_binomial_are_trials_of_the_message(self, messages):
+        train, y, _, _, words = spam.halves(Inputs(0, sms=messages))
+        table = spam.features("binomial", train, words)
+        assert (table[spam.LENGTH] == np.asarray(train.sum(1)).ravel()).all()
+        assert set(spam.features("Bernoulli", train, words).data) == {True}
+        assert set(y) == {"ham", "spam"}
+
+    def test_easy_messages_are_told_apart(self, messages):
+        table = next(iter(spam.tables(Inputs(0, sms=messages / "SMSSpamCollection")).values()))
+        predictive = table[table["rule"] == "predictive"]
+        assert predictive["words as"].tolist() == ["Bernoulli", "binomial", "multinomial"]
+        assert (predictive["accuracy"] == 1).all()
+
+    @pytest.mark.parametrize(
+        ("content", "reason"),
+        [("label,text\nham,hi\n", "must hold 'ham' or 'spam', a tab"), (None, "there is no file")],
+    )
+    def test_another_file_is_refused(self, tmp_path, content, reason):
+        file = tmp_path / "messages"
+        if content is not None:
+            file.write_text(content, encoding="utf-8")
+        with pytest.raises(ValueError, match=reason):
+            spam.load(file)
+
+    @pytest.mark.slow
+    def test_the_collection_itself(self, shared_data):
+        table = next(iter(spam.tables(Inputs(0, sms=shared_data / "sms_spam")).values()))
+        assert (table.loc[table["rule"] == "predictive", "accuracy"] > 0.97).all()
+
+
+def test_held_out_scores_are_averages():
+    import bayesppl as bp
+
+    clf = bp.GaussianNB().fit([[0.0], [1.0], [4.0], [5.5]], ["a", "a", "b", "b"])
+    X, y = [[0.5], [3.0], [5.0]], ["a", "a", "b"]
+    p = clf.predict_proba(X)
+    found = held_out(clf, X, y)
+    assert found["log score"] == pytest.approx(np.log([p[0, 0], p[1, 0], p[2, 1]]).mean())
+    assert found["accuracy"] == pytest.approx((clf.predict(X) == y).mean())
