@@ -324,7 +324,8 @@ class BayesClassifier(Learner, ABC):
         """Write everything that was learned to a netCDF file, for :func:`bayesppl.load`.
 
         The file holds the declaration, the sufficient statistics and the posterior (with its draws, where it was
-        sampled), but no training rows and no code. It appears complete or not at all.
+        sampled), but no training rows and no code: of a prior declared in PyMC it keeps the words, so that the loaded fit
+        predicts, but cannot be fitted again. It appears complete or not at all.
 
         Parameters
         ----------

@@ -85,7 +85,7 @@ def build(
     for name in wanted:
         try:
             built[name] = _BUILDERS[name](trunk)
-        except (_NotAvailableError, ImproperError) as reason:
+        except (_NotAvailableError, ImproperError, NotConjugateError) as reason:
             if groups != "all":
                 raise
             left_out.append(f"{name}: {reason}")

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from bayesppl.arrays import Array
+from bayesppl.priors import Declared, Written, in_words, is_declaration
 
 _KIND = "$"
 _SIMPLE = (type(None), bool, int, float, str)
@@ -23,9 +24,13 @@ _NUMBERS = ("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "u
 
 
 class Speller:
-    """Turns objects into plain values; arrays are set aside under the name of the place they were found at."""
+    """Turns objects into plain values; arrays are set aside under the name of the place they were found at.
 
-    def __init__(self) -> None:
+    A prior declared in PyMC is code, of which only the words are kept: ``by_identity`` tells two of them apart.
+    """
+
+    def __init__(self, *, by_identity: bool = False) -> None:
+        self._by_identity = by_identity
         self.arrays: dict[str, Array] = {}
         self._known: dict[int, tuple[Array, str]] = {}
 
@@ -55,6 +60,9 @@ class Speller:
         if is_dataclass(value) and _classes().get(type(value).__name__) is type(value):
             members = {f.name: self.spell(getattr(value, f.name), f"{place}.{f.name}") for f in fields(value)}
             return {_KIND: type(value).__name__, "fields": members}
+        if is_declaration(value):
+            written = Written(f"{in_words(value)} {id(value)}" if self._by_identity else in_words(value))
+            return self.spell(written, place)
         raise TypeError(
             f"{place} is a {type(value).__module__}.{type(value).__qualname__}, which cannot be stored"
         )
@@ -117,7 +125,7 @@ def same(one: Any, other: Any) -> bool:
     """Whether two objects are spelt alike, arrays included."""
     spelt = []
     for value in (one, other):
-        speller = Speller()
+        speller = Speller(by_identity=True)
         spelt.append((speller.spell(value, "value"), speller.arrays))
     return bool(
         spelt[0][0] == spelt[1][0]
@@ -148,12 +156,13 @@ def _classes() -> Mapping[str, type[Any]]:
     from bayesppl.conjugates import Conjugate
     from bayesppl.convergence import Diagnosis
     from bayesppl.families import Family
+    from bayesppl.families.gaussian_declared import LKJ
     from bayesppl.model import GenerativeModel
     from bayesppl.posterior import Posterior, Report
     from bayesppl.statistics import Statistics
 
-    found: dict[str, type[Any]] = {cls.__name__: cls for cls in (GenerativeModel, Report, Diagnosis)}
-    contracts: list[type[Any]] = [Conjugate, Family, Posterior, Statistics, bayesppl.inference.Inference]
+    found: dict[str, type[Any]] = {cls.__name__: cls for cls in (GenerativeModel, Report, Diagnosis, LKJ, Written)}
+    contracts: list[type[Any]] = [Conjugate, Declared, Family, Posterior, Statistics, bayesppl.inference.Inference]
     while contracts:
         cls = contracts.pop()
         contracts.extend(cls.__subclasses__())

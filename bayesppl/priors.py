@@ -40,6 +40,7 @@ SIMPLEX = Space(
     "probabilities that sum to one", lambda x: (x >= 0) & np.isclose(x.sum(-1, keepdims=True), 1.0), (-0.5, 1.5)
 )
 
+_SPACES = {"probability": UNIT, "rate": POSITIVE}
 _CHECKED_DRAWS = 20
 
 
@@ -49,8 +50,28 @@ def is_declaration(value: Any) -> bool:
     return callable(value) or (graph is not None and isinstance(value, graph.Variable))
 
 
+@dataclass(frozen=True)
+class Written:
+    """What a file keeps of a declared prior: its words. It names the prior, and declares none.
+
+    Parameters
+    ----------
+    words : str
+    """
+
+    words: str
+
+    def __call__(self, name: str, dims: tuple[str, ...]) -> NoReturn:
+        raise NotConjugateError(
+            f"the prior {self.words} of {name!r} was declared in PyMC, and a file holds no code: the draws are here, but "
+            "nothing can be fitted or maximised. Declare the model again, and fit it"
+        )
+
+
 def in_words(declaration: Any) -> str:
     """A declared prior as PyMC prints it; a function is given by its name."""
+    if isinstance(declaration, Written):
+        return declaration.words
     if callable(declaration):
         return f"{getattr(declaration, '__qualname__', type(declaration).__name__)}(name, dims)"
     if is_declaration(declaration):
@@ -96,7 +117,8 @@ class Declared(ABC):
             "NormalInverseGamma or NormalInverseWishart."
         )
 
-    update = log_normalizer = log_prob = draw = mean = mode = _refuse
+    update = take = rescaled = log_normalizer = log_increment = log_prob = draw = mean = mode = _refuse
+    tunable = property(_refuse)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,14 +127,12 @@ class Direct(Declared):
 
     Parameters
     ----------
-    parameter : str
+    parameter : {"probability", "rate"}
     declaration : PyMC distribution or callable
-    space : Space
     """
 
     parameter: str
     declaration: Any
-    space: Space
 
     @property
     def declarations(self) -> Mapping[str, Any]:
@@ -123,9 +143,8 @@ class Direct(Declared):
         return (self.parameter,)
 
     def declared_in(self, family: Any, prefix: str) -> dict[str, Any]:
-        return {
-            self.parameter: declare(self.declaration, **family.named(self.parameter, prefix), space=self.space)
-        }
+        space = _SPACES[self.parameter]
+        return {self.parameter: declare(self.declaration, **family.named(self.parameter, prefix), space=space)}
 
     def log_volume(self, model: Any, prefix: str) -> Any:
         require_free(model, prefix + self.parameter)

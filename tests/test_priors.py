@@ -8,11 +8,14 @@ from scipy.stats import beta, halfnorm
 from sklearn.base import clone
 
 import bayesppl as bp
+from bayesppl.convergence import Diagnosis
 from bayesppl.inference.compiled import constrain, log_density, unconstrain
 from bayesppl.inference.mode import find_mode
 from bayesppl.inference.pymc_model import declared_log_prior, draw_prior, to_pymc
+from bayesppl.learned import Learned
 from bayesppl.model import GenerativeModel
-from bayesppl.posterior import Sampled
+from bayesppl.plain import same
+from bayesppl.posterior import Report, Sampled
 
 RNG = np.random.default_rng(5)
 BITS = RNG.integers(0, 2, size=(30, 2))
@@ -307,3 +310,74 @@ def test_class_weights_may_be_declared():
     )
     with pytest.raises(ValueError, match="probabilities that sum to one"):
         bp.BernoulliNB(class_weights=pm.Beta.dist(1, 1), inference=SHORT).fit(BITS, Y)
+
+
+def _with_draws(family, X):
+    """A classifier whose posterior draws are draws of its declared prior: all that files and refusals need."""
+    model, prior, statistics = _parts(family, X)
+    drawn = draw_prior(model, prior, 40, seed=1)
+    dims = {name: tuple(f"{name}_{axis}" for axis in range(v.ndim - 1)) for name, v in drawn.items()}
+    samples = {name: values.reshape(2, 20, *values.shape[1:]) for name, values in drawn.items()}
+    hyper_dims = {name: dims[name] for name in samples if name not in model.dims}
+    report = Report({"inference": "nuts"}, {}, Diagnosis({}, []), hyper_dims)
+    clf = bp.GenerativeClassifier(family, inference="nuts")
+    clf._store(
+        Learned(np.array(["a", "b"]), model, statistics), Sampled(model, statistics, prior, samples, report)
+    )
+    clf.n_features_in_, clf._columns = X.shape[1], _table(X).names
+    return clf
+
+
+STORED = {
+    "function": (bp.Bernoulli(probability=_concentrated), BITS),
+    "rate": (bp.Poisson(rate=pm.LogNormal.dist(0, pm.HalfNormal.dist(1))), BITS),
+    "levels": (bp.Categorical(bp.Dirichlet(pm.Gamma.dist(2, 1))), BITS),
+    "lkj": (bp.Gaussian("full", mean=pm.Normal.dist(0, 3), cholesky=bp.LKJ(2.0, pm.HalfNormal.dist(2))), REALS),
+}
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_a_file_keeps_the_draws_and_the_words_of_a_declared_prior(name, tmp_path):
+    family, X = STORED[name]
+    clf = _with_draws(family, X)
+    clf.save(tmp_path / "model.nc")
+    loaded = bp.load(tmp_path / "model.nc")
+    for rule in ("predictive", "mean", "mle"):
+        if name != "rate" or rule != "mle":
+            np.testing.assert_array_equal(loaded.predict_proba(X, rule), clf.predict_proba(X, rule))
+    tree = loaded.to_datatree(groups="all")
+    assert set(tree["posterior"].data_vars) == set(clf.posterior_.samples)
+    assert "a file holds no code" in tree.attrs["left_out"]
+    for request in (
+        lambda: loaded.fit(X, Y),
+        lambda: loaded.partial_fit(X, Y),
+        lambda: loaded.forget(X[:1], Y[:1]),
+        lambda: loaded.predict(X, rule="map"),
+        lambda: loaded.to_pymc("statistics"),
+    ):
+        with pytest.raises(bp.NotConjugateError, match=r"a file holds no code.*Declare the model again"):
+            request()
+    loaded.save(tmp_path / "again.nc")
+    np.testing.assert_array_equal(bp.load(tmp_path / "again.nc").predict_proba(X), clf.predict_proba(X))
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_what_needs_a_closed_form_says_so(name):
+    family, X = STORED[name]
+    clf = _with_draws(family, X)
+    requests = (
+        clf.log_evidence,
+        lambda: clf.loo(X, Y),
+        clf.tune_prior,
+        lambda: bp.feature_relevance(clf),
+        lambda: bp.credal_proba([bp.GenerativeClassifier(family)], X, Y, X),
+    )
+    for request in requests:
+        with pytest.raises(bp.NotConjugateError, match="declared in PyMC"):
+            request()
+
+
+def test_declared_models_are_the_same_only_if_they_are_the_same_function():
+    one, other = (_parts(bp.Bernoulli(probability=lambda name, dims: None), BITS)[0] for _ in range(2))
+    assert same(one, one)
+    assert not same(one, other)

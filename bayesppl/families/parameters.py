@@ -18,7 +18,7 @@ from bayesppl.conjugates.base import require_kind
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.families.base import ColumnFamily
 from bayesppl.families.gaussian_prior import choose_prior
-from bayesppl.priors import POSITIVE, UNIT, Direct, is_declaration
+from bayesppl.priors import Direct, is_declaration
 from bayesppl.statistics import Events, Successes
 
 #: Logarithms of the two factors that a cell's two statistics are exponents of.
@@ -67,7 +67,7 @@ class ProbabilityFamily(OneParameterFamily):
     @final
     def resolve_prior(self, statistics: Successes) -> Beta | Direct:
         if is_declaration(self.probability):
-            return Direct("probability", self.probability, UNIT)
+            return Direct("probability", self.probability)
         return require_kind(self.probability, Beta, "probability").sized(statistics.successes.shape)
 
     @final
@@ -117,7 +117,7 @@ class RateFamily(OneParameterFamily):
     @final
     def resolve_prior(self, statistics: Events) -> Gamma | Direct:
         if is_declaration(self.rate):
-            return Direct("rate", self.rate, POSITIVE)
+            return Direct("rate", self.rate)
         shape = statistics.events.shape
         return choose_prior(
             self.rate,
