@@ -227,7 +227,7 @@ class BayesClassifier(Learner, ABC):
         prior: Dirichlet = Dirichlet(1.0),
         *,
         draws: int = 1000,
-        prob: float = 0.94,
+        prob: float = PROB,
         rule: Rule | None = None,
         random_state: int | None = None,
     ) -> xr.Dataset:
