@@ -141,8 +141,8 @@ def _under(posterior: Posterior, prior: Conjugate) -> Exact:
 
 
 def _log_evidence(posterior: Exact) -> float:
-    before, after = (belief.parts["features"] for belief in (posterior.prior, posterior.belief))
-    parts = posterior.model.family.log_evidence(before, after, posterior.statistics.parts["features"])
+    prior, statistics = (whole.parts["features"] for whole in (posterior.prior, posterior.statistics))
+    parts = posterior.model.family.log_evidence(prior, statistics)
     return float(sum(part.values.sum() for part in parts.values()))
 
 

@@ -36,7 +36,7 @@ def log_evidence(posterior: Posterior) -> xr.Dataset:
     from bayesppl.datatree import coord
 
     model = posterior.model
-    parts = model.log_evidence(posterior.prior, posterior.prior.update(posterior.statistics), posterior.statistics)
+    parts = model.log_evidence(posterior.prior, posterior.statistics)
     used = {dim for part in parts.values() for dim in part.dims}
     total = sum(float(np.sum(part.values)) for part in parts.values())
     return xr.Dataset(

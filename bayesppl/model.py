@@ -122,12 +122,10 @@ class GenerativeModel:
         """log of E[π_k] p(x | y = k, data), all parameters integrated out: (n_rows, n_classes)."""
         return self.joint_predictive(posterior)(X)
 
-    def log_evidence(self, prior: Joint, posterior: Joint, statistics: JointStatistics) -> dict[str, Evidence]:
+    def log_evidence(self, prior: Joint, statistics: JointStatistics) -> dict[str, Evidence]:
         """log p(X, y) by its parts: the labels under ``"class_weights"``, then every block of columns."""
         labels = Evidence((), prior.parts[CLASS_WEIGHTS].log_increment(statistics.parts[CLASS_WEIGHTS]))
-        blocks = self.family.log_evidence(
-            prior.parts["features"], posterior.parts["features"], statistics.parts["features"]
-        )
+        blocks = self.family.log_evidence(prior.parts["features"], statistics.parts["features"])
         return {CLASS_WEIGHTS: labels, **{name or "features": value for name, value in blocks.items()}}
 
 

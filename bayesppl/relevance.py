@@ -129,11 +129,11 @@ class _Unit(NamedTuple):
 
 
 def _units(clf: BayesClassifier) -> Iterator[_Unit]:
-    model, prior, posterior = clf.posterior_.model, clf.posterior_.prior, _beliefs(clf)
+    model, prior = clf.posterior_.model, clf.posterior_.prior
     statistics = clf.posterior_.statistics.parts["features"]
     family, pooled = model.family, statistics.pooled()
-    dependent = family.log_evidence(prior.parts["features"], posterior[0], statistics)
-    common = family.log_evidence(family.resolve_prior(pooled), posterior[1], pooled)
+    dependent = family.log_evidence(prior.parts["features"], statistics)
+    common = family.log_evidence(family.resolve_prior(pooled), pooled)
     for block, (dims, values) in dependent.items():
         features = [dim for dim in dims if dim != "class"]
         names = [str(label) for dim in features for label in model.coords[dim]]

@@ -263,7 +263,7 @@ def _of_rows(case: Case, rows: Any, weights: Array | None = None) -> Any:
 
 
 def _evidence(case: Case, prior: Conjugate, statistics: Any) -> float:
-    parts = case.family.log_evidence(prior, prior.update(statistics), statistics)
+    parts = case.family.log_evidence(prior, statistics)
     return float(sum(part.values.sum() for part in parts.values()))
 
 

@@ -171,7 +171,7 @@ class Family(ABC):
         """Encoded rows as named arrays with their dims, the first of which is "row"."""
 
     @abstractmethod
-    def log_evidence(self, prior: Any, posterior: Any, statistics: Any) -> dict[str, Evidence]:
+    def log_evidence(self, prior: Any, statistics: Any) -> dict[str, Evidence]:
         """log p(X | y) per block of columns (the empty name for a family of one block)."""
 
     @final
@@ -247,7 +247,7 @@ class ColumnFamily(Family):
         return dict.fromkeys(self.columns, self.measure)
 
     @final
-    def log_evidence(self, prior: Conjugate, posterior: Conjugate, statistics: Any) -> dict[str, Evidence]:
+    def log_evidence(self, prior: Conjugate, statistics: Any) -> dict[str, Evidence]:
         if not prior.is_proper().all():
             raise ImproperError(
                 f"the evidence is undefined under the improper prior of the {self.name} family: a density that does "

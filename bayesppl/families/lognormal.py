@@ -130,9 +130,9 @@ class LogGaussian(Family):
     def label_rows(self, X: Array, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
         return self.gaussian.label_rows(X, prefix)
 
-    def log_evidence(self, prior: Any, posterior: Any, statistics: Moments) -> dict[str, Evidence]:
+    def log_evidence(self, prior: Any, statistics: Moments) -> dict[str, Evidence]:
         log_jacobian = _log_jacobian_of(statistics)
-        evidence = self.gaussian.log_evidence(prior, posterior, statistics)
+        evidence = self.gaussian.log_evidence(prior, statistics)
         return {
             block: Evidence(dims, values + _over(log_jacobian, dims)) for block, (dims, values) in evidence.items()
         }

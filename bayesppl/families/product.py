@@ -197,13 +197,11 @@ class Product(Family):
             for name, labelled in family.label_rows(X.parts[block], prefix + inner).items()
         }
 
-    def log_evidence(self, prior: Joint, posterior: Joint, statistics: JointStatistics) -> dict[str, Evidence]:
+    def log_evidence(self, prior: Joint, statistics: JointStatistics) -> dict[str, Evidence]:
         return {
             prefix + inner if inner else block: Evidence(prefixed(part.dims, prefix), part.values)
             for block, prefix, family in self.families
-            for inner, part in family.log_evidence(
-                prior.parts[block], posterior.parts[block], statistics.parts[block]
-            ).items()
+            for inner, part in family.log_evidence(prior.parts[block], statistics.parts[block]).items()
         }
 
     def declare_conjugate(self, prior: Joint, prefix: str) -> dict[str, Any]:
