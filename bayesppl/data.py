@@ -18,6 +18,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from bayesppl.arrays import Array
+from bayesppl.kernels.class_sums import sparse_of
 
 #: What a column holds, as far as the choice of a family goes.
 Kind = Literal["boolean", "integer", "continuous", "category"]
@@ -129,6 +130,8 @@ class MatrixTable(Table):
         return MatrixTable(tuple(names), self.matrix[:, [self.names.index(name) for name in names]], self.is_named)
 
     def take(self, rows: Array | slice) -> Table:
+        if issparse(self.matrix) and isinstance(rows, slice) and rows.step in (None, 1):
+            return replace(self, matrix=_view(self.matrix, *rows.indices(len(self))[:2]))
         return replace(self, matrix=self.matrix[rows])
 
     def renamed(self, names: Sequence[Hashable]) -> Table:
@@ -285,7 +288,7 @@ def as_table(X: Any) -> Table:
                 "make them all text, as in X.columns = X.columns.astype(str)"
             )
         X = frame.to_numpy()  # numbered columns are columns without names
-    matrix = csr_array(X) if issparse(X) else _array(X)
+    matrix = _sparse(X) if issparse(X) else _array(X)
     if matrix.ndim != 2:
         raise ValueError(
             f"Expected 2D array, got {matrix.ndim}D array instead: rows by columns. Reshape your data with "
@@ -293,6 +296,23 @@ def as_table(X: Any) -> Table:
         )
     labels = _column_labels(X)
     return MatrixTable(labels or _positions(matrix.shape[1]), matrix, bool(labels))
+
+
+def _sparse(X: Any) -> csr_array:
+    matrix = csr_array(X)
+    if X.format == "csr":  # kept by the matrix that was passed, so that it is found out once
+        matrix.has_canonical_format = X.has_canonical_format
+    return matrix
+
+
+def _view(matrix: csr_array, start: int, stop: int) -> csr_array:
+    """Consecutive rows, which share the memory of the matrix."""
+    starts = matrix.indptr[start : max(start, stop) + 1]
+    entries = slice(starts[0], starts[-1])
+    shape = (len(starts) - 1, matrix.shape[1])
+    rows = sparse_of(csr_array, matrix.data[entries], matrix.indices[entries], starts - starts[0], shape)
+    rows.has_canonical_format = matrix.has_canonical_format
+    return rows
 
 
 @lru_cache(maxsize=16)

@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from bayesppl.kernels import class_sums as sums_module
-from bayesppl.kernels import compiled, student
+from bayesppl.kernels import compiled, histogram, student
 from bayesppl.kernels import moments as moments_module
 from bayesppl.kernels import tiles as tiles_module
 from bayesppl.kernels.class_sums import class_sums
@@ -57,6 +57,25 @@ def test_class_sums_are_the_product_with_the_responsibilities(name, dtype):
     found = class_sums(MEMBERSHIPS[name], X)
     assert found.dtype == np.float64
     np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.float64])
+@pytest.mark.parametrize("by_numba", [False, True])
+def test_counts_of_each_size_by_class(monkeypatch, dtype, by_numba):
+    rng = np.random.default_rng(12)
+    X = csr_array(np.minimum(rng.negative_binomial(1, 0.02, (N_ROWS, 20)), 255).astype(dtype))
+    if dtype != np.uint8:
+        X.data[:3] = 256, 257, 10_000
+    if by_numba:
+        eager = Engine(compiled.histogram._build)
+        eager._done = compiled.PRICE
+        monkeypatch.setattr(histogram, "engine", eager)
+    owners = rng.integers(3, size=N_ROWS).astype(np.int32)
+    found = histogram.count_histogram(X.data, X.indptr, owners, 3)
+    of_entries = owners[X.tocoo().row]
+    for k in range(3):
+        own = np.minimum(X.data[of_entries == k].astype(int), 256)
+        np.testing.assert_array_equal(found[k], np.bincount(own, minlength=257))
 
 
 @pytest.mark.parametrize("largest", [1, 15, 16, 255])

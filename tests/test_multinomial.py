@@ -6,7 +6,7 @@ from math import log
 
 import numpy as np
 import pytest
-from scipy import sparse, stats
+from scipy import sparse, special, stats
 from sklearn.naive_bayes import MultinomialNB
 
 import bayesppl as bp
@@ -129,6 +129,31 @@ def test_cells_stored_twice_or_as_zeros_count_once():
     np.testing.assert_allclose(
         bp.MultinomialNB().fit(messy, [0, 1]).log_evidence()["total"], clf.log_evidence()["total"], rtol=1e-12
     )
+
+
+def test_coefficients_of_counts_of_any_size_add_up():
+    rng = np.random.default_rng(8)
+    for largest in (3, 255, 256, 10_000):
+        X, y = rng.integers(0, largest + 1, (60, 5)), np.arange(60) % 2
+        X[0, 0] = largest
+        found = bp.MultinomialNB().fit(sparse.csr_array(X), y).posterior_.statistics.parts["features"].log_base
+        expected = special.gammaln(X.sum(1) + 1) - special.gammaln(X + 1).sum(1)
+        np.testing.assert_allclose(found, [expected[y == k].sum() for k in range(2)], rtol=1e-12)
+
+
+def test_a_fit_copies_no_sparse_matrix():
+    rng = np.random.default_rng(9)
+    X = sparse.csr_array((np.ones(3_000_000), rng.integers(500, size=3_000_000), np.arange(0, 3_000_001, 30)))
+    X.sum_duplicates()
+    y = np.arange(X.shape[0]) % 2
+    bp.MultinomialNB().fit(X[:100], y[:100])
+    tracemalloc.start()
+    try:
+        bp.MultinomialNB().fit(X, y)
+        extra = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert extra < 8 * 2**20 < X.data.nbytes / 2
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.float32, bool])

@@ -20,7 +20,7 @@ from bayesppl.arrays import Array, Responsibilities, Theta, dense
 from bayesppl.conjugates import Conjugate
 from bayesppl.data import Table
 from bayesppl.errors import ImproperError
-from bayesppl.kernels.blocks import row_blocks
+from bayesppl.kernels.blocks import BLOCK_CELLS, row_blocks
 from bayesppl.priors import Declared
 from bayesppl.statistics import Statistics, class_sums
 
@@ -209,8 +209,8 @@ class Support(NamedTuple):
     remedy: str
 
 
-# cells of a scalar product, and of a block whose support is checked
-_PIECE, _CHECKED_CELLS = 1 << 12, 1 << 18
+# cells of a scalar product
+_PIECE = 1 << 12
 
 #: Squares of larger numbers, and sums of these, may be no floating-point numbers.
 LARGEST = 1e150
@@ -314,9 +314,10 @@ def check_support(X: Any, columns: Sequence[Hashable], name: str, support: Suppo
         Naming the column, the value found, its row and the remedy.
     """
     values = X.data if issparse(X) else X
-    if issparse(X) and np.isnan(values).any():
+    if issparse(X) and observed_mask(values) is not None:
         raise ValueError("a sparse matrix holds NaN; sparse input cannot have missing cells, make it dense")
-    for rows in row_blocks(len(values), 1 if issparse(X) else X.shape[1], _CHECKED_CELLS):
+    cells = BLOCK_CELLS if support.contains is not None else 4 * BLOCK_CELLS
+    for rows in row_blocks(len(values), 1 if issparse(X) else X.shape[1], cells):
         wrong = _outside(values[rows], support)
         if wrong is not None:
             row, column = _locate(X, rows.start, wrong)
@@ -328,9 +329,14 @@ def check_support(X: Any, columns: Sequence[Hashable], name: str, support: Suppo
 
 def _outside(values: Array, support: Support) -> Array | None:
     """Where numbers lie outside the support, or None where all are within it."""
-    if support.contains is None and np.isfinite(_sum_of_squares(values)):
-        return None
-    wrong = np.abs(values, dtype=np.float64) >= LARGEST if support.contains is None else ~support.contains(values)
+    if support.contains is None:
+        if np.isfinite(_sum_of_squares(values)):
+            return None
+        wrong = np.abs(values, dtype=np.float64) >= LARGEST
+    else:
+        wrong = ~support.contains(values)
+        if not wrong.any() and (values.dtype.kind != "f" or np.isfinite(_total(values))):
+            return None
     if values.dtype.kind == "f":
         wrong = (wrong | np.isinf(values)) & ~np.isnan(values)
     return wrong if wrong.any() else None

@@ -19,12 +19,13 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 
 from bayesppl.arrays import Array, Responsibilities, Theta, dense, log_factorial, log_rising, weigh_logs
 from bayesppl.conjugates import Dirichlet
 from bayesppl.families.base import LogDensity, NumericFamily
 from bayesppl.families.cells import COUNTS
+from bayesppl.kernels.histogram import MANY, count_histogram
 from bayesppl.simplices import SimplexPrior, simplex_prior
 from bayesppl.statistics import Counts, class_sums
 
@@ -81,7 +82,8 @@ class Multinomial(NumericFamily):
         return ("class",)
 
     def sufficient_statistics(self, X: Any, responsibilities: Responsibilities) -> Counts:
-        return Counts(class_sums(responsibilities, X), responsibilities.T @ _log_coefficients(_nonzeros(X)))
+        counts = _nonzeros(X)
+        return Counts(class_sums(responsibilities, X), _sum_log_coefficients(counts, responsibilities))
 
     def resolve_prior(self, statistics: Counts) -> Dirichlet | SimplexPrior:
         return simplex_prior(self.probability, statistics.counts.shape)
@@ -151,7 +153,7 @@ class Multinomial(NumericFamily):
 
 def _nonzeros(X: Any) -> csr_array:
     """The counts above zero, each cell stored once."""
-    counts = csr_array(X)
+    counts = X if issparse(X) else csr_array(X)
     if not counts.has_canonical_format:
         counts = counts.copy()
         counts.sum_duplicates()
@@ -166,6 +168,18 @@ def _log_coefficients(counts: csr_array) -> Array:
     """Log multinomial coefficient of every row: (n_rows,)."""
     of_cells = csr_array((log_factorial(counts.data), counts.indices, counts.indptr), shape=counts.shape)
     return np.asarray(log_factorial(_totals(counts)) - of_cells.sum(axis=1))
+
+
+def _sum_log_coefficients(counts: csr_array, responsibilities: Responsibilities) -> Array:
+    """Log multinomial coefficients, summed over the rows of every class: (n_classes,)."""
+    n_classes, owners = responsibilities.shape[1], responsibilities.indices
+    single = responsibilities.nnz == counts.shape[0] and bool((np.diff(responsibilities.indptr) == 1).all())
+    if single and (responsibilities.data == 1).all():  # most counts are small, and many are equal
+        sizes = count_histogram(counts.data, counts.indptr, owners, n_classes)
+        if not sizes[:, MANY].any():
+            of_cells = sizes[:, :MANY] @ log_factorial(np.arange(MANY))
+            return np.bincount(owners, log_factorial(_totals(counts)), n_classes) - of_cells
+    return np.asarray(responsibilities.T @ _log_coefficients(counts))
 
 
 def _sum_log_rising(alpha: Array, counts: csr_array) -> Array:

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csc_array, csr_array, issparse
 
 from bayesppl.kernels.blocks import row_blocks
 
@@ -23,7 +23,7 @@ def class_sums(responsibilities: csr_array, X: Any) -> np.ndarray:
     Parameters
     ----------
     responsibilities : (n_rows, n_classes)
-    X : (n_rows, n_columns), dense or sparse
+    X : (n_rows, n_columns), dense or CSR
 
     Returns
     -------
@@ -32,7 +32,8 @@ def class_sums(responsibilities: csr_array, X: Any) -> np.ndarray:
     """
     if issparse(X):
         if responsibilities.shape[1] <= FEW_CLASSES:  # one pass over the stored cells
-            return np.asarray((X.T @ responsibilities.toarray()).T, dtype=np.float64)
+            transposed = sparse_of(csc_array, X.data, X.indices, X.indptr, X.shape[::-1])
+            return np.asarray((transposed @ responsibilities.toarray()).T, dtype=np.float64)
         by_class = responsibilities.T.tocsr()  # as it stands, scipy would convert X to match it
         return np.asarray((by_class @ X).toarray(), dtype=np.float64)
     if X.dtype.kind in "bu" and X.dtype.itemsize == 1 and (responsibilities.data == 1).all():
@@ -48,6 +49,13 @@ def class_sums(responsibilities: csr_array, X: Any) -> np.ndarray:
         )
         sums += by_class @ X[rows].astype(np.float64, copy=False)
     return sums
+
+
+def sparse_of(kind: Any, data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: tuple[int, int]) -> Any:
+    """A sparse array of these parts as they are: the constructor would copy those that are slices of longer ones."""
+    matrix = kind(shape, dtype=data.dtype)
+    matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
+    return matrix
 
 
 def class_counts(responsibilities: csr_array) -> np.ndarray:

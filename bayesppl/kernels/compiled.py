@@ -110,3 +110,15 @@ def _count_codes(codes: np.ndarray, owners: np.ndarray, edges: np.ndarray, count
 
 
 count_codes = Engine(lambda: compile_loop(_count_codes))
+
+
+def _histogram(counts: np.ndarray, starts: np.ndarray, owners: np.ndarray, found: np.ndarray) -> None:
+    """Add one to the bin of every count in the class of its row; the last bin is for all that are larger."""
+    last = found.shape[1] - 1
+    for i in range(len(owners)):
+        own = found[owners[i]]
+        for e in range(starts[i], starts[i + 1]):
+            own[min(int(counts[e]), last)] += 1
+
+
+histogram = Engine(lambda: compile_loop(_histogram))
