@@ -74,6 +74,11 @@ class Table(ABC):
     def cells_per_row(self) -> int:
         """Number of cells of a row; of a sparse matrix, of stored ones."""
 
+    @property
+    @abstractmethod
+    def words_per_row(self) -> int:
+        """Memory of a row in units of eight bytes, as far as it is known."""
+
     @abstractmethod
     def renamed(self, names: Sequence[Hashable]) -> Table:
         """The same columns under other names."""
@@ -145,6 +150,10 @@ class MatrixTable(Table):
         stored = self.matrix.nnz if issparse(self.matrix) else self.matrix.size
         return -(-int(stored) // max(1, len(self)))
 
+    @property
+    def words_per_row(self) -> int:
+        return -(-self.cells_per_row * min(8, self.matrix.dtype.itemsize) // 8)
+
 
 @dataclass(frozen=True, eq=False)
 class FrameTable(Table):
@@ -202,6 +211,10 @@ class FrameTable(Table):
 
     @property
     def cells_per_row(self) -> int:
+        return len(self.names)
+
+    @property
+    def words_per_row(self) -> int:
         return len(self.names)
 
     def _numbers(self, name: str) -> Array:

@@ -83,7 +83,7 @@ class GenerativeModel:
                 encode_rows(self.family, table, rows), one_hot(codes[rows], self.n_classes, of_rows)
             )
 
-        return sum_over_ranges(take, len(table), table.cells_per_row, n_jobs)
+        return sum_over_ranges(take, len(table), table.words_per_row, n_jobs)
 
     def _sum_rows(self, X: Any, responsibilities: Responsibilities) -> JointStatistics:
         counts = class_counts(responsibilities)

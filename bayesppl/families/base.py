@@ -316,7 +316,7 @@ def check_support(X: Any, columns: Sequence[Hashable], name: str, support: Suppo
     values = X.data if issparse(X) else X
     if issparse(X) and observed_mask(values) is not None:
         raise ValueError("a sparse matrix holds NaN; sparse input cannot have missing cells, make it dense")
-    cells = BLOCK_CELLS if support.contains is not None else 4 * BLOCK_CELLS
+    cells = BLOCK_CELLS * (8 // min(8, values.dtype.itemsize) if support.contains is not None else 4)
     for rows in row_blocks(len(values), 1 if issparse(X) else X.shape[1], cells):
         wrong = _outside(values[rows], support)
         if wrong is not None:

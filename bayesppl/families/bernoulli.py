@@ -52,7 +52,7 @@ class Bernoulli(ProbabilityFamily, NumericFamily):
     name: ClassVar[str] = "bernoulli"
     support: ClassVar[Support] = Support(
         "0 and 1 (or False and True)",
-        lambda x: (x == 0) | (x == 1),
+        lambda x: x <= 1 if x.dtype.kind in "bu" else (x == 0) | (x == 1),
         "Binarise the column, or choose a family of counts or real numbers.",
     )
     measure: ClassVar = "mass"

@@ -105,20 +105,31 @@ def _lane_sums(X: np.ndarray, owners: np.ndarray, pivot: np.ndarray) -> tuple[np
     else:
         deep = max(1, BLOCK_CELLS // (n_lanes * n_features))
         for k in range(n_classes):
-            own = np.flatnonzero(owners == k)
+            own, pivots = np.flatnonzero(owners == k), np.tile(pivot[k], n_lanes)
             for start in range(0, len(own), deep * n_lanes):
-                _fill_lanes(X, own[start : start + deep * n_lanes], pivot[k], first[k], second[k])
+                _fill_lanes(X, own[start : start + deep * n_lanes], pivots, first[k], second[k])
     return np.add.accumulate(first, axis=1)[:, -1], np.add.accumulate(second, axis=1)[:, -1]
 
 
-def _fill_lanes(X: np.ndarray, own: np.ndarray, pivot: np.ndarray, first: np.ndarray, second: np.ndarray) -> None:
+def _deviations(X: np.ndarray, rows: np.ndarray, pivots: np.ndarray) -> np.ndarray:
+    """Some rows minus the pivot, which is repeated so that rows laid side by side are subtracted from in long steps."""
+    Z = X.take(rows, axis=0).astype(np.float64, copy=False)
+    n_features = X.shape[1]
+    whole = len(rows) * n_features // len(pivots) * len(pivots) // n_features
+    abreast = Z[:whole].reshape(-1, len(pivots))
+    abreast -= pivots
+    Z[whole:] -= pivots[:n_features]
+    return Z
+
+
+def _fill_lanes(X: np.ndarray, own: np.ndarray, pivots: np.ndarray, first: np.ndarray, second: np.ndarray) -> None:
     """Add some rows of a class to its lanes."""
     n_lanes, n_features = first.shape
     deep = len(own) // n_lanes
     whole = deep * n_lanes
     stack = np.empty((1 + deep, n_lanes, n_features))  # on top the sums so far, so that rows are added in order
-    Z, rest = stack[1:].reshape(deep, n_lanes * n_features), X[own[whole:]] - pivot
-    np.subtract(X.take(own[:whole], axis=0).reshape(Z.shape), np.tile(pivot, n_lanes), out=Z)
+    Z, rest = stack[1:].reshape(deep, len(pivots)), X[own[whole:]] - pivots[:n_features]
+    np.subtract(X.take(own[:whole], axis=0).reshape(Z.shape), pivots, out=Z)
     stack[0] = first
     np.add.reduce(stack, axis=0, out=first)
     first[: len(rest)] += rest
@@ -212,11 +223,12 @@ def _products_of_one_class(
 ) -> tuple[float, np.ndarray, np.ndarray]:
     pivot = _typical(X[rows[:_TYPICAL_ROWS]])
     n_features = len(pivot)
+    wide = np.tile(pivot, max(1, _WIDE // n_features))
     first, second = np.zeros(n_features), np.zeros((n_features, n_features))
     weighted = bool((weights != 1).any())
     cells = _PRODUCT_CELLS // max(n_features, 8) if n_features <= _NARROW else BLOCK_CELLS
     for block in row_blocks(len(rows), n_features, cells):
-        Z = X[rows[block]] - pivot
+        Z = _deviations(X, rows[block], wide)
         first += weights[block] @ Z
         if weighted:
             Z *= np.sqrt(weights[block])[:, None]
