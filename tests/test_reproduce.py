@@ -2,7 +2,10 @@
 
 import gzip
 import json
+import os
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -134,6 +137,28 @@ def test_a_written_report_verifies_and_a_changed_one_does_not(tmp_path):
 def test_one_seed_gives_one_result():
     runs = [replace(reproduce(["C2", "C3"], seed=5)).to_dict() for _ in range(2)]
     assert runs[0] == runs[1]
+
+
+@pytest.mark.slow
+def test_the_number_of_threads_changes_nothing(tmp_path):
+    only = [option for name in ("C2", "C3", "E9", "D12", "T4", "G4") for option in ("--only", name)]
+    found = []
+    for threads in ("1", "2"):
+        environment = {**os.environ, "OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads}
+        command = [sys.executable, "-m", "bayesppl", "reproduce", *only, "--seed", "3", "--json"]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        found.append(json.loads(done.stdout)["claims"])
+    assert found[0] == found[1]
+
+
+def test_a_report_is_verified_with_its_own_seed(tmp_path):
+    reproduce(["C2"], seed=8).write(tmp_path)
+    file = tmp_path / "report.json"
+    written = json.loads(file.read_text(encoding="utf-8"))
+    assert written["provenance"]["seed"] == 8
+    written["claims"][0]["ours"] = [1.0, 2.0, 3.0]
+    file.write_text(json.dumps(written), encoding="utf-8")
+    assert [line.split(":")[0] for line in verify(file)] == ["C2"]
 
 
 def test_provenance_names_versions_and_seed(report):
