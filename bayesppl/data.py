@@ -286,7 +286,7 @@ def as_table(X: Any) -> Table:
     """
     if isinstance(X, Table):
         return X
-    frame = nw.from_native(X, pass_through=True)
+    frame = X if isinstance(X, np.ndarray) or issparse(X) else nw.from_native(X, pass_through=True)
     if isinstance(frame, nw.LazyFrame):
         raise ValueError(f"X is lazy ({type(X).__name__}): collect() or compute() it first")
     if isinstance(frame, nw.DataFrame):

@@ -55,7 +55,7 @@ def normalise(log_joint: Array, class_weights: Array, *, log: bool) -> tuple[Arr
         Overwritten, if its memory can serve.
     """
     # classes first: steps along rows are long, those along classes short
-    values = np.ascontiguousarray(np.moveaxis(log_joint, -1, 0))
+    values = np.ascontiguousarray(log_joint.transpose(-1, *range(log_joint.ndim - 1)))
     largest = values.max(0)
     impossible = np.isneginf(largest)
     n_impossible = int(np.count_nonzero(impossible))
@@ -70,7 +70,7 @@ def normalise(log_joint: Array, class_weights: Array, *, log: bool) -> tuple[Arr
         values -= np.log(total, out=total)
     else:
         values *= np.divide(1.0, total, out=total)
-    out = np.moveaxis(values, 0, -1)
+    out = values.transpose(*range(1, values.ndim), 0)
     if n_impossible:
         with np.errstate(divide="ignore"):
             given = np.log(class_weights) if log else class_weights

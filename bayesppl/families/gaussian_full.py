@@ -113,7 +113,17 @@ class FullGaussian(NumericFamily):
 
         def log_t(at: Array) -> LogDensity:
             distances, log_det = _whitened(posterior.location[:, at], self._per_class(posterior.psi, at))
-            return lambda values: _log_t(dof, len(at), distances(values), log_det, inflation)
+            constant, exponent = _t_terms(dof, len(at), log_det, inflation)
+
+            def log_density(values: Array) -> Array:
+                out = distances(values)
+                out /= inflation
+                np.log1p(out, out=out)
+                out *= exponent
+                out += constant
+                return out
+
+            return log_density
 
         return _by_pattern(log_t, n_features, (n_classes,))
 
@@ -145,7 +155,8 @@ class FullGaussian(NumericFamily):
                     cross = np.einsum("nd,nd->n", z, u)
                     square = np.einsum("nd,nd->n", z, z) + factor * cross**2 / left
                     inflation = (posterior.kappa[k] + 1) / posterior.kappa[k]
-                out[rows, k] = _log_t(dof, n_features, square, log_det, inflation)
+                constant, exponent = _t_terms(dof, n_features, log_det, inflation)
+                out[rows, k] = constant + exponent * np.log1p(square / inflation)
         return out
 
     def likelihood(self, theta: Theta, *, common: bool = True) -> LogDensity:
@@ -216,14 +227,13 @@ class FullGaussian(NumericFamily):
         return NormalInverseWishart(total.mean, 0.01, n_features + 2, covariance / n_classes ** (2 / n_features))
 
 
-def _log_t(dof: Any, dimension: int, squares: Array, log_det: Any, inflation: Any) -> Array:
-    """Log density of a multivariate t whose scale matrix is Ψ · inflation / dof, given uᵀΨ⁻¹u and log |Ψ|."""
-    return np.asarray(
-        log_rising(dof / 2, np.asarray(dimension / 2))
-        - 0.5 * dimension * np.log(np.pi * inflation)
-        - 0.5 * log_det
-        - 0.5 * (dof + dimension) * np.log1p(squares / inflation)
-    )
+def _t_terms(dof: Any, dimension: int, log_det: Any, inflation: Any) -> tuple[Array, Array]:
+    """Constant c and exponent e of the log density c + e log(1 + uᵀΨ⁻¹u / inflation) of a multivariate t.
+
+    Its scale matrix is Ψ · inflation / dof, and ``log_det`` is log |Ψ|.
+    """
+    constant = log_rising(dof / 2, np.asarray(dimension / 2)) - 0.5 * dimension * np.log(np.pi * inflation)
+    return np.asarray(constant - 0.5 * log_det), np.asarray(-0.5 * (dof + dimension))
 
 
 def _whitened(location: Array, matrix: Array) -> tuple[LogDensity, Array]:

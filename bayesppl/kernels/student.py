@@ -17,8 +17,8 @@ from bayesppl.kernels.tiles import tiles
 # u is put aside above LARGE; checked every few features, between which it cannot overflow unless a z exceeds 1e34
 LARGE, _FEATURES_PER_CHECK = 1e30, 4
 
-# products of a tile, over all classes: long enough for a step to be worth its call, short enough for the cache
-_PRODUCTS = 1 << 13
+# Rows of a tile: a class and feature at a time, a step is worth its call where it is long. Cells bound the memory.
+_ROWS, _CELLS = 1 << 13, 1 << 20
 
 
 def weighted_log1p_squares(
@@ -72,7 +72,7 @@ def _log_of_products(X: np.ndarray, location: np.ndarray, inverse: np.ndarray) -
 def _multiplied(X: np.ndarray, location: np.ndarray, inverse: np.ndarray) -> np.ndarray:
     n_classes, n_features = location.shape
     out = np.empty((n_classes, len(X)))
-    step = max(1, _PRODUCTS // n_classes)
+    step = max(1, min(_ROWS, _CELLS // max(n_features, n_classes)))
     T, UT = (np.empty((n_classes, step)) for _ in range(2))
     for rows, tile in tiles(X, np.zeros(n_features), step):
         u, t, ut = out[:, rows], T[:, : tile.shape[1]], UT[:, : tile.shape[1]]
