@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import fields, is_dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array, issparse
 from scipy.special import gammaln, logsumexp
 
-from bayesppl.kernels.blocks import row_blocks
+from bayesppl.kernels.products import row_products
 
 Array = npt.NDArray[Any]
 
@@ -41,30 +42,51 @@ def weigh_logs(X: Any, log_weights: Array) -> Array:
     -------
     (..., n_rows, n_classes)
     """
+    return log_weigher(log_weights)(X)
+
+
+#: Stands in for the logarithm of zero in products: zero times it is zero, and whatever else holds it is told by its size.
+_BARRED = -1e300
+
+
+def log_weigher(log_weights: Array, *, common: bool = True) -> Callable[[Any], Array]:
+    """:func:`weigh_logs` as a function of the rows.
+
+    Parameters
+    ----------
+    common : bool
+        If False, what all classes of a row share may be left out: of two classes only the difference is summed.
+    """
     impossible = np.isneginf(log_weights)
     if not impossible.any():
+        if not common and log_weights.shape[:-1] == (2,):
+            return partial(_contrast, log_weights)
+        return lambda X: times_transposed(X, log_weights)
+    finite = np.where(impossible, _BARRED, log_weights)
+
+    def weigh(X: Any) -> Array:
+        with np.errstate(over="ignore"):
+            out = times_transposed(X, finite)
+        out[out < 1e-100 * _BARRED] = -np.inf
+        return out
+
+    return weigh
+
+
+def _contrast(log_weights: Array, X: Any) -> Array:
+    """Zero, and the second class against the first: (n_rows, 2), (n_columns,) at a time where the rows are sparse."""
+    if not issparse(X):  # two products cost no more than one: reading the rows is what takes time
         return times_transposed(X, log_weights)
-    out = times_transposed(X, np.where(impossible, 0.0, log_weights))
-    out[times_transposed(X, impossible.astype(float)) > 0] = -np.inf
-    return out
+    out = np.zeros((2, X.shape[0]))
+    out[1] = X @ (log_weights[1] - log_weights[0])
+    return out.T
 
 
 def times_transposed(X: Any, weights: Array) -> Array:
     """X @ weightsᵀ over the trailing axes, keeping the leading ones: ``(..., n_rows, n_classes)``."""
-    if weights.ndim == 2:
-        return _product(X, weights)
-    flat = _product(X, weights.reshape(-1, weights.shape[-1]))
-    return np.moveaxis(flat.reshape(flat.shape[0], *weights.shape[:-1]), 0, -2)
-
-
-def _product(X: Any, weights: Array) -> Array:
-    """X @ weightsᵀ; integers are converted block by block, for BLAS multiplies numbers of one type only."""
-    if issparse(X) or X.dtype == np.float64:
-        return np.asarray(X @ weights.T)
-    out = np.empty((len(X), len(weights)))
-    for rows in row_blocks(*X.shape):
-        np.matmul(X[rows].astype(np.float64), weights.T, out=out[rows])
-    return out
+    flat = weights.reshape(-1, weights.shape[-1])
+    products = np.asarray(X @ flat.T) if issparse(X) else row_products(X, flat)
+    return np.moveaxis(products.T.reshape(*weights.shape[:-1], X.shape[0]), -1, -2)
 
 
 def log_mean_exp(values: Array, axis: int) -> Array:

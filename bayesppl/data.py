@@ -129,7 +129,7 @@ class MatrixTable(Table):
         return by_code[code] if code in by_code else _kind_of_values(self.column(name), name, self.matrix.dtype)
 
     def select(self, names: Sequence[Hashable]) -> Table:
-        if tuple(names) == self.names:
+        if names is self.names or tuple(names) == self.names:
             return self
         self.require(names)
         return MatrixTable(tuple(names), self.matrix[:, [self.names.index(name) for name in names]], self.is_named)

@@ -12,6 +12,7 @@ from bayesppl.kernels.class_sums import class_sums
 from bayesppl.kernels.compiled import Engine
 from bayesppl.kernels.mahalanobis import squared_distances
 from bayesppl.kernels.moments import diagonal, products
+from bayesppl.kernels.products import row_products
 from bayesppl.kernels.squares import linear_scores, weighted_squares
 from bayesppl.kernels.student import weighted_log1p_squares
 from bayesppl.kernels.tiles import multiply, tiles
@@ -335,3 +336,17 @@ def test_linear_scores(far):
     X, slopes, origin = far + rng.standard_normal((3000, 7)), rng.standard_normal((3, 7)), far + rng.random(7)
     expected = np.einsum("nd,kd->nk", X - origin, slopes)
     np.testing.assert_allclose(linear_scores(X, origin, slopes), expected, rtol=1e-11, atol=1e-13)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.uint8, bool])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize(
+    ("n_rows", "n_columns", "n_vectors"), [(0, 4, 2), (1, 4, 1), (3000, 33, 10), (70, 9000, 3)]
+)
+def test_row_products(dtype, order, n_rows, n_columns, n_vectors):
+    rng = np.random.default_rng(12)
+    X = np.asarray(2 * rng.random((n_rows, n_columns)), dtype=dtype, order=order)
+    weights = rng.standard_normal((n_vectors, n_columns))
+    found = row_products(X, weights)
+    assert found.dtype == np.float64
+    np.testing.assert_allclose(found, X.astype(float) @ weights.T, rtol=1e-11, atol=1e-11)

@@ -261,3 +261,12 @@ def test_labels_come_back_as_coords(labels: Any) -> None:
     ):
         assert result.coords["class"].values.tolist() == values
         assert result.coords["feature"].values.tolist() == ["x0", "x1", "x2"]
+
+
+def test_consecutive_sparse_rows_stay_in_the_memory_of_the_whole():
+    X = sp.random_array((50, 8), density=0.3, format="csr", rng=np.random.default_rng(0))
+    table = as_table(X)
+    for rows in (slice(0, 50), slice(7, 31), slice(49, 50), slice(5, 5), slice(40, 99)):
+        taken = table.take(rows).numeric()
+        np.testing.assert_array_equal(taken.toarray(), X.toarray()[rows])
+        assert taken.nnz == 0 or np.shares_memory(taken.data, X.data)

@@ -10,12 +10,11 @@ agree.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
-from bayesppl.arrays import Array, Responsibilities, Theta, dense, weigh_logs
+from bayesppl.arrays import Array, Responsibilities, Theta, dense, log_weigher, weigh_logs
 from bayesppl.conjugates import Beta
 from bayesppl.families.base import (
     LogDensity,
@@ -69,13 +68,13 @@ class Bernoulli(ProbabilityFamily, NumericFamily):
     def predictive(self, posterior: Beta, *, common: bool = True) -> LogDensity:
         # not the logarithms of the mean: one that rounds to 0 or 1 would make the other outcome impossible
         log_total = np.log(posterior.alpha + posterior.beta)
-        return partial(_weigh, (np.log(posterior.alpha) - log_total, np.log(posterior.beta) - log_total))
+        return _log_mass((np.log(posterior.alpha) - log_total, np.log(posterior.beta) - log_total), common)
 
     def log_predictive_without(self, posterior: Beta, X: Any, codes: Array, weights: Array) -> Array:
         if observed_mask(X) is not None:
             return own_class_without(self, posterior, X, codes, weights)
         # Rows of one class and one weight leave the same belief behind: a failure less where they failed, a success less
-        # where they succeeded. As in log_likelihood, every row starts as "all absent" and what is present corrects it.
+        # where they succeeded. As in _log_mass, every row starts as "all absent" and what is present corrects it.
         out = self.log_predictive(posterior, X)
         (classes, values), group = np.unique(np.stack([codes, weights]), axis=1, return_inverse=True)
         for g, rows in enumerate(np.split(np.argsort(group, kind="stable"), np.bincount(group).cumsum()[:-1])):
@@ -87,11 +86,11 @@ class Bernoulli(ProbabilityFamily, NumericFamily):
                     for n in (posterior.alpha[k], posterior.beta[k])
                 )
             log_total = np.log(posterior.alpha[k] + posterior.beta[k] - w)
-            out[rows, k] = _weigh(((log_yes - log_total)[None], (log_no - log_total)[None]), X[rows])[:, 0]
+            out[rows, k] = _log_mass(((log_yes - log_total)[None], (log_no - log_total)[None]))(X[rows])[:, 0]
         return out
 
     def likelihood(self, theta: Theta, *, common: bool = True) -> LogDensity:
-        return partial(_weigh, self.log_factors(theta))
+        return _log_mass(self.log_factors(theta), common)
 
     def simulate(self, theta: Theta, codes: Array, rng: np.random.Generator) -> Array:
         return rng.binomial(1, theta["probability"][codes])
@@ -104,17 +103,23 @@ class Bernoulli(ProbabilityFamily, NumericFamily):
         pm.Bernoulli(f"{prefix}x", variables["probability"][index], observed=cells[at], dims=dims)
 
 
-def _weigh(log_factors: LogFactors, X: Any) -> Array:
-    """Σ over present cells of log p where the cell is 1, and of log(1 − p) where it is 0: (..., n_rows, n_classes)."""
-    filled, present = split_missing(X)
+def _log_mass(log_factors: LogFactors, common: bool = True) -> LogDensity:
+    """Σ over present cells of log p where the cell is 1, and of log(1 − p) where it is 0, as a function of the rows."""
     log_yes, log_no = log_factors
     # Every row starts as "all absent", one constant per class; what is present corrects it. Columns that are
     # certain (probability one) cannot be absent at all, which the constant must not turn into inf - inf.
     certain = np.isneginf(log_no)
     log_absent = np.where(certain, 0.0, log_no)
-    out = weigh_logs(filled, log_yes - log_absent)
-    out += log_absent.sum(-1)[..., None, :] if present is None else weigh_logs(present, log_absent)
-    if certain.any():
-        n_certain = certain.sum(-1)[..., None, :] if present is None else weigh_logs(present, 1.0 * certain)
-        out[weigh_logs(filled, 1.0 * certain) < n_certain] = -np.inf
-    return out
+    constant, n_certain = log_absent.sum(-1)[..., None, :], certain.sum(-1)[..., None, :]
+    correct, count_certain = log_weigher(log_yes - log_absent, common=common), log_weigher(1.0 * certain)
+
+    def log_mass(X: Any) -> Array:
+        filled, present = split_missing(X)
+        out = correct(filled)
+        out += constant if present is None else weigh_logs(present, log_absent)
+        if certain.any():
+            required = n_certain if present is None else count_certain(present)
+            out[count_certain(filled) < required] = -np.inf
+        return out
+
+    return log_mass

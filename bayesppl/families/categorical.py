@@ -21,7 +21,7 @@ from bayesppl.arrays import Array, Theta
 from bayesppl.conjugates import Dirichlet
 from bayesppl.families.base import LogDensity
 from bayesppl.families.levels import LevelFamily, draw_outcomes
-from bayesppl.kernels.levels import level_sums
+from bayesppl.kernels.lookups import level_sums
 from bayesppl.simplices import SimplexPrior, collect, dirichlets, simplex_prior
 from bayesppl.statistics import Counts
 
@@ -78,11 +78,10 @@ class Categorical(LevelFamily):
     def likelihood(self, theta: Theta, *, common: bool = True) -> LogDensity:
         probability = theta["probability"]
         with np.errstate(divide="ignore"):
-            tables = np.log(probability).reshape(-1, probability.shape[-1])
+            sums = level_sums(np.log(probability).reshape(-1, probability.shape[-1]), self._sizes)
 
         def log_mass(X: Array) -> Array:
-            sums = level_sums(tables, X, self._sizes)
-            return np.moveaxis(sums.reshape(*probability.shape[:-1], len(X)), -2, -1)
+            return np.moveaxis(sums(X).reshape(*probability.shape[:-1], len(X)), -2, -1)
 
         return log_mass
 

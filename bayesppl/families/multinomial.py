@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from bayesppl.arrays import Array, Responsibilities, Theta, dense, log_factorial, log_rising, weigh_logs
+from bayesppl.arrays import Array, Responsibilities, Theta, dense, log_factorial, log_rising, log_weigher
 from bayesppl.conjugates import Dirichlet
 from bayesppl.families.base import LogDensity, NumericFamily
 from bayesppl.families.cells import COUNTS
@@ -121,9 +121,8 @@ class Multinomial(NumericFamily):
     def likelihood(self, theta: Theta, *, common: bool = True) -> LogDensity:
         with np.errstate(divide="ignore"):
             log_probability = np.log(theta["probability"])
-        if not common:
-            return lambda X: weigh_logs(X, log_probability)
-        return lambda X: weigh_logs(X, log_probability) + _log_coefficients(_nonzeros(X))[:, None]
+        weigh = log_weigher(log_probability, common=common)
+        return (lambda X: weigh(X) + _log_coefficients(_nonzeros(X))[:, None]) if common else weigh
 
     def simulate(self, theta: Theta, codes: Array, rng: np.random.Generator) -> Array:
         return rng.multinomial(SIMULATED_TOTAL, theta["probability"][codes])

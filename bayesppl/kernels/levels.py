@@ -21,9 +21,6 @@ WIDEST = 1 << 16
 # columns that a reduction over rows should at least have
 _WIDE = 512
 
-# from here on a product with a matrix of the outcomes beats one look-up after the other
-_MANY_TABLES = 12
-
 
 def smallest_type(largest: int) -> np.dtype:
     """The smallest type that holds the codes of so many levels, and -1."""
@@ -182,37 +179,6 @@ def outcome_counts(responsibilities: csr_array, codes: np.ndarray, sizes: Sequen
         of_cells = None if unit else np.repeat(weights[entries], values.shape[1])
         totals += np.bincount(cells.ravel(), of_cells, totals.size)
     return _without_padding(totals.reshape(n_classes, width), edges)
-
-
-def level_sums(tables: np.ndarray, codes: np.ndarray, sizes: Sequence[int]) -> np.ndarray:
-    """Sum over columns of the entry of a table at the level of the row.
-
-    Parameters
-    ----------
-    tables : (n_tables, n_cells)
-    codes : (n_rows, n_columns)
-        -1 where missing: such cells add nothing.
-    sizes : (n_columns,)
-
-    Returns
-    -------
-    (n_tables, n_rows)
-    """
-    edges = _padded_edges(sizes)
-    padded = np.insert(tables, np.cumsum((0, *sizes))[:-1], 0.0, axis=1)
-    out = np.empty((len(tables), len(codes)))
-    product = len(tables) >= _MANY_TABLES and bool(np.isfinite(tables).all())
-    for rows in row_blocks(*codes.shape):
-        if product:
-            cells = np.add(codes[rows], edges[:-1] + 1, dtype=np.int32)
-            starts = np.arange(0, cells.size + 1, codes.shape[1], dtype=np.int32)
-            marked = csr_array((np.ones(cells.size), cells.ravel(), starts), shape=(len(cells), int(edges[-1])))
-            out[:, rows] = (marked @ padded.T).T
-        else:
-            cells = np.add(codes[rows].T, (edges[:-1] + 1)[:, None], dtype=np.intp)
-            for table, sums in zip(padded, out, strict=True):
-                table.take(cells).sum(0, out=sums[rows])
-    return out
 
 
 def _padded_edges(sizes: Sequence[int]) -> np.ndarray:

@@ -1,0 +1,97 @@
+"""Sums over columns of what a table says of each level.
+
+Neighbouring columns are looked up together, in a table of all combinations of their levels, as long as it stays small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from bayesppl.kernels.blocks import row_blocks
+
+# combinations of levels that are looked up together: their tables stay in the first-level cache
+_COMBINED = 1 << 10
+
+# rows looked up in one step, long enough to be worth its call
+_ROWS = 1 << 13
+
+# from here on a product with a matrix of the outcomes beats one look-up after the other
+_MANY_TABLES = 12
+
+
+def level_sums(tables: np.ndarray, sizes: Sequence[int]) -> Callable[[np.ndarray], np.ndarray]:
+    """Sums over columns of the entry of a table at the level of the row, as a function of the codes of the levels.
+
+    Parameters
+    ----------
+    tables : (n_tables, n_cells)
+        The levels of all columns, one column after the other.
+    sizes : (n_columns,)
+        Number of levels.
+
+    Returns
+    -------
+    function of (n_rows, n_columns) codes to (n_tables, n_rows) sums
+        A code of -1 is a missing cell and adds nothing.
+    """
+    starts = np.cumsum((0, *sizes))
+    padded = np.insert(tables, starts[:-1], 0.0, axis=1)  # the level of missing cells comes first
+    widths = np.add(sizes, 1).astype(np.intp)
+    if len(tables) >= _MANY_TABLES and np.isfinite(tables).all():
+        return lambda codes: _by_product(padded, widths, codes)
+    by_column = np.split(padded, np.cumsum(widths)[:-1], axis=1)
+    combined = [(columns, _combine([by_column[j] for j in columns])) for columns in _neighbours(widths)]
+    return lambda codes: _look_up(combined, widths, len(tables), codes)
+
+
+def _neighbours(widths: np.ndarray) -> Iterator[range]:
+    """Runs of columns with few combinations of levels."""
+    first, combinations = 0, 1
+    for j, width in enumerate(widths.tolist()):
+        if combinations * width > _COMBINED and j > first:
+            yield range(first, j)
+            first, combinations = j, 1
+        combinations *= width
+    if first < len(widths):
+        yield range(first, len(widths))
+
+
+def _combine(tables: list[np.ndarray]) -> np.ndarray:
+    """Sums of the entries of several columns for all combinations of their levels, the last varying fastest."""
+    total = tables[0]
+    for table in tables[1:]:
+        total = (total[:, :, None] + table[:, None, :]).reshape(len(table), -1)
+    return np.ascontiguousarray(total)
+
+
+def _look_up(
+    combined: list[tuple[range, np.ndarray]], widths: np.ndarray, n_tables: int, codes: np.ndarray
+) -> np.ndarray:
+    out = np.zeros((n_tables, len(codes)))
+    places, terms = np.empty(_ROWS, dtype=np.intp), np.empty(_ROWS)
+    for rows in row_blocks(len(codes), 1, _ROWS):
+        block, sums = codes[rows].T, out[:, rows]
+        at, term = places[: block.shape[1]], terms[: block.shape[1]]
+        for columns, tables in combined:
+            np.add(block[columns[0]], 1, out=at, dtype=np.intp)
+            for j in columns[1:]:
+                at *= widths[j]
+                at += 1
+                np.add(at, block[j], out=at)
+            for table, total in zip(tables, sums, strict=True):
+                total += table.take(at, out=term, mode="clip")  # all are within; other modes copy first
+    return out
+
+
+def _by_product(padded: np.ndarray, widths: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    edges = np.concatenate([[0], np.cumsum(widths)])
+    out = np.empty((len(padded), len(codes)))
+    for rows in row_blocks(*codes.shape):
+        cells = np.add(codes[rows], edges[:-1] + 1, dtype=np.int32)
+        starts = np.arange(0, cells.size + 1, codes.shape[1], dtype=np.int32)
+        marked = csr_array((np.ones(cells.size), cells.ravel(), starts), shape=(len(cells), int(edges[-1])))
+        out[:, rows] = (marked @ padded.T).T
+    return out
