@@ -105,7 +105,7 @@ def test_encoded_rows_are_indexed_like_an_array():
     from bayesppl.data import as_table
 
     rows = family.encode(as_table(X))
-    assert rows.shape == (N, 2 + 2 + 3)
+    assert rows.shape == (N, 2 + 2 + 1)  # levels are codes, a column each
     assert len(rows[3:8]) == 5
     theta = {name: values[0] for name, values in mixed().fit(X, Y).posterior_.belief.draw(1, _rng).items()}
     every = family.log_likelihood(theta, rows)

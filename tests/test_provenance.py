@@ -15,7 +15,7 @@ import bayesppl as bp
 from bayesppl.cli import main
 from bayesppl.conjugates import Joint
 from bayesppl.persistence import read_provenance
-from bayesppl.priors import UNIT, Direct
+from bayesppl.priors import Direct
 from bayesppl.provenance import in_words, of_fit
 from bayesppl.statistics import JointStatistics
 
@@ -191,14 +191,14 @@ class TestRecord:
     @pytest.mark.parametrize(
         ("declare", "words"),
         [
-            (lambda pm: pm.Beta.dist(2, pm.HalfNormal.dist(3)), "p ~ Beta(2, HalfNormal(0, 3))"),
-            (lambda pm: of_my_own, "p ~ of_my_own(name, dims)"),
+            (lambda pm: pm.Beta.dist(2, pm.HalfNormal.dist(3)), "probability ~ Beta(2, HalfNormal(0, 3))"),
+            (lambda pm: of_my_own, "probability ~ of_my_own(name, dims)"),
         ],
     )
     def test_a_prior_in_pymcs_words_is_printed_as_pymc_does(self, declare, words):
         import pymc as pm
 
-        prior = Joint({"features": Direct("p", declare(pm), UNIT)}, {"features": ""})
+        prior = Joint({"features": Direct("probability", declare(pm))}, {"features": ""})
         assert of_fit(prior, JointStatistics({}), {})["prior"] == words
 
     def test_the_program_is_named_without_its_folder_and_arguments(self, fitted, monkeypatch):
