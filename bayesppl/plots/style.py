@@ -172,7 +172,7 @@ def name_rows(ax: Axes, names: Iterable[Any]) -> None:
     from matplotlib.font_manager import FontProperties
 
     width, height = inches(ax)
-    room = 0.45 * width
+    room = 0.5 * width
     labels = short_names(names, int(np.clip(room * _LETTERS_PER_INCH, 8, 30)))
     usual = FontProperties(size=rcParams["ytick.labelsize"]).get_size_in_points()
     across = usual * room * _LETTERS_PER_INCH / max(map(len, labels), default=1)
