@@ -46,8 +46,13 @@ _CHECKED_DRAWS = 20
 
 def is_declaration(value: Any) -> bool:
     """Whether a prior is an unregistered PyMC distribution, or a function that creates its variable."""
+    return callable(value) or is_graph(value)
+
+
+def is_graph(value: Any) -> bool:
+    """Whether a value is PyTensor's; PyMC is not imported to find out."""
     graph = sys.modules.get("pytensor.graph.basic")
-    return callable(value) or (graph is not None and isinstance(value, graph.Variable))
+    return graph is not None and isinstance(value, graph.Variable)
 
 
 @dataclass(frozen=True)

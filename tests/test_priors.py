@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pymc as pm
 import pytest
+from pytensor.compile.mode import Mode
 from scipy.stats import beta, halfnorm
 from sklearn.base import clone
 
@@ -199,6 +200,49 @@ def test_map_is_the_mode_over_variances_and_covariances(structure):
             noise = noise + np.swapaxes(noise, -1, -2)
         moved = {**{k: np.broadcast_to(v, (200, *v.shape)) for k, v in mode.items()}, name: mode[name] + noise}
         assert (log_density(moved) < best + 1e-6).all()
+
+
+@pytest.mark.parametrize("compute_corr", [True, False])
+def test_pymc_s_lkj_is_read_as_ours_of_the_same_density(compute_corr):
+    """PyMC's density of the packed factor is ours of sds and partial correlations over the Jacobian, taken numerically."""
+    declared = pm.LKJCholeskyCov.dist(eta=1.7, n=3, sd_dist=pm.Gamma.dist(2, 1), compute_corr=compute_corr)
+    family = bp.Gaussian("tied", mean=pm.Normal.dist(0, 1), cholesky=declared)
+    model, prior, statistics = _parts(family, REALS)
+    pymc_model = to_pymc(model, prior, statistics, None, None, "statistics")
+    rows, columns = np.tril_indices(3)
+
+    def packed(point):
+        sd, partials = point[:3], 2 * point[3:] - 1
+        root = np.zeros((3, 3))
+        for k, (i, j) in enumerate([(1, 0), (2, 0), (2, 1)]):
+            root[i, j] = partials[k] * np.sqrt(1 - (root[i, :j] ** 2).sum())
+        root[range(3), range(3)] = np.sqrt(1 - (root**2).sum(1))
+        return (sd[:, None] * root)[rows, columns]
+
+    gaps = []
+    for _ in range(3):
+        point = np.concatenate([RNG.gamma(2.0, size=3), RNG.uniform(0.2, 0.8, 3)])
+        theta = {"sd": point[None, :3], "partial_correlation": point[None, 3:], "mean": np.zeros((1, 2, 3))}
+        parts = declared_log_prior(model, prior, theta)
+        steps = 1e-6 * np.eye(6)
+        jacobian = [(packed(point + step) - packed(point - step)) / 2e-6 for step in steps]
+        ours = parts["sd"] + parts["partial_correlation"] - np.linalg.slogdet(jacobian)[1]
+        reference = pm.LKJCholeskyCov.dist(eta=1.7, n=3, sd_dist=pm.Gamma.dist(2, 1), compute_corr=False)
+        gaps.append(ours[0] - pm.logp(reference, packed(point)).eval(mode=Mode(linker="py", optimizer=None)))
+        free = unconstrain(pymc_model, list(theta), theta) | {"class_weights_simplex__": np.zeros((1, 1))}
+        [covariance] = constrain(pymc_model, ["covariance"], free)["covariance"]
+        np.testing.assert_allclose(np.linalg.cholesky(covariance)[rows, columns], packed(point), rtol=1e-9)
+    np.testing.assert_allclose(gaps, 0.0, atol=1e-6)
+
+
+def test_pymc_s_lkj_of_another_size_is_refused():
+    declared = pm.LKJCholeskyCov.dist(eta=1.7, n=4, sd_dist=pm.Gamma.dist(2, 1))
+    family = bp.Gaussian("full", mean=pm.Normal.dist(0, 1), cholesky=declared)
+    with pytest.raises(ValueError, match="is for n = 4 features, but there are 3 columns"):
+        bp.GenerativeClassifier(family, inference=SHORT).fit(REALS, Y)
+    learned = pm.LKJCholeskyCov.dist(eta=pm.Gamma.dist(1, 1), n=3, sd_dist=pm.Gamma.dist(2, 1))
+    with pytest.raises(TypeError, match="takes numbers n and eta"):
+        bp.Gaussian("full", mean=pm.Normal.dist(0, 1), cholesky=learned)
 
 
 def test_a_mode_does_not_depend_on_units_or_on_where_the_search_starts():

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from bayesppl.conjugates import NormalInverseGamma, NormalInverseWishart
 from bayesppl.families.base import NumericFamily
-from bayesppl.families.gaussian_declared import LKJ, MeanAndCholesky, MeanAndSd
+from bayesppl.families.gaussian_declared import LKJ, MeanAndCholesky, MeanAndSd, read_cholesky_prior
 from bayesppl.families.gaussian_diagonal import DiagonalGaussian
 from bayesppl.families.gaussian_full import FullGaussian
 from bayesppl.priors import is_declaration
@@ -53,9 +53,9 @@ def Gaussian(
         Instead of ``prior``, any prior of the means; fitted by sampling. See :mod:`bayesppl.priors`.
     sd : PyMC distribution or callable
         Together with ``mean``, for ``diag``, ``tied_diag`` and ``spherical``.
-    cholesky : LKJ or callable
-        Together with ``mean``, for ``full`` and ``tied``: :class:`~bayesppl.LKJ`, or a function of name and dims that
-        returns the Cholesky factors of the covariances.
+    cholesky : LKJ, pm.LKJCholeskyCov.dist(...) or callable
+        Together with ``mean``, for ``full`` and ``tied``: :class:`~bayesppl.LKJ`, or PyMC's own, which is read as the LKJ
+        prior of the same density, or a function of name and dims that returns the Cholesky factors of the covariances.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def _declared(covariance: str, prior: Any, mean: Any, sd: Any, cholesky: Any) ->
     if mean is None and sd is None and cholesky is None:
         return prior
     correlated = covariance in ("full", "tied")
-    spread, unused, word = (cholesky, sd, "cholesky") if correlated else (sd, cholesky, "sd")
+    spread, unused, word = (read_cholesky_prior(cholesky), sd, "cholesky") if correlated else (sd, cholesky, "sd")
     if mean is None or spread is None or unused is not None:
         raise ValueError(f"covariance={covariance!r} takes priors of mean and {word} together, and no other")
     if prior != "fraley-raftery":

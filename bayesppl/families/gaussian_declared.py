@@ -13,7 +13,7 @@ import numpy as np
 from bayesppl.arrays import Array
 from bayesppl.conjugates.normal import LOG_2PI
 from bayesppl.errors import NotConjugateError
-from bayesppl.priors import POSITIVE, REAL, Declared, Space, declare, require_free
+from bayesppl.priors import POSITIVE, REAL, Declared, Space, declare, is_graph, require_free
 from bayesppl.statistics import Moments
 
 
@@ -40,14 +40,41 @@ class LKJ:
         1 is uniform over correlation matrices; larger values prefer weak correlations.
     sd : PyMC distribution or callable
         Prior of the standard deviations, (class, feature), or (feature,) where the covariance is tied.
+    n_features : int, optional
+        How many features the prior is for, if it is for no other number.
     """
 
     eta: float
     sd: Any
+    n_features: int | None = None
 
     def __post_init__(self) -> None:
         if not self.eta > 0:
             raise ValueError(f"LKJ: eta must be positive, found {self.eta!r}")
+
+
+def read_cholesky_prior(declared: Any) -> Any:
+    """``pm.LKJCholeskyCov.dist(...)`` as the :class:`LKJ` of the same density; other declarations as they are.
+
+    The density of PyMC's is of one packed matrix, and does not come in batches of classes.
+    """
+    graphs = [value for value in (declared if isinstance(declared, tuple) else (declared,)) if is_graph(value)]
+    if not graphs:
+        return declared
+    from pymc.distributions.multivariate import _LKJCholeskyCovRV
+    from pytensor.graph.traversal import ancestors
+
+    found = [v for v in ancestors(graphs) if v.owner is not None and isinstance(v.owner.op, _LKJCholeskyCovRV)]
+    if not found:
+        return declared
+    _, n, eta, sd = found[0].owner.inputs
+    try:
+        return LKJ(float(eta.data), sd, int(n.data))
+    except AttributeError:
+        raise TypeError(
+            "pm.LKJCholeskyCov.dist takes numbers n and eta here; where eta is to be learned, give a function of name and "
+            "dims that returns the Cholesky factors"
+        ) from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,6 +245,10 @@ def _lkj(prior: LKJ, dims: tuple[str, ...], prefix: str) -> _ByPartials:
     model = pm.modelcontext(None)
     batch = tuple(len(model.coords[dim]) for dim in dims[:-2])
     n_features = len(model.coords[dims[-1]])
+    if prior.n_features not in (None, n_features):
+        raise ValueError(
+            f"the prior of 'cholesky' is for n = {prior.n_features} features, but there are {n_features} columns"
+        )
     sd = declare(prior.sd, prefix + "sd", dims[:-1], POSITIVE)
     columns = np.tril_indices(n_features, -1)[1]
     shape = prior.eta + (n_features - 2 - columns) / 2
