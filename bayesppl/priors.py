@@ -183,7 +183,7 @@ def declare(declaration: Any, name: str, dims: tuple[str, ...], space: Space, *,
     before = set(model.free_RVs)
     shape = tuple(len(model.coords[dim]) for dim in dims)
     if callable(declaration):
-        variable = declaration(name, dims)
+        variable = _created(declaration, name, dims, model)
         if not is_declaration(variable) or callable(variable):
             raise TypeError(
                 f"the function that declares the prior of {name!r} must return the variable it creates, found {variable!r}"
@@ -195,6 +195,24 @@ def declare(declaration: Any, name: str, dims: tuple[str, ...], space: Space, *,
     if name not in model.named_vars:
         variable = pm.Deterministic(name, variable, dims=None if shared else dims)
     _check(model, variable, name, dims, shape, space, shared)
+    return variable
+
+
+def _created(declaration: Any, name: str, dims: tuple[str, ...], model: Any) -> Any:
+    """What a function of name and dims returns, names that are taken refused."""
+    before = set(model.named_vars)
+    advice = f"Derive the names of hyperparameters from {name!r}, as in f'{{name}}_scale'"
+    try:
+        variable = declaration(name, dims)
+    except ValueError as error:
+        if "already exists" in str(error):  # PyMC's words
+            raise ValueError(f"the prior of {name!r} creates a variable twice: {error} {advice}") from error
+        raise
+    taken = {"x", "y"} & (set(model.named_vars) - before)
+    if taken:
+        raise ValueError(
+            f"the prior of {name!r} creates a variable named {taken.pop()!r}, which is that of the data. {advice}"
+        )
     return variable
 
 
@@ -226,12 +244,28 @@ def _register(
             own = change_dist_size(own, shape[: len(shape) - own.owner.op.ndim_supp])
         except (ValueError, TypeError, NotImplementedError) as error:
             raise ValueError(_misfit(name, dims, shape, tuple(own.type.shape))) from error
-    inner = [variable for variable in ancestors([own]) if variable is not own and _is_distribution(variable)]
+    known = {own, *_components(own)}
+    inner = [variable for variable in ancestors([own]) if variable not in known and _is_distribution(variable)]
     for variable in reversed(inner):
         kind = variable.owner.op.name or type(variable.owner.op).__name__
         taken = sum(other.startswith(f"{name}_{kind}") for other in model.named_vars)
         model.register_rv(variable, f"{name}_{kind}" + (f"_{taken + 1}" if taken else ""))
     return model.register_rv(own, name, dims=None if shape is None else dims)
+
+
+def _components(variable: Any) -> set[Any]:
+    """Distributions that a mixture or a censored distribution is made of, and that are no variables themselves."""
+    from pymc.distributions.censored import CensoredRV
+    from pymc.distributions.mixture import _BaseMixtureRV
+    from pytensor.graph.traversal import ancestors
+
+    return {
+        made_of
+        for whole in ancestors([variable])
+        if whole.owner is not None and isinstance(whole.owner.op, _BaseMixtureRV | CensoredRV)
+        for made_of in whole.owner.inputs
+        if _is_distribution(made_of)
+    }
 
 
 def _is_distribution(variable: Any) -> bool:

@@ -81,6 +81,12 @@ def _learned_levels(name, dims):
     [
         (bp.Binomial(3, probability=pm.Beta.dist(2, 3)), COUNTS, 0),
         (bp.NegativeBinomial(1.5, probability=pm.Uniform.dist(0, 1)), COUNTS, 0),
+        (
+            bp.Bernoulli(pm.Mixture.dist([0.5, 0.5], [pm.Beta.dist(pm.Gamma.dist(2, 1), 5), pm.Beta.dist(5, 2)])),
+            BITS,
+            1,
+        ),
+        (bp.Bernoulli(pm.Truncated.dist(pm.Normal.dist(0.5, pm.HalfCauchy.dist(1)), lower=0, upper=1)), BITS, 1),
         (bp.GammaRate(2.0, rate=pm.Gamma.dist(2, pm.HalfNormal.dist(1))), COUNTS + 0.5, 1),
         (bp.LogNormal("diag", mean=pm.Normal.dist(0, 3), sd=pm.HalfNormal.dist(2)), COUNTS + 0.5, 1),
         (bp.Categorical(pm.Dirichlet.dist(a=[1.0, 2.0, 0.5])), BITS, 1),
@@ -110,18 +116,7 @@ def _learned_levels(name, dims):
         (bp.Gaussian("full", mean=pm.Normal.dist(0, 3), cholesky=bp.LKJ(2.0, pm.HalfNormal.dist(2))), REALS, 2),
         (bp.Gaussian("tied", mean=pm.Normal.dist(0, 3), cholesky=bp.LKJ(2.0, pm.HalfNormal.dist(2))), REALS, 2),
     ],
-    ids=[
-        *"bcdefghijkl",
-        "nested",
-        "callable",
-        "rate",
-        "simplex",
-        "diag",
-        "tied_diag",
-        "spherical",
-        "full",
-        "tied",
-    ],
+    ids=lambda value: getattr(value, "name", None),
 )
 def test_density_is_prior_times_the_family_s_likelihood(family, X, hyper):
     """The PyMC model's log density is log prior plus the family's own log likelihood of rows, at any point."""
@@ -280,6 +275,21 @@ def test_a_mode_does_not_depend_on_units_or_on_where_the_search_starts():
         (lambda name, dims: pm.Beta(name, 1, 1, shape=3), ValueError, "does not fit its dims"),
         (lambda name, dims: pm.Flat(name, dims=dims), bp.ImproperError, "is improper, it has no draws"),
         (lambda name, dims: pm.Normal("z", dims=dims), ValueError, "must be numbers between 0 and 1"),
+        (
+            lambda name, dims: pm.Beta(name, pm.Gamma("x", 2, 1), 1, dims=dims),
+            ValueError,
+            "named 'x', which is that of",
+        ),
+        (
+            lambda name, dims: pm.Beta(name, pm.Gamma("class_weights", 2, 1), 1, dims=dims),
+            ValueError,
+            "creates a variable twice: .*class_weights already exists. Derive the names",
+        ),
+        (
+            lambda name, dims: pm.Beta(name, 1, 1, shape=(2, 1)),
+            ValueError,
+            r"has shape \(2, 1\), which does not fit",
+        ),
     ],
 )
 def test_priors_that_cannot_be(prior, error, message):
