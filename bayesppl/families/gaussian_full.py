@@ -138,22 +138,29 @@ class FullGaussian(NumericFamily):
         for c in range(n_classes):
             rows = np.flatnonzero(codes == c)
             w, at = weights[rows], (() if self.tied else c)
+            if len(w) and (w == w[0]).all():
+                w = w[:1]  # what follows from the weight alone is computed once
             kappa = posterior.kappa[c] - w
             dof = posterior.nu[at] - w - n_features + 1
-            u = (X[rows] - posterior.location[c]) @ whitener[at].T
-            own_square = np.einsum("nd,nd->n", u, u)
-            factor = np.divide(w * posterior.kappa[c], kappa, out=np.zeros(len(rows)), where=kappa > 0)
+            values = X[rows]
+            squares = squared_distances(
+                values, posterior.location if self.tied else posterior.location[[c]], whitener[at][None]
+            )
+            own_square = squares[:, c if self.tied else 0]
+            factor = np.divide(w * posterior.kappa[c], kappa, out=np.zeros(kappa.shape), where=kappa > 0)
             left = 1 - factor * own_square  # |Ψ without the row| / |Ψ|
             left = np.where((kappa > 0) & (dof > 0) & (left > 0), left, np.nan)
             log_det = np.log(left) - 2 * np.log(np.diagonal(whitener[at])).sum()
+            if self.tied:  # the product of two deviations differs from the square of one by what is linear in x
+                apart = (posterior.location[c] - posterior.location) @ whitener.T
+                linear = linear_scores(values, posterior.location[c], apart @ whitener)
             for k in range(n_classes) if self.tied else (c,):
                 if k == c:
                     square = (posterior.kappa[c] / kappa) ** 2 * own_square / left
                     inflation = (kappa + 1) / kappa
                 else:
-                    z = (X[rows] - posterior.location[k]) @ whitener.T
-                    cross = np.einsum("nd,nd->n", z, u)
-                    square = np.einsum("nd,nd->n", z, z) + factor * cross**2 / left
+                    cross = own_square + linear[:, k]
+                    square = squares[:, k] + factor * cross**2 / left
                     inflation = (posterior.kappa[k] + 1) / posterior.kappa[k]
                 constant, exponent = _t_terms(dof, n_features, log_det, inflation)
                 out[rows, k] = constant + exponent * np.log1p(square / inflation)
