@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from bayesppl.classifier import BayesClassifier
 
-# Probabilities of a block of rows under all draws held at once: 16 megabytes.
-_BLOCK_CELLS = 1 << 21
+# Probabilities of a block of rows under all draws held at once: 8 megabytes.
+_BLOCK_CELLS = 1 << 20
 
 
 def predict_interval(
@@ -60,10 +60,12 @@ def predict_interval(
     True
     """
     bounds = tails(prob)
-    parts = [
-        np.stack([p.mean(0), p.std(0), *np.quantile(p, bounds, axis=0)])
-        for p in probability_draws(clf, X, draws, random_state)
-    ]
+    parts = []
+    for p in probability_draws(clf, X, draws, random_state):
+        mean = p.mean(0, keepdims=True)
+        sd = p.std(0, mean=mean)
+        quantiles = np.quantile(p, bounds, axis=0, overwrite_input=True)  # last, for it reorders the draws
+        parts.append(np.stack([mean[0], sd, *quantiles]))
     mean, sd, lower, upper = np.concatenate(parts, axis=1)
     return _labelled(clf, {"mean": mean, "sd": sd, "lower": lower, "upper": upper}).assign_attrs(prob=prob)
 
