@@ -51,9 +51,6 @@ _MOST_WORDS = 8000
 #: Of rows that were not held: they came in batches, or were merged, forgotten or discounted later.
 UNKNOWN: Mapping[str, Any] = {"data_hash": "unknown, the rows were not held"}
 
-# Part of the definition of the hash: with other blocks it would be another number.
-_BLOCK_CELLS = 1 << 18
-
 
 def environment() -> dict[str, str]:
     """Versions of Python and of the libraries in use, and the command."""
@@ -137,7 +134,8 @@ def fingerprint(model: GenerativeModel, rows: Rows) -> dict[str, Any]:
 
 
 def _blocks(cells: Array) -> Iterator[Array]:
-    for rows in row_blocks(len(cells), max(1, cells.size // max(1, len(cells))), _BLOCK_CELLS):
+    """All rows, a few at a time: their bytes in sequence are those of the whole."""
+    for rows in row_blocks(len(cells), max(1, cells.size // max(1, len(cells)))):
         yield _number(cells[rows])
 
 

@@ -1,5 +1,6 @@
 """Where a result comes from: the same rows have one fingerprint, others another, and every file carries the record."""
 
+import hashlib
 import json
 from importlib.metadata import version
 
@@ -96,6 +97,14 @@ class TestFingerprint:
         frame = pd.DataFrame({"events": np.rint(X[:, 0]), "years": 1.0 + X[:, 3]})
         one = data_hash(bp.PoissonNB(exposure="years"), frame)
         assert one != data_hash(bp.PoissonNB(exposure="years"), frame.assign(years=2.0))
+
+    def test_is_of_all_cells_in_sequence(self):
+        """However many rows are hashed at a time: here more than fit into one block."""
+        rows, labels = np.random.default_rng(0).normal(size=(90_000, 4)), np.arange(90_000) % 2
+        names = "{'class': ['0', '1'], 'feature': ['x0', 'x1', 'x2', 'x3']}['x0', 'x1', 'x2', 'x3'] (90000, 4)"
+        numbers = [rows, labels.astype(float), np.ones(90_000)]
+        expected = hashlib.sha256(names.encode() + b"".join(part.tobytes() for part in numbers))
+        assert data_hash(bp.GaussianNB(), rows, labels) == expected.hexdigest()
 
     def test_says_what_it_is_of(self):
         found = bp.MixedNB().fit(MIXED, Y)._fingerprint()
