@@ -93,6 +93,16 @@ def test_log_prior_is_that_of_scipy(tree):
     np.testing.assert_allclose(found["class_weights"].values[0, 0], dirichlet([1.0, 1.0]).logpdf(weights))
 
 
+def test_the_sampler_s_density_is_that_of_the_groups(sampled_tree):
+    """Log prior and log likelihood of every draw, and the Jacobian of logits, are what the sampler climbed."""
+    posterior, stats = sampled_tree["posterior"], sampled_tree["sample_stats"]
+    joint = sum(group.sum(("row",)) for group in sampled_tree["log_likelihood"].data_vars.values())
+    joint = joint + sum(sampled_tree["log_prior"].data_vars.values())
+    p, weights = posterior["probability"], posterior["class_weights"]
+    jacobian = np.log(p * (1 - p)).sum(("class", "feature")) + np.log(weights).sum("class") + np.log(2)
+    np.testing.assert_allclose(stats["lp"], joint + jacobian, rtol=1e-12)
+
+
 def test_predictive_draws_have_the_means_they_must(exact, tree):
     """Draws are independent here, so a mean over S of them lies within 4.5 √(variance / S) of its expectation."""
     n_draws = 1000

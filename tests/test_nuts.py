@@ -10,7 +10,7 @@ import bayesppl as bp
 from bayesppl.conjugates import Joint
 from bayesppl.convergence import Diagnosis, diagnose
 from bayesppl.inference import native
-from bayesppl.inference.compiled import log_density
+from bayesppl.inference.compiled import Density, log_density
 from bayesppl.posterior import Report, Sampled
 
 RNG = np.random.default_rng(7)
@@ -115,6 +115,22 @@ def test_machine_code_computes_what_the_graph_says(exact):
         np.testing.assert_allclose(value, expected, rtol=1e-13)
         np.testing.assert_allclose(gradient, slopes, rtol=1e-10, atol=1e-12)
     assert np.isnan(native.call(function, density.centre * np.nan, density.data)[0])
+
+
+def test_machine_code_takes_any_number_of_arrays():
+    """Calls of more than 30 arguments are compiled differently by Python, and not at all by numba."""
+    import pytensor.tensor as pt
+
+    free = [pt.scalar("a", dtype="float64"), pt.tensor("b", dtype="float64", shape=(2, 1))]
+    constants = [pt.vector(f"c{i}", dtype="float64", shape=(2,)) for i in range(45)]
+    value = (free[1][:, 0] * sum(constants)).sum() * free[0]
+    arrays = tuple(RNG.normal(size=(45, 2)))
+    start = {"a": np.asarray(2.0), "b": np.array([[1.0], [-3.0]])}
+    density = Density(free, constants, [value, *pt.grad(value, free)], arrays, start)
+    value, gradient = native.call(density.compiled(), density.centre, density.data)
+    total = np.sum(arrays, axis=0)
+    np.testing.assert_allclose(value, 2.0 * (total[0] - 3.0 * total[1]))
+    np.testing.assert_allclose(gradient, [total[0] - 3.0 * total[1], 2.0 * total[0], 2.0 * total[1]])
 
 
 def test_key_tells_graphs_apart():

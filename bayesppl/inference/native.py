@@ -26,6 +26,9 @@ def expand(size, expanded, point, out, data):
     return 0
 """
 
+# Arguments that are handed over together.
+_AT_ONCE = 20
+
 #: Functions of this process by their key.
 FUNCTIONS: dict[str, Any] = {}
 
@@ -166,8 +169,11 @@ def _source(shapes: Sequence[tuple[int, ...]], data_shapes: Sequence[tuple[int, 
     ]
     gradients = [f"g{i}" for i in range(len(shapes))]
     arguments = [f"x{i}" for i in range(len(shapes))] + [f"d{i}" for i in range(len(data_shapes))]
+    # a call of more than 30 arguments is one that numba does not know
+    tuples = [f"({', '.join(arguments[i : i + _AT_ONCE])},)" for i in range(0, len(arguments), _AT_ONCE)]
     lines += [
-        f"        result, {', '.join(gradients)} = inner({', '.join(arguments)})",
+        f"        arguments = {' + '.join(tuples)}",
+        f"        result, {', '.join(gradients)} = inner(*arguments)",
         "        value[0] = result[()]",
         "        at, finite = 0, np.isfinite(value[0])",
     ]
