@@ -210,6 +210,15 @@ def test_improper_priors_are_refused():
         bp.GaussianNB(prior="jeffreys", inference="nuts").fit(RNG.normal(size=(30, 2)), Y)
 
 
+@pytest.mark.parametrize("inference", [SHORT, "laplace"])
+def test_discrete_variables_are_refused(inference):
+    import pymc as pm
+
+    prior = pm.Gamma.dist(1 + pm.Poisson.dist(3), 1.0)
+    with pytest.raises(ValueError, match="'rate_poisson' is a discrete variable"):
+        bp.PoissonNB(rate=prior, inference=inference).fit(X, Y)
+
+
 @pytest.mark.slow
 def test_known_class_weights_are_not_sampled():
     clf = bp.BernoulliNB(bp.Beta(2.0, 0.7), class_weights=[0.3, 0.7], inference=SHORT).fit(X, Y)

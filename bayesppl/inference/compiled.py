@@ -146,6 +146,11 @@ def log_density(model: Any, *, jacobian: bool = True) -> Density:
     model : pm.Model
     jacobian : bool
         Whether to add the Jacobian of the transforms, as sampling needs; a mode of the parameters must do without.
+
+    Raises
+    ------
+    ValueError
+        If a variable is discrete.
     """
     import pytensor
     import pytensor.tensor as pt
@@ -153,6 +158,12 @@ def log_density(model: Any, *, jacobian: bool = True) -> Density:
 
     from bayesppl.inference.simplex import lean
 
+    discrete = [variable.name for variable in model.value_vars if variable.dtype != "float64"]
+    if discrete:
+        raise ValueError(
+            f"{discrete[0]!r} is a discrete variable, along which a density has no gradient. Give it a continuous prior, or "
+            "sum over its values."
+        )
     found = model.initial_point(0)
     start = {variable.name: np.asarray(found[variable.name]) for variable in model.value_vars}
     free = [pt.tensor(name, dtype=values.dtype, shape=values.shape) for name, values in start.items()]
