@@ -273,6 +273,8 @@ class TestMaps:
             ValueError, match=r"'class_weights' is not a parameter with .* there are 'mean', 'variance'"
         ):
             plots.plot_parameter_maps(clf, "class_weights")
+        with pytest.raises(ValueError, match=r"rule must name an estimate, one of .* found 'predictive'"):
+            plots.plot_parameter_maps(clf, "mean", rule="predictive")
 
 
 @pytest.mark.parametrize("size", [(4, 3), (11, 3.5)])

@@ -290,6 +290,14 @@ class TestDigits:
         assert claim["claims"][0]["verdict"] == "measured"
         assert claim["provenance"]["mnist"]["shape"] == [70, 784]
 
+    def test_the_picture_of_the_digits_shows_every_class_twice(self, digits, tmp_path, monkeypatch):
+        monkeypatch.setattr(mnist, "N_DIGITS", 60)
+        file = tmp_path / "digits.csv"
+        pd.DataFrame(np.tile(np.column_stack([digits[1], digits[0]]), (10, 1))).to_csv(file, index=False)
+        means, variances, *_ = digit_priors.figure(Inputs(mnist=file)).axes
+        assert len(means.images) == len(variances.images) == len(set(digits[1]))
+        assert means.images[0].get_array().shape == (28, 28)
+
     @pytest.mark.parametrize(
         ("line", "reason"),
         [

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _GAP = 0.15
 _TYPE = 9.0
 
+_ESTIMATE: dict[str, str] = {"mle": "maximum likelihood", "map": "MAP", "mean": "posterior mean"}
+
 
 def plot_parameter_maps(
     clf: BayesClassifier,
@@ -55,7 +57,7 @@ def plot_parameter_maps(
     Raises
     ------
     ValueError
-        If the parameter has other dimensions, or the number of features is not height times width.
+        If the parameter has other dimensions, the number of features is not height times width, or the rule is no estimate.
 
     Examples
     --------
@@ -66,6 +68,8 @@ def plot_parameter_maps(
     >>> len(ax.texts)
     10
     """
+    if rule not in _ESTIMATE:
+        raise ValueError(f"rule must name an estimate, one of {', '.join(map(repr, _ESTIMATE))}; found {rule!r}")
     values = _of_pixels(clf, parameter, rule)
     height, width = _shape(values.shape[1], shape)
     classes = clf.classes_.tolist()
@@ -87,7 +91,7 @@ def plot_parameter_maps(
     ax.set_aspect("equal")
     ax.set_axis_off()
     what = "variance" if parameter == "covariance" else parameter.replace("_", " ")
-    image.figure.colorbar(image, ax=ax, label=f"{what} ({rule})", shrink=0.8)
+    image.figure.colorbar(image, ax=ax, label=f"{what} ({_ESTIMATE[rule]})", shrink=0.8)
     return ax
 
 
