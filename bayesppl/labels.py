@@ -55,7 +55,7 @@ def encode_labels(y: Any, classes: Sequence[Hashable] | Array | None = None) -> 
 
 def _labels(y: Any) -> Array:
     """One label per row, complete and of one kind."""
-    series = nw.from_native(y, series_only=True, pass_through=True)
+    series = y if isinstance(y, np.ndarray) else nw.from_native(y, series_only=True, pass_through=True)
     labels: Array = series.to_numpy() if isinstance(series, nw.Series) else np.asarray(y)
     if labels.ndim == 2 and labels.shape[1] == 1:
         warnings.warn(

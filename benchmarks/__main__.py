@@ -13,11 +13,14 @@ import click
 import numpy as np
 import scipy
 import sklearn
+from threadpoolctl import threadpool_limits
 
 import bayesppl
+from bayesppl.kernels import compiled
 from benchmarks.cases import Problem, problems, target
-from benchmarks.measure import compare, repeated, streaming_seconds
-from benchmarks.report import markdown
+from benchmarks.extras import Extra, extras, first_calls
+from benchmarks.measure import Comparison, compare, repeated, streaming_seconds
+from benchmarks.report import first_table, markdown
 
 Operation = tuple[str, Callable[[], Any], Callable[[], Any] | None]
 
@@ -30,26 +33,45 @@ RULES = ("mle", "mean", "predictive")
 @click.option("--only", default="", help="Only problems whose name contains this text.")
 @click.option("--out", type=click.Path(path_type=Path), default=None, help="Folder for results.json and table.md.")
 @click.option("--repeats", type=int, default=None, help="Runs of each side; 5 by default, 3 with --quick.")
-@click.option("--numba", is_flag=True, help="Load numba first, as any process has that sampled with NUTS before.")
-def main(quick: bool, only: str, out: Path | None, repeats: int | None, numba: bool) -> None:
-    """Measure bayesppl beside scikit-learn."""
-    if numba:
-        import numba
+@click.option(
+    "--no-numba", is_flag=True, help="numpy kernels only, as in a process that has not yet done much work."
+)
+def main(quick: bool, only: str, out: Path | None, repeats: int | None, no_numba: bool) -> None:
+    """Measure bayesppl beside scikit-learn, each on one thread."""
+    # Steady state: a process that has worked through PRICE cells before has its compiled loops, and so has this one.
+    compiled.PRICE = compiled.PRICE_IF_LOADED = 1 << 62 if no_numba else 0
+    repeats = repeats or (3 if quick else 5)
     records = []
-    for problem in problems(quick):
-        if only.lower() in problem.name.lower():
-            for record in measure(problem, repeats or (3 if quick else 5)):
-                click.echo(
-                    f"{record['problem']:45s} {record['operation']:28s} {record['milliseconds']:9.2f} ms  "
-                    f"{record['ratio'] or float('nan'):7.1f}x  {record['peak_mb']:7.1f} MB"
-                )
-                records.append(record)
+    with threadpool_limits(1):
+        for record in all_records(quick, only.lower(), repeats):
+            click.echo(
+                f"{record['problem']:45s} {record['operation']:28s} {record['milliseconds']:9.2f} ms  "
+                f"{record['ratio'] or float('nan'):7.1f}x  {record['peak_mb']:7.1f} MB"
+            )
+            records.append(record)
+    first = [] if only else list(first_calls(1 if quick else 5))
+    for record in first:
+        click.echo(f"{record['who']:45s} {record['what']:28s} {record['milliseconds']:9.2f} ms")
     versions = {module.__name__: module.__version__ for module in (bayesppl, sklearn, np, scipy)}
-    setting = {"python": platform.python_version(), **versions, "quick": quick, "numba": numba}
+    setting = {"python": platform.python_version(), **versions, "quick": quick, "numba": not no_numba}
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
-        (out / "results.json").write_text(json.dumps({"setting": setting, "results": records}, indent=1) + "\n")
-        (out / "table.md").write_text(markdown(setting, records))
+        results = {"setting": setting, "results": records, "new_processes": first}
+        (out / "results.json").write_text(json.dumps(results, indent=1) + "\n")
+        (out / "table.md").write_text(markdown(setting, records) + first_table(first))
+
+
+def all_records(quick: bool, only: str, repeats: int) -> Iterator[dict[str, Any]]:
+    """Everything whose name contains ``only``, as records."""
+    for problem in problems(quick):
+        if only in problem.name.lower():
+            yield from measure(problem, repeats)
+    for extra in extras(quick):
+        if only in extra.problem.lower():
+            if extra.missing():
+                click.echo(f"{extra.problem}, {extra.operation}: left out, {extra.missing()}")
+            else:
+                yield measure_extra(extra, repeats)
 
 
 def measure(problem: Problem, repeats: int) -> Iterator[dict[str, Any]]:
@@ -61,28 +83,34 @@ def measure(problem: Problem, repeats: int) -> Iterator[dict[str, Any]]:
         small = X.shape[0] < 1000
         calls = (repeated(ours), repeated(other)) if small and other is not None else (ours, other)
         found = compare(*calls, repeats)
-        seconds = found.seconds
         if small:  # the number of repetitions differs between the two: time one call of each
-            seconds, ratio = one_call(ours, other, repeats)
-        else:
-            ratio = found.ratio
-        yield {
-            "problem": problem.name,
-            "operation": operation,
-            "milliseconds": 1e3 * seconds,
-            "ratio": ratio,
-            "target": target(problem.name, operation),
-            "peak_mb": found.peak_mb,
-            "other_peak_mb": found.other_peak_mb,
-            "gb_per_s": n_bytes / seconds / 1e9,
-            "reads": seconds / read,
+            once = compare(ours, other, 60 * repeats)
+            found = found._replace(seconds=once.seconds, other_seconds=once.other_seconds)
+        aim = target(problem.name, operation)
+        yield record(problem.name, operation, "scikit-learn", found, aim) | {
+            "gb_per_s": n_bytes / found.seconds / 1e9,
+            "reads": found.seconds / read,
         }
 
 
-def one_call(ours: Callable[[], Any], other: Callable[[], Any] | None, repeats: int) -> tuple[float, float | None]:
-    """Seconds of one call, and the ratio, from many alternating calls of work that takes microseconds."""
-    found = compare(ours, other, 60 * repeats)
-    return found.seconds, found.ratio
+def measure_extra(extra: Extra, repeats: int) -> dict[str, Any]:
+    """One row of further work, as a record."""
+    return record(extra.problem, extra.operation, extra.beside, compare(*extra.prepare(), repeats), None)
+
+
+def record(problem: str, operation: str, beside: str, found: Comparison, aim: float | None) -> dict[str, Any]:
+    return {
+        "problem": problem,
+        "operation": operation,
+        "beside": beside,
+        "milliseconds": 1e3 * found.seconds,
+        "ratio": found.ratio,
+        "target": aim,
+        "peak_mb": found.peak_mb,
+        "other_peak_mb": found.other_peak_mb,
+        "gb_per_s": None,
+        "reads": None,
+    }
 
 
 def operations(problem: Problem, X: Any, y: np.ndarray) -> Iterator[Operation]:

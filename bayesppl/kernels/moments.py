@@ -179,6 +179,8 @@ def _see(values: np.ndarray, codes: np.ndarray, pivot: np.ndarray, seen: np.ndar
 def _typical(rows: np.ndarray) -> np.ndarray:
     """Lower median of every column, of the cells that are present; NaN where none is."""
     ordered = np.sort(rows.astype(np.float64), axis=0)  # missing cells last
+    if not np.isnan(ordered[-1]).any():
+        return ordered[(len(ordered) - 1) // 2]
     middle = np.maximum((~np.isnan(ordered)).sum(0) - 1, 0) // 2
     return np.take_along_axis(ordered, middle[None], axis=0)[0]
 
