@@ -40,7 +40,7 @@ steady state: the compiled loops are loaded, as they are in any process that has
 - **LDA, predict**: class probabilities of a plug-in estimate are linear scores, one matrix product with K columns, as in
   scikit-learn. Densities, novelty scores and the predictive t need the quadratic term too: one triangular product more.
 - **Bernoulli bytes, predict**: converting bytes to numbers that BLAS multiplies, and the product itself, which runs at the
-  speed of the processor: half of the aim is out of reach with ten classes.
+  speed of the processor. With ten classes the aim is out of reach.
 - **Categories, predict**: neighbouring columns are looked up together, in tables of up to 1,024 combinations of levels.
 - **Counts in sparse matrices, predict**: scipy's pass over the stored cells is the limit of both libraries. Two classes need
   a single vector of weights. The predictive is a Dirichlet–multinomial and not a plug-in: several passes, and slower.

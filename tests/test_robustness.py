@@ -183,3 +183,21 @@ def test_infinities_are_refused_by_name(make: type, value: float) -> None:
     X = pd.DataFrame({"width": [0.0, 1.0, 1.0, 0.0], "height": [0.0, 1.0, value, 0.0]})
     with pytest.raises(ValueError, match=f"'height' holds {value:g} in row 2"):
         make().fit(X, [0, 0, 1, 1])
+
+
+@pytest.mark.parametrize("make", GAUSSIAN)
+@pytest.mark.parametrize("rule", ["mle", "predictive"])
+def test_probabilities_far_from_zero_lose_what_the_means_round_to_and_no_more(make: type, rule: str) -> None:
+    far, X = (
+        2.0**20,
+        np.round(8 * IRIS) / 8,
+    )  # both sums are exact, and a million standard deviations away from zero
+    expected = make().fit(X, SPECIES).predict_log_proba(X, rule=rule)
+    found = make().fit(X + far, SPECIES).predict_log_proba(X + far, rule=rule)
+    theta = make().fit(X, SPECIES).posterior_.theta("mle")
+    covariance = theta["covariance"] if "covariance" in theta else theta["variance"][..., None] * np.eye(4)
+    precision = np.linalg.inv(np.broadcast_to(covariance, (3, 4, 4)))
+    slopes = np.einsum("kij,nkj->nki", precision, X[:, None] - theta["mean"])
+    # a mean is off by half a unit in its last place; the log density follows with its slope, in two classes
+    atol = 2 * 0.5 * np.spacing(far) * np.abs(slopes).sum(-1).max()
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=atol)
