@@ -212,7 +212,7 @@ class NormalInverseWishart(Conjugate):
         return bool(self.psi.ndim == 2)
 
     def sized(self, shape: tuple[int, ...], tied: bool = False) -> NormalInverseWishart:
-        """Broadcast the hyperparameters to ``shape``, refusing values that make no prior."""
+        """Broadcast the hyperparameters to ``shape``."""
         n_classes, n_features = shape
         batch = () if tied else (n_classes,)
         nu = n_features + 2 if self.nu is None else self.nu
@@ -220,9 +220,6 @@ class NormalInverseWishart(Conjugate):
         psi = psi[..., None] * np.eye(n_features) if psi.ndim < 2 else psi
         psi = broadcast(self, "psi", psi, (*batch, n_features, n_features))
         self._require_nu(nu, n_features)
-        require_positive(self, kappa=self.kappa)
-        if not is_positive_definite(psi).all():
-            raise ValueError("NormalInverseWishart: psi must be a symmetric, positive definite matrix")
         return following(
             self,
             location=broadcast(self, "location", self.location, shape),
