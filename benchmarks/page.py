@@ -52,13 +52,15 @@ steady state: the compiled loops are loaded, as they are in any process that has
 
 `python -m benchmarks.pymc` (minutes) times the first posterior of every family in a new process, by the closed form, by NUTS
 on sufficient statistics, and by a plain row-wise PyMC model, and the effective draws per second of exact draws and of NUTS.
-"""
+{pymc}"""
 
 
 def main(results: str, docs: str) -> None:
-    """Write ``docs/benchmarks.md``."""
+    """Write ``docs/benchmarks.md``; what ``benchmarks.pymc`` left in the same folder is part of it."""
     table = (Path(results) / "table.md").read_text()
-    (Path(docs) / "benchmarks.md").write_text(TEXT.format(table=table))
+    beside = Path(results) / "pymc.md"
+    pymc = "\n" + beside.read_text() if beside.exists() else ""
+    (Path(docs) / "benchmarks.md").write_text(TEXT.format(table=table, pymc=pymc))
 
 
 if __name__ == "__main__":
