@@ -236,16 +236,6 @@ def test_a_run_of_the_command_line_is_recorded_as_it_was_typed(tmp_path, capsys,
 
 class TestVerify:
     @pytest.fixture
-    def run(self, capsys):
-        def call(*arguments):
-            with pytest.raises(SystemExit) as stop:
-                main([str(argument) for argument in arguments])
-            printed = capsys.readouterr()
-            return stop.value.code, printed.out, printed.err
-
-        return call
-
-    @pytest.fixture
     def report(self, run, tmp_path):
         flowers = pd.DataFrame(X, columns=list("abcd")).assign(kind=np.array(["u", "v", "w"])[Y])
         flowers.to_csv(tmp_path / "some flowers.csv", index=False)

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -177,14 +178,8 @@ def test_text_and_markdown_name_every_claim_and_its_verdict(report):
 
 class TestCommand:
     @pytest.fixture
-    def run(self, capsys):
-        def call(*arguments):
-            with pytest.raises(SystemExit) as exit_:
-                main(["reproduce", *map(str, arguments)])
-            captured = capsys.readouterr()
-            return exit_.value.code, captured.out, captured.err
-
-        return call
+    def run(self, run):
+        return partial(run, "reproduce")
 
     def test_it_prints_verdicts(self, run):
         code, out, _ = run("--only", "T2", "--only", "D3")

@@ -1,13 +1,13 @@
 """The experiments: the same numbers from the same seed, against independent computations of what they say."""
 
 import json
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import norm
 
-from bayesppl.cli import main
 from bayesppl.families import Gaussian
 from bayesppl.reproduce import Inputs, chris
 from bayesppl.reproduce.known import boundaries as crossings
@@ -28,14 +28,8 @@ WORDS = {
 
 
 @pytest.fixture
-def run(capsys):
-    def call(*arguments):
-        with pytest.raises(SystemExit) as exit_:
-            main(["reproduce", *map(str, arguments)])
-        captured = capsys.readouterr()
-        return exit_.value.code, captured.out, captured.err
-
-    return call
+def run(run):
+    return partial(run, "reproduce")
 
 
 @pytest.fixture

@@ -188,6 +188,7 @@ def _source(shapes: Sequence[tuple[int, ...]], data_shapes: Sequence[tuple[int, 
             f"{inside}finite &= np.isfinite({entry})",
             f"{inside}at += 1",
         ]
+    # the sampler, which calls from threads of its own, reads a status; nothing may be raised into it
     return "\n".join(
         [*lines, "        return 0 if finite else 3", "    except Exception:", "        return 1", ""]
     )

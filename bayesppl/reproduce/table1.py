@@ -32,10 +32,6 @@ def joint(rule: Rule, inputs: Inputs) -> Array:
     return np.exp(classifier().predict_joint_log_proba(QUERY, rule)[0])
 
 
-def joint_and_probabilities(rule: Rule, inputs: Inputs) -> list[float]:
-    return [*joint(rule, inputs), *classifier().predict_proba(QUERY, rule)[0]]
-
-
 def weight_counted_twice(inputs: Inputs) -> list[float]:
     weights = classifier().estimates(["mle"])["class_weights"].values[0]
     return list(joint("mle", inputs) * weights)
