@@ -13,7 +13,7 @@ from bayesppl.kernels.compiled import Engine
 from bayesppl.kernels.mahalanobis import squared_distances
 from bayesppl.kernels.moments import diagonal, products
 from bayesppl.kernels.products import row_products
-from bayesppl.kernels.squares import linear_scores, weighted_squares
+from bayesppl.kernels.squares import weighted_squares
 from bayesppl.kernels.student import weighted_log1p_squares
 from bayesppl.kernels.tiles import multiply, tiles
 from bayesppl.labels import one_hot
@@ -330,18 +330,10 @@ def test_no_product_is_large_enough_to_wake_threads(monkeypatch):
     assert all(shape[0] > 1 for shape in shapes)
 
 
-@pytest.mark.parametrize("far", [0.0, 1e6])
-def test_linear_scores(far):
-    rng = np.random.default_rng(11)
-    X, slopes, origin = far + rng.standard_normal((3000, 7)), rng.standard_normal((3, 7)), far + rng.random(7)
-    expected = np.einsum("nd,kd->nk", X - origin, slopes)
-    np.testing.assert_allclose(linear_scores(X, origin, slopes), expected, rtol=1e-11, atol=1e-13)
-
-
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.uint8, bool])
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize(
-    ("n_rows", "n_columns", "n_vectors"), [(0, 4, 2), (1, 4, 1), (3000, 33, 10), (70, 9000, 3)]
+    ("n_rows", "n_columns", "n_vectors"), [(0, 4, 2), (1, 4, 1), (3000, 33, 10), (3000, 33, 200), (70, 9000, 3)]
 )
 def test_row_products(dtype, order, n_rows, n_columns, n_vectors):
     rng = np.random.default_rng(12)
@@ -350,3 +342,17 @@ def test_row_products(dtype, order, n_rows, n_columns, n_vectors):
     found = row_products(X, weights)
     assert found.dtype == np.float64
     np.testing.assert_allclose(found, X.astype(float) @ weights.T, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("far", [0.0, 1e6])
+@pytest.mark.parametrize("squared", [False, True])
+@pytest.mark.parametrize("n_vectors", [1, 3, 200])
+def test_row_products_of_deviations(far, squared, n_vectors):
+    rng = np.random.default_rng(11)
+    X, origin = far + rng.standard_normal((3000, 7)), far + rng.random(7)
+    weights, of_squares = rng.standard_normal((2, n_vectors, 7))
+    expected = np.einsum("nd,kd->nk", X - origin, weights)
+    if squared:
+        expected += np.einsum("nd,kd->nk", (X - origin) ** 2, of_squares)
+    found = row_products(X, weights, origin, of_squares if squared else None)
+    np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-12)

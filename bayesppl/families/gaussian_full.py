@@ -29,7 +29,8 @@ from bayesppl.families.base import REAL_NUMBERS, LogDensity, NumericFamily, obse
 from bayesppl.families.gaussian_declared import MeanAndCholesky
 from bayesppl.families.gaussian_prior import choose_prior, column_scales, require_proper
 from bayesppl.kernels.mahalanobis import squared_distances
-from bayesppl.kernels.squares import NEAR, linear_scores
+from bayesppl.kernels.products import row_products
+from bayesppl.kernels.squares import NEAR
 from bayesppl.statistics import Moments, moments
 
 
@@ -153,7 +154,7 @@ class FullGaussian(NumericFamily):
             log_det = np.log(left) - 2 * np.log(np.diagonal(whitener[at])).sum()
             if self.tied:  # the product of two deviations differs from the square of one by what is linear in x
                 apart = (posterior.location[c] - posterior.location) @ whitener.T
-                linear = linear_scores(values, posterior.location[c], apart @ whitener)
+                linear = row_products(values, apart @ whitener, posterior.location[c])
             for k in range(n_classes) if self.tied else (c,):
                 if k == c:
                     square = (posterior.kappa[c] / kappa) ** 2 * own_square / left
@@ -275,7 +276,7 @@ def _linear(location: Array, matrix: Array) -> LogDensity | None:
     constant -= (slopes.reshape(location.shape) * (centre - origin)).sum(-1)
 
     def scores(X: Array) -> Array:
-        out = linear_scores(X, origin, slopes).T.reshape(*location.shape[:-1], len(X))
+        out = row_products(X, slopes, origin).T.reshape(*location.shape[:-1], len(X))
         out += constant[..., None]
         return np.moveaxis(out, -1, -2)
 

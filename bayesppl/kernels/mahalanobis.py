@@ -8,7 +8,7 @@ from bayesppl.kernels.squares import NEAR
 from bayesppl.kernels.tiles import multiply, tiles
 
 # rows of a triangular matrix multiplied at once: the zeros to their right are left out
-_STRIP = 32
+_STRIP = 8
 
 
 def squared_distances(X: np.ndarray, location: np.ndarray, whitener: np.ndarray) -> np.ndarray:
@@ -28,22 +28,41 @@ def squared_distances(X: np.ndarray, location: np.ndarray, whitener: np.ndarray)
     """
     out = np.empty((len(location), len(X)))
     centre = location.mean(0)
-    offsets = (location - centre) @ whitener[0].T
+    whiteners = np.broadcast_to(whitener, (len(location), *whitener.shape[1:]))
+    offsets = np.einsum("kij,kj->ki", whiteners, location - centre)
     with np.errstate(over="ignore", invalid="ignore"):
-        if len(whitener) == 1 < len(location) and np.abs(offsets).max() < NEAR:
+        if not np.abs(offsets).max() < NEAR:
+            _far_apart(X, location, whiteners, out)
+        elif len(whitener) == 1 < len(location):
             _tied(X, centre, offsets, whitener[0], out)
         else:
-            _per_class(X, location, np.broadcast_to(whitener, (len(location), *whitener.shape[1:])), out)
+            _around(X, centre, offsets, whiteners, out)
     return out.T
 
 
-def _per_class(X: np.ndarray, location: np.ndarray, whitener: np.ndarray, out: np.ndarray) -> None:
+def _far_apart(X: np.ndarray, location: np.ndarray, whiteners: np.ndarray, out: np.ndarray) -> None:
     for rows, tile in tiles(X, np.zeros(X.shape[1])):
         z, rotated = np.empty(tile.shape), np.empty(tile.shape)
         for k in range(len(location)):
             np.subtract(tile, location[k, :, None], out=z)
-            _rotate(whitener[k], z, rotated)
+            _rotate(whiteners[k], z, rotated)
             _sum_squares(rotated, out[k, rows])
+
+
+def _around(
+    X: np.ndarray, centre: np.ndarray, offsets: np.ndarray, whiteners: np.ndarray, out: np.ndarray
+) -> None:
+    """Deviations from a common centre serve all classes; the offset of a class is a column of its matrix more."""
+    n_features = X.shape[1]
+    factors = [
+        np.ascontiguousarray(np.column_stack([-offset, matrix]))
+        for offset, matrix in zip(offsets, whiteners, strict=True)
+    ]
+    for rows, tile in tiles(X, centre, ones=True):
+        rotated = np.empty((n_features, tile.shape[1]))
+        for factor, sums in zip(factors, out, strict=True):
+            _rotate(factor, tile, rotated)
+            _sum_squares(rotated, sums[rows])
 
 
 def _tied(X: np.ndarray, centre: np.ndarray, offsets: np.ndarray, whitener: np.ndarray, out: np.ndarray) -> None:
@@ -59,10 +78,11 @@ def _tied(X: np.ndarray, centre: np.ndarray, offsets: np.ndarray, whitener: np.n
 
 
 def _rotate(factor: np.ndarray, tile: np.ndarray, out: np.ndarray) -> None:
-    """factor @ tile for a lower triangular factor."""
+    """factor @ tile for a lower triangular factor, in front of which there may be full columns."""
+    full = factor.shape[1] - len(factor)
     for start in range(0, len(factor), _STRIP):
-        stop = start + _STRIP
-        multiply(factor[start:stop, :stop], tile[:stop], out[start:stop])
+        stop = min(start + _STRIP, len(factor))
+        multiply(factor[start:stop, : full + stop], tile[: full + stop], out[start:stop])
 
 
 def _sum_squares(tile: np.ndarray, out: np.ndarray) -> None:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from bayesppl.kernels.blocks import row_blocks
-from bayesppl.kernels.tiles import multiply, tiles
+from bayesppl.kernels.products import row_products
+from bayesppl.kernels.tiles import tiles
 
 #: Distance from the common origin, in standard deviations, at which four digits of twelve and more are lost.
 NEAR = 100.0
@@ -31,49 +32,29 @@ def weighted_squares(X: np.ndarray, location: np.ndarray, scale: np.ndarray) -> 
     odd : (n_odd,)
         Rows that have missing cells, or sums beyond the largest number.
     """
-    out = np.empty((len(location), len(X)))
     origin = 0.5 * (location.min(0) + location.max(0))
     gap = (location - origin) / scale
     with np.errstate(over="ignore", invalid="ignore"):
         if np.abs(gap).max() < NEAR:
-            _by_product(X, origin, gap, scale, out)
+            out = row_products(X, -2 * gap / scale, origin, 1 / scale**2).T
+            out += (gap**2).sum(1)[:, None]
         else:
-            _directly(X, location, scale, out)
+            out = _directly(X, location, scale)
         odd = np.flatnonzero(~np.isfinite(np.add.reduce(out, axis=0)))
     for block in row_blocks(len(odd), X.shape[1]):
         out[:, odd[block]] = _cell_by_cell(X[odd[block]], location, scale)
     return out.T, odd
 
 
-def linear_scores(X: np.ndarray, origin: np.ndarray, slopes: np.ndarray) -> np.ndarray:
-    """slopes_k · (x − origin) for every row and class: (n_rows, n_classes); NaN where a cell is missing."""
-    out = np.empty((len(slopes), len(X)))
-    for rows, tile in tiles(X, origin):
-        multiply(slopes, tile, out[:, rows])
-    return out.T
-
-
-def _by_product(X: np.ndarray, origin: np.ndarray, gap: np.ndarray, scale: np.ndarray, out: np.ndarray) -> None:
-    weights = 1 / scale**2
-    slopes = -2 * gap / scale
-    constant = (gap**2).sum(1)[:, None]
-    for rows, tile in tiles(X, origin):
-        part, squares = out[:, rows], np.empty((len(gap), tile.shape[1]))
-        multiply(slopes, tile, part)
-        np.multiply(tile, tile, out=tile)
-        multiply(weights, tile, squares)
-        squares += constant
-        part += squares
-
-
-def _directly(X: np.ndarray, location: np.ndarray, scale: np.ndarray, out: np.ndarray) -> None:
-    inverse = 1 / scale
+def _directly(X: np.ndarray, location: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    out, inverse = np.empty((len(location), len(X))), 1 / scale
     for rows, tile in tiles(X, np.zeros(X.shape[1])):
         z = np.empty(tile.shape)
         for k in range(len(location)):
             np.subtract(tile, location[k, :, None], out=z)
             np.multiply(z, inverse[k, :, None], out=z)
             np.einsum("dn,dn->n", z, z, out=out[k, rows])
+    return out
 
 
 def _cell_by_cell(X: np.ndarray, location: np.ndarray, scale: np.ndarray) -> np.ndarray:

@@ -17,17 +17,19 @@ TILE_CELLS = 3 << 14
 ONE_THREAD = 400_000
 
 
-def tiles(X: np.ndarray, origin: np.ndarray, n_rows: int | None = None) -> Iterator[tuple[slice, np.ndarray]]:
-    """Consecutive rows and, for each, x − origin as (n_features, n_rows) of float64.
+def tiles(
+    X: np.ndarray, origin: np.ndarray, n_rows: int | None = None, *, ones: bool = False
+) -> Iterator[tuple[slice, np.ndarray]]:
+    """Consecutive rows and, for each, x − origin as (n_features, n_rows) of float64, a row of ones before it if asked for.
 
-    The memory of a tile is that of the next one too; what takes it may overwrite it.
+    The memory of a tile is that of the next one too; what takes it may overwrite it, but for the ones.
     """
-    n_features = X.shape[1]
-    step = max(1, TILE_CELLS // max(1, n_features)) if n_rows is None else n_rows
-    memory = np.empty((n_features, min(step, len(X))))
+    n_columns = ones + X.shape[1]
+    step = max(1, TILE_CELLS // max(1, n_columns)) if n_rows is None else n_rows
+    memory = np.ones((n_columns, min(step, len(X))))
     for rows in row_blocks(len(X), 1, step):
         tile = memory[:, : rows.stop - rows.start]
-        np.subtract(X[rows].T, origin[:, None], out=tile)
+        np.subtract(X[rows].T, origin[:, None], out=tile[ones:])
         yield rows, tile
 
 
