@@ -22,7 +22,7 @@ from bayesppl.learned import Rows
 from bayesppl.learner import Learner
 from bayesppl.model import CLASS_WEIGHTS, ClassWeights, resolve_class_weights
 from bayesppl.prior_shift import exchange_weights
-from bayesppl.ranges import encode_rows, in_order, row_ranges
+from bayesppl.ranges import in_order, read_range, row_ranges
 from bayesppl.rules import ESTIMATES, Rule, normalise, warn_of_impossible_rows
 
 if TYPE_CHECKING:
@@ -419,8 +419,10 @@ class BayesClassifier(Learner, ABC):
             belief = resolve_class_weights(class_weights, self.class_count_, posterior.model.classes)
             new = belief.mean()[CLASS_WEIGHTS]
 
+        family = posterior.model.family
+
         def work(rows: slice) -> tuple[Array, int]:
-            log_joint = score(encode_rows(posterior.model.family, table, rows))
+            log_joint = score(read_range(family, table, rows, family.encode))
             if class_weights is not None:
                 log_joint = exchange_weights(log_joint, weights, new)
             return finish(log_joint, new)

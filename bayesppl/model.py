@@ -15,9 +15,9 @@ from bayesppl.data import Table
 from bayesppl.families.base import Evidence, Family, LogDensity
 from bayesppl.labels import one_hot
 from bayesppl.priors import is_declaration
-from bayesppl.ranges import encode_rows, sum_over_ranges
+from bayesppl.ranges import read_range, sum_over_ranges
 from bayesppl.simplices import SimplexPrior, simplex_prior
-from bayesppl.statistics import Counts, JointStatistics, class_counts
+from bayesppl.statistics import Counts, JointStatistics, Statistics, class_counts
 
 CLASS_WEIGHTS = "class_weights"
 _PREFIXES = {CLASS_WEIGHTS: "", "features": ""}
@@ -66,7 +66,12 @@ class GenerativeModel:
         """Sum encoded rows into sufficient statistics, ranges of rows on ``n_jobs`` threads."""
         per_row = X.nnz // max(1, X.shape[0]) if issparse(X) else X.shape[1]
         return sum_over_ranges(
-            lambda rows: self._sum_rows(X[rows], responsibilities[rows]), X.shape[0], per_row, n_jobs
+            lambda rows: _with_labels(
+                self.family.sufficient_statistics(X[rows], responsibilities[rows]), responsibilities[rows]
+            ),
+            X.shape[0],
+            per_row,
+            n_jobs,
         )
 
     def labelled_statistics(
@@ -74,25 +79,18 @@ class GenerativeModel:
     ) -> JointStatistics:
         """Sufficient statistics of the rows of a table that each belong to the class of their code.
 
-        Rows are encoded a range at a time, so that no encoded copy of all of them is ever held.
+        They are read a range at a time, so that no encoded copy of all of them is ever held.
         """
 
         def take(rows: slice) -> JointStatistics:
             of_rows = None if weights is None else weights[rows]
-            return self._sum_rows(
-                encode_rows(self.family, table, rows), one_hot(codes[rows], self.n_classes, of_rows)
+            responsibilities = one_hot(codes[rows], self.n_classes, of_rows)
+            features = read_range(
+                self.family, table, rows, lambda part: self.family.read_statistics(part, responsibilities)
             )
+            return _with_labels(features, responsibilities)
 
         return sum_over_ranges(take, len(table), table.words_per_row, n_jobs)
-
-    def _sum_rows(self, X: Any, responsibilities: Responsibilities) -> JointStatistics:
-        counts = class_counts(responsibilities)
-        return JointStatistics(
-            {
-                CLASS_WEIGHTS: Counts(counts, np.zeros(())),
-                "features": self.family.sufficient_statistics(X, responsibilities),
-            }
-        )
 
     def prior(self, statistics: JointStatistics) -> Joint:
         """The declared prior, its data-dependent defaults resolved from ``statistics``."""
@@ -127,6 +125,12 @@ class GenerativeModel:
         labels = Evidence((), prior.parts[CLASS_WEIGHTS].log_increment(statistics.parts[CLASS_WEIGHTS]))
         blocks = self.family.log_evidence(prior.parts["features"], statistics.parts["features"])
         return {CLASS_WEIGHTS: labels, **{name or "features": value for name, value in blocks.items()}}
+
+
+def _with_labels(features: Statistics, responsibilities: Responsibilities) -> JointStatistics:
+    """Statistics of the features, and those of the labels beside them."""
+    labels = Counts(class_counts(responsibilities), np.zeros(()))
+    return JointStatistics({CLASS_WEIGHTS: labels, "features": features})
 
 
 def _weighted(log_density: LogDensity, weights: Array) -> LogDensity:

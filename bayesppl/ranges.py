@@ -71,12 +71,12 @@ def sum_over_ranges(
     return total
 
 
-def encode_rows(family: Family, table: Table, rows: slice) -> Any:
-    """Encode some rows of a table; a refusal names the row of the whole table."""
+def read_range[T](family: Family, table: Table, rows: slice, read: Callable[[Table], T]) -> T:
+    """``read`` some rows of a table for a family; a refusal names the row of the whole table."""
     if rows.stop - rows.start == len(table):
-        return family.encode(table)
+        return read(table)
     try:
-        return family.encode(table.take(rows))
+        return read(table.take(rows))
     except ValueError:
         family.encode(table)
         raise

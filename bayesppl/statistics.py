@@ -170,6 +170,14 @@ class Moments(Statistics):
         """Whether the scatter is summed over classes."""
         return self.scatter.ndim == (2 if self.is_matrix else 1)
 
+    def is_within(self, largest: float) -> bool:
+        """Whether all means are smaller than this in magnitude, and all sums are numbers."""
+        return bool((np.abs(self.mean) < largest).all() and np.isfinite(self.scatter).all())
+
+    def is_complete(self, responsibilities: Responsibilities) -> bool:
+        """Whether the cells of all these rows are among the sums, none missing."""
+        return bool(self.count.sum() == responsibilities.data.sum() * (self.count.size // len(self.count)))
+
     @property
     def log_base(self) -> Array:
         """Sum of log h(x), with h = (2π)^(-1/2) for every cell."""

@@ -19,8 +19,9 @@ from bayesppl.arrays import Array, Responsibilities, Theta, log_rising
 from bayesppl.conjugates import NormalInverseGamma
 from bayesppl.conjugates.base import following
 from bayesppl.conjugates.normal import LOG_2PI
+from bayesppl.data import Table
 from bayesppl.errors import ImproperError, UndefinedEstimateError
-from bayesppl.families.base import REAL_NUMBERS, LogDensity, NumericFamily, present_cells
+from bayesppl.families.base import LARGEST, REAL_NUMBERS, LogDensity, NumericFamily, present_cells
 from bayesppl.families.gaussian_declared import MeanAndSd
 from bayesppl.families.gaussian_prior import choose_prior, column_scales, require_proper
 from bayesppl.families.leave_one_out import forget, log_evidence_of, own_class_without, per_row, row_blocks
@@ -71,6 +72,13 @@ class DiagonalGaussian(NumericFamily):
 
     def sufficient_statistics(self, X: Array, responsibilities: Responsibilities) -> Moments:
         return moments(X, responsibilities, matrix=False, tied=False)
+
+    def read_statistics(self, table: Table, responsibilities: Responsibilities) -> Moments:
+        with np.errstate(over="ignore", invalid="ignore"):
+            statistics = self.sufficient_statistics(self.numbers(table), responsibilities)
+        if not (statistics.is_within(LARGEST) and statistics.is_complete(responsibilities)):
+            self.encode(table)  # a cell is missing, which is welcome, or infinite, which is refused here
+        return statistics
 
     def resolve_prior(self, statistics: Moments) -> NormalInverseGamma | MeanAndSd:
         shape = statistics.mean.shape

@@ -23,9 +23,10 @@ import numpy as np
 from bayesppl.arrays import Array, Responsibilities, Theta, log_rising
 from bayesppl.conjugates import NormalInverseWishart
 from bayesppl.conjugates.normal import LOG_2PI, is_positive_definite
+from bayesppl.data import Table
 from bayesppl.errors import ImproperError, UndefinedEstimateError
 from bayesppl.families import bartlett
-from bayesppl.families.base import REAL_NUMBERS, LogDensity, NumericFamily, observed_mask
+from bayesppl.families.base import LARGEST, REAL_NUMBERS, LogDensity, NumericFamily, observed_mask
 from bayesppl.families.gaussian_declared import MeanAndCholesky
 from bayesppl.families.gaussian_prior import choose_prior, column_scales, require_proper
 from bayesppl.kernels.mahalanobis import squared_distances
@@ -77,6 +78,15 @@ class FullGaussian(NumericFamily):
                 "cells exactly. (Missing cells are fine when predicting.)"
             )
         return moments(X, responsibilities, matrix=True, tied=self.tied)
+
+    def read_statistics(self, table: Table, responsibilities: Responsibilities) -> Moments:
+        with np.errstate(over="ignore", invalid="ignore"):
+            statistics = moments(self.numbers(table), responsibilities, matrix=True, tied=self.tied)
+        if statistics.is_within(LARGEST):
+            return statistics
+        return self.sufficient_statistics(
+            self.encode(table), responsibilities
+        )  # says what is wrong with which cell
 
     def resolve_prior(self, statistics: Moments) -> NormalInverseWishart | MeanAndCholesky:
         shape = statistics.mean.shape

@@ -145,6 +145,14 @@ class Product(Family):
             }
         )
 
+    def read_statistics(self, table: Table, responsibilities: Responsibilities) -> JointStatistics:
+        return JointStatistics(
+            {
+                name: family.read_statistics(table.select(columns), responsibilities)
+                for name, (columns, family) in (self.blocks or {}).items()
+            }
+        )
+
     def resolve_prior(self, statistics: JointStatistics) -> Joint:
         parts = {block: family.resolve_prior(statistics.parts[block]) for block, _, family in self.families}
         return Joint(parts, {block: prefix for block, prefix, _ in self.families})
