@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from bayesppl.arrays import Array
 from bayesppl.errors import ImproperError
+from bayesppl.families.membership import Groups, Membership
 from bayesppl.labels import one_hot
 from bayesppl.learned import Rows
 from bayesppl.model import CLASS_WEIGHTS
@@ -33,8 +35,10 @@ class LeaveOneOut:
         log p(x_i, y = k | D without row i).
     log_proba : (n_rows, n_classes)
         log p(y = k | x_i, D without row i).
-    log_joint_fitted, log_proba_fitted : (n_rows, n_classes)
-        The same with row i among the data.
+    log_joint_fitted : (n_rows, n_classes)
+        log p(x_i, y = k | D), with row i among the data.
+    fitted_weights : (n_classes,)
+        Class weights, with all rows among the data.
     codes : (n_rows,)
         Index of the label of each row in ``classes``.
     weights : (n_rows,)
@@ -45,7 +49,7 @@ class LeaveOneOut:
     log_joint: Array
     log_proba: Array
     log_joint_fitted: Array
-    log_proba_fitted: Array
+    fitted_weights: Array
     codes: Array
     weights: Array
     classes: Array
@@ -58,6 +62,11 @@ class LeaveOneOut:
     def log_predictive(self) -> Array:
         """log p(x_i, y_i | D without row i): (n_rows,)."""
         return self._own(self.log_joint)
+
+    @cached_property
+    def log_proba_fitted(self) -> Array:
+        """log p(y = k | x_i, D), with row i among the data: (n_rows, n_classes)."""
+        return log_probabilities(self.log_joint_fitted, self.fitted_weights)
 
     @property
     def log_score_i(self) -> Array:
@@ -165,29 +174,39 @@ def leave_one_out(posterior: Posterior, rows: Rows) -> LeaveOneOut:
         If the posterior without a row is improper.
     """
     model, X, codes, weights = posterior.model, rows.X, rows.codes, rows.weights
+    members = Membership(codes.astype(np.intp), weights)
     belief = posterior.prior.update(posterior.statistics)
     labels, features = belief.parts[CLASS_WEIGHTS], belief.parts["features"]
-    removed = one_hot(codes, model.n_classes, -weights).toarray()
-    class_weights = labels.update(Counts(removed, np.zeros(()))).mean()[CLASS_WEIGHTS]
-    log_density = model.family.log_predictive(features, X)
-    log_density_without = model.family.log_predictive_without(features, X, codes, weights)
-    each = np.arange(len(codes))
-    others = posterior.statistics.parts[CLASS_WEIGHTS].counts[codes] - weights
-    lost = ~_keeps_digits(log_density[each, codes] - log_density_without[each, codes], others)
-    for row in np.flatnonzero(lost):
-        log_density_without[row] = _predict_from_others(posterior, X, codes, weights, int(row))
+    fitted, log_joint = model.family.log_predictive_with_and_without(features, X, members)
+    others = posterior.statistics.parts[CLASS_WEIGHTS].counts[members.codes] - weights
+    for row in np.flatnonzero(~_keeps_digits(members.own(fitted) - members.own(log_joint), others)):
+        log_joint[row] = _predict_from_others(posterior, X, codes, weights, int(row))
+    fitted_weights = labels.mean()[CLASS_WEIGHTS]
+    class_weights = _class_weights_without(labels, members.groups, model.n_classes)
     with np.errstate(divide="ignore"):
-        log_joint = np.log(class_weights) + log_density_without
-        fitted = np.log(labels.mean()[CLASS_WEIGHTS]) + log_density
+        fitted += np.log(fitted_weights)
+        log_joint += _of_rows(np.log(class_weights), members.groups)
     return LeaveOneOut(
         log_joint,
-        log_probabilities(log_joint, class_weights),
+        log_probabilities(log_joint, _of_rows(class_weights, members.groups)),
         fitted,
-        log_probabilities(fitted, labels.mean()[CLASS_WEIGHTS]),
+        fitted_weights,
         codes,
         weights,
         np.asarray(model.classes),
     )
+
+
+def _class_weights_without(labels: Any, groups: Groups, n_classes: int) -> Array:
+    """Class weights once a row of each group is taken out: (n_groups, n_classes)."""
+    removed = one_hot(groups.classes, n_classes, -groups.weights).toarray()
+    weights = labels.update(Counts(removed, np.zeros(()))).mean()[CLASS_WEIGHTS]
+    return np.broadcast_to(weights, removed.shape)
+
+
+def _of_rows(values: Array, groups: Groups) -> Array:
+    """What is known of every group, (n_groups, n_classes), for every row; a class after the other in memory."""
+    return values.T.take(groups.of_rows, axis=1).T
 
 
 def _keeps_digits(gap: Array, others: Array) -> Array:

@@ -41,7 +41,7 @@ def log_probabilities(log_joint: Array, class_weights: Array) -> Array:
     (..., n_classes)
         log p(y = k | x).
     """
-    values, n_impossible = normalise(log_joint.copy(), class_weights, log=True)
+    values, n_impossible = normalise(log_joint.copy(order="K"), class_weights, log=True)
     warn_of_impossible_rows(n_impossible, values[..., 0].size)
     return values
 

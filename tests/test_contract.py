@@ -20,6 +20,7 @@ HELPERS = {
     "gaussian_prior",
     "leave_one_out",
     "levels",
+    "membership",
     "parameters",
 }
 

@@ -20,6 +20,7 @@ from bayesppl.arrays import Array, Responsibilities, Theta, dense
 from bayesppl.conjugates import Conjugate
 from bayesppl.data import Table
 from bayesppl.errors import ImproperError
+from bayesppl.families.membership import Membership
 from bayesppl.kernels.blocks import BLOCK_CELLS, row_blocks
 from bayesppl.priors import Declared
 from bayesppl.statistics import Statistics, class_sums
@@ -153,19 +154,21 @@ class Family(ABC):
         return self.predictive(posterior)(X)
 
     @abstractmethod
-    def log_predictive_without(self, posterior: Any, X: Any, codes: Array, weights: Array) -> Array:
-        """log p(x_i | y = k, all data but row i): (n_rows, n_classes).
+    def log_predictive_with_and_without(self, posterior: Any, X: Any, members: Membership) -> tuple[Array, Array]:
+        """log p(x_i | y = k, ·) of rows that are among the data, given all data and given all but row i itself.
 
         Parameters
         ----------
         posterior : Conjugate
             Of all rows, ``X`` among them.
-        codes, weights : (n_rows,)
+        members : Membership
             The class and the weight with which each row entered the posterior.
 
         Returns
         -------
-        (n_rows, n_classes)
+        with_row : (n_rows, n_classes)
+            As :meth:`log_predictive`.
+        without_row : (n_rows, n_classes)
             Not finite where the posterior without the row is improper, or where rounding leaves nothing of it.
         """
 

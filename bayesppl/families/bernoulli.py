@@ -25,7 +25,8 @@ from bayesppl.families.base import (
     present_cells,
     split_missing,
 )
-from bayesppl.families.leave_one_out import own_class_without
+from bayesppl.families.leave_one_out import counts_without, row_blocks
+from bayesppl.families.membership import Membership
 from bayesppl.families.parameters import LogFactors, ProbabilityFamily
 from bayesppl.statistics import Successes, class_sums, remainder
 
@@ -70,24 +71,32 @@ class Bernoulli(ProbabilityFamily, NumericFamily):
         log_total = np.log(posterior.alpha + posterior.beta)
         return _log_mass((np.log(posterior.alpha) - log_total, np.log(posterior.beta) - log_total), common)
 
-    def log_predictive_without(self, posterior: Beta, X: Any, codes: Array, weights: Array) -> Array:
-        if observed_mask(X) is not None:
-            return own_class_without(self, posterior, X, codes, weights)
-        # Rows of one class and one weight leave the same belief behind: a failure less where they failed, a success less
-        # where they succeeded. As in _log_mass, every row starts as "all absent" and what is present corrects it.
-        out = self.log_predictive(posterior, X)
-        (classes, values), group = np.unique(np.stack([codes, weights]), axis=1, return_inverse=True)
-        for g, rows in enumerate(np.split(np.argsort(group, kind="stable"), np.bincount(group).cumsum()[:-1])):
-            k, w = int(classes[g]), values[g]
-            # what is not positive belongs to no row of the group, or was lost to rounding: -inf tells the rows it was lost to
+    def log_predictive_with_and_without(self, posterior: Beta, X: Any, members: Membership) -> tuple[Array, Array]:
+        if observed_mask(X) is None and members.has_common_weight:
+            return self._by_class(posterior, X, members)
+        own = np.empty(X.shape[0])
+        for rows in row_blocks(X):
+            x, k, w = dense(X[rows]), members.codes[rows], members.weights[rows, None]
+            yes, no = posterior.alpha[k], posterior.beta[k]
             with np.errstate(divide="ignore"):
-                log_yes, log_no = (
-                    np.log(np.where(n > w * (1 + 1e-9), n - w, 0.0))
-                    for n in (posterior.alpha[k], posterior.beta[k])
-                )
-            log_total = np.log(posterior.alpha[k] + posterior.beta[k] - w)
-            out[rows, k] = _log_mass(((log_yes - log_total)[None], (log_no - log_total)[None]))(X[rows])[:, 0]
-        return out
+                terms = np.log(counts_without(np.where(x == 1, yes, no), w)) - np.log(yes + no - w)
+            own[rows] = np.where(np.isnan(x), 0.0, terms).sum(1)
+        fitted = self.log_predictive(posterior, X)
+        return fitted, members.replaced(fitted, own)
+
+    def _by_class(self, posterior: Beta, X: Any, members: Membership) -> tuple[Array, Array]:
+        """Where all rows weigh the same: each class as it is and as it is without one of its rows, in one product.
+
+        A failure less where the row failed, a success less where it succeeded.
+        """
+        w, yes, no = members.weights[0], posterior.alpha, posterior.beta
+        with np.errstate(divide="ignore", invalid="ignore"):  # a class without rows has none to lose
+            log_yes = np.log(np.concatenate([yes, counts_without(yes, w)]))
+            log_no = np.log(np.concatenate([no, counts_without(no, w)]))
+            log_total = np.log(np.concatenate([yes + no, yes + no - w]))
+        both = _log_mass((log_yes - log_total, log_no - log_total))(X)
+        fitted, without = both[:, : len(yes)], both[:, len(yes) :]
+        return fitted, members.replaced(fitted, members.own(without))
 
     def likelihood(self, theta: Theta, *, common: bool = True) -> LogDensity:
         return _log_mass(self.log_factors(theta), common)

@@ -21,6 +21,7 @@ from bayesppl.arrays import Array, Responsibilities, Theta, weigh_logs
 from bayesppl.data import Table
 from bayesppl.families.base import ColumnFamily, LogDensity, Support, check_support, refuse_sparse
 from bayesppl.families.leave_one_out import own_class_without, row_blocks
+from bayesppl.families.membership import Membership
 from bayesppl.families.parameters import LogFactors
 
 COUNTS = Support(
@@ -145,8 +146,11 @@ class CellFamily(ColumnFamily):
         return log_density
 
     @final
-    def log_predictive_without(self, posterior: Any, X: Array, codes: Array, weights: Array) -> Array:
-        return own_class_without(self, posterior, X, codes, weights)
+    def log_predictive_with_and_without(
+        self, posterior: Any, X: Array, members: Membership
+    ) -> tuple[Array, Array]:
+        fitted = self.log_predictive(posterior, X)
+        return fitted, members.replaced(fitted, own_class_without(self, posterior, X, members))
 
 
 def per_column(value: float | Sequence[float] | Mapping[Hashable, float], columns: Sequence[Hashable]) -> Array:

@@ -29,6 +29,7 @@ from bayesppl.families import bartlett
 from bayesppl.families.base import LARGEST, REAL_NUMBERS, LogDensity, NumericFamily, observed_mask
 from bayesppl.families.gaussian_declared import MeanAndCholesky
 from bayesppl.families.gaussian_prior import choose_prior, column_scales, require_proper
+from bayesppl.families.membership import Membership
 from bayesppl.kernels.mahalanobis import squared_distances
 from bayesppl.kernels.products import row_products
 from bayesppl.kernels.squares import NEAR
@@ -126,56 +127,45 @@ class FullGaussian(NumericFamily):
             distances, log_det = _whitened(posterior.location[:, at], self._per_class(posterior.psi, at))
             constant, exponent = _t_terms(dof, len(at), log_det, inflation)
 
-            def log_density(values: Array) -> Array:
-                out = distances(values)
-                out /= inflation
-                np.log1p(out, out=out)
-                out *= exponent
-                out += constant
-                return out
-
-            return log_density
+            return lambda values: _log_t(distances(values), constant, exponent, inflation)
 
         return _by_pattern(log_t, n_features, (n_classes,))
 
-    def log_predictive_without(
-        self, posterior: NormalInverseWishart, X: Array, codes: Array, weights: Array
-    ) -> Array:
+    def log_predictive_with_and_without(
+        self, posterior: NormalInverseWishart, X: Array, members: Membership
+    ) -> tuple[Array, Array]:
         # Ψ without row x is Ψ − f uuᵀ, with u = x − m of the row's own class and f = wκ/(κ − w). Determinant and
         # inverse follow by the matrix determinant lemma and Sherman & Morrison (1950).
         n_classes, n_features = posterior.location.shape
-        out = np.empty((len(X), n_classes)) if self.tied else self.log_predictive(posterior, X)
-        whitener = np.linalg.inv(np.linalg.cholesky(posterior.psi))
-        for c in range(n_classes):
-            rows = np.flatnonzero(codes == c)
-            w, at = weights[rows], (() if self.tied else c)
-            if len(w) and (w == w[0]).all():
-                w = w[:1]  # what follows from the weight alone is computed once
-            kappa = posterior.kappa[c] - w
-            dof = posterior.nu[at] - w - n_features + 1
-            values = X[rows]
-            squares = squared_distances(
-                values, posterior.location if self.tied else posterior.location[[c]], whitener[at][None]
+        distances, log_det = _whitened(posterior.location, self._per_class(posterior.psi, np.arange(n_features)))
+        dof = np.broadcast_to(posterior.nu - n_features + 1, n_classes)
+        inflation = (posterior.kappa + 1) / posterior.kappa
+        squares = distances(X)
+        fitted = _log_t(squares.copy(order="K"), *_t_terms(dof, n_features, log_det, inflation), inflation)
+        classes, w, of_rows = members.groups
+        kappa, dof = posterior.kappa[classes], dof[classes] - w
+        left, own_squares = kappa - w, members.own(squares)
+        with np.errstate(divide="ignore", invalid="ignore"):  # where nothing is left the answer is not finite
+            ratio = np.where((left > 0) & (dof > 0), kappa / left, np.nan)
+            factor = (w * ratio)[of_rows]
+            log_shrunk = np.log1p(-factor * own_squares)  # log |Ψ without the row| − log |Ψ|
+            constant, exponent = _t_terms(
+                dof, n_features, np.broadcast_to(log_det, n_classes)[classes], (left + 1) / left
             )
-            own_square = squares[:, c if self.tied else 0]
-            factor = np.divide(w * posterior.kappa[c], kappa, out=np.zeros(kappa.shape), where=kappa > 0)
-            left = 1 - factor * own_square  # |Ψ without the row| / |Ψ|
-            left = np.where((kappa > 0) & (dof > 0) & (left > 0), left, np.nan)
-            log_det = np.log(left) - 2 * np.log(np.diagonal(whitener[at])).sum()
-            if self.tied:  # the product of two deviations differs from the square of one by what is linear in x
-                apart = (posterior.location[c] - posterior.location) @ whitener.T
-                linear = row_products(values, apart @ whitener, posterior.location[c])
-            for k in range(n_classes) if self.tied else (c,):
-                if k == c:
-                    square = (posterior.kappa[c] / kappa) ** 2 * own_square / left
-                    inflation = (kappa + 1) / kappa
-                else:
-                    cross = own_square + linear[:, k]
-                    square = squares[:, k] + factor * cross**2 / left
-                    inflation = (posterior.kappa[k] + 1) / posterior.kappa[k]
-                constant, exponent = _t_terms(dof, n_features, log_det, inflation)
-                out[rows, k] = constant + exponent * np.log1p(square / inflation)
-        return out
+            own = constant[of_rows] - (exponent + 0.5)[of_rows] * log_shrunk
+            if (w != 1).any():  # a row of weight one adds to Ψ, seen from without it, all that it took
+                kept = ratio * (kappa / (left + 1) - w)
+                own += exponent[of_rows] * np.log1p(kept[of_rows] * own_squares)
+            if not self.tied:
+                return fitted, members.replaced(fitted, own)
+            apart, shrunk = distances(posterior.location), np.exp(log_shrunk)
+            for k in range(n_classes):
+                constant, exponent = _t_terms(dof, n_features, log_det, inflation[k])
+                cross = 0.5 * (own_squares + squares[:, k] - apart[k].take(members.codes))
+                squares[:, k] += factor * cross**2 / shrunk
+                _log_t(squares[:, k], constant[of_rows], exponent[of_rows], inflation[k])
+                squares[:, k] -= 0.5 * log_shrunk
+        return fitted, members.replaced(squares, own)
 
     def likelihood(self, theta: Theta, *, common: bool = True) -> LogDensity:
         def log_normal(at: Array) -> LogDensity:
@@ -252,6 +242,15 @@ def _t_terms(dof: Any, dimension: int, log_det: Any, inflation: Any) -> tuple[Ar
     """
     constant = log_rising(dof / 2, np.asarray(dimension / 2)) - 0.5 * dimension * np.log(np.pi * inflation)
     return np.asarray(constant - 0.5 * log_det), np.asarray(-0.5 * (dof + dimension))
+
+
+def _log_t(squares: Array, constant: Array, exponent: Array, inflation: Array) -> Array:
+    """Log density of a multivariate t, by the terms of :func:`_t_terms`; overwrites ``squares``, uᵀΨ⁻¹u."""
+    squares /= inflation
+    np.log1p(squares, out=squares)
+    squares *= exponent
+    squares += constant
+    return squares
 
 
 def _whitened(location: Array, matrix: Array) -> tuple[LogDensity, Array]:

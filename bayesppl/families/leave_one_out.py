@@ -19,32 +19,37 @@ import numpy as np
 from bayesppl.arrays import Array
 from bayesppl.conjugates import Conjugate
 from bayesppl.families.base import Family
+from bayesppl.families.membership import Membership
 from bayesppl.kernels.blocks import BLOCK_CELLS
 from bayesppl.labels import one_hot
 
 
-def own_class_without(family: Family, posterior: Conjugate, X: Any, codes: Array, weights: Array) -> Array:
-    """:meth:`Family.log_predictive_without` where classes share nothing: only a row's own class changes."""
-    out = family.log_predictive(posterior, X)
+def own_class_without(family: Family, posterior: Conjugate, X: Any, members: Membership) -> Array:
+    """log p(x_i | y_i, all data but row i) where classes share nothing: (n_rows,)."""
+    own = np.empty(len(members.codes))
     for block in row_blocks(X):
-        rows, remaining = forget(family, posterior, X, codes, weights, block)
-        at = np.arange(*block.indices(len(codes)))
-        out[at, codes[at]] = per_row(log_evidence_of(remaining, rows))
-    return out
+        rows, remaining = forget(family, posterior, X[block], members[block])
+        own[block] = per_row(log_evidence_of(remaining, rows))
+    return own
 
 
-def forget(
-    family: Family, posterior: Conjugate, X: Any, codes: Array, weights: Array, block: slice
-) -> tuple[Any, Any]:
-    """Statistics of each row of a block (of weight one), and the belief about its class once it is taken out."""
-    X, codes, weights = X[block], codes[block], weights[block]
-    each = np.arange(len(codes))
+def forget(family: Family, posterior: Conjugate, X: Any, members: Membership) -> tuple[Any, Any]:
+    """Statistics of each row (of weight one), and the belief about its class once it is taken out."""
+    each = np.arange(len(members.codes))
     rows = family.sufficient_statistics(X, one_hot(each, len(each)))
     weighted = rows
-    if (weights != 1).any():
-        weighted = family.sufficient_statistics(X, one_hot(each, len(each), weights))
-    remaining = posterior.take(codes).update(weighted.scale(-1.0))
+    if (members.weights != 1).any():
+        weighted = family.sufficient_statistics(X, one_hot(each, len(each), members.weights))
+    remaining = posterior.take(members.codes).update(weighted.scale(-1.0))
     return rows, remaining
+
+
+def counts_without(counts: Array, weights: Array) -> Array:
+    """What remains of counts, or concentrations, that a row of some weight was counted into.
+
+    What is not positive was lost to rounding (or belongs to no row): zero, whose logarithm tells the rows it was lost to.
+    """
+    return np.where(counts > weights * (1 + 1e-9), counts - weights, 0.0)
 
 
 def log_evidence_of(belief: Conjugate, statistics: Any) -> Array:

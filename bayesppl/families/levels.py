@@ -20,6 +20,8 @@ from bayesppl.arrays import Array, Responsibilities, Theta
 from bayesppl.conjugates import Dirichlet
 from bayesppl.data import Table, factorize
 from bayesppl.families.base import ColumnFamily, LogDensity
+from bayesppl.families.leave_one_out import counts_without
+from bayesppl.families.membership import Membership
 from bayesppl.kernels.blocks import row_blocks
 from bayesppl.kernels.levels import Places, distinct_integers, outcome_counts, smallest_type
 from bayesppl.simplices import SimplexPrior
@@ -68,20 +70,33 @@ class LevelFamily(ColumnFamily):
         return self.likelihood(posterior.mean(), common=common)
 
     @final
-    def log_predictive_without(self, posterior: Dirichlet, X: Array, codes: Array, weights: Array) -> Array:
-        out = self.log_predictive(posterior, X)
-        alpha = posterior.concentration
+    def log_predictive_with_and_without(
+        self, posterior: Dirichlet, X: Array, members: Membership
+    ) -> tuple[Array, Array]:
+        _, sizes = self._tables(X[:0])
+        starts = np.cumsum((0, *sizes))[:-1]
+        totals = np.add.reduceat(posterior.concentration, starts, axis=1)
+        if members.has_common_weight:
+            return self._by_class(posterior, np.repeat(totals, sizes, axis=1), X, members)
+        own = np.empty(len(X))
         for rows in row_blocks(*X.shape):
-            outcomes, sizes = self._tables(X[rows])
-            starts = np.cumsum((0, *sizes))[:-1]
-            own, w = codes[rows], weights[rows, None]
-            level = alpha[own[:, None], outcomes + starts]
-            total = np.add.reduceat(alpha, starts, axis=1)[own]
-            # what is not positive was lost to rounding: -inf tells the rows it was lost to
+            outcomes, _ = self._tables(X[rows])
+            k, w = members.codes[rows], members.weights[rows, None]
+            level = counts_without(posterior.concentration[k[:, None], outcomes + starts], w)
             with np.errstate(divide="ignore"):
-                terms = np.log(np.where(level > w * (1 + 1e-9), level - w, 0.0)) - np.log(total - w)
-            out[np.arange(rows.start, rows.stop), own] = np.where(outcomes < 0, 0.0, terms).sum(1)
-        return out
+                terms = np.log(level) - np.log(totals[k] - w)
+            own[rows] = np.where(outcomes < 0, 0.0, terms).sum(1)
+        fitted = self.log_predictive(posterior, X)
+        return fitted, members.replaced(fitted, own)
+
+    def _by_class(self, posterior: Dirichlet, totals: Array, X: Array, members: Membership) -> tuple[Array, Array]:
+        """Where all rows weigh the same: each class as it is and as it is without one of its rows, looked up together."""
+        alpha, w = posterior.concentration, members.weights[0]
+        with np.errstate(divide="ignore", invalid="ignore"):  # a class without rows has none to lose
+            probability = np.concatenate([alpha / totals, counts_without(alpha, w) / (totals - w)])
+        both = self.likelihood({"probability": probability})(X)
+        fitted, without = both[:, : len(alpha)], both[:, len(alpha) :]
+        return fitted, members.replaced(fitted, members.own(without))
 
     @final
     def decode(self, X: Array) -> dict[Hashable, Array]:

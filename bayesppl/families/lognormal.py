@@ -30,6 +30,7 @@ from bayesppl.families.base import (
 )
 from bayesppl.families.cells import POSITIVE_NUMBERS
 from bayesppl.families.gaussian import Covariance, Gaussian
+from bayesppl.families.membership import Membership
 from bayesppl.statistics import Moments
 
 
@@ -121,8 +122,12 @@ class LogGaussian(Family):
     def predictive(self, posterior: Any, *, common: bool = True) -> LogDensity:
         return _of_logarithms(self.gaussian.predictive(posterior, common=common), common)
 
-    def log_predictive_without(self, posterior: Any, X: Array, codes: Array, weights: Array) -> Array:
-        return self.gaussian.log_predictive_without(posterior, np.log(X), codes, weights) + _log_jacobian(X)
+    def log_predictive_with_and_without(
+        self, posterior: Any, X: Array, members: Membership
+    ) -> tuple[Array, Array]:
+        fitted, without = self.gaussian.log_predictive_with_and_without(posterior, np.log(X), members)
+        log_jacobian = _log_jacobian(X)
+        return fitted + log_jacobian, without + log_jacobian
 
     def simulate(self, theta: Theta, codes: Array, rng: np.random.Generator) -> Array:
         return np.exp(self.gaussian.simulate(theta, codes, rng))

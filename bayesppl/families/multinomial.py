@@ -25,6 +25,7 @@ from bayesppl.arrays import Array, Responsibilities, Theta, dense, log_factorial
 from bayesppl.conjugates import Dirichlet
 from bayesppl.families.base import LogDensity, NumericFamily
 from bayesppl.families.cells import COUNTS
+from bayesppl.families.membership import Membership
 from bayesppl.kernels.histogram import MANY, count_histogram
 from bayesppl.simplices import SimplexPrior, simplex_prior
 from bayesppl.statistics import Counts, class_sums
@@ -107,16 +108,17 @@ class Multinomial(NumericFamily):
 
         return log_mass
 
-    def log_predictive_without(self, posterior: Dirichlet, X: Any, codes: Array, weights: Array) -> Array:
-        out, counts = self.log_predictive(posterior, X), _nonzeros(X)
-        totals, alpha = _totals(counts), posterior.concentration
+    def log_predictive_with_and_without(
+        self, posterior: Dirichlet, X: Any, members: Membership
+    ) -> tuple[Array, Array]:
+        counts, alpha, codes, weights = _nonzeros(X), posterior.concentration, members.codes, members.weights
+        fitted, totals = self.log_predictive(posterior, counts), _totals(counts)
         entries = counts.tocoo()
         x, forgotten = entries.data, weights[entries.row] * entries.data
         without = alpha[codes[entries.row], entries.col] - forgotten
         own = np.bincount(entries.row, log_rising(without, x), minlength=len(codes))
         own -= log_rising(alpha.sum(1)[codes] - weights * totals, totals)
-        out[np.arange(len(codes)), codes] = own + _log_coefficients(counts)
-        return out
+        return fitted, members.replaced(fitted, own + _log_coefficients(counts))
 
     def likelihood(self, theta: Theta, *, common: bool = True) -> LogDensity:
         with np.errstate(divide="ignore"):

@@ -20,6 +20,7 @@ from bayesppl.conjugates import Joint
 from bayesppl.data import Table
 from bayesppl.families.base import Evidence, Family, LogDensity, Measure, prefixed
 from bayesppl.families.by_dtype import Integers, families_by_dtype
+from bayesppl.families.membership import Membership
 from bayesppl.statistics import JointStatistics
 
 #: Names that a model uses for itself, in its PyMC model or in its tables.
@@ -184,11 +185,17 @@ class Product(Family):
             {block: family.predictive(posterior.parts[block], common=common) for block, _, family in self.families}
         )
 
-    def log_predictive_without(self, posterior: Joint, X: BlockRows, codes: Array, weights: Array) -> Array:
-        return _sum(
-            family.log_predictive_without(posterior.parts[block], X.parts[block], codes, weights)
-            for block, _, family in self.families
+    def log_predictive_with_and_without(
+        self, posterior: Joint, X: BlockRows, members: Membership
+    ) -> tuple[Array, Array]:
+        fitted, without = zip(
+            *(
+                family.log_predictive_with_and_without(posterior.parts[block], X.parts[block], members)
+                for block, _, family in self.families
+            ),
+            strict=True,
         )
+        return _sum(iter(fitted)), _sum(iter(without))
 
     def simulate(self, theta: Theta, codes: Array, rng: np.random.Generator) -> BlockRows:
         return BlockRows(

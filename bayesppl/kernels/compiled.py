@@ -75,6 +75,35 @@ def _log_products(X: np.ndarray, location: np.ndarray, inverse: np.ndarray, larg
 log_products = Engine(lambda: compile_loop(_log_products))
 
 
+def _own_products(
+    X: np.ndarray, owners: np.ndarray, location: np.ndarray, factors: np.ndarray, out: np.ndarray
+) -> None:
+    """u = Π (1 + t) − 1 by u ← u + t + u·t, each row with the location and the factors of its owner."""
+    n_rows, n_features = X.shape
+    columns = np.empty((n_features, _TILE))
+    u = np.empty(_TILE)
+    for start in range(0, n_rows, _TILE):
+        width = min(_TILE, n_rows - start)
+        for i in range(width):
+            x, g = X[start + i], owners[start + i]
+            for d in range(n_features):
+                t = x[d] - location[g, d]
+                t *= t
+                columns[d, i] = t * factors[g, d]
+        for i in range(_TILE):
+            u[i] = 0.0
+        for d in range(n_features):
+            for i in range(_TILE):
+                t = columns[d, i]
+                ut = u[i] * t
+                u[i] = (u[i] + t) + ut
+        for i in range(width):
+            out[start + i] = u[i]
+
+
+own_products = Engine(lambda: compile_loop(_own_products))
+
+
 def _lane_sums(
     X: np.ndarray, owners: np.ndarray, pivot: np.ndarray, first: np.ndarray, second: np.ndarray
 ) -> None:
