@@ -199,7 +199,8 @@ def leave_one_out(posterior: Posterior, rows: Rows) -> LeaveOneOut:
 
 def _class_weights_without(labels: Any, groups: Groups, n_classes: int) -> Array:
     """Class weights once a row of each group is taken out: (n_groups, n_classes)."""
-    removed = one_hot(groups.classes, n_classes, -groups.weights).toarray()
+    own = groups.classes[:, None] == np.arange(n_classes)
+    removed = np.where(own, -groups.weights[:, None], 0.0)
     weights = labels.update(Counts(removed, np.zeros(()))).mean()[CLASS_WEIGHTS]
     return np.broadcast_to(weights, removed.shape)
 

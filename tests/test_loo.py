@@ -23,11 +23,20 @@ NIG = bp.NormalInverseGamma(location=4.0, kappa=0.3, a=1.7, b=0.9)
 EXPLICIT = [pytest.param(*example, id=name) for name, example in EXAMPLES.items() if "default prior" not in name]
 
 
-@pytest.mark.parametrize("weighted", [False, True])
+# rows of one class and one weight are left out together, unless there are as many weights as rows
+WEIGHTS = {
+    "none": lambda rng, n_rows: None,
+    "common": lambda rng, n_rows: np.full(n_rows, 0.75),
+    "few": lambda rng, n_rows: rng.choice([0.0, 0.3, 1.0, 2.0], n_rows),
+    "many": lambda rng, n_rows: rng.gamma(1.0, size=n_rows),
+}
+
+
+@pytest.mark.parametrize("draw_weights", WEIGHTS.values(), ids=WEIGHTS.keys())
 @pytest.mark.parametrize(("family", "X", "y"), EXPLICIT)
-def test_equals_refitting_without_each_row(family, X, y, weighted):
+def test_equals_refitting_without_each_row(family, X, y, draw_weights):
     X = X[: len(y)]
-    weights = np.random.default_rng(1).integers(0, 4, len(y)) / 2 if weighted else None
+    weights = draw_weights(np.random.default_rng(1), len(y))
     clf = bp.GenerativeClassifier(family, class_weights=bp.Dirichlet([1.0, 2.0, 0.5]), classes=sorted(set(y)))
     loo = clone(clf).fit(X, y, weights).loo()
     for row in range(len(y)):
@@ -157,11 +166,22 @@ def test_one_row_of_a_class_under_a_proper_prior():
     np.testing.assert_allclose(found, refitted.predict_joint_log_proba(X[:1])[0], rtol=1e-10)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-def test_sparse_words(weighted):
+@pytest.mark.parametrize("covariance", ["full", "tied", "diag", "tied_diag", "spherical"])
+def test_few_rows_of_many_columns(covariance):
+    # every row holds a good part of the squares of its class, and the product over columns of what is left is tiny
+    rng = np.random.default_rng(3)
+    X, y = rng.standard_normal((12, 70)) + 1e3, np.arange(12) % 2
+    correlated = covariance in ("full", "tied")
+    prior = bp.NormalInverseWishart(1e3, 0.1, 71, 1.0) if correlated else bp.NormalInverseGamma(1e3, 0.1, 1.0, 0.1)
+    clf = bp.GenerativeClassifier(bp.Gaussian(covariance, prior))
+    np.testing.assert_allclose(clone(clf).fit(X, y).loo().log_joint, _refitted(clf, X, y, np.ones(12)), rtol=1e-9)
+
+
+@pytest.mark.parametrize("draw_weights", WEIGHTS.values(), ids=WEIGHTS.keys())
+def test_sparse_words(draw_weights):
     rng = np.random.default_rng(0)
     X, y = csr_array((rng.random((30, 12)) < 0.2).astype(float)), np.arange(30) % 3
-    weights = rng.choice([0.0, 0.3, 1.0, 2.0], 30) if weighted else None
+    weights = draw_weights(rng, 30)
     sparse = bp.BernoulliNB(bp.Beta(0.01, 1e-6)).fit(X, y, weights).loo()
     for row in range(30):
         others = np.delete(np.arange(30), row)

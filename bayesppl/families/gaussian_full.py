@@ -161,6 +161,7 @@ class FullGaussian(NumericFamily):
             apart, shrunk = distances(posterior.location), np.exp(log_shrunk)
             for k in range(n_classes):
                 constant, exponent = _t_terms(dof, n_features, log_det, inflation[k])
+                # uᵀΨ⁻¹v for the deviations u, v from two classes: their squares, and that of their difference, are known
                 cross = 0.5 * (own_squares + squares[:, k] - apart[k].take(members.codes))
                 squares[:, k] += factor * cross**2 / shrunk
                 _log_t(squares[:, k], constant[of_rows], exponent[of_rows], inflation[k])

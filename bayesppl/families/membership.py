@@ -44,7 +44,7 @@ class Membership:
     def __getitem__(self, rows: Any) -> Self:
         return type(self)(self.codes[rows], self.weights[rows])
 
-    @property
+    @cached_property
     def has_common_weight(self) -> bool:
         """Whether all rows weigh the same."""
         return bool((self.weights == self.weights[:1]).all())

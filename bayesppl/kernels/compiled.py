@@ -76,23 +76,28 @@ log_products = Engine(lambda: compile_loop(_log_products))
 
 
 def _own_products(
-    X: np.ndarray, owners: np.ndarray, location: np.ndarray, factors: np.ndarray, out: np.ndarray
+    X: np.ndarray,
+    owners: np.ndarray,
+    location: np.ndarray,
+    factors: np.ndarray,
+    first: int,
+    last: int,
+    out: np.ndarray,
 ) -> None:
-    """u = Π (1 + t) − 1 by u ← u + t + u·t, each row with the location and the factors of its owner."""
-    n_rows, n_features = X.shape
-    columns = np.empty((n_features, _TILE))
+    """u = Π (1 + t) − 1 by u ← u + t + u·t over some columns, each row with the location and factors of its owner."""
+    columns = np.empty((last - first, _TILE))
     u = np.empty(_TILE)
-    for start in range(0, n_rows, _TILE):
-        width = min(_TILE, n_rows - start)
+    for start in range(0, len(X), _TILE):
+        width = min(_TILE, len(X) - start)
         for i in range(width):
             x, g = X[start + i], owners[start + i]
-            for d in range(n_features):
+            for d in range(first, last):
                 t = x[d] - location[g, d]
                 t *= t
-                columns[d, i] = t * factors[g, d]
+                columns[d - first, i] = t * factors[g, d]
         for i in range(_TILE):
             u[i] = 0.0
-        for d in range(n_features):
+        for d in range(last - first):
             for i in range(_TILE):
                 t = columns[d, i]
                 ut = u[i] * t

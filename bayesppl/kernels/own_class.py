@@ -1,7 +1,8 @@
 r"""Sums over features of log(1 + c (x − m)²) where every row has one m and c, those of its own class.
 
 As for the Student t of all classes, the logarithm is taken of the product once per row where all features carry the
-same exponent: :math:`u = \prod_d (1 + t_d) - 1` by :math:`u \leftarrow u + t + u t`. Here c, and so t, may be negative.
+same exponent: :math:`u = \prod_d (1 + t_d) - 1` by :math:`u \leftarrow u + t + u t`. Here c, and so t, may be negative,
+and the product is taken of some columns at a time, lest it come close to zero.
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ from bayesppl.kernels.compiled import own_products as engine
 
 # Below this, 1 + u has lost more than three of its digits to the one.
 _LEAST = -0.999
+
+# Columns multiplied before a logarithm is taken: so many that it costs little beside them.
+_COLUMNS = 32
 
 
 def own_log1p_squares(
@@ -34,36 +38,48 @@ def own_log1p_squares(
     """
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         if (exponents == exponents[:, :1]).all():
-            out = _products(X, owners, location, factors)
-            odd = np.flatnonzero(~((out > _LEAST) & (out < np.inf)))
-            np.log1p(out, out=out)
+            out = _log_of_products(X, owners, location, factors)
             out *= exponents[owners, 0]
         else:
-            out, odd = np.empty(len(X)), np.arange(len(X))
+            out = np.full(len(X), np.nan)
+        odd = np.flatnonzero(np.isnan(out))
         for block in row_blocks(len(odd), X.shape[1]):
             rows = odd[block]
             out[rows] = _cell_by_cell(X[rows], owners[rows], location, factors, exponents)
     return out
 
 
-def _products(X: np.ndarray, owners: np.ndarray, location: np.ndarray, factors: np.ndarray) -> np.ndarray:
-    """Π (1 + factors (x − location)²) − 1; NaN where a cell is missing."""
-    u = np.zeros(len(X))
+def _log_of_products(X: np.ndarray, owners: np.ndarray, location: np.ndarray, factors: np.ndarray) -> np.ndarray:
+    """log Π (1 + factors (x − location)²), NaN where a cell is missing or digits would be lost."""
+    out, u = np.zeros(len(X)), np.empty(len(X))
     compiled = engine.loop(X.size)
     if compiled is not None:
-        compiled(np.ascontiguousarray(X, dtype=np.float64), owners, location, factors, u)
-        return u
+        X = np.ascontiguousarray(X, dtype=np.float64)
+    for first in range(0, X.shape[1], _COLUMNS):
+        last = min(first + _COLUMNS, X.shape[1])
+        if compiled is not None:
+            compiled(X, owners, location, factors, first, last, u)
+        else:
+            _multiply(X[:, first:last], owners, location[:, first:last], factors[:, first:last], u)
+        u[~((u > _LEAST) & (u < np.inf))] = np.nan
+        out += np.log1p(u, out=u)
+    return out
+
+
+def _multiply(
+    X: np.ndarray, owners: np.ndarray, location: np.ndarray, factors: np.ndarray, out: np.ndarray
+) -> None:
     for rows in row_blocks(*X.shape):
-        of, total = owners[rows], u[rows]
+        of, u = owners[rows], out[rows]
         T = X[rows] - location.take(of, axis=0)
         T *= T
         T *= factors.take(of, axis=0)
-        ut = np.empty(len(of))
-        for t in np.ascontiguousarray(T.T):
-            np.multiply(total, t, out=ut)
-            total += t
-            total += ut
-    return u
+        u[...] = 0.0
+        ut = np.empty(len(u))
+        for t in np.ascontiguousarray(T.T):  # steps along rows are long
+            np.multiply(u, t, out=ut)
+            u += t
+            u += ut
 
 
 def _cell_by_cell(
