@@ -5,7 +5,8 @@ import pytest
 from scipy.sparse import csr_array
 
 from bayesppl.kernels import class_sums as sums_module
-from bayesppl.kernels import compiled, histogram, student
+from bayesppl.kernels import compiled, student
+from bayesppl.kernels import counts as counts_module
 from bayesppl.kernels import moments as moments_module
 from bayesppl.kernels import tiles as tiles_module
 from bayesppl.kernels.class_sums import class_sums
@@ -61,22 +62,47 @@ def test_class_sums_are_the_product_with_the_responsibilities(name, dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.float64])
-@pytest.mark.parametrize("by_numba", [False, True])
-def test_counts_of_each_size_by_class(monkeypatch, dtype, by_numba):
+def test_counts_of_each_size_by_class(dtype):
     rng = np.random.default_rng(12)
     X = csr_array(np.minimum(rng.negative_binomial(1, 0.02, (N_ROWS, 20)), 255).astype(dtype))
     if dtype != np.uint8:
         X.data[:3] = 256, 257, 10_000
-    if by_numba:
-        eager = Engine(compiled.histogram._build)
-        eager._done = compiled.PRICE
-        monkeypatch.setattr(histogram, "engine", eager)
     owners = rng.integers(3, size=N_ROWS).astype(np.int32)
-    found = histogram.count_histogram(X.data, X.indptr, owners, 3)
+    found = counts_module.count_histogram(X.data, X.indptr, owners, 3)
     of_entries = owners[X.tocoo().row]
     for k in range(3):
         own = np.minimum(X.data[of_entries == k].astype(int), 256)
         np.testing.assert_array_equal(found[k], np.bincount(own, minlength=257))
+
+
+@pytest.fixture
+def eager_counts(monkeypatch):
+    eager = Engine(compiled.count_entries._build)
+    eager._done = compiled.PRICE
+    monkeypatch.setattr(counts_module, "engine", eager)
+
+
+@pytest.mark.parametrize("dtype", [bool, np.uint8, np.int32, np.int64, np.float32, np.float64])
+@pytest.mark.parametrize("rows_at_once", [1 << 22, 700])
+def test_compiled_sums_of_counts_are_those_of_numpy(monkeypatch, eager_counts, dtype, rows_at_once):
+    monkeypatch.setattr(counts_module, "_ROWS", rows_at_once)
+    rng = np.random.default_rng(13)
+    X = csr_array(np.minimum(rng.negative_binomial(0.3, 0.02, (N_ROWS, 40)), 255).astype(dtype))
+    members = MEMBERSHIPS["labels"]
+    found = counts_module.count_sums(X, members.indices, members.shape[1])
+    np.testing.assert_array_equal(found.sums, class_sums(members, X))
+    np.testing.assert_array_equal(found.totals, X.sum(axis=1))
+    expected = counts_module.count_histogram(X.data, X.indptr, members.indices, members.shape[1])
+    np.testing.assert_array_equal(found.sizes, expected)
+
+
+@pytest.mark.parametrize(
+    "odd", [np.nan, np.inf, -np.inf, -1.0, 0.5, 255.5, 256.0, 257.0, 2.0**31, 2.0**32 + 1, 1e300]
+)
+def test_the_compiled_sums_leave_other_numbers_to_numpy(eager_counts, odd):
+    X = csr_array(np.ones((9, 5)))
+    X.data[7] = odd
+    assert counts_module.count_sums(X, np.zeros(9, np.int32), 2) is None
 
 
 @pytest.mark.parametrize("largest", [1, 15, 16, 255])

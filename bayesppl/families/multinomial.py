@@ -23,10 +23,11 @@ from scipy.sparse import csr_array, issparse
 
 from bayesppl.arrays import Array, Responsibilities, Theta, dense, log_factorial, log_rising, log_weigher
 from bayesppl.conjugates import Dirichlet
+from bayesppl.data import Table
 from bayesppl.families.base import LogDensity, NumericFamily
 from bayesppl.families.cells import COUNTS
 from bayesppl.families.membership import Membership
-from bayesppl.kernels.histogram import MANY, count_histogram
+from bayesppl.kernels.counts import MANY, count_histogram, count_sums
 from bayesppl.simplices import SimplexPrior, simplex_prior
 from bayesppl.statistics import Counts, class_sums
 
@@ -85,6 +86,14 @@ class Multinomial(NumericFamily):
     def sufficient_statistics(self, X: Any, responsibilities: Responsibilities) -> Counts:
         counts = _nonzeros(X)
         return Counts(class_sums(responsibilities, X), _sum_log_coefficients(counts, responsibilities))
+
+    def read_statistics(self, table: Table, responsibilities: Responsibilities) -> Counts:
+        X = self.numbers(table)
+        if issparse(X) and X.has_canonical_format and _one_class_each(responsibilities):
+            found = count_sums(X, responsibilities.indices, responsibilities.shape[1])
+            if found is not None:
+                return Counts(found.sums, _of_sizes(found.sizes, found.totals, responsibilities.indices))
+        return self.sufficient_statistics(self.encode(table), responsibilities)
 
     def resolve_prior(self, statistics: Counts) -> Dirichlet | SimplexPrior:
         return simplex_prior(self.probability, statistics.counts.shape)
@@ -173,14 +182,24 @@ def _log_coefficients(counts: csr_array) -> Array:
 
 def _sum_log_coefficients(counts: csr_array, responsibilities: Responsibilities) -> Array:
     """Log multinomial coefficients, summed over the rows of every class: (n_classes,)."""
-    n_classes, owners = responsibilities.shape[1], responsibilities.indices
-    single = responsibilities.nnz == counts.shape[0] and bool((np.diff(responsibilities.indptr) == 1).all())
-    if single and (responsibilities.data == 1).all():  # most counts are small, and many are equal
-        sizes = count_histogram(counts.data, counts.indptr, owners, n_classes)
+    if _one_class_each(responsibilities):
+        owners = responsibilities.indices
+        sizes = count_histogram(counts.data, counts.indptr, owners, responsibilities.shape[1])
         if not sizes[:, MANY].any():
-            of_cells = sizes[:, :MANY] @ log_factorial(np.arange(MANY))
-            return np.bincount(owners, log_factorial(_totals(counts)), n_classes) - of_cells
+            return _of_sizes(sizes, _totals(counts), owners)
     return np.asarray(responsibilities.T @ _log_coefficients(counts))
+
+
+def _one_class_each(responsibilities: Responsibilities) -> bool:
+    """Whether every row belongs to one class, with the weight one."""
+    single = responsibilities.nnz == responsibilities.shape[0] and (np.diff(responsibilities.indptr) == 1).all()
+    return bool(single and (responsibilities.data == 1).all())
+
+
+def _of_sizes(sizes: Array, totals: Array, owners: Array) -> Array:
+    """:func:`_sum_log_coefficients` from the number of counts of each size: most are small, and many are equal."""
+    of_cells = sizes[:, :MANY] @ log_factorial(np.arange(MANY))
+    return np.asarray(np.bincount(owners, log_factorial(totals), len(sizes)) - of_cells)
 
 
 def _sum_log_rising(alpha: Array, counts: csr_array) -> Array:

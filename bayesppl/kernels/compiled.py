@@ -37,7 +37,7 @@ class Engine:
         return self._loop
 
 
-def compile_loop(function: Callable[..., None]) -> Any:
+def compile_loop(function: Callable[..., Any]) -> Any:
     """Compile, and keep the result on disk where that is possible."""
     import numba
 
@@ -153,13 +153,34 @@ def _count_codes(codes: np.ndarray, owners: np.ndarray, edges: np.ndarray, count
 count_codes = Engine(lambda: compile_loop(_count_codes))
 
 
-def _histogram(counts: np.ndarray, starts: np.ndarray, owners: np.ndarray, found: np.ndarray) -> None:
-    """Add one to the bin of every count in the class of its row; the last bin is for all that are larger."""
-    last = found.shape[1] - 1
+def _count_entries(
+    counts: np.ndarray,
+    columns: np.ndarray,
+    starts: np.ndarray,
+    owners: np.ndarray,
+    sums: np.ndarray,
+    sizes: np.ndarray,
+    totals: np.ndarray,
+) -> bool:
+    """Add every count to its class and column, and one to the bin of its size; tell whether one is no whole number.
+
+    Counts that are negative or too large for a bin of their own are told by the last bin.
+    """
+    odd = False
+    last: Any = np.uint32(sizes.shape[2] - 1)
     for i in range(len(owners)):
-        own = found[owners[i]]
-        for e in range(starts[i], starts[i + 1]):
-            own[min(int(counts[e]), last)] += 1
+        own, bins = sums[owners[i]], sizes[owners[i]]
+        x, at = counts[starts[i] : starts[i + 1]], columns[starts[i] : starts[i + 1]]
+        total: Any = 0
+        for e in range(len(x)):
+            whole = np.int32(x[e])
+            odd |= whole != x[e]
+            count = min(np.uint32(whole), last)
+            total += count
+            own[np.uint32(at[e])] += count
+            bins[np.uint64(e & 3), np.uint64(count)] += 1
+        totals[i] = total
+    return odd
 
 
-histogram = Engine(lambda: compile_loop(_histogram))
+count_entries = Engine(lambda: compile_loop(_count_entries))

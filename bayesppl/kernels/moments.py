@@ -21,7 +21,7 @@ _HEAD = 256
 
 # Cells of a block of rows that belong to one class each, what the lanes of a class should hold at least, and rows of a
 # class from which on lanes pay
-_LANE_BLOCK, _WIDE, _ROWS_FOR_LANES = 1 << 18, 128, 256
+_LANE_BLOCK, _WIDE, _ROWS_FOR_LANES = 1 << 20, 128, 256
 
 # Up to this many columns a block is so small that BLAS starts no threads, which would cost more than they gain.
 _NARROW, _PRODUCT_CELLS = 64, 400_000
