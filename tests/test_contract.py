@@ -22,6 +22,7 @@ HELPERS = {
     "levels",
     "membership",
     "parameters",
+    "rising",
 }
 
 

@@ -10,6 +10,7 @@ from scipy import sparse, special, stats
 from sklearn.naive_bayes import MultinomialNB
 
 import bayesppl as bp
+from bayesppl.families import rising
 
 # Manning, Raghavan & Schütze (2008), "Introduction to Information Retrieval", table 13.1
 WORDS = ["Chinese", "Beijing", "Shanghai", "Macao", "Tokyo", "Japan"]
@@ -208,3 +209,27 @@ def test_a_large_vocabulary_stays_sparse(estimator):
         tracemalloc.stop()
     matrix, parameters = 12 * X.nnz, 8 * 2 * n_words
     assert peak < 10 * matrix + 40 * parameters, f"{peak / 1e6:.0f} MB"
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("table", [1 << 21, 40, 1])
+@pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.float64])
+def test_rising_factorials_of_all_counts(monkeypatch, n_classes, table, dtype):
+    monkeypatch.setattr(rising, "_TABLE", table)
+    rng = np.random.default_rng(8)
+    alpha = rng.gamma(1.0, 5.0, (n_classes, 9)) + 1e-3
+    X = rng.poisson(rng.choice([0, 0, 1, 3, 100], (40, 9))).astype(dtype)
+    counts = sparse.csr_array(X)
+    counts.data[::7] = 0  # a zero may be stored
+    X = counts.toarray().astype(float)
+    expected = (special.gammaln(alpha + X[:, None]) - special.gammaln(alpha)).sum(-1)
+    np.testing.assert_allclose(rising.rising_sums(alpha)(counts), expected, rtol=1e-12, atol=1e-12)
+    apart = rising.rising_sums(alpha, common=False)(counts)
+    np.testing.assert_allclose(apart - apart[:, :1], expected - expected[:, :1], rtol=1e-10, atol=1e-10)
+
+
+def test_few_rows_of_large_totals_and_many_rows_of_small_ones_say_the_same():
+    rows = np.array([[2, 0, 1], [0, 5, 900]])
+    clf = bp.MultinomialNB().fit(COUNTS[:, :3], LABELS)
+    many = clf.predict_joint_log_proba(np.concatenate([rows[:1]] * 30))
+    np.testing.assert_allclose(many, np.repeat(clf.predict_joint_log_proba(rows)[:1], 30, axis=0), rtol=1e-13)

@@ -27,12 +27,10 @@ from bayesppl.data import Table
 from bayesppl.families.base import LogDensity, NumericFamily
 from bayesppl.families.cells import COUNTS
 from bayesppl.families.membership import Membership
+from bayesppl.families.rising import rising_sums
 from bayesppl.kernels.counts import MANY, count_histogram, count_sums
 from bayesppl.simplices import SimplexPrior, simplex_prior
 from bayesppl.statistics import Counts, class_sums
-
-#: Counts up to this are taken one unit at a time, by sparse matrix products; log gamma is dearer.
-UNITS = 6
 
 #: Row total of simulated rows; the model says nothing about it.
 SIMULATED_TOTAL = 20
@@ -106,11 +104,12 @@ class Multinomial(NumericFamily):
 
     def predictive(self, posterior: Dirichlet, *, common: bool = True) -> LogDensity:
         alpha = posterior.concentration
+        total, sums = alpha.sum(1), rising_sums(alpha, common=common)
 
         def log_mass(X: Any) -> Array:
             counts = _nonzeros(X)
-            out = _sum_log_rising(alpha, counts)
-            out -= log_rising(alpha.sum(1), _totals(counts)[:, None])
+            out = sums(counts)
+            out -= _rising_totals(total, _totals(counts))
             if common:
                 out += _log_coefficients(counts)[:, None]
             return out
@@ -174,6 +173,14 @@ def _totals(counts: csr_array) -> Array:
     return np.asarray(counts.sum(axis=1), dtype=np.float64)
 
 
+def _rising_totals(total: Array, n: Array) -> Array:
+    """log Γ(A_k + n_i) − log Γ(A_k) for every row and class; many rows have the same total."""
+    largest = int(n.max(initial=0))
+    if largest >= len(n):
+        return log_rising(total, n[:, None])
+    return np.asarray(log_rising(total, np.arange(largest + 1.0)[:, None])[n.astype(np.intp)])
+
+
 def _log_coefficients(counts: csr_array) -> Array:
     """Log multinomial coefficient of every row: (n_rows,)."""
     of_cells = csr_array((log_factorial(counts.data), counts.indices, counts.indptr), shape=counts.shape)
@@ -200,33 +207,3 @@ def _of_sizes(sizes: Array, totals: Array, owners: Array) -> Array:
     """:func:`_sum_log_coefficients` from the number of counts of each size: most are small, and many are equal."""
     of_cells = sizes[:, :MANY] @ log_factorial(np.arange(MANY))
     return np.asarray(np.bincount(owners, log_factorial(totals), len(sizes)) - of_cells)
-
-
-def _sum_log_rising(alpha: Array, counts: csr_array) -> Array:
-    """Σ_j log Γ(α_kj + x_ij) − log Γ(α_kj) for every row and class, over the non-zeros: (n_rows, n_classes).
-
-    The rising factorial is a product of units, Σ_{m < x} log(α + m); few counts exceed the first of them.
-    """
-    out = np.zeros((counts.shape[0], len(alpha)))
-    left = counts
-    for unit in range(UNITS):
-        left = _above(left, unit)
-        if not left.nnz:
-            return out
-        ones = csr_array((np.ones(left.nnz), left.indices, left.indptr), shape=left.shape)
-        out += ones @ np.log(alpha + unit).T
-    left = _above(left, UNITS)
-    rest = left.data - float(UNITS)
-    for k, concentration in enumerate(alpha):
-        rising = log_rising(concentration[left.indices] + UNITS, rest)
-        out[:, k] += csr_array((rising, left.indices, left.indptr), shape=left.shape).sum(axis=1)
-    return out
-
-
-def _above(counts: csr_array, least: int) -> csr_array:
-    """The entries greater than ``least``."""
-    keep = counts.data > least
-    if keep.all():
-        return counts
-    starts = np.concatenate([[0], np.cumsum(keep)])[counts.indptr]
-    return csr_array((counts.data[keep], counts.indices[keep], starts), shape=counts.shape)

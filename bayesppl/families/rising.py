@@ -1,0 +1,69 @@
+"""Sums of log rising factorials over the stored counts of sparse rows, the heart of the Dirichlet–multinomial."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from bayesppl.arrays import Array, log_rising
+
+#: Counts up to this are looked up in a table, as far as it has no more numbers than that; log gamma is dearer.
+_LOOKED_UP, _TABLE = 6, 1 << 21
+
+
+def rising_sums(alpha: Array, *, common: bool = True) -> Callable[[csr_array], Array]:
+    """Σ_j log Γ(α_kj + x_ij) − log Γ(α_kj) for every row and class, as a function of the rows.
+
+    Parameters
+    ----------
+    alpha : (n_classes, n_columns)
+    common : bool
+        If False, of two classes only the difference is summed: the first has zeros.
+
+    Returns
+    -------
+    function of (n_rows, n_columns) counts to (n_rows, n_classes)
+        Each cell of the counts is stored at most once.
+    """
+    n_classes = len(alpha)
+    contrast = not common and n_classes == 2
+    n_counts = max(1, min(_LOOKED_UP, _TABLE // max(1, alpha.size)))
+    # log α, log α + log(α + 1), ...: what counts of one, two, ... add
+    table = np.cumsum([np.log(alpha.T + m) for m in range(n_counts)], axis=0).reshape(-1, n_classes)
+    weights = table[:, 1] - table[:, 0] if contrast else table
+
+    def sums(counts: csr_array) -> Array:
+        if not counts.data.all():
+            counts = _above(counts, 0)
+        out = np.zeros((counts.shape[0], n_classes))
+        out[:, slice(1, None) if contrast else slice(None)] = _look_up(
+            counts, weights.reshape(len(table), -1), n_counts
+        )
+        if counts.data.max(initial=0) > n_counts:
+            left = _above(counts, n_counts)
+            for k in range(n_classes):
+                beyond = log_rising(alpha[k, left.indices] + n_counts, left.data - float(n_counts))
+                out[:, k] += csr_array((beyond, left.indices, left.indptr), shape=left.shape).sum(axis=1)
+        return out
+
+    return sums
+
+
+def _look_up(counts: csr_array, weights: Array, n_counts: int) -> Array:
+    """Sums over the stored cells of what is at their column in the table of their count, or of the last one."""
+    n_rows, n_columns = counts.shape
+    places = np.minimum(counts.data, n_counts).astype(np.int32)
+    places -= 1
+    places *= np.int32(n_columns)
+    places += counts.indices
+    ones = np.ones(counts.nnz)
+    return np.asarray(csr_array((ones, places, counts.indptr), shape=(n_rows, len(weights))) @ weights)
+
+
+def _above(counts: csr_array, least: int) -> csr_array:
+    """The entries greater than ``least``."""
+    at = np.flatnonzero(counts.data > least)
+    starts = np.searchsorted(at, counts.indptr).astype(counts.indptr.dtype)
+    return csr_array((counts.data[at], counts.indices[at], starts), shape=counts.shape)
