@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import fields, is_dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array, issparse
 from scipy.special import gammaln, logsumexp
 
+from bayesppl.kernels.bits import bit_sums
 from bayesppl.kernels.products import row_products
 
 Array = npt.NDArray[Any]
@@ -49,18 +49,20 @@ def weigh_logs(X: Any, log_weights: Array) -> Array:
 _BARRED = -1e300
 
 
-def log_weigher(log_weights: Array, *, common: bool = True) -> Callable[[Any], Array]:
+def log_weigher(log_weights: Array, *, common: bool = True, of_bits: bool = False) -> Callable[[Any], Array]:
     """:func:`weigh_logs` as a function of the rows.
 
     Parameters
     ----------
     common : bool
         If False, what all classes of a row share may be left out: of two classes only the difference is summed.
+    of_bits : bool
+        Whether all numbers of the rows will be 0 or 1.
     """
     impossible = np.isneginf(log_weights)
     if not impossible.any():
         if not common and log_weights.shape[:-1] == (2,):
-            return partial(_contrast, log_weights)
+            return _contrast(log_weights, of_bits)
         return lambda X: times_transposed(X, log_weights)
     finite = np.where(impossible, _BARRED, log_weights)
 
@@ -73,13 +75,21 @@ def log_weigher(log_weights: Array, *, common: bool = True) -> Callable[[Any], A
     return weigh
 
 
-def _contrast(log_weights: Array, X: Any) -> Array:
-    """Zero, and the second class against the first: (n_rows, 2), (n_columns,) at a time where the rows are sparse."""
-    if not issparse(X):  # two products cost no more than one: reading the rows is what takes time
-        return times_transposed(X, log_weights)
-    out = np.zeros((2, X.shape[0]))
-    out[1] = X @ (log_weights[1] - log_weights[0])
-    return out.T
+def _contrast(log_weights: Array, of_bits: bool) -> Callable[[Any], Array]:
+    """Zero, and the second class against the first, (n_rows, 2), where a single product is cheaper than two."""
+    difference = log_weights[1] - log_weights[0]
+    of_bytes = bit_sums(difference)
+
+    def weigh(X: Any) -> Array:
+        if issparse(X):
+            second = X @ difference
+        elif of_bits and X.dtype.kind in "bu" and X.dtype.itemsize == 1:
+            second = of_bytes(X)
+        else:  # reading the rows is what takes time
+            return times_transposed(X, log_weights)
+        return np.stack([np.zeros(len(second)), second]).T
+
+    return weigh
 
 
 def times_transposed(X: Any, weights: Array) -> Array:

@@ -427,7 +427,9 @@ class BayesClassifier(Learner, ABC):
                 log_joint = exchange_weights(log_joint, weights, new)
             return finish(log_joint, new)
 
-        ranges = row_ranges(len(table), max(table.cells_per_row, len(weights)))
+        # of bytes more rows at a time, but not so many that a temporary of theirs in float64 would be large
+        per_row = max(table.words_per_row, table.cells_per_row // 4, len(weights))
+        ranges = row_ranges(len(table), per_row)
         if len(ranges) == 1:
             values, total = work(ranges[0])
             return values, new, total

@@ -98,3 +98,25 @@ def test_what_is_all_but_certain_leaves_the_other_outcome_its_probability(alpha)
     found = clf.fit([[1], [0]], ["a", "b"]).predict_joint_log_proba([[0], [1]]) - np.log(0.5)
     rare, usual = -np.log(alpha + 2), np.log1p(-1 / (alpha + 2))
     np.testing.assert_allclose(found, [[rare, usual], [usual, rare]], rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("rule", ["mle", "mean", "predictive"])
+def test_bytes_and_numbers_say_the_same_of_two_classes(rule):
+    rng = np.random.default_rng(5)
+    X = rng.random((400, 19)) < rng.random(19)
+    y = rng.random(400) < 0.5
+    clf = bp.BernoulliNB().fit(X.astype(float), y)
+    expected = clf.predict_proba(X.astype(float), rule=rule)
+    for dtype in (bool, np.uint8, np.int8, np.int64):
+        np.testing.assert_allclose(clf.predict_proba(X.astype(dtype), rule=rule), expected, rtol=1e-11)
+        np.testing.assert_allclose(clf.fit(X.astype(dtype), y).predict_proba(X, rule=rule), expected, rtol=1e-11)
+
+
+@pytest.mark.parametrize(("dtype", "wrong"), [(np.uint8, 2), (np.int8, -1), (np.int64, 3), (float, 0.5)])
+def test_other_numbers_are_refused_whatever_their_type(dtype, wrong):
+    X = np.zeros((4, 3), dtype=dtype)
+    X[2, 1] = wrong
+    with pytest.raises(
+        ValueError, match=f"column 'x1' holds {wrong} in row 2, but the bernoulli family models 0 and 1"
+    ):
+        bp.BernoulliNB().fit(X, [0, 1, 0, 1])

@@ -9,6 +9,7 @@ from bayesppl.kernels import compiled, student
 from bayesppl.kernels import counts as counts_module
 from bayesppl.kernels import moments as moments_module
 from bayesppl.kernels import tiles as tiles_module
+from bayesppl.kernels.bits import bit_sums
 from bayesppl.kernels.class_sums import class_sums
 from bayesppl.kernels.compiled import Engine
 from bayesppl.kernels.mahalanobis import squared_distances
@@ -368,6 +369,18 @@ def test_row_products(dtype, order, n_rows, n_columns, n_vectors):
     found = row_products(X, weights)
     assert found.dtype == np.float64
     np.testing.assert_allclose(found, X.astype(float) @ weights.T, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, bool])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize(
+    ("n_rows", "n_columns"), [(0, 5), (1, 1), (300, 8), (300, 9), (70_000, 30), (40, 20_000), (3, 0)]
+)
+def test_bit_sums(dtype, order, n_rows, n_columns):
+    rng = np.random.default_rng(14)
+    X = np.asarray(rng.random((n_rows, n_columns)) < 0.4, dtype=dtype, order=order)
+    weights = rng.standard_normal(n_columns)
+    np.testing.assert_allclose(bit_sums(weights)(X), X.astype(float) @ weights, rtol=1e-11, atol=1e-11)
 
 
 @pytest.mark.parametrize("far", [0.0, 1e6])

@@ -212,11 +212,15 @@ class Family(ABC):
 
 
 class Support(NamedTuple):
-    """The values a family can take: in words, as a test of finite values, and what to do about others."""
+    """The values a family can take: in words, as a test of finite values, and what to do about others.
+
+    Where all integers between two numbers are among them, the ends of this range tell sooner.
+    """
 
     words: str
     contains: Callable[[Array], Array] | None  # None: every number below LARGEST in magnitude
     remedy: str
+    integers: tuple[float, float] | None = None
 
 
 # cells of a scalar product
@@ -349,6 +353,8 @@ def _outside(values: Array, support: Support) -> Array | None:
         if np.isfinite(_sum_of_squares(values)):
             return None
         wrong = np.abs(values, dtype=np.float64) >= LARGEST
+    elif values.dtype.kind in "biu" and support.integers is not None and _is_between(values, *support.integers):
+        return None
     else:
         wrong = ~support.contains(values)
         if not wrong.any() and (values.dtype.kind != "f" or np.isfinite(_total(values))):
@@ -356,6 +362,11 @@ def _outside(values: Array, support: Support) -> Array | None:
     if values.dtype.kind == "f":
         wrong = (wrong | np.isinf(values)) & ~np.isnan(values)
     return wrong if wrong.any() else None
+
+
+def _is_between(values: Array, low: float, high: float) -> bool:
+    unsigned = values.dtype.kind in "bu" and low == 0
+    return bool((unsigned or values.min(initial=0) >= low) and (high == np.inf or values.max(initial=0) <= high))
 
 
 def _sum_of_squares(values: Array) -> Any:

@@ -52,8 +52,9 @@ class Bernoulli(ProbabilityFamily, NumericFamily):
     name: ClassVar[str] = "bernoulli"
     support: ClassVar[Support] = Support(
         "0 and 1 (or False and True)",
-        lambda x: x <= 1 if x.dtype.kind in "bu" else (x == 0) | (x == 1),
+        lambda x: (x == 0) | (x == 1),
         "Binarise the column, or choose a family of counts or real numbers.",
+        (0, 1),
     )
     measure: ClassVar = "mass"
     allows_sparse: ClassVar[bool] = True
@@ -120,7 +121,8 @@ def _log_mass(log_factors: LogFactors, common: bool = True) -> LogDensity:
     certain = np.isneginf(log_no)
     log_absent = np.where(certain, 0.0, log_no)
     constant, n_certain = log_absent.sum(-1)[..., None, :], certain.sum(-1)[..., None, :]
-    correct, count_certain = log_weigher(log_yes - log_absent, common=common), log_weigher(1.0 * certain)
+    correct = log_weigher(log_yes - log_absent, common=common, of_bits=True)
+    count_certain = log_weigher(1.0 * certain)
 
     def log_mass(X: Any) -> Array:
         filled, present = split_missing(X)

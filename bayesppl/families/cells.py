@@ -28,6 +28,7 @@ COUNTS = Support(
     "counts (0, 1, 2, …)",
     lambda x: (x >= 0) & (x == np.floor(x)),
     "Correct the value, or choose a family of real numbers.",
+    (0, np.inf),
 )
 POSITIVE_NUMBERS = Support(
     "positive real numbers",

@@ -1,0 +1,54 @@
+"""Weighted sums of bits, eight columns at a time: their 256 combinations are looked up in a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from bayesppl.kernels.blocks import row_blocks
+from bayesppl.kernels.class_sums import sparse_of
+
+_COMBINATIONS = 256
+
+# groups of eight columns in a block of rows: their places in the table take up to a megabyte
+_BLOCK_GROUPS = 1 << 18
+
+
+def bit_sums(weights: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """Σ_j x_ij weights_j for rows of bytes that are 0 or 1, as a function of the rows.
+
+    Parameters
+    ----------
+    weights : (n_columns,)
+
+    Returns
+    -------
+    function of (n_rows, n_columns) to (n_rows,)
+    """
+    n_groups = -(-len(weights) // 8)
+
+    @cache  # not before there are rows
+    def table() -> np.ndarray:
+        padded = np.zeros(8 * n_groups)
+        padded[: len(weights)] = weights
+        bits = np.unpackbits(np.arange(_COMBINATIONS, dtype=np.uint8)[:, None], axis=1)
+        return (padded.reshape(n_groups, 8) @ bits.T).ravel()
+
+    def sums(X: np.ndarray) -> np.ndarray:
+        out = np.empty(len(X))
+        step = min(len(X), max(1, _BLOCK_GROUPS // max(1, n_groups)))
+        starts = np.arange(step + 1, dtype=np.int32) * np.int32(n_groups)
+        groups, ones = np.arange(0, len(table()), _COMBINATIONS, dtype=np.int32), np.ones(step * n_groups)
+        places = np.empty((step, n_groups), dtype=np.int32)
+        for rows in row_blocks(len(X), 1, step):
+            n_rows = rows.stop - rows.start
+            np.add(np.packbits(X[rows], axis=1), groups, out=places[:n_rows])
+            found = places[:n_rows].ravel()
+            marked = sparse_of(csr_array, ones[: len(found)], found, starts[: n_rows + 1], (n_rows, len(table())))
+            out[rows] = marked @ table()
+        return out
+
+    return sums
