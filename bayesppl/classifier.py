@@ -143,7 +143,7 @@ class BayesClassifier(Learner, ABC):
         return log_evidence(posterior)
 
     def loo(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> LeaveOneOut:
-        """Exact leave-one-out: every row predicted from all the others, at the cost of about one ``predict``.
+        """Exact leave-one-out: every row predicted from all the others, at the cost of one to three ``predict_proba``.
 
         The prior is held as resolved from all rows: this equals refitting once per row where the prior is explicit,
         and refitting with the resolved prior where it is a default that depends on the data.

@@ -17,6 +17,7 @@ HELPERS = {
     "cells",
     "gaussian",
     "gaussian_declared",
+    "gaussian_diagonal_without",
     "gaussian_prior",
     "leave_one_out",
     "levels",

@@ -5,7 +5,7 @@ import pytest
 
 from bayesppl.kernels import compiled, own_class
 from bayesppl.kernels.compiled import Engine
-from bayesppl.kernels.own_class import own_log1p_squares
+from bayesppl.kernels.own_class import less_own_log1p_squares, own_log1p_squares, own_log1p_sum
 
 
 def problem(n_features, leverage, n_rows=3000, seed=0):
@@ -70,6 +70,59 @@ def test_the_compiled_loop_gives_the_same_bits(monkeypatch, dtype, order, n_feat
     expected = own_log1p_squares(X, owners, location, factors, exponents)
     eager = Engine(compiled.own_products._build)
     eager._done = compiled.PRICE
-    monkeypatch.setattr(own_class, "engine", eager)
+    monkeypatch.setattr(own_class, "own_products", eager)
     np.testing.assert_array_equal(own_log1p_squares(X, owners, location, factors, exponents), expected)
+    assert eager.loop(0) is not None
+
+
+def other_classes(X, location, seed=4):
+    """Places and factors of classes, far enough in one of them for products beyond the largest number."""
+    rng = np.random.default_rng(seed)
+    centres = np.stack([location[0], location[1] + 0.1, location[2] + 1e8])
+    return centres, rng.uniform(0.1, 1, centres.shape)
+
+
+def plain_less_own(X, owners, centres, added, location, taken, exponents):
+    X, *others = (values.astype(np.longdouble) for values in (X, centres, added, location, taken))
+    centres, added, location, taken = others
+    own = taken[owners] * (X - location[owners]) ** 2
+    terms = [np.log1p(c * (X - m) ** 2 - own) for m, c in zip(centres, added, strict=True)]
+    return np.stack([(exponents[owners] * term).sum(1) for term in terms], axis=1).astype(float)
+
+
+@pytest.mark.parametrize("even", [True, False])
+@pytest.mark.parametrize("n_features", [1, 33, 90])
+@pytest.mark.parametrize("leverage", [1e-9, 0.5, 0.9999])
+def test_classes_that_lose_what_the_own_class_loses(n_features, leverage, even):
+    X, owners, location, factors = problem(n_features, leverage, n_rows=1000)
+    centres, added = other_classes(X, location)
+    exponents = np.full(factors.shape, 30.0) if even else np.random.default_rng(1).uniform(1, 9, factors.shape)
+    found = less_own_log1p_squares(X, owners, centres, added, location, np.abs(factors), exponents)
+    expected = plain_less_own(X, owners, centres, added, location, np.abs(factors), exponents)
+    # sums of terms of either sign: what they are made of sets the scale
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14 * exponents.max() * n_features)
+
+
+@pytest.mark.parametrize("n_features", [1, 40])
+def test_one_logarithm_of_a_sum(n_features):
+    X, owners, location, factors = problem(n_features, 0.9 / n_features)
+    exponents = np.full(factors.shape, 5.0)
+    squares = factors.astype(np.longdouble)[owners] * (X - location[owners]) ** 2
+    expected = (5 * np.log1p(squares.sum(1))).astype(float)
+    np.testing.assert_allclose(own_log1p_sum(X, owners, location, factors, exponents), expected, rtol=1e-12)
+    assert not np.isfinite(own_log1p_sum(X, owners, location, 9 * n_features * factors, exponents)).all()
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("n_features", [1, 45])
+def test_the_compiled_loop_of_other_classes_gives_the_same_bits(monkeypatch, order, n_features):
+    X, owners, location, factors = problem(n_features, 0.4, n_rows=1001)
+    X = np.asarray(X, order=order)
+    centres, added = other_classes(X, location)
+    given = X, owners, centres, added, location, np.abs(factors), np.full(location.shape, 3.0)
+    expected = less_own_log1p_squares(*given)
+    eager = Engine(compiled.less_own_products._build)
+    eager._done = compiled.PRICE
+    monkeypatch.setattr(own_class, "less_own_products", eager)
+    np.testing.assert_array_equal(less_own_log1p_squares(*given), expected)
     assert eager.loop(0) is not None

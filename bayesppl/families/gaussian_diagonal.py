@@ -23,10 +23,10 @@ from bayesppl.data import Table
 from bayesppl.errors import ImproperError, UndefinedEstimateError
 from bayesppl.families.base import LARGEST, REAL_NUMBERS, LogDensity, NumericFamily, observed_mask, present_cells
 from bayesppl.families.gaussian_declared import MeanAndSd
+from bayesppl.families.gaussian_diagonal_without import without_rows
 from bayesppl.families.gaussian_prior import choose_prior, column_scales, require_proper
 from bayesppl.families.leave_one_out import forget, log_evidence_of, own_class_without, per_row, row_blocks
-from bayesppl.families.membership import Groups, Membership
-from bayesppl.kernels.own_class import own_log1p_squares
+from bayesppl.families.membership import Membership
 from bayesppl.kernels.squares import weighted_squares
 from bayesppl.kernels.student import weighted_log1p_squares
 from bayesppl.statistics import Moments, moments
@@ -141,17 +141,14 @@ class DiagonalGaussian(NumericFamily):
         self, posterior: NormalInverseGamma, X: Array, members: Membership
     ) -> tuple[Array, Array]:
         fitted = self.log_predictive(posterior, X)
+        present = observed_mask(X)
+        if len(members.groups.classes) < len(X) and (not self.shared or present is None):
+            return fitted, without_rows(posterior, X, present, members, fitted)
         if "class" in self.shared:
-            return fitted, self._variance_of_all_classes_without(posterior, X, members)
-        if not self.shared and len(members.groups.classes) < len(X):
-            own = self._own_class_without(posterior, X, members.groups)
-        else:
-            own = own_class_without(self, posterior, X, members)
-        return fitted, members.replaced(fitted, own)
+            return fitted, self._all_classes_without(posterior, X, members)
+        return fitted, members.replaced(fitted, own_class_without(self, posterior, X, members))
 
-    def _variance_of_all_classes_without(
-        self, posterior: NormalInverseGamma, X: Array, members: Membership
-    ) -> Array:
+    def _all_classes_without(self, posterior: NormalInverseGamma, X: Array, members: Membership) -> Array:
         """A row taken out changes the shared variance, hence the predictive of every class."""
         out = np.empty((len(X), len(posterior.kappa)))
         for block in row_blocks(X):
@@ -162,30 +159,6 @@ class DiagonalGaussian(NumericFamily):
                 kappa = np.where(own, remaining.kappa, posterior.kappa[k])
                 belief = following(remaining, location=location, kappa=kappa)
                 out[block, k] = per_row(log_evidence_of(belief, rows))
-        return out
-
-    def _own_class_without(self, posterior: NormalInverseGamma, X: Array, groups: Groups) -> Array:
-        """Where each cell has a variance of its own.
-
-        A row of weight w at δ from the location takes wκδ²/κ' from 2b, with κ' = κ − w. Seen from κ/κ' δ, which is its distance
-        from the location without it, it adds (κ/κ')² κ'/(κ' + 1) δ² in turn: all of it, where w is one.
-        """
-        w, location = groups.weights[:, None], posterior.location[groups.classes]
-        kappa, total = posterior.kappa[groups.classes], 2 * posterior.b[groups.classes]
-        left, a = kappa - w, posterior.a[groups.classes] - w / 2
-        with np.errstate(divide="ignore", invalid="ignore"):  # where nothing is left the answer is not finite
-            ratio = kappa / left
-            constant = log_rising(a, np.asarray(0.5)) - 0.5 * np.log(np.pi * total * (left + 1) / left)
-            constant = np.where((left > 0) & (a > 0), constant, np.nan)
-            out = own_log1p_squares(X, groups.of_rows, location, -w * ratio / total, a)
-            if (w != 1).any():
-                kept = ratio * (kappa / (left + 1) - w) / total
-                out -= own_log1p_squares(X, groups.of_rows, location, kept, a + 0.5)
-        out += constant.sum(1)[groups.of_rows]
-        missing = observed_mask(X)
-        if missing is not None:
-            odd = np.flatnonzero(~missing.all(1))
-            out[odd] -= np.where(missing[odd], 0.0, constant[groups.of_rows[odd]]).sum(1)
         return out
 
     def likelihood(self, theta: Theta, *, common: bool = True) -> LogDensity:

@@ -85,19 +85,23 @@ def _own_products(
     out: np.ndarray,
 ) -> None:
     """u = Π (1 + t) − 1 by u ← u + t + u·t over some columns, each row with the location and factors of its owner."""
-    columns = np.empty((last - first, _TILE))
-    u = np.empty(_TILE)
+    n_columns = last - first
+    columns = np.empty((n_columns, _TILE))
+    u, own = np.empty(_TILE), np.empty(n_columns)
     for start in range(0, len(X), _TILE):
         width = min(_TILE, len(X) - start)
         for i in range(width):
-            x, g = X[start + i], owners[start + i]
-            for d in range(first, last):
-                t = x[d] - location[g, d]
+            x, g = X[start + i, first:last], owners[start + i]
+            centre, factor = location[g, first:last], factors[g, first:last]
+            for d in range(n_columns):  # two loops: in one, the compiler would not work on several columns at once
+                t = x[d] - centre[d]
                 t *= t
-                columns[d - first, i] = t * factors[g, d]
+                own[d] = t * factor[d]
+            for d in range(n_columns):
+                columns[d, i] = own[d]
         for i in range(_TILE):
             u[i] = 0.0
-        for d in range(last - first):
+        for d in range(n_columns):
             for i in range(_TILE):
                 t = columns[d, i]
                 ut = u[i] * t
@@ -107,6 +111,52 @@ def _own_products(
 
 
 own_products = Engine(lambda: compile_loop(_own_products))
+
+
+def _less_own_products(
+    X: np.ndarray,
+    location: np.ndarray,
+    factors: np.ndarray,
+    owners: np.ndarray,
+    own_location: np.ndarray,
+    own_factors: np.ndarray,
+    first: int,
+    last: int,
+    out: np.ndarray,
+) -> None:
+    """The products of every class, less in every factor what the owner of the row says."""
+    n_columns = last - first
+    columns, taken = np.empty((n_columns, _TILE)), np.empty((n_columns, _TILE))
+    u, own = np.empty(_TILE), np.empty(n_columns)
+    for start in range(0, len(X), _TILE):
+        width = min(_TILE, len(X) - start)
+        for i in range(width):
+            x, g = X[start + i, first:last], owners[start + i]
+            centre, factor = own_location[g, first:last], own_factors[g, first:last]
+            for d in range(n_columns):
+                t = x[d] - centre[d]
+                t *= t
+                own[d] = t * factor[d]
+            for d in range(n_columns):
+                columns[d, i] = x[d]
+                taken[d, i] = own[d]
+        for k in range(len(location)):
+            for i in range(_TILE):
+                u[i] = 0.0
+            for d in range(n_columns):
+                m, c = location[k, first + d], factors[k, first + d]
+                for i in range(_TILE):
+                    t = columns[d, i] - m
+                    t *= t
+                    t *= c
+                    t -= taken[d, i]
+                    ut = u[i] * t
+                    u[i] = (u[i] + t) + ut
+            for i in range(width):
+                out[k, start + i] = u[i]
+
+
+less_own_products = Engine(lambda: compile_loop(_less_own_products))
 
 
 def _lane_sums(

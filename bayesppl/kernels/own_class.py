@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from bayesppl.kernels.blocks import row_blocks
-from bayesppl.kernels.compiled import own_products as engine
+from bayesppl.kernels.compiled import less_own_products, own_products
 
 # Below this, 1 + u has lost more than three of its digits to the one.
 _LEAST = -0.999
@@ -49,10 +49,74 @@ def own_log1p_squares(
     return out
 
 
+def own_log1p_sum(
+    X: np.ndarray, owners: np.ndarray, location: np.ndarray, factors: np.ndarray, exponents: np.ndarray
+) -> np.ndarray:
+    """exponents_g · log(1 + Σ_d factors_gd (x_d − location_gd)²) of complete rows, as :func:`own_log1p_squares`.
+
+    Parameters
+    ----------
+    exponents : (n_owners, n_features)
+        The same for all features.
+    """
+    out = np.empty(len(X))
+    for rows in row_blocks(*X.shape):
+        of = owners[rows]
+        T = X[rows] - location.take(of, axis=0)
+        T *= T
+        np.einsum("nd,nd->n", T, factors.take(of, axis=0), out=out[rows])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        np.log1p(out, out=out)
+    out *= exponents[owners, 0]
+    return out
+
+
+def less_own_log1p_squares(
+    X: np.ndarray,
+    owners: np.ndarray,
+    location: np.ndarray,
+    factors: np.ndarray,
+    own_location: np.ndarray,
+    own_factors: np.ndarray,
+    exponents: np.ndarray,
+) -> np.ndarray:
+    """Σ_d exponents_gd · log(1 + factors_kd (x_d − location_kd)² − own_factors_gd (x_d − own_location_gd)²).
+
+    Parameters
+    ----------
+    X : (n_rows, n_features)
+        Complete rows.
+    owners : (n_rows,)
+        The owner g of each row.
+    location, factors : (n_classes, n_features)
+    own_location, own_factors, exponents : (n_owners, n_features)
+
+    Returns
+    -------
+    (n_rows, n_classes)
+        Not finite where the argument of a logarithm is not positive.
+    """
+    own = owners, own_location, own_factors
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        if (exponents == exponents[:, :1]).all():
+            out = _log_of_products_less_own(X, location, factors, *own)
+            out *= exponents[owners, 0]
+        else:
+            out = np.full((len(location), len(X)), np.nan)
+        odd = np.flatnonzero(np.isnan(np.add.reduce(out, axis=0)))
+        for block in row_blocks(len(odd), X.shape[1]):
+            rows, of = odd[block], owners[odd[block]]
+            taken = own_factors[of] * (X[rows] - own_location[of]) ** 2
+            for k in range(len(location)):
+                terms = np.log1p(factors[k] * (X[rows] - location[k]) ** 2 - taken)
+                out[k, rows] = np.einsum("nd,nd->n", exponents[of], terms)
+    return out.T
+
+
 def _log_of_products(X: np.ndarray, owners: np.ndarray, location: np.ndarray, factors: np.ndarray) -> np.ndarray:
     """log Π (1 + factors (x − location)²), NaN where a cell is missing or digits would be lost."""
     out, u = np.zeros(len(X)), np.empty(len(X))
-    compiled = engine.loop(X.size)
+    compiled = own_products.loop(X.size)
     if compiled is not None:
         X = np.ascontiguousarray(X, dtype=np.float64)
     for first in range(0, X.shape[1], _COLUMNS):
@@ -61,9 +125,15 @@ def _log_of_products(X: np.ndarray, owners: np.ndarray, location: np.ndarray, fa
             compiled(X, owners, location, factors, first, last, u)
         else:
             _multiply(X[:, first:last], owners, location[:, first:last], factors[:, first:last], u)
-        u[~((u > _LEAST) & (u < np.inf))] = np.nan
-        out += np.log1p(u, out=u)
+        out += _log1p_where_digits_are_left(u)
     return out
+
+
+def _log1p_where_digits_are_left(u: np.ndarray) -> np.ndarray:
+    """log(1 + u) in the memory of u, NaN elsewhere."""
+    if not (u.min(initial=0.0) > _LEAST and u.max(initial=0.0) < np.inf):  # or a cell is missing
+        u[~((u > _LEAST) & (u < np.inf))] = np.nan
+    return np.log1p(u, out=u)
 
 
 def _multiply(
@@ -87,3 +157,58 @@ def _cell_by_cell(
 ) -> np.ndarray:
     terms = exponents[owners] * np.log1p(factors[owners] * (X - location[owners]) ** 2)
     return np.where(np.isnan(X), 0.0, terms).sum(1)
+
+
+def _log_of_products_less_own(
+    X: np.ndarray,
+    location: np.ndarray,
+    factors: np.ndarray,
+    owners: np.ndarray,
+    own_location: np.ndarray,
+    own_factors: np.ndarray,
+) -> np.ndarray:
+    """log Π (1 + factors (x − location)² − own_factors (x − own_location)²), NaN where digits would be lost."""
+    out = np.zeros((len(location), len(X)))
+    u = np.empty(out.shape)
+    compiled = less_own_products.loop(X.size * len(location))
+    if compiled is not None:
+        X = np.ascontiguousarray(X, dtype=np.float64)
+    for first in range(0, X.shape[1], _COLUMNS):
+        last = min(first + _COLUMNS, X.shape[1])
+        if compiled is not None:
+            compiled(X, location, factors, owners, own_location, own_factors, first, last, u)
+        else:
+            at = slice(first, last)
+            _multiply_less_own(
+                X[:, at], location[:, at], factors[:, at], owners, own_location[:, at], own_factors[:, at], u
+            )
+        out += _log1p_where_digits_are_left(u)
+    return out
+
+
+def _multiply_less_own(
+    X: np.ndarray,
+    location: np.ndarray,
+    factors: np.ndarray,
+    owners: np.ndarray,
+    own_location: np.ndarray,
+    own_factors: np.ndarray,
+    out: np.ndarray,
+) -> None:
+    for rows in row_blocks(*X.shape):
+        of = owners[rows]
+        T = X[rows] - own_location.take(of, axis=0)
+        T *= T
+        T *= own_factors.take(of, axis=0)
+        tile, taken = np.ascontiguousarray(X[rows].T, dtype=np.float64), np.ascontiguousarray(T.T)
+        t, ut = np.empty(len(of)), np.empty(len(of))
+        for u, centre, factor in zip(out[:, rows], location, factors, strict=True):
+            u[...] = 0.0
+            for d in range(len(tile)):
+                np.subtract(tile[d], centre[d], out=t)
+                t *= t
+                t *= factor[d]
+                t -= taken[d]
+                np.multiply(u, t, out=ut)
+                u += t
+                u += ut
