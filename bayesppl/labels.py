@@ -15,6 +15,7 @@ from sklearn.exceptions import DataConversionWarning
 from bayesppl.arrays import Array, Responsibilities
 from bayesppl.data import listed
 from bayesppl.kernels.blocks import BLOCK_CELLS, row_blocks
+from bayesppl.kernels.class_sums import sparse_of
 from bayesppl.kernels.levels import smallest_type
 
 # up to so many rows, what is the same in all responsibilities is kept for the next ones
@@ -138,7 +139,7 @@ def one_hot(codes: Array, n_classes: int, weights: Array | None = None) -> Respo
     n_rows = len(codes)
     starts, ones = (_constants if n_rows <= _SHARED_ROWS else _constants.__wrapped__)(n_rows)
     values = ones if weights is None else weights
-    matrix = csr_array((values, codes.astype(np.int32), starts), shape=(n_rows, n_classes))
+    matrix = sparse_of(csr_array, values, codes.astype(np.int32), starts, (n_rows, n_classes))
     if weights is not None:
         matrix = matrix.copy()
         matrix.eliminate_zeros()

@@ -313,13 +313,14 @@ def test_squared_distances(tied, n_features, spread):
     X = location[rng.integers(4, size=4000)] + rng.standard_normal((4000, n_features))
     A = rng.standard_normal((1 if tied else 4, n_features, 2 * n_features + 3))
     covariance = A @ np.swapaxes(A, -1, -2)
-    found = squared_distances(X, location, np.linalg.inv(np.linalg.cholesky(covariance)))
+    found = np.empty((4, len(X)))
+    squared_distances(location, np.linalg.inv(np.linalg.cholesky(covariance)))(X, found)
     for k in range(4):
         Z = X - location[k]
         expected = (Z * np.linalg.solve(covariance[k % len(covariance)], Z.T).T).sum(1)
         # classes that lie near each other are expanded about their centre: the error is that of the distance to it
         atol = 1e-14 * expected.max() if tied and spread < 10 else 0.0
-        np.testing.assert_allclose(found[:, k], expected, rtol=1e-10 if spread < 10 else 1e-8, atol=atol)
+        np.testing.assert_allclose(found[k], expected, rtol=1e-10 if spread < 10 else 1e-8, atol=atol)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.uint8, bool])

@@ -16,12 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from bayesppl.arrays import Array, Responsibilities, Theta, log_rising
 from bayesppl.conjugates import NormalInverseWishart
+from bayesppl.conjugates.base import following
 from bayesppl.conjugates.normal import LOG_2PI, is_positive_definite
 from bayesppl.data import Table
 from bayesppl.errors import ImproperError, UndefinedEstimateError
@@ -233,7 +235,9 @@ class FullGaussian(NumericFamily):
         if not is_positive_definite(covariance):
             # fewer rows than columns, or columns that copy others: keep only the scale of each column
             covariance = np.diag(column_scales(total, self.columns) ** 2)
-        return NormalInverseWishart(total.mean, 0.01, n_features + 2, covariance / n_classes ** (2 / n_features))
+        psi = covariance / n_classes ** (2 / n_features)
+        # known to be what the constructor would ask for
+        return following(NormalInverseWishart(), location=total.mean, kappa=0.01, nu=n_features + 2, psi=psi)
 
 
 def _t_terms(dof: Any, dimension: int, log_det: Any, inflation: Any) -> tuple[Array, Array]:
@@ -260,10 +264,15 @@ def _whitened(location: Array, matrix: Array) -> tuple[LogDensity, Array]:
     log_det = 2 * np.log(np.diagonal(root, axis1=-2, axis2=-1)).sum(-1)
     whitener = np.linalg.inv(root)
 
+    def make(draw: tuple[int, ...]) -> Callable[[Array, Array], None]:
+        return squared_distances(location[draw], whitener[draw])
+
+    of_draw = cache(make) if location.ndim == 2 else make  # many draws would keep a copy of their matrices each
+
     def distances(values: Array) -> Array:
         squares = np.empty((*location.shape[:-1], len(values)))
         for draw in np.ndindex(location.shape[:-2]):
-            squares[draw] = squared_distances(values, location[draw], whitener[draw]).T
+            of_draw(draw)(values, squares[draw])
         return np.swapaxes(squares, -1, -2)
 
     return distances, log_det

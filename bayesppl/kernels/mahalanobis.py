@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
 from bayesppl.kernels.squares import NEAR
@@ -11,36 +14,39 @@ from bayesppl.kernels.tiles import multiply, tiles
 _STRIP = 8
 
 
-def squared_distances(X: np.ndarray, location: np.ndarray, whitener: np.ndarray) -> np.ndarray:
-    """|W_k (x − m_k)|² for every row and class.
+def squared_distances(location: np.ndarray, whitener: np.ndarray) -> Callable[[np.ndarray, np.ndarray], None]:
+    """|W_k (x − m_k)|² for every row and class, as a function of the rows.
 
     Parameters
     ----------
-    X : (n_rows, n_features)
     location : (n_classes, n_features)
     whitener : (n_classes or 1, n_features, n_features)
         Lower triangular: the inverse of the Cholesky factor of the covariance; one for all classes where tied.
 
     Returns
     -------
-    (n_rows, n_classes)
-        NaN where a cell is missing.
+    function of (n_rows, n_features) X and an array (n_classes, n_rows)
+        Fills the array; NaN where a cell is missing.
     """
-    out = np.empty((len(location), len(X)))
     centre = location.mean(0)
     whiteners = np.broadcast_to(whitener, (len(location), *whitener.shape[1:]))
     offsets = np.einsum("kij,kj->ki", whiteners, location - centre)
-    with np.errstate(over="ignore", invalid="ignore"):
-        if not np.abs(offsets).max() < NEAR:
-            _far_apart(X, location, whiteners, out)
-        elif len(whitener) == 1 < len(location):
-            _tied(X, centre, offsets, whitener[0], out)
-        else:
-            _around(X, centre, offsets, whiteners, out)
-    return out.T
+    if not np.abs(offsets).max() < NEAR:
+        fill = partial(_far_apart, location, whiteners)
+    elif len(whitener) == 1 < len(location):
+        fill = partial(_tied, centre, -2 * offsets, (offsets**2).sum(1)[:, None], whitener[0])
+    else:
+        # deviations from a common centre serve all classes; the offset of a class is a column of its matrix more
+        fill = partial(_around, centre, np.concatenate([-offsets[..., None], whiteners], axis=-1))
+
+    def distances(X: np.ndarray, out: np.ndarray) -> None:
+        with np.errstate(over="ignore", invalid="ignore"):
+            fill(X, out)
+
+    return distances
 
 
-def _far_apart(X: np.ndarray, location: np.ndarray, whiteners: np.ndarray, out: np.ndarray) -> None:
+def _far_apart(location: np.ndarray, whiteners: np.ndarray, X: np.ndarray, out: np.ndarray) -> None:
     for rows, tile in tiles(X, np.zeros(X.shape[1])):
         z, rotated = np.empty(tile.shape), np.empty(tile.shape)
         for k in range(len(location)):
@@ -49,29 +55,27 @@ def _far_apart(X: np.ndarray, location: np.ndarray, whiteners: np.ndarray, out: 
             _sum_squares(rotated, out[k, rows])
 
 
-def _around(
-    X: np.ndarray, centre: np.ndarray, offsets: np.ndarray, whiteners: np.ndarray, out: np.ndarray
-) -> None:
-    """Deviations from a common centre serve all classes; the offset of a class is a column of its matrix more."""
-    n_features = X.shape[1]
-    factors = [
-        np.ascontiguousarray(np.column_stack([-offset, matrix]))
-        for offset, matrix in zip(offsets, whiteners, strict=True)
-    ]
+def _around(centre: np.ndarray, factors: np.ndarray, X: np.ndarray, out: np.ndarray) -> None:
     for rows, tile in tiles(X, centre, ones=True):
-        rotated = np.empty((n_features, tile.shape[1]))
+        rotated = np.empty((X.shape[1], tile.shape[1]))
         for factor, sums in zip(factors, out, strict=True):
             _rotate(factor, tile, rotated)
             _sum_squares(rotated, sums[rows])
 
 
-def _tied(X: np.ndarray, centre: np.ndarray, offsets: np.ndarray, whitener: np.ndarray, out: np.ndarray) -> None:
+def _tied(
+    centre: np.ndarray,
+    slopes: np.ndarray,
+    constant: np.ndarray,
+    whitener: np.ndarray,
+    X: np.ndarray,
+    out: np.ndarray,
+) -> None:
     """One rotation r serves all classes, whose distances are |r|² − 2 r·o + |o|²."""
-    constant = (offsets**2).sum(1)[:, None]
     for rows, tile in tiles(X, centre):
         rotated, common, part = np.empty(tile.shape), np.empty(tile.shape[1]), out[:, rows]
         _rotate(whitener, tile, rotated)
-        multiply(-2 * offsets, rotated, part)
+        multiply(slopes, rotated, part)
         _sum_squares(rotated, common)
         part += common
         part += constant

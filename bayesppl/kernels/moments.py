@@ -6,6 +6,7 @@ kept however far the class lies from zero, and from other classes. Rows of float
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
@@ -211,13 +212,24 @@ def products(X: np.ndarray, responsibilities: csr_array, tied: bool) -> Triple:
     n_classes, n_features = responsibilities.shape[1], X.shape[1]
     count, mean = np.zeros(n_classes), np.zeros((n_classes, n_features))
     scatter = np.zeros((n_features, n_features) if tied else (n_classes, n_features, n_features))
-    by_class = responsibilities.tocsc()
-    for k, (start, stop) in enumerate(pairwise(by_class.indptr)):
-        if start < stop:
-            rows, weights = by_class.indices[start:stop], by_class.data[start:stop]
+    for k, (rows, weights) in enumerate(_by_class(responsibilities)):
+        if len(rows):
             count[k], mean[k], within = _products_of_one_class(X, rows, weights)
             scatter[() if tied else k] += within
     return count, mean, scatter
+
+
+def _by_class(responsibilities: csr_array) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """The rows of every class, and their weights."""
+    owners, n_classes = responsibilities.indices, responsibilities.shape[1]
+    if n_classes <= _MANY_CLASSES and (np.diff(responsibilities.indptr) == 1).all():
+        for k in range(n_classes):  # to look at all rows for each class is quick
+            rows = np.flatnonzero(owners == k)
+            yield rows, responsibilities.data[rows]
+        return
+    turned = responsibilities.tocsc()
+    for start, stop in pairwise(turned.indptr):
+        yield turned.indices[start:stop], turned.data[start:stop]
 
 
 def _products_of_one_class(
