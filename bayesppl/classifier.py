@@ -437,7 +437,7 @@ class BayesClassifier(Learner, ABC):
         total = 0
         for rows, (values, count) in zip(ranges, in_order(work, ranges, self.n_jobs), strict=True):
             if out is None:
-                out = np.empty((len(table), *values.shape[1:]), dtype=values.dtype)
+                out = np.empty((*values.shape[1:], len(table)), dtype=values.dtype).T  # as ``values`` lies
             out[rows] = values
             total += count
         assert out is not None
