@@ -202,10 +202,27 @@ def _refitted(clf, X, y, weights):
 
 
 @pytest.mark.parametrize("strength", [1e-17, 1e-300, 1e17])
+@pytest.mark.parametrize("weight", [1.0, 0.3])
 @pytest.mark.parametrize("sparse", [False, True])
-def test_counts_under_priors_lost_beside_them(strength, sparse):
+@pytest.mark.parametrize("words", [False, True])
+def test_counts_under_priors_lost_beside_them(strength, weight, sparse, words):
     X, y = np.array([[1, 0], [0, 0], [1, 1], [0, 1], [1, 1]]), np.array([0, 0, 1, 1, 1])
-    rows = csr_array(X) if sparse else X
-    clf = bp.BernoulliNB(bp.Beta(strength, strength), class_weights="uniform")
-    expected = _refitted(clf, rows, y, np.ones(5))
-    np.testing.assert_allclose(clone(clf).fit(rows, y).loo().log_joint, expected, rtol=1e-9)
+    if words:  # small counts are looked up, and some are larger
+        X = X * [[2, 1], [1, 1], [1, 30], [1, 6], [9, 5]]
+        clf = bp.MultinomialNB(bp.Dirichlet(strength), class_weights="uniform")
+    else:
+        clf = bp.BernoulliNB(bp.Beta(strength, strength), class_weights="uniform")
+    rows, weights = csr_array(X) if sparse else X, np.full(5, weight)
+    expected = _refitted(clf, rows, y, weights)
+    np.testing.assert_allclose(clone(clf).fit(rows, y, weights).loo().log_joint, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("draw_weights", WEIGHTS.values(), ids=WEIGHTS.keys())
+@pytest.mark.parametrize("largest", [2, 6, 7, 40])
+def test_counts_of_any_size(largest, draw_weights):
+    rng = np.random.default_rng(largest)
+    X, y = csr_array(rng.integers(0, largest + 1, (18, 5)) * (rng.random((18, 5)) < 0.6)), np.arange(18) % 3
+    weights = draw_weights(rng, 18)
+    clf = bp.MultinomialNB(bp.Dirichlet(0.7), classes=[0, 1, 2])
+    expected = _refitted(clf, X, y, np.ones(18) if weights is None else weights)
+    np.testing.assert_allclose(clone(clf).fit(X, y, weights).loo().log_joint, expected, rtol=1e-9)

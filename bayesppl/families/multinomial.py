@@ -26,8 +26,9 @@ from bayesppl.conjugates import Dirichlet
 from bayesppl.data import Table
 from bayesppl.families.base import LogDensity, NumericFamily
 from bayesppl.families.cells import COUNTS
+from bayesppl.families.leave_one_out import counts_without
 from bayesppl.families.membership import Membership
-from bayesppl.families.rising import rising_sums
+from bayesppl.families.rising import rising_sums, rising_sums_with_and_without
 from bayesppl.kernels.counts import MANY, count_histogram, count_sums
 from bayesppl.simplices import SimplexPrior, simplex_prior
 from bayesppl.statistics import Counts, class_sums
@@ -108,25 +109,26 @@ class Multinomial(NumericFamily):
 
         def log_mass(X: Any) -> Array:
             counts = _nonzeros(X)
-            out = sums(counts)
-            out -= _rising_totals(total, _totals(counts))
-            if common:
-                out += _log_coefficients(counts)[:, None]
-            return out
+            log_coefficients = _log_coefficients(counts) if common else None
+            return _given_totals(sums(counts), total, _totals(counts), log_coefficients)
 
         return log_mass
 
     def log_predictive_with_and_without(
         self, posterior: Dirichlet, X: Any, members: Membership
     ) -> tuple[Array, Array]:
-        counts, alpha, codes, weights = _nonzeros(X), posterior.concentration, members.codes, members.weights
-        fitted, totals = self.log_predictive(posterior, counts), _totals(counts)
-        entries = counts.tocoo()
-        x, forgotten = entries.data, weights[entries.row] * entries.data
-        without = alpha[codes[entries.row], entries.col] - forgotten
-        own = np.bincount(entries.row, log_rising(without, x), minlength=len(codes))
-        own -= log_rising(alpha.sum(1)[codes] - weights * totals, totals)
-        return fitted, members.replaced(fitted, own + _log_coefficients(counts))
+        counts, alpha = _nonzeros(X), posterior.concentration
+        total, totals, log_coefficients = alpha.sum(1), _totals(counts), _log_coefficients(counts)
+        if (members.weights == 1).all():
+            fitted, without = rising_sums_with_and_without(alpha)(counts)
+            own = members.own(without)
+        else:
+            fitted, own = rising_sums(alpha)(counts), _own_rising_sums(alpha, counts, members)
+        fitted = _given_totals(fitted, total, totals, log_coefficients)
+        remaining = counts_without(total[members.codes], members.weights * totals)
+        with np.errstate(invalid="ignore"):  # of a class that rounding leaves nothing of
+            own += log_coefficients - log_rising(remaining, totals)
+        return fitted, members.replaced(fitted, own)
 
     def likelihood(self, theta: Theta, *, common: bool = True) -> LogDensity:
         with np.errstate(divide="ignore"):
@@ -171,6 +173,22 @@ def _nonzeros(X: Any) -> csr_array:
 
 def _totals(counts: csr_array) -> Array:
     return np.asarray(counts.sum(axis=1), dtype=np.float64)
+
+
+def _given_totals(sums: Array, total: Array, totals: Array, log_coefficients: Array | None) -> Array:
+    """Log mass of rows given their totals, from the sums of their cells; overwrites these."""
+    sums -= _rising_totals(total, totals)
+    if log_coefficients is not None:
+        sums += log_coefficients[:, None]
+    return sums
+
+
+def _own_rising_sums(alpha: Array, counts: csr_array, members: Membership) -> Array:
+    """Σ_j log Γ(α_kj − w_i x_ij + x_ij) − log Γ(α_kj − w_i x_ij) for the class k of every row: (n_rows,)."""
+    entries = counts.tocoo()
+    x, w = entries.data, members.weights[entries.row]
+    without = counts_without(alpha[members.codes[entries.row], entries.col], w * x)
+    return np.bincount(entries.row, log_rising(without, x), minlength=counts.shape[0])
 
 
 def _rising_totals(total: Array, n: Array) -> Array:

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from bayesppl.arrays import Array, log_rising
+from bayesppl.families.leave_one_out import counts_without
 
 #: Counts up to this are looked up in a table, as far as it has no more numbers than that; log gamma is dearer.
 _LOOKED_UP, _TABLE = 6, 1 << 21
@@ -29,7 +30,7 @@ def rising_sums(alpha: Array, *, common: bool = True) -> Callable[[csr_array], A
     """
     n_classes = len(alpha)
     contrast = not common and n_classes == 2
-    n_counts = max(1, min(_LOOKED_UP, _TABLE // max(1, alpha.size)))
+    n_counts = _looked_up(alpha.size)
     # log α, log α + log(α + 1), ...: what counts of one, two, ... add
     table = np.cumsum([np.log(alpha.T + m) for m in range(n_counts)], axis=0).reshape(-1, n_classes)
     weights = table[:, 1] - table[:, 0] if contrast else table
@@ -44,11 +45,57 @@ def rising_sums(alpha: Array, *, common: bool = True) -> Callable[[csr_array], A
         if counts.data.max(initial=0) > n_counts:
             left = _above(counts, n_counts)
             for k in range(n_classes):
-                beyond = log_rising(alpha[k, left.indices] + n_counts, left.data - float(n_counts))
-                out[:, k] += csr_array((beyond, left.indices, left.indptr), shape=left.shape).sum(axis=1)
+                out[:, k] += _sum_rising(alpha[k, left.indices] + n_counts, n_counts, left)
         return out
 
     return sums
+
+
+def rising_sums_with_and_without(alpha: Array) -> Callable[[csr_array], tuple[Array, Array]]:
+    """:func:`rising_sums` and Σ_j log Γ(α_kj) − log Γ(α_kj − x_ij), which a row of weight one leaves behind in its class.
+
+    Parameters
+    ----------
+    alpha : (n_classes, n_columns)
+
+    Returns
+    -------
+    function of (n_rows, n_columns) counts to two arrays (n_rows, n_classes)
+        Of the second only the class of the row means anything. It is not finite where rounding leaves nothing of α − x.
+    """
+    n_classes, n_counts = len(alpha), _looked_up(2 * alpha.size)
+    with np.errstate(divide="ignore"):
+        units = [
+            np.log(np.hstack([alpha.T + m, counts_without(alpha.T - m, np.ones(()))])) for m in range(n_counts)
+        ]
+    table = np.cumsum(units, axis=0).reshape(-1, 2 * n_classes)
+
+    def sums(counts: csr_array) -> tuple[Array, Array]:
+        if not counts.data.all():
+            counts = _above(counts, 0)
+        out = _look_up(counts, table, n_counts)
+        if counts.data.max(initial=0) > n_counts:
+            left = _above(counts, n_counts)
+            for k in range(n_classes):
+                concentration = alpha[k, left.indices]
+                out[:, k] += _sum_rising(concentration + n_counts, n_counts, left)
+                without = counts_without(concentration, left.data)
+                out[:, n_classes + k] += _sum_rising(without, n_counts, left)
+        return out[:, :n_classes], out[:, n_classes:]
+
+    return sums
+
+
+def _looked_up(n_numbers: int) -> int:
+    """The largest count that is looked up, in a table of so many numbers for each count."""
+    return max(1, min(_LOOKED_UP, _TABLE // max(1, n_numbers)))
+
+
+def _sum_rising(start: Array, n_counts: int, left: csr_array) -> Array:
+    """Σ log Γ(start + x − n_counts) − log Γ(start) over the stored cells of every row: (n_rows,)."""
+    with np.errstate(invalid="ignore"):
+        rising = log_rising(start, left.data - float(n_counts))
+    return np.asarray(csr_array((rising, left.indices, left.indptr), shape=left.shape).sum(axis=1))
 
 
 def _look_up(counts: csr_array, weights: Array, n_counts: int) -> Array:
