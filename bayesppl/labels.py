@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from sklearn.exceptions import DataConversionWarning
 
 from bayesppl.arrays import Array, Responsibilities
-from bayesppl.data import listed
+from bayesppl.columns import listed
 from bayesppl.kernels.blocks import BLOCK_CELLS, row_blocks
 from bayesppl.kernels.class_sums import sparse_of
 from bayesppl.kernels.levels import smallest_type

@@ -142,7 +142,7 @@ def predict(
 @_MODEL
 def summary(model: Path) -> None:
     """Say what a saved model is and what it has seen."""
-    from bayesppl.data import listed
+    from bayesppl.columns import listed
     from bayesppl.errors import ImproperError
     from bayesppl.persistence import load, read_provenance
 
@@ -200,7 +200,7 @@ def _predictions(
 
 
 def _features(frame: Any, others: Sequence[str], data: Path) -> Any:
-    from bayesppl.data import listed
+    from bayesppl.columns import listed
 
     for name in others:
         if name not in frame.columns:

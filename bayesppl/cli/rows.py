@@ -12,7 +12,8 @@ from bayesppl import datasets
 from bayesppl.arrays import Array
 from bayesppl.cli import batches
 from bayesppl.cli.batches import Dialect
-from bayesppl.data import as_table, listed
+from bayesppl.columns import listed
+from bayesppl.data import as_table
 from bayesppl.labels import encode_labels
 
 if TYPE_CHECKING:

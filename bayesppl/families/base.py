@@ -100,12 +100,13 @@ class Family(ABC):
     def sufficient_statistics(self, X: Any, responsibilities: Responsibilities) -> Statistics:
         """Sum the rows into their classes."""
 
+    @abstractmethod
     def read_statistics(self, table: Table, responsibilities: Responsibilities) -> Statistics:
         """Check the rows of a table and sum them, as ``encode`` and ``sufficient_statistics`` do one after the other.
 
-        A family overrides this where its sums tell whether a number lies outside the support: one pass less.
+        Where sums tell whether a number lies outside the support, a pass over the rows is saved; other families are
+        :class:`CheckedFirst`.
         """
-        return self.sufficient_statistics(self.encode(table), responsibilities)
 
     @abstractmethod
     def resolve_prior(self, statistics: Any) -> Conjugate | Declared:
@@ -209,6 +210,14 @@ class Family(ABC):
     @abstractmethod
     def recover(self, draws: dict[str, Array], prior: Any, prefix: str = "") -> Theta:
         """Parameters from draws of the free random variables of ``declare``; (chain, draw) axes lead."""
+
+
+class CheckedFirst(Family):
+    """A family whose rows are checked before they are summed."""
+
+    @final
+    def read_statistics(self, table: Table, responsibilities: Responsibilities) -> Statistics:
+        return self.sufficient_statistics(self.encode(table), responsibilities)
 
 
 class Support(NamedTuple):

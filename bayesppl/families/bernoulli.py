@@ -17,7 +17,9 @@ import numpy as np
 from bayesppl.arrays import Array, Responsibilities, Theta, dense, log_weigher, weigh_logs
 from bayesppl.conjugates import Beta
 from bayesppl.families.base import (
+    CheckedFirst,
     LogDensity,
+    Measure,
     NumericFamily,
     Support,
     observed_mask,
@@ -32,7 +34,7 @@ from bayesppl.statistics import Successes, class_sums, remainder
 
 
 @dataclass(frozen=True, eq=False)
-class Bernoulli(ProbabilityFamily, NumericFamily):
+class Bernoulli(CheckedFirst, ProbabilityFamily, NumericFamily):
     """Independent Bernoulli features; absent words count as evidence too.
 
     Parameters
@@ -56,7 +58,7 @@ class Bernoulli(ProbabilityFamily, NumericFamily):
         "Binarise the column, or choose a family of counts or real numbers.",
         (0, 1),
     )
-    measure: ClassVar = "mass"
+    measure: ClassVar[Measure] = "mass"
     allows_sparse: ClassVar[bool] = True
 
     probability: Beta = Beta()

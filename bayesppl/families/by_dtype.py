@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Literal, get_args
 
-from bayesppl.data import Kind, Table, listed
+from bayesppl.columns import Kind, listed
+from bayesppl.data import Table
 from bayesppl.families.base import REGISTRY, Family
 
 IntegerFamily = Literal["gaussian", "poisson", "categorical"]

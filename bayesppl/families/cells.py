@@ -19,7 +19,7 @@ from scipy.sparse import issparse
 
 from bayesppl.arrays import Array, Responsibilities, Theta, weigh_logs
 from bayesppl.data import Table
-from bayesppl.families.base import ColumnFamily, LogDensity, Support, check_support, refuse_sparse
+from bayesppl.families.base import CheckedFirst, ColumnFamily, LogDensity, Support, check_support, refuse_sparse
 from bayesppl.families.leave_one_out import own_class_without, row_blocks
 from bayesppl.families.membership import Membership
 from bayesppl.families.parameters import LogFactors
@@ -38,7 +38,7 @@ POSITIVE_NUMBERS = Support(
 
 
 @dataclass(frozen=True, eq=False)
-class CellFamily(ColumnFamily):
+class CellFamily(CheckedFirst, ColumnFamily):
     """A family of dense columns that is a product over cells, given a number per row."""
 
     #: Field that may name the column of the number per row, and the values that column can take.

@@ -17,9 +17,10 @@ from typing import Any, ClassVar, Final, Self, final
 import numpy as np
 
 from bayesppl.arrays import Array, Responsibilities, Theta
+from bayesppl.columns import factorize
 from bayesppl.conjugates import Dirichlet
-from bayesppl.data import Table, factorize
-from bayesppl.families.base import ColumnFamily, LogDensity
+from bayesppl.data import Table
+from bayesppl.families.base import CheckedFirst, ColumnFamily, LogDensity, Measure
 from bayesppl.families.leave_one_out import counts_without
 from bayesppl.families.membership import Membership
 from bayesppl.kernels.blocks import row_blocks
@@ -37,10 +38,10 @@ Levels = Sequence[Hashable] | Mapping[Hashable, Sequence[Hashable]]
 
 
 @dataclass(frozen=True, eq=False)
-class LevelFamily(ColumnFamily):
+class LevelFamily(CheckedFirst, ColumnFamily):
     """A family of columns that hold levels; encoded rows are the codes of the levels, -1 where a cell is missing."""
 
-    measure: ClassVar = "mass"
+    measure: ClassVar[Measure] = "mass"
 
     probability: Dirichlet | Any = Dirichlet()
     levels: Levels | None = None

@@ -20,6 +20,7 @@ from bayesppl.arrays import Array, Responsibilities, Theta
 from bayesppl.conjugates import NormalInverseGamma, NormalInverseWishart
 from bayesppl.data import Table
 from bayesppl.families.base import (
+    CheckedFirst,
     Evidence,
     Family,
     LogDensity,
@@ -62,7 +63,7 @@ def LogNormal(
 
 
 @dataclass(frozen=True, eq=False)
-class LogGaussian(Family):
+class LogGaussian(CheckedFirst):
     """Gaussian logarithms. Made by :func:`bayesppl.LogNormal`.
 
     Parameters
