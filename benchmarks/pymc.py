@@ -72,51 +72,61 @@ _WAYS = {"closed": "closed form", "nuts": "NUTS on statistics", "rows": "plain r
 @click.option(
     "--draws", default=500, show_default=True, help="Draws of each of four chains, after as many for tuning."
 )
+@click.option("--patience", default=120, show_default=True, help="Seconds after which a process is given up.")
 @click.option("--out", type=click.Path(path_type=Path), default=None, help="Folder for pymc.json and pymc.md.")
-def main(only: str, n_rows: int, draws: int, out: Path | None) -> None:
+def main(only: str, n_rows: int, draws: int, patience: int, out: Path | None) -> None:
     """Time the first posterior of every family, and count effective draws per second."""
     records = []
     for name, (family, rows) in FAMILIES.items():
         for way, shown in _WAYS.items() if only in name else ():
-            record = {"family": name, "way": shown, **measure(family, rows, way, n_rows, draws)}
-            click.echo(_row(record), nl=False)
+            record = {"family": name, "way": shown, **measure(family, rows, way, n_rows, draws, patience)}
+            click.echo(_row(record, patience), nl=False)
             records.append(record)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
         (out / "pymc.json").write_text(
             json.dumps({"rows": n_rows, "draws": draws, "results": records}, indent=1) + "\n"
         )
-        head = f"{n_rows} rows of four columns in three classes; 4 × {draws} draws.\n\n"
+        head = f"{n_rows} rows of four columns in three classes; 4 × {draws} draws, and one refit. A process is given up "
+        head += f"after {patience} s.\n\n"
         head += "| family | way | cold s | warm s | refit s | effective draws/s |\n|---|---|---:|---:|---:|---:|\n"
-        (out / "pymc.md").write_text(head + "".join(map(_row, records)))
+        (out / "pymc.md").write_text(head + "".join(_row(record, patience) for record in records))
 
 
-def measure(family: str, rows: str, way: str, n_rows: int, draws: int) -> dict[str, float]:
-    """Seconds to the first posterior (cold, then warm), of a refit, and the least effective draws per second of a refit."""
+def measure(family: str, rows: str, way: str, n_rows: int, draws: int, patience: int) -> dict[str, float | None]:
+    """Seconds to the first posterior (cold, then warm), of a refit, and the least effective draws per second of a refit.
+
+    None is what was not finished in ``patience`` seconds, or not tried because the process before it was not.
+    """
     code = _CHILD.format(family=family, rows=rows, way=way, n=n_rows, draws=draws)
     with tempfile.TemporaryDirectory() as folder:
         flags = os.environ.get("PYTENSOR_FLAGS", "")
         cache = f"base_compiledir={folder}/pytensor" + ("," + flags if flags else "")
         own = {"PYTENSOR_FLAGS": cache, "NUMBA_CACHE_DIR": f"{folder}/numba"}
-        cold, *_ = _run(code, own)
-        warm, refit, ess = _run(code, own)
-    return {"cold": cold, "warm": warm, "refit": refit, "ess_per_second": ess / refit}
+        first = _run(code, own, patience)
+        second = None if first is None else _run(code, own, patience)
+    warm, refit, ess = second or (None, None, None)
+    rate = None if ess is None or refit is None else ess / refit
+    return {"cold": first and first[0], "warm": warm, "refit": refit, "ess_per_second": rate}
 
 
-def _run(code: str, own: Mapping[str, str]) -> list[float]:
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, env={**os.environ, **own}
-    )
+def _run(code: str, own: Mapping[str, str], patience: int) -> list[float] | None:
+    command = [sys.executable, "-W", "ignore", "-c", code]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **own}, timeout=patience)
+    except subprocess.TimeoutExpired:
+        return None
     if done.returncode:
         raise click.ClickException(done.stderr[-2000:])
     return list(json.loads(done.stdout.strip().splitlines()[-1]))
 
 
-def _row(record: Mapping[str, Any]) -> str:
-    return (
-        f"| {record['family']} | {record['way']} | {record['cold']:.2f} | {record['warm']:.2f} | {record['refit']:.3f} | "
-        f"{record['ess_per_second']:,.0f} |\n"
-    )
+def _row(record: Mapping[str, Any], patience: int) -> str:
+    forms = {"cold": ".2f", "warm": ".2f", "refit": ".3f", "ess_per_second": ",.0f"}
+    cells = ["" if record[name] is None else format(record[name], form) for name, form in forms.items()]
+    if not any(cells):
+        cells[0] = f"> {patience}"
+    return f"| {record['family']} | {record['way']} | {' | '.join(cells)} |\n"
 
 
 if __name__ == "__main__":
