@@ -67,6 +67,8 @@ class BayesClassifier(Predictor, ABC):
     def loo(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> LeaveOneOut:
         """Exact leave-one-out: every row predicted from all the others, at the cost of one to three ``predict_proba``.
 
+        Where many rows have a weight of their own, it is several times more, for each leaves another belief behind.
+
         The prior is held as resolved from all rows: this equals refitting once per row where the prior is explicit,
         and refitting with the resolved prior where it is a default that depends on the data.
 

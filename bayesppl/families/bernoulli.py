@@ -10,6 +10,7 @@ agree.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,14 +23,14 @@ from bayesppl.families.base import (
     Measure,
     NumericFamily,
     Support,
-    observed_mask,
     observed_weight,
     present_cells,
     split_missing,
 )
-from bayesppl.families.leave_one_out import counts_without, row_blocks
+from bayesppl.families.leave_one_out import counts_without, weight_by_weight
 from bayesppl.families.membership import Membership
 from bayesppl.families.parameters import LogFactors, ProbabilityFamily
+from bayesppl.kernels.blocks import row_blocks
 from bayesppl.statistics import Successes, class_sums, remainder
 
 
@@ -75,10 +76,10 @@ class Bernoulli(CheckedFirst, ProbabilityFamily, NumericFamily):
         return _log_mass((np.log(posterior.alpha) - log_total, np.log(posterior.beta) - log_total), common)
 
     def log_predictive_with_and_without(self, posterior: Beta, X: Any, members: Membership) -> tuple[Array, Array]:
-        if observed_mask(X) is None and members.has_common_weight:
-            return self._by_class(posterior, X, members)
+        if members.few_weights is not None:
+            return weight_by_weight(partial(self._by_class, posterior), X, members)
         own = np.empty(X.shape[0])
-        for rows in row_blocks(X):
+        for rows in row_blocks(*X.shape):
             x, k, w = dense(X[rows]), members.codes[rows], members.weights[rows, None]
             yes, no = posterior.alpha[k], posterior.beta[k]
             with np.errstate(divide="ignore"):

@@ -142,7 +142,7 @@ class DiagonalGaussian(NumericFamily):
     ) -> tuple[Array, Array]:
         fitted = self.log_predictive(posterior, X)
         present = observed_mask(X)
-        if len(members.groups.classes) < len(X) and (not self.shared or present is None):
+        if not self.shared or present is None:
             return fitted, without_rows(posterior, X, present, members, fitted)
         if "class" in self.shared:
             return fitted, self._all_classes_without(posterior, X, members)

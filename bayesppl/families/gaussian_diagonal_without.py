@@ -20,6 +20,7 @@ import numpy as np
 from bayesppl.arrays import Array, log_rising
 from bayesppl.conjugates import NormalInverseGamma
 from bayesppl.families.membership import Membership
+from bayesppl.kernels.blocks import row_blocks
 from bayesppl.kernels.own_class import less_own_log1p_squares, own_log1p_squares, own_log1p_sum
 
 
@@ -38,6 +39,19 @@ def without_rows(
     fitted : (n_rows, n_classes)
         log p(x_i | y = k, all data).
     """
+    if members.few_weights is not None:
+        return _without(posterior, X, present, members, fitted)
+    # every row leaves a belief of its own behind
+    out = np.empty_like(fitted)
+    for rows in row_blocks(*X.shape):
+        some = None if present is None else present[rows]
+        out[rows] = _without(posterior, X[rows], some, members[rows], fitted[rows])
+    return out
+
+
+def _without(
+    posterior: NormalInverseGamma, X: Array, present: Array | None, members: Membership, fitted: Array
+) -> Array:
     groups = members.groups
     together, log1p = (X.shape[1], own_log1p_sum) if -1 in posterior.shared else (1, own_log1p_squares)
     w, half = groups.weights[:, None], np.asarray(together / 2)
@@ -50,7 +64,8 @@ def without_rows(
     total = 2 * of_groups(posterior.spread(posterior.b))
     with np.errstate(divide="ignore", invalid="ignore"):  # where nothing is left the answer is not finite
         taken = w * kappa / left / total
-        rising = log_rising(a, half) / together
+        even = (a == a[:, :1]).all()
+        rising = np.broadcast_to(log_rising(a[:, :1] if even else a, half) / together, a.shape)
         common = log1p(X, groups.of_rows, location, -taken, a)
         if -2 in posterior.shared:
             fitted = _of_all_classes(posterior, X, groups.of_rows, location, taken, a)

@@ -11,7 +11,7 @@ own, whose belief is that of the class it came from.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,20 @@ def own_class_without(family: Family, posterior: Conjugate, X: Any, members: Mem
         rows, remaining = forget(family, posterior, X[block], members[block])
         own[block] = per_row(log_evidence_of(remaining, rows))
     return own
+
+
+def weight_by_weight(
+    with_and_without: Callable[[Any, Membership], tuple[Array, Array]], X: Any, members: Membership
+) -> tuple[Array, Array]:
+    """What a function returns of rows that weigh the same, put together for rows of few weights."""
+    if members.has_common_weight:
+        return with_and_without(X, members)
+    chosen = [np.flatnonzero(members.weights == weight) for weight in np.unique(members.groups.weights)]
+    parts = [with_and_without(X[rows], members[rows]) for rows in chosen]
+    fitted, without = (np.empty((parts[0][0].shape[1], len(members.codes))).T for _ in range(2))
+    for rows, (some_fitted, some_without) in zip(chosen, parts, strict=True):
+        fitted[rows], without[rows] = some_fitted, some_without
+    return fitted, without
 
 
 def forget(family: Family, posterior: Conjugate, X: Any, members: Membership) -> tuple[Any, Any]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from numbers import Integral
 from typing import Any, ClassVar, Final, Self, final
 
@@ -21,7 +21,7 @@ from bayesppl.columns import factorize
 from bayesppl.conjugates import Dirichlet
 from bayesppl.data import Table
 from bayesppl.families.base import CheckedFirst, ColumnFamily, LogDensity, Measure
-from bayesppl.families.leave_one_out import counts_without
+from bayesppl.families.leave_one_out import counts_without, weight_by_weight
 from bayesppl.families.membership import Membership
 from bayesppl.kernels.blocks import row_blocks
 from bayesppl.kernels.levels import Places, distinct_integers, outcome_counts, smallest_type
@@ -74,11 +74,9 @@ class LevelFamily(CheckedFirst, ColumnFamily):
     def log_predictive_with_and_without(
         self, posterior: Dirichlet, X: Array, members: Membership
     ) -> tuple[Array, Array]:
-        _, sizes = self._tables(X[:0])
-        starts = np.cumsum((0, *sizes))[:-1]
-        totals = np.add.reduceat(posterior.concentration, starts, axis=1)
-        if members.has_common_weight:
-            return self._by_class(posterior, np.repeat(totals, sizes, axis=1), X, members)
+        if members.few_weights is not None:
+            return weight_by_weight(partial(self._by_class, posterior), X, members)
+        starts, totals = self._totals(posterior)
         own = np.empty(len(X))
         for rows in row_blocks(*X.shape):
             outcomes, _ = self._tables(X[rows])
@@ -90,14 +88,22 @@ class LevelFamily(CheckedFirst, ColumnFamily):
         fitted = self.log_predictive(posterior, X)
         return fitted, members.replaced(fitted, own)
 
-    def _by_class(self, posterior: Dirichlet, totals: Array, X: Array, members: Membership) -> tuple[Array, Array]:
+    def _by_class(self, posterior: Dirichlet, X: Array, members: Membership) -> tuple[Array, Array]:
         """Where all rows weigh the same: each class as it is and as it is without one of its rows, looked up together."""
         alpha, w = posterior.concentration, members.weights[0]
+        starts, totals = self._totals(posterior)
+        totals = totals.repeat(np.diff(starts, append=alpha.shape[1]), axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):  # a class without rows has none to lose
             probability = np.concatenate([alpha / totals, counts_without(alpha, w) / (totals - w)])
         both = self.likelihood({"probability": probability})(X)
         fitted, without = both[:, : len(alpha)], both[:, len(alpha) :]
         return fitted, members.replaced(fitted, members.own(without))
+
+    def _totals(self, posterior: Dirichlet) -> tuple[Array, Array]:
+        """Where each table starts among the cells, and its total concentration: (n_classes, n_tables)."""
+        _, sizes = self._tables(np.empty((0, len(self.columns)), dtype=np.intp))
+        starts = np.cumsum((0, *sizes))[:-1]
+        return starts, np.add.reduceat(posterior.concentration, starts, axis=1)
 
     @final
     def decode(self, X: Array) -> dict[Hashable, Array]:

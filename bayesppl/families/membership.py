@@ -50,15 +50,21 @@ class Membership:
         return bool((self.weights == self.weights[:1]).all())
 
     @cached_property
+    def few_weights(self) -> Array | None:
+        """The different weights that occur, ascending; None where they are many."""
+        found = self.weights[:1] if self.has_common_weight else np.unique(self.weights)
+        return found if len(found) <= _FEW_WEIGHTS else None
+
+    @cached_property
     def groups(self) -> Groups:
         n_classes, n_rows = int(self.codes.max(initial=-1)) + 1, len(self.codes)
-        if self.has_common_weight:
-            return Groups(np.arange(n_classes), np.repeat(self.weights[:1], n_classes), self.codes)
-        weights, which = np.unique(self.weights, return_inverse=True)
-        if len(weights) > _FEW_WEIGHTS:
+        weights = self.few_weights
+        if weights is None:
             return Groups(self.codes, self.weights, np.arange(n_rows))
-        classes = np.tile(np.arange(n_classes), len(weights))
-        return Groups(classes, weights.repeat(n_classes), which * n_classes + self.codes)
+        of_rows = self.codes
+        if len(weights) > 1:
+            of_rows = of_rows + n_classes * np.searchsorted(weights, self.weights)
+        return Groups(np.tile(np.arange(n_classes), len(weights)), weights.repeat(n_classes), of_rows)
 
     def own(self, values: Array) -> Array:
         """Of (n_rows, n_classes) the values at the class of each row: (n_rows,)."""
