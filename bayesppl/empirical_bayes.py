@@ -103,7 +103,7 @@ def tune_prior(
         rows = clf._rows_of(None, None, None)
 
         def score(posterior: Exact) -> float:
-            return float(rows.weights @ leave_one_out(posterior, rows).log_score_i)
+            return float((rows.weights * leave_one_out(posterior, rows).log_score_i).sum())
 
     def value(logs: Array) -> float:
         return score(_under(posterior, start.rescaled(dict(zip(chosen, np.exp(logs), strict=True)))))

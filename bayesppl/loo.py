@@ -155,8 +155,9 @@ class LeaveOneOut:
 
     def _average(self, values: Array) -> tuple[float, float]:
         share = self.weights / self.weights.sum()
-        mean = float(share @ values)
-        return mean, float(np.sqrt((share**2) @ (values - mean) ** 2))
+        # sums and not scalar products, for which BLAS would wake its threads
+        mean = float((share * values).sum())
+        return mean, float(np.sqrt(((share * (values - mean)) ** 2).sum()))
 
 
 def leave_one_out(posterior: Posterior, rows: Rows) -> LeaveOneOut:
