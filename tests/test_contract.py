@@ -22,8 +22,10 @@ HELPERS = {
     "leave_one_out",
     "levels",
     "membership",
+    "missing",
     "parameters",
     "rising",
+    "support",
 }
 
 

@@ -21,9 +21,10 @@ from bayesppl.conjugates import Conjugate
 from bayesppl.data import Table
 from bayesppl.errors import ImproperError
 from bayesppl.families.membership import Membership
-from bayesppl.kernels.blocks import BLOCK_CELLS, row_blocks
+from bayesppl.families.missing import observed_mask
+from bayesppl.families.support import Support, check_support, refuse_sparse
 from bayesppl.priors import Declared
-from bayesppl.statistics import Statistics, class_sums
+from bayesppl.statistics import Statistics
 
 #: Every family by name; filled as the files of this folder are imported.
 REGISTRY: dict[str, type[Family]] = {}
@@ -220,31 +221,6 @@ class CheckedFirst(Family):
         return self.sufficient_statistics(self.encode(table), responsibilities)
 
 
-class Support(NamedTuple):
-    """The values a family can take: in words, as a test of finite values, and what to do about others.
-
-    Where all integers between two numbers are among them, the ends of this range tell sooner.
-    """
-
-    words: str
-    contains: Callable[[Array], Array] | None  # None: every number below LARGEST in magnitude
-    remedy: str
-    integers: tuple[float, float] | None = None
-
-
-# cells of a scalar product
-_PIECE = 1 << 12
-
-#: Squares of larger numbers, and sums of these, may be no floating-point numbers.
-LARGEST = 1e150
-
-REAL_NUMBERS = Support(
-    "finite real numbers below 1e150 in magnitude, so that their squares are numbers too",
-    None,
-    "Replace infinities, drop the rows that hold them, or rescale the column.",
-)
-
-
 @dataclass(frozen=True, eq=False)
 class ColumnFamily(Family):
     """A family whose parameters have one dimension named "feature", labelled by columns of the table."""
@@ -326,127 +302,6 @@ class NumericFamily(ColumnFamily):
         return dict(zip(self.columns, dense(X).T, strict=True))
 
 
-def refuse_sparse(name: str) -> None:
-    """Refuse sparse input for a family that needs every cell."""
-    raise TypeError(
-        f"Sparse data was passed for the {name} family, but dense data is required. "
-        "Use '.toarray()' to convert to a dense numpy array."
-    )
-
-
-def check_support(X: Any, columns: Sequence[Hashable], name: str, support: Support) -> None:
-    """Refuse numbers outside ``support``; missing cells pass.
-
-    Raises
-    ------
-    ValueError
-        Naming the column, the value found, its row and the remedy.
-    """
-    values = X.data if issparse(X) else X
-    if issparse(X) and observed_mask(values) is not None:
-        raise ValueError("a sparse matrix holds NaN; sparse input cannot have missing cells, make it dense")
-    cells = BLOCK_CELLS * (8 // min(8, values.dtype.itemsize) if support.contains is not None else 4)
-    for rows in row_blocks(len(values), 1 if issparse(X) else X.shape[1], cells):
-        wrong = _outside(values[rows], support)
-        if wrong is not None:
-            row, column = _locate(X, rows.start, wrong)
-            raise ValueError(
-                f"column {columns[column]!r} holds {X[row, column]:g} in row {row}, but the {name} family "
-                f"models {support.words}. {support.remedy}"
-            )
-
-
-def _outside(values: Array, support: Support) -> Array | None:
-    """Where numbers lie outside the support, or None where all are within it."""
-    if support.contains is None:
-        if np.isfinite(_sum_of_squares(values)):
-            return None
-        wrong = np.abs(values, dtype=np.float64) >= LARGEST
-    elif values.dtype.kind in "biu" and support.integers is not None and _is_between(values, *support.integers):
-        return None
-    else:
-        wrong = ~support.contains(values)
-        if not wrong.any() and (values.dtype.kind != "f" or np.isfinite(_total(values))):
-            return None
-    if values.dtype.kind == "f":
-        wrong = (wrong | np.isinf(values)) & ~np.isnan(values)
-    return wrong if wrong.any() else None
-
-
-def _is_between(values: Array, low: float, high: float) -> bool:
-    unsigned = values.dtype.kind in "bu" and low == 0
-    return bool((unsigned or values.min(initial=0) >= low) and (high == np.inf or values.max(initial=0) <= high))
-
-
-def _sum_of_squares(values: Array) -> Any:
-    """Infinite or NaN if one of the cells is, or is so large that its square is; cheaper than looking at each."""
-    flat = values.ravel(order="K").astype(np.float64, copy=False)
-    # in pieces so short that BLAS starts no threads, which cost more than they gain, and far more on a busy machine
-    whole = len(flat) // _PIECE * _PIECE
-    pieces, rest = flat[:whole].reshape(-1, _PIECE), flat[whole:]
-    with np.errstate(over="ignore", invalid="ignore"):
-        return np.vecdot(pieces, pieces).sum() + np.dot(rest, rest)
-
-
-def _total(values: Array) -> Any:
-    """Sum of all cells: infinite or NaN if one of them is, and cheaper than looking at each."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return values.sum()
-
-
-def _locate(X: Any, start: int, wrong: Array) -> tuple[int, int]:
-    """Row and column of the first wrong cell of a block that begins at ``start``."""
-    if issparse(X):
-        entries = X.tocoo()
-        at = start + int(np.argmax(wrong))
-        return int(entries.row[at]), int(entries.col[at])
-    row, column = np.argwhere(wrong)[0]
-    return start + int(row), int(column)
-
-
 def prefixed(dims: Sequence[str], prefix: str) -> tuple[str, ...]:
     """Dimension names of a block within a product; the class axis is common to all blocks."""
     return tuple(dim if dim == "class" else prefix + dim for dim in dims)
-
-
-def observed_mask(X: Any) -> Array | None:
-    """Where cells are present, or None when all are (as in every sparse matrix)."""
-    if issparse(X) or X.dtype.kind != "f":
-        return None
-    if not np.isnan(_total(X)):
-        return None
-    mask = ~np.isnan(X)
-    return None if mask.all() else mask
-
-
-def split_missing(X: Any) -> tuple[Any, Array | None]:
-    """Rows with zeros for missing cells, and where cells are present (None when all are)."""
-    present = observed_mask(X)
-    return (X, None) if present is None else (np.where(present, X, 0.0), present)
-
-
-def present_cells(X: Array, codes: Array, prefix: str) -> tuple[Any, Any, tuple[str, ...] | None]:
-    """What a PyMC model observes: all rows, or a flat list of the cells that are present.
-
-    Returns
-    -------
-    index
-        Of the parameters (class, feature) of what is observed.
-    at
-        Index of what is observed in ``X``, and in other arrays of its shape.
-    dims
-        Names of the dimensions of what is observed; None for a flat list.
-    """
-    present = observed_mask(X)
-    if present is None:
-        return (codes,), ..., ("row", f"{prefix}feature")
-    rows, columns = np.nonzero(present)
-    return (codes[rows], columns), present, None
-
-
-def observed_weight(responsibilities: Responsibilities, X: Any, present: Array | None) -> Array:
-    """Total weight of the present cells of every class and column: (n_classes, n_columns)."""
-    if present is not None:
-        return class_sums(responsibilities, present)
-    totals = np.asarray(responsibilities.sum(axis=0), dtype=np.float64)
-    return np.repeat(totals[:, None], X.shape[1], axis=1)

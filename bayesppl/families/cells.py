@@ -19,10 +19,11 @@ from scipy.sparse import issparse
 
 from bayesppl.arrays import Array, Responsibilities, Theta, weigh_logs
 from bayesppl.data import Table
-from bayesppl.families.base import CheckedFirst, ColumnFamily, LogDensity, Support, check_support, refuse_sparse
+from bayesppl.families.base import CheckedFirst, ColumnFamily, LogDensity
 from bayesppl.families.leave_one_out import own_class_without, row_blocks
 from bayesppl.families.membership import Membership
 from bayesppl.families.parameters import LogFactors
+from bayesppl.families.support import Support, check_support, refuse_sparse
 
 COUNTS = Support(
     "counts (0, 1, 2, …)",

@@ -25,9 +25,10 @@ from scipy.special import gammaln, xlogy
 from bayesppl.arrays import Array, Theta
 from bayesppl.conjugates import Gamma
 from bayesppl.data import Table
-from bayesppl.families.base import Support, present_cells
 from bayesppl.families.cells import POSITIVE_NUMBERS, CellFamily, positive_per_column
+from bayesppl.families.missing import present_cells
 from bayesppl.families.parameters import RateFamily
+from bayesppl.families.support import Support
 from bayesppl.statistics import Events
 
 

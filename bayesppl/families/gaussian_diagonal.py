@@ -21,12 +21,14 @@ from bayesppl.conjugates.base import following
 from bayesppl.conjugates.normal import LOG_2PI
 from bayesppl.data import Table
 from bayesppl.errors import ImproperError, UndefinedEstimateError
-from bayesppl.families.base import LARGEST, REAL_NUMBERS, LogDensity, NumericFamily, observed_mask, present_cells
+from bayesppl.families.base import LogDensity, NumericFamily
 from bayesppl.families.gaussian_declared import MeanAndSd
 from bayesppl.families.gaussian_diagonal_without import without_rows
 from bayesppl.families.gaussian_prior import choose_prior, column_scales, require_proper
 from bayesppl.families.leave_one_out import forget, log_evidence_of, own_class_without, per_row, row_blocks
 from bayesppl.families.membership import Membership
+from bayesppl.families.missing import observed_mask, present_cells
+from bayesppl.families.support import LARGEST, REAL_NUMBERS
 from bayesppl.kernels.squares import weighted_squares
 from bayesppl.kernels.student import weighted_log1p_squares
 from bayesppl.statistics import Moments, moments

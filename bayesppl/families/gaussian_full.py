@@ -28,10 +28,12 @@ from bayesppl.conjugates.normal import LOG_2PI, is_positive_definite
 from bayesppl.data import Table
 from bayesppl.errors import ImproperError, UndefinedEstimateError
 from bayesppl.families import bartlett
-from bayesppl.families.base import LARGEST, REAL_NUMBERS, LogDensity, NumericFamily, observed_mask
+from bayesppl.families.base import LogDensity, NumericFamily
 from bayesppl.families.gaussian_declared import MeanAndCholesky
 from bayesppl.families.gaussian_prior import choose_prior, column_scales, require_proper
 from bayesppl.families.membership import Membership
+from bayesppl.families.missing import observed_mask
+from bayesppl.families.support import LARGEST, REAL_NUMBERS
 from bayesppl.kernels.mahalanobis import squared_distances
 from bayesppl.kernels.products import row_products
 from bayesppl.kernels.squares import NEAR

@@ -19,19 +19,11 @@ from scipy.sparse import issparse
 from bayesppl.arrays import Array, Responsibilities, Theta
 from bayesppl.conjugates import NormalInverseGamma, NormalInverseWishart
 from bayesppl.data import Table
-from bayesppl.families.base import (
-    CheckedFirst,
-    Evidence,
-    Family,
-    LogDensity,
-    Measure,
-    NumericFamily,
-    check_support,
-    refuse_sparse,
-)
+from bayesppl.families.base import CheckedFirst, Evidence, Family, LogDensity, Measure, NumericFamily
 from bayesppl.families.cells import POSITIVE_NUMBERS
 from bayesppl.families.gaussian import Covariance, Gaussian
 from bayesppl.families.membership import Membership
+from bayesppl.families.support import check_support, refuse_sparse
 from bayesppl.statistics import Moments
 
 

@@ -23,9 +23,10 @@ from scipy.special import gammaln
 from bayesppl.arrays import Array, Theta, log_rising
 from bayesppl.conjugates import Beta
 from bayesppl.data import Table
-from bayesppl.families.base import Support, present_cells
 from bayesppl.families.cells import COUNTS, CellFamily, positive_per_column
+from bayesppl.families.missing import present_cells
 from bayesppl.families.parameters import ProbabilityFamily
+from bayesppl.families.support import Support
 from bayesppl.statistics import Successes
 
 
