@@ -170,13 +170,26 @@ class Moments(Statistics):
         """Whether the scatter is summed over classes."""
         return self.scatter.ndim == (2 if self.is_matrix else 1)
 
-    def is_within(self, largest: float) -> bool:
-        """Whether all means are smaller than this in magnitude, and all sums are numbers."""
-        return bool((np.abs(self.mean) < largest).all() and np.isfinite(self.scatter).all())
+    def is_within(self, largest: float, responsibilities: Responsibilities) -> bool:
+        """Whether these sums tell that every number of the rows is smaller than this in magnitude, or missing.
 
-    def is_complete(self, responsibilities: Responsibilities) -> bool:
-        """Whether the cells of all these rows are among the sums, none missing."""
-        return bool(self.count.sum() == responsibilities.data.sum() * (self.count.size // len(self.count)))
+        From the mean of its class no number is further than the square root of the scatter, over its weight. Of rows
+        that belong to no class, and of cells that are empty, as infinities leave them too, sums tell nothing.
+
+        Parameters
+        ----------
+        largest : float
+        responsibilities : (n_rows, n_classes)
+            Of the rows that were summed.
+        """
+        if not np.diff(responsibilities.indptr).all():
+            return False
+        occupied = np.bincount(responsibilities.indices, minlength=len(self.count)) > 0
+        if not (self.count[occupied] > 0).all() or not (np.abs(self.mean) < largest / 2).all():
+            return False
+        squares = _diagonal(self.scatter) if self.is_matrix else self.scatter
+        furthest = np.sqrt(squares / responsibilities.data.min(initial=1.0))
+        return bool((furthest < largest / 2).all() and np.isfinite(self.scatter).all())
 
     @property
     def log_base(self) -> Array:

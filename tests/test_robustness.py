@@ -1,5 +1,6 @@
 """Hard data: extreme values, degenerate shapes, odd memory layouts, many classes, many columns, several threads."""
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -183,6 +184,26 @@ def test_infinities_are_refused_by_name(make: type, value: float) -> None:
     X = pd.DataFrame({"width": [0.0, 1.0, 1.0, 0.0], "height": [0.0, 1.0, value, 0.0]})
     with pytest.raises(ValueError, match=f"'height' holds {value:g} in row 2"):
         make().fit(X, [0, 0, 1, 1])
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, 1e150, -1e152, 1e154, 1e300])
+@pytest.mark.parametrize("weight", [0.0, 1e-300, 1e-20, 1.0])
+@pytest.mark.parametrize("make", [*GAUSSIAN, lambda: bp.GenerativeClassifier(bp.Gaussian("spherical"))])
+def test_no_weight_hides_a_number_that_is_refused(make: Any, weight: float, value: float) -> None:
+    """In one row of a class, and in all of them."""
+    one, all_of_class = IRIS[:, :2].copy(), IRIS[:, :2].copy()
+    one[99, 1] = all_of_class[SPECIES == 1, 1] = value
+    for X, row in ((one, 99), (all_of_class, 50)):
+        weights = np.where((value == X).any(1), weight, 1.0)
+        with pytest.raises(ValueError, match=f"'x1' holds {re.escape(f'{value:g}')} in row {row}"):
+            make().fit(X, SPECIES, sample_weight=weights)
+
+
+def test_a_full_covariance_refuses_a_missing_cell_whatever_its_weight() -> None:
+    X, weights = IRIS.copy(), np.ones(150)
+    X[7, 2], weights[7] = np.nan, 0.0
+    with pytest.raises(ValueError, match=r"missing values in column 'x2' \(1 cells\)"):
+        bp.QuadraticDiscriminantAnalysis().fit(X, SPECIES, sample_weight=weights)
 
 
 @pytest.mark.parametrize("make", GAUSSIAN)

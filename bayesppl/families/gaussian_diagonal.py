@@ -77,8 +77,10 @@ class DiagonalGaussian(NumericFamily):
     def read_statistics(self, table: Table, responsibilities: Responsibilities) -> Moments:
         with np.errstate(over="ignore", invalid="ignore"):
             statistics = self.sufficient_statistics(self.numbers(table), responsibilities)
-        if not (statistics.is_within(LARGEST) and statistics.is_complete(responsibilities)):
-            self.encode(table)  # a cell is missing, which is welcome, or infinite, which is refused here
+            if not statistics.is_within(LARGEST, responsibilities):
+                self.encode(
+                    table
+                )  # refuses what is infinite or too large; a column may also be empty, which is welcome
         return statistics
 
     def resolve_prior(self, statistics: Moments) -> NormalInverseGamma | MeanAndSd:

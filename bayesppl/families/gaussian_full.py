@@ -87,8 +87,8 @@ class FullGaussian(NumericFamily):
     def read_statistics(self, table: Table, responsibilities: Responsibilities) -> Moments:
         with np.errstate(over="ignore", invalid="ignore"):
             statistics = moments(self.numbers(table), responsibilities, matrix=True, tied=self.tied)
-        if statistics.is_within(LARGEST):
-            return statistics
+            if statistics.is_within(LARGEST, responsibilities):
+                return statistics
         return self.sufficient_statistics(
             self.encode(table), responsibilities
         )  # says what is wrong with which cell

@@ -71,7 +71,7 @@ def check_support(X: Any, columns: Sequence[Hashable], name: str, support: Suppo
 def _outside(values: Array, support: Support) -> Array | None:
     """Where numbers lie outside the support, or None where all are within it."""
     if support.contains is None:
-        if np.isfinite(_sum_of_squares(values)):
+        if _sum_of_squares(values) < LARGEST**2:
             return None
         wrong = np.abs(values, dtype=np.float64) >= LARGEST
     elif values.dtype.kind in "biu" and support.integers is not None and _is_between(values, *support.integers):
@@ -91,7 +91,7 @@ def _is_between(values: Array, low: float, high: float) -> bool:
 
 
 def _sum_of_squares(values: Array) -> Any:
-    """Infinite or NaN if one of the cells is, or is so large that its square is; cheaper than looking at each."""
+    """Infinite or NaN if one of the cells is, large if one of them is; cheaper than looking at each."""
     flat = values.ravel(order="K").astype(np.float64, copy=False)
     # in pieces so short that BLAS starts no threads, which cost more than they gain, and far more on a busy machine
     whole = len(flat) // _PIECE * _PIECE
