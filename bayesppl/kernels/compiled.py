@@ -163,28 +163,23 @@ def _lane_sums(
     X: np.ndarray, owners: np.ndarray, pivot: np.ndarray, first: np.ndarray, second: np.ndarray
 ) -> None:
     """Add deviations from the pivot of the row's class, and their squares, to the lanes of the class in turn."""
-    n_rows = X.shape[0]
     n_classes, n_lanes, n_features = first.shape
     lane = np.zeros(n_classes, np.int64)
     z = np.empty(n_features)
     # flat, and at places that cannot be negative: else every access would ask whether they count from the end
     values, centres, sums, squares = X.ravel(), pivot.ravel(), first.ravel(), second.ravel()
-    for i in range(n_rows):
+    width: Any = np.uint64(n_features)
+    for i in range(len(X)):
         k = owners[i]
         turn = lane[k]
         lane[k] = turn + 1 if turn + 1 < n_lanes else 0
-        row, own, at = (
-            np.uint64(i * n_features),
-            np.uint64(k * n_features),
-            np.uint64((k * n_lanes + turn) * n_features),
-        )
-        for d in range(np.uint64(n_features)):
+        row, own, at = np.uint64(i) * width, np.uint64(k) * width, np.uint64(k * n_lanes + turn) * width
+        # three loops: in one, the compiler would not work on several columns at once
+        for d in range(width):
             z[d] = values[row + d] - centres[own + d]
-        for d in range(
-            np.uint64(n_features)
-        ):  # two loops: in one, the compiler would not work on several columns at once
+        for d in range(width):
             sums[at + d] += z[d]
-        for d in range(np.uint64(n_features)):
+        for d in range(width):
             squares[at + d] += z[d] * z[d]
 
 
