@@ -109,7 +109,7 @@ def log_factorial(counts: Array) -> Array:
     largest = int(counts.max(initial=0))
     if largest < min(counts.size, 1 << 16):
         return np.asarray(gammaln(np.arange(largest + 1) + 1.0)[counts.astype(np.intp)])
-    return np.asarray(gammaln(counts + 1.0))
+    return np.asarray(gammaln(np.add(counts, 1.0, dtype=np.float64)))  # float32 would stay so
 
 
 def log_rising(a: Array, n: Array) -> Array:

@@ -11,6 +11,8 @@ from sklearn.naive_bayes import MultinomialNB
 
 import bayesppl as bp
 from bayesppl.families import rising
+from bayesppl.kernels import counts as kernel
+from bayesppl.kernels.compiled import Engine
 
 # Manning, Raghavan & Schütze (2008), "Introduction to Information Retrieval", table 13.1
 WORDS = ["Chinese", "Beijing", "Shanghai", "Macao", "Tokyo", "Japan"]
@@ -157,11 +159,24 @@ def test_a_fit_copies_no_sparse_matrix():
     assert extra < 8 * 2**20 < X.data.nbytes / 2
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.float32, bool])
-def test_small_integers_do_not_overflow(dtype):
-    X = np.minimum(100 * COUNTS, np.iinfo(np.uint8).max if dtype is np.uint8 else 10_000).astype(dtype)
-    found = bp.MultinomialNB().fit(X, LABELS).predict_joint_log_proba(X)
-    np.testing.assert_allclose(found, bp.MultinomialNB().fit(1.0 * X, LABELS).predict_joint_log_proba(1.0 * X))
+@pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.float32, np.longdouble, bool])
+@pytest.mark.parametrize("convert", [np.asarray, sparse.csr_array])
+def test_the_type_of_counts_changes_nothing(convert, dtype, monkeypatch):
+    """Not even where sums over rows, and their factorials, are no numbers of that type."""
+    monkeypatch.setattr(kernel, "engine", Engine(kernel.engine._build))
+    monkeypatch.setattr(kernel.engine, "_done", 10**12)
+    for X in (np.minimum(100 * COUNTS, 255), COUNTS * (2_000_001 if dtype is not np.uint8 else 1)):
+        X = X.astype(dtype)
+        found, expected = bp.MultinomialNB(), bp.MultinomialNB()
+        found.fit(convert(X), LABELS), expected.fit(X.astype(np.float64), LABELS)
+        np.testing.assert_allclose(found.log_evidence().total, expected.log_evidence().total, rtol=1e-12)
+        for one, other in ((found, expected), (expected, found)):
+            np.testing.assert_allclose(
+                one.predict_joint_log_proba(convert(X)),
+                other.predict_joint_log_proba(X.astype(np.float64)),
+                rtol=1e-12,
+                atol=1e-9,
+            )
 
 
 def test_an_empty_row_has_the_class_weights():

@@ -78,9 +78,7 @@ class DiagonalGaussian(NumericFamily):
         with np.errstate(over="ignore", invalid="ignore"):
             statistics = self.sufficient_statistics(self.numbers(table), responsibilities)
             if not statistics.is_within(LARGEST, responsibilities):
-                self.encode(
-                    table
-                )  # refuses what is infinite or too large; a column may also be empty, which is welcome
+                self.encode(table)  # infinities are refused here; a column may also be empty, which is welcome
         return statistics
 
     def resolve_prior(self, statistics: Moments) -> NormalInverseGamma | MeanAndSd:

@@ -21,7 +21,7 @@ def rising_sums(alpha: Array, *, common: bool = True) -> Callable[[csr_array], A
     ----------
     alpha : (n_classes, n_columns)
     common : bool
-        If False, of two classes only the difference is summed: the first has zeros.
+        If False, only the difference of two classes is right: of small counts, the first has zeros.
 
     Returns
     -------
@@ -93,8 +93,9 @@ def _looked_up(n_numbers: int) -> int:
 
 def _sum_rising(start: Array, n_counts: int, left: csr_array) -> Array:
     """Σ log Γ(start + x − n_counts) − log Γ(start) over the stored cells of every row: (n_rows,)."""
+    rest = np.subtract(left.data, n_counts, dtype=np.float64)  # in float32, large counts would stay as they are
     with np.errstate(invalid="ignore"):
-        rising = log_rising(start, left.data - float(n_counts))
+        rising = log_rising(start, rest)
     return np.asarray(csr_array((rising, left.indices, left.indptr), shape=left.shape).sum(axis=1))
 
 

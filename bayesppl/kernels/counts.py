@@ -17,6 +17,9 @@ MANY = 256
 # in a row would have to wait for itself.
 _ROWS, _LANES = 1 << 22, 4
 
+# bytes of the numbers that compiled loops know; long doubles are none of them
+_LARGEST_ITEM = 8
+
 
 class CountSums(NamedTuple):
     """Small counts, summed.
@@ -49,7 +52,7 @@ def count_sums(counts: csr_array, owners: np.ndarray, n_classes: int) -> CountSu
     CountSums or None
         None as long as compiling does not pay, and where a number is anything but a count below MANY.
     """
-    compiled = engine.loop(4 * counts.nnz)
+    compiled = None if counts.dtype.itemsize > _LARGEST_ITEM else engine.loop(4 * counts.nnz)
     if compiled is None:
         return None
     sums, totals = np.zeros((n_classes, counts.shape[1])), np.empty(len(owners), dtype=np.int64)
