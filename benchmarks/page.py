@@ -60,15 +60,20 @@ steady state: the compiled loops are loaded, as they are in any process that has
 `python -m benchmarks.pymc` (minutes) times the first posterior of every family in a new process, by the closed form, by NUTS
 on sufficient statistics, and by a plain row-wise PyMC model, and the effective draws per second of exact draws and of NUTS.
 "Cold" begins with an empty compilation cache and includes the imports; "warm" has the cache of the run before.
-{pymc}"""
+{pymc}
+`python -m benchmarks.gradients` times the gradients NUTS asks for. Those of sufficient statistics cost the same whatever the
+number of rows; both models have the same posterior, so that a draw takes as many gradients in either.
+{gradients}"""
 
 
 def main(results: str, docs: str) -> None:
-    """Write ``docs/benchmarks.md``; what ``benchmarks.pymc`` left in the same folder is part of it."""
+    """Write ``docs/benchmarks.md``; what ``benchmarks.pymc`` and ``benchmarks.gradients`` left in the same folder is part of it."""
     table = (Path(results) / "table.md").read_text()
-    beside = Path(results) / "pymc.md"
-    pymc = "\n" + beside.read_text() if beside.exists() else ""
-    (Path(docs) / "benchmarks.md").write_text(TEXT.format(table=table, pymc=pymc))
+    beside = {}
+    for name in ("pymc", "gradients"):
+        found = Path(results) / f"{name}.md"
+        beside[name] = "\n" + found.read_text() if found.exists() else ""
+    (Path(docs) / "benchmarks.md").write_text(TEXT.format(table=table, **beside))
 
 
 if __name__ == "__main__":
