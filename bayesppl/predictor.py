@@ -152,7 +152,7 @@ class Predictor(Learner, ABC):
 
         # of bytes more rows at a time, but not so many that a temporary of theirs in float64 would be large
         per_row = max(table.words_per_row, table.cells_per_row // 4, len(weights))
-        ranges = row_ranges(len(table), per_row)
+        ranges = row_ranges(len(table), per_row) or [slice(0, 0)]
         if len(ranges) == 1:
             values, total = work(ranges[0])
             return values, new, total

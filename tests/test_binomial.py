@@ -159,3 +159,10 @@ def test_pymc_skips_missing_cells():
     expected = prior + joint[np.arange(9), (np.asarray(LABELS) == "b").astype(int)].sum()
     for likelihood in ("rows", "statistics"):
         assert pymc_log_density(clf, likelihood, point) == pytest.approx(expected, rel=1e-10), likelihood
+
+
+def test_too_many_successes_are_found_in_any_row():
+    X, y = np.ones((200_000, 2)), np.arange(200_000) % 2
+    X[199_998, 1] = 4
+    with pytest.raises(ValueError, match="'x1' holds 4 successes in row 199998, more than its 3 trials"):
+        bp.BinomialNB(trials=3).fit(X, y)

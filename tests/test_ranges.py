@@ -147,3 +147,33 @@ def test_n_jobs_counts_as_in_scikit_learn():
     assert ranges.thread_count(-2) == max(1, cores - 1)
     with pytest.raises(ValueError, match="n_jobs=0 has no meaning"):
         ranges.thread_count(0)
+
+
+@pytest.mark.parametrize(
+    "family", [bp.Bernoulli(), bp.Poisson(), bp.Binomial(1), bp.Categorical(), bp.Multinomial(), bp.Gaussian()]
+)
+def test_memory_of_bytes_stays_as_small(family):
+    """There are more of them in a range than of doubles."""
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 2, (9000, 1000), dtype=np.uint8), rng.integers(0, 2, 9000)
+    clf = bp.GenerativeClassifier(family).fit(X[:500], y[:500])
+    clf.predict_proba(X[:10])
+    tracemalloc.start()
+    try:
+        clf.fit(X, y)
+        of_fit = tracemalloc.get_traced_memory()[1]
+        tracemalloc.reset_peak()
+        for rule in ("mean", "predictive"):
+            clf.predict_proba(X, rule)
+        of_prediction = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert max(of_fit, of_prediction) < 32 * 2**20
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_no_rows_have_no_predictions(name):
+    X, y = data(name, 1000)
+    clf = ESTIMATORS[name]().fit(X, y)
+    assert clf.predict(X[:0]).shape == (0,)
+    assert clf.predict_proba(X[:0]).shape == clf.predict_joint_log_proba(X[:0]).shape == (0, len(clf.classes_))

@@ -23,6 +23,7 @@ from bayesppl.arrays import Array, Theta, log_rising
 from bayesppl.conjugates import Beta
 from bayesppl.data import Table
 from bayesppl.families.cells import COUNTS, CellFamily, per_column
+from bayesppl.families.leave_one_out import row_blocks
 from bayesppl.families.missing import present_cells
 from bayesppl.families.parameters import ProbabilityFamily
 from bayesppl.families.support import Support
@@ -61,14 +62,15 @@ class Binomial(ProbabilityFamily, CellFamily):
 
     def encode(self, table: Table) -> Array:
         X = self.read(table)
-        successes, trials = self._split(X)
-        excess = successes > trials
-        if excess.any():
-            row, column = np.argwhere(excess)[0]
-            raise ValueError(
-                f"column {self.columns[column]!r} holds {successes[row, column]:g} successes in row {row}, more than its "
-                f"{trials[row, column]:g} trials. Correct the count, or the number of trials."
-            )
+        for block in row_blocks(X):
+            successes, trials = self._split(X[block])
+            excess = successes > trials
+            if excess.any():
+                row, column = np.argwhere(excess)[0]
+                raise ValueError(
+                    f"column {self.columns[column]!r} holds {successes[row, column]:g} successes in row {block.start + row}, "
+                    f"more than its {trials[row, column]:g} trials. Correct the count, or the number of trials."
+                )
         return X
 
     def cells(self, X: Array) -> Successes:

@@ -82,5 +82,5 @@ def per_row(values: Array) -> Array:
 
 def row_blocks(X: Any) -> Iterator[slice]:
     """Blocks of rows small enough for dense temporaries of several times their size."""
-    step = max(1, 8 * BLOCK_CELLS // max(1, X.shape[1]))
+    step = max(1, 2 * BLOCK_CELLS // max(1, X.shape[1]))
     return (slice(start, start + step) for start in range(0, X.shape[0], step))

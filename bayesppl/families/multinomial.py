@@ -29,12 +29,16 @@ from bayesppl.families.cells import COUNTS
 from bayesppl.families.leave_one_out import counts_without
 from bayesppl.families.membership import Membership
 from bayesppl.families.rising import rising_sums, rising_sums_with_and_without
+from bayesppl.kernels.blocks import row_blocks
 from bayesppl.kernels.counts import MANY, count_histogram, count_sums
 from bayesppl.simplices import SimplexPrior, simplex_prior
 from bayesppl.statistics import Counts, class_sums
 
 #: Row total of simulated rows; the model says nothing about it.
 SIMULATED_TOTAL = 20
+
+# dense counts that are made sparse at once
+_DENSE_CELLS = 1 << 19
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,8 +87,14 @@ class Multinomial(NumericFamily):
         return ("class",)
 
     def sufficient_statistics(self, X: Any, responsibilities: Responsibilities) -> Counts:
-        counts = _nonzeros(X)
-        return Counts(class_sums(responsibilities, X), _sum_log_coefficients(counts, responsibilities))
+        sums = class_sums(responsibilities, X)
+        if issparse(X):
+            return Counts(sums, _sum_log_coefficients(_nonzeros(X), responsibilities))
+        log_base = np.zeros(len(sums))
+        # all at once, the indices of bytes would take many times their memory
+        for rows in row_blocks(X.shape[0], X.shape[1], _DENSE_CELLS):
+            log_base += _sum_log_coefficients(_nonzeros(X[rows]), responsibilities[rows])
+        return Counts(sums, log_base)
 
     def read_statistics(self, table: Table, responsibilities: Responsibilities) -> Counts:
         X = self.numbers(table)
