@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -40,8 +40,8 @@ def bit_sums(weights: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
     def sums(X: np.ndarray) -> np.ndarray:
         out = np.empty(len(X))
         step = min(len(X), max(1, _BLOCK_GROUPS // max(1, n_groups)))
-        starts = np.arange(step + 1, dtype=np.int32) * np.int32(n_groups)
-        groups, ones = np.arange(0, len(table()), _COMBINATIONS, dtype=np.int32), np.ones(step * n_groups)
+        starts, ones = _one_in_each(step, n_groups)
+        groups = np.arange(0, len(table()), _COMBINATIONS, dtype=np.int32)
         places = np.empty((step, n_groups), dtype=np.int32)
         for rows in row_blocks(len(X), 1, step):
             n_rows = rows.stop - rows.start
@@ -52,3 +52,11 @@ def bit_sums(weights: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         return out
 
     return sums
+
+
+@lru_cache(maxsize=2)
+def _one_in_each(n_rows: int, n_groups: int) -> tuple[np.ndarray, np.ndarray]:
+    """Where the entries of rows begin that have one in each group, and as many ones; blocks are mostly of one size."""
+    starts, ones = np.arange(n_rows + 1, dtype=np.int32) * np.int32(n_groups), np.ones(n_rows * n_groups)
+    starts.flags.writeable = ones.flags.writeable = False
+    return starts, ones

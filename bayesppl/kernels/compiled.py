@@ -189,10 +189,14 @@ lane_sums = Engine(lambda: compile_loop(_lane_sums))
 def _count_codes(codes: np.ndarray, owners: np.ndarray, edges: np.ndarray, counts: np.ndarray) -> None:
     """Add one to the cell of every code, -1 included, which comes first in its column."""
     n_rows, n_columns = codes.shape
+    # flat, and at places that cannot be negative: else every access would ask whether they count from the end
+    cells, levels = counts.ravel(), codes.ravel()
+    zero = edges[:-1] + 1
+    width: Any = np.uint64(n_columns)
     for i in range(n_rows):
-        own = counts[owners[i]]
-        for j in range(n_columns):
-            own[edges[j] + 1 + codes[i, j]] += 1
+        own, row = owners[i] * counts.shape[1], np.uint64(i) * width
+        for j in range(width):
+            cells[np.uint64(own + zero[j] + levels[row + j])] += 1
 
 
 count_codes = Engine(lambda: compile_loop(_count_codes))

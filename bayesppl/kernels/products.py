@@ -48,14 +48,14 @@ def _few_vectors(
     out: np.ndarray,
 ) -> None:
     n_columns = max(1, X.shape[1])
-    step = max(_FEWEST_ROWS, min(2 * TILE_CELLS // n_columns, ONE_THREAD // (n_columns * max(1, len(weights)))))
+    step = max(_FEWEST_ROWS, min(1 * TILE_CELLS // n_columns, ONE_THREAD // (n_columns * max(1, len(weights)))))
     first = np.ascontiguousarray(weights.T)
     second = None if of_squares is None else np.ascontiguousarray(of_squares.T)
-    for rows, block in _shifted(X, origin, step, own=second is not None):
+    squares = None if second is None else np.empty((min(step, len(X)), X.shape[1]))
+    for rows, block in _shifted(X, origin, step):
         part = _times(block, first)
-        if second is not None:
-            np.multiply(block, block, out=block)
-            part += _times(block, second)
+        if second is not None and squares is not None:
+            part += _times(np.multiply(block, block, out=squares[: len(block)]), second)
         out[:, rows] = part.T
 
 
@@ -64,17 +64,15 @@ def _times(block: np.ndarray, vectors: np.ndarray) -> np.ndarray:
     return np.vecdot(block, vectors[:, 0])[:, None] if vectors.shape[1] == 1 else block @ vectors
 
 
-def _shifted(
-    X: np.ndarray, origin: np.ndarray | None, step: int, *, own: bool
-) -> Iterator[tuple[slice, np.ndarray]]:
-    """Consecutive rows and, for each, x − origin in float64; in memory of its own, used again, if that is asked for."""
+def _shifted(X: np.ndarray, origin: np.ndarray | None, step: int) -> Iterator[tuple[slice, np.ndarray]]:
+    """Consecutive rows and, for each, x − origin in float64."""
     memory = np.empty((min(step, len(X)), X.shape[1]))
     origins = None if origin is None else np.tile(origin, (len(memory), 1))  # numpy subtracts long rows faster
     for rows in row_blocks(len(X), 1, step):
         block, part = X[rows], memory[: rows.stop - rows.start]
         if origins is not None:
             np.subtract(block, origins[: len(part)], out=part)
-        elif own or X.dtype != np.float64:
+        elif X.dtype != np.float64:
             np.copyto(part, block)
         else:
             part = block

@@ -16,6 +16,9 @@ from bayesppl.kernels.tiles import tiles
 #: Distance from the common origin, in standard deviations, at which four digits of twelve and more are lost.
 NEAR = 100.0
 
+#: Distance from zero, in standard deviations, below which no other origin is needed: two digits are lost at most.
+AT_ZERO = 10.0
+
 
 def weighted_squares(X: np.ndarray, location: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Σ_d ((x_d − location_kd)/scale_kd)² for every row and class.
@@ -32,8 +35,11 @@ def weighted_squares(X: np.ndarray, location: np.ndarray, scale: np.ndarray) -> 
     odd : (n_odd,)
         Rows that have missing cells, or sums beyond the largest number.
     """
-    origin = 0.5 * (location.min(0) + location.max(0))
-    gap = (location - origin) / scale
+    origin: np.ndarray | None = None
+    gap = location / scale
+    if not np.abs(gap).max() < AT_ZERO:
+        origin = 0.5 * (location.min(0) + location.max(0))
+        gap = (location - origin) / scale
     with np.errstate(over="ignore", invalid="ignore"):
         if np.abs(gap).max() < NEAR:
             out = row_products(X, -2 * gap / scale, origin, 1 / scale**2).T
