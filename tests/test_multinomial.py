@@ -248,3 +248,33 @@ def test_few_rows_of_large_totals_and_many_rows_of_small_ones_say_the_same():
     clf = bp.MultinomialNB().fit(COUNTS[:, :3], LABELS)
     many = clf.predict_joint_log_proba(np.concatenate([rows[:1]] * 30))
     np.testing.assert_allclose(many, np.repeat(clf.predict_joint_log_proba(rows)[:1], 30, axis=0), rtol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("make", "convert"),
+    [(bp.MultinomialNB, np.asarray), (bp.MultinomialNB, sparse.csr_array), (bp.PoissonNB, np.asarray)],
+)
+@pytest.mark.parametrize(
+    ("dtype", "wrong", "shown"),
+    [
+        (np.uint64, 2**63 + 5, "9.22337e+18"),
+        (np.int64, 2**53 + 1, "9.0072e+15"),
+        (float, 1e19, "1e+19"),
+        (float, 1e308, "1e+308"),
+    ],
+)
+def test_counts_that_are_no_exact_numbers_are_refused(make, convert, dtype, wrong, shown):
+    X = np.ones((4, 3), dtype=dtype)
+    X[2, 1] = wrong
+    message = f"column 'x1' holds {shown} in row 2, but the .* family models counts".replace("+", r"\+")
+    with pytest.raises(ValueError, match=message):
+        make().fit(convert(X), list("abab"))
+    clf = make().fit(np.ones((4, 3)), list("abab"))
+    with pytest.raises(ValueError, match=message):
+        clf.predict(convert(X))
+
+
+def test_the_largest_count_of_all_is_fitted():
+    X = np.ones((4, 3))
+    X[2, 1] = 2.0**53
+    assert bp.MultinomialNB().fit(X, list("abab")).predict(X).tolist() == ["b", "b", "a", "b"]

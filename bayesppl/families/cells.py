@@ -25,11 +25,14 @@ from bayesppl.families.membership import Membership
 from bayesppl.families.parameters import LogFactors
 from bayesppl.families.support import Support, check_support, refuse_sparse
 
+#: The largest whole number below which every other has a floating-point number of its own.
+_LARGEST_COUNT = 2**53
+
 COUNTS = Support(
-    "counts (0, 1, 2, …)",
-    lambda x: (x >= 0) & (x == np.floor(x)),
+    "counts (0, 1, 2, … up to 2^53)",
+    lambda x: (x >= 0) & (x <= _LARGEST_COUNT) & (x == np.floor(x)),
     "Correct the value, or choose a family of real numbers.",
-    (0, np.inf),
+    (0, _LARGEST_COUNT),
 )
 POSITIVE_NUMBERS = Support(
     "positive real numbers",

@@ -89,9 +89,8 @@ class FullGaussian(NumericFamily):
             statistics = moments(self.numbers(table), responsibilities, matrix=True, tied=self.tied)
             if statistics.is_within(LARGEST, responsibilities):
                 return statistics
-        return self.sufficient_statistics(
-            self.encode(table), responsibilities
-        )  # says what is wrong with which cell
+        # says what is wrong with which cell
+        return self.sufficient_statistics(self.encode(table), responsibilities)
 
     def resolve_prior(self, statistics: Moments) -> NormalInverseWishart | MeanAndCholesky:
         shape = statistics.mean.shape

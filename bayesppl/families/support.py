@@ -87,7 +87,7 @@ def _outside(values: Array, support: Support) -> Array | None:
 
 def _is_between(values: Array, low: float, high: float) -> bool:
     unsigned = values.dtype.kind in "bu" and low == 0
-    return bool((unsigned or values.min(initial=0) >= low) and (high == np.inf or values.max(initial=0) <= high))
+    return bool((unsigned or values.min(initial=0) >= low) and values.max(initial=0) <= high)
 
 
 def _sum_of_squares(values: Array) -> Any:
