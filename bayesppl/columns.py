@@ -51,6 +51,7 @@ def factorize(values: Array, name: Hashable) -> tuple[list[Hashable], Array]:
         int(level) if isinstance(level, float) and level.is_integer() else level for level in found.tolist()
     ]
     try:
+        # whether the levels can be compared is what is tried here
         order = sorted(range(len(levels)), key=levels.__getitem__)  # type: ignore[arg-type]
     except TypeError:
         order = sorted(range(len(levels)), key=lambda i: (type(levels[i]).__name__, repr(levels[i])))

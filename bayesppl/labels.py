@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Sequence
-from functools import lru_cache
 from typing import Any
 
 import narwhals as nw
@@ -15,11 +14,8 @@ from sklearn.exceptions import DataConversionWarning
 from bayesppl.arrays import Array, Responsibilities
 from bayesppl.columns import listed
 from bayesppl.kernels.blocks import BLOCK_CELLS, row_blocks
-from bayesppl.kernels.class_sums import sparse_of
+from bayesppl.kernels.class_sums import one_in_each, sparse_of
 from bayesppl.kernels.levels import smallest_type
-
-# up to so many rows, what is the same in all responsibilities is kept for the next ones
-_SHARED_ROWS = 1 << 17
 
 
 def encode_labels(y: Any, classes: Sequence[Hashable] | Array | None = None) -> tuple[Array, Array]:
@@ -137,21 +133,13 @@ def _count_labels(labels: Array, low: int, span: int) -> tuple[Array, Array]:
 def one_hot(codes: Array, n_classes: int, weights: Array | None = None) -> Responsibilities:
     """Responsibilities of labelled rows: each belongs to its class with its weight."""
     n_rows = len(codes)
-    starts, ones = (_constants if n_rows <= _SHARED_ROWS else _constants.__wrapped__)(n_rows)
+    starts, ones = one_in_each(n_rows)
     values = ones if weights is None else weights
     matrix = sparse_of(csr_array, values, codes.astype(np.int32), starts, (n_rows, n_classes))
     if weights is not None:
         matrix = matrix.copy()
         matrix.eliminate_zeros()
     return matrix
-
-
-@lru_cache(maxsize=4)
-def _constants(n_rows: int) -> tuple[Array, Array]:
-    """0, 1, ..., n_rows, and as many ones; ranges of rows are mostly of one length, and share them."""
-    starts, ones = np.arange(n_rows + 1, dtype=np.int32), np.ones(n_rows)
-    starts.flags.writeable = ones.flags.writeable = False
-    return starts, ones
 
 
 def check_weights(sample_weight: Any, n_rows: int) -> Array | None:

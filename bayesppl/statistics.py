@@ -68,7 +68,13 @@ class Statistics(ABC):
     @final
     def n_numbers(self) -> int:
         """How many numbers these statistics hold."""
-        return _count_numbers([getattr(self, field.name) for field in fields(self)])  # type: ignore[arg-type]
+        return _count_numbers(list(self._by_name.values()))
+
+    @property
+    @final
+    def _by_name(self) -> dict[str, Any]:
+        """The fields: every kind of statistics is a dataclass, which this base itself is not."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
 
 
 class _Sums(Statistics):
@@ -78,9 +84,8 @@ class _Sums(Statistics):
         return type(self)(*(a + b for a, b in zip(self.values(), other.values(), strict=True)))
 
     def __sub__(self, other: Self) -> Self:
-        names = [field.name for field in fields(self)]  # type: ignore[arg-type]
-        pairs = zip(names, self.values(), other.values(), strict=True)
-        return type(self)(*(a - b if name == "log_base" else remainder(a, b) for name, a, b in pairs))
+        pairs = zip(self._by_name.items(), other.values(), strict=True)
+        return type(self)(*(a - b if name == "log_base" else remainder(a, b) for (name, a), b in pairs))
 
     def scale(self, factor: float) -> Self:
         return type(self)(*(factor * a for a in self.values()))
@@ -97,7 +102,7 @@ class _Sums(Statistics):
 
     def values(self) -> tuple[Array, ...]:
         """The sums, in the order of the fields."""
-        return tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
+        return tuple(self._by_name.values())
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from statistics import median
@@ -16,7 +13,7 @@ from sklearn import naive_bayes
 
 import bayesppl as bp
 from benchmarks.cases import real, size
-from benchmarks.measure import Call
+from benchmarks.measure import Call, in_new_process
 
 
 class Extra(NamedTuple):
@@ -141,12 +138,6 @@ _STARTS = {
 def first_calls(repeats: int) -> Iterator[dict[str, Any]]:
     """Import, first fit (1e5×20) and second fit in new processes; compiled loops are loaded from the cache on disk."""
     for name, start in _STARTS.items():
-        runs = [_in_new_process(start) for _ in range(repeats)]
+        runs = [in_new_process(_CHILD.format(start=start)) for _ in range(repeats)]
         for what, seconds in zip(("import", "first fit", "second fit"), zip(*runs, strict=True), strict=True):
             yield {"who": name, "what": what, "milliseconds": 1e3 * median(seconds)}
-
-
-def _in_new_process(start: str) -> list[float]:
-    code = _CHILD.format(start=start)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return list(json.loads(done.stdout))

@@ -10,13 +10,14 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
+
+from benchmarks.measure import in_new_process
 
 #: Expressions of a family and of its rows (n, 4), given ``rng``, ``y`` and ``n``.
 FAMILIES = {
@@ -111,14 +112,10 @@ def measure(family: str, rows: str, way: str, n_rows: int, draws: int, patience:
 
 
 def _run(code: str, own: Mapping[str, str], patience: int) -> list[float] | None:
-    command = [sys.executable, "-W", "ignore", "-c", code]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **own}, timeout=patience)
+        return in_new_process(code, own, patience)
     except subprocess.TimeoutExpired:
         return None
-    if done.returncode:
-        raise click.ClickException(done.stderr[-2000:])
-    return list(json.loads(done.stdout.strip().splitlines()[-1]))
 
 
 def _row(record: Mapping[str, Any], patience: int) -> str:

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, NamedTuple, Self, final
 
 import numpy as np
-from scipy.sparse import issparse
 
 from bayesppl.arrays import Array, Responsibilities, Theta, dense
 from bayesppl.conjugates import Conjugate
@@ -22,7 +21,7 @@ from bayesppl.data import Table
 from bayesppl.errors import ImproperError
 from bayesppl.families.membership import Membership
 from bayesppl.families.missing import observed_mask
-from bayesppl.families.support import Support, check_support, refuse_sparse
+from bayesppl.families.support import Support, check_support, numbers_of
 from bayesppl.priors import Declared
 from bayesppl.statistics import Statistics
 
@@ -274,10 +273,7 @@ class NumericFamily(ColumnFamily):
     @final
     def numbers(self, table: Table) -> Any:
         """The columns as numbers, not checked yet."""
-        X = table.select(self.columns).numeric()
-        if issparse(X) and not self.allows_sparse:
-            refuse_sparse(self.name)
-        return X
+        return numbers_of(table, self.columns, self.name, allows_sparse=self.allows_sparse)
 
     @final
     def encode(self, table: Table) -> Any:

@@ -97,6 +97,7 @@ class Binomial(ProbabilityFamily, CellFamily):
         return self.split(X, np.ones(1) if self.row_column is not None else self._per_column())
 
     def _per_column(self) -> Array:
+        # called where no column of the table holds them: they are numbers then, and no name
         trials = per_column(self.trials, self.columns)  # type: ignore[arg-type]
         wrong = ~(np.isfinite(trials) & (trials > 0) & (trials == np.floor(trials)))
         if wrong.any():

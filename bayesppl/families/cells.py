@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
-from scipy.sparse import issparse
 
 from bayesppl.arrays import Array, Responsibilities, Theta, weigh_logs
 from bayesppl.data import Table
@@ -23,7 +22,7 @@ from bayesppl.families.base import CheckedFirst, ColumnFamily, LogDensity
 from bayesppl.families.leave_one_out import own_class_without, row_blocks
 from bayesppl.families.membership import Membership
 from bayesppl.families.parameters import LogFactors
-from bayesppl.families.support import Support, check_support, refuse_sparse
+from bayesppl.families.support import Support, check_support, numbers_of
 
 #: The largest whole number below which every other has a floating-point number of its own.
 _LARGEST_COUNT = 2**53
@@ -74,9 +73,7 @@ class CellFamily(CheckedFirst, ColumnFamily):
     @final
     def read(self, table: Table) -> Array:
         """Columns of features, checked, followed by the number per row."""
-        X = table.select(self.columns).numeric()
-        if issparse(X):
-            refuse_sparse(self.name)
+        X = numbers_of(table, self.columns, self.name)
         check_support(X, self.columns, self.name, self.support)
         if self.row_column is None:
             return X

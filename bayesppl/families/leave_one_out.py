@@ -20,7 +20,7 @@ from bayesppl.arrays import Array
 from bayesppl.conjugates import Conjugate
 from bayesppl.families.base import Family
 from bayesppl.families.membership import Membership
-from bayesppl.kernels.blocks import BLOCK_CELLS
+from bayesppl.kernels import blocks
 from bayesppl.labels import one_hot
 
 
@@ -82,5 +82,4 @@ def per_row(values: Array) -> Array:
 
 def row_blocks(X: Any) -> Iterator[slice]:
     """Blocks of rows small enough for dense temporaries of several times their size."""
-    step = max(1, 2 * BLOCK_CELLS // max(1, X.shape[1]))
-    return (slice(start, start + step) for start in range(0, X.shape[0], step))
+    return blocks.row_blocks(X.shape[0], X.shape[1], 2 * blocks.BLOCK_CELLS)

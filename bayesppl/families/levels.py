@@ -164,6 +164,7 @@ class LevelFamily(CheckedFirst, ColumnFamily):
         if not all(isinstance(level, Integral) for levels in self._named for level in levels):
             return None
         unknown = [len(levels) if self.levels is None else _UNKNOWN for levels in self._named]
+        # every level is a whole number, as was asked above
         return Places.of([[int(level) for level in levels] for levels in self._named], unknown)  # type: ignore[call-overload]
 
     def _codes(self, values: Array, j: int) -> Array:

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.sparse import issparse
 
 from bayesppl.arrays import Array, Responsibilities, Theta
 from bayesppl.conjugates import NormalInverseGamma, NormalInverseWishart
@@ -23,7 +22,7 @@ from bayesppl.families.base import CheckedFirst, Evidence, Family, LogDensity, M
 from bayesppl.families.cells import POSITIVE_NUMBERS
 from bayesppl.families.gaussian import Covariance, Gaussian
 from bayesppl.families.membership import Membership
-from bayesppl.families.support import check_support, refuse_sparse
+from bayesppl.families.support import check_support, numbers_of
 from bayesppl.statistics import Moments
 
 
@@ -88,9 +87,7 @@ class LogGaussian(CheckedFirst):
 
     def encode(self, table: Table) -> Array:
         columns = self.gaussian.columns
-        X = table.select(columns).numeric()
-        if issparse(X):
-            refuse_sparse(self.name)
+        X = numbers_of(table, columns, self.name)
         check_support(X, columns, self.name, POSITIVE_NUMBERS)
         return np.asarray(X)
 

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from bayesppl.arrays import Array
+from bayesppl.data import Table
 from bayesppl.families.missing import observed_mask, total
 from bayesppl.kernels.blocks import BLOCK_CELLS, row_blocks
 
@@ -38,12 +39,15 @@ REAL_NUMBERS = Support(
 )
 
 
-def refuse_sparse(name: str) -> None:
-    """Refuse sparse input for a family that needs every cell."""
-    raise TypeError(
-        f"Sparse data was passed for the {name} family, but dense data is required. "
-        "Use '.toarray()' to convert to a dense numpy array."
-    )
+def numbers_of(table: Table, columns: Sequence[Hashable], name: str, *, allows_sparse: bool = False) -> Any:
+    """Columns as numbers, not checked yet; sparse ones are refused for a family that needs every cell."""
+    X = table.select(columns).numeric()
+    if issparse(X) and not allows_sparse:
+        raise TypeError(
+            f"Sparse data was passed for the {name} family, but dense data is required. "
+            "Use '.toarray()' to convert to a dense numpy array."
+        )
+    return X
 
 
 def check_support(X: Any, columns: Sequence[Hashable], name: str, support: Support) -> None:

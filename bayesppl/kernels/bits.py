@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import cache
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from bayesppl.kernels.blocks import row_blocks
-from bayesppl.kernels.class_sums import sparse_of
+from bayesppl.kernels.lookups import sums_at
 
 _COMBINATIONS = 256
 
@@ -40,23 +39,12 @@ def bit_sums(weights: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
     def sums(X: np.ndarray) -> np.ndarray:
         out = np.empty(len(X))
         step = min(len(X), max(1, _BLOCK_GROUPS // max(1, n_groups)))
-        starts, ones = _one_in_each(step, n_groups)
         groups = np.arange(0, len(table()), _COMBINATIONS, dtype=np.int32)
         places = np.empty((step, n_groups), dtype=np.int32)
         for rows in row_blocks(len(X), 1, step):
-            n_rows = rows.stop - rows.start
-            np.add(np.packbits(X[rows], axis=1), groups, out=places[:n_rows])
-            found = places[:n_rows].ravel()
-            marked = sparse_of(csr_array, ones[: len(found)], found, starts[: n_rows + 1], (n_rows, len(table())))
-            out[rows] = marked @ table()
+            found = places[: rows.stop - rows.start]
+            np.add(np.packbits(X[rows], axis=1), groups, out=found)
+            out[rows] = sums_at(found, table())
         return out
 
     return sums
-
-
-@lru_cache(maxsize=2)
-def _one_in_each(n_rows: int, n_groups: int) -> tuple[np.ndarray, np.ndarray]:
-    """Where the entries of rows begin that have one in each group, and as many ones; blocks are mostly of one size."""
-    starts, ones = np.arange(n_rows + 1, dtype=np.int32) * np.int32(n_groups), np.ones(n_rows * n_groups)
-    starts.flags.writeable = ones.flags.writeable = False
-    return starts, ones

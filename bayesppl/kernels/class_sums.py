@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -56,6 +57,23 @@ def sparse_of(kind: Any, data: np.ndarray, indices: np.ndarray, indptr: np.ndarr
     matrix = kind(shape, dtype=data.dtype)
     matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
     return matrix
+
+
+# up to so many entries, what is the same in all matrices of one shape is kept for the next ones
+_SHARED_ENTRIES = 1 << 18
+
+
+def one_in_each(n_rows: int, n_entries: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """Where the entries of rows begin that have as many each, and a one for every entry; not to be written to."""
+    make = _one_in_each if n_rows * n_entries <= _SHARED_ENTRIES else _one_in_each.__wrapped__
+    return make(n_rows, n_entries)
+
+
+@lru_cache(maxsize=4)
+def _one_in_each(n_rows: int, n_entries: int) -> tuple[np.ndarray, np.ndarray]:
+    starts, ones = np.arange(n_rows + 1, dtype=np.int32) * np.int32(n_entries), np.ones(n_rows * n_entries)
+    starts.flags.writeable = ones.flags.writeable = False
+    return starts, ones
 
 
 def class_counts(responsibilities: csr_array) -> np.ndarray:

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from bayesppl.kernels.blocks import row_blocks
+from bayesppl.kernels.class_sums import one_in_each, sparse_of
 
 # combinations of levels that are looked up together: their tables stay in the first-level cache
 _COMBINED = 1 << 10
@@ -90,8 +91,21 @@ def _by_product(padded: np.ndarray, widths: np.ndarray, codes: np.ndarray) -> np
     edges = np.concatenate([[0], np.cumsum(widths)])
     out = np.empty((len(padded), len(codes)))
     for rows in row_blocks(*codes.shape):
-        cells = np.add(codes[rows], edges[:-1] + 1, dtype=np.int32)
-        starts = np.arange(0, cells.size + 1, codes.shape[1], dtype=np.int32)
-        marked = csr_array((np.ones(cells.size), cells.ravel(), starts), shape=(len(cells), int(edges[-1])))
-        out[:, rows] = (marked @ padded.T).T
+        out[:, rows] = sums_at(np.add(codes[rows], edges[:-1] + 1, dtype=np.int32), padded.T).T
     return out
+
+
+def sums_at(places: np.ndarray, table: np.ndarray) -> np.ndarray:
+    """Sums over columns of the entries (or rows) of a table at these places, as one sparse product.
+
+    Parameters
+    ----------
+    places : (n_rows, n_columns) of 32-bit integers
+    table : (n_places,) or (n_places, n_tables)
+
+    Returns
+    -------
+    (n_rows,) or (n_rows, n_tables)
+    """
+    starts, ones = one_in_each(*places.shape)
+    return np.asarray(sparse_of(csr_array, ones, places.ravel(), starts, (len(places), len(table))) @ table)

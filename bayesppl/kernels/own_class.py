@@ -7,6 +7,8 @@ and the product is taken of some columns at a time, lest it come close to zero.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from bayesppl.kernels.blocks import row_blocks
@@ -62,9 +64,7 @@ def own_log1p_sum(
     out = np.empty(len(X))
     for rows in row_blocks(*X.shape):
         of = owners[rows]
-        T = X[rows] - location.take(of, axis=0)
-        T *= T
-        np.einsum("nd,nd->n", T, factors.take(of, axis=0), out=out[rows])
+        np.einsum("nd,nd->n", _own_squares(X[rows], of, location), factors.take(of, axis=0), out=out[rows])
     with np.errstate(invalid="ignore", divide="ignore"):
         np.log1p(out, out=out)
     out *= exponents[owners, 0]
@@ -106,25 +106,42 @@ def less_own_log1p_squares(
         odd = np.flatnonzero(np.isnan(np.add.reduce(out, axis=0)))
         for block in row_blocks(len(odd), X.shape[1]):
             rows, of = odd[block], owners[odd[block]]
-            taken = own_factors[of] * (X[rows] - own_location[of]) ** 2
+            taken = own_factors[of] * _own_squares(X[rows], of, own_location)
             for k in range(len(location)):
                 terms = np.log1p(factors[k] * (X[rows] - location[k]) ** 2 - taken)
                 out[k, rows] = np.einsum("nd,nd->n", exponents[of], terms)
     return out.T
 
 
+def _own_squares(X: np.ndarray, owners: np.ndarray, location: np.ndarray) -> np.ndarray:
+    """(x − location of its owner)² of every cell."""
+    T = X - location.take(owners, axis=0)
+    T *= T
+    return T
+
+
 def _log_of_products(X: np.ndarray, owners: np.ndarray, location: np.ndarray, factors: np.ndarray) -> np.ndarray:
     """log Π (1 + factors (x − location)²), NaN where a cell is missing or digits would be lost."""
-    out, u = np.zeros(len(X)), np.empty(len(X))
     compiled = own_products.loop(X.size)
     if compiled is not None:
         X = np.ascontiguousarray(X, dtype=np.float64)
-    for first in range(0, X.shape[1], _COLUMNS):
-        last = min(first + _COLUMNS, X.shape[1])
+
+    def multiply(first: int, last: int, u: np.ndarray) -> None:
         if compiled is not None:
             compiled(X, owners, location, factors, first, last, u)
         else:
             _multiply(X[:, first:last], owners, location[:, first:last], factors[:, first:last], u)
+
+    return _sum_of_logs(multiply, X.shape[1], (len(X),))
+
+
+def _sum_of_logs(
+    multiply: Callable[[int, int, np.ndarray], None], n_columns: int, shape: tuple[int, ...]
+) -> np.ndarray:
+    """Sums of log(1 + u) over runs of columns, of each of which ``multiply`` writes the products less one, u."""
+    out, u = np.zeros(shape), np.empty(shape)
+    for first in range(0, n_columns, _COLUMNS):
+        multiply(first, min(first + _COLUMNS, n_columns), u)
         out += _log1p_where_digits_are_left(u)
     return out
 
@@ -141,8 +158,7 @@ def _multiply(
 ) -> None:
     for rows in row_blocks(*X.shape):
         of, u = owners[rows], out[rows]
-        T = X[rows] - location.take(of, axis=0)
-        T *= T
+        T = _own_squares(X[rows], of, location)
         T *= factors.take(of, axis=0)
         u[...] = 0.0
         ut = np.empty(len(u))
@@ -155,7 +171,7 @@ def _multiply(
 def _cell_by_cell(
     X: np.ndarray, owners: np.ndarray, location: np.ndarray, factors: np.ndarray, exponents: np.ndarray
 ) -> np.ndarray:
-    terms = exponents[owners] * np.log1p(factors[owners] * (X - location[owners]) ** 2)
+    terms = exponents[owners] * np.log1p(factors[owners] * _own_squares(X, owners, location))
     return np.where(np.isnan(X), 0.0, terms).sum(1)
 
 
@@ -168,13 +184,11 @@ def _log_of_products_less_own(
     own_factors: np.ndarray,
 ) -> np.ndarray:
     """log Π (1 + factors (x − location)² − own_factors (x − own_location)²), NaN where digits would be lost."""
-    out = np.zeros((len(location), len(X)))
-    u = np.empty(out.shape)
     compiled = less_own_products.loop(X.size * len(location))
     if compiled is not None:
         X = np.ascontiguousarray(X, dtype=np.float64)
-    for first in range(0, X.shape[1], _COLUMNS):
-        last = min(first + _COLUMNS, X.shape[1])
+
+    def multiply(first: int, last: int, u: np.ndarray) -> None:
         if compiled is not None:
             compiled(X, location, factors, owners, own_location, own_factors, first, last, u)
         else:
@@ -182,8 +196,8 @@ def _log_of_products_less_own(
             _multiply_less_own(
                 X[:, at], location[:, at], factors[:, at], owners, own_location[:, at], own_factors[:, at], u
             )
-        out += _log1p_where_digits_are_left(u)
-    return out
+
+    return _sum_of_logs(multiply, X.shape[1], (len(location), len(X)))
 
 
 def _multiply_less_own(
@@ -197,8 +211,7 @@ def _multiply_less_own(
 ) -> None:
     for rows in row_blocks(*X.shape):
         of = owners[rows]
-        T = X[rows] - own_location.take(of, axis=0)
-        T *= T
+        T = _own_squares(X[rows], of, own_location)
         T *= own_factors.take(of, axis=0)
         tile, taken = np.ascontiguousarray(X[rows].T, dtype=np.float64), np.ascontiguousarray(T.T)
         t, ut = np.empty(len(of)), np.empty(len(of))

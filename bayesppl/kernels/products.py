@@ -48,13 +48,13 @@ def _few_vectors(
     out: np.ndarray,
 ) -> None:
     n_columns = max(1, X.shape[1])
-    step = max(_FEWEST_ROWS, min(1 * TILE_CELLS // n_columns, ONE_THREAD // (n_columns * max(1, len(weights)))))
+    step = max(_FEWEST_ROWS, min(TILE_CELLS // n_columns, ONE_THREAD // (n_columns * max(1, len(weights)))))
     first = np.ascontiguousarray(weights.T)
     second = None if of_squares is None else np.ascontiguousarray(of_squares.T)
-    squares = None if second is None else np.empty((min(step, len(X)), X.shape[1]))
+    squares = np.empty((0 if second is None else min(step, len(X)), X.shape[1]))
     for rows, block in _shifted(X, origin, step):
         part = _times(block, first)
-        if second is not None and squares is not None:
+        if second is not None:
             part += _times(np.multiply(block, block, out=squares[: len(block)]), second)
         out[:, rows] = part.T
 

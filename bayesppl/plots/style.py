@@ -63,6 +63,7 @@ def result_of[T](
         raise TypeError(
             f"a result of {twin.__name__} is drawn as it is; found {more} besides. Pass it to {twin.__name__}"
         )
+    # of the kind, which a type that is itself an argument does not tell
     result: T = given  # type: ignore[assignment]
     return result
 
