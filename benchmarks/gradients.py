@@ -14,8 +14,8 @@ import click
 import numpy as np
 
 import bayesppl as bp
-from bayesppl.inference import native
-from bayesppl.inference.compiled import log_density
+from bayesppl.inference.pymc import native
+from bayesppl.inference.pymc.compiled import log_density
 
 SIZES = tuple(10**power for power in range(3, 8))
 

@@ -30,7 +30,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, OrdinalEncoder
 
 import bayesppl as bp
-from bayesppl.rules import RULES
+from bayesppl.model.rules import RULES
 
 SEED = 0
 

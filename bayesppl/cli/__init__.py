@@ -16,7 +16,7 @@ from bayesppl import __version__
 from bayesppl.cli.compare import compare
 from bayesppl.cli.model import completion, fit, predict, summary
 from bayesppl.cli.reproduce import reproduce
-from bayesppl.command import running
+from bayesppl.files.command import running
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})

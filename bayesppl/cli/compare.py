@@ -16,8 +16,8 @@ from bayesppl.cli.dialect import csv_options
 from bayesppl.cli.models import INTEGERS_OPTION, MODEL_OPTION, OF_LEVELS, make
 
 if TYPE_CHECKING:
-    from bayesppl.classifier import BayesClassifier
-    from bayesppl.comparison import Comparison
+    from bayesppl.estimators.classifier import BayesClassifier
+    from bayesppl.evaluation.comparison import Comparison
 
 CHAINS = 4
 
@@ -153,8 +153,8 @@ def _classifier(model: str, integers: Sequence[str], inference: str, draws: int,
 def _compare(classifier: BayesClassifier, train: Any, test: Any, draws: int, seed: int) -> Comparison:
     from dataclasses import replace
 
-    from bayesppl.comparison import compare as compare_rules
     from bayesppl.errors import ImpossibleRowWarning
+    from bayesppl.evaluation.comparison import compare as compare_rules
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ImpossibleRowWarning)  # their number is in the report

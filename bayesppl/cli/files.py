@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from bayesppl.cli.report import parameter_records, score_records, write_csv
 
 if TYPE_CHECKING:
-    from bayesppl.comparison import Comparison
+    from bayesppl.evaluation.comparison import Comparison
 
 
 def require_writable(directory: Path) -> None:

@@ -14,7 +14,7 @@ from bayesppl.cli.dialect import csv_options
 from bayesppl.cli.models import INTEGERS_OPTION, MODEL_OPTION, make
 
 if TYPE_CHECKING:
-    from bayesppl.classifier import BayesClassifier
+    from bayesppl.estimators.classifier import BayesClassifier
 
 RULES = ("predictive", "mle", "map", "mean")
 
@@ -112,8 +112,8 @@ def predict(
     also lower(LABEL) and upper(LABEL). Columns of DATA are found by name, in any order.
     """
     from bayesppl.cli import batches
-    from bayesppl.files import replacing
-    from bayesppl.persistence import load
+    from bayesppl.files.atomic import replacing
+    from bayesppl.files.saving import load
 
     classifier = load(model)
 
@@ -142,9 +142,9 @@ def predict(
 @_MODEL
 def summary(model: Path) -> None:
     """Say what a saved model is and what it has seen."""
-    from bayesppl.columns import listed
+    from bayesppl.data.columns import listed
     from bayesppl.errors import ImproperError
-    from bayesppl.persistence import load, read_provenance
+    from bayesppl.files.saving import load, read_provenance
 
     classifier = load(model)
     click.echo(f"{classifier!r}")
@@ -200,7 +200,7 @@ def _predictions(
 
 
 def _features(frame: Any, others: Sequence[str], data: Path) -> Any:
-    from bayesppl.columns import listed
+    from bayesppl.data.columns import listed
 
     for name in others:
         if name not in frame.columns:

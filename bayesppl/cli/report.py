@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bayesppl.comparison import SCORES
+from bayesppl.evaluation.comparison import SCORES
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bayesppl.comparison import Comparison
+    from bayesppl.evaluation.comparison import Comparison
 
 Record = dict[str, Any]
 

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from bayesppl import datasets
-from bayesppl.arrays import Array
 from bayesppl.cli import batches
 from bayesppl.cli.batches import Dialect
-from bayesppl.columns import listed
-from bayesppl.data import as_table
-from bayesppl.labels import encode_labels
+from bayesppl.data.columns import listed
+from bayesppl.data.labels import encode_labels
+from bayesppl.data.table import as_table
+from bayesppl.kernels.arrays import Array
 
 if TYPE_CHECKING:
-    from bayesppl.classifier import BayesClassifier
+    from bayesppl.estimators.classifier import BayesClassifier
 
 
 class Rows(NamedTuple):

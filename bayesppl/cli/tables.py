@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayesppl.cli.report import Facts, Record, parameter_records, score_records
-from bayesppl.comparison import REFERENCE, SCORES
+from bayesppl.evaluation.comparison import REFERENCE, SCORES
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from bayesppl.comparison import Comparison
+    from bayesppl.evaluation.comparison import Comparison
 
 # Lines of a table of parameters; the files and the JSON hold all of them.
 _MOST_LINES = 40

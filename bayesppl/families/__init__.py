@@ -1,6 +1,6 @@
 """Class-conditional families, one file each."""
 
-from bayesppl.families.base import REGISTRY, Evidence, Family
+from bayesppl.families._bases.family import REGISTRY, Evidence, Family
 from bayesppl.families.bernoulli import Bernoulli
 from bayesppl.families.binomial import Binomial
 from bayesppl.families.categorical import Categorical

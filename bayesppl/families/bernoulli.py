@@ -15,16 +15,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bayesppl.arrays import Array, Responsibilities, Theta, dense, log_weigher, weigh_logs
-from bayesppl.conjugates import Beta
-from bayesppl.families.base import CheckedFirst, LogDensity, Measure, NumericFamily
-from bayesppl.families.leave_one_out import counts_without, weight_by_weight
-from bayesppl.families.membership import Membership
-from bayesppl.families.missing import observed_weight, present_cells, split_missing
-from bayesppl.families.parameters import LogFactors, ProbabilityFamily
-from bayesppl.families.support import Support
+from bayesppl.beliefs import Beta
+from bayesppl.beliefs.statistics import Successes, class_sums, remainder
+from bayesppl.families._bases.family import CheckedFirst, LogDensity, Measure, NumericFamily
+from bayesppl.families._bases.leave_one_out import counts_without, weight_by_weight
+from bayesppl.families._bases.membership import Membership
+from bayesppl.families._bases.missing import observed_weight, present_cells, split_missing
+from bayesppl.families._bases.one_parameter import LogFactors, ProbabilityFamily
+from bayesppl.families._bases.support import Support
+from bayesppl.kernels.arrays import Array, Responsibilities, Theta, dense, log_weigher, weigh_logs
 from bayesppl.kernels.blocks import row_blocks
-from bayesppl.statistics import Successes, class_sums, remainder
 
 
 @dataclass(frozen=True, eq=False)

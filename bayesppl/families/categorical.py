@@ -17,13 +17,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bayesppl.arrays import Array, Theta
-from bayesppl.conjugates import Dirichlet
-from bayesppl.families.base import LogDensity
-from bayesppl.families.levels import LevelFamily, draw_outcomes
+from bayesppl.beliefs import Dirichlet
+from bayesppl.beliefs.simplices import SimplexPrior, collect, dirichlets, simplex_prior
+from bayesppl.beliefs.statistics import Counts
+from bayesppl.families._bases.family import LogDensity
+from bayesppl.families._bases.levels import LevelFamily, draw_outcomes
+from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.kernels.lookups import level_sums
-from bayesppl.simplices import SimplexPrior, collect, dirichlets, simplex_prior
-from bayesppl.statistics import Counts
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
-from bayesppl.conjugates import NormalInverseGamma, NormalInverseWishart
-from bayesppl.families.base import NumericFamily
-from bayesppl.families.gaussian_declared import LKJ, MeanAndCholesky, MeanAndSd, read_cholesky_prior
+from bayesppl.beliefs import NormalInverseGamma, NormalInverseWishart
+from bayesppl.beliefs.declared_priors import is_declaration
+from bayesppl.families._bases.family import NumericFamily
+from bayesppl.families._bases.gaussian_declared import LKJ, MeanAndCholesky, MeanAndSd, read_cholesky_prior
 from bayesppl.families.gaussian_diagonal import DiagonalGaussian
 from bayesppl.families.gaussian_full import FullGaussian
-from bayesppl.priors import is_declaration
 
 Covariance = Literal["full", "tied", "diag", "tied_diag", "spherical"]
 
@@ -50,7 +50,7 @@ def Gaussian(
         :class:`~bayesppl.NormalInverseWishart` (full, tied) with your own hyperparameters.
 
     mean : PyMC distribution or callable, optional
-        Instead of ``prior``, any prior of the means; fitted by sampling. See :mod:`bayesppl.priors`.
+        Instead of ``prior``, any prior of the means; fitted by sampling. See :mod:`bayesppl.beliefs.declared_priors`.
     sd : PyMC distribution or callable
         Together with ``mean``, for ``diag``, ``tied_diag`` and ``spherical``.
     cholesky : LKJ, pm.LKJCholeskyCov.dist(...) or callable

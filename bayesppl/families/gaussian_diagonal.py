@@ -15,23 +15,23 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from bayesppl.arrays import Array, Responsibilities, Theta, log_rising
-from bayesppl.conjugates import NormalInverseGamma
-from bayesppl.conjugates.base import following
-from bayesppl.conjugates.normal import LOG_2PI
-from bayesppl.data import Table
+from bayesppl.beliefs import NormalInverseGamma
+from bayesppl.beliefs.conjugate import following
+from bayesppl.beliefs.normal import LOG_2PI
+from bayesppl.beliefs.statistics import Moments, moments
+from bayesppl.data.table import Table
 from bayesppl.errors import ImproperError, UndefinedEstimateError
-from bayesppl.families.base import LogDensity, NumericFamily
-from bayesppl.families.gaussian_declared import MeanAndSd
-from bayesppl.families.gaussian_diagonal_without import without_rows
-from bayesppl.families.gaussian_prior import choose_prior, column_scales, require_proper
-from bayesppl.families.leave_one_out import forget, log_evidence_of, own_class_without, per_row, row_blocks
-from bayesppl.families.membership import Membership
-from bayesppl.families.missing import observed_mask, present_cells
-from bayesppl.families.support import LARGEST, REAL_NUMBERS
+from bayesppl.families._bases.family import LogDensity, NumericFamily
+from bayesppl.families._bases.gaussian_declared import MeanAndSd
+from bayesppl.families._bases.gaussian_loo import without_rows
+from bayesppl.families._bases.gaussian_prior import choose_prior, column_scales, require_proper
+from bayesppl.families._bases.leave_one_out import forget, log_evidence_of, own_class_without, per_row, row_blocks
+from bayesppl.families._bases.membership import Membership
+from bayesppl.families._bases.missing import observed_mask, present_cells
+from bayesppl.families._bases.support import LARGEST, REAL_NUMBERS
+from bayesppl.kernels.arrays import Array, Responsibilities, Theta, log_rising
 from bayesppl.kernels.squares import weighted_squares
 from bayesppl.kernels.student import weighted_log1p_squares
-from bayesppl.statistics import Moments, moments
 
 _AXES = {"class": -2, "feature": -1}
 

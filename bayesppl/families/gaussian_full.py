@@ -21,23 +21,23 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from bayesppl.arrays import Array, Responsibilities, Theta, log_rising
-from bayesppl.conjugates import NormalInverseWishart
-from bayesppl.conjugates.base import following
-from bayesppl.conjugates.normal import LOG_2PI, is_positive_definite
-from bayesppl.data import Table
+from bayesppl.beliefs import NormalInverseWishart
+from bayesppl.beliefs.conjugate import following
+from bayesppl.beliefs.normal import LOG_2PI, is_positive_definite
+from bayesppl.beliefs.statistics import Moments, moments
+from bayesppl.data.table import Table
 from bayesppl.errors import ImproperError, UndefinedEstimateError
-from bayesppl.families import bartlett
-from bayesppl.families.base import LogDensity, NumericFamily
-from bayesppl.families.gaussian_declared import MeanAndCholesky
-from bayesppl.families.gaussian_prior import choose_prior, column_scales, require_proper
-from bayesppl.families.membership import Membership
-from bayesppl.families.missing import observed_mask
-from bayesppl.families.support import LARGEST, REAL_NUMBERS
+from bayesppl.families._bases import bartlett
+from bayesppl.families._bases.family import LogDensity, NumericFamily
+from bayesppl.families._bases.gaussian_declared import MeanAndCholesky
+from bayesppl.families._bases.gaussian_prior import choose_prior, column_scales, require_proper
+from bayesppl.families._bases.membership import Membership
+from bayesppl.families._bases.missing import observed_mask
+from bayesppl.families._bases.support import LARGEST, REAL_NUMBERS
+from bayesppl.kernels.arrays import Array, Responsibilities, Theta, log_rising
 from bayesppl.kernels.mahalanobis import squared_distances
 from bayesppl.kernels.products import row_products
 from bayesppl.kernels.squares import NEAR
-from bayesppl.statistics import Moments, moments
 
 
 @dataclass(frozen=True, eq=False)

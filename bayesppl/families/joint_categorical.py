@@ -17,12 +17,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bayesppl.arrays import Array, Theta
-from bayesppl.conjugates import Dirichlet
-from bayesppl.families.base import LogDensity
-from bayesppl.families.levels import LevelFamily, draw_outcomes
-from bayesppl.simplices import SimplexPrior, simplex_prior
-from bayesppl.statistics import Counts
+from bayesppl.beliefs import Dirichlet
+from bayesppl.beliefs.simplices import SimplexPrior, simplex_prior
+from bayesppl.beliefs.statistics import Counts
+from bayesppl.families._bases.family import LogDensity
+from bayesppl.families._bases.levels import LevelFamily, draw_outcomes
+from bayesppl.kernels.arrays import Array, Theta
 
 #: More cells than this cannot be estimated from any table that fits in memory.
 MOST_CELLS = 10_000_000

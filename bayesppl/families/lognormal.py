@@ -15,15 +15,15 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from bayesppl.arrays import Array, Responsibilities, Theta
-from bayesppl.conjugates import NormalInverseGamma, NormalInverseWishart
-from bayesppl.data import Table
-from bayesppl.families.base import CheckedFirst, Evidence, Family, LogDensity, Measure, NumericFamily
-from bayesppl.families.cells import POSITIVE_NUMBERS
+from bayesppl.beliefs import NormalInverseGamma, NormalInverseWishart
+from bayesppl.beliefs.statistics import Moments
+from bayesppl.data.table import Table
+from bayesppl.families._bases.factorised import POSITIVE_NUMBERS
+from bayesppl.families._bases.family import CheckedFirst, Evidence, Family, LogDensity, Measure, NumericFamily
+from bayesppl.families._bases.membership import Membership
+from bayesppl.families._bases.support import check_support, numbers_of
 from bayesppl.families.gaussian import Covariance, Gaussian
-from bayesppl.families.membership import Membership
-from bayesppl.families.support import check_support, numbers_of
-from bayesppl.statistics import Moments
+from bayesppl.kernels.arrays import Array, Responsibilities, Theta
 
 
 def LogNormal(

@@ -21,18 +21,18 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from bayesppl.arrays import Array, Responsibilities, Theta, dense, log_factorial, log_rising, log_weigher
-from bayesppl.conjugates import Dirichlet
-from bayesppl.data import Table
-from bayesppl.families.base import LogDensity, NumericFamily
-from bayesppl.families.cells import COUNTS
-from bayesppl.families.leave_one_out import counts_without
-from bayesppl.families.membership import Membership
-from bayesppl.families.rising import rising_sums, rising_sums_with_and_without
+from bayesppl.beliefs import Dirichlet
+from bayesppl.beliefs.simplices import SimplexPrior, simplex_prior
+from bayesppl.beliefs.statistics import Counts, class_sums
+from bayesppl.data.table import Table
+from bayesppl.families._bases.dirichlet_multinomial import rising_sums, rising_sums_with_and_without
+from bayesppl.families._bases.factorised import COUNTS
+from bayesppl.families._bases.family import LogDensity, NumericFamily
+from bayesppl.families._bases.leave_one_out import counts_without
+from bayesppl.families._bases.membership import Membership
+from bayesppl.kernels.arrays import Array, Responsibilities, Theta, dense, log_factorial, log_rising, log_weigher
 from bayesppl.kernels.blocks import row_blocks
 from bayesppl.kernels.counts import MANY, count_histogram, count_sums
-from bayesppl.simplices import SimplexPrior, simplex_prior
-from bayesppl.statistics import Counts, class_sums
 
 #: Row total of simulated rows; the model says nothing about it.
 SIMULATED_TOTAL = 20

@@ -20,14 +20,14 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import gammaln
 
-from bayesppl.arrays import Array, Theta, log_rising
-from bayesppl.conjugates import Beta
-from bayesppl.data import Table
-from bayesppl.families.cells import COUNTS, CellFamily, positive_per_column
-from bayesppl.families.missing import present_cells
-from bayesppl.families.parameters import ProbabilityFamily
-from bayesppl.families.support import Support
-from bayesppl.statistics import Successes
+from bayesppl.beliefs import Beta
+from bayesppl.beliefs.statistics import Successes
+from bayesppl.data.table import Table
+from bayesppl.families._bases.factorised import COUNTS, CellFamily, positive_per_column
+from bayesppl.families._bases.missing import present_cells
+from bayesppl.families._bases.one_parameter import ProbabilityFamily
+from bayesppl.families._bases.support import Support
+from bayesppl.kernels.arrays import Array, Theta, log_rising
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,14 +15,14 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import gammaln, xlogy
 
-from bayesppl.arrays import Array, Theta
-from bayesppl.conjugates import Gamma
-from bayesppl.data import Table
-from bayesppl.families.cells import COUNTS, CellFamily
-from bayesppl.families.missing import present_cells
-from bayesppl.families.parameters import RateFamily
-from bayesppl.families.support import Support
-from bayesppl.statistics import Events
+from bayesppl.beliefs import Gamma
+from bayesppl.beliefs.statistics import Events
+from bayesppl.data.table import Table
+from bayesppl.families._bases.factorised import COUNTS, CellFamily
+from bayesppl.families._bases.missing import present_cells
+from bayesppl.families._bases.one_parameter import RateFamily
+from bayesppl.families._bases.support import Support
+from bayesppl.kernels.arrays import Array, Theta
 
 
 @dataclass(frozen=True, eq=False)

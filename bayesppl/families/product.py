@@ -15,13 +15,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from bayesppl.arrays import Array, Responsibilities, Theta
-from bayesppl.conjugates import Joint
-from bayesppl.data import Table
-from bayesppl.families.base import Evidence, Family, LogDensity, Measure, prefixed
-from bayesppl.families.by_dtype import Integers, families_by_dtype
-from bayesppl.families.membership import Membership
-from bayesppl.statistics import JointStatistics
+from bayesppl.beliefs import Joint
+from bayesppl.beliefs.statistics import JointStatistics
+from bayesppl.data.table import Table
+from bayesppl.families._bases.family import Evidence, Family, LogDensity, Measure, prefixed
+from bayesppl.families._bases.infer_families import Integers, families_by_dtype
+from bayesppl.families._bases.membership import Membership
+from bayesppl.kernels.arrays import Array, Responsibilities, Theta
 
 #: Names that a model uses for itself, in its PyMC model or in its tables.
 _RESERVED = ("class", "class_weights", "features", "row", "total", "x", "y")

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from bayesppl.beliefs.statistics import JointStatistics
+from bayesppl.data.rows import Rows
 from bayesppl.errors import NotConjugateError
 from bayesppl.inference.approximate import ADVI, SMC, UNAVAILABLE
 from bayesppl.inference.base import Inference
 from bayesppl.inference.closed_form import ClosedForm
 from bayesppl.inference.laplace import Laplace
 from bayesppl.inference.nuts import NUTS
-from bayesppl.learned import Rows
-from bayesppl.model import GenerativeModel
-from bayesppl.posterior import Posterior
-from bayesppl.statistics import JointStatistics
+from bayesppl.model.declaration import GenerativeModel
+from bayesppl.model.posterior import Posterior
 
 __all__ = ["ADVI", "BY_NAME", "NUTS", "SMC", "ClosedForm", "Inference", "Laplace", "choose"]
 

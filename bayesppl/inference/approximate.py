@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.convergence import Diagnosis
+from bayesppl.beliefs.statistics import JointStatistics
+from bayesppl.data.rows import Rows
 from bayesppl.inference.base import Inference
-from bayesppl.inference.pymc_model import hyperparameters, to_pymc
-from bayesppl.inference.waiting import is_watched, said_if_long
-from bayesppl.learned import Rows
-from bayesppl.model import GenerativeModel
-from bayesppl.posterior import Report, Sampled
-from bayesppl.statistics import JointStatistics
+from bayesppl.inference.progress import is_watched, said_if_long
+from bayesppl.inference.pymc.build import hyperparameters, to_pymc
+from bayesppl.model.convergence import Diagnosis
+from bayesppl.model.declaration import GenerativeModel
+from bayesppl.model.posterior import Report, Sampled
 
 #: Methods one may ask for by name, and why they cannot be had.
 UNAVAILABLE = {

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from bayesppl.learned import Rows
-from bayesppl.model import GenerativeModel
-from bayesppl.posterior import Posterior
-from bayesppl.statistics import JointStatistics
+from bayesppl.beliefs.statistics import JointStatistics
+from bayesppl.data.rows import Rows
+from bayesppl.model.declaration import GenerativeModel
+from bayesppl.model.posterior import Posterior
 
 
 class Inference(ABC):

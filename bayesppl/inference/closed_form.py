@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from bayesppl.beliefs.statistics import JointStatistics
+from bayesppl.data.rows import Rows
 from bayesppl.inference.base import Inference
-from bayesppl.learned import Rows
-from bayesppl.model import GenerativeModel
-from bayesppl.posterior import Exact
-from bayesppl.statistics import JointStatistics
+from bayesppl.model.declaration import GenerativeModel
+from bayesppl.model.posterior import Exact
 
 
 @dataclass(frozen=True)

@@ -20,16 +20,16 @@ import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
 from scipy.optimize import minimize
 
-from bayesppl.arrays import Array
-from bayesppl.convergence import Diagnosis
+from bayesppl.beliefs.statistics import JointStatistics
+from bayesppl.data.rows import Rows
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.inference.base import Inference
-from bayesppl.inference.compiled import constrain, log_density
-from bayesppl.inference.pymc_model import hyperparameters, to_pymc
-from bayesppl.learned import Rows
-from bayesppl.model import GenerativeModel
-from bayesppl.posterior import Report, Sampled
-from bayesppl.statistics import JointStatistics
+from bayesppl.inference.pymc.build import hyperparameters, to_pymc
+from bayesppl.inference.pymc.compiled import constrain, log_density
+from bayesppl.kernels.arrays import Array
+from bayesppl.model.convergence import Diagnosis
+from bayesppl.model.declaration import GenerativeModel
+from bayesppl.model.posterior import Report, Sampled
 
 # Searches, each in coordinates scaled by the curvature where the last one ended, and Newton steps at the end.
 _SEARCHES = 4

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import minimize
 
-from bayesppl.arrays import Array, Theta
-from bayesppl.conjugates import Joint
+from bayesppl.beliefs import Joint
+from bayesppl.beliefs.statistics import JointStatistics
 from bayesppl.errors import UndefinedEstimateError
-from bayesppl.inference.compiled import constrain, log_density, unconstrain
-from bayesppl.inference.pymc_model import hyperparameters, to_pymc
-from bayesppl.model import GenerativeModel
-from bayesppl.statistics import JointStatistics
+from bayesppl.inference.pymc.build import hyperparameters, to_pymc
+from bayesppl.inference.pymc.compiled import constrain, log_density, unconstrain
+from bayesppl.kernels.arrays import Array, Theta
+from bayesppl.model.declaration import GenerativeModel
 
 # Searches, from as many places, and draws that say how far apart these should be.
 _STARTS = 3

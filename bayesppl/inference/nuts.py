@@ -15,18 +15,18 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.arrays import Array, Theta
-from bayesppl.conjugates import Joint
-from bayesppl.convergence import diagnose, warn_of_problems
+from bayesppl.beliefs import Joint
+from bayesppl.beliefs.statistics import JointStatistics
+from bayesppl.data.rows import Rows
 from bayesppl.inference.base import Inference
-from bayesppl.inference.compiled import Density, constrain, log_density
-from bayesppl.inference.native import expand_function
-from bayesppl.inference.pymc_model import Likelihood, hyperparameters, to_pymc
-from bayesppl.inference.waiting import is_watched, said_if_long
-from bayesppl.learned import Rows
-from bayesppl.model import GenerativeModel
-from bayesppl.posterior import Report, Sampled
-from bayesppl.statistics import JointStatistics
+from bayesppl.inference.progress import is_watched, said_if_long
+from bayesppl.inference.pymc.build import Likelihood, hyperparameters, to_pymc
+from bayesppl.inference.pymc.compiled import Density, constrain, log_density
+from bayesppl.inference.pymc.native import expand_function
+from bayesppl.kernels.arrays import Array, Theta
+from bayesppl.model.convergence import diagnose, warn_of_problems
+from bayesppl.model.declaration import GenerativeModel
+from bayesppl.model.posterior import Report, Sampled
 
 # What the sampler reports, by the names of ArviZ's schema (nutpie's, where ArviZ has none).
 _REPORTED = {

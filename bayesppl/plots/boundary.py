@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesppl.arrays import Array
-from bayesppl.data import MatrixTable, as_table
-from bayesppl.labels import encode_labels
+from bayesppl.answers.uncertainty import probability_draws
+from bayesppl.data.labels import encode_labels
+from bayesppl.data.table import MatrixTable, as_table
+from bayesppl.kernels.arrays import Array
+from bayesppl.model.rules import Rule
 from bayesppl.plots.style import axes_or_new, colour, legend_beside, marker, name_axes
-from bayesppl.rules import Rule
-from bayesppl.uncertainty import probability_draws
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from bayesppl.classifier import BayesClassifier
+    from bayesppl.estimators.classifier import BayesClassifier
 
 
 def plot_decision_boundary(

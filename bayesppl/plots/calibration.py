@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesppl.calibration import reliability
+from bayesppl.evaluation.calibration import reliability
 from bayesppl.plots.style import Style, axes_or_new, colour, result_of, tidy
 
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
 
-    from bayesppl.classifier import BayesClassifier
+    from bayesppl.estimators.classifier import BayesClassifier
 
 
 def plot_reliability(

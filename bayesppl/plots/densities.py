@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesppl.arrays import Array
-from bayesppl.data import MatrixTable
-from bayesppl.intervals import PROB, tails
-from bayesppl.labels import encode_labels
+from bayesppl.answers.intervals import PROB, tails
+from bayesppl.data.labels import encode_labels
+from bayesppl.data.table import MatrixTable
+from bayesppl.kernels.arrays import Array
 from bayesppl.plots.style import Style, axes_or_new, colour, legend_beside, line_style, name_axes, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from bayesppl.classifier import BayesClassifier
-    from bayesppl.rules import Rule
+    from bayesppl.estimators.classifier import BayesClassifier
+    from bayesppl.model.rules import Rule
 
 _MOST_BINS = 30
 

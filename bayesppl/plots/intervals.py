@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesppl.answers.uncertainty import predict_interval
 from bayesppl.plots.style import (
     Style,
     axes_or_new,
@@ -18,14 +19,13 @@ from bayesppl.plots.style import (
     result_of,
     tidy,
 )
-from bayesppl.uncertainty import predict_interval
 
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
 
-    from bayesppl.classifier import BayesClassifier
-    from bayesppl.rules import Rule
+    from bayesppl.estimators.classifier import BayesClassifier
+    from bayesppl.model.rules import Rule
 
 
 def plot_intervals(
@@ -41,7 +41,7 @@ def plot_intervals(
     ----------
     interval : xarray.Dataset or BayesClassifier
         What ``clf.predict_interval(X)`` returns; or the classifier and, with what follows, all that
-        :func:`~bayesppl.uncertainty.predict_interval` is called with.
+        :func:`~bayesppl.answers.uncertainty.predict_interval` is called with.
     rule : optional
         Of the open marks, as for ``predict_proba``. There are none where only the intervals are given.
     ax : matplotlib.axes.Axes, optional

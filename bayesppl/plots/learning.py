@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesppl.comparison import REFERENCE
-from bayesppl.learning import learning_curve
+from bayesppl.evaluation.comparison import REFERENCE
+from bayesppl.evaluation.learning_curve import learning_curve
 from bayesppl.plots.style import RULE_STYLE, axes_or_new, legend_beside, result_of, tidy
 
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
 
-    from bayesppl.classifier import BayesClassifier
+    from bayesppl.estimators.classifier import BayesClassifier
 
 _HEADINGS = {
     "log_score": "log score (nats)",

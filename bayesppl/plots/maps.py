@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesppl.arrays import Array
+from bayesppl.kernels.arrays import Array
+from bayesppl.model.rules import Rule
 from bayesppl.plots.style import Style, axes_or_new, inches, short_names
-from bayesppl.rules import Rule
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from bayesppl.classifier import BayesClassifier
+    from bayesppl.estimators.classifier import BayesClassifier
 
 # Room between two pictures beside each other, in shares of their width, and points of type for their names.
 _GAP = 0.15

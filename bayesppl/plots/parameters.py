@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesppl.comparison import Comparison, parameter_summary
+from bayesppl.answers.intervals import PROB
 from bayesppl.errors import ImproperError
-from bayesppl.intervals import PROB
+from bayesppl.evaluation.comparison import Comparison, parameter_summary
 from bayesppl.plots.style import (
     RULE_STYLE,
     axes_or_new,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
 
-    from bayesppl.classifier import BayesClassifier
+    from bayesppl.estimators.classifier import BayesClassifier
 
 
 def plot_estimates(

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesppl.arrays import Array
-from bayesppl.comparison import REFERENCE, Comparison, compare
+from bayesppl.evaluation.comparison import REFERENCE, Comparison, compare
+from bayesppl.kernels.arrays import Array
 from bayesppl.plots.style import bar_style, result_of, short_names
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bayesppl.classifier import BayesClassifier
+    from bayesppl.estimators.classifier import BayesClassifier
 
 
 def plot_probabilities(

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesppl.answers.relevance import feature_relevance
 from bayesppl.plots.style import axes_or_new, colour, name_axes, name_rows, result_of, tidy
-from bayesppl.relevance import feature_relevance
 
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
 
-    from bayesppl.classifier import BayesClassifier
+    from bayesppl.estimators.classifier import BayesClassifier
 
 
 def plot_relevance(

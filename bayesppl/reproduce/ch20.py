@@ -7,10 +7,10 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from bayesppl.arrays import Array
 from bayesppl.datasets import load
-from bayesppl.estimators import JointCategoricalNB
+from bayesppl.estimators.shells import JointCategoricalNB
 from bayesppl.families import Gaussian
+from bayesppl.kernels.arrays import Array
 from bayesppl.reproduce.claims import Claim, Erratum, Formula, Inputs, Named, Printed
 from bayesppl.reproduce.known import boundaries, log_joint, normal
 

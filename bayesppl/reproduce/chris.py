@@ -7,9 +7,9 @@ from time import perf_counter
 
 import numpy as np
 
-from bayesppl.arrays import Array, Theta
-from bayesppl.estimators import GaussianNB, QuadraticDiscriminantAnalysis
+from bayesppl.estimators.shells import GaussianNB, QuadraticDiscriminantAnalysis
 from bayesppl.families import Gaussian
+from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.reproduce.claims import Claim, Erratum, Formula, Inputs, Printed, Sampled
 from bayesppl.reproduce.known import boundaries, log_joint, normal
 

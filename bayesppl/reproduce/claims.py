@@ -20,7 +20,7 @@ from time import perf_counter
 
 import numpy as np
 
-from bayesppl.arrays import Array
+from bayesppl.kernels.arrays import Array
 
 Value = float | str
 Values = Sequence[Value] | Sequence[float] | Sequence[str] | Array

@@ -7,10 +7,10 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from bayesppl.arrays import Array, Theta
-from bayesppl.estimators import BernoulliNB, GaussianNB, MultinomialNB
+from bayesppl.estimators.shells import BernoulliNB, GaussianNB, MultinomialNB
 from bayesppl.families import Binomial, Gaussian
-from bayesppl.model import CLASS_WEIGHTS
+from bayesppl.kernels.arrays import Array, Theta
+from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.reproduce.claims import Claim, Erratum, Formula, Inputs, Printed
 from bayesppl.reproduce.known import densities, log_joint, normal, probabilities
 

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from bayesppl.arrays import Array, Theta
 from bayesppl.datasets import load
-from bayesppl.estimators import GaussianNB, GenerativeClassifier, QuadraticDiscriminantAnalysis
+from bayesppl.estimators.shells import GaussianNB, GenerativeClassifier, QuadraticDiscriminantAnalysis
 from bayesppl.families import Binomial, Gaussian, Multinomial
 from bayesppl.families.gaussian import Covariance
-from bayesppl.model import CLASS_WEIGHTS
+from bayesppl.kernels.arrays import Array, Theta
+from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.reproduce import ch20, chris, dake
 from bayesppl.reproduce.claims import Inputs
 from bayesppl.reproduce.known import boundaries, densities, log_joint, normal

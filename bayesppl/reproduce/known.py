@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
-from bayesppl.arrays import Array, Theta
-from bayesppl.data import as_table
+from bayesppl.data.table import as_table
 from bayesppl.families import Family
-from bayesppl.model import CLASS_WEIGHTS, GenerativeModel
-from bayesppl.rules import log_probabilities
+from bayesppl.kernels.arrays import Array, Theta
+from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
+from bayesppl.model.rules import log_probabilities
 
 
 def normal(

@@ -16,10 +16,10 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from bayesppl.arrays import Array, Theta
-from bayesppl.estimators import GenerativeClassifier
+from bayesppl.estimators.shells import GenerativeClassifier
 from bayesppl.families import Gaussian
-from bayesppl.model import CLASS_WEIGHTS
+from bayesppl.kernels.arrays import Array, Theta
+from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.reproduce.claims import Claim, Inputs, Printed, Sampled
 
 N_DIGITS = 42_000

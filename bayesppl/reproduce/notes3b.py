@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from sklearn.datasets import load_iris
 
-from bayesppl.arrays import Array, Theta
-from bayesppl.estimators import GaussianNB, LinearDiscriminantAnalysis
+from bayesppl.estimators.shells import GaussianNB, LinearDiscriminantAnalysis
+from bayesppl.kernels.arrays import Array, Theta
+from bayesppl.model.rules import log_probabilities
 from bayesppl.reproduce.claims import Claim, Erratum, Formula, Inputs
-from bayesppl.rules import log_probabilities
 
 
 def discriminant() -> LinearDiscriminantAnalysis:

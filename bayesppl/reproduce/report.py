@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bayesppl.provenance import environment
+from bayesppl.files.provenance import environment
 from bayesppl.reproduce import ch20, chris, dake, mnist, notes3b, table1
 from bayesppl.reproduce.claims import Claim, Inputs, Outcome, Value, Verdict
 

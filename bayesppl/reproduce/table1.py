@@ -6,10 +6,10 @@ from functools import partial
 
 import numpy as np
 
-from bayesppl.arrays import Array
-from bayesppl.estimators import BernoulliNB
+from bayesppl.estimators.shells import BernoulliNB
+from bayesppl.kernels.arrays import Array
+from bayesppl.model.rules import Rule
 from bayesppl.reproduce.claims import Claim, Erratum, Inputs, Printed
-from bayesppl.rules import Rule
 
 QUERY = np.array([[1, 0]])
 

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesppl.arrays import Array
+from bayesppl.kernels.arrays import Array
 from bayesppl.reproduce.claims import Inputs
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from bayesppl.classifier import BayesClassifier
-    from bayesppl.rules import Rule
+    from bayesppl.estimators.classifier import BayesClassifier
+    from bayesppl.model.rules import Rule
 
 Tables = Mapping[str, "pd.DataFrame"]
 

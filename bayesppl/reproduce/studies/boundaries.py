@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from bayesppl.arrays import Array, Theta
-from bayesppl.estimators import GaussianNB, GenerativeClassifier
+from bayesppl.answers.intervals import PROB, tails
+from bayesppl.estimators.shells import GaussianNB, GenerativeClassifier
 from bayesppl.families import Gaussian
 from bayesppl.families.gaussian import Covariance
-from bayesppl.intervals import PROB, tails
-from bayesppl.model import CLASS_WEIGHTS
+from bayesppl.kernels.arrays import Array, Theta
+from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.reproduce import chris
 from bayesppl.reproduce.claims import Inputs
 from bayesppl.reproduce.studies.base import Study, Tables, held_out

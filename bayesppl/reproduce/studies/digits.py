@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from bayesppl.arrays import Array
-from bayesppl.conjugates import NormalInverseGamma, NormalInverseWishart
+from bayesppl.beliefs import NormalInverseGamma, NormalInverseWishart
 from bayesppl.errors import ImpossibleRowWarning
-from bayesppl.estimators import GenerativeClassifier
+from bayesppl.estimators.shells import GenerativeClassifier
 from bayesppl.families import Gaussian
+from bayesppl.kernels.arrays import Array
+from bayesppl.model.rules import log_probabilities
 from bayesppl.reproduce.claims import Inputs
 from bayesppl.reproduce.mnist import Halves, Structure, halves, smoothed
 from bayesppl.reproduce.studies.base import Study, Tables
-from bayesppl.rules import log_probabilities
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

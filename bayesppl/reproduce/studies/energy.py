@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bayesppl.arrays import Array
-from bayesppl.estimators import GenerativeClassifier
+from bayesppl.estimators.shells import GenerativeClassifier
 from bayesppl.families import Categorical, Family, Gaussian, Product
+from bayesppl.kernels.arrays import Array
 from bayesppl.reproduce.claims import Inputs
 from bayesppl.reproduce.dake import AS_STATED, BIG, LOW
 from bayesppl.reproduce.studies.base import Study, Tables, held_out

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from bayesppl.arrays import Array, Theta
 from bayesppl.errors import UndefinedEstimateError
-from bayesppl.estimators import GenerativeClassifier
+from bayesppl.estimators.shells import GenerativeClassifier
 from bayesppl.families import Gaussian
 from bayesppl.families.gaussian import Covariance
+from bayesppl.kernels.arrays import Array, Theta
+from bayesppl.model.rules import RULES
 from bayesppl.reproduce.claims import Inputs
 from bayesppl.reproduce.studies.base import Study, Tables, held_out
-from bayesppl.rules import RULES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

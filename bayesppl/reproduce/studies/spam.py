@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bayesppl.arrays import Array
-from bayesppl.classifier import BayesClassifier
 from bayesppl.errors import ImpossibleRowWarning
-from bayesppl.estimators import BernoulliNB, BinomialNB, MultinomialNB
+from bayesppl.estimators.classifier import BayesClassifier
+from bayesppl.estimators.shells import BernoulliNB, BinomialNB, MultinomialNB
+from bayesppl.kernels.arrays import Array
+from bayesppl.model.rules import Rule
 from bayesppl.reproduce.claims import Inputs
 from bayesppl.reproduce.studies.base import Study, Tables, held_out
-from bayesppl.rules import Rule
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

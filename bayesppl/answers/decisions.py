@@ -1,0 +1,180 @@
+"""From probabilities to actions: least expected loss, abstention, and how often the classifier will be wrong."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from bayesppl.kernels.arrays import Array
+from bayesppl.model.declaration import CLASS_WEIGHTS
+from bayesppl.model.rules import Rule, log_probabilities
+
+if TYPE_CHECKING:
+    from bayesppl.estimators.classifier import BayesClassifier
+
+
+def decide(
+    clf: BayesClassifier,
+    X: Any,
+    loss: Any = None,
+    reject_loss: float | None = None,
+    *,
+    rejected: Any = None,
+    rule: Rule | None = None,
+) -> Array:
+    r"""Choose for every row the label of least posterior expected loss, or abstain.
+
+    The expected loss of deciding a is :math:`\sum_k p(k \mid x)\,L_{ka}` (Berger 1985). A row is
+    rejected where every decision costs more than ``reject_loss`` (Chow 1970).
+
+    Parameters
+    ----------
+    clf : BayesClassifier
+        Fitted.
+    X : table or (n_rows, n_features) array-like
+    loss : (n_classes, n_classes) array-like, optional
+        ``loss[k, a]``: cost of deciding class a where class k is true, both in the order of ``clf.classes_``. By
+        default 0 if right and 1 if wrong.
+    reject_loss : float, optional
+        Cost of not deciding.
+    rejected : optional
+        What is returned for a row that is rejected.
+    rule : optional
+        As for ``predict_proba``.
+
+    Returns
+    -------
+    (n_rows,)
+        Labels; of dtype object where rows may be rejected.
+
+    Examples
+    --------
+    A fatal mushroom called edible costs a hundred times an edible one thrown away:
+
+    >>> import bayesppl as bp
+    >>> clf = bp.GaussianNB().fit([[0.0], [1.0], [4.0], [5.5]], ["edible", "edible", "fatal", "fatal"])
+    >>> clf.predict([[2.0]]).tolist(), clf.decide([[2.0]], loss=[[0, 1], [100, 0]]).tolist()
+    (['edible'], ['fatal'])
+    >>> clf.decide([[2.5], [0.5]], reject_loss=0.2).tolist()
+    [None, 'edible']
+    """
+    probabilities = clf.probabilities(X, rule)
+    n_classes = probabilities.shape[1]
+    costs = 1.0 - np.eye(n_classes) if loss is None else np.asarray(loss, dtype=np.float64)
+    if costs.shape != (n_classes, n_classes) or not np.isfinite(costs).all():
+        raise ValueError(
+            f"loss must be a finite matrix of shape ({n_classes}, {n_classes}), true classes by decisions, found shape "
+            f"{costs.shape}"
+        )
+    expected = probabilities @ costs
+    labels = clf.classes_[expected.argmin(1)]
+    if reject_loss is None:
+        return labels
+    out = labels.astype(object)
+    out[expected.min(1) > reject_loss] = rejected
+    return out
+
+
+class Threshold(NamedTuple):
+    """Decide where the largest class probability is at least ``probability``.
+
+    ``coverage`` is the share of rows decided, ``error_rate`` the share of those expected to be wrong.
+    """
+
+    probability: float
+    coverage: float
+    error_rate: float
+
+
+def threshold_for(clf: BayesClassifier, X: Any, error_rate: float, rule: Rule | None = None) -> Threshold:
+    """The lowest confidence at which the rows decided are expected to be wrong at most this often.
+
+    No labels are needed: a row decided with probability p is wrong with probability 1 − p, if the model holds. All
+    rows of equal confidence are decided, or none of them.
+
+    Parameters
+    ----------
+    clf : BayesClassifier
+        Fitted.
+    X : table or (n_rows, n_features) array-like
+        Rows to be decided.
+    error_rate : float
+        Largest share of wrong labels among the rows decided.
+    rule : optional
+        As for ``predict_proba``.
+
+    Returns
+    -------
+    Threshold
+        Its probability is infinite, and its coverage zero, where no row is certain enough.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> found = bp.GaussianNB().fit(X, y).threshold_for(X, error_rate=0.01)
+    >>> found.error_rate <= 0.01, round(found.coverage, 2)
+    (True, 0.94)
+    """
+    if not 0 <= error_rate < 1:
+        raise ValueError(f"error_rate must lie in [0, 1), found {error_rate:g}")
+    confidence = np.sort(clf.probabilities(X, rule).max(1))[::-1]
+    expected = np.cumsum(1 - confidence) / np.arange(1, len(confidence) + 1)
+    last_of_equals = np.append(confidence[1:] < confidence[:-1], True)
+    allowed = np.flatnonzero((expected <= error_rate) & last_of_equals)
+    if not len(allowed):
+        return Threshold(float("inf"), 0.0, 0.0)
+    last = allowed[-1]
+    return Threshold(float(confidence[last]), float((last + 1) / len(confidence)), float(expected[last]))
+
+
+def expected_error_rate(
+    clf: BayesClassifier,
+    draws: int = 200,
+    rows: int = 1000,
+    random_state: int | None = None,
+    rule: Rule | None = None,
+) -> Array:
+    r"""Posterior distribution of the classifier's own error rate, without a test set.
+
+    Were θ the truth, rows would be drawn from it and the classifier would be wrong with probability
+    :math:`R(\theta) = E_{x \mid \theta}[1 - p(\hat y(x) \mid x, \theta)]`. Each value returned is R at one posterior draw
+    of θ, by simulation of ``rows`` rows. It assumes that the model holds; held-out rows do not.
+
+    Parameters
+    ----------
+    clf : BayesClassifier
+        Fitted.
+    draws : int
+        Number of exact posterior draws; a sampled posterior uses its first draws.
+    rows : int
+        Rows simulated per draw; the error of each value is at most 0.5/√rows.
+    random_state : int, optional
+    rule : optional
+        Rule that the classifier decides by.
+
+    Returns
+    -------
+    (draws,)
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> from sklearn.datasets import load_iris
+    >>> rates = bp.GaussianNB().fit(*load_iris(return_X_y=True)).expected_error_rate(draws=50, random_state=0)
+    >>> rates.shape, bool(0 < rates.mean() < 0.1)
+    ((50,), True)
+    """
+    posterior = clf._fitted()
+    model, rng = posterior.model, np.random.default_rng(random_state)
+    theta = {name: values[0, :draws] for name, values in posterior.draws(1, draws, rng).items()}
+    rates = []
+    for s in range(len(theta[CLASS_WEIGHTS])):
+        truth = {name: values[s] for name, values in theta.items()}
+        X = model.family.simulate(truth, rng.choice(model.n_classes, size=rows, p=truth[CLASS_WEIGHTS]), rng)
+        decided = posterior.log_joint(X, clf.rule if rule is None else rule)[0].argmax(1)
+        log_proba = log_probabilities(model.log_joint(truth, X), truth[CLASS_WEIGHTS])
+        rates.append(1 - np.exp(log_proba[np.arange(rows), decided]).mean())
+    return np.asarray(rates)

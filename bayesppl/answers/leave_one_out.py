@@ -1,0 +1,235 @@
+"""Exact leave-one-out: what the model says of each row when it has not seen it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from bayesppl.answers.scores import hits, log_scores
+from bayesppl.beliefs.statistics import Counts
+from bayesppl.data.labels import one_hot
+from bayesppl.data.rows import Rows
+from bayesppl.errors import ImproperError
+from bayesppl.families._bases.membership import Groups, Membership
+from bayesppl.kernels.arrays import Array
+from bayesppl.model.declaration import CLASS_WEIGHTS
+from bayesppl.model.posterior import Posterior
+from bayesppl.model.rules import log_probabilities
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+Target = Literal["joint", "label"]
+
+
+@dataclass(frozen=True, eq=False)
+class LeaveOneOut:
+    """Predictions of every row of the fit from all the other rows, exact.
+
+    Attributes
+    ----------
+    log_joint : (n_rows, n_classes)
+        log p(x_i, y = k | D without row i).
+    log_proba : (n_rows, n_classes)
+        log p(y = k | x_i, D without row i).
+    log_joint_fitted : (n_rows, n_classes)
+        log p(x_i, y = k | D), with row i among the data.
+    fitted_weights : (n_classes,)
+        Class weights, with all rows among the data.
+    codes : (n_rows,)
+        Index of the label of each row in ``classes``.
+    weights : (n_rows,)
+        A row leaves with its whole weight. Scores are weighted averages.
+    classes : (n_classes,)
+    """
+
+    log_joint: Array
+    log_proba: Array
+    log_joint_fitted: Array
+    fitted_weights: Array
+    codes: Array
+    weights: Array
+    classes: Array
+
+    def __repr__(self) -> str:
+        score, accuracy = (f"{value:.4g} ± {error:.2g}" for value, error in (self.log_score, self.accuracy))
+        return f"LeaveOneOut({len(self.codes)} rows, {len(self.classes)} classes, log_score={score}, accuracy={accuracy})"
+
+    @property
+    def log_predictive(self) -> Array:
+        """log p(x_i, y_i | D without row i): (n_rows,)."""
+        return self._own(self.log_joint)
+
+    @cached_property
+    def log_proba_fitted(self) -> Array:
+        """log p(y = k | x_i, D), with row i among the data: (n_rows, n_classes)."""
+        return log_probabilities(self.log_joint_fitted, self.fitted_weights)
+
+    @property
+    def log_score_i(self) -> Array:
+        """log p(y_i | x_i, D without row i): (n_rows,)."""
+        return log_scores(self.log_proba, self.codes)
+
+    @property
+    def proba(self) -> Array:
+        """Class probabilities of each row, from the other rows: (n_rows, n_classes)."""
+        return np.exp(self.log_proba)
+
+    @property
+    def accuracy(self) -> tuple[float, float]:
+        """Share of rows whose own label is the most probable one, and its standard error."""
+        return self._average(hits(self.log_proba, self.codes))
+
+    @property
+    def log_score(self) -> tuple[float, float]:
+        """Average of log p(y_i | x_i, D without row i), and its standard error."""
+        return self._average(self.log_score_i)
+
+    def elpd(self, target: Target = "joint") -> Any:
+        """Expected log predictive density in ArviZ's container, for ``arviz.compare``.
+
+        Parameters
+        ----------
+        target : {"joint", "label"}
+            ``joint`` scores p(x_i, y_i), as ``arviz.loo`` does for the log likelihood of rows; ``label`` scores
+            p(y_i | x_i).
+
+        Returns
+        -------
+        arviz_stats.utils.ELPDDataLOO
+            Printed without a table of Pareto k. The effective number of parameters ``p`` is the log score within the data less the one left out (Vehtari,
+            Gelman & Gabry 2017). Nothing is approximated, so every Pareto k is zero.
+        """
+        import xarray as xr
+
+        from bayesppl.answers.arviz_elpd import ExactELPD
+
+        pairs = {
+            "joint": (self.log_joint, self.log_joint_fitted),
+            "label": (self.log_proba, self.log_proba_fitted),
+        }
+        if target not in pairs:
+            raise ValueError(f"target must be one of {', '.join(map(repr, pairs))}, found {target!r}")
+        left_out, fitted = (self.weights * self._own(values) for values in pairs[target])
+        rows = {"row": np.arange(len(left_out))}
+        return ExactELPD(
+            elpd=float(left_out.sum()),
+            se=float(np.sqrt(len(left_out) * left_out.var(ddof=1))) if len(left_out) > 1 else float("nan"),
+            p=float((fitted - left_out).sum()),
+            n_samples=0,
+            n_data_points=len(left_out),
+            scale="log",
+            warning=False,
+            good_k=0.7,
+            elpd_i=xr.DataArray(left_out, dims=["row"], coords=rows),
+            pareto_k=xr.DataArray(np.zeros(len(left_out)), dims=["row"], coords=rows),
+        )
+
+    def to_dataset(self) -> xr.Dataset:
+        """Everything per row, with named dims."""
+        import xarray as xr
+
+        from bayesppl.answers.datatree import coord
+
+        accuracy, accuracy_se = self.accuracy
+        log_score, log_score_se = self.log_score
+        return xr.Dataset(
+            {
+                "log_predictive": ("row", self.log_predictive),
+                "log_score_i": ("row", self.log_score_i),
+                "proba": (("row", "class"), self.proba),
+                "label": ("row", coord(self.classes[self.codes].tolist())),
+                "accuracy": ((), accuracy),
+                "accuracy_se": ((), accuracy_se),
+                "log_score": ((), log_score),
+                "log_score_se": ((), log_score_se),
+            },
+            coords={"row": np.arange(len(self.codes)), "class": coord(self.classes.tolist())},
+        )
+
+    def _own(self, values: Array) -> Array:
+        return np.asarray(values[np.arange(len(self.codes)), self.codes])
+
+    def _average(self, values: Array) -> tuple[float, float]:
+        share = self.weights / self.weights.sum()
+        # sums and not scalar products, for which BLAS would wake its threads
+        mean = float((share * values).sum())
+        return mean, float(np.sqrt(((share * (values - mean)) ** 2).sum()))
+
+
+def leave_one_out(posterior: Posterior, rows: Rows) -> LeaveOneOut:
+    """Predict every row from the others; see :meth:`BayesClassifier.loo`.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        Of these rows and no others.
+    rows : Rows
+
+    Raises
+    ------
+    ImproperError
+        If the posterior without a row is improper.
+    """
+    model, X, codes, weights = posterior.model, rows.X, rows.codes, rows.weights
+    members = Membership(codes.astype(np.intp), weights)
+    belief = posterior.prior.update(posterior.statistics)
+    labels, features = belief.parts[CLASS_WEIGHTS], belief.parts["features"]
+    fitted, log_joint = model.family.log_predictive_with_and_without(features, X, members)
+    others = posterior.statistics.parts[CLASS_WEIGHTS].counts[members.codes] - weights
+    for row in np.flatnonzero(~_keeps_digits(members.own(fitted) - members.own(log_joint), others)):
+        log_joint[row] = _predict_from_others(posterior, X, codes, weights, int(row))
+    fitted_weights = labels.mean()[CLASS_WEIGHTS]
+    class_weights = _class_weights_without(labels, members.groups, model.n_classes)
+    with np.errstate(divide="ignore"):
+        fitted += np.log(fitted_weights)
+        log_joint += _of_rows(np.log(class_weights), members.groups)
+    return LeaveOneOut(
+        log_joint,
+        log_probabilities(log_joint, _of_rows(class_weights, members.groups)),
+        fitted,
+        fitted_weights,
+        codes,
+        weights,
+        np.asarray(model.classes),
+    )
+
+
+def _class_weights_without(labels: Any, groups: Groups, n_classes: int) -> Array:
+    """Class weights once a row of each group is taken out: (n_groups, n_classes)."""
+    own = groups.classes[:, None] == np.arange(n_classes)
+    removed = np.where(own, -groups.weights[:, None], 0.0)
+    weights = labels.update(Counts(removed, np.zeros(()))).mean()[CLASS_WEIGHTS]
+    return np.broadcast_to(weights, removed.shape)
+
+
+def _of_rows(values: Array, groups: Groups) -> Array:
+    """What is known of every group, (n_groups, n_classes), for every row; a class after the other in memory."""
+    return values.T.take(groups.of_rows, axis=1).T
+
+
+def _keeps_digits(gap: Array, others: Array) -> Array:
+    """Whether a row could be subtracted without losing more than half of the digits of what remains.
+
+    A row that makes up all but a share r of its class's sum of squares, from n other rows, is less probable without itself by
+    a factor of at least r^(n/2): where the log density falls by less than 8 n, r is above e^-16, and some nine digits are left.
+    Hardly a row falls that far, except outliers of enormous leverage and rows that stand (almost) alone.
+    """
+    return np.isfinite(gap) & (gap < 8 * others)
+
+
+def _predict_from_others(posterior: Posterior, X: Any, codes: Array, weights: Array, row: int) -> Array:
+    """log p(x | y = k) of one row, from the sums of all the others taken anew: (n_classes,)."""
+    family, prior = posterior.model.family, posterior.prior.parts["features"]
+    kept = weights * (np.arange(len(codes)) != row)
+    statistics = family.sufficient_statistics(X, one_hot(codes, posterior.model.n_classes, kept))
+    belief = prior.update(statistics)
+    if not belief.is_proper().all():
+        raise ImproperError(
+            f"without row {row} the posterior of its class is improper: under an improper prior every class must keep "
+            "enough rows when one is left out. Use a proper prior, or add rows."
+        )
+    return np.asarray(family.log_predictive(belief, X[[row]])[0])

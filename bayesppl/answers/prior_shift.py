@@ -1,0 +1,138 @@
+r"""Deployment where the classes are not as frequent as in training ("prior shift").
+
+What a row of class k looks like, p(x | y = k), is taken to be the same; only p(y) differs. Class probabilities then
+follow from the ones at hand by exchanging one set of weights for another, and unlabelled rows tell the new weights.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import logsumexp, softmax
+
+from bayesppl.answers.intervals import PROB, tails
+from bayesppl.beliefs import Dirichlet
+from bayesppl.kernels.arrays import Array
+from bayesppl.model.rules import Rule
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from bayesppl.estimators.classifier import BayesClassifier
+
+_TOLERANCE, _MAX_STEPS = 1e-12, 10_000
+
+
+def exchange_weights(log_joint: Array, old: Array, new: Array) -> Array:
+    """log p(y = k, x) under other class weights: (n_rows, n_classes)."""
+    impossible = (old == 0) & (new > 0)
+    if impossible.any():
+        raise ValueError(
+            f"the fit gives class number {int(impossible.argmax())} the weight zero, so nothing is known of its density "
+            "under new class weights; fit with proper class weights, such as bayesppl.Dirichlet(1.0)"
+        )
+    with np.errstate(divide="ignore"):
+        return np.asarray(
+            log_joint + np.where(new > 0, np.log(new) - np.log(np.where(old > 0, old, 1.0)), -np.inf)
+        )
+
+
+def estimate_class_weights(
+    clf: BayesClassifier,
+    X: Any,
+    prior: Dirichlet = Dirichlet(1.0),
+    *,
+    draws: int = 1000,
+    prob: float = PROB,
+    rule: Rule | None = None,
+    random_state: int | None = None,
+) -> xr.Dataset:
+    r"""The class frequencies among unlabelled rows.
+
+    The likelihood of new weights w is :math:`\prod_i \sum_k w_k\,p(x_i \mid y = k)`, the labels summed out. ``em`` is its
+    maximum by the iteration of Saerens, Latinne & Decaestecker (2002). The posterior under a Dirichlet
+    prior is sampled by alternating labels and weights (Diebolt & Robert 1994).
+
+    Parameters
+    ----------
+    clf : BayesClassifier
+        Fitted; its densities p(x | y = k) are held fixed, parameters integrated out under ``rule="predictive"``.
+    X : table or (n_rows, n_features) array-like
+        Rows without labels.
+    prior : Dirichlet
+        Prior of the new weights.
+    draws : int
+        Number of Gibbs sweeps kept, after a fifth as many that are not.
+    prob : float
+        Probability of the equal-tailed credible intervals.
+    rule : optional
+        As for ``predict_proba``.
+    random_state : int, optional
+
+    Returns
+    -------
+    xarray.Dataset
+        Over "class": ``em``, and ``mean``, ``sd``, ``lower``, ``upper`` of the posterior; ``draws`` (chain, draw, class).
+        Pass ``em`` or ``mean`` to ``predict_proba(X, class_weights=…)``.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.repeat([0, 1], 100)
+    >>> clf = bp.GaussianNB().fit(rng.normal(2.0 * y)[:, None], y)
+    >>> shifted = rng.normal(2.0 * (rng.random(400) < 0.9))[:, None]
+    >>> found = clf.estimate_class_weights(shifted, random_state=0)
+    >>> bool(found["lower"][1] < 0.9 < found["upper"][1])
+    True
+    """
+    import xarray as xr
+
+    from bayesppl.answers.datatree import coord
+
+    bounds = tails(prob)
+    n_classes = len(clf.classes_)
+    log_joint, old = clf._log_joint(X, rule)
+    log_density = exchange_weights(log_joint, old, np.ones(n_classes))
+    log_density = log_density[~np.isneginf(log_density).all(1)]  # an impossible row says nothing of its class
+    concentration = prior.sized((n_classes,)).concentration
+    em = _maximise(log_density)
+    samples = _gibbs(log_density, concentration, em, draws, np.random.default_rng(random_state))
+    lower, upper = np.quantile(samples, bounds, axis=0)
+    summary = {"em": em, "mean": samples.mean(0), "sd": samples.std(0), "lower": lower, "upper": upper}
+    return xr.Dataset(
+        {
+            **{name: ("class", values) for name, values in summary.items()},
+            "draws": (("chain", "draw", "class"), samples[None]),
+        },
+        coords={"class": coord(clf.classes_.tolist()), "chain": [0], "draw": np.arange(draws)},
+        attrs={"prob": prob, "rows": len(log_density)},
+    )
+
+
+def _maximise(log_density: Array) -> Array:
+    n_classes = log_density.shape[1]
+    weights = np.full(n_classes, 1 / n_classes)
+    for _ in range(_MAX_STEPS):
+        with np.errstate(divide="ignore"):
+            updated = softmax(np.log(weights) + log_density, axis=1).mean(0)
+        if np.abs(updated - weights).max() < _TOLERANCE:
+            break
+        weights = updated
+    return np.asarray(weights)
+
+
+def _gibbs(log_density: Array, concentration: Array, start: Array, draws: int, rng: np.random.Generator) -> Array:
+    n_rows, n_classes = log_density.shape
+    density = np.exp(log_density - logsumexp(log_density, axis=1, keepdims=True))
+    weights, kept = start, np.empty((draws, n_classes))
+    burn_in = draws // 5
+    for sweep in range(-burn_in, draws):
+        cumulative = np.cumsum(weights * density, axis=1)
+        labels = (rng.random((n_rows, 1)) * cumulative[:, -1:] > cumulative[:, :-1]).sum(1)
+        weights = rng.dirichlet(concentration + np.bincount(labels, minlength=n_classes))
+        if sweep >= 0:
+            kept[sweep] = weights
+    return kept

@@ -1,0 +1,155 @@
+r"""How sure the model is of its class probabilities.
+
+Given parameters θ the class probabilities of a row are p(y | x, θ); the posterior of θ makes a distribution of them.
+Its average, E[p(y | x, θ) | D], is what intervals and the entropy split refer to. It is *not* the predictive
+p(y | x, D), which averages p(y, x | θ) first and normalises afterwards, because x itself informs θ; on rows that the
+training data say little about, the two may even name different winners.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import entr
+
+from bayesppl.answers.intervals import PROB, tails
+from bayesppl.kernels.arrays import Array
+from bayesppl.model.declaration import CLASS_WEIGHTS
+from bayesppl.model.posterior import CHUNK_CELLS, Posterior
+from bayesppl.model.rules import normalise, warn_of_impossible_rows
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from bayesppl.estimators.classifier import BayesClassifier
+
+# Probabilities of a block of rows under all draws held at once: 8 megabytes.
+_BLOCK_CELLS = 1 << 20
+
+
+def predict_interval(
+    clf: BayesClassifier, X: Any, prob: float = PROB, draws: int = 1000, random_state: int | None = None
+) -> xr.Dataset:
+    """Posterior of p(y = k | x, θ): mean, standard deviation and equal-tailed credible interval.
+
+    Parameters
+    ----------
+    clf : BayesClassifier
+        Fitted.
+    X : table or (n_rows, n_features) array-like
+    prob : float
+        Probability of the interval.
+    draws : int
+        Number of exact posterior draws; a sampled posterior uses the draws it has.
+    random_state : int, optional
+
+    Returns
+    -------
+    xarray.Dataset
+        ``mean``, ``sd``, ``lower`` and ``upper``, each (row, class). Rows are worked on in blocks, so that memory
+        grows with rows times classes, not with the draws.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> clf = bp.GaussianNB().fit([[0.0], [1.0], [4.0], [5.5]], [0, 0, 1, 1])
+    >>> interval = clf.predict_interval([[0.5], [2.5]], random_state=0)
+    >>> bool((interval["sd"][1] > interval["sd"][0]).all())
+    True
+    """
+    bounds = tails(prob)
+    parts = []
+    for p in probability_draws(clf, X, draws, random_state):
+        mean = p.mean(0, keepdims=True)
+        sd = p.std(0, mean=mean)
+        quantiles = np.quantile(p, bounds, axis=0, overwrite_input=True)  # last, for it reorders the draws
+        parts.append(np.stack([mean[0], sd, *quantiles]))
+    mean, sd, lower, upper = np.concatenate(parts, axis=1)
+    return _labelled(clf, {"mean": mean, "sd": sd, "lower": lower, "upper": upper}).assign_attrs(prob=prob)
+
+
+def uncertainty(clf: BayesClassifier, X: Any, draws: int = 1000, random_state: int | None = None) -> xr.Dataset:
+    r"""Split the uncertainty about the label of every row into what more data could and could not remove.
+
+    With :math:`\bar p = E[p(y \mid x, \theta) \mid D]` and entropies in nats,
+
+    .. math:: H[\bar p] = E\big[H[p(y \mid x, \theta)]\big] + I(y; \theta)
+
+    (Depeweg et al. 2018; Houlsby et al. 2011).
+
+    Parameters
+    ----------
+    clf, X, draws, random_state
+        As for :func:`predict_interval`.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over "row": ``total``, H of the averaged probabilities; ``aleatoric``, the average H, which stays however many
+        rows are seen; ``epistemic``, their difference, the mutual information of label and parameters; and
+        ``predictive_entropy``, H of ``predict_proba(X, rule="predictive")``, another average (see the module).
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> clf = bp.GaussianNB().fit([[0.0], [1.0], [4.0], [5.5]], [0, 0, 1, 1])
+    >>> split = clf.uncertainty([[2.5]], random_state=0)
+    >>> bool(abs(split["total"] - split["aleatoric"] - split["epistemic"]) < 1e-12)
+    True
+    """
+    parts = []
+    for p in probability_draws(clf, X, draws, random_state):
+        total, aleatoric = entr(p.mean(0)).sum(-1), entr(p).sum(-1).mean(0)
+        parts.append(np.stack([total, aleatoric, total - aleatoric]))
+    total, aleatoric, epistemic = np.concatenate(parts, axis=1)
+    predictive = entr(clf.probabilities(X, "predictive")).sum(-1)
+    return _labelled(
+        clf,
+        {"total": total, "aleatoric": aleatoric, "epistemic": epistemic, "predictive_entropy": predictive},
+    )
+
+
+def probability_draws(
+    clf: BayesClassifier, X: Any, draws: int, random_state: int | np.random.Generator | None
+) -> Iterator[Array]:
+    """p(y = k | x, θ) under posterior draws, for one block of rows after the other: (n_draws, n_block, n_classes)."""
+    posterior = clf._fitted()
+    if draws < 2:
+        raise ValueError(f"draws must be at least 2, found {draws}")
+    encoded = posterior.model.family.encode(clf._aligned(X))
+    return _blocks(posterior, encoded, draws, np.random.default_rng(random_state))
+
+
+def _blocks(posterior: Posterior, X: Any, draws: int, rng: np.random.Generator) -> Iterator[Array]:
+    theta = {
+        name: values.reshape(-1, *values.shape[2:]) for name, values in posterior.draws(1, draws, rng).items()
+    }
+    size, n_classes = theta[CLASS_WEIGHTS].shape
+    n_rows, n_columns = X.shape
+    rows = max(1, _BLOCK_CELLS // (size * n_classes))
+    step = max(1, CHUNK_CELLS // (min(rows, n_rows) * max(n_classes, n_columns)))
+    for start in range(0, n_rows, rows):
+        block = X[start : start + rows]
+        # the draws of a row and class lie side by side, for quantiles and averages are taken over them
+        out = np.empty((n_classes, block.shape[0], size))
+        for first in range(0, size, step):
+            chunk = {name: values[first : first + step] for name, values in theta.items()}
+            log_joint = posterior.model.joint(chunk, common=False)(block)
+            proba, n_impossible = normalise(log_joint, chunk[CLASS_WEIGHTS][:, None], log=False)
+            warn_of_impossible_rows(n_impossible, log_joint[..., 0].size)
+            out[:, :, first : first + step] = proba.T
+        yield out.T
+
+
+def _labelled(clf: BayesClassifier, columns: dict[str, Array]) -> xr.Dataset:
+    import xarray as xr
+
+    from bayesppl.answers.datatree import coord
+
+    first = next(iter(columns.values()))
+    coords: dict[str, Any] = {"row": np.arange(len(first))}
+    if first.ndim == 2:
+        coords["class"] = coord(clf.classes_.tolist())
+    return xr.Dataset({name: (tuple(coords), values) for name, values in columns.items()}, coords=coords)

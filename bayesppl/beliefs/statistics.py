@@ -1,0 +1,352 @@
+"""Sufficient statistics: frozen, additive, and taken in one pass over the rows.
+
+Everything a conjugate fit needs to know about the rows is a sum over them. Sums of two halves add up to the
+sum of the whole, a row of weight 2 counts as two rows, and a row that was added can be subtracted again;
+batches, forgetting, merging and cross-validation are all arithmetic on the objects defined here.
+
+Rows reach the statistics through *responsibilities*, a sparse ``(n_rows, n_classes)`` matrix whose entry is
+the weight with which a row belongs to a class: one stored entry per row for labelled data.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Self, final
+
+import numpy as np
+
+from bayesppl.kernels import moments as kernels
+from bayesppl.kernels.arrays import Array, Responsibilities
+from bayesppl.kernels.class_sums import class_counts, class_sums
+
+__all__ = [
+    "Counts",
+    "Events",
+    "JointStatistics",
+    "Moments",
+    "Statistics",
+    "Successes",
+    "class_counts",
+    "class_sums",
+    "moments",
+]
+
+# After a subtraction, what is left of a sum of weights below this part of it is rounding error, that is, nothing;
+# a negative rest beyond NOISE means that rows were taken away which were never there.
+ROUNDING = 1e-12
+NOISE = 1e-9
+
+
+class Statistics(ABC):
+    """A sum over rows; supports ``+``, ``-`` and scaling by a weight.
+
+    ``log_base`` is the sum of the logarithms of the base measure h(x) of the exponential family, the factor of
+    the likelihood that holds no parameter; evidences need it, estimates do not.
+    """
+
+    @abstractmethod
+    def __add__(self, other: Self) -> Self: ...
+
+    @abstractmethod
+    def __sub__(self, other: Self) -> Self: ...
+
+    @abstractmethod
+    def scale(self, factor: float) -> Self:
+        """Return the statistics of the same rows, each with its weight multiplied by ``factor``."""
+
+    @abstractmethod
+    def pooled(self) -> Self:
+        """Return the statistics of the same rows as those of a single class; the class axis has length one."""
+
+    @abstractmethod
+    def among(self, n_classes: int, codes: Array) -> Self:
+        """Return the same statistics among ``n_classes`` classes, class k under ``codes[k]``; new ones are empty."""
+
+    @property
+    @final
+    def n_numbers(self) -> int:
+        """How many numbers these statistics hold."""
+        return _count_numbers(list(self._by_name.values()))
+
+    @property
+    @final
+    def _by_name(self) -> dict[str, Any]:
+        """The fields: every kind of statistics is a dataclass, which this base itself is not."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+
+
+class _Sums(Statistics):
+    """Statistics all of whose fields are plain sums."""
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(*(a + b for a, b in zip(self.values(), other.values(), strict=True)))
+
+    def __sub__(self, other: Self) -> Self:
+        pairs = zip(self._by_name.items(), other.values(), strict=True)
+        return type(self)(*(a - b if name == "log_base" else remainder(a, b) for (name, a), b in pairs))
+
+    def scale(self, factor: float) -> Self:
+        return type(self)(*(factor * a for a in self.values()))
+
+    def pooled(self) -> Self:
+        return type(self)(*(a.sum(0, keepdims=True) for a in self.values()))
+
+    def among(self, n_classes: int, codes: Array) -> Self:
+        return type(self)(*(_among(a, n_classes, codes) for a in self.values()))
+
+    def sum_rows(self, responsibilities: Responsibilities) -> Self:
+        """Statistics of the classes, where these are statistics of single rows: (n_rows, ...) to (n_classes, ...)."""
+        return type(self)(*(class_sums(responsibilities, a) for a in self.values()))
+
+    def values(self) -> tuple[Array, ...]:
+        """The sums, in the order of the fields."""
+        return tuple(self._by_name.values())
+
+
+@dataclass(frozen=True, eq=False)
+class Counts(_Sums):
+    """How often each outcome was seen.
+
+    Attributes
+    ----------
+    counts : (..., n_outcomes)
+        Weighted counts; the leading axes are usually class (and feature).
+    log_base : (n_classes, ...)
+        Sum of log h(x), for example of multinomial coefficients.
+    """
+
+    counts: Array
+    log_base: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Successes(_Sums):
+    """Successes and failures per class and feature, each ``(n_classes, n_features)``."""
+
+    successes: Array
+    failures: Array
+    log_base: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Events(_Sums):
+    """Number of events and the exposure they were counted over, each ``(n_classes, n_features)``."""
+
+    events: Array
+    exposure: Array
+    log_base: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Moments(Statistics):
+    r"""Count, mean and centred second moment of every class.
+
+    Attributes
+    ----------
+    count : (n_classes, n_features) or (n_classes,)
+        Total weight; per feature where the scatter is a vector (cells may be missing), per class where it is
+        a matrix.
+    mean : (n_classes, n_features)
+        Weighted mean; zero where the count is zero.
+    scatter : (n_classes, n_features), (n_features,), (n_classes, n_features, n_features) or (n_features, n_features)
+        Sum of (products of) deviations *from the class mean*; without a class axis it is summed over classes
+        ("tied").
+
+    Notes
+    -----
+    Raw sums of squares never appear. Two sets of rows are merged by the update of Chan, Golub & LeVeque (1983):
+    :math:`S = S_a + S_b + \frac{n_a n_b}{n_a + n_b} \delta\delta^\top` with
+    :math:`\delta = \bar x_b - \bar x_a`.
+    """
+
+    count: Array
+    mean: Array
+    scatter: Array
+
+    @property
+    def is_matrix(self) -> bool:
+        """Whether the scatter holds products of features (full covariance)."""
+        return self.count.ndim == 1
+
+    @property
+    def is_tied(self) -> bool:
+        """Whether the scatter is summed over classes."""
+        return self.scatter.ndim == (2 if self.is_matrix else 1)
+
+    def is_within(self, largest: float, responsibilities: Responsibilities) -> bool:
+        """Whether these sums tell that every number of the rows is smaller than this in magnitude, or missing.
+
+        From the mean of its class no number is further than the square root of the scatter, over its weight. Of rows
+        that belong to no class, and of cells that are empty, as infinities leave them too, sums tell nothing.
+
+        Parameters
+        ----------
+        largest : float
+        responsibilities : (n_rows, n_classes)
+            Of the rows that were summed.
+        """
+        if not np.diff(responsibilities.indptr).all():
+            return False
+        occupied = np.bincount(responsibilities.indices, minlength=len(self.count)) > 0
+        if not (self.count[occupied] > 0).all() or not (np.abs(self.mean) < largest / 2).all():
+            return False
+        squares = _diagonal(self.scatter) if self.is_matrix else self.scatter
+        furthest = np.sqrt(squares / responsibilities.data.min(initial=1.0))
+        return bool((furthest < largest / 2).all() and np.isfinite(self.scatter).all())
+
+    @property
+    def log_base(self) -> Array:
+        """Sum of log h(x), with h = (2π)^(-1/2) for every cell."""
+        n_features = self.mean.shape[1] if self.is_matrix else 1
+        return -0.5 * np.log(2 * np.pi) * n_features * self.count
+
+    def __add__(self, other: Self) -> Self:
+        return self._merge(other, +1.0)
+
+    def __sub__(self, other: Self) -> Self:
+        return self._merge(other, -1.0)
+
+    def scale(self, factor: float) -> Self:
+        return type(self)(factor * self.count, self.mean, factor * self.scatter)
+
+    def among(self, n_classes: int, codes: Array) -> Self:
+        scatter = self.scatter if self.is_tied else _among(self.scatter, n_classes, codes)
+        return type(self)(_among(self.count, n_classes, codes), _among(self.mean, n_classes, codes), scatter)
+
+    @property
+    def within(self) -> Array:
+        """Scatter about the class means, summed over classes: (n_features,) or (n_features, n_features)."""
+        return self.scatter if self.is_tied else np.asarray(self.scatter.sum(0))
+
+    def pooled(self) -> Self:
+        count = self.count.sum(0, keepdims=True)
+        # from the mean of a class on, so that a constant column pools to itself and not to a rounding error beside it
+        start = np.take_along_axis(self.mean, _column(self.count).argmax(0)[None], axis=0)
+        shift = (_column(self.count) * (self.mean - start)).sum(0, keepdims=True) / _column(_positive(count))
+        mean = start + shift
+        between = (_per_scatter(self.count, self.is_matrix) * self._product(self.mean - mean)).sum(0)
+        total = self.within + between
+        return type(self)(count, mean, total if self.is_tied else total[None])
+
+    def _merge(self, other: Self, sign: float) -> Self:
+        count = self.count + other.count if sign > 0 else remainder(self.count, other.count)
+        present = count > 0
+        share = np.divide(sign * other.count, count, out=np.zeros_like(count), where=present)
+        delta = other.mean - self.mean
+        mean = np.where(_column(present), self.mean + _column(share) * delta, 0.0)
+        between = _per_scatter(self.count * share, self.is_matrix) * self._product(delta)
+        if self.is_tied:
+            between = between.sum(0)
+        scatter = self.scatter + sign * other.scatter + between
+        if sign < 0:
+            scatter = self._without_noise(scatter, count)
+        return type(self)(count, mean, scatter)
+
+    def _without_noise(self, scatter: Array, count: Array) -> Array:
+        """Zero where rows were taken away and only rounding errors of their scatter are left."""
+        left, before = (_diagonal(scatter), _diagonal(self.scatter)) if self.is_matrix else (scatter, self.scatter)
+        if (left < -np.sqrt(ROUNDING) * before).any():  # far from zero, means round more than counts do
+            raise ValueError(
+                "cannot subtract rows that were never added: a sum of squares would become negative. Subtract only rows "
+                "(with the same weights) that are part of the statistics."
+            )
+        kept = left > ROUNDING * before
+        if not self.is_tied:
+            kept &= _column(count > 0)
+        return np.where(kept[..., :, None] & kept[..., None, :] if self.is_matrix else kept, scatter, 0.0)
+
+    def _product(self, deviation: Array) -> Array:
+        return deviation[..., :, None] * deviation[..., None, :] if self.is_matrix else deviation**2
+
+
+@dataclass(frozen=True, eq=False)
+class JointStatistics(Statistics):
+    """Statistics of named, independent parts of a model."""
+
+    parts: Mapping[str, Any]
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)({name: part + other.parts[name] for name, part in self.parts.items()})
+
+    def __sub__(self, other: Self) -> Self:
+        return type(self)({name: part - other.parts[name] for name, part in self.parts.items()})
+
+    def scale(self, factor: float) -> Self:
+        return type(self)({name: part.scale(factor) for name, part in self.parts.items()})
+
+    def pooled(self) -> Self:
+        return type(self)({name: part.pooled() for name, part in self.parts.items()})
+
+    def among(self, n_classes: int, codes: Array) -> Self:
+        return type(self)({name: part.among(n_classes, codes) for name, part in self.parts.items()})
+
+
+# --- one pass over the rows ---------------------------------------------------------------------------------
+
+
+def moments(X: Array, responsibilities: Responsibilities, *, matrix: bool, tied: bool) -> Moments:
+    """Centred moments of every class.
+
+    Parameters
+    ----------
+    X : (n_rows, n_features)
+        NaN marks a missing cell, which is skipped; only a vector of scatters (``matrix=False``) allows it.
+    matrix : bool
+        Whether to keep products of features.
+    tied : bool
+        Whether to sum the scatter over classes.
+    """
+    if matrix:
+        return Moments(*kernels.products(X, responsibilities, tied))
+    count, mean, scatter = kernels.diagonal(X, responsibilities)
+    return Moments(count, mean, scatter.sum(0) if tied else scatter)
+
+
+def _count_numbers(values: Iterable[Any]) -> int:
+    return sum(
+        _count_numbers(part.values())
+        if isinstance(part, Mapping)
+        else part.n_numbers
+        if isinstance(part, Statistics)
+        else np.size(part)
+        for part in values
+    )
+
+
+def _column(values: Array) -> Array:
+    """Give ``values`` a trailing feature axis if they have none."""
+    return values if values.ndim == 2 else values[:, None]
+
+
+def _per_scatter(values: Array, matrix: bool) -> Array:
+    return values[:, None, None] if matrix else values
+
+
+def _positive(count: Array) -> Array:
+    return np.where(count > 0, count, 1.0)
+
+
+def _diagonal(matrix: Array) -> Array:
+    return np.diagonal(matrix, axis1=-2, axis2=-1)
+
+
+def _among(values: Array, n_classes: int, codes: Array) -> Array:
+    """Move the classes on the leading axis to ``codes``, zeros elsewhere; a total over classes stays as it is."""
+    if values.ndim == 0:
+        return values
+    moved = np.zeros((n_classes, *values.shape[1:]))
+    moved[codes] = values
+    return moved
+
+
+def remainder(before: Array, removed: Array) -> Array:
+    """What is left of sums of weights; nothing rather than rounding errors where all is gone."""
+    left = np.asarray(before - removed)
+    if (left < -NOISE * np.abs(before)).any() or ((before == 0) & (left < 0)).any():
+        raise ValueError(
+            f"cannot subtract rows that were never added: a count would become {left.min():g}. "
+            "Subtract only rows (with the same weights) that are part of the statistics."
+        )
+    return np.where(left > ROUNDING * np.abs(before), left, 0.0)

@@ -1,0 +1,1 @@
+"""Tables, labels and rows: the only input edge."""

@@ -1,0 +1,161 @@
+"""Labels become codes, and codes become responsibilities."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.exceptions import DataConversionWarning
+
+from bayesppl.data.columns import listed
+from bayesppl.kernels.arrays import Array, Responsibilities
+from bayesppl.kernels.blocks import BLOCK_CELLS, row_blocks
+from bayesppl.kernels.class_sums import one_in_each, sparse_of
+from bayesppl.kernels.levels import smallest_type
+
+
+def encode_labels(y: Any, classes: Sequence[Hashable] | Array | None = None) -> tuple[Array, Array]:
+    """Turn labels into codes.
+
+    Parameters
+    ----------
+    y : (n_rows,) array-like of str, int or bool
+    classes : sequence, optional
+        All labels that can occur; learned from ``y`` (sorted) by default.
+
+    Returns
+    -------
+    classes : (n_classes,)
+    codes : (n_rows,)
+        Small integers; ``classes[codes]`` are the labels.
+
+    Raises
+    ------
+    ValueError
+        If a label is missing, is not in ``classes``, or labels of different kinds are mixed.
+    """
+    learned, codes = _factorize_labels(_labels(y))
+    if classes is None:
+        return learned, codes
+    declared = np.asarray(classes)
+    position = {label: k for k, label in enumerate(declared.tolist())}
+    unknown = [label for label in learned.tolist() if label not in position]
+    if unknown:
+        raise ValueError(f"label {unknown[0]!r} is not among the declared classes {listed(declared.tolist())}")
+    known = [position[label] for label in learned.tolist()]
+    return declared, np.asarray(known, dtype=smallest_type(len(declared)))[codes]
+
+
+def _labels(y: Any) -> Array:
+    """One label per row, complete and of one kind."""
+    series = y if isinstance(y, np.ndarray) else nw.from_native(y, series_only=True, pass_through=True)
+    labels: Array = series.to_numpy() if isinstance(series, nw.Series) else np.asarray(y)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected; it is read as y.ravel()",
+            DataConversionWarning,
+            stacklevel=2,
+        )
+        labels = labels.ravel()
+    if labels.ndim != 1:
+        raise ValueError(f"y must have one label per row, found an array of shape {labels.shape}")
+    # numpy reads the list [1, "a"] as ["1", "a"], and [True, 2] as [1, 2]: look at the list itself
+    as_given = np.asarray(y, dtype=object) if isinstance(y, list | tuple) else labels
+    if as_given.dtype.kind in "OfmM":
+        _refuse_odd_labels(as_given.reshape(labels.shape))
+    return labels
+
+
+def _refuse_odd_labels(labels: Array) -> None:
+    import pandas as pd
+
+    absent = pd.isna(labels)
+    if absent.any():
+        raise ValueError(
+            f"Input y contains NaN: the target has a missing label in row {int(np.argmax(absent))}; drop unlabelled rows "
+            "before fitting"
+        )
+    kind = pd.api.types.infer_dtype(labels)
+    if kind in ("floating", "mixed-integer-float"):
+        numbers = labels.astype(np.float64)
+        if np.isinf(numbers).any():
+            raise ValueError("Input y contains infinity or a value too large for dtype('float64').")
+        odd = numbers != np.floor(numbers)
+        if odd.any():
+            raise ValueError(
+                f"Unknown label type: continuous. The target holds the number {numbers[odd][0]:g}; a classifier needs "
+                "classes. Bin the target, or pass labels as integers or strings."
+            )
+    if kind in ("mixed", "mixed-integer"):
+        kinds = sorted({type(value).__name__ for value in labels})
+        raise ValueError(
+            f"Unknown label type: the target mixes labels of different types, or types that are no labels "
+            f"({', '.join(kinds)}); convert them to one type, for example text"
+        )
+
+
+def _factorize_labels(labels: Array) -> tuple[Array, Array]:
+    """Distinct labels in ascending order, and the position of every row's label among them."""
+    if labels.dtype.kind in "iub" and len(labels):
+        low, high = int(labels.min()), int(labels.max())
+        if high - low <= max(1000, len(labels)) and high <= np.iinfo(np.int64).max:
+            return _count_labels(labels, low, high - low + 1)
+    if labels.dtype.kind in "OU":
+        import pandas as pd
+
+        codes, found = pd.factorize(labels.astype(object), sort=True)
+        return np.asarray(found, dtype=labels.dtype), codes.astype(smallest_type(len(found)))
+    learned, codes = np.unique(labels, return_inverse=True)
+    return learned, codes.astype(smallest_type(len(learned)))
+
+
+def _count_labels(labels: Array, low: int, span: int) -> tuple[Array, Array]:
+    """:func:`_factorize_labels` of integers that lie close together: counting beats sorting."""
+    present = np.zeros(span, dtype=bool)
+    blocks = list(row_blocks(len(labels), 1, max(BLOCK_CELLS, span)))
+    for rows in blocks:
+        present |= np.bincount(labels[rows].astype(np.int64) - low, minlength=span) > 0
+        if present.all():
+            break
+    learned = (np.flatnonzero(present) + low).astype(labels.dtype)
+    codes = np.empty(len(labels), dtype=smallest_type(len(learned)))
+    place = (np.cumsum(present) - 1).astype(codes.dtype)
+    for rows in blocks:
+        offset = labels[rows].astype(np.int64, copy=False) - low
+        codes[rows] = offset if len(learned) == span else place[offset]
+    return learned, codes
+
+
+def one_hot(codes: Array, n_classes: int, weights: Array | None = None) -> Responsibilities:
+    """Responsibilities of labelled rows: each belongs to its class with its weight."""
+    n_rows = len(codes)
+    starts, ones = one_in_each(n_rows)
+    values = ones if weights is None else weights
+    matrix = sparse_of(csr_array, values, codes.astype(np.int32), starts, (n_rows, n_classes))
+    if weights is not None:
+        matrix = matrix.copy()
+        matrix.eliminate_zeros()
+    return matrix
+
+
+def check_weights(sample_weight: Any, n_rows: int) -> Array | None:
+    """Validate row weights: one finite, non-negative number per row."""
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(n_rows, float(weights))
+    if weights.shape != (n_rows,):
+        raise ValueError(
+            f"sample_weight must hold one weight per row: expected shape ({n_rows},), got {weights.shape}. "
+            "Sample weights must be 1D array or scalar."
+        )
+    bad = ~(np.isfinite(weights) & (weights >= 0))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ValueError(f"sample_weight must be finite and non-negative, found {weights[row]:g} in row {row}")
+    return weights

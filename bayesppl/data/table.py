@@ -1,0 +1,314 @@
+"""The input edge: tables, arrays and sparse matrices become columns, labels become codes.
+
+Nothing behind this file knows pandas, polars or pyarrow. A :class:`Table` has named columns; a family asks it for
+numbers or for the raw values of a column, and refusals name the column, the value found and the remedy.
+"""
+
+from __future__ import annotations
+
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from bayesppl.data.columns import Kind, kind_of_values, listed, to_float
+from bayesppl.kernels.arrays import Array
+from bayesppl.kernels.class_sums import sparse_of
+
+
+class Table(ABC):
+    """Rows under named columns."""
+
+    names: tuple[Hashable, ...]
+
+    #: Whether the names came with the data; columns without names are found by position.
+    is_named: bool
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def numeric(self) -> Any:
+        """All columns as one (n_rows, n_columns) array or CSR array; missing cells are NaN."""
+
+    @abstractmethod
+    def integers(self) -> Array | None:
+        """All columns as one (n_rows, n_columns) array of integers, or None where they are not kept as such."""
+
+    @abstractmethod
+    def column(self, name: Hashable) -> Array:
+        """The raw values of one column; missing cells are None or NaN."""
+
+    @abstractmethod
+    def kind(self, name: Hashable) -> Kind:
+        """What one column holds, read from its dtype (or from its values, where the dtype is just "object").
+
+        Raises
+        ------
+        ValueError
+            If the column holds something else, such as dates, or nothing at all.
+        """
+
+    @abstractmethod
+    def select(self, names: Sequence[Hashable]) -> Table:
+        """The table of these columns only."""
+
+    @abstractmethod
+    def take(self, rows: Array | slice) -> Table:
+        """The table of these rows only."""
+
+    @abstractmethod
+    def held(self) -> Table:
+        """The same table for later use: columns that the caller replaces meanwhile stay as they are here."""
+
+    @property
+    @abstractmethod
+    def cells_per_row(self) -> int:
+        """Number of cells of a row; of a sparse matrix, of stored ones."""
+
+    @property
+    @abstractmethod
+    def words_per_row(self) -> int:
+        """Memory of a row in units of eight bytes, as far as it is known."""
+
+    @abstractmethod
+    def renamed(self, names: Sequence[Hashable]) -> Table:
+        """The same columns under other names."""
+
+    def require(self, names: Iterable[Hashable]) -> None:
+        """Refuse a table that lacks one of ``names``."""
+        known = set(self.names)
+        absent = [name for name in names if name not in known]
+        if absent:
+            raise ValueError(f"missing column {absent[0]!r}; the table has {listed(self.names)}")
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixTable(Table):
+    """Columns of a two-dimensional array or CSR array."""
+
+    names: tuple[Hashable, ...]
+    matrix: Any
+    is_named: bool = False
+
+    def __len__(self) -> int:
+        return int(self.matrix.shape[0])
+
+    def numeric(self) -> Any:
+        if self.matrix.dtype.kind in "fiub":
+            return self.matrix
+        if self.matrix.dtype.kind == "c":
+            raise ValueError("Complex data not supported: give real and imaginary parts columns of their own")
+        columns = [to_float(self.matrix[:, j], name) for j, name in enumerate(self.names)]
+        return np.column_stack(columns)
+
+    def integers(self) -> Array | None:
+        return None if issparse(self.matrix) or self.matrix.dtype.kind not in "iu" else self.matrix
+
+    def column(self, name: Hashable) -> Array:
+        at = self.names.index(name)
+        return np.asarray(self.matrix[:, [at]].toarray()[:, 0] if issparse(self.matrix) else self.matrix[:, at])
+
+    def kind(self, name: Hashable) -> Kind:
+        by_code: dict[str, Kind] = {
+            "b": "boolean",
+            "i": "integer",
+            "u": "integer",
+            "f": "continuous",
+            "U": "category",
+        }
+        code = self.matrix.dtype.kind
+        return by_code[code] if code in by_code else kind_of_values(self.column(name), name, self.matrix.dtype)
+
+    def select(self, names: Sequence[Hashable]) -> Table:
+        if names is self.names or tuple(names) == self.names:
+            return self
+        self.require(names)
+        return MatrixTable(tuple(names), self.matrix[:, [self.names.index(name) for name in names]], self.is_named)
+
+    def take(self, rows: Array | slice) -> Table:
+        if issparse(self.matrix) and isinstance(rows, slice) and rows.step in (None, 1):
+            return replace(self, matrix=_view(self.matrix, *rows.indices(len(self))[:2]))
+        return replace(self, matrix=self.matrix[rows])
+
+    def renamed(self, names: Sequence[Hashable]) -> Table:
+        return MatrixTable(tuple(names), self.matrix)
+
+    def held(self) -> Table:
+        return self
+
+    @property
+    def cells_per_row(self) -> int:
+        stored = self.matrix.nnz if issparse(self.matrix) else self.matrix.size
+        return -(-int(stored) // max(1, len(self)))
+
+    @property
+    def words_per_row(self) -> int:
+        return -(-self.cells_per_row * min(8, self.matrix.dtype.itemsize) // 8)
+
+
+@dataclass(frozen=True, eq=False)
+class FrameTable(Table):
+    """Columns of a data frame: pandas, polars, pyarrow, or anything narwhals reads."""
+
+    names: tuple[Hashable, ...]
+    frame: nw.DataFrame[Any]
+    is_named: bool = True
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    def numeric(self) -> Any:
+        columns = [self._numbers(str(name)) for name in self.names]
+        return np.column_stack(columns) if columns else np.empty((len(self), 0))
+
+    def integers(self) -> Array | None:
+        return None
+
+    def column(self, name: Hashable) -> Array:
+        return self.frame[str(name)].to_numpy()
+
+    def kind(self, name: Hashable) -> Kind:
+        dtype = self.frame[str(name)].dtype
+        if dtype == nw.Boolean:
+            return "boolean"
+        if dtype.is_integer():
+            return "integer"
+        if dtype.is_float() or dtype.is_decimal():
+            return "continuous"
+        if dtype in (nw.Categorical, nw.Enum):
+            return "category"
+        return kind_of_values(self.column(name), name, dtype)
+
+    def select(self, names: Sequence[Hashable]) -> Table:
+        self.require(names)
+        return FrameTable(tuple(names), self.frame.select([str(name) for name in names]))
+
+    def take(self, rows: Array | slice) -> Table:
+        return replace(self, frame=self.frame[rows])
+
+    def renamed(self, names: Sequence[Hashable]) -> Table:
+        return FrameTable(
+            tuple(names), self.frame.rename(dict(zip(self.frame.columns, map(str, names), strict=True)))
+        )
+
+    def held(self) -> Table:
+        if not self.frame.implementation.is_pandas():
+            return self  # polars and pyarrow do not change columns in place
+        import pandas as pd
+
+        copies_on_write = int(pd.__version__.split(".")[0]) >= 3
+        frame = self.frame.to_native().copy(deep=not copies_on_write)
+        return replace(self, frame=nw.from_native(frame, eager_only=True))
+
+    @property
+    def cells_per_row(self) -> int:
+        return len(self.names)
+
+    @property
+    def words_per_row(self) -> int:
+        return len(self.names)
+
+    def _numbers(self, name: str) -> Array:
+        series = self.frame[name]
+        if series.dtype.is_numeric() or series.dtype == nw.Boolean:
+            complete = not series.is_null().any()
+            return series.to_numpy() if complete else series.cast(nw.Float64).to_numpy()
+        return to_float(series.to_numpy(), name)
+
+
+def as_table(X: Any) -> Table:
+    """Read anything table-like.
+
+    Parameters
+    ----------
+    X : data frame (pandas, polars, pyarrow, …), 2-D xarray.DataArray, array-like or scipy.sparse matrix
+        Rows by columns. The columns of a DataArray are named by the text coords of its second dimension; columns
+        of arrays without names are called ``x0``, ``x1``, … Masked cells of a numpy masked array are missing.
+
+    Raises
+    ------
+    ValueError
+        If ``X`` is not two-dimensional, is lazy or a structured array, or two columns share a name.
+    """
+    if isinstance(X, Table):
+        return X
+    frame = X if isinstance(X, np.ndarray) or issparse(X) else nw.from_native(X, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        raise ValueError(f"X is lazy ({type(X).__name__}): collect() or compute() it first")
+    if isinstance(frame, nw.DataFrame):
+        names = tuple(frame.columns)
+        if len(set(names)) < len(names):
+            raise ValueError(f"column names must be unique, found {listed(names)}")
+        if all(isinstance(name, str) for name in names):
+            return FrameTable(names, frame)
+        if any(isinstance(name, str) for name in names):
+            raise TypeError(
+                f"Feature names are only supported if all input features have string names, found {listed(names)}; "
+                "make them all text, as in X.columns = X.columns.astype(str)"
+            )
+        X = frame.to_numpy()  # numbered columns are columns without names
+    matrix = _sparse(X) if issparse(X) else _array(X)
+    if matrix.ndim != 2:
+        raise ValueError(
+            f"Expected 2D array, got {matrix.ndim}D array instead: rows by columns. Reshape your data with "
+            "X.reshape(-1, 1) if it has a single column, or X.reshape(1, -1) if it has a single row."
+        )
+    labels = _column_labels(X)
+    return MatrixTable(labels or _positions(matrix.shape[1]), matrix, bool(labels))
+
+
+def _sparse(X: Any) -> csr_array:
+    matrix = csr_array(X)
+    if X.format == "csr":  # kept by the matrix that was passed, so that it is found out once
+        matrix.has_canonical_format = X.has_canonical_format
+    return matrix
+
+
+def _view(matrix: csr_array, start: int, stop: int) -> csr_array:
+    """Consecutive rows, which share the memory of the matrix."""
+    starts = matrix.indptr[start : max(start, stop) + 1]
+    entries = slice(starts[0], starts[-1])
+    shape = (len(starts) - 1, matrix.shape[1])
+    rows = sparse_of(csr_array, matrix.data[entries], matrix.indices[entries], starts - starts[0], shape)
+    rows.has_canonical_format = matrix.has_canonical_format
+    return rows
+
+
+@lru_cache(maxsize=16)
+def _positions(n_columns: int) -> tuple[str, ...]:
+    """Names of columns that have none."""
+    return tuple(f"x{j}" for j in range(n_columns))
+
+
+def _array(X: Any) -> Array:
+    if isinstance(X, np.ma.MaskedArray):
+        return np.ma.filled(X.astype(np.float64), np.nan)
+    array = np.asarray(X)
+    if array.dtype.kind == "U" and not isinstance(X, np.ndarray):
+        return np.asarray(X, dtype=object)  # numbers and gaps next to text are still numbers and gaps
+    if array.dtype.names:
+        raise ValueError(
+            "X is a structured array; convert it to a data frame, as in pandas.DataFrame.from_records(X), so that every "
+            "column keeps its own type"
+        )
+    return array
+
+
+def _column_labels(X: Any) -> tuple[Hashable, ...]:
+    """Names of the columns of an ``xarray.DataArray``, empty for anything else."""
+    xarray = sys.modules.get("xarray")  # whoever passes a DataArray has imported xarray
+    if xarray is None or not isinstance(X, xarray.DataArray):
+        return ()
+    labels = tuple(X.indexes.get(X.dims[-1], ()))
+    if not all(isinstance(label, str) for label in labels):
+        return ()
+    if len(set(labels)) < len(labels):
+        raise ValueError(f"column names must be unique, found {listed(labels)}")
+    return labels

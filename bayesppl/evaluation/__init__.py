@@ -1,0 +1,1 @@
+"""Rules and models compared, learning curves, calibration, and checks of families."""

@@ -1,0 +1,272 @@
+"""The four rules side by side: on the parameters, and on held-out rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import clone
+
+from bayesppl.answers import scores
+from bayesppl.answers.intervals import PROB, tails
+from bayesppl.data.labels import encode_labels
+from bayesppl.data.table import as_table
+from bayesppl.errors import UndefinedEstimateError
+from bayesppl.kernels.arrays import Array
+from bayesppl.model.posterior import Posterior
+from bayesppl.model.rules import ESTIMATES, RULES, Rule, log_probabilities
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from bayesppl.estimators.classifier import BayesClassifier
+
+#: Scores that are averages over rows, by name.
+ROW_SCORES = {"accuracy": scores.hits, "log_score": scores.log_scores, "brier": scores.brier_scores}
+SCORES = (*ROW_SCORES, "ece")
+
+REFERENCE: Rule = "predictive"
+
+# Numbers held at once while summarising draws (a quarter of a gigabyte).
+_MAX_CELLS = 1 << 25
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What :func:`compare` returns.
+
+    Attributes
+    ----------
+    parameters : xarray.Dataset
+        Every parameter along "estimate": ``mle``, ``map``, ``mean``, then the posterior ``sd`` and the bounds
+        ``lower`` and ``upper`` of the equal-tailed credible interval. ``attrs`` name its probability (``prob``) and
+        the number of draws behind sd and interval (``draws``).
+    scores : xarray.Dataset
+        Over "rule": ``accuracy``, ``log_score``, ``brier`` and ``ece``; of each, the difference from ``predictive``
+        (``accuracy_difference``, …) and its standard error (``accuracy_difference_se``, …); and ``impossible_rows``,
+        the number of rows with probability zero under every class, which are classified by the class weights.
+    probabilities : xarray.DataArray
+        (rule, row, class), with the true label of every row as the coordinate ``label``.
+    undefined : mapping of str to str
+        Rules that do not exist for these data, and why; their entries above are nan.
+    classifier : BayesClassifier
+        Fitted to the training rows.
+    """
+
+    parameters: xr.Dataset
+    scores: xr.Dataset
+    probabilities: xr.DataArray
+    undefined: Mapping[str, str]
+    classifier: BayesClassifier
+
+    def __repr__(self) -> str:
+        rows = self.probabilities.sizes["row"]
+        table = self.scores[list(SCORES)].to_dataframe().round(4)
+        return f"Comparison on {rows} held-out rows: .parameters, .scores, .probabilities, .undefined, .classifier\n{table}"
+
+
+def compare(
+    clf: BayesClassifier,
+    X_train: Any,
+    y_train: Any,
+    X_test: Any,
+    y_test: Any,
+    *,
+    draws: int = 4000,
+    prob: float = PROB,
+    random_state: int | None = 0,
+) -> Comparison:
+    """Fit once, then classify held-out rows by maximum likelihood, MAP, posterior mean and the predictive.
+
+    Parameters
+    ----------
+    clf : BayesClassifier
+        Left as it is; a clone is fitted.
+    X_train, X_test : table or (n_rows, n_features) array-like
+    y_train, y_test : (n_rows,) array-like
+        Labels; every test label must occur among the training labels (or in ``clf.classes``).
+    draws : int
+        Exact posterior draws behind the sd and the credible intervals; fewer where draws times parameters would exceed
+        2^25 numbers. A sampled posterior uses the draws it has.
+    prob : float
+        Probability of the credible intervals.
+    random_state : int or None
+        Seed of the draws and of the bootstrap.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    ValueError
+        For data the classifier refuses, unknown test labels, or settings out of range.
+
+    Notes
+    -----
+    Differences from ``predictive`` are paired: for the scores that average over rows, the standard error is that of
+    the mean of the per-row differences; for the calibration error, that of 1000 bootstrap resamples of the rows. A
+    label held impossible makes a log score of -inf; its difference is then -inf too, without a standard error.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> result = bp.compare(bp.GaussianNB(), X[::2], y[::2], X[1::2], y[1::2])
+    >>> result.scores["accuracy"].round(3).to_series().to_dict()
+    {'mle': 0.96, 'map': 0.96, 'mean': 0.96, 'predictive': 0.96}
+    """
+    if draws < 2:
+        raise ValueError(f"draws must be at least 2, found {draws}")
+    tails(prob)  # refuse what is no probability before fitting
+    fitted = clone(clf).fit(X_train, y_train)
+    table = as_table(X_test)
+    codes = encode_labels(y_test, fitted.classes_.tolist())[1]
+    if len(codes) != len(table) or len(table) == 0:
+        raise ValueError(f"X_test has {len(table)} rows and y_test has {len(codes)} labels; they must match")
+
+    bootstrap = np.random.default_rng(random_state).spawn(1)[0]
+    log_proba, impossible, undefined = probabilities_by_rule(fitted, table)
+    return Comparison(
+        parameter_summary(fitted, draws, prob, random_state),
+        _scores(log_proba, impossible, codes, bootstrap),
+        _label_probabilities(log_proba, codes, fitted),
+        undefined,
+        fitted,
+    )
+
+
+def probabilities_by_rule(
+    fitted: BayesClassifier, table: Any
+) -> tuple[dict[Rule, Array], dict[Rule, int], dict[str, str]]:
+    """Log probabilities and numbers of impossible rows of every rule that exists, reasons for the others."""
+    log_proba: dict[Rule, Array] = {}
+    impossible: dict[Rule, int] = {}
+    undefined: dict[str, str] = {}
+    for rule in RULES:
+        try:
+            log_joint, class_weights = fitted._log_joint(table, rule)
+        except UndefinedEstimateError as error:
+            undefined[rule] = str(error)
+            continue
+        impossible[rule] = int(np.isneginf(log_joint).all(-1).sum())
+        log_proba[rule] = log_probabilities(log_joint, class_weights)
+    return log_proba, impossible, undefined
+
+
+def parameter_summary(
+    clf: BayesClassifier, draws: int = 4000, prob: float = PROB, random_state: int | None = 0
+) -> xr.Dataset:
+    """Every point estimate of every parameter, beside its posterior standard deviation and credible interval.
+
+    Parameters
+    ----------
+    clf : BayesClassifier
+        Fitted.
+    draws, prob, random_state
+        As for :func:`compare`.
+
+    Returns
+    -------
+    xarray.Dataset
+        As the attribute ``parameters`` of a :class:`Comparison`; an estimate that does not exist is nan.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> from bayesppl.evaluation.comparison import parameter_summary
+    >>> clf = bp.BernoulliNB().fit([[1], [1], [0], [0]], ["a", "a", "b", "b"])
+    >>> parameter_summary(clf)["probability"].sel({"class": "a", "feature": "x0"}).round(1).to_series().to_dict()
+    {'mle': 1.0, 'map': 1.0, 'mean': 0.8, 'sd': 0.2, 'lower': 0.4, 'upper': 1.0}
+    """
+    import xarray as xr
+
+    found = []
+    for rule in ESTIMATES:
+        with suppress(UndefinedEstimateError):
+            found.append(clf.estimates([rule]))
+    spread = _spread(clf._fitted(), draws, tails(prob), np.random.default_rng(random_state))
+    order = [*ESTIMATES, *spread["estimate"].values.tolist()]
+    return (
+        xr.concat([*found, spread], dim="estimate").reindex(estimate=order).assign_attrs(spread.attrs, prob=prob)
+    )
+
+
+def _spread(posterior: Posterior, draws: int, bounds: tuple[float, float], rng: np.random.Generator) -> xr.Dataset:
+    """Standard deviation and credible interval of every parameter, from draws."""
+    from bayesppl.answers.datatree import dataset
+
+    model = posterior.model
+    cells = sum(int(np.prod(values.shape)) for values in posterior.draws(1, 1, np.random.default_rng(0)).values())
+    size = max(2, min(draws, _MAX_CELLS // cells))
+    theta = posterior.draws(1, size, rng)
+    summary = {}
+    for name in model.dims:
+        flat = theta[name].reshape(-1, *theta[name].shape[2:])
+        summary[name] = np.stack([flat.std(0, ddof=1), *np.quantile(flat, bounds, axis=0)])
+    n_chains, n_draws = next(iter(theta.values())).shape[:2]
+    out = dataset(model, summary, {"estimate": ["sd", "lower", "upper"]})
+    return out.assign_attrs(draws=n_chains * n_draws)
+
+
+def _scores(
+    log_proba: Mapping[Rule, Array], impossible: Mapping[Rule, int], codes: Array, rng: np.random.Generator
+) -> xr.Dataset:
+    import xarray as xr
+
+    columns = {
+        f"{score}{suffix}": np.full(len(RULES), np.nan)
+        for score in SCORES
+        for suffix in ("", "_difference", "_difference_se")
+    }
+
+    def put(rule: Rule, score: str, value: float, difference: float, standard_error: float) -> None:
+        at = RULES.index(rule)
+        for suffix, number in (("", value), ("_difference", difference), ("_difference_se", standard_error)):
+            columns[f"{score}{suffix}"][at] = number
+
+    for score, per_row in ROW_SCORES.items():
+        reference = per_row(log_proba[REFERENCE], codes)
+        for rule, values in log_proba.items():
+            rows = per_row(values, codes)
+            put(rule, score, float(rows.mean()), *scores.paired_difference(rows, reference))
+
+    gaps = {rule: scores.calibration_gaps(values, codes) for rule, values in log_proba.items()}
+    errors = {rule: scores.expected_calibration_error(values, codes) for rule, values in log_proba.items()}
+    resampled = scores.bootstrap_calibration_errors(list(gaps.values()), rng)
+    resampled -= resampled[:, [list(gaps).index(REFERENCE)]]
+    for rule, spread in zip(gaps, resampled.std(0, ddof=1), strict=True):
+        put(rule, "ece", errors[rule], errors[rule] - errors[REFERENCE], float(spread))
+
+    columns["impossible_rows"] = np.array([impossible.get(rule, np.nan) for rule in RULES], dtype=np.float64)
+    return xr.Dataset(
+        {name: ("rule", values) for name, values in columns.items()},
+        coords={"rule": list(RULES)},
+        attrs={"rows": len(codes), "ece_bins": scores.BINS},
+    )
+
+
+def _label_probabilities(log_proba: Mapping[Rule, Array], codes: Array, fitted: BayesClassifier) -> xr.DataArray:
+    import xarray as xr
+
+    from bayesppl.answers.datatree import coord
+
+    classes = coord(fitted.classes_.tolist())
+    stacked = np.full((len(RULES), len(codes), len(classes)), np.nan)
+    for rule, values in log_proba.items():
+        stacked[RULES.index(rule)] = np.exp(values)
+    return xr.DataArray(
+        stacked,
+        dims=("rule", "row", "class"),
+        coords={
+            "rule": list(RULES),
+            "row": np.arange(len(codes)),
+            "class": classes,
+            "label": ("row", classes[codes]),
+        },
+        name="probability",
+    )

@@ -1,0 +1,368 @@
+"""The contract of a family as a public suite: ``check_family`` proves that a family keeps it.
+
+Every check is a statement that holds for any correct family, whatever its density: statistics add up, the evidence
+obeys Candidate's formula, the predictive is an evidence ratio, the PyMC model has the same density as the closed
+form. Data are simulated from the family itself. A new family is tested by adding an :class:`Example` of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bayesppl.beliefs import Conjugate
+from bayesppl.data.labels import encode_labels, one_hot
+from bayesppl.data.table import as_table
+from bayesppl.errors import UndefinedEstimateError
+from bayesppl.families._bases.family import Family
+from bayesppl.families._bases.membership import Membership
+from bayesppl.kernels.arrays import Array, Responsibilities, Theta, leaves
+
+
+class Case(NamedTuple):
+    """A bound family, a proper prior, and rows simulated from it."""
+
+    family: Family
+    prior: Any
+    X: Any
+    codes: Array
+    n_classes: int
+    rng: np.random.Generator
+
+    @property
+    def responsibilities(self) -> Responsibilities:
+        return one_hot(self.codes, self.n_classes)
+
+    @property
+    def statistics(self) -> Any:
+        return self.family.sufficient_statistics(self.X, self.responsibilities)
+
+    @property
+    def posterior(self) -> Any:
+        return self.prior.update(self.statistics)
+
+
+def make_case(family: Family, X: Any, y: Any, seed: int = 0, n_rows: int = 40) -> Case:
+    """Bind ``family`` to a small table and simulate rows from a posterior draw.
+
+    Parameters
+    ----------
+    family : Family
+        With a proper prior.
+    X, y : table and labels
+        A few rows that show the columns (and levels); they also resolve data-dependent defaults.
+    """
+    table = as_table(X)
+    classes, codes = encode_labels(y)
+    bound = family.bind(table, tuple(classes.tolist()))
+    statistics = bound.sufficient_statistics(bound.encode(table), one_hot(codes, len(classes)))
+    prior = bound.resolve_prior(statistics)
+    rng = np.random.default_rng(seed)
+    theta = {name: values[0] for name, values in prior.update(statistics).draw(1, rng).items()}
+    # every class has rows, in uneven numbers and no particular order
+    codes = rng.permutation(np.r_[np.arange(len(classes)).repeat(8), rng.integers(len(classes), size=n_rows)])
+    return Case(bound, prior, bound.simulate(theta, codes, rng), codes, len(classes), rng)
+
+
+def check_family(family: Family, X: Any, y: Any, seed: int = 0) -> None:
+    """Run every check of the contract; raises AssertionError with the name of the first that fails.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> from bayesppl.evaluation.contract import check_family
+    >>> X = [[0, 1], [1, 1], [1, 0], [0, 0]]
+    >>> check_family(bp.Bernoulli(bp.Beta(2, 3)), X, ["a", "a", "b", "b"])  # doctest: +SKIP
+    """
+    for check in CHECKS:
+        check(make_case(family, X, y, seed))
+
+
+# --- statistics ---------------------------------------------------------------------------------------------
+
+
+def check_statistics_add_up(case: Case) -> None:
+    """Halves add up to the whole; what was added can be subtracted; the order of rows does not matter."""
+    half = len(case.codes) // 2
+    first, second = (_of_rows(case, rows) for rows in (slice(None, half), slice(half, None)))
+    order = case.rng.permutation(len(case.codes))
+    _assert_same(first + second, case.statistics)
+    _assert_same(second + first, case.statistics)
+    _assert_same(case.statistics - second, first, rtol=1e-7, atol=1e-7)
+    _assert_same(_of_rows(case, order), case.statistics)
+
+
+def check_weight_two_is_a_duplicate(case: Case) -> None:
+    """A row of weight 2 counts as two rows, a row of weight 0 as none."""
+    weights = case.rng.integers(0, 3, size=len(case.codes))
+    weighted = case.family.sufficient_statistics(
+        case.X, one_hot(case.codes, case.n_classes, weights.astype(float))
+    )
+    _assert_same(weighted, _of_rows(case, np.arange(len(case.codes)).repeat(weights)))
+    _assert_same(case.statistics.scale(3.0), case.statistics + case.statistics + case.statistics)
+
+
+# --- closed forms -------------------------------------------------------------------------------------------
+
+
+def check_candidates_formula(case: Case) -> None:
+    """prior · likelihood / posterior is the evidence, at any θ (Besag 1989, "A candidate's formula")."""
+    posterior, evidence = case.posterior, _evidence(case, case.prior, case.statistics)
+    theta = posterior.draw(5, case.rng)
+    found = case.prior.log_prob(theta) + _log_likelihood(case, theta) - posterior.log_prob(theta)
+    np.testing.assert_allclose(found, evidence, rtol=1e-9, atol=1e-8)
+
+
+def check_predictive_is_an_evidence_ratio(case: Case) -> None:
+    """log p(x | y = k, data) is the log evidence of one further row."""
+    posterior = case.posterior
+    log_predictive = case.family.log_predictive(posterior, case.X)
+    for row in range(3):
+        for k in range(case.n_classes):
+            single = one_hot(np.asarray([k]), case.n_classes)
+            added = case.family.sufficient_statistics(case.X[row : row + 1], single)
+            np.testing.assert_allclose(
+                log_predictive[row, k], _evidence(case, posterior, added), rtol=1e-9, atol=1e-9
+            )
+
+
+def check_leave_one_out(case: Case) -> None:
+    """Taking a row out of the posterior leaves the posterior of the other rows, whatever the row's weight."""
+    everyone = np.arange(len(case.codes))
+    for weights in (np.ones(len(everyone)), case.rng.integers(0, 3, size=len(everyone)).astype(float)):
+        posterior = case.prior.update(_of_rows(case, everyone, weights))
+        members = Membership(case.codes.astype(np.intp), weights)
+        fitted, found = case.family.log_predictive_with_and_without(posterior, case.X, members)
+        np.testing.assert_allclose(fitted, case.family.log_predictive(posterior, case.X), rtol=1e-9, atol=1e-9)
+        for row in range(5):
+            others = np.delete(everyone, row)
+            refitted = case.prior.update(_of_rows(case, others, weights[others]))
+            expected = case.family.log_predictive(refitted, case.X[row : row + 1])[0]
+            np.testing.assert_allclose(found[row], expected, rtol=1e-8, atol=1e-8)
+
+
+def check_draw_axes(case: Case) -> None:
+    """The likelihood of several draws is that of each, stacked."""
+    theta = case.posterior.draw(3, case.rng)
+    together = case.family.log_likelihood(theta, case.X)
+    for i in range(3):
+        single = case.family.log_likelihood(_at(theta, i), case.X)
+        assert single.shape == (len(case.codes), case.n_classes)
+        np.testing.assert_allclose(together[i], single, rtol=1e-10, atol=1e-10)
+
+
+def check_common_terms(case: Case) -> None:
+    """Terms left out because all classes share them are the same for all classes of a row."""
+    theta, draws, posterior = case.posterior.mean(), case.posterior.draw(3, case.rng), case.posterior
+    for whole, part in (
+        (case.family.log_likelihood(theta, case.X), case.family.likelihood(theta, common=False)),
+        (case.family.log_likelihood(draws, case.X), case.family.likelihood(draws, common=False)),
+        (case.family.log_predictive(posterior, case.X), case.family.predictive(posterior, common=False)),
+    ):
+        left_out = whole - part(case.X)
+        assert left_out.shape == whole.shape
+        np.testing.assert_allclose(left_out, left_out[..., :1] + np.zeros(case.n_classes), rtol=1e-9, atol=1e-9)
+
+
+def check_parameters(case: Case) -> None:
+    """Estimates and draws have the declared names and shapes."""
+    theta, draws = case.posterior.mean(), case.posterior.draw(2, case.rng)
+    sizes = {"class": case.n_classes, **{dim: len(labels) for dim, labels in case.family.coords.items()}}
+    assert set(theta) == set(draws) == set(case.family.dims)
+    for name, dims in case.family.dims.items():
+        shape = tuple(sizes[dim] for dim in dims)
+        assert theta[name].shape == shape, name
+        assert draws[name].shape == (2, *shape), name
+
+
+def check_mode_is_highest(case: Case) -> None:
+    """No draw is denser than the mode, none likelier than the maximum likelihood estimate."""
+    posterior = case.posterior
+    draws = posterior.draw(200, case.rng)
+    try:
+        mode = posterior.mode()
+        assert posterior.log_prob(_lead(mode))[0] >= posterior.log_prob(draws).max()
+        for name, values in _nearby(mode, posterior.mean()):
+            assert not posterior.log_prob(_lead(values))[0] > posterior.log_prob(_lead(mode))[0], name
+    except UndefinedEstimateError:
+        pass
+    try:
+        best = _log_likelihood(case, _lead(case.family.mle(case.statistics)))[0]
+        assert best >= _log_likelihood(case, draws).max()
+    except UndefinedEstimateError:
+        pass
+
+
+def check_draws_agree_with_closed_form(case: Case) -> None:
+    """Averages over draws are within five standard errors of the closed form."""
+    posterior, size = case.posterior, 4000
+    draws, mean = posterior.draw(size, case.rng), posterior.mean()
+    for name, values in draws.items():
+        error = values.std(0) / np.sqrt(size)
+        np.testing.assert_array_less(np.abs(values.mean(0) - mean[name]), 5 * error + 1e-12, err_msg=name)
+    density = np.exp(case.family.log_likelihood(draws, case.X[:5]))
+    exact = np.exp(case.family.log_predictive(posterior, case.X[:5]))
+    # far in the tails a few draws carry the whole average, and its standard error cannot be told from the draws
+    told = density.sum(0) ** 2 > 200 * (density**2).sum(0)
+    assert told.any()
+    error = density.std(0) / np.sqrt(size)
+    np.testing.assert_array_less(np.abs(density.mean(0) - exact)[told], (5 * error + 1e-12)[told])
+
+
+def check_classes_are_exchangeable(case: Case) -> None:
+    """Classes that swap their rows swap their parameters and predictives."""
+    order = np.roll(np.arange(case.n_classes), 1)
+    swapped = case._replace(codes=order[case.codes])
+    if not _prior_is_symmetric(case):
+        return
+    before = case.family.log_predictive(case.posterior, case.X)
+    after = case.family.log_predictive(swapped.posterior, case.X)
+    np.testing.assert_allclose(after[:, order], before, rtol=1e-9, atol=1e-9)
+
+
+# --- PyMC ---------------------------------------------------------------------------------------------------
+
+
+def check_pymc_density(case: Case) -> None:
+    """The PyMC model, by rows and by statistics, has the density of the closed form up to a constant.
+
+    Where the model's free variables are not the parameters themselves, the change of variables is accounted for by
+    a numerical Jacobian.
+    """
+    differences = {}
+    for likelihood in ("rows", "statistics"):
+        points = _pymc_points(case, likelihood)
+        differences[likelihood] = [
+            log_density - _log_density_at(case, free) - _log_jacobian(case, free) for free, log_density in points
+        ]
+        np.testing.assert_allclose(
+            np.ptp(differences[likelihood]), 0.0, atol=1e-5, err_msg=f"likelihood={likelihood!r}"
+        )
+
+
+CHECKS: tuple[Callable[[Case], None], ...] = (
+    check_statistics_add_up,
+    check_weight_two_is_a_duplicate,
+    check_candidates_formula,
+    check_predictive_is_an_evidence_ratio,
+    check_leave_one_out,
+    check_draw_axes,
+    check_common_terms,
+    check_parameters,
+    check_mode_is_highest,
+    check_draws_agree_with_closed_form,
+    check_classes_are_exchangeable,
+    check_pymc_density,
+)
+
+
+# --- what the checks share ----------------------------------------------------------------------------------
+
+
+def _of_rows(case: Case, rows: Any, weights: Array | None = None) -> Any:
+    return case.family.sufficient_statistics(case.X[rows], one_hot(case.codes[rows], case.n_classes, weights))
+
+
+def _evidence(case: Case, prior: Conjugate, statistics: Any) -> float:
+    parts = case.family.log_evidence(prior, statistics)
+    return float(sum(part.values.sum() for part in parts.values()))
+
+
+def _log_likelihood(case: Case, theta: Theta) -> Array:
+    """Log likelihood of all rows under their own class, one value per draw."""
+    every = case.family.log_likelihood(theta, case.X)
+    return np.asarray(every[..., np.arange(len(case.codes)), case.codes].sum(-1))
+
+
+def _lead(theta: Theta) -> Theta:
+    return {name: values[None] for name, values in theta.items()}
+
+
+def _at(theta: Theta, draw: int) -> Theta:
+    return {name: values[draw] for name, values in theta.items()}
+
+
+def _nearby(mode: Theta, mean: Theta) -> Iterator[tuple[str, Theta]]:
+    """Points a little way from the mode, towards the mean and away from it, one parameter at a time."""
+    for name in mode:
+        for step in (-0.01, 0.01):
+            yield name, {**mode, name: mode[name] + step * (mean[name] - mode[name])}
+
+
+def _prior_is_symmetric(case: Case) -> bool:
+    mean = case.prior.mean()
+    return all(
+        np.allclose(mean[name], mean[name][:1])
+        for name, dims in case.family.dims.items()
+        if dims[:1] == ("class",)
+    )
+
+
+def _assert_same(found: Any, expected: Any, rtol: float = 1e-9, atol: float = 1e-9) -> None:
+    for (path, left), (_, right) in zip(leaves(found), leaves(expected), strict=True):
+        np.testing.assert_allclose(left, right, rtol=rtol, atol=atol, err_msg=path)
+
+
+def _pymc_points(case: Case, likelihood: str, n_points: int = 4) -> list[tuple[dict[str, Array], float]]:
+    """Free variables at random points of the PyMC model, with its log density there."""
+    import pymc as pm
+    from pytensor.compile.mode import Mode
+
+    # no compiler: a handful of evaluations is not worth a minute of compilation
+    mode = Mode(linker="py", optimizer="fast_compile")
+    coords = {"class": list(range(case.n_classes)), **case.family.coords, "row": list(range(len(case.codes)))}
+    with pm.Model(coords=coords) as model:
+        variables = case.family.declare(case.prior)
+        if likelihood == "rows":
+            case.family.observe_rows(variables, case.X, case.codes)
+        else:
+            case.family.observe_statistics(variables, case.statistics)
+    log_density = model.compile_logp(jacobian=False, mode=mode)
+    constrain = model.compile_fn(model.unobserved_value_vars, inputs=model.value_vars, mode=mode)
+    points = []
+    for _ in range(n_points):
+        start = {
+            name: np.asarray(value) + 0.3 * case.rng.standard_normal(np.shape(value))
+            for name, value in model.initial_point().items()
+        }
+        values = {
+            variable.name: value
+            for variable, value in zip(model.unobserved_value_vars, constrain(start), strict=True)
+        }
+        recovered = case.family.recover(values, case.prior)
+        for name in set(recovered) & set(values):
+            np.testing.assert_allclose(recovered[name], values[name], rtol=1e-8, atol=1e-10, err_msg=name)
+        free = {variable.name: values[variable.name] for variable in model.free_RVs}
+        points.append((free, float(log_density(start))))
+    return points
+
+
+def _log_density_at(case: Case, free: dict[str, Array]) -> float:
+    theta = _lead(case.family.recover(free, case.prior))
+    return float(case.prior.log_prob(theta)[0] + _log_likelihood(case, theta)[0])
+
+
+def _log_jacobian(case: Case, free: dict[str, Array]) -> float:
+    """Log volume of the map from free variables to parameters; zero where they are the same."""
+    theta = case.family.recover(free, case.prior)
+    if all(name in free and np.array_equal(theta[name], free[name]) for name in theta):
+        return 0.0
+    names, sizes = list(free), [free[name].size for name in free]
+    flat = np.concatenate([free[name].ravel() for name in names])
+
+    def parameters(point: Array) -> Array:
+        pieces = np.split(point, np.cumsum(sizes)[:-1])
+        unpacked = {name: piece.reshape(free[name].shape) for name, piece in zip(names, pieces, strict=True)}
+        recovered = case.family.recover(unpacked, case.prior)
+        return np.concatenate([recovered[name].ravel() for name in case.family.dims])
+
+    steps = 1e-5 * np.maximum(1.0, np.abs(flat))
+    columns = [
+        (parameters(flat + step * unit) - parameters(flat - step * unit)) / (2 * step)
+        for step, unit in zip(steps, np.eye(len(flat)), strict=True)
+    ]
+    jacobian = np.stack(columns, axis=1)
+    # symmetric entries appear twice, which only adds a constant
+    return 0.5 * float(np.linalg.slogdet(jacobian.T @ jacobian)[1])

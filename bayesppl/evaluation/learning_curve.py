@@ -1,0 +1,144 @@
+"""How the four rules fare as rows accumulate."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing
+
+from bayesppl.answers import scores
+from bayesppl.data.labels import encode_labels
+from bayesppl.data.table import as_table
+from bayesppl.errors import ImpossibleRowWarning
+from bayesppl.evaluation.comparison import REFERENCE, ROW_SCORES, SCORES, probabilities_by_rule
+from bayesppl.kernels.arrays import Array
+from bayesppl.model.rules import RULES
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from bayesppl.estimators.classifier import BayesClassifier
+
+
+def learning_curve(
+    clf: BayesClassifier,
+    X: Any,
+    y: Any,
+    sizes: Sequence[int],
+    *,
+    repeats: int = 20,
+    test_share: float = 0.3,
+    random_state: int | None = 0,
+) -> xr.Dataset:
+    """Held-out scores of every rule over the number of training rows.
+
+    Each repeat sets a random share of the rows aside for testing and takes its training sets from the others, the smaller
+    ones within the larger; one row of every class comes first. All rules see the same rows, so they are compared repeat
+    by repeat.
+
+    Parameters
+    ----------
+    clf : BayesClassifier
+        Left as it is; clones are fitted.
+    X : array-like or data frame, (n_rows, n_features)
+    y : (n_rows,) array-like
+    sizes : sequence of int
+        Numbers of training rows.
+    repeats : int
+    test_share : float
+        Share of the rows set aside.
+    random_state : int, optional
+
+    Returns
+    -------
+    xarray.Dataset
+        ``accuracy``, ``log_score``, ``brier`` and ``ece`` over (size, rule, repeat), nan where the rule does not exist for the
+        rows (see ``undefined``, the share of repeats where it does not). Of each, over (size, rule), the mean difference
+        from ``predictive`` in the repeats where both exist (``log_score_difference``, …) and its standard error
+        (``log_score_difference_se``, …). A label held impossible scores -inf; so then does the mean difference.
+
+    Raises
+    ------
+    ValueError
+        If a size is smaller than the number of classes or larger than the rows that are left for training.
+
+    Notes
+    -----
+    The test rows of different repeats overlap, so that the standard errors, over repeats, speak of these rows rather than
+    of all rows there could be (Nadeau & Bengio 2003).
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> curve = bp.learning_curve(bp.GaussianNB(), X, y, sizes=[12, 60], repeats=5)
+    >>> mean = curve["log_score"].mean("repeat")
+    >>> bool(mean.sel(rule="predictive", size=60) > mean.sel(rule="predictive", size=12))
+    True
+    """
+    import xarray as xr
+
+    classes, codes = encode_labels(y, clf.classes)
+    n_rows = len(as_table(X))
+    if n_rows != len(codes):
+        raise ValueError(f"X has {n_rows} rows and y has {len(codes)} labels; they must match")
+    n_test = round(test_share * n_rows)
+    if not 0 < n_test < n_rows:
+        raise ValueError(f"test_share must leave rows on both sides, found {test_share:g} of {n_rows} rows")
+    bad = [size for size in sizes if not len(classes) <= size <= n_rows - n_test]
+    if bad:
+        raise ValueError(
+            f"sizes must lie between the number of classes, {len(classes)}, and the {n_rows - n_test} rows left for "
+            f"training, found {bad[0]}"
+        )
+    rng = np.random.default_rng(random_state)
+    found = {score: np.full((len(sizes), len(RULES), repeats), np.nan) for score in SCORES}
+    for repeat in range(repeats):
+        order = rng.permutation(n_rows)
+        test, train = order[:n_test], _each_class_first(order[n_test:], codes)
+        for i, size in enumerate(sizes):
+            rows = train[:size]
+            fitted = clone(clf).set_params(classes=classes.tolist())
+            fitted.fit(_safe_indexing(X, rows), classes[codes[rows]])
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ImpossibleRowWarning)  # scores of -inf tell of them
+                by_rule = probabilities_by_rule(fitted, _safe_indexing(X, test))[0]
+            for rule, log_proba in by_rule.items():
+                for score, value in _scores(log_proba, codes[test]).items():
+                    found[score][i, RULES.index(rule), repeat] = value
+    columns: dict[str, Any] = {name: (("size", "rule", "repeat"), values) for name, values in found.items()}
+    for score, values in found.items():
+        mean, error = _paired(values, values[:, [RULES.index(REFERENCE)]])
+        columns[f"{score}_difference"] = (("size", "rule"), mean)
+        columns[f"{score}_difference_se"] = (("size", "rule"), error)
+    columns["undefined"] = (("size", "rule"), np.isnan(found["accuracy"]).mean(2))
+    return xr.Dataset(columns, coords={"size": list(sizes), "rule": list(RULES)}, attrs={"test_rows": n_test})
+
+
+def _each_class_first(rows: Array, codes: Array) -> Array:
+    """The same rows, led by the first one of every class."""
+    first = np.unique(codes[rows], return_index=True)[1]
+    return np.concatenate([rows[first], np.delete(rows, first)])
+
+
+def _scores(log_proba: Array, codes: Array) -> dict[str, float]:
+    averages = {name: float(per_row(log_proba, codes).mean()) for name, per_row in ROW_SCORES.items()}
+    return {**averages, "ece": scores.expected_calibration_error(log_proba, codes)}
+
+
+def _paired(values: Array, reference: Array) -> tuple[Array, Array]:
+    """Mean difference over the repeats that have both, and its standard error (nan where it does not exist)."""
+    with np.errstate(invalid="ignore"):
+        difference = values - reference
+    n = (~np.isnan(difference)).sum(2)
+    mean = np.divide(np.nansum(difference, 2), n, out=np.full(n.shape, np.nan), where=n > 0)
+    with np.errstate(invalid="ignore"):
+        squares = np.nansum((difference - mean[..., None]) ** 2, 2)
+    estimable = (n > 1) & np.isfinite(mean)
+    error = np.sqrt(np.divide(squares, n * (n - 1), out=np.full(n.shape, np.nan), where=estimable))
+    return mean, error

@@ -1,0 +1,1 @@
+"""Contracts and shared machinery of families."""

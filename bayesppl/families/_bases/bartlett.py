@@ -1,0 +1,121 @@
+r"""The normal-inverse-Wishart prior as a PyMC model that compiles fast and samples well.
+
+With :math:`\Psi = L L^\top` and A lower triangular, :math:`A_{ii}^2 \sim \chi^2_{\nu - i}` (i from 0) and normals
+below the diagonal, :math:`A A^\top` is Wishart(ν, I) (Bartlett 1933) and
+:math:`\Sigma^{-1} = L^{-\top} A A^\top L^{-1}` is Wishart(ν, Ψ⁻¹). Means live in the coordinates
+:math:`w = L^{-1}(\mu - m)`, so that every quadratic form is :math:`|A^\top(\cdot)|^2`: elementwise products and
+sums, where a Cholesky factorisation in the graph would cost minutes of compilation.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from bayesppl.beliefs import NormalInverseWishart
+from bayesppl.beliefs.normal import LOG_2PI
+from bayesppl.beliefs.statistics import Moments
+from bayesppl.kernels.arrays import Array, Theta
+
+
+def declare(prior: NormalInverseWishart, prefix: str) -> dict[str, Any]:
+    """Declare the factor, the whitened means, and the mean and covariance they determine."""
+    import pymc as pm
+    import pytensor.tensor as pt
+
+    n_classes, n_features = prior.location.shape
+    class_dim = () if prior.is_tied else ("class",)
+    feature, other = f"{prefix}feature", f"{prefix}other_feature"
+    chi_square = pm.ChiSquared(
+        f"{prefix}chi_square", nu=prior.nu[..., None] - np.arange(n_features), dims=(*class_dim, feature)
+    )
+    n_lower = n_features * (n_features - 1) // 2
+    lower = pm.Normal(f"{prefix}lower", shape=(*prior.nu.shape, n_lower))
+    factor = _assemble(chi_square, lower, n_features)
+    whitened = pm.Flat(f"{prefix}mean_whitened", dims=("class", feature))
+    constant = n_features * (np.log(prior.kappa) - LOG_2PI).sum()
+    squares = _squares(factor, _columns(whitened * np.sqrt(prior.kappa)[:, None], prior))
+    # one sum of one expression: sums of a matrix by itself are slow to compile
+    pm.Potential(f"{prefix}mean_prior", 0.5 * (constant + (pt.log(chi_square)[..., None] - squares).sum()))
+
+    root = np.linalg.cholesky(prior.psi)
+    per_class_root = np.broadcast_to(root, (n_classes, n_features, n_features))
+    mean = prior.location + (per_class_root * whitened[:, None, :]).sum(-1)
+    inverse = pt.linalg.inv(factor[..., 0])
+    scaled = (root[..., :, :, None] * pt.swapaxes(inverse, -1, -2)[..., None, :, :]).sum(-2)
+    covariance = (scaled[..., :, None, :] * scaled[..., None, :, :]).sum(-1)
+    return {
+        "mean": pm.Deterministic(f"{prefix}mean", mean, dims=("class", feature)),
+        "covariance": pm.Deterministic(f"{prefix}covariance", covariance, dims=(*class_dim, feature, other)),
+        "observe": partial(_observe, prior, factor, chi_square, whitened, prefix),
+    }
+
+
+def _observe(
+    prior: NormalInverseWishart,
+    factor: Any,
+    chi_square: Any,
+    whitened: Any,
+    prefix: str,
+    statistics: Moments,
+) -> None:
+    """Declare the likelihood of the rows through their counts, means and scatter matrices."""
+    import pymc as pm
+    import pytensor.tensor as pt
+
+    n, n_features = statistics.count, prior.location.shape[1]
+    unroot = np.linalg.inv(np.linalg.cholesky(prior.psi))
+    values, vectors = np.linalg.eigh(unroot @ statistics.scatter @ np.swapaxes(unroot, -1, -2))
+    scatter_root = vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]
+    centre = np.einsum("...ij,kj->ki" if prior.is_tied else "kij,kj->ki", unroot, statistics.mean - prior.location)
+    squares = _squares(factor, _columns((centre - whitened) * np.sqrt(n)[:, None], prior))
+    log_det = ((n.sum() if prior.is_tied else n[:, None]) * pt.log(chi_square)).sum()
+    constant = (n * (np.linalg.slogdet(prior.psi)[1] + n_features * LOG_2PI)).sum()
+    log_density = log_det - squares.sum() - _squares(factor, scatter_root).sum() - constant
+    pm.Potential(f"{prefix}x", 0.5 * log_density)
+
+
+def recover(draws: dict[str, Array], prior: NormalInverseWishart, prefix: str) -> Theta:
+    """Means and covariances from draws of the free variables; draw axes lead."""
+    n_features = prior.location.shape[1]
+    chi_square, lower = draws[f"{prefix}chi_square"], draws[f"{prefix}lower"]
+    factor = np.zeros((*chi_square.shape, n_features))
+    np.einsum("...ii->...i", factor)[...] = np.sqrt(chi_square)
+    rows, columns = np.tril_indices(n_features, -1)
+    factor[..., rows, columns] = lower
+    root = np.linalg.cholesky(prior.psi)
+    scaled = root @ np.swapaxes(np.linalg.inv(factor), -1, -2)
+    mean = prior.location + np.einsum("...ij,...j->...i", root, draws[f"{prefix}mean_whitened"])
+    return {"mean": mean, "covariance": scaled @ np.swapaxes(scaled, -1, -2)}
+
+
+def _assemble(chi_square: Any, lower: Any, n_features: int) -> Any:
+    """The triangular factor (..., row, column, 1).
+
+    By one gather, for what is joined would have to be split for the gradient, and with the last axis in place, for what
+    is reshaped after a gather cannot be fused with it. Both would cost seconds of compilation.
+    """
+    import pytensor.tensor as pt
+
+    identity = np.eye(n_features, dtype=np.int8)[..., None]
+    diagonal = pt.sqrt(chi_square)[..., None, None] * identity
+    if n_features == 1:
+        return diagonal
+    place = np.zeros_like(identity, dtype=int)
+    rows, columns = np.tril_indices(n_features, -1)
+    place[rows, columns, 0] = np.arange(len(rows))
+    return diagonal + lower[..., place] * np.tri(n_features, k=-1, dtype=np.int8)[..., None]
+
+
+def _columns(vectors: Any, prior: NormalInverseWishart) -> Any:
+    """One vector per class as columns of a matrix per covariance."""
+    return vectors.T if prior.is_tied else vectors[:, :, None]
+
+
+def _squares(factor: Any, columns: Any) -> Any:
+    """Squares of the entries of Aᵀ v for all columns v."""
+    import pytensor.tensor as pt
+
+    return (factor * pt.as_tensor(columns)[..., :, None, :]).sum(-3) ** 2

@@ -1,0 +1,182 @@
+"""The data side of families whose likelihood is a product over cells.
+
+Each family says how one cell counts: as successes and failures, or as events over an exposure, with a factor of its
+own that holds no parameter (the base measure). Sums over rows, likelihood and predictive follow.
+
+A family may need one further number per row, such as the number of trials or the exposure. It names the column that
+holds it, which is then not a feature; the encoded rows carry it as their last column.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self, final
+
+import numpy as np
+
+from bayesppl.data.table import Table
+from bayesppl.families._bases.family import CheckedFirst, ColumnFamily, LogDensity
+from bayesppl.families._bases.leave_one_out import own_class_without, row_blocks
+from bayesppl.families._bases.membership import Membership
+from bayesppl.families._bases.one_parameter import LogFactors
+from bayesppl.families._bases.support import Support, check_support, numbers_of
+from bayesppl.kernels.arrays import Array, Responsibilities, Theta, weigh_logs
+
+#: The largest whole number below which every other has a floating-point number of its own.
+_LARGEST_COUNT = 2**53
+
+COUNTS = Support(
+    "counts (0, 1, 2, … up to 2^53)",
+    lambda x: (x >= 0) & (x <= _LARGEST_COUNT) & (x == np.floor(x)),
+    "Correct the value, or choose a family of real numbers.",
+    (0, _LARGEST_COUNT),
+)
+POSITIVE_NUMBERS = Support(
+    "positive real numbers",
+    lambda x: x > 0,
+    "Correct the value, mark it as missing (NaN), or choose a family of real numbers.",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class CellFamily(CheckedFirst, ColumnFamily):
+    """A family of dense columns that is a product over cells, given a number per row."""
+
+    #: Field that may name the column of the number per row, and the values that column can take.
+    per_row: ClassVar[str | None] = None
+    per_row_support: ClassVar[Support] = POSITIVE_NUMBERS
+
+    @abstractmethod
+    def cells(self, X: Array) -> Any:
+        """Successes or Events of every cell, (n_rows, n_features) each; zeros where the cell is missing."""
+
+    @abstractmethod
+    def log_factors(self, theta: Theta) -> LogFactors:
+        """Logarithms of the factors of the likelihood that the two statistics of a cell are exponents of."""
+
+    @property
+    @final
+    def row_column(self) -> str | None:
+        """The column that holds a number per row, if there is one."""
+        value = getattr(self, self.per_row) if self.per_row is not None else None
+        return value if isinstance(value, str) else None
+
+    @final
+    def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
+        if self.row_column is not None:
+            table.require([self.row_column])
+        columns = tuple(name for name in table.names if name != self.row_column)
+        return replace(self, columns=columns, classes=tuple(classes))
+
+    @final
+    def read(self, table: Table) -> Array:
+        """Columns of features, checked, followed by the number per row."""
+        X = numbers_of(table, self.columns, self.name)
+        check_support(X, self.columns, self.name, self.support)
+        if self.row_column is None:
+            return X
+        numbers = table.select([self.row_column]).numeric()
+        check_support(numbers, [self.row_column], self.name, self.per_row_support)
+        if np.isnan(numbers).any():
+            raise ValueError(
+                f"column {self.row_column!r} is missing in row {int(np.argmax(np.isnan(numbers)))}, but it holds the "
+                f"{self.per_row} of that row; fill it in, or drop the row"
+            )
+        return np.column_stack([X, numbers])
+
+    @final
+    def split(self, X: Array, per_column: Array) -> tuple[Array, Array]:
+        """Features, and the number that belongs to each cell: from its row's column, or else from its own column."""
+        X = np.asarray(X, dtype=np.float64)
+        if self.row_column is None:
+            return X, np.broadcast_to(per_column, X.shape)
+        features = X[:, :-1]
+        return features, np.broadcast_to(X[:, -1:], features.shape)
+
+    @final
+    def join(self, features: Array) -> Array:
+        """Encoded rows of these features, whose number per row is one."""
+        return features if self.row_column is None else np.column_stack([features, np.ones(len(features))])
+
+    @final
+    def label_rows(self, X: Array, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
+        return self.label_features(X[:, : len(self.columns)], prefix)
+
+    @final
+    def decode(self, X: Array) -> dict[Hashable, Array]:
+        names = self.columns if self.row_column is None else (*self.columns, self.row_column)
+        return dict(zip(names, X.T, strict=True))
+
+    @final
+    def sufficient_statistics(self, X: Array, responsibilities: Responsibilities) -> Any:
+        total = self.cells(X[:0]).sum_rows(responsibilities[:0])
+        for block in row_blocks(X):
+            total = total + self.cells(X[block]).sum_rows(responsibilities[block])
+        return total
+
+    @final
+    def likelihood(self, theta: Theta, *, common: bool = True) -> LogDensity:
+        log_first, log_second = self.log_factors(theta)
+
+        def log_density(X: Array) -> Array:
+            out = np.empty((*log_first.shape[:-2], len(X), log_first.shape[-2]))
+            for block in row_blocks(X):
+                first, second, log_base = self.cells(X[block]).values()
+                out[..., block, :] = weigh_logs(first, log_first) + weigh_logs(second, log_second)
+                if common:
+                    out[..., block, :] += log_base.sum(1)[:, None]
+            return out
+
+        return log_density
+
+    @final
+    def predictive(self, posterior: Any, *, common: bool = True) -> LogDensity:
+        by_class = [posterior.take([k]) for k in range(len(self.classes))]
+
+        def log_density(X: Array) -> Array:
+            out = np.empty((len(X), len(by_class)))
+            for block in row_blocks(X):
+                cells = self.cells(X[block])
+                for k, belief in enumerate(by_class):
+                    out[block, k] = belief.log_increment(cells).sum(1)
+                if common:
+                    out[block] += cells.log_base.sum(1)[:, None]
+            return out
+
+        return log_density
+
+    @final
+    def log_predictive_with_and_without(
+        self, posterior: Any, X: Array, members: Membership
+    ) -> tuple[Array, Array]:
+        fitted = self.log_predictive(posterior, X)
+        return fitted, members.replaced(fitted, own_class_without(self, posterior, X, members))
+
+
+def per_column(value: float | Sequence[float] | Mapping[Hashable, float], columns: Sequence[Hashable]) -> Array:
+    """A number for every column from one number, one per column, or a mapping by name: (n_columns,)."""
+    if isinstance(value, Mapping):
+        absent = [name for name in columns if name not in value]
+        if absent:
+            raise ValueError(f"no value is given for column {absent[0]!r}; name every column once")
+        value = [value[name] for name in columns]
+    numbers = np.asarray(value, dtype=np.float64)
+    if numbers.shape not in ((), (len(columns),)):
+        raise ValueError(
+            f"{numbers.size} values are given for {len(columns)} columns; pass one number, one per column, or a mapping"
+        )
+    return np.broadcast_to(numbers, (len(columns),))
+
+
+def positive_per_column(
+    name: str, value: float | Sequence[float] | Mapping[Hashable, float], columns: Sequence[Hashable]
+) -> Array:
+    """:func:`per_column`, refusing numbers that are not positive and finite."""
+    numbers = per_column(value, columns)
+    wrong = ~(np.isfinite(numbers) & (numbers > 0))
+    if wrong.any():
+        column = int(np.argmax(wrong))
+        raise ValueError(f"{name} must be positive, found {numbers[column]:g} for column {columns[column]!r}")
+    return numbers

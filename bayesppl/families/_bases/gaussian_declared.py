@@ -1,0 +1,302 @@
+"""Gaussian priors declared in PyMC: means with standard deviations, or with Cholesky factors of covariances."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from bayesppl.beliefs.declared_priors import POSITIVE, REAL, Declared, Space, declare, is_graph, require_free
+from bayesppl.beliefs.normal import LOG_2PI
+from bayesppl.beliefs.statistics import Moments
+from bayesppl.errors import NotConjugateError
+from bayesppl.kernels.arrays import Array
+
+
+def _is_cholesky(values: Array) -> Array:
+    diagonal = np.eye(values.shape[-1], dtype=bool)
+    return np.isfinite(values) & np.where(
+        diagonal, values > 0, np.where(np.tri(len(diagonal), dtype=bool), True, values == 0)
+    )
+
+
+CHOLESKY = Space("lower triangular matrices with a positive diagonal", _is_cholesky)
+
+
+@dataclass(frozen=True, eq=False)
+class LKJ:
+    r"""Standard deviations times an LKJ correlation matrix, :math:`p(R) \propto |R|^{\eta - 1}`.
+
+    The correlation matrix is built from its partial correlations, which are independent and beta distributed
+    (Lewandowski, Kurowicka & Joe 2009, section 2.4): all classes at once, without linear algebra in the prior.
+
+    Parameters
+    ----------
+    eta : float
+        1 is uniform over correlation matrices; larger values prefer weak correlations.
+    sd : PyMC distribution or callable
+        Prior of the standard deviations, (class, feature), or (feature,) where the covariance is tied.
+    n_features : int, optional
+        How many features the prior is for, if it is for no other number.
+    """
+
+    eta: float
+    sd: Any
+    n_features: int | None = None
+
+    def __post_init__(self) -> None:
+        if not self.eta > 0:
+            raise ValueError(f"LKJ: eta must be positive, found {self.eta!r}")
+
+
+def read_cholesky_prior(declared: Any) -> Any:
+    """``pm.LKJCholeskyCov.dist(...)`` as the :class:`LKJ` of the same density; other declarations as they are.
+
+    The density of PyMC's is of one packed matrix, and does not come in batches of classes.
+    """
+    graphs = [value for value in (declared if isinstance(declared, tuple) else (declared,)) if is_graph(value)]
+    if not graphs:
+        return declared
+    from pymc.distributions.multivariate import _LKJCholeskyCovRV
+    from pytensor.graph.traversal import ancestors
+
+    found = [v for v in ancestors(graphs) if v.owner is not None and isinstance(v.owner.op, _LKJCholeskyCovRV)]
+    if not found:
+        return declared
+    _, n, eta, sd = found[0].owner.inputs
+    try:
+        return LKJ(float(eta.data), sd, int(n.data))
+    except AttributeError:
+        raise TypeError(
+            "pm.LKJCholeskyCov.dist takes numbers n and eta here; where eta is to be learned, give a function of name and "
+            "dims that returns the Cholesky factors"
+        ) from None
+
+
+@dataclass(frozen=True, eq=False)
+class MeanAndSd(Declared):
+    """Declared priors of the means and standard deviations of independent features."""
+
+    mean_prior: Any
+    sd_prior: Any
+
+    @property
+    def declarations(self) -> Mapping[str, Any]:
+        return {"mean": self.mean_prior, "sd": self.sd_prior}
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        return ("mean", "variance")
+
+    def declared_in(self, family: Any, prefix: str) -> dict[str, Any]:
+        import pymc as pm
+
+        mean = declare(self.mean_prior, **family.named("mean", prefix), space=REAL)
+        variance = family.named("variance", prefix)
+        sd = declare(self.sd_prior, prefix + "sd", variance["dims"], POSITIVE)
+        return {"mean": mean, "variance": pm.Deterministic(var=sd**2, **variance)}
+
+    def log_volume(self, model: Any, prefix: str) -> Any:
+        import pytensor.tensor as pt
+
+        require_free(model, prefix + "mean")
+        require_free(model, prefix + "sd")
+        return pt.log(model[prefix + "sd"]).sum()
+
+
+@dataclass(frozen=True, eq=False)
+class MeanAndCholesky(Declared):
+    """Declared priors of the means, and of the covariances by way of their Cholesky factors."""
+
+    mean_prior: Any
+    cholesky_prior: Any
+
+    @property
+    def declarations(self) -> Mapping[str, Any]:
+        return {"mean": self.mean_prior, "cholesky": self.cholesky_prior}
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        return ("mean", "covariance")
+
+    def declared_in(self, family: Any, prefix: str) -> dict[str, Any]:
+        import pymc as pm
+
+        mean = declare(self.mean_prior, **family.named("mean", prefix), space=REAL)
+        covariance = family.named("covariance", prefix)
+        if isinstance(self.cholesky_prior, LKJ):
+            spread: _Spread = _lkj(self.cholesky_prior, covariance["dims"], prefix)
+        else:
+            spread = _Triangular(declare(self.cholesky_prior, prefix + "cholesky", covariance["dims"], CHOLESKY))
+        root = spread.root()
+        product = (root[..., :, None, :] * root[..., None, :, :]).sum(-1)
+        return {
+            "mean": mean,
+            "covariance": pm.Deterministic(var=product, **covariance),
+            "observe": partial(_observe, mean, spread, prefix),
+        }
+
+    def log_volume(self, model: Any, prefix: str) -> Any:
+        import pytensor.tensor as pt
+
+        if not isinstance(self.cholesky_prior, LKJ):
+            raise NotConjugateError(
+                "a declared Cholesky factor has no density as a covariance matrix that could be read off, so that "
+                "rule='map' has no meaning; use rule='mean' or 'predictive', or the prior bayesppl.LKJ"
+            )
+        require_free(model, prefix + "mean")
+        require_free(model, prefix + "sd")
+        sd = model[prefix + "sd"]
+        n_features = sd.type.shape[-1] or len(model.coords[f"{prefix}feature"])
+        left = _left(_place(_correlations(model, prefix), n_features))
+        log_lengths, log_diagonal = _log_lengths(left), left.sum(-1)
+        above = np.arange(n_features)
+        # Σ from its root, rows of the root from their lengths sd and directions, directions from partial correlations
+        of_root = ((n_features - above) * (pt.log(sd) + log_diagonal)).sum()
+        of_rows = (above * pt.log(sd) - log_diagonal).sum()
+        of_directions = (np.tri(n_features, k=-1) * log_lengths).sum()
+        return of_root + of_rows + of_directions
+
+
+class _Spread(ABC):
+    """Covariance matrices: what a model needs of them to be observed, without linear algebra in its graph.
+
+    A solver would cost a minute of compilation. Elimination goes through the columns one by one instead, all rows and
+    classes together, with elementwise operations only.
+    """
+
+    @abstractmethod
+    def root(self) -> Any:
+        """Cholesky factors: (class, feature, feature), or (feature, feature) where tied."""
+
+    @abstractmethod
+    def log_det(self) -> Any:
+        """Log determinants of the covariances: (class,), or a scalar."""
+
+    @abstractmethod
+    def whiten(self, vectors: Any) -> Any:
+        """The root solved for ``vectors``, (..., feature, vector)."""
+
+
+@dataclass(frozen=True)
+class _Triangular(_Spread):
+    """Given by the Cholesky factors themselves."""
+
+    factor: Any
+
+    def root(self) -> Any:
+        return self.factor
+
+    def log_det(self) -> Any:
+        import pytensor.tensor as pt
+
+        return 2 * pt.log(pt.diagonal(self.factor, axis1=-2, axis2=-1)).sum(-1)
+
+    def whiten(self, vectors: Any) -> Any:
+        import pytensor.tensor as pt
+
+        diagonal = pt.diagonal(self.factor, axis1=-2, axis2=-1)
+        n_features = vectors.type.shape[-2]
+        below = self.factor * np.tri(n_features, k=-1) / diagonal[..., None, :]
+        for j in range(n_features - 1):
+            vectors = vectors - below[..., :, j, None] * vectors[..., j, None, :]
+        return vectors / diagonal[..., None]
+
+
+@dataclass(frozen=True)
+class _ByPartials(_Spread):
+    """Given by standard deviations, and partial correlations below the diagonal of otherwise empty matrices."""
+
+    sd: Any
+    partials: Any
+
+    def root(self) -> Any:
+        import pytensor.tensor as pt
+
+        n_features = self.partials.type.shape[-1]
+        lengths = pt.exp(_log_lengths(_left(self.partials)))
+        return self.sd[..., None] * (self.partials + np.eye(n_features)) * lengths
+
+    def log_det(self) -> Any:
+        import pytensor.tensor as pt
+
+        return 2 * (pt.log(self.sd) + _left(self.partials).sum(-1)).sum(-1)
+
+    def whiten(self, vectors: Any) -> Any:
+        """Every feature in turn is regressed out of those after it, which keep the variance one."""
+        import pytensor.tensor as pt
+
+        shrink = pt.exp(-_left(self.partials))
+        vectors = vectors / self.sd[..., None]
+        for j in range(vectors.type.shape[-2] - 1):
+            explained = self.partials[..., :, j, None] * vectors[..., j, None, :]
+            vectors = (vectors - explained) * shrink[..., :, j, None]
+        return vectors
+
+
+def _lkj(prior: LKJ, dims: tuple[str, ...], prefix: str) -> _ByPartials:
+    """Declare standard deviations and partial correlations."""
+    import pymc as pm
+
+    model = pm.modelcontext(None)
+    batch = tuple(len(model.coords[dim]) for dim in dims[:-2])
+    n_features = len(model.coords[dims[-1]])
+    if prior.n_features not in (None, n_features):
+        raise ValueError(
+            f"the prior of 'cholesky' is for n = {prior.n_features} features, but there are {n_features} columns"
+        )
+    sd = declare(prior.sd, prefix + "sd", dims[:-1], POSITIVE)
+    columns = np.tril_indices(n_features, -1)[1]
+    shape = prior.eta + (n_features - 2 - columns) / 2
+    unit = pm.Beta(f"{prefix}partial_correlation", shape, shape, shape=(*batch, len(columns)))
+    unit.tag.declared_by_user = True
+    return _ByPartials(sd, _place(_correlations(model, prefix), n_features))
+
+
+def _correlations(model: Any, prefix: str) -> Any:
+    """Partial correlations between −1 and 1, one for each pair of features."""
+    return 2 * model[f"{prefix}partial_correlation"] - 1
+
+
+def _place(values: Any, n_features: int) -> Any:
+    """Values below the diagonal of otherwise empty matrices, by one gather."""
+    import pytensor.tensor as pt
+
+    place = np.zeros((n_features, n_features), dtype=int)
+    rows, columns = np.tril_indices(n_features, -1)
+    place[rows, columns] = 1 + np.arange(len(rows))
+    zero = pt.zeros((*values.shape[:-1], 1))
+    return pt.concatenate([zero, values], axis=-1)[..., place]
+
+
+def _left(partials: Any) -> Any:
+    """log of the share of its standard deviation that regression on one more feature leaves to each feature."""
+    import pytensor.tensor as pt
+
+    return 0.5 * pt.log1p(-(partials**2))
+
+
+def _log_lengths(left: Any) -> Any:
+    """log of what the columns before leave of each row of unit length."""
+    import pytensor.tensor as pt
+
+    return pt.cumsum(left, axis=-1) - left
+
+
+def _observe(mean: Any, spread: _Spread, prefix: str, statistics: Moments) -> None:
+    """The likelihood of the rows through their counts, means and scatter matrices."""
+    import pymc as pm
+    import pytensor.tensor as pt
+
+    n, n_features = statistics.count, statistics.mean.shape[1]
+    values, vectors = np.linalg.eigh(statistics.scatter)
+    scatter_root = vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]
+    centre = (statistics.mean - mean) * np.sqrt(n)[:, None]
+    centre = centre.T if statistics.is_tied else centre[:, :, None]
+    whitened = spread.whiten(pt.concatenate([scatter_root, centre], axis=-1))
+    log_density = -0.5 * ((n * (spread.log_det() + n_features * LOG_2PI)).sum() + (whitened**2).sum())
+    pm.Potential(f"{prefix}x", log_density)

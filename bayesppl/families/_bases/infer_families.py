@@ -1,0 +1,59 @@
+"""Families picked from the dtypes of columns: Boolean, text, floating point, and integers as the user says."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Literal, get_args
+
+from bayesppl.data.columns import Kind, listed
+from bayesppl.data.table import Table
+from bayesppl.families._bases.family import REGISTRY, Family
+
+IntegerFamily = Literal["gaussian", "poisson", "categorical"]
+
+#: What integer columns are: all of them the same, or each by name.
+Integers = IntegerFamily | Mapping[Hashable, IntegerFamily]
+
+_FAMILY_OF: dict[Kind, str] = {"boolean": "bernoulli", "category": "categorical", "continuous": "gaussian"}
+
+
+def families_by_dtype(table: Table, integers: Integers | None) -> dict[str, tuple[tuple[Hashable, ...], Family]]:
+    """One block for each family, named after it, with the columns whose dtype calls for it.
+
+    Raises
+    ------
+    ValueError
+        If there are integer columns and ``integers`` does not say what they are, if it speaks of other columns, or for
+        columns of other dtypes.
+    """
+    kinds = {name: table.kind(name) for name in table.names}
+    of_integers = _families_of([name for name, kind in kinds.items() if kind == "integer"], integers)
+    by_family: dict[str, list[Hashable]] = {}
+    for name, kind in kinds.items():
+        family = of_integers[name] if kind == "integer" else _FAMILY_OF[kind]
+        by_family.setdefault(family, []).append(name)
+    return {family: (tuple(names), REGISTRY[family]()) for family, names in by_family.items()}
+
+
+def _families_of(columns: Sequence[Hashable], integers: Integers | None) -> dict[Hashable, str]:
+    """The family of each of these integer columns."""
+    chosen = dict(integers) if isinstance(integers, Mapping) else dict.fromkeys(columns, integers)
+    unknown = [family for family in chosen.values() if family not in (None, *get_args(IntegerFamily))]
+    if unknown:
+        raise ValueError(
+            f"integers must be one of {', '.join(map(repr, get_args(IntegerFamily)))} or None, or a mapping of columns to "
+            f"these, found {unknown[0]!r}"
+        )
+    others = [name for name in chosen if name not in columns]
+    if others:
+        raise ValueError(
+            f"integers names {others[0]!r}, which is no integer column of the data; these are {listed(columns) or 'none'}"
+        )
+    undecided = [name for name in columns if chosen.get(name) is None]
+    if undecided:
+        raise ValueError(
+            f"integer columns may hold counts, codes or measurements, and a dtype cannot tell which: {listed(undecided)}. "
+            "Pass integers='poisson', 'categorical' or 'gaussian', or a mapping of columns to these; convert the columns; "
+            "or name the blocks yourself"
+        )
+    return {name: str(chosen[name]) for name in columns}

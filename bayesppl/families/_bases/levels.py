@@ -1,0 +1,222 @@
+"""What the families of categories share: the levels of every column, declared or learned.
+
+A level that was not seen in training is an outcome like any other: where levels are learned, every column gets one
+more, ``"(unseen)"``, which stands for all levels still to come. It has a prior concentration and no counts, so
+that the model is coherent and an unseen level at predict has its proper predictive probability.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from numbers import Integral
+from typing import Any, ClassVar, Final, Self, final
+
+import numpy as np
+
+from bayesppl.beliefs import Dirichlet
+from bayesppl.beliefs.simplices import SimplexPrior
+from bayesppl.beliefs.statistics import Counts
+from bayesppl.data.columns import factorize
+from bayesppl.data.table import Table
+from bayesppl.families._bases.family import CheckedFirst, ColumnFamily, LogDensity, Measure
+from bayesppl.families._bases.leave_one_out import counts_without, weight_by_weight
+from bayesppl.families._bases.membership import Membership
+from bayesppl.kernels.arrays import Array, Responsibilities, Theta
+from bayesppl.kernels.blocks import row_blocks
+from bayesppl.kernels.levels import Places, distinct_integers, outcome_counts, smallest_type
+
+#: The level of values that did not occur where levels are learned.
+UNSEEN: Final = "(unseen)"
+
+# in the place of a code, for a value that is no level
+_UNKNOWN = -2
+
+Levels = Sequence[Hashable] | Mapping[Hashable, Sequence[Hashable]]
+
+
+@dataclass(frozen=True, eq=False)
+class LevelFamily(CheckedFirst, ColumnFamily):
+    """A family of columns that hold levels; encoded rows are the codes of the levels, -1 where a cell is missing."""
+
+    measure: ClassVar[Measure] = "mass"
+
+    probability: Dirichlet | Any = Dirichlet()
+    levels: Levels | None = None
+
+    #: Levels of every column once bound, in the order of ``columns``.
+    outcomes: tuple[tuple[Hashable, ...], ...] = field(default=(), kw_only=True, repr=False)
+
+    @abstractmethod
+    def _tables(self, X: Array) -> tuple[Array, tuple[int, ...]]:
+        """Rows as outcomes of independent tables: codes (n_rows, n_tables), and the sizes of the tables."""
+
+    @abstractmethod
+    def resolve_prior(self, statistics: Counts) -> Dirichlet | SimplexPrior: ...
+
+    @final
+    def sufficient_statistics(self, X: Array, responsibilities: Responsibilities) -> Counts:
+        codes, sizes = self._tables(X)
+        counts = outcome_counts(responsibilities, codes, sizes)
+        return Counts(counts, np.zeros((len(counts), len(sizes))[: len(self.factor_dims)]))
+
+    @final
+    def mle(self, statistics: Counts) -> Theta:
+        return self.resolve_prior(statistics).mle(statistics)
+
+    @final
+    def predictive(self, posterior: Dirichlet, *, common: bool = True) -> LogDensity:
+        return self.likelihood(posterior.mean(), common=common)
+
+    @final
+    def log_predictive_with_and_without(
+        self, posterior: Dirichlet, X: Array, members: Membership
+    ) -> tuple[Array, Array]:
+        if members.few_weights is not None:
+            return weight_by_weight(partial(self._by_class, posterior), X, members)
+        starts, totals = self._totals(posterior)
+        own = np.empty(len(X))
+        for rows in row_blocks(*X.shape):
+            outcomes, _ = self._tables(X[rows])
+            k, w = members.codes[rows], members.weights[rows, None]
+            level = counts_without(posterior.concentration[k[:, None], outcomes + starts], w)
+            with np.errstate(divide="ignore"):
+                terms = np.log(level) - np.log(totals[k] - w)
+            own[rows] = np.where(outcomes < 0, 0.0, terms).sum(1)
+        fitted = self.log_predictive(posterior, X)
+        return fitted, members.replaced(fitted, own)
+
+    def _by_class(self, posterior: Dirichlet, X: Array, members: Membership) -> tuple[Array, Array]:
+        """Where all rows weigh the same: each class as it is and as it is without one of its rows, looked up together."""
+        alpha, w = posterior.concentration, members.weights[0]
+        starts, totals = self._totals(posterior)
+        totals = totals.repeat(np.diff(starts, append=alpha.shape[1]), axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):  # a class without rows has none to lose
+            probability = np.concatenate([alpha / totals, counts_without(alpha, w) / (totals - w)])
+        both = self.likelihood({"probability": probability})(X)
+        fitted, without = both[:, : len(alpha)], both[:, len(alpha) :]
+        return fitted, members.replaced(fitted, members.own(without))
+
+    def _totals(self, posterior: Dirichlet) -> tuple[Array, Array]:
+        """Where each table starts among the cells, and its total concentration: (n_classes, n_tables)."""
+        _, sizes = self._tables(np.empty((0, len(self.columns)), dtype=np.intp))
+        starts = np.cumsum((0, *sizes))[:-1]
+        return starts, np.add.reduceat(posterior.concentration, starts, axis=1)
+
+    @final
+    def decode(self, X: Array) -> dict[Hashable, Array]:
+        return {
+            name: np.asarray(levels, dtype=object)[X[:, j]]
+            for j, (name, levels) in enumerate(zip(self.columns, self.outcomes, strict=True))
+        }
+
+    @property
+    def dims(self) -> dict[str, tuple[str, ...]]:
+        return {"probability": ("class", "cell")}
+
+    @final
+    def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
+        declared = self._declared(table.names)
+        if declared is None:
+            outcomes = tuple((*levels, UNSEEN) for levels in _distinct(table))
+        else:
+            outcomes = tuple(declared[name] for name in table.names)
+        return replace(self, columns=table.names, classes=tuple(classes), outcomes=outcomes)
+
+    @final
+    def encode(self, table: Table) -> Array:
+        table = table.select(self.columns)
+        codes = np.empty((len(table), len(self.columns)), dtype=smallest_type(max(self._sizes)))
+        whole = table.integers()
+        if whole is None or self._places is None or not self._places.look_up(whole, codes):
+            known = False
+        else:
+            known = self.levels is None or not (codes == _UNKNOWN).any()
+        if known:
+            return codes
+        for j, name in enumerate(self.columns):
+            codes[:, j] = self._codes(table.column(name), j)
+        return codes
+
+    @final
+    def with_prior(self, prior: Dirichlet) -> Self:
+        return replace(self, probability=prior)
+
+    @property
+    def _sizes(self) -> tuple[int, ...]:
+        return tuple(len(levels) for levels in self.outcomes)
+
+    @cached_property
+    def _positions(self) -> tuple[dict[Hashable, int], ...]:
+        """The code of every level of every column."""
+        return tuple({level: i for i, level in enumerate(levels)} for levels in self._named)
+
+    @property
+    def _named(self) -> tuple[tuple[Hashable, ...], ...]:
+        """The levels of every column that a cell can hold."""
+        return tuple(levels[:-1] for levels in self.outcomes) if self.levels is None else self.outcomes
+
+    @cached_property
+    def _places(self) -> Places | None:
+        """Codes of whole numbers; None where some level is no whole number."""
+        if not all(isinstance(level, Integral) for levels in self._named for level in levels):
+            return None
+        unknown = [len(levels) if self.levels is None else _UNKNOWN for levels in self._named]
+        # every level is a whole number, as was asked above
+        return Places.of([[int(level) for level in levels] for levels in self._named], unknown)  # type: ignore[call-overload]
+
+    def _codes(self, values: Array, j: int) -> Array:
+        found, codes = factorize(values, self.columns[j])
+        position = self._positions[j]
+        if self.levels is None:
+            known = [position.get(level, len(position)) for level in found]
+        else:
+            unknown = [level for level in found if level not in position]
+            if unknown:
+                row = int(np.argmax(codes == found.index(unknown[0])))
+                raise ValueError(
+                    f"column {self.columns[j]!r} holds {unknown[0]!r} in row {row}, which is not among its declared "
+                    f"levels {list(self.outcomes[j])}. Correct the value, declare the level, or leave levels=None to "
+                    "learn them and to allow for unseen ones."
+                )
+            known = [position[level] for level in found]
+        return np.asarray([*known, -1])[codes]
+
+    def _declared(self, columns: tuple[Hashable, ...]) -> dict[Hashable, tuple[Hashable, ...]] | None:
+        if self.levels is None:
+            return None
+        if isinstance(self.levels, Mapping):
+            by_column = {name: tuple(levels) for name, levels in self.levels.items()}
+            absent = [name for name in columns if name not in by_column]
+            surplus = [name for name in by_column if name not in columns]
+            if absent or surplus:
+                raise ValueError(f"levels must name every column once: missing {absent}, unknown {surplus}")
+        else:
+            by_column = dict.fromkeys(columns, tuple(self.levels))
+        for name, levels in by_column.items():
+            if not levels or len(set(levels)) < len(levels):
+                raise ValueError(
+                    f"the levels of column {name!r} must be distinct, and at least one, found {levels!r}"
+                )
+        return by_column
+
+
+def _distinct(table: Table) -> list[list[Hashable]]:
+    """The levels that occur in every column."""
+    whole = table.integers()
+    found = None if whole is None or not len(table) else distinct_integers(whole)
+    if found is not None:
+        return [values.tolist() for values in found]
+    return [factorize(table.column(name), name)[0] for name in table.names]
+
+
+def draw_outcomes(probability: Array, codes: Array, rng: np.random.Generator) -> Array:
+    """One outcome for each class code: (n_rows,), from probabilities (n_classes, n_outcomes)."""
+    edges, heights = np.cumsum(probability, axis=1)[:, :-1], rng.random(len(codes))
+    out = np.empty(len(codes), dtype=np.intp)
+    for k, steps in enumerate(edges):
+        own = codes == k
+        out[own] = np.searchsorted(steps, heights[own], side="right")
+    return out

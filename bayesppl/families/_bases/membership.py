@@ -1,0 +1,83 @@
+"""With which class and weight rows entered a posterior, for taking them out again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from bayesppl.kernels.arrays import Array
+
+# With more different weights than these, every row is a group of its own.
+_FEW_WEIGHTS = 8
+
+
+class Groups(NamedTuple):
+    """Rows of one class and one weight, which leave the same belief behind.
+
+    Attributes
+    ----------
+    classes, weights : (n_groups,)
+    of_rows : (n_rows,)
+        The group of every row.
+    """
+
+    classes: Array
+    weights: Array
+    of_rows: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Membership:
+    """With which class and weight every row entered a posterior.
+
+    Attributes
+    ----------
+    codes, weights : (n_rows,)
+    """
+
+    codes: Array
+    weights: Array
+
+    def __getitem__(self, rows: Any) -> Self:
+        return type(self)(self.codes[rows], self.weights[rows])
+
+    @cached_property
+    def has_common_weight(self) -> bool:
+        """Whether all rows weigh the same."""
+        return bool((self.weights == self.weights[:1]).all())
+
+    @cached_property
+    def few_weights(self) -> Array | None:
+        """The different weights that occur, ascending; None where they are many."""
+        found = self.weights[:1] if self.has_common_weight else np.unique(self.weights)
+        return found if len(found) <= _FEW_WEIGHTS else None
+
+    @cached_property
+    def groups(self) -> Groups:
+        n_classes, n_rows = int(self.codes.max(initial=-1)) + 1, len(self.codes)
+        weights = self.few_weights
+        if weights is None:
+            return Groups(self.codes, self.weights, np.arange(n_rows))
+        of_rows = self.codes
+        if len(weights) > 1:
+            of_rows = of_rows + n_classes * np.searchsorted(weights, self.weights)
+        return Groups(np.tile(np.arange(n_classes), len(weights)), weights.repeat(n_classes), of_rows)
+
+    def own(self, values: Array) -> Array:
+        """Of (n_rows, n_classes) the values at the class of each row: (n_rows,)."""
+        by_class = values.T.reshape(-1)
+        return np.asarray(by_class.take(self._places))
+
+    def replaced(self, values: Array, own: Array) -> Array:
+        """A copy of (n_rows, n_classes) with other values at the class of each row."""
+        by_class = values.T.flatten()
+        by_class[self._places] = own
+        return by_class.reshape(-1, len(values)).T
+
+    @cached_property
+    def _places(self) -> Array:
+        """Where the class of each row is among values that are kept a class after the other."""
+        return self.codes * len(self.codes) + np.arange(len(self.codes))

@@ -1,0 +1,60 @@
+"""Cells that are missing, NaN, and those that are present."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from bayesppl.beliefs.statistics import class_sums
+from bayesppl.kernels.arrays import Array, Responsibilities
+
+
+def observed_mask(X: Any) -> Array | None:
+    """Where cells are present, or None when all are (as in every sparse matrix)."""
+    if issparse(X) or X.dtype.kind != "f":
+        return None
+    if not np.isnan(total(X)):
+        return None
+    mask = ~np.isnan(X)
+    return None if mask.all() else mask
+
+
+def split_missing(X: Any) -> tuple[Any, Array | None]:
+    """Rows with zeros for missing cells, and where cells are present (None when all are)."""
+    present = observed_mask(X)
+    return (X, None) if present is None else (np.where(present, X, 0.0), present)
+
+
+def present_cells(X: Array, codes: Array, prefix: str) -> tuple[Any, Any, tuple[str, ...] | None]:
+    """What a PyMC model observes: all rows, or a flat list of the cells that are present.
+
+    Returns
+    -------
+    index
+        Of the parameters (class, feature) of what is observed.
+    at
+        Index of what is observed in ``X``, and in other arrays of its shape.
+    dims
+        Names of the dimensions of what is observed; None for a flat list.
+    """
+    present = observed_mask(X)
+    if present is None:
+        return (codes,), ..., ("row", f"{prefix}feature")
+    rows, columns = np.nonzero(present)
+    return (codes[rows], columns), present, None
+
+
+def observed_weight(responsibilities: Responsibilities, X: Any, present: Array | None) -> Array:
+    """Total weight of the present cells of every class and column: (n_classes, n_columns)."""
+    if present is not None:
+        return class_sums(responsibilities, present)
+    totals = np.asarray(responsibilities.sum(axis=0), dtype=np.float64)
+    return np.repeat(totals[:, None], X.shape[1], axis=1)
+
+
+def total(values: Array) -> Any:
+    """Sum of all cells: infinite or NaN if one of them is, and cheaper than looking at each."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return values.sum()

@@ -1,0 +1,114 @@
+"""The numbers a family can take, and the refusal of others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import issparse
+
+from bayesppl.data.table import Table
+from bayesppl.families._bases.missing import observed_mask, total
+from bayesppl.kernels.arrays import Array
+from bayesppl.kernels.blocks import BLOCK_CELLS, row_blocks
+
+
+class Support(NamedTuple):
+    """The values a family can take: in words, as a test of finite values, and what to do about others.
+
+    Where all integers between two numbers are among them, the ends of this range tell sooner.
+    """
+
+    words: str
+    contains: Callable[[Array], Array] | None  # None: every number below LARGEST in magnitude
+    remedy: str
+    integers: tuple[float, float] | None = None
+
+
+# cells of a scalar product
+_PIECE = 1 << 12
+
+#: Squares of larger numbers, and sums of these, may be no floating-point numbers.
+LARGEST = 1e150
+
+REAL_NUMBERS = Support(
+    "finite real numbers below 1e150 in magnitude, so that their squares are numbers too",
+    None,
+    "Replace infinities, drop the rows that hold them, or rescale the column.",
+)
+
+
+def numbers_of(table: Table, columns: Sequence[Hashable], name: str, *, allows_sparse: bool = False) -> Any:
+    """Columns as numbers, not checked yet; sparse ones are refused for a family that needs every cell."""
+    X = table.select(columns).numeric()
+    if issparse(X) and not allows_sparse:
+        raise TypeError(
+            f"Sparse data was passed for the {name} family, but dense data is required. "
+            "Use '.toarray()' to convert to a dense numpy array."
+        )
+    return X
+
+
+def check_support(X: Any, columns: Sequence[Hashable], name: str, support: Support) -> None:
+    """Refuse numbers outside ``support``; missing cells pass.
+
+    Raises
+    ------
+    ValueError
+        Naming the column, the value found, its row and the remedy.
+    """
+    values = X.data if issparse(X) else X
+    if issparse(X) and observed_mask(values) is not None:
+        raise ValueError("a sparse matrix holds NaN; sparse input cannot have missing cells, make it dense")
+    cells = BLOCK_CELLS * (8 // min(8, values.dtype.itemsize) if support.contains is not None else 4)
+    for rows in row_blocks(len(values), 1 if issparse(X) else X.shape[1], cells):
+        wrong = _outside(values[rows], support)
+        if wrong is not None:
+            row, column = _locate(X, rows.start, wrong)
+            raise ValueError(
+                f"column {columns[column]!r} holds {X[row, column]:g} in row {row}, but the {name} family "
+                f"models {support.words}. {support.remedy}"
+            )
+
+
+def _outside(values: Array, support: Support) -> Array | None:
+    """Where numbers lie outside the support, or None where all are within it."""
+    if support.contains is None:
+        if _sum_of_squares(values) < LARGEST**2:
+            return None
+        wrong = np.abs(values, dtype=np.float64) >= LARGEST
+    elif values.dtype.kind in "biu" and support.integers is not None and _is_between(values, *support.integers):
+        return None
+    else:
+        wrong = ~support.contains(values)
+        if not wrong.any() and (values.dtype.kind != "f" or np.isfinite(total(values))):
+            return None
+    if values.dtype.kind == "f":
+        wrong = (wrong | np.isinf(values)) & ~np.isnan(values)
+    return wrong if wrong.any() else None
+
+
+def _is_between(values: Array, low: float, high: float) -> bool:
+    unsigned = values.dtype.kind in "bu" and low == 0
+    return bool((unsigned or values.min(initial=0) >= low) and values.max(initial=0) <= high)
+
+
+def _sum_of_squares(values: Array) -> Any:
+    """Infinite or NaN if one of the cells is, large if one of them is; cheaper than looking at each."""
+    flat = values.ravel(order="K").astype(np.float64, copy=False)
+    # in pieces so short that BLAS starts no threads, which cost more than they gain, and far more on a busy machine
+    whole = len(flat) // _PIECE * _PIECE
+    pieces, rest = flat[:whole].reshape(-1, _PIECE), flat[whole:]
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.vecdot(pieces, pieces).sum() + np.dot(rest, rest)
+
+
+def _locate(X: Any, start: int, wrong: Array) -> tuple[int, int]:
+    """Row and column of the first wrong cell of a block that begins at ``start``."""
+    if issparse(X):
+        entries = X.tocoo()
+        at = start + int(np.argmax(wrong))
+        return int(entries.row[at]), int(entries.col[at])
+    row, column = np.argwhere(wrong)[0]
+    return start + int(row), int(column)

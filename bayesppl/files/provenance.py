@@ -1,0 +1,175 @@
+"""Where a result comes from: versions, command, prior in words, and a fingerprint of the rows.
+
+The record is a flat mapping of text and whole numbers, so that netCDF, zarr and JSON all hold it. It has no time and no
+path but those in the command line, so that the same run writes the same file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from bayesppl.beliefs import Joint
+from bayesppl.beliefs import declared_priors as priors
+from bayesppl.beliefs.statistics import JointStatistics
+from bayesppl.files.command import command
+from bayesppl.files.serialize import Speller
+from bayesppl.kernels.arrays import Array, brief_arrays, leaves
+from bayesppl.kernels.blocks import row_blocks
+
+if TYPE_CHECKING:
+    from bayesppl.data.rows import Rows
+    from bayesppl.model.declaration import GenerativeModel
+
+#: Distribution of every module whose version is recorded if it has been loaded: what was not loaded took no part.
+_LIBRARIES = {
+    "numpy": "numpy",
+    "scipy": "scipy",
+    "sklearn": "scikit-learn",
+    "xarray": "xarray",
+    "pymc": "pymc",
+    "pytensor": "pytensor",
+    "nutpie": "nutpie",
+    "arviz": "arviz",
+    "dask": "dask",
+}
+
+#: Arrays of up to this many numbers are written out.
+_WRITTEN_OUT = 64
+
+#: netCDF holds 64 kB in an attribute; a prior of thousands of blocks needs more words than anybody reads.
+_MOST_WORDS = 8000
+
+#: Of rows that were not held: they came in batches, or were merged, forgotten or discounted later.
+UNKNOWN: Mapping[str, Any] = {"data_hash": "unknown, the rows were not held"}
+
+
+def environment() -> dict[str, str]:
+    """Versions of Python and of the libraries in use, and the command."""
+    loaded = {name: version(library) for name, library in _LIBRARIES.items() if name in sys.modules}
+    return {
+        "bayesppl_version": version("bayesppl"),
+        "python_version": platform.python_version(),
+        **{f"{name}_version": found for name, found in loaded.items()},
+        "command": command(),
+    }
+
+
+def of_fit(prior: Joint | None, statistics: JointStatistics, data: Mapping[str, Any]) -> dict[str, Any]:
+    """The record of a fit.
+
+    Parameters
+    ----------
+    prior : Joint or None
+        As resolved; None where the rows do not determine it yet.
+    statistics : JointStatistics
+        Of the rows.
+    data : mapping
+        :func:`fingerprint` of the rows.
+
+    Returns
+    -------
+    dict
+        :func:`environment`, ``prior`` in words, ``statistics_hash`` and ``data``. The sums of the same rows are the same to the
+        last bit whatever the container, the layout in memory and the number of threads. Batches of other sizes may
+        change last bits, and with them this hash.
+    """
+    return {
+        **environment(),
+        "prior": "not determined yet" if prior is None else _all_in_words(prior),
+        "statistics_hash": _hash_of_statistics(statistics),
+        **data,
+    }
+
+
+def in_words(value: Any) -> str:
+    """``repr``, with all numbers of short arrays and no addresses in memory."""
+    with brief_arrays(_WRITTEN_OUT):
+        return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
+
+
+def fingerprint(model: GenerativeModel, rows: Rows) -> dict[str, Any]:
+    """What tells the rows of a fit from others.
+
+    Parameters
+    ----------
+    model : GenerativeModel
+        Bound to the columns of the rows.
+    rows : Rows
+        Encoded.
+
+    Returns
+    -------
+    dict
+        ``data_rows``, ``data_columns``: their numbers. ``data_dtypes``: of the encoded columns. ``data_hash``: SHA-256
+        of the names of columns, levels and classes, and of all cells, labels and weights, row after row. Numbers count by
+        their value: the container, the layout in memory and the type of a number do not matter. The order of the rows
+        does. Sparse rows are hashed by the cells they store, and differ from dense ones.
+    """
+    digest = hashlib.sha256()
+    names = {dim: [str(label) for label in labels] for dim, labels in model.coords.items()}
+    digest.update(f"{names}{list(map(str, model.family.measures))}".encode())
+    dtypes = []
+    for place, part in leaves(rows.X):
+        digest.update(f"{place} {part.shape}".encode())
+        dtypes.append(part.dtype.name)
+        for piece in _stored_cells(part) if issparse(part) else _blocks(part):
+            digest.update(piece.data)
+    digest.update(_number(rows.codes).data)
+    digest.update(_number(rows.weights).data)
+    return {
+        "data_rows": len(rows.codes),
+        "data_columns": len(model.family.measures),
+        "data_dtypes": " | ".join(dtypes),
+        "data_hash": digest.hexdigest(),
+    }
+
+
+def _blocks(cells: Array) -> Iterator[Array]:
+    """All rows, a few at a time: their bytes in sequence are those of the whole."""
+    for rows in row_blocks(len(cells), max(1, cells.size // max(1, len(cells)))):
+        yield _number(cells[rows])
+
+
+def _stored_cells(matrix: Any) -> Iterator[Array]:
+    if not matrix.has_canonical_format or not matrix.data.all():
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+        matrix.eliminate_zeros()
+    yield from (_number(part) for part in (matrix.indptr, matrix.indices, matrix.data))
+
+
+def _number(values: Array) -> Array:
+    """Numbers in one type, in the order of rows; one zero and one NaN for all of them."""
+    numbers = np.array(values, dtype="<f8", order="C") + 0.0
+    numbers[np.isnan(numbers)] = np.nan
+    return numbers
+
+
+def _hash_of_statistics(statistics: Any) -> str:
+    speller = Speller()
+    digest = hashlib.sha256(repr(speller.spell(statistics, "statistics")).encode())
+    for name in sorted(speller.arrays):
+        digest.update(np.ascontiguousarray(speller.arrays[name]).data)
+    return digest.hexdigest()
+
+
+def _all_in_words(prior: Joint) -> str:
+    words = "; ".join(_part_in_words(prefix, part) for prefix, part in prior.leaves())
+    if len(words) <= _MOST_WORDS:
+        return words
+    return f"{words[:_MOST_WORDS]} … (sha256 of all: {hashlib.sha256(words.encode()).hexdigest()})"
+
+
+def _part_in_words(prefix: str, part: Any) -> str:
+    if part.has_closed_form:
+        return f"{', '.join(prefix + name for name in part.parameters)} ~ {in_words(part)}"
+    return "; ".join(f"{prefix}{name} ~ {priors.in_words(value)}" for name, value in part.declarations.items())

@@ -1,0 +1,1 @@
+"""PyMC graphs: built, compiled and read."""

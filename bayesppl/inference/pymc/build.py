@@ -1,0 +1,122 @@
+"""The declaration and its data as a ``pm.Model`` with named dims."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from bayesppl.beliefs import Joint
+from bayesppl.beliefs.statistics import JointStatistics
+from bayesppl.inference.pymc.compiled import ensure_cache, evaluate
+from bayesppl.kernels.arrays import Array, Theta
+from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
+
+Likelihood = Literal["statistics", "rows"]
+
+
+def to_pymc(
+    model: GenerativeModel,
+    prior: Joint,
+    statistics: JointStatistics,
+    X: Any,
+    codes: Array | None,
+    likelihood: Likelihood,
+) -> Any:
+    """Build the ``pm.Model`` of a declaration and its data.
+
+    Parameters
+    ----------
+    likelihood : {"statistics", "rows"}
+        Through sufficient statistics a gradient costs the same for a thousand rows and for a billion; ``"rows"``
+        declares every row as observed, which is what one would write by hand.
+
+    Raises
+    ------
+    ImproperError
+        If the prior is improper.
+    ValueError
+        If the rows are wanted and only their sums are left.
+    """
+    ensure_cache()
+    import pymc as pm
+    import pytensor.tensor as pt
+
+    if likelihood not in ("statistics", "rows"):
+        raise ValueError(f"likelihood must be 'statistics' or 'rows', found {likelihood!r}")
+    if likelihood == "rows" and codes is None:
+        raise ValueError(
+            "likelihood='rows' needs the rows, but only their sums are left: weighted rows, batches (partial_fit, "
+            "forget, merge, discount) and pickles keep no rows. Use likelihood='statistics', which has the same "
+            "posterior."
+        )
+    coords = dict(model.coords)
+    if codes is not None and likelihood == "rows":
+        coords["row"] = list(range(len(codes)))
+    with pm.Model(coords=coords) as pymc_model:
+        weights = prior.parts[CLASS_WEIGHTS].declare(("class",))
+        variables = model.family.declare(prior.parts["features"])
+        if codes is not None and likelihood == "rows":
+            pm.Categorical("y", p=weights, observed=codes, dims="row")
+            model.family.observe_rows(variables, X, codes)
+        else:
+            counts = statistics.parts[CLASS_WEIGHTS].counts
+            if not counts.all():  # 0 · log 0 is 0, but its gradient is not
+                seen = np.flatnonzero(counts)
+                counts, weights = counts[seen], weights[seen]
+            pm.Potential("y", (counts * pt.log(weights)).sum())
+            model.family.observe_statistics(variables, statistics.parts["features"])
+    return pymc_model
+
+
+def draw_prior(model: GenerativeModel, prior: Joint, size: int, seed: int) -> Theta:
+    """Draws of a prior some of whose parts are declared in PyMC; the others are drawn exactly."""
+    ensure_cache()
+    import pymc as pm
+    from pytensor.compile.mode import Mode
+
+    drawn: Theta = {}
+    rng = np.random.default_rng(seed)
+    declared: set[str] = set()
+    for prefix, part in prior.leaves():
+        if part.has_closed_form:
+            drawn |= {prefix + name: values for name, values in part.draw(size, rng).items()}
+        else:
+            declared |= {prefix + name for name in part.parameters}
+    with pm.Model(coords=model.coords) as pymc_model:
+        prior.parts[CLASS_WEIGHTS].declare(("class",))
+        model.family.declare(prior.parts["features"])
+    names = [*declared, *hyperparameters(pymc_model)]
+    values = pm.draw([pymc_model[name] for name in names], size, random_seed=seed, mode=Mode("py", None))
+    return drawn | dict(zip(names, values, strict=True))
+
+
+def declared_log_prior(model: GenerativeModel, prior: Joint, theta: Theta) -> Theta:
+    """Log density of every variable of a declared prior at draws, whose axis leads; summed over its entries."""
+    import pymc as pm
+    from pymc.logprob.basic import conditional_logp
+
+    with pm.Model(coords=model.coords) as pymc_model:
+        prior.parts[CLASS_WEIGHTS].declare(("class",))
+        model.family.declare(prior.parts["features"])
+    variables = [pymc_model[name] for name in hyperparameters(pymc_model)]
+    values = {variable: variable.clone() for variable in variables}
+    densities = conditional_logp(values)
+    found = evaluate(
+        [densities[value] for value in values.values()],
+        {value: theta[variable.name] for variable, value in values.items()},
+    )
+    return {
+        variable.name: density.reshape(len(density), -1).sum(1)
+        for variable, density in zip(variables, found, strict=True)
+    }
+
+
+def hyperparameters(pymc_model: Any) -> dict[str, tuple[str, ...]]:
+    """Names and dims of what a declared prior learns besides the parameters of the model."""
+    return {
+        variable.name: tuple(pymc_model.named_vars_to_dims.get(variable.name, ()))
+        or tuple(f"{variable.name}_dim_{axis}" for axis in range(variable.ndim))
+        for variable in pymc_model.free_RVs
+        if getattr(variable.tag, "declared_by_user", False)
+    }

@@ -1,0 +1,294 @@
+"""Log densities of PyMC models, compiled once for every structure of model rather than once for every data set.
+
+Compilation dominates the time to a first posterior, so the graph of a model is first made small and general:
+parameter checks are dropped (the transforms keep every draw inside the support), whatever depends on constants alone
+is computed with numpy, and the arrays that remain become inputs of the compiled function. Two fits of one declaration
+to different data then have the same graph, and the second reuses the function of the first: within a process at
+no cost, in a later process from disk (:mod:`bayesppl.inference.pymc.native`).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bayesppl.inference.pymc import native
+from bayesppl.kernels.arrays import Array, Theta
+
+# How many draws are worked on at once outside the sampler.
+DRAWS_AT_ONCE = 500
+
+
+@dataclass(frozen=True, eq=False)
+class Density:
+    """Log density of the free variables of a model, in unconstrained coordinates, with its gradient.
+
+    Attributes
+    ----------
+    free, constants, outputs : sequences of PyTensor variables
+        The unconstrained variables, the arrays the density depends on, and its value and derivatives.
+    arrays : tuple of arrays
+        The values of ``constants``.
+    start : mapping of str to array
+        A point inside the support, by the names of the unconstrained variables in the order of a raveled point.
+    """
+
+    free: list[Any]
+    constants: list[Any]
+    outputs: list[Any]
+    arrays: tuple[Array, ...]
+    start: Theta
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of the unconstrained variables, in the order in which a point holds them."""
+        return {name: values.shape for name, values in self.start.items()}
+
+    @property
+    def centre(self) -> Array:
+        """The start as a raveled point."""
+        return np.concatenate([np.ravel(values) for values in self.start.values()])
+
+    @cached_property
+    def data(self) -> Array:
+        """The arrays, raveled one after the other."""
+        return np.concatenate([np.zeros(0), *(np.ravel(values) for values in self.arrays)])
+
+    def __call__(self, point: Array) -> tuple[float, Array]:
+        """Value and gradient, operation by operation: hundreds of times slower than compiled, and ready at once."""
+        pieces = self.split(np.asarray(point, dtype=np.float64))
+        value, *gradients = self._interpreted(*pieces.values(), *self.arrays)
+        return float(value), np.concatenate([np.ravel(gradient) for gradient in gradients])
+
+    def compiled(self, notify: bool = False) -> Any:
+        """The same as a C function of raw pointers; see :func:`bayesppl.inference.pymc.native.density_function`.
+
+        Parameters
+        ----------
+        notify : bool
+            Whether to say on standard error what is being waited for.
+        """
+        inputs = [*self.free, *self.constants]
+        return native.density_function(
+            native.structure_key(inputs, self.outputs),
+            list(self.shapes.values()),
+            [values.shape for values in self.arrays],
+            self._numba_function,
+            notify,
+        )
+
+    def split(self, points: Array) -> Theta:
+        """The unconstrained variables of raveled points; leading axes are kept."""
+        sizes = [int(np.prod(shape)) for shape in self.shapes.values()]
+        pieces = np.split(points, np.cumsum(sizes)[:-1], axis=-1)
+        return {
+            name: piece.reshape((*points.shape[:-1], *shape))
+            for (name, shape), piece in zip(self.shapes.items(), pieces, strict=True)
+        }
+
+    @cached_property
+    def _interpreted(self) -> Any:
+        import pytensor
+        from pytensor.compile.mode import Mode
+
+        mode = Mode(linker="py", optimizer=None)
+        return pytensor.function(
+            [*self.free, *self.constants], self.outputs, mode=mode, trust_input=True, on_unused_input="ignore"
+        )
+
+    def _numba_function(self) -> Any:
+        import pytensor
+        from pytensor.link.numba.dispatch.basic import numba_funcify_and_cache_key
+
+        # fast maths makes the first run (cold cache) differ in the last bits from later ones
+        with pytensor.config.change_flags(numba__fastmath=False):
+            function = pytensor.function(
+                [*self.free, *self.constants], self.outputs, mode="NUMBA", on_unused_input="ignore"
+            )
+            return numba_funcify_and_cache_key(function.maker.fgraph)[0]
+
+
+def ensure_cache() -> None:
+    """Before PyTensor is imported, give it a temporary cache where its own cannot be written."""
+    if "pytensor" in sys.modules:
+        return
+    flags = os.environ.get("PYTENSOR_FLAGS", "")
+    chosen = dict(flag.strip().split("=", 1) for flag in flags.split(",") if "=" in flag).get("base_compiledir")
+    usual = Path(os.path.expanduser(chosen or "~/.pytensor"))
+    try:
+        usual.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=usual):
+            return
+    except OSError:
+        folder = tempfile.mkdtemp(prefix="bayesppl-")
+    # the last of several settings of one flag counts
+    os.environ["PYTENSOR_FLAGS"] = f"{flags},base_compiledir={folder}".lstrip(",")
+    print(
+        f"bayesppl: {usual} cannot be written, so compiled models are kept in {folder} and lost with it; set "
+        "PYTENSOR_FLAGS=base_compiledir=... to a folder that lasts",
+        file=sys.stderr,
+    )
+
+
+def log_density(model: Any, *, jacobian: bool = True) -> Density:
+    """The log density of a ``pm.Model`` and its gradient, made small and general.
+
+    Parameters
+    ----------
+    model : pm.Model
+    jacobian : bool
+        Whether to add the Jacobian of the transforms, as sampling needs; a mode of the parameters must do without.
+
+    Raises
+    ------
+    ValueError
+        If a variable is discrete.
+    """
+    import pytensor
+    import pytensor.tensor as pt
+    from pytensor.graph.replace import graph_replace
+
+    from bayesppl.inference.pymc.simplex import lean
+
+    discrete = [variable.name for variable in model.value_vars if variable.dtype != "float64"]
+    if discrete:
+        raise ValueError(
+            f"{discrete[0]!r} is a discrete variable, along which a density has no gradient. Give it a continuous prior, or "
+            "sum over its values."
+        )
+    found = model.initial_point(0)
+    start = {variable.name: np.asarray(found[variable.name]) for variable in model.value_vars}
+    free = [pt.tensor(name, dtype=values.dtype, shape=values.shape) for name, values in start.items()]
+    with lean(model):
+        declared = model.logp(jacobian=jacobian)
+    [value] = graph_replace([declared], dict(zip(model.value_vars, free, strict=True)), strict=False)
+    value = _without_checks(value)
+    gradients = pytensor.grad(value, free, disconnected_inputs="ignore")
+    outputs, constants, arrays = _general([value, *gradients])
+    return Density(free, constants, outputs, arrays, start)
+
+
+def evaluate(outputs: Sequence[Any], given: dict[Any, Array]) -> list[Array]:
+    """Values of graphs for a batch of inputs (the batch axes lead), without compiling anything."""
+    import pytensor
+    import pytensor.tensor as pt
+    from pytensor.compile.mode import Mode
+    from pytensor.graph.replace import vectorize_graph
+
+    batched = {
+        variable: pt.tensor(
+            dtype=variable.dtype, shape=(None,) * (np.ndim(values) - variable.ndim) + variable.type.shape
+        )
+        for variable, values in given.items()
+    }
+    graphs = vectorize_graph(list(outputs), batched)
+    function = pytensor.function(
+        list(batched.values()), graphs, mode=Mode(linker="py", optimizer=None), on_unused_input="ignore"
+    )
+    return [np.asarray(values) for values in function(*given.values())]
+
+
+def constrain(model: Any, names: Sequence[str], unconstrained: Theta) -> Theta:
+    """Variables of a ``pm.Model`` at draws of its unconstrained variables, whose draw axis leads."""
+    values = {variable.name: variable for variable in model.value_vars}
+    graphs = model.replace_rvs_by_values([model[name] for name in names])
+    n_draws = len(next(iter(unconstrained.values())))
+    chunks = []
+    for start in range(0, n_draws, DRAWS_AT_ONCE):
+        given = {values[name]: draws[start : start + DRAWS_AT_ONCE] for name, draws in unconstrained.items()}
+        size = len(next(iter(given.values())))
+        chunks.append(
+            [
+                # what depends on no variable, such as known class weights, comes without a draw axis
+                values if values.ndim > graph.ndim else np.broadcast_to(values, (size, *values.shape))
+                for graph, values in zip(graphs, evaluate(graphs, given), strict=True)
+            ]
+        )
+    return {name: np.concatenate(pieces) for name, pieces in zip(names, zip(*chunks, strict=True), strict=True)}
+
+
+def unconstrain(model: Any, names: Sequence[str], draws: Theta) -> Theta:
+    """Unconstrained variables, by their names, of free variables of a ``pm.Model`` at draws, whose axis leads."""
+    variables = [model[name] for name in names]
+    values, graphs = [model.rvs_to_values[variable].name for variable in variables], []
+    for variable in variables:
+        transform = model.rvs_to_transforms[variable]
+        graphs.append(variable if transform is None else transform.forward(variable, *variable.owner.inputs))
+    given = {variable: np.asarray(draws[variable.name], dtype=np.float64) for variable in variables}
+    return dict(zip(values, evaluate(graphs, given), strict=True))
+
+
+def _without_checks(output: Any) -> Any:
+    from pymc.logprob.utils import CheckParameterValue
+    from pytensor.graph.replace import graph_replace
+    from pytensor.graph.traversal import toposort
+
+    checked = {
+        node.outputs[0]: node.inputs[0] for node in toposort([output]) if isinstance(node.op, CheckParameterValue)
+    }
+    return graph_replace([output], checked, strict=False)[0] if checked else output
+
+
+def _general(outputs: list[Any]) -> tuple[list[Any], list[Any], tuple[Array, ...]]:
+    """Graphs whose arrays of constants have become inputs, those inputs, and their values."""
+    import pytensor.tensor as pt
+    from pytensor.compile.sharedvalue import SharedVariable
+    from pytensor.graph.basic import Constant
+    from pytensor.graph.replace import graph_replace
+    from pytensor.graph.traversal import graph_inputs, toposort
+    from pytensor.tensor.shape import Shape
+
+    # lengths of dims and pm.Data are shared variables; here they are constants like any other
+    known: dict[Any, Any] = {
+        variable: variable.get_value()
+        for variable in graph_inputs(outputs)
+        if isinstance(variable, SharedVariable)
+    }
+    for node in toposort(outputs):
+        if isinstance(node.op, Shape) and None not in node.inputs[0].type.shape:
+            known[node.outputs[0]] = np.asarray(node.inputs[0].type.shape, dtype=np.int64)
+        elif all(isinstance(variable, Constant) or variable in known for variable in node.inputs):
+            values = [v.data if isinstance(v, Constant) else known[v] for v in node.inputs]
+            storage: list[list[Any]] = [[None] for _ in node.outputs]
+            node.op.perform(node, values, storage)
+            known.update({variable: cell[0] for variable, cell in zip(node.outputs, storage, strict=True)})
+    replacements: dict[Any, Any] = {}
+    inputs, data = [], []
+    lifted: dict[Any, Any] = {}
+    for node in toposort(outputs):
+        if node.outputs[0] in known:
+            continue
+        for variable in node.inputs:
+            if variable in replacements or not (isinstance(variable, Constant) or variable in known):
+                continue
+            value = variable.data if isinstance(variable, Constant) else known[variable]
+            if _is_data(value):
+                array = np.array(value, dtype=np.float64, order="C")
+                key = (array.shape, array.tobytes())  # what occurs twice in the model is one input
+                if key not in lifted:
+                    lifted[key] = pt.tensor(dtype="float64", shape=array.shape)
+                    inputs.append(lifted[key])
+                    data.append(array)
+                replacements[variable] = lifted[key].astype(value.dtype)
+            elif variable in known:
+                replacements[variable] = variable.type.make_constant(value)
+    return graph_replace(outputs, replacements, strict=False), inputs, tuple(data)
+
+
+def _is_data(value: Any) -> bool:
+    """Whether a constant may differ from fit to fit; zeros, ones and small multiples of a half belong to the formula."""
+    if not isinstance(value, np.ndarray) or value.dtype.kind != "f" or not value.size:
+        return False
+    first = float(value.flat[0])
+    formula = (
+        first in (-np.inf, -1.0, 0.0, 1.0) if value.size > 1 else abs(first) <= 64 and (2 * first).is_integer()
+    )
+    return not (formula and (value == first).all())

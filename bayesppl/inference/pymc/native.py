@@ -1,0 +1,209 @@
+"""Log densities as machine code that is called without Python in between, kept on disk between processes.
+
+PyTensor turns a graph into a numba function; here it becomes a C function of raw pointers, which the sampler calls from
+its own threads without holding Python's lock. It is looked up by the structure of the graph as it was declared, so that
+a later process loads it without rewriting the graph, which takes longer than loading.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import pickle
+import warnings
+from collections.abc import Callable, Sequence
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+
+from bayesppl.inference.progress import say
+from bayesppl.kernels.arrays import Array
+
+_EXPAND = """
+def expand(size, expanded, point, out, data):
+    for i in range(size):
+        out[i] = point[i]
+    return 0
+"""
+
+# Arguments that are handed over together.
+_AT_ONCE = 20
+
+#: Functions of this process by their key.
+FUNCTIONS: dict[str, Any] = {}
+
+
+def density_function(
+    key: str | None,
+    shapes: Sequence[tuple[int, ...]],
+    data_shapes: Sequence[tuple[int, ...]],
+    graph: Callable[[], Any],
+    notify: bool,
+) -> Any:
+    """The C function ``(size, point, gradient, value, data) -> status`` of a log density, as numba's ``CFunc``.
+
+    Parameters
+    ----------
+    key : str or None
+        What the function is kept under; None is compiled anew.
+    shapes, data_shapes : sequence of shapes
+        Of the variables raveled into ``point`` and of the arrays raveled into ``data``.
+    graph : callable
+        Returns the numba function of these variables and arrays, if it has to be compiled.
+    notify : bool
+        Whether to say on standard error that it has to be compiled.
+    """
+    types, pointer = _types()
+    signature = types.int64(types.uint64, pointer, pointer, pointer, pointer)
+    source = _source(shapes, data_shapes)
+
+    def inner() -> Any:
+        if notify:
+            say("compiling this model for the first time, up to half a minute; the result is kept")
+        return graph()
+
+    return _compiled(key, source, "log_density", signature, inner)
+
+
+def expand_function() -> Any:
+    """The C function by which nutpie stores a point as it is."""
+    types, pointer = _types()
+    signature = types.int64(types.uint64, types.uint64, pointer, pointer, types.voidptr)
+    return _compiled("expand", _EXPAND, "expand", signature, lambda: None)
+
+
+def call(function: Any, point: Array, data: Array) -> tuple[float, Array]:
+    """Evaluate a density function from Python; where it has no value, that is NaN."""
+    gradient, value = np.full(len(point), np.nan), np.full(1, np.nan)
+    arrays = [np.ascontiguousarray(values, dtype=np.float64) for values in (point, gradient, value, data)]
+    pointers = [values.ctypes.data_as(ctypes.POINTER(ctypes.c_double)) for values in arrays]
+    function.ctypes(len(point), *pointers)
+    return float(value[0]), gradient
+
+
+def structure_key(inputs: Sequence[Any], outputs: Sequence[Any]) -> str | None:
+    """What makes two graphs the same function, in any process: operations, wiring, types, values of constants.
+
+    None where an operation cannot be written down.
+    """
+    import numba
+    import pytensor
+    from pytensor.graph.basic import Constant
+    from pytensor.graph.traversal import toposort
+
+    number = {variable: str(i) for i, variable in enumerate(inputs)}
+    written: dict[Any, str] = {}
+
+    def name(variable: Any) -> str:
+        if variable in number:
+            return number[variable]
+        if not isinstance(variable, Constant):
+            raise TypeError(f"{variable} is neither input nor computed")
+        value = np.asarray(variable.data)
+        content = value.tobytes() if value.dtype.kind in "biuf" else pickle.dumps(variable.data)
+        return f"{variable.type!r}{value.dtype}{value.shape}{sha256(content).hexdigest()}"
+
+    def write(op: Any) -> str:
+        if op not in written:
+            written[op] = f"{type(op).__module__}.{type(op).__qualname__}{sha256(pickle.dumps(op)).hexdigest()}"
+        return written[op]
+
+    try:
+        lines = [f"pytensor {pytensor.__version__} numba {numba.__version__}", *(repr(v.type) for v in inputs)]
+        for node in toposort(outputs):
+            lines.append(f"{write(node.op)}({','.join(map(name, node.inputs))})")
+            number.update({v: f"{len(lines)}.{i}" for i, v in enumerate(node.outputs)})
+        lines.append(",".join(map(name, outputs)))
+    except (pickle.PicklingError, TypeError, AttributeError):
+        return None
+    return sha256("\n".join(lines).encode()).hexdigest()
+
+
+def _types() -> tuple[Any, Any]:
+    """numba's types, and that of a pointer to numbers."""
+    from numba import types
+
+    untyped: Any = types
+    return untyped, untyped.CPointer(untyped.double)
+
+
+def _compiled(key: str | None, source: str, name: str, signature: Any, inner: Callable[[], Any]) -> Any:
+    """Load a C function from disk, or compile it."""
+    import numba
+    import pytensor
+    from numba.core.errors import TypingError
+    from pytensor.link.numba.cache import compile_numba_function_src
+
+    if key in FUNCTIONS:
+        return FUNCTIONS[key]
+    known = {"__name__": __name__, "carray": vars(numba)["carray"], "np": np}
+
+    def build(names: dict[str, Any]) -> Any:
+        function = compile_numba_function_src(source, name, names, cache_key=key and f"bayesppl_{key}")
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Cannot cache compiled function", numba.NumbaWarning)
+            keep = key is not None and pytensor.config.numba__cache
+            return numba.cfunc(signature, cache=keep)(function)
+
+    try:
+        # what can be loaded needs none of the names of its source
+        found = build(dict(known))
+    except TypingError:
+        found = build({**known, "inner": inner()})
+    if key is not None:
+        FUNCTIONS[key] = found
+    return found
+
+
+def _source(shapes: Sequence[tuple[int, ...]], data_shapes: Sequence[tuple[int, ...]]) -> str:
+    """Source of a C function that takes raveled arrays apart, calls ``inner`` and ravels the gradient."""
+    size, data_size = (sum(int(np.prod(shape)) for shape in some) for some in (shapes, data_shapes))
+    lines = [
+        "def log_density(size, point, gradient, value, data):",
+        f"    if size != {size}:",
+        "        return -1",
+        "    try:",
+        f"        points, constants = carray(point, ({size},)), carray(data, ({data_size},))",
+        *_views("x", "points", shapes),
+        *_views("d", "constants", data_shapes),
+    ]
+    gradients = [f"g{i}" for i in range(len(shapes))]
+    arguments = [f"x{i}" for i in range(len(shapes))] + [f"d{i}" for i in range(len(data_shapes))]
+    # a call of more than 30 arguments is one that numba does not know
+    tuples = [f"({', '.join(arguments[i : i + _AT_ONCE])},)" for i in range(0, len(arguments), _AT_ONCE)]
+    lines += [
+        f"        arguments = {' + '.join(tuples)}",
+        f"        result, {', '.join(gradients)} = inner(*arguments)",
+        "        value[0] = result[()]",
+        "        at, finite = 0, np.isfinite(value[0])",
+    ]
+    for g, shape in zip(gradients, shapes, strict=True):
+        index = [f"i{axis}" for axis in range(len(shape))]
+        for depth, (i, length) in enumerate(zip(index, shape, strict=True)):
+            lines.append(f"{' ' * (8 + 4 * depth)}for {i} in range({length}):")
+        inside = " " * (8 + 4 * len(shape))
+        entry = f"{g}[{', '.join(index) or '()'}]"
+        lines += [
+            f"{inside}gradient[at] = {entry}",
+            f"{inside}finite &= np.isfinite({entry})",
+            f"{inside}at += 1",
+        ]
+    # the sampler, which calls from threads of its own, reads a status; nothing may be raised into it
+    return "\n".join(
+        [*lines, "        return 0 if finite else 3", "    except Exception:", "        return 1", ""]
+    )
+
+
+def _views(letter: str, raveled: str, shapes: Sequence[tuple[int, ...]]) -> list[str]:
+    """Statements that take arrays out of a raveled one."""
+    lines, start = [], 0
+    for i, shape in enumerate(shapes):
+        stop = start + int(np.prod(shape))
+        view = f"{raveled}[{start}:{stop}]"
+        if not shape:
+            view = f"np.asarray({raveled}[{start}])"
+        elif len(shape) > 1:
+            view += f".reshape({shape})"
+        lines.append(f"        {letter}{i} = {view}")
+        start = stop
+    return lines

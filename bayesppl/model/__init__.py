@@ -1,0 +1,1 @@
+"""The declared model, its posterior, and the rules that classify with it."""

@@ -1,0 +1,184 @@
+"""One declared probability model: class weights times a family, p(y) p(x | y)."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from bayesppl.beliefs import Dirichlet, Joint, Known
+from bayesppl.beliefs.declared_priors import is_declaration
+from bayesppl.beliefs.simplices import SimplexPrior, simplex_prior
+from bayesppl.beliefs.statistics import Counts, JointStatistics, Statistics, class_counts
+from bayesppl.data.labels import one_hot
+from bayesppl.data.table import Table
+from bayesppl.families._bases.family import Evidence, Family, LogDensity
+from bayesppl.kernels.arrays import Array, Responsibilities, Theta
+from bayesppl.model.ranges import read_range, sum_over_ranges
+
+CLASS_WEIGHTS = "class_weights"
+_PREFIXES = {CLASS_WEIGHTS: "", "features": ""}
+
+ClassWeights = Dirichlet | str | Sequence[float] | Mapping[Hashable, float] | Array
+
+
+@dataclass(frozen=True, eq=False)
+class GenerativeModel:
+    """The joint distribution of label and features, with priors on all its parameters.
+
+    Parameters
+    ----------
+    family : Family
+        Class-conditional density, bound to columns and classes.
+    class_weights : Dirichlet, "uniform", "empirical", sequence or mapping of probabilities
+        Prior of the class weights, or the weights themselves. ``"empirical"`` fixes them at the observed
+        frequencies.
+    classes : tuple
+        Labels in the order of the class axis.
+    """
+
+    family: Family
+    class_weights: ClassWeights
+    classes: tuple[Hashable, ...]
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.classes)
+
+    @property
+    def dims(self) -> dict[str, tuple[str, ...]]:
+        """Dimension names of every parameter."""
+        return {CLASS_WEIGHTS: ("class",), **self.family.dims}
+
+    @property
+    def coords(self) -> dict[str, list[Hashable]]:
+        """Labels of every dimension."""
+        return {"class": list(self.classes), **self.family.coords}
+
+    def among(self, classes: Sequence[Hashable]) -> GenerativeModel:
+        """The same declaration for other classes."""
+        return GenerativeModel(self.family.among(classes), self.class_weights, tuple(classes))
+
+    def statistics(self, X: Any, responsibilities: Responsibilities, n_jobs: int | None = None) -> JointStatistics:
+        """Sum encoded rows into sufficient statistics, ranges of rows on ``n_jobs`` threads."""
+        per_row = X.nnz // max(1, X.shape[0]) if issparse(X) else X.shape[1]
+        return sum_over_ranges(
+            lambda rows: _with_labels(
+                self.family.sufficient_statistics(X[rows], responsibilities[rows]), responsibilities[rows]
+            ),
+            X.shape[0],
+            per_row,
+            n_jobs,
+        )
+
+    def labelled_statistics(
+        self, table: Table, codes: Array, weights: Array | None, n_jobs: int | None = None
+    ) -> JointStatistics:
+        """Sufficient statistics of the rows of a table that each belong to the class of their code.
+
+        They are read a range at a time, so that no encoded copy of all of them is ever held.
+        """
+
+        def take(rows: slice) -> JointStatistics:
+            of_rows = None if weights is None else weights[rows]
+            responsibilities = one_hot(codes[rows], self.n_classes, of_rows)
+            features = read_range(
+                self.family, table, rows, lambda part: self.family.read_statistics(part, responsibilities)
+            )
+            return _with_labels(features, responsibilities)
+
+        return sum_over_ranges(take, len(table), table.words_per_row, n_jobs)
+
+    def prior(self, statistics: JointStatistics) -> Joint:
+        """The declared prior, its data-dependent defaults resolved from ``statistics``."""
+        weights = resolve_class_weights(self.class_weights, statistics.parts[CLASS_WEIGHTS].counts, self.classes)
+        features = self.family.resolve_prior(statistics.parts["features"])
+        return Joint({CLASS_WEIGHTS: weights, "features": features}, _PREFIXES)
+
+    def mle(self, prior: Joint, statistics: JointStatistics) -> Theta:
+        """Maximum likelihood; class weights that are known stay as they are."""
+        weights = prior.parts[CLASS_WEIGHTS].mle(statistics.parts[CLASS_WEIGHTS])
+        return {**weights, **self.family.mle(statistics.parts["features"])}
+
+    def joint(self, theta: Theta, *, common: bool = True) -> LogDensity:
+        """log p(y = k, x | θ) as a function of encoded rows x; see :meth:`Family.likelihood`."""
+        return _weighted(self.family.likelihood(theta, common=common), theta[CLASS_WEIGHTS])
+
+    def joint_predictive(self, posterior: Joint, *, common: bool = True) -> LogDensity:
+        """log of E[π_k] p(x | y = k, data), parameters integrated out, as a function of encoded rows x."""
+        weights = posterior.parts[CLASS_WEIGHTS].mean()[CLASS_WEIGHTS]
+        return _weighted(self.family.predictive(posterior.parts["features"], common=common), weights)
+
+    def log_joint(self, theta: Theta, X: Any) -> Array:
+        """log p(y = k, x | θ) of encoded rows: (..., n_rows, n_classes), draw axes leading."""
+        return self.joint(theta)(X)
+
+    def log_joint_predictive(self, posterior: Joint, X: Any) -> Array:
+        """log of E[π_k] p(x | y = k, data), all parameters integrated out: (n_rows, n_classes)."""
+        return self.joint_predictive(posterior)(X)
+
+    def log_evidence(self, prior: Joint, statistics: JointStatistics) -> dict[str, Evidence]:
+        """log p(X, y) by its parts: the labels under ``"class_weights"``, then every block of columns."""
+        labels = Evidence((), prior.parts[CLASS_WEIGHTS].log_increment(statistics.parts[CLASS_WEIGHTS]))
+        blocks = self.family.log_evidence(prior.parts["features"], statistics.parts["features"])
+        return {CLASS_WEIGHTS: labels, **{name or "features": value for name, value in blocks.items()}}
+
+
+def _with_labels(features: Statistics, responsibilities: Responsibilities) -> JointStatistics:
+    """Statistics of the features, and those of the labels beside them."""
+    labels = Counts(class_counts(responsibilities), np.zeros(()))
+    return JointStatistics({CLASS_WEIGHTS: labels, "features": features})
+
+
+def _weighted(log_density: LogDensity, weights: Array) -> LogDensity:
+    """The joint of label and features, from the density of the features and the class weights (..., n_classes)."""
+    with np.errstate(divide="ignore"):
+        log_weights = np.log(weights)[..., None, :]
+
+    def log_joint(X: Any) -> Array:
+        out = log_density(X)
+        out += log_weights
+        return out
+
+    return log_joint
+
+
+def resolve_class_weights(
+    declared: ClassWeights, counts: Array, classes: Sequence[Hashable]
+) -> Dirichlet | Known | SimplexPrior:
+    """Turn a declaration of class weights into a belief about them.
+
+    Raises
+    ------
+    ValueError
+        If fixed weights are negative, do not sum to one, or do not match the classes.
+    """
+    n_classes = len(classes)
+    if is_declaration(declared) or isinstance(declared, Dirichlet):
+        return simplex_prior(declared, (n_classes,), parameter=CLASS_WEIGHTS)
+    if isinstance(declared, str):
+        if declared == "empirical" and not counts.any():
+            raise ValueError("class_weights='empirical' needs rows to count, and there are none")
+        named = {"uniform": np.full(n_classes, 1 / n_classes), "empirical": counts / (counts.sum() or 1.0)}
+        if declared not in named:
+            raise ValueError(
+                f"class_weights={declared!r} is not known; use 'uniform', 'empirical', a bayesppl.Dirichlet or "
+                "probabilities"
+            )
+        return Known(named[declared], CLASS_WEIGHTS)
+    if isinstance(declared, Mapping):
+        absent = [label for label in classes if label not in declared]
+        surplus = [label for label in declared if label not in classes]
+        if absent or surplus:
+            raise ValueError(f"class_weights must name every class once: missing {absent}, unknown {surplus}")
+        declared = [declared[label] for label in classes]
+    weights = np.asarray(declared, dtype=np.float64)
+    if weights.shape != (n_classes,) or not (weights >= 0).all() or not np.isclose(weights.sum(), 1.0):
+        raise ValueError(
+            f"class_weights must be {n_classes} probabilities that sum to one (one per class, in the order "
+            f"{list(classes)}), found {weights.tolist()}"
+        )
+    return Known(weights / weights.sum(), CLASS_WEIGHTS)

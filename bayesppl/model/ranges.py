@@ -1,0 +1,82 @@
+"""Rows taken a range at a time: bounded memory, several threads, and the same bits whatever their number.
+
+The ranges depend on the data alone, each is worked on by itself, and results are put together in order. Threads do
+not copy the data; numpy, BLAS and compiled loops let each other run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import reduce
+from operator import add
+from typing import Any
+
+from joblib import cpu_count
+
+from bayesppl.data.table import Table
+from bayesppl.families._bases.family import Family
+from bayesppl.kernels.blocks import row_blocks
+
+#: Cells of a range: its temporaries are a few times four megabytes.
+RANGE_CELLS = 1 << 19
+
+# Adding up statistics should cost little beside taking them: cells of a range for each number in the statistics.
+_CELLS_PER_NUMBER = 16
+
+
+def in_order[T](work: Callable[[slice], T], ranges: Sequence[slice], n_jobs: int | None) -> Iterator[T]:
+    """Results of ``work`` on every range, in order.
+
+    Parameters
+    ----------
+    n_jobs : int, optional
+        See :func:`thread_count`.
+    """
+    n_threads = min(thread_count(n_jobs), len(ranges))
+    if n_threads <= 1:
+        yield from map(work, ranges)
+        return
+    with ThreadPoolExecutor(n_threads) as pool:
+        yield from pool.map(work, ranges)
+
+
+def thread_count(n_jobs: int | None) -> int:
+    """Number of threads as scikit-learn counts them: None is one, -1 all cores, -2 all but one."""
+    if n_jobs is None:
+        return 1
+    if n_jobs == 0:
+        raise ValueError("n_jobs=0 has no meaning; use None for one thread, -1 for all cores")
+    return n_jobs if n_jobs > 0 else max(1, cpu_count() + 1 + n_jobs)
+
+
+def row_ranges(n_rows: int, cells_per_row: int, cells: int = RANGE_CELLS, start: int = 0) -> list[slice]:
+    """Ranges of the rows from ``start`` on, of about ``cells`` cells each."""
+    blocks = row_blocks(n_rows - start, cells_per_row, cells)
+    return [slice(start + rows.start, start + rows.stop) for rows in blocks]
+
+
+def sum_over_ranges(
+    take: Callable[[slice], Any], n_rows: int, cells_per_row: int, n_jobs: int | None = None
+) -> Any:
+    """Statistics of all rows, where ``take`` gives those of a range.
+
+    Where the statistics hold many numbers, such as covariance matrices of many columns, ranges are longer.
+    """
+    first, *others = row_ranges(n_rows, cells_per_row) or [slice(0, 0)]
+    total = take(first)
+    if others:
+        cells = max(2 * RANGE_CELLS, _CELLS_PER_NUMBER * total.n_numbers)
+        total = reduce(add, in_order(take, row_ranges(n_rows, cells_per_row, cells, first.stop), n_jobs), total)
+    return total
+
+
+def read_range[T](family: Family, table: Table, rows: slice, read: Callable[[Table], T]) -> T:
+    """``read`` some rows of a table for a family; a refusal names the row of the whole table."""
+    if rows.stop - rows.start == len(table):
+        return read(table)
+    try:
+        return read(table.take(rows))
+    except ValueError:
+        family.encode(table)
+        raise

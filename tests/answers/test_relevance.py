@@ -1,0 +1,107 @@
+"""Feature relevance against contingency tables, and averaging against the sum over all subsets of features."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.special import betaln, expit, logit
+from sklearn.datasets import load_iris
+from support.examples import EXAMPLES
+
+import bayesppl as bp
+from bayesppl.data.labels import one_hot
+from bayesppl.data.table import as_table
+
+IRIS = load_iris(return_X_y=True)
+NAIVE = ["bernoulli", "gaussian diag", "gaussian tied_diag", "binomial", "poisson"]
+
+
+def test_bayes_factor_of_a_two_by_two_table():
+    # class a: 7 of 10, class b: 2 of 9; independent beta(2, 3) priors (Gunel & Dickey 1974, independent samples)
+    X = np.r_[np.ones(7), np.zeros(3), np.ones(2), np.zeros(7)][:, None]
+    clf = bp.BernoulliNB(bp.Beta(2, 3)).fit(X, np.repeat(["a", "b"], [10, 9]))
+    of_classes = betaln(2 + 7, 3 + 3) + betaln(2 + 2, 3 + 7) - 2 * betaln(2, 3)
+    of_all = betaln(2 + 9, 3 + 10) - betaln(2, 3)
+    found = bp.feature_relevance(clf, prior=0.2)
+    assert float(found["log_bayes_factor"][0]) == pytest.approx(of_classes - of_all, rel=1e-12)
+    assert float(found["probability"][0]) == pytest.approx(expit(of_classes - of_all + logit(0.2)))
+
+
+def _subset_evidences(family, X, y, prior):
+    """Log probability of every subset of relevant features, and the predictive of every row under it, by brute force."""
+    clf = bp.GenerativeClassifier(family, class_weights="empirical").fit(X, y)
+    model, rows = clf.posterior_.model, clf._rows
+    n, n_classes = len(y), model.n_classes
+    singles = []
+    for column in X.columns:
+        for codes, k in ((rows.codes, n_classes), (np.zeros(n, int), 1)):
+            alone = family.bind(as_table(X[[column]]), model.classes[:k])
+            encoded = alone.encode(as_table(X[[column]]))
+            statistics = alone.sufficient_statistics(encoded, one_hot(codes, k))
+            belief = alone.resolve_prior(statistics)
+            after = belief.update(statistics)
+            evidence = sum(part.values.sum() for part in alone.log_evidence(belief, statistics).values())
+            singles.append((evidence, np.broadcast_to(alone.log_predictive(after, encoded), (n, n_classes))))
+    log_weights, log_joints = [], []
+    for subset in product([0, 1], repeat=len(X.columns)):
+        chosen = [singles[2 * d + irrelevant] for d, irrelevant in enumerate(subset)]
+        log_prior = sum(np.log(1 - prior if irrelevant else prior) for irrelevant in subset)
+        log_weights.append(log_prior + sum(evidence for evidence, _ in chosen))
+        log_joints.append(sum(log_p for _, log_p in chosen) + np.log(clf.posterior_.predictive_weights()))
+    return clf, np.asarray(log_weights), np.asarray(log_joints)
+
+
+@pytest.mark.parametrize("prior", [0.5, 0.1])
+@pytest.mark.parametrize("name", NAIVE)
+def test_averaging_is_the_sum_over_all_subsets(name, prior):
+    family, X, y = EXAMPLES[name]
+    X = X[: len(y)]
+    clf, log_weights, log_joints = _subset_evidences(family, X, y, prior)
+    weights = np.exp(log_weights - np.logaddexp.reduce(log_weights))
+    joint = np.einsum("s,snk->nk", weights, np.exp(log_joints))
+    np.testing.assert_allclose(bp.averaged_proba(clf, X, prior), joint / joint.sum(1, keepdims=True), rtol=1e-8)
+    relevant = np.asarray([[not irrelevant for irrelevant in s] for s in product([0, 1], repeat=X.shape[1])])
+    np.testing.assert_allclose(bp.feature_relevance(clf, prior)["probability"], weights @ relevant, rtol=1e-8)
+
+
+@pytest.mark.parametrize("covariance", ["full", "tied", "spherical"])
+def test_correlated_features_are_judged_as_a_block(covariance):
+    clf = bp.GenerativeClassifier(bp.Gaussian(covariance)).fit(*IRIS)
+    found = bp.feature_relevance(clf)
+    assert found["feature"].values.tolist() == ["all features"]
+    family = bp.Gaussian(covariance)
+    pooled = family.bind(as_table(IRIS[0]), (0,))
+    statistics = pooled.sufficient_statistics(IRIS[0], one_hot(np.zeros(150, int), 1))
+    belief = pooled.resolve_prior(statistics)
+    common = pooled.log_evidence(belief, statistics)[""].values.sum()
+    dependent = float(clf.log_evidence()["features"].sum())
+    assert float(found["log_bayes_factor"][0]) == pytest.approx(dependent - common, rel=1e-10)
+    np.testing.assert_allclose(bp.averaged_proba(clf, IRIS[0]), clf.predict_proba(IRIS[0]), atol=1e-9)
+
+
+def test_noise_is_found_irrelevant_and_stops_to_matter():
+    rng = np.random.default_rng(0)
+    labels = np.arange(40) % 2
+    train = np.c_[rng.normal(1.5 * labels), rng.normal(size=(40, 60))]
+    labels_of_test = np.arange(2000) % 2
+    test = np.c_[rng.normal(1.5 * labels_of_test), rng.normal(size=(2000, 60))]
+    clf = bp.GaussianNB().fit(train, labels)
+    probability = bp.feature_relevance(clf)["probability"].values
+    assert probability[0] == max(probability)
+    assert probability[1:].mean() < 0.4
+
+    def log_score(p):
+        return np.log(p[np.arange(2000), labels_of_test])
+
+    gain = log_score(bp.averaged_proba(clf, test, prior=0.1)) - log_score(clf.predict_proba(test))
+    assert gain.mean() > 5 * gain.std() / np.sqrt(2000)
+
+
+def test_a_prior_out_of_range_is_refused():
+    with pytest.raises(ValueError, match="prior must lie between 0 and 1, found 1"):
+        bp.feature_relevance(bp.GaussianNB().fit(*IRIS), prior=1.0)
+
+
+def test_an_improper_prior_is_refused():
+    with pytest.raises(bp.ImproperError, match="evidence is undefined"):
+        bp.feature_relevance(bp.GaussianNB("jeffreys").fit(*IRIS))

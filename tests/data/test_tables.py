@@ -1,0 +1,272 @@
+"""The input edge: every kind of table holds the same rows, and names lead the columns home."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+import xarray as xr
+
+import bayesppl as bp
+from bayesppl.data.labels import encode_labels
+from bayesppl.data.table import as_table
+
+NAMES = ["length", "width", "depth"]
+NUMBERS = np.random.default_rng(0).normal([0.0, 5.0, -3.0], size=(30, 3))
+LABELS = ["thick", "thin"] * 15
+
+NAMED: dict[str, Callable[[np.ndarray], Any]] = {
+    "pandas": lambda X: pd.DataFrame(X, columns=NAMES),
+    "pandas, nullable": lambda X: pd.DataFrame(X, columns=NAMES).astype("Float64"),
+    "pandas, pyarrow dtypes": lambda X: pd.DataFrame(X, columns=NAMES).astype("float64[pyarrow]"),
+    "polars": lambda X: pl.DataFrame(X, schema=NAMES),
+    "pyarrow": lambda X: pa.table(dict(zip(NAMES, X.T, strict=True))),
+    "xarray": lambda X: xr.DataArray(X, dims=("row", "feature"), coords={"feature": NAMES}),
+}
+UNNAMED: dict[str, Callable[[np.ndarray], Any]] = {
+    "numpy": lambda X: X,
+    "Fortran order": np.asfortranarray,
+    "strided": lambda X: np.repeat(np.repeat(X, 2, axis=0), 2, axis=1)[::2, ::2],
+    "lists": lambda X: X.tolist(),
+    "objects": lambda X: X.astype(object),
+    "xarray without names": lambda X: xr.DataArray(X, dims=("row", "feature")),
+    "numbered pandas": lambda X: pd.DataFrame(X),
+    "masked": lambda X: np.ma.masked_array(X, mask=False),
+}
+
+
+@pytest.mark.parametrize("kind", [*NAMED, *UNNAMED])
+def test_every_kind_of_table_gives_the_same_fit(kind: str) -> None:
+    table = {**NAMED, **UNNAMED}[kind](NUMBERS)
+    clf = bp.QuadraticDiscriminantAnalysis().fit(table, LABELS)
+    by_array = bp.QuadraticDiscriminantAnalysis().fit(NUMBERS, LABELS)
+    np.testing.assert_array_equal(clf.predict_log_proba(table), by_array.predict_log_proba(NUMBERS))
+    assert clf.n_features_in_ == 3
+    names = NAMES if kind in NAMED else ["x0", "x1", "x2"]
+    assert hasattr(clf, "feature_names_in_") == (kind in NAMED)
+    estimates = clf.estimates()
+    assert estimates["mean"].coords["feature"].values.tolist() == names
+    assert estimates["mean"].coords["class"].values.tolist() == ["thick", "thin"]
+
+
+@pytest.mark.parametrize("fit_kind", NAMED)
+@pytest.mark.parametrize("predict_kind", NAMED)
+def test_columns_are_found_by_name_in_any_order(fit_kind: str, predict_kind: str) -> None:
+    clf = bp.GaussianNB().fit(NAMED[fit_kind](NUMBERS), LABELS)
+    permuted = NAMED["pandas"](NUMBERS)[["depth", "length", "width"]]
+    other = {
+        "pandas": permuted,
+        "pandas, nullable": permuted.astype("Float64"),
+        "pandas, pyarrow dtypes": permuted.astype("float64[pyarrow]"),
+        "polars": pl.from_pandas(permuted),
+        "pyarrow": pa.Table.from_pandas(permuted, preserve_index=False),
+        "xarray": xr.DataArray(permuted, dims=("row", "feature")),
+    }[predict_kind]
+    np.testing.assert_allclose(clf.predict_proba(other), clf.predict_proba(NUMBERS), rtol=1e-12)
+    np.testing.assert_array_equal(clf.partial_fit(other, LABELS).class_count_, [30.0, 30.0])
+
+
+@pytest.mark.parametrize("kind", NAMED)
+def test_missing_and_surplus_columns_are_refused_by_name(kind: str) -> None:
+    clf = bp.GaussianNB().fit(NAMED[kind](NUMBERS), LABELS)
+    frame = NAMED["pandas"](NUMBERS)
+    for method in (clf.predict, clf.predict_proba, lambda X: clf.partial_fit(X, LABELS)):
+        with pytest.raises(ValueError, match="missing column 'width'"):
+            method(frame[["length", "depth"]])
+        with pytest.raises(ValueError, match="unknown column 'height'"):
+            method(frame.assign(height=1.0))
+        with pytest.raises(ValueError, match="X has 2 features, but GaussianNB is expecting 3"):
+            method(NUMBERS[:, :2])
+
+
+def test_a_fit_without_names_goes_by_position() -> None:
+    clf = bp.GaussianNB().fit(NUMBERS, LABELS)
+    np.testing.assert_array_equal(clf.predict_proba(NAMED["polars"](NUMBERS)), clf.predict_proba(NUMBERS))
+    assert not hasattr(clf.fit(NAMED["pandas"](NUMBERS), LABELS).fit(NUMBERS, LABELS), "feature_names_in_")
+
+
+@pytest.mark.parametrize("container", [sp.csr_array, sp.csr_matrix])
+@pytest.mark.parametrize("layout", ["csr", "csc", "coo", "bsr", "dia", "lil", "dok"])
+def test_every_sparse_layout(layout: str, container: Callable[[np.ndarray], Any]) -> None:
+    binary = (NUMBERS > 0).astype(float)
+    sparse = container(binary).asformat(layout)
+    clf = bp.BernoulliNB().fit(sparse, LABELS)
+    np.testing.assert_allclose(
+        clf.predict_log_proba(sparse), bp.BernoulliNB().fit(binary, LABELS).predict_log_proba(binary), rtol=1e-12
+    )
+
+
+def test_sparse_is_refused_where_every_cell_counts() -> None:
+    with pytest.raises(TypeError, match=r"toarray\(\)"):
+        bp.GaussianNB().fit(sp.csr_array(NUMBERS), LABELS)
+
+
+def test_missing_cells_are_missing_in_every_table() -> None:
+    holes = NUMBERS.copy()
+    holes[::7, 1] = np.nan
+    expected = bp.GaussianNB().fit(holes, LABELS).predict_proba(holes)
+    frame = pd.DataFrame(holes, columns=NAMES)
+    tables = [
+        frame.convert_dtypes(),
+        frame.astype(object).where(frame.notna(), None),
+        frame.astype(object).where(frame.notna(), pd.NA),
+        pl.from_pandas(frame),
+        pa.Table.from_pandas(frame),
+        np.ma.masked_array(np.nan_to_num(holes, nan=9.9), mask=np.isnan(holes)),
+        xr.DataArray(holes, dims=("row", "feature")),
+    ]
+    for table in tables:
+        np.testing.assert_allclose(bp.GaussianNB().fit(table, LABELS).predict_proba(table), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("table", "reason"),
+    [
+        (NUMBERS[:, 0], "Expected 2D array, got 1D array"),
+        (3.0, "Expected 2D array, got 0D"),
+        (np.zeros(3, dtype=[("a", float), ("b", int)]), "structured array"),
+        (pl.LazyFrame({"a": [1.0]}), "lazy"),
+        (pd.DataFrame([[1.0, 2.0]], columns=["a", "a"]), "unique"),
+        (xr.DataArray([[1.0, 2.0]], dims=("row", "x"), coords={"x": ["a", "a"]}), "unique, found 'a', 'a'"),
+    ],
+)
+def test_what_is_no_table_is_refused(table: Any, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        as_table(table)
+
+
+def test_half_named_columns_are_refused() -> None:
+    with pytest.raises(TypeError, match="'a', 3"):
+        as_table(pd.DataFrame({"a": [1.0], 3: [2.0]}))
+
+
+@pytest.mark.parametrize(
+    ("cell", "error", "reason"),
+    [
+        ("12", ValueError, "column 'a' holds the text '12' in row 1"),
+        (1 + 2j, TypeError, "column 'a' holds"),
+        ([1], TypeError, "column 'a' holds"),
+        (pd.Timestamp("2020-01-01"), TypeError, "column 'a' holds"),
+    ],
+)
+def test_cells_that_are_no_numbers_are_refused(cell: Any, error: type[Exception], reason: str) -> None:
+    column = pd.Series([1.0, cell, 3.0], dtype=object)
+    with pytest.raises(error, match=reason):
+        bp.GaussianNB().fit(pd.DataFrame({"a": column}), [0, 1, 1])
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf])
+def test_infinities_are_refused_by_name(value: float) -> None:
+    frame = NAMED["pandas"](NUMBERS)
+    clf = bp.GaussianNB().fit(frame, LABELS)
+    frame.loc[4, "width"] = value
+    for method in (clf.predict, lambda X: clf.fit(X, LABELS)):
+        with pytest.raises(ValueError, match=f"'width' holds {value:g} in row 4"):
+            method(frame)
+
+
+LABELLED: dict[str, Any] = {
+    "list of text": ["b", "a", "b"],
+    "fixed width": np.array(["b", "a", "b"]),
+    "objects": np.array(["b", "a", "b"], dtype=object),
+    "pandas": pd.Series(["b", "a", "b"]),
+    "pandas categories": pd.Series(["b", "a", "b"], dtype="category"),
+    "pandas strings": pd.Series(["b", "a", "b"], dtype="string"),
+    "polars": pl.Series(["b", "a", "b"]),
+    "polars categories": pl.Series(["b", "a", "b"], dtype=pl.Categorical),
+    "polars enum": pl.Series(["b", "a", "b"], dtype=pl.Enum(["b", "z", "a"])),
+    "pyarrow": pa.chunked_array([["b"], ["a", "b"]]),
+    "pyarrow dictionary": pa.chunked_array([pa.array(["b", "a", "b"]).dictionary_encode()]),
+    "xarray": xr.DataArray(["b", "a", "b"], dims="row"),
+}
+
+
+@pytest.mark.parametrize("kind", LABELLED)
+def test_text_labels(kind: str) -> None:
+    classes, codes = encode_labels(LABELLED[kind])
+    assert classes.tolist() == ["a", "b"]
+    assert codes.tolist() == [1, 0, 1]
+    declared, codes = encode_labels(LABELLED[kind], ["c", "b", "a"])
+    assert declared.tolist() == ["c", "b", "a"]
+    assert codes.tolist() == [1, 2, 1]
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array([7, -2, 7, 5]),
+        np.array([10**12, -(10**12), 10**12, 0]),
+        np.array([2**64 - 1, 0, 2**64 - 1, 5], dtype=np.uint64),
+        np.array([127, -128, 127, 0], dtype=np.int8),
+        np.array([3.0, 1.0, 3.0, 2.0], dtype=np.float32),
+        np.array([True, False, True, True]),
+        pd.Series([3, 1, 3, 2], dtype="Int64"),
+        pd.Series([True, False, True, True], dtype="boolean"),
+        pl.Series([3, 1, 3, 2], dtype=pl.UInt8),
+        np.array([3, 1, 3, 2], dtype=object),
+    ],
+    ids=str,
+)
+def test_numbers_and_truth_values_as_labels(labels: Any) -> None:
+    classes, codes = encode_labels(labels)
+    expected, expected_codes = np.unique(np.asarray(labels), return_inverse=True)
+    np.testing.assert_array_equal(classes, expected)
+    np.testing.assert_array_equal(codes, expected_codes)
+
+
+@pytest.mark.parametrize(
+    ("labels", "reason"),
+    [
+        ([1, "a"], "different types"),
+        (np.array([1, "a"], dtype=object), r"different types.*\(int, str\)"),
+        ([True, 2], r"different types.*\(bool, int\)"),
+        ([True, "a"], "different types"),
+        ([None, "a"], "missing label in row 0"),
+        (["a", np.nan], "missing label in row 1"),
+        (np.array([0.0, np.nan]), "missing label in row 1"),
+        (pd.Series(["a", "b", pd.NA], dtype="string"), "missing label in row 2"),
+        (pl.Series([1, None]), "missing label in row 1"),
+        (pd.Series(["a", None], dtype="category"), "missing label in row 1"),
+        ([0.5, 1.0], "continuous"),
+        (np.array([0.0, np.inf]), "infinity"),
+        ([[0, 1], [1, 0]], "one label per row"),
+        (["a", "b", "z"], "label 'z' is not among the declared classes"),
+    ],
+    ids=str,
+)
+def test_labels_that_are_no_classes_are_refused(labels: Any, reason: str) -> None:
+    declared = ["a", "b"] if "declared" in reason else None
+    with pytest.raises(ValueError, match=reason):
+        encode_labels(labels, declared)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [["no", "yes"], [0, 1], [False, True], pd.Categorical(["no", "yes"])],
+    ids=["text", "int", "bool", "cat"],
+)
+def test_labels_come_back_as_coords(labels: Any) -> None:
+    values = list(labels)
+    y = pd.Series(pd.Categorical(values * 15)) if isinstance(labels, pd.Categorical) else values * 15
+    clf = bp.GaussianNB().fit(NUMBERS, y)
+    assert clf.predict(NUMBERS).tolist() == [values[k] for k in clf.predict_proba(NUMBERS).argmax(1)]
+    for result in (
+        clf.estimates(),
+        clf.log_evidence(),
+        clf.to_datatree(draws=5, chains=1)["posterior"].to_dataset(),
+    ):
+        assert result.coords["class"].values.tolist() == values
+        assert result.coords["feature"].values.tolist() == ["x0", "x1", "x2"]
+
+
+def test_consecutive_sparse_rows_stay_in_the_memory_of_the_whole():
+    X = sp.random_array((50, 8), density=0.3, format="csr", rng=np.random.default_rng(0))
+    table = as_table(X)
+    for rows in (slice(0, 50), slice(7, 31), slice(49, 50), slice(5, 5), slice(40, 99)):
+        taken = table.take(rows).numeric()
+        np.testing.assert_array_equal(taken.toarray(), X.toarray()[rows])
+        assert taken.nnz == 0 or np.shares_memory(taken.data, X.data)

@@ -1,0 +1,51 @@
+"""The reference has every public name, once."""
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import bayesppl as bp
+from bayesppl import plots
+from bayesppl.evaluation import contract as testing
+
+PAGES = Path(__file__).parents[2] / "docs" / "api"
+
+
+def documented() -> Counter[str]:
+    """Full names of everything that a directive of the reference describes."""
+    found: Counter[str] = Counter()
+    for page in PAGES.glob("*.md"):
+        module = ""
+        for kind, name, members in re.findall(
+            r"^\.\. (currentmodule|auto\w+):: (\S+)\n((?:   :.*\n)*)", page.read_text(encoding="utf-8"), re.M
+        ):
+            if kind == "currentmodule":
+                module = name
+            elif kind == "automodule" and ":members:" in members:
+                found.update(f"{name}.{member}" for member in vars(testing) if name == testing.__name__)
+            elif kind != "automodule":
+                found[name if name.startswith("bayesppl.") else f"{module}.{name}"] += 1
+    return found
+
+
+DOCUMENTED = documented()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(f"bayesppl.{name}" for name in bp.__all__),
+        *(f"bayesppl.plots.{name}" for name in plots.__all__),
+        "bayesppl.evaluation.contract.check_family",
+        "bayesppl.evaluation.contract.make_case",
+    ],
+)
+def test_a_public_name_is_described_once(name):
+    assert DOCUMENTED[name] == 1
+
+
+def test_every_page_of_the_reference_is_linked():
+    listed = (PAGES / "index.md").read_text(encoding="utf-8").splitlines()
+    assert all(page.stem in listed for page in PAGES.glob("*.md") if page.stem != "index")

@@ -1,0 +1,44 @@
+"""The guides whose code builds on itself, block after block: it runs, and its assertions hold.
+
+In processes of their own: one defines a family, which registers itself, and both load PyMC.
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HOWTO = Path(__file__).parents[2] / "docs" / "howto"
+
+
+def blocks_of(guide: str, language: str) -> list[str]:
+    text = (HOWTO / f"{guide}.md").read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+
+
+def run(blocks: list[str]) -> str:
+    done = subprocess.run([sys.executable, "-W", "error", "-c", "\n".join(blocks)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_family_added_by_the_guide_keeps_the_contract_and_is_sampled():
+    blocks = blocks_of("add_a_family", "python")
+    assert any("check_family(WeibullRate" in block for block in blocks)
+    assert any("bp.NUTS" in block for block in blocks)
+    assert [run(blocks)] == blocks_of("add_a_family", "text")
+
+
+def test_the_hand_written_pymc_model_has_the_density_of_ours():
+    blocks = [block for block in blocks_of("from_pymc", "python") if "sampled" not in block]
+    assert any("compile_logp" in block for block in blocks)
+    assert [run(blocks)] == blocks_of("from_pymc", "text")
+
+
+@pytest.mark.slow
+def test_the_hand_written_pymc_model_has_the_posterior_of_ours():
+    blocks = blocks_of("from_pymc", "python")
+    assert any("pm.sample(" in block for block in blocks)
+    run(blocks)

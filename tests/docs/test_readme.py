@@ -1,0 +1,42 @@
+"""README says what is true: its code prints its output, its commands and files exist."""
+
+import contextlib
+import io
+import re
+from pathlib import Path
+
+README = Path(__file__).parents[2] / "README.md"
+
+
+def test_the_example_prints_what_is_shown():
+    examples = re.findall(r"```python\n(.*?)```\n\nprints\n\n```text\n(.*?)```", README.read_text(), re.DOTALL)
+    assert len(examples) == README.read_text().count("```python")
+    assert examples
+    for code, shown in examples:
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(code, str(README), "exec"), {})
+        assert [line.rstrip() for line in printed.getvalue().splitlines()] == shown.splitlines()
+
+
+def test_linked_files_exist():
+    links = re.findall(r"\]\((?!http)([^)]+)\)", README.read_text())
+    assert links
+    for link in links:
+        assert (README.parent / link).exists(), link
+
+
+def test_options_named_in_the_text_exist():
+    from bayesppl.cli import cli
+
+    known = {name for parameter in cli.commands["compare"].params for name in parameter.opts} | {"--help"}
+    named = set(re.findall(r"--[a-z][a-z-]+", README.read_text()))
+    assert named
+    assert named <= known
+
+
+def test_ci_runs_the_two_commands_of_the_readme():
+    script = (README.parent / ".ci" / "run").read_text()
+    for command in ("uv run bayesppl compare iris", "uv run pytest"):
+        assert command in README.read_text()
+        assert f"run {command}\n" in script

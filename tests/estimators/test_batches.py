@@ -1,0 +1,131 @@
+"""Batches and Parquet files give the posterior of all rows at once, in bounded memory."""
+
+import tracemalloc
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+
+import bayesppl as bp
+from bayesppl.estimators import batches as out_of_core
+
+
+def table(n_rows=5000, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(3, size=n_rows)
+    X = rng.standard_normal((n_rows, 4)) + y[:, None] + 1e4
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    return frame.assign(label=np.array(["x", "y", "z"])[y], weight=rng.integers(0, 3, n_rows))
+
+
+def assert_same_fit(found, expected):
+    assert found.classes_.tolist() == expected.classes_.tolist()
+    for parameter, value in expected.posterior_.mean().items():
+        np.testing.assert_allclose(found.posterior_.mean()[parameter], value, rtol=1e-9)
+    assert found.log_evidence()["total"].item() == pytest.approx(
+        expected.log_evidence()["total"].item(), rel=1e-10
+    )
+
+
+@pytest.fixture
+def files(tmp_path):
+    frame = table()
+    for i, start in enumerate(range(0, len(frame), 1700)):
+        pq.write_table(pa.Table.from_pandas(frame[start : start + 1700]), tmp_path / f"{i}.parquet")
+    return tmp_path, frame
+
+
+@pytest.mark.parametrize("estimator", [bp.GaussianNB, bp.LinearDiscriminantAnalysis])
+def test_batches_are_the_whole(estimator):
+    frame = table()
+    X, y = frame[list("abcd")], frame["label"]
+    batches = ((X[i : i + 77], y[i : i + 77]) for i in range(0, len(X), 77))
+    assert_same_fit(bp.fit_batches(estimator(), batches, classes=["x", "y", "z"]), estimator().fit(X, y))
+
+
+def test_batches_with_weights():
+    frame = table()
+    X, y, w = frame[list("abcd")], frame["label"], frame["weight"]
+    batches = [(X[i::3], y[i::3], w[i::3]) for i in range(3)]
+    found = bp.fit_batches(bp.GaussianNB(classes=["x", "y", "z"]), batches)
+    assert_same_fit(found, bp.GaussianNB().fit(X, y, w))
+
+
+def test_an_improper_prior_waits_for_enough_rows():
+    frame = table(60)
+    X, y = frame[list("abcd")], frame["label"]
+    batches = ((X[i : i + 1], y[i : i + 1]) for i in range(60))
+    found = bp.fit_batches(bp.GaussianNB("jeffreys"), batches, classes=["x", "y", "z"])
+    expected = bp.GaussianNB("jeffreys").fit(X, y)
+    np.testing.assert_allclose(found.predict_proba(X), expected.predict_proba(X), rtol=1e-6)
+    with pytest.raises(bp.ImproperError):
+        bp.fit_batches(bp.GaussianNB("jeffreys"), [(X[:2], y[:2])], classes=["x", "y", "z"])
+
+
+def test_an_error_leaves_the_estimator_as_it_was():
+    frame = table(100)
+    X, y = frame[list("abcd")], frame["label"]
+    clf = bp.GaussianNB().fit(X, y)
+    before = clf.predict_proba(X)
+    bad = X.assign(b=np.inf)
+    with pytest.raises(ValueError, match="column 'b' holds inf"):
+        bp.fit_batches(clf, [(X, y), (bad, y)], classes=["x", "y", "z"])
+    np.testing.assert_array_equal(clf.predict_proba(X), before)
+
+
+def test_refusals_of_batches():
+    with pytest.raises(ValueError, match="batches is empty"):
+        bp.fit_batches(bp.GaussianNB(), [], classes=[0, 1])
+    with pytest.raises(ValueError, match="classes must be passed"):
+        bp.fit_batches(bp.GaussianNB(), [([[0.0]], [1])])
+
+
+@pytest.mark.parametrize("source", ["folder", "files", "dataset"])
+def test_parquet_is_the_frame(files, source, monkeypatch):
+    folder, frame = files
+    monkeypatch.setattr(out_of_core, "_BATCH_ROWS", 500)
+    path = {
+        "folder": folder,
+        "files": [str(file) for file in folder.iterdir()],
+        "dataset": ds.dataset(folder, format="parquet"),
+    }[source]
+    found = bp.GaussianNB().fit_parquet(path, "label", columns=list("abcd"))
+    assert_same_fit(found, bp.GaussianNB().fit(frame[list("abcd")], frame["label"]))
+    assert found.feature_names_in_.tolist() == list("abcd")
+
+
+def test_parquet_with_weights_uses_all_other_columns(files, capsys):
+    folder, frame = files
+    found = bp.GaussianNB().fit_parquet(folder, target="label", sample_weight="weight", progress=True)
+    assert_same_fit(found, bp.GaussianNB().fit(frame[list("abcd")], frame["label"], frame["weight"]))
+    assert "5000/5000" in capsys.readouterr().out
+
+
+def test_refusals_of_parquet(files, tmp_path):
+    folder, _ = files
+    with pytest.raises(ValueError, match="missing column 'colour'"):
+        bp.GaussianNB().fit_parquet(folder, "colour")
+    empty = tmp_path / "empty.parquet"
+    pq.write_table(pa.table({"a": pa.array([], pa.float64()), "label": pa.array([], pa.string())}), empty)
+    with pytest.raises(ValueError, match="no rows"):
+        bp.GaussianNB().fit_parquet(empty, "label")
+
+
+def test_memory_does_not_grow_with_the_files(tmp_path):
+    rng = np.random.default_rng(0)
+    peaks = []
+    for n_rows in (200_000, 600_000):
+        columns = {f"x{j}": rng.standard_normal(n_rows) for j in range(10)}
+        file = tmp_path / f"{n_rows}.parquet"
+        pq.write_table(pa.table({**columns, "y": rng.integers(2, size=n_rows)}), file, row_group_size=50_000)
+        tracemalloc.start()
+        try:
+            bp.GaussianNB().fit_parquet(file, "y")
+            peaks.append(tracemalloc.get_traced_memory()[1])
+        finally:
+            tracemalloc.stop()
+    assert max(peaks) < 32 * 2**20
+    assert peaks[1] < 1.1 * peaks[0] + 2**20

@@ -1,0 +1,308 @@
+"""Saving and loading: what comes back is what was saved, and nothing else gets in."""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import h5netcdf
+import h5py
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from sklearn.datasets import load_iris
+from support.examples import EXAMPLES
+
+import bayesppl as bp
+from bayesppl.files import saving as persistence
+from bayesppl.files.atomic import replacing
+from bayesppl.files.serialize import Speller, build, same
+from bayesppl.inference import ClosedForm
+from bayesppl.model.convergence import diagnose
+from bayesppl.model.posterior import Report, Sampled
+
+IRIS, SPECIES = load_iris(return_X_y=True)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "model.nc"
+
+
+def saved(clf: Any, path: Path) -> Any:
+    clf.save(path)
+    return bp.load(path)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_predictions_come_back_bit_for_bit(name: str, path: Path) -> None:
+    example = EXAMPLES[name]
+    clf = bp.GenerativeClassifier(example.family, class_weights=bp.Dirichlet([1.0, 2.0, 3.0])).fit(
+        example.X, example.y
+    )
+    loaded = saved(clf, path)
+    for rule in ("predictive", "mean"):
+        np.testing.assert_array_equal(
+            loaded.predict_joint_log_proba(example.X, rule), clf.predict_joint_log_proba(example.X, rule)
+        )
+    assert loaded.predict(example.X).tolist() == clf.predict(example.X).tolist()
+    xr.testing.assert_identical(loaded.estimates(["mean"]), clf.estimates(["mean"]))
+    xr.testing.assert_identical(loaded.log_evidence(), clf.log_evidence())
+    permuted = example.X[example.X.columns[::-1]]
+    np.testing.assert_allclose(loaded.predict_proba(permuted), clf.predict_proba(example.X), rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_loaded_model_goes_on_learning(name: str, path: Path) -> None:
+    example = EXAMPLES[name]
+    clf = bp.GenerativeClassifier(example.family).fit(example.X, example.y)
+    loaded = saved(clf, path)
+    for one in (clf, loaded):
+        one.partial_fit(example.X, example.y).discount(0.5).forget(example.X[:3], example.y[:3], np.full(3, 0.5))
+    np.testing.assert_array_equal(loaded.predict_proba(example.X), clf.predict_proba(example.X))
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["a", "ü", "a"],
+        np.array(["a", "b", "a"], dtype=object),
+        [3, -1, 3],
+        np.array([2**63 + 5, 1, 1], dtype=np.uint64),
+        [True, False, True],
+        np.array([1.0, 2.0, 1.0]),
+        pd.Series(["x", "y", "x"], dtype="category"),
+    ],
+    ids=str,
+)
+@pytest.mark.filterwarnings("default::DeprecationWarning")
+def test_labels_keep_their_type(labels: Any, path: Path) -> None:
+    clf = bp.GaussianNB(class_weights="uniform").fit([[0.0], [1.0], [2.0]], labels)
+    loaded = saved(clf, path)
+    assert loaded.classes_.dtype == clf.classes_.dtype
+    assert loaded.classes_.tolist() == clf.classes_.tolist()
+    assert loaded.partial_fit([[1.0]], labels[:1]).class_count_.sum() == 4
+
+
+def test_parameters_come_back(path: Path) -> None:
+    clf = bp.QuadraticDiscriminantAnalysis(
+        bp.NormalInverseWishart(np.arange(4.0), 0.3, 7.25, np.diag([1.0, 2, 3, 4])),
+        class_weights={2: 0.5, 0: 0.25, 1: 0.25},
+        rule="map",
+        classes=[2, 0, 1],
+    ).fit(IRIS, SPECIES)
+    loaded = saved(clf, path)
+    assert loaded.get_params().keys() == clf.get_params().keys()
+    for name, value in clf.get_params().items():
+        assert same(loaded.get_params()[name], value)
+    assert loaded.rule == "map"
+    np.testing.assert_array_equal(loaded.fit(IRIS, SPECIES).predict_proba(IRIS), clf.predict_proba(IRIS))
+
+
+def test_draws_of_a_sampled_posterior_come_back(path: Path) -> None:
+    """Exact draws stand in for those of NUTS: what is saved is the same object."""
+    clf = bp.LinearDiscriminantAnalysis(inference=bp.NUTS(draws=50, chains=2)).set_params(inference="conjugate")
+    exact = clf.fit(IRIS, SPECIES).posterior_
+    draws = exact.draws(2, 50, np.random.default_rng(0))
+    report = Report(
+        {"inference": "nuts", "draws": 50}, {"diverging": np.zeros((2, 50), bool)}, diagnose(draws, {}), {}
+    )
+    clf._posterior = Sampled(exact.model, exact.statistics, exact.prior, draws, report)
+    clf.set_params(inference=bp.NUTS(draws=50, chains=2, options={"adaptation": "low_rank"}))
+    loaded = saved(clf, path)
+    assert loaded.posterior_.record == clf.posterior_.record
+    assert loaded.inference == clf.inference
+    np.testing.assert_array_equal(loaded.predict_proba(IRIS), clf.predict_proba(IRIS))
+    xr.testing.assert_identical(loaded.to_datatree().to_dataset(), clf.to_datatree().to_dataset())
+    assert loaded.posterior_.sample_stats["diverging"].dtype == bool
+
+
+def test_an_undetermined_posterior_waits_in_the_file_too(path: Path) -> None:
+    clf = bp.GaussianNB("jeffreys").partial_fit(IRIS[:1], [0], classes=[0, 1, 2])
+    loaded = saved(clf, path)
+    with pytest.raises(bp.ImproperError):
+        loaded.predict(IRIS)
+    np.testing.assert_allclose(
+        loaded.partial_fit(IRIS[1:], SPECIES[1:]).predict_proba(IRIS),
+        bp.GaussianNB("jeffreys").fit(IRIS, SPECIES).predict_proba(IRIS),
+    )
+
+
+def test_any_netcdf_reader_can_look_inside(path: Path) -> None:
+    bp.GaussianNB().fit(IRIS, SPECIES).save(path)
+    tree = xr.open_datatree(path, engine="h5netcdf")
+    assert tree.attrs["format"] == "bayesppl model"
+    document = json.loads(tree["document"].values.tobytes())
+    assert document["estimator"] == "GaussianNB"
+    assert document["provenance"]["bayesppl_version"] == bp.__version__
+    assert any(name.endswith("class_weights.counts") for name in tree["arrays"].data_vars)
+    tree.close()
+
+
+@pytest.mark.parametrize("keep", [0, 10, 100, 2000, 0.5, 0.9, 0.999])
+def test_truncated_files_are_refused(keep: float, path: Path) -> None:
+    bp.GaussianNB().fit(IRIS, SPECIES).save(path)
+    content = path.read_bytes()
+    path.write_bytes(content[: int(keep if keep >= 1 or keep == 0 else keep * len(content))])
+    with pytest.raises(bp.ModelFileError, match=r"truncated or damaged|damaged"):
+        bp.load(path)
+
+
+def test_no_flipped_bit_goes_unnoticed(path: Path) -> None:
+    """A changed byte is refused, or lies where the file holds no content: predictions are never silently others."""
+    clf = bp.GaussianNB().fit(IRIS, SPECIES)
+    clf.save(path)
+    content, expected = path.read_bytes(), clf.predict_log_proba(IRIS)
+    rng = np.random.default_rng(0)
+    refused = 0
+    for at in rng.choice(len(content), 150, replace=False):
+        changed = bytearray(content)
+        changed[at] ^= 1 << int(rng.integers(8))
+        path.write_bytes(changed)
+        try:
+            loaded = bp.load(path)
+        except bp.ModelFileError:
+            refused += 1
+        else:
+            np.testing.assert_array_equal(loaded.predict_log_proba(IRIS), expected)
+    assert refused > 0
+
+
+def test_tampered_numbers_are_refused(path: Path) -> None:
+    bp.GaussianNB().fit(IRIS, SPECIES).save(path)
+    with h5py.File(path, "r+") as file:
+        name = next(name for name in file["arrays"] if name.endswith("class_weights.counts"))
+        file["arrays"][name][0] += 1
+    with pytest.raises(bp.ModelFileError, match="checksum"):
+        bp.load(path)
+
+
+def test_foreign_files_are_refused(path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="no file"):
+        bp.load(path)
+    path.write_text("height,width\n1,2\n")
+    with pytest.raises(bp.ModelFileError, match="not a model file"):
+        bp.load(path)
+    xr.Dataset({"x": ("row", [1.0, 2.0])}).to_netcdf(path, engine="h5netcdf")
+    with pytest.raises(bp.ModelFileError, match="not one that bayesppl"):
+        bp.load(path)
+
+
+def test_newer_files_are_refused(path: Path) -> None:
+    bp.GaussianNB().fit(IRIS, SPECIES).save(path)
+    with h5netcdf.File(path, "a") as file:
+        file.attrs["schema_version"] = persistence.SCHEMA_VERSION + 1
+    with pytest.raises(bp.ModelFileError, match="newer version"):
+        bp.load(path)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "parameters"),
+    [
+        ("os.system", {"$": "map", "items": []}),
+        ("GenerativeClassifier", {"$": "map", "items": [["family", {"$": "Popen", "fields": {"args": "true"}}]]}),
+        ("GaussianNB", {"$": "map", "items": [["prior", {"$": "Gaussian", "fields": {}}]]}),
+        ("GaussianNB", {"$": "map", "items": [["no such parameter", 1]]}),
+        ("GaussianNB", {"$": "map"}),
+        ("GaussianNB", {}),
+        ("GaussianNB", None),
+    ],
+)
+def test_a_forged_file_can_build_nothing_else(estimator: str, parameters: Any, path: Path) -> None:
+    text = json.dumps(
+        {"estimator": estimator, "parameters": parameters, "state": {"$": "map", "items": []}}
+    ).encode()
+    persistence._write(path, text, {})
+    with pytest.raises(bp.ModelFileError, match="cannot build"):
+        bp.load(path)
+
+
+def test_forged_state_can_replace_no_method(path: Path) -> None:
+    state = {"$": "map", "items": [["predict", "overwritten"]]}
+    text = json.dumps(
+        {"estimator": "GaussianNB", "parameters": {"$": "map", "items": []}, "state": state}
+    ).encode()
+    persistence._write(path, text, {})
+    with pytest.raises(bp.ModelFileError, match="unknown state"):
+        bp.load(path)
+
+
+def test_what_cannot_be_stored_is_refused_by_name(path: Path) -> None:
+    class OwnClosedForm(ClosedForm):
+        pass
+
+    clf = bp.GaussianNB(inference=OwnClosedForm()).fit(IRIS, SPECIES)
+    with pytest.raises(TypeError, match=r"parameters.inference is a .*OwnClosedForm"):
+        clf.save(path)
+
+    class OwnNB(bp.GaussianNB):
+        pass
+
+    with pytest.raises(TypeError, match=r"OwnNB is not an estimator of bayesppl"):
+        OwnNB().fit(IRIS, SPECIES).save(path)
+    with pytest.raises(ValueError, match="not fitted"):
+        bp.GaussianNB().save(path)
+    assert not path.exists()
+
+
+def test_a_failed_save_leaves_the_file_before_it(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clf = bp.GaussianNB().fit(IRIS, SPECIES)
+    clf.save(path)
+    before = path.read_bytes()
+
+    def interrupted(work: Path, *_: Any) -> None:
+        work.write_bytes(b"half")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(persistence, "_write", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        clf.partial_fit(IRIS, SPECIES).save(path)
+    assert path.read_bytes() == before
+    assert [entry.name for entry in path.parent.iterdir()] == ["model.nc"]
+
+
+def test_files_get_the_usual_permissions_and_folders_must_exist(tmp_path: Path) -> None:
+    plain, careful = tmp_path / "plain", tmp_path / "careful"
+    plain.write_text("x")
+    with replacing(careful) as work:
+        work.write_text("x")
+    assert plain.stat().st_mode == careful.stat().st_mode
+    with pytest.raises(FileNotFoundError, match="create it first"), replacing(tmp_path / "absent" / "file"):
+        pass
+
+
+def test_spelling_is_reversible() -> None:
+    value = {
+        "nothing": None,
+        3: (1, [2.5, "x"], {"deep": np.float32(0.1)}),
+        "limits": [np.inf, -0.0, 5e-324, 2**70],
+        "arrays": (np.eye(2)[::-1], np.zeros((2, 0)), np.array(3.0), np.array([[True], [False]])),
+        "numbers": [np.float64(0.1), np.int8(-3), np.bool_(True), np.float32(1) / 3],
+        "labels": np.array([["ü", ""]]),
+    }
+    speller = Speller()
+    spelt = json.loads(json.dumps(speller.spell(value, "value")))
+    assert same(build(spelt, speller.arrays), value)
+    assert not same(build(spelt, speller.arrays), {**value, "nothing": False})
+    assert build(spelt, speller.arrays)["numbers"][3].dtype == np.float32
+    assert np.signbit(build(spelt, speller.arrays)["limits"][1])
+
+
+def test_one_array_in_several_places_is_stored_once() -> None:
+    shared = np.arange(5.0)
+    speller = Speller()
+    speller.spell([shared, shared, shared.copy()], "value")
+    assert len(speller.arrays) == 2
+
+
+@dataclasses.dataclass(frozen=True)
+class Beta:
+    """Not the one of this package."""
+
+    alpha: float = 1.0
+
+
+def test_a_class_of_the_same_name_is_another_class() -> None:
+    with pytest.raises(TypeError, match="cannot be stored"):
+        Speller().spell(Beta(), "value")

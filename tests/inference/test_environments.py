@@ -1,0 +1,134 @@
+"""NUTS works, and draws the same, wherever Python runs: scripts, children, event loops, read-only homes."""
+
+import asyncio
+import hashlib
+import os
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import bayesppl as bp
+from bayesppl.inference.progress import said_if_long
+
+SETTINGS = bp.NUTS(draws=500, tune=300, chains=2, random_seed=3)
+SCRIPT = """
+import hashlib
+import numpy as np
+import bayesppl as bp
+
+def digest(cores=2):
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 2, size=(30, 2)), np.array(list("abb"))[rng.integers(0, 3, size=30)]
+    settings = bp.NUTS(draws=500, tune=300, chains=2, cores=cores, random_seed=3)
+    samples = bp.BernoulliNB(bp.Beta(2.0, 0.7), inference=settings).fit(X, y).posterior_.samples
+    return hashlib.sha256(b"".join(values.tobytes() for values in samples.values())).hexdigest()
+"""
+IN_CHILDREN = """
+import multiprocessing
+import sys
+from script import digest
+
+if __name__ == "__main__":
+    multiprocessing.set_start_method(sys.argv[1])
+    print(digest())
+    with multiprocessing.Pool(1) as pool:
+        print(pool.apply(digest))
+"""
+
+
+def _digest(settings=SETTINGS):
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 2, size=(30, 2)), np.array(list("abb"))[rng.integers(0, 3, size=30)]
+    samples = bp.BernoulliNB(bp.Beta(2.0, 0.7), inference=settings).fit(X, y).posterior_.samples
+    return hashlib.sha256(b"".join(values.tobytes() for values in samples.values())).hexdigest()
+
+
+def _run(folder, *arguments, **environment):
+    """Output of a Python process; what it says on standard error is kept apart."""
+    done = subprocess.run(
+        [sys.executable, *arguments], cwd=folder, env=os.environ | environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+@pytest.fixture
+def script(tmp_path):
+    (tmp_path / "script.py").write_text(SCRIPT)
+    (tmp_path / "unguarded.py").write_text(SCRIPT + "\nprint(digest())\n")
+    (tmp_path / "children.py").write_text(IN_CHILDREN)
+    return tmp_path
+
+
+def test_draws_do_not_depend_on_cores_or_an_event_loop():
+    async def fit():
+        return _digest()
+
+    expected = _digest()
+    assert _digest(replace(SETTINGS, cores=1)) == expected
+    assert _digest(replace(SETTINGS, chains=2, cores=8)) == expected
+    assert asyncio.run(fit()) == expected
+
+
+@pytest.mark.slow
+def test_an_unguarded_script_draws_the_same_with_a_cold_and_a_warm_cache(script):
+    flags = f"base_compiledir={script / 'compiled'}"
+    for _ in range(2):
+        done = _run(script, "unguarded.py", PYTENSOR_FLAGS=flags)
+        assert done.stdout.strip() == _digest()
+        assert done.stderr == ""  # nobody watches
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_children_draw_the_same(script, method):
+    assert _run(script, "children.py", method).stdout.split() == [_digest()] * 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("setting", ["home", "flags"])
+def test_caches_that_cannot_be_written_are_replaced_with_a_word(script, setting):
+    """A file where a folder should be: that stops the superuser too."""
+    (script / "file").write_text("")
+    nowhere = str(script / "file" / "below")
+    environment = {"PYTENSOR_FLAGS": f"floatX=float64,base_compiledir={nowhere}"}
+    if setting == "home":
+        environment = {"HOME": nowhere, "XDG_CACHE_HOME": nowhere, "PYTENSOR_FLAGS": ""}
+    done = _run(script, "unguarded.py", NUMBA_CACHE_DIR=nowhere, MPLCONFIGDIR=str(script), **environment)
+    assert done.stdout.strip() == _digest()
+    assert "below" in done.stderr
+    assert "set PYTENSOR_FLAGS=base_compiledir=... to a folder that lasts" in done.stderr
+
+
+def test_words_come_where_somebody_waits_and_watches(monkeypatch, capsys):
+    monkeypatch.setattr("bayesppl.inference.progress._SHORT", 0.01)
+    with said_if_long("sampling", wanted=True):
+        time.sleep(0.2)
+    assert capsys.readouterr().err == "bayesppl: sampling ...\n"
+    with said_if_long("sampling", wanted=False):
+        time.sleep(0.05)
+    assert capsys.readouterr().err == ""
+
+
+def test_compilation_is_announced_in_a_terminal(monkeypatch, capsys):
+    from bayesppl.inference.pymc import native
+
+    def forgotten():
+        monkeypatch.setattr(native, "FUNCTIONS", {})
+        monkeypatch.setattr(native, "structure_key", lambda *_: None)
+
+    _digest()
+    for settings, terminal, expected in (
+        (SETTINGS, False, False),
+        (SETTINGS, True, True),
+        (replace(SETTINGS, progressbar=False), True, False),
+    ):
+        forgotten()
+        monkeypatch.setattr(sys.stderr, "isatty", lambda terminal=terminal: terminal)
+        capsys.readouterr()
+        _digest(settings)
+        assert ("compiling this model for the first time" in capsys.readouterr().err) == expected

@@ -1,0 +1,228 @@
+"""The same declaration sampled with PyMC agrees with its closed form, says how well, and costs one compilation."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import beta, dirichlet
+
+import bayesppl as bp
+from bayesppl.beliefs import Joint
+from bayesppl.inference.pymc import native
+from bayesppl.inference.pymc.compiled import Density, log_density
+from bayesppl.model.convergence import Diagnosis, diagnose
+from bayesppl.model.posterior import Report, Sampled
+
+RNG = np.random.default_rng(7)
+X = RNG.integers(0, 2, size=(30, 2))
+Y = np.array(list("abb"))[RNG.integers(0, 3, size=30)]
+SHORT = bp.NUTS(draws=500, tune=300, chains=2, random_seed=3)
+
+
+@pytest.fixture(scope="module")
+def sampled():
+    return bp.BernoulliNB(bp.Beta(2.0, 0.7), inference=SHORT).fit(X, Y)
+
+
+@pytest.fixture(scope="module")
+def exact():
+    return bp.BernoulliNB(bp.Beta(2.0, 0.7)).fit(X, Y)
+
+
+def _as_sampled(clf, chains, draws, seed):
+    """A posterior known by independent exact draws."""
+    exact = clf.posterior_
+    samples = exact.draws(chains, draws, np.random.default_rng(seed))
+    report = Report({"inference": "exact draws"}, {}, Diagnosis({}, []), {})
+    return Sampled(exact.model, exact.statistics, exact.prior, samples, report)
+
+
+def _z_score(draws, expected):
+    """Distance of the average of draws (chain, draw, ...) from what it should be, in Monte-Carlo standard errors."""
+    from arviz_stats.base.array import array_stats
+
+    return (draws.mean((0, 1)) - expected) / array_stats.mcse(draws, chain_axis=0, draw_axis=1, method="mean")
+
+
+def test_draws_agree_with_the_closed_form(sampled, exact):
+    """Means and variances of all parameters."""
+    parts = exact.posterior_.belief.parts
+    weights = dirichlet(parts["class_weights"].concentration)
+    moments = {
+        "class_weights": (weights.mean(), weights.var()),
+        "probability": beta(parts["features"].alpha, parts["features"].beta).stats("mv"),
+    }
+    assert set(moments) == set(sampled.posterior_.samples)
+    for name, (mean, variance) in moments.items():
+        draws = sampled.posterior_.samples[name]
+        assert np.abs(_z_score(draws, mean)).max() < 4
+        assert np.abs(_z_score((draws - mean) ** 2, variance)).max() < 4
+
+
+def test_predictive_agrees_within_its_own_standard_error(sampled, exact):
+    difference = sampled.predict_proba(X) - exact.predict_proba(X)
+    error = sampled.predict_proba_mcse(X)
+    assert (np.abs(difference) < 4 * error).all()
+    assert (error < 0.05).all()
+    assert not exact.predict_proba_mcse(X).any()
+
+
+def test_the_mode_is_the_closed_form_mode(sampled, exact):
+    for name, value in exact.posterior_.mode().items():
+        np.testing.assert_array_equal(sampled.posterior_.mode()[name], value)
+
+
+def test_one_seed_one_result_and_one_compilation(sampled):
+    before = len(native.FUNCTIONS)
+    again = bp.BernoulliNB(bp.Beta(2.0, 0.7), inference=replace(SHORT, cores=1)).fit(X, Y)
+    for name, draws in sampled.posterior_.samples.items():
+        np.testing.assert_array_equal(again.posterior_.samples[name], draws)
+    other = bp.BernoulliNB(bp.Beta(2.0, 0.7), inference=SHORT).fit(X[:20], Y[:20])
+    assert not np.array_equal(other.posterior_.samples["probability"], sampled.posterior_.samples["probability"])
+    assert len(native.FUNCTIONS) == before
+
+
+@pytest.mark.parametrize(
+    "estimator", [bp.LinearDiscriminantAnalysis(), bp.QuadraticDiscriminantAnalysis(), bp.BernoulliNB()]
+)
+def test_density_is_that_of_the_model(estimator):
+    """Folding, lifting, dropping checks and a leaner simplex leave the density of PyMC's own transforms alone."""
+    from pytensor.compile.mode import Mode
+    from sklearn.datasets import load_iris
+
+    features, labels = load_iris(return_X_y=True)
+    if isinstance(estimator, bp.BernoulliNB):
+        features = (features > features.mean(0)).astype(int)
+    model = estimator.fit(features, labels).to_pymc("statistics")
+    density = log_density(model)
+    reference = model.compile_logp(mode=Mode(linker="py", optimizer=None))
+    for _ in range(3):
+        flat = density.centre + 0.3 * RNG.standard_normal(len(density.centre))
+        value, gradient = density(flat)
+        np.testing.assert_allclose(value, reference(density.split(flat)), rtol=1e-10)
+        step = 1e-5 * np.eye(len(flat))[:4]
+        slopes = [(density(flat + s)[0] - density(flat - s)[0]) / 2e-5 for s in step]
+        np.testing.assert_allclose(gradient[:4], slopes, rtol=1e-4, atol=1e-4)
+
+
+def test_machine_code_computes_what_the_graph_says(exact):
+    density = log_density(exact.to_pymc("statistics"))
+    function = density.compiled()
+    for spread in (0.0, 0.3, 3.0):
+        point = density.centre + spread * RNG.standard_normal(len(density.centre))
+        value, gradient = native.call(function, point, density.data)
+        expected, slopes = density(point)
+        np.testing.assert_allclose(value, expected, rtol=1e-13)
+        np.testing.assert_allclose(gradient, slopes, rtol=1e-10, atol=1e-12)
+    assert np.isnan(native.call(function, density.centre * np.nan, density.data)[0])
+
+
+def test_machine_code_takes_any_number_of_arrays():
+    """Calls of more than 30 arguments are compiled differently by Python, and not at all by numba."""
+    import pytensor.tensor as pt
+
+    free = [pt.scalar("a", dtype="float64"), pt.tensor("b", dtype="float64", shape=(2, 1))]
+    constants = [pt.vector(f"c{i}", dtype="float64", shape=(2,)) for i in range(45)]
+    value = (free[1][:, 0] * sum(constants)).sum() * free[0]
+    arrays = tuple(RNG.normal(size=(45, 2)))
+    start = {"a": np.asarray(2.0), "b": np.array([[1.0], [-3.0]])}
+    density = Density(free, constants, [value, *pt.grad(value, free)], arrays, start)
+    value, gradient = native.call(density.compiled(), density.centre, density.data)
+    total = np.sum(arrays, axis=0)
+    np.testing.assert_allclose(value, 2.0 * (total[0] - 3.0 * total[1]))
+    np.testing.assert_allclose(gradient, [total[0] - 3.0 * total[1], 2.0 * total[0], 2.0 * total[1]])
+
+
+def test_key_tells_graphs_apart():
+    import pytensor.tensor as pt
+
+    key = native.structure_key
+    x, y = pt.vector("x"), pt.vector("y")
+    assert key([x], [x * 2.0 + 1.0]) == key([y], [y * 2.0 + 1.0])
+    assert key([x], [x * 2.0 + 1.0]) != key([y], [y * 3.0 + 1.0])
+    assert key([x, y], [x - y]) != key([x, y], [y - x])
+    assert key([x], [x.sum()]) != key([x], [x.prod()])
+    assert key([x], [x * 2.0]) != key([pt.matrix("x")], [pt.matrix("x") * 2.0])
+    m = pt.matrix("m")
+    assert key([m], [m.sum(0)]) != key([m], [m.sum(1)])
+
+
+def test_standard_error_is_the_spread_over_repetitions():
+    """The predictive of independent draws varies from seed to seed as its standard error says."""
+    clf = bp.GaussianNB().fit(RNG.normal(size=(12, 2)) + (Y[:12, None] == "a"), Y[:12])
+    rows = RNG.normal(size=(4, 2))
+    posteriors = [_as_sampled(clf, 2, 400, seed) for seed in range(60)]
+    values = []
+    for posterior in posteriors:
+        joint = np.exp(posterior.log_joint_predictive(rows))
+        values.append(joint / joint.sum(1, keepdims=True))
+    claimed = np.sqrt(np.mean([posterior.predictive_mcse(rows) ** 2 for posterior in posteriors], axis=0))
+    # a standard deviation from 60 repetitions has a relative error of 1/√118 = 0.09
+    np.testing.assert_allclose(np.std(values, axis=0, ddof=1) / claimed, 1.0, atol=4 * 0.092)
+
+
+def test_predictive_does_not_depend_on_portions(monkeypatch, exact):
+    posterior = _as_sampled(exact, 3, 50, 0)
+    whole = posterior.log_joint_predictive(X)
+    monkeypatch.setattr("bayesppl.model.posterior.CHUNK_CELLS", 7)
+    np.testing.assert_allclose(posterior.log_joint_predictive(X), whole, rtol=1e-12)
+
+
+def test_problems_are_found_and_said_once():
+    rng = np.random.default_rng(0)
+    apart = rng.normal(size=(4, 500, 2)) + np.arange(4)[:, None, None]
+    stuck = np.cumsum(rng.normal(size=(4, 500)), axis=1)
+    fine = rng.normal(size=(4, 500, 2))
+    assert diagnose({"fine": fine}, {"diverging": np.zeros((4, 500), bool)}).problems == []
+    [mixing] = [p for p in diagnose({"fine": fine, "apart": apart}, {}).problems if "R-hat" in p]
+    assert "'apart'" in mixing
+    assert any("effective draws" in p for p in diagnose({"stuck": stuck}, {}).problems)
+    [diverged] = diagnose({"fine": fine}, {"diverging": np.eye(4, 500, dtype=bool)}).problems
+    assert diverged.startswith("4 of 2000 draws diverged")
+
+
+def test_too_few_draws_warn_and_are_recorded():
+    with pytest.warns(bp.ConvergenceWarning, match="effective draws") as caught:
+        clf = bp.BernoulliNB(bp.Beta(2.0, 0.7), inference=replace(SHORT, draws=50)).fit(X, Y)
+    assert [warning.filename for warning in caught] == [__file__]
+    assert "effective draws" in clf.diagnostics().attrs["problems"]
+    assert "effective draws" in clf.to_datatree().attrs["problems"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"draws": 0}, "draws must be a whole number"),
+        ({"chains": 1.5}, "chains must be a whole number"),
+        ({"target_accept": 1.0}, "target_accept must lie between 0 and 1"),
+        ({"options": {"seed": 1}}, "set random_seed"),
+        ({"options": {"no_such_option": 1}}, "no_such_option"),
+        ({"likelihood": "columns"}, "likelihood must be"),
+    ],
+)
+def test_refused_settings(settings, message):
+    with pytest.raises(ValueError, match=message):
+        bp.BernoulliNB(bp.Beta(2.0, 0.7), inference=replace(SHORT, **settings)).fit(X, Y)
+
+
+def test_improper_priors_are_refused():
+    with pytest.raises(bp.ImproperError, match="PyMC can neither draw from it nor sample it"):
+        bp.GaussianNB(prior="jeffreys", inference="nuts").fit(RNG.normal(size=(30, 2)), Y)
+
+
+@pytest.mark.parametrize("inference", [SHORT, "laplace"])
+def test_discrete_variables_are_refused(inference):
+    import pymc as pm
+
+    prior = pm.Gamma.dist(1 + pm.Poisson.dist(3), 1.0)
+    with pytest.raises(ValueError, match="'rate_poisson' is a discrete variable"):
+        bp.PoissonNB(rate=prior, inference=inference).fit(X, Y)
+
+
+@pytest.mark.slow
+def test_known_class_weights_are_not_sampled():
+    clf = bp.BernoulliNB(bp.Beta(2.0, 0.7), class_weights=[0.3, 0.7], inference=SHORT).fit(X, Y)
+    np.testing.assert_array_equal(
+        clf.posterior_.samples["class_weights"], np.broadcast_to([0.3, 0.7], (2, 500, 2))
+    )
+    assert isinstance(clf.posterior_.prior, Joint)

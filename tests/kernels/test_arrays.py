@@ -1,0 +1,46 @@
+"""The numerical idioms of ``bayesppl.kernels.arrays`` against high precision."""
+
+import mpmath
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from bayesppl.kernels.arrays import log_rising, log_weigher, weigh_logs
+
+
+@pytest.mark.parametrize("a", [1e-8, 0.3, 1.0, 15.999, 16.0, 17.5, 123.4, 1e6, 1e9, 1e12])
+@pytest.mark.parametrize("n", [0.0, 1.0, 0.25, 7.0, 1000.0, 1e8])
+def test_log_rising_keeps_its_digits(a, n):
+    with mpmath.workdps(50):
+        exact = mpmath.loggamma(mpmath.mpf(a) + mpmath.mpf(n)) - mpmath.loggamma(mpmath.mpf(a))
+    # the largest number that must appear on the way is of the size of the answer, or of log Γ near 16
+    assert float(log_rising(np.asarray(a), np.asarray(n))) == pytest.approx(float(exact), rel=4e-15, abs=1e-14)
+
+
+def test_log_rising_broadcasts():
+    found = log_rising(np.asarray([[0.5], [40.0]]), np.asarray([0.0, 1.0, 2.0]))
+    np.testing.assert_allclose(found, np.log([[1, 0.5, 0.75], [1, 40, 40 * 41]]), rtol=1e-14)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.float64])
+@pytest.mark.parametrize("n_classes", [2, 5])
+def test_zero_times_the_logarithm_of_zero_is_zero(sparse, dtype, n_classes):
+    rng = np.random.default_rng(0)
+    X = (rng.poisson(0.4, (300, 9)) * rng.integers(1, 120, (300, 9))).astype(dtype)
+    logs = np.log(rng.random((n_classes, 9)))
+    logs[0, [2, 3]] = logs[1, [3, 5]] = -np.inf
+    with np.errstate(invalid="ignore"):
+        expected = np.where(X[:, None] > 0, X[:, None] * logs, 0.0).sum(-1)
+    assert np.isneginf(expected).any()
+    for found in (weigh_logs(csr_array(X) if sparse else X, logs), log_weigher(logs, common=False)(X)):
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_classes", [2, 5])
+def test_what_classes_share_may_be_left_out_of_sparse_rows(n_classes):
+    rng = np.random.default_rng(1)
+    X, logs = rng.poisson(0.4, (300, 9)).astype(float), np.log(rng.random((n_classes, 9)))
+    found = log_weigher(logs, common=False)(csr_array(X))
+    left_out = X @ logs.T - found
+    np.testing.assert_allclose(left_out - left_out[:, :1], 0.0, atol=1e-12)

@@ -1,0 +1,56 @@
+"""The joint density under a posterior known by draws."""
+
+import pickle
+from typing import Any, cast
+
+import numpy as np
+from scipy.special import logsumexp, softmax
+from sklearn.datasets import load_iris
+
+import bayesppl as bp
+from bayesppl.model import posterior
+from bayesppl.model.declaration import CLASS_WEIGHTS
+from bayesppl.model.posterior import Sampled
+
+X, Y = load_iris(return_X_y=True)
+
+
+def sampled_and_exact():
+    exact = bp.GaussianNB().fit(X, Y).posterior_
+    theta = exact.draws(2, 50, np.random.default_rng(0))
+    nothing_reported = cast(Any, None)
+    return Sampled(exact.model, exact.statistics, exact.prior, theta, nothing_reported), exact
+
+
+def test_draws_are_averaged_in_any_portions(monkeypatch):
+    sampled, _ = sampled_and_exact()
+    every = {name: values.reshape(-1, *values.shape[2:]) for name, values in sampled.samples.items()}
+    expected = logsumexp(sampled.model.log_joint(every, X), axis=0) - np.log(100)
+    np.testing.assert_allclose(sampled.log_joint_predictive(X), expected, rtol=1e-12)
+    monkeypatch.setattr(posterior, "CHUNK_CELLS", 7 * len(X) * 3)
+    np.testing.assert_allclose(sampled.log_joint_predictive(X), expected, rtol=1e-12)
+    np.testing.assert_allclose(sampled.predictive_weights(), every[CLASS_WEIGHTS].mean(0), rtol=1e-12)
+
+
+def test_the_average_over_exact_draws_is_the_closed_form():
+    sampled, exact = sampled_and_exact()
+    own = np.arange(len(Y)), Y
+    gap = np.exp(sampled.log_joint_predictive(X)[own]) - np.exp(exact.log_joint_predictive(X)[own])
+    every = {name: values.reshape(-1, *values.shape[2:]) for name, values in sampled.samples.items()}
+    error = np.exp(sampled.model.log_joint(every, X)).std(0)[own] / np.sqrt(100)
+    np.testing.assert_array_less(np.abs(gap), 5 * error)
+
+
+def test_what_rules_compute_from_is_made_once_and_stays_here():
+    clf = bp.QuadraticDiscriminantAnalysis().fit(X, Y)
+    exact = clf.posterior_
+    before = pickle.dumps(exact)
+    for rule in ("mle", "map", "mean", "predictive"):
+        assert exact.scorer(rule, common=False) is exact.scorer(rule, common=False)
+        whole, part = exact.scorer(rule).log_joint(X), exact.scorer(rule, common=False).log_joint(X)
+        np.testing.assert_allclose(softmax(part, axis=1), softmax(whole, axis=1), rtol=1e-9, atol=1e-12)
+    assert pickle.dumps(exact) == before
+    first = clf.predict_proba(X)
+    clf.partial_fit(X[:10] + 1, Y[:10])
+    assert clf.posterior_ is not exact
+    assert not np.array_equal(clf.predict_proba(X), first)

@@ -1,0 +1,66 @@
+"""What pyproject.toml promises is so."""
+
+import ast
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import entry_points, version
+from pathlib import Path
+
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+CONSTRAINTS = [Requirement(line) for line in (ROOT / "constraints.txt").read_text().splitlines()]
+
+
+def test_constraints_name_one_version_of_every_requirement_and_it_is_allowed():
+    pinned = {}
+    for requirement in CONSTRAINTS:
+        (pin,) = requirement.specifier
+        assert pin.operator == "=="
+        assert requirement.url is None
+        pinned[requirement.name] = pin.version
+    for line in PROJECT["project"]["dependencies"]:
+        requirement = Requirement(line)
+        assert requirement.name in pinned, line
+        assert requirement.specifier.contains(pinned[requirement.name]), line
+
+
+def test_the_command_is_installed():
+    (command,) = entry_points(group="console_scripts", name="bayesppl")
+    assert command.value == PROJECT["project"]["scripts"]["bayesppl"]
+    assert callable(command.load())
+
+
+def test_the_module_runs_as_the_command_does():
+    done = subprocess.run([sys.executable, "-m", "bayesppl", "--version"], capture_output=True, text=True)
+    assert done.stdout.startswith("bayesppl, version")
+
+
+def test_the_version_is_that_of_the_package():
+    import bayesppl
+
+    assert version("bayesppl") == bayesppl.__version__
+
+
+def test_type_checkers_see_every_public_name():
+    import bayesppl as bp
+
+    assert (Path(bp.__file__).parent / "py.typed").is_file()
+    tree = ast.parse(Path(bp.__file__).read_text())
+    exported = {
+        alias.asname
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.asname
+    }
+    assert exported == set(bp.__all__)  # import them there as "name as name"
+
+
+def test_python_version_is_one_that_is_supported():
+    from packaging.specifiers import SpecifierSet
+
+    preferred = (ROOT / ".python-version").read_text().strip()
+    assert SpecifierSet(PROJECT["project"]["requires-python"]).contains(preferred)
