@@ -23,3 +23,32 @@ class ConvergenceWarning(UserWarning):
 
 class NotConjugateError(ValueError):
     """The request needs a closed form, and this prior has none."""
+
+
+class RowError(ValueError):
+    """A refusal of one row.
+
+    Whoever reads a table a part at a time re-raises it as it reads in the whole table.
+
+    Parameters
+    ----------
+    before, after : str
+        The message around the number of the row.
+    row : int
+    """
+
+    def __init__(self, before: str, row: int, after: str) -> None:
+        super().__init__(f"{before}{row}{after}")
+        self._parts = before, row, after
+
+    def shifted(self, by: int) -> "RowError":
+        """The same refusal, where ``by`` rows came before."""
+        before, row, after = self._parts
+        return type(self)(before, row + by, after)
+
+    def __reduce__(self) -> tuple[type["RowError"], tuple[str, int, str]]:
+        return type(self), self._parts
+
+
+class RowTypeError(RowError, TypeError):
+    """A refusal of one row for the type of a cell."""

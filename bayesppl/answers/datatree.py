@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -11,12 +12,14 @@ import numpy as np
 
 from bayesppl.data.rows import Rows
 from bayesppl.errors import ImproperError, NotConjugateError
-from bayesppl.files.provenance import in_words
+from bayesppl.files.provenance import in_words, provenance
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.convergence import MEASURES
 from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
+from bayesppl.model.fitted import Fitted
+from bayesppl.model.normalisation import log_probabilities
 from bayesppl.model.posterior import CHUNK_CELLS, Posterior
-from bayesppl.model.rules import log_probabilities
+from bayesppl.model.rules import ESTIMATES, RuleName
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -62,25 +65,57 @@ def dataset(
     )
 
 
-def build(
-    posterior: Posterior,
-    rows: Rows | None,
-    groups: Group | Sequence[Group] | Literal["all"],
-    draws: int,
-    chains: int,
-    random_state: int | None,
-    origin: Mapping[str, Any],
+def to_datatree(
+    fitted: Fitted,
+    draws: int = 1000,
+    chains: int = 4,
+    random_state: int | None = None,
+    groups: Group | Sequence[Group] | Literal["all"] = ("posterior", "sample_stats"),
 ) -> xr.DataTree:
-    """Build the groups asked for; see :meth:`bayesppl.GenerativeClassifier.to_datatree`."""
+    """Posterior draws, and on request all that follows from them, by ArviZ's schema with named dims and coords.
+
+    Parameters
+    ----------
+    fitted : Fitted
+    draws, chains : int
+        Number of exact draws; a sampled posterior returns the draws it has.
+    random_state : int, optional
+        The same seed gives the same draws.
+    groups : sequence of str, or "all"
+        ``posterior``, ``prior``: draws of the parameters. ``posterior_predictive``: labels given the features of
+        each row of the fit, and features given its label. ``prior_predictive``: labels, and features given them.
+        ``log_likelihood``: per row, of labels (``y``) and of features given labels (``x``); see
+        :func:`bayesppl.joint_log_likelihood` for their sum. ``log_prior``. ``observed_data``, ``constant_data``:
+        the rows and their weights. ``sample_stats``: what the sampler reports. ``"all"`` builds those that
+        exist; the attribute ``left_out`` says which do not, and why.
+
+    Raises
+    ------
+    ValueError
+        For a group that does not exist, cannot be had from this fit, or would be larger than a gigabyte.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> from sklearn.datasets import load_iris
+    >>> tree = bp.GaussianNB().fit(*load_iris(return_X_y=True)).to_datatree(random_state=1)
+    >>> dict(tree["posterior"]["mean"].sizes)
+    {'chain': 4, 'draw': 1000, 'class': 3, 'feature': 4}
+    """
     import xarray as xr
 
+    posterior = fitted.posterior
+    if draws < 1 or chains < 1:
+        raise ValueError(f"draws and chains must be at least 1, found draws={draws} and chains={chains}")
     wanted = _wanted(groups)
     theta = posterior.draws(chains, draws, np.random.default_rng(random_state))
     n_chains, n_draws = theta[CLASS_WEIGHTS].shape[:2]
     # every group has a random stream of its own, so that asking for more groups changes none of them
     streams = np.random.default_rng(random_state).spawn(len(GROUPS))
     prior_seed = int(streams[0].integers(2**31))
-    trunk = _Trunk(posterior, rows, theta, n_chains, n_draws, dict(zip(GROUPS, streams, strict=True)), prior_seed)
+    trunk = _Trunk(
+        posterior, fitted.rows, theta, n_chains, n_draws, dict(zip(GROUPS, streams, strict=True)), prior_seed
+    )
     built, left_out = {}, []
     for name in wanted:
         try:
@@ -98,7 +133,7 @@ def build(
         "inference_library_version": version("bayesppl"),
         "family": in_words(posterior.model.family),
         "class_weights": in_words(posterior.model.class_weights),
-        **origin,
+        **provenance(fitted),
         **{name: _storable(value) for name, value in record.items()},
         **({"left_out": " | ".join(left_out)} if left_out else {}),
     }
@@ -109,8 +144,39 @@ def build(
     return tree
 
 
-def diagnostics(posterior: Posterior) -> xr.Dataset:
-    """Convergence measures of every parameter, and their verdict."""
+def estimates(fitted: Fitted, rules: Sequence[RuleName] = ESTIMATES) -> xr.Dataset:
+    """Point estimates of all parameters, along a dimension named "estimate".
+
+    Parameters
+    ----------
+    fitted : Fitted
+    rules : sequence of {"mle", "map", "mean"}
+
+    Raises
+    ------
+    UndefinedEstimateError
+        If one of ``rules`` does not exist for these data; leave it out of ``rules``.
+    """
+    posterior = fitted.posterior
+    thetas = [posterior.theta(rule) for rule in rules]
+    stacked = {name: np.stack([theta[name] for theta in thetas]) for name in posterior.model.dims}
+    return dataset(posterior.model, stacked, {"estimate": list(rules)})
+
+
+def diagnostics(fitted: Fitted) -> xr.Dataset:
+    """Convergence of a sampled posterior: R-hat, bulk and tail effective sample size of every parameter.
+
+    Parameters
+    ----------
+    fitted : Fitted
+
+    Returns
+    -------
+    xarray.Dataset
+        Along a dimension named "measure"; the attribute ``problems`` says in words what is wrong, if anything.
+        Closed forms and approximations have no chains to compare, and no variables here.
+    """
+    posterior = fitted.posterior
     diagnosis = posterior.diagnosis
     measures = dataset(posterior.model, diagnosis.measures, {"measure": list(MEASURES)}, posterior.hyper_dims)
     measures.attrs["problems"] = _storable(diagnosis.problems)
@@ -180,6 +246,11 @@ class _Trunk:
                 "the rows of the fit are not held any more (after partial_fit or loading they never are)"
             )
         return self.rows
+
+    @cached_property
+    def X(self) -> Any:
+        """The rows of the fit, encoded."""
+        return self.posterior.model.family.encode(self.held_rows().table)
 
     def per_draw(self, values: Mapping[str, tuple[tuple[str, ...], Array]]) -> xr.Dataset:
         """Label arrays whose first axis is the draw."""
@@ -252,7 +323,7 @@ def _posterior_predictive(trunk: _Trunk) -> xr.Dataset:
     _refuse_huge("posterior_predictive", len(theta[CLASS_WEIGHTS]), n_rows, trunk)
 
     def labels(chunk: Theta) -> Array:
-        log_proba = log_probabilities(model.log_joint(chunk, rows.X), chunk[CLASS_WEIGHTS][:, None, :])
+        log_proba = log_probabilities(model.log_joint(chunk, trunk.X), chunk[CLASS_WEIGHTS][:, None, :])
         below = np.cumsum(np.exp(log_proba), axis=-1)[..., :-1]
         return (rng.random((*below.shape[:-1], 1)) > below).sum(-1)
 
@@ -269,7 +340,7 @@ def _log_likelihood(trunk: _Trunk) -> xr.Dataset:
     own = np.arange(n_rows)
 
     def of_features(chunk: Theta) -> Array:
-        return model.family.log_likelihood(chunk, rows.X)[:, own, rows.codes]
+        return model.family.log_likelihood(chunk, trunk.X)[:, own, rows.codes]
 
     with np.errstate(divide="ignore"):
         of_labels = np.log(theta[CLASS_WEIGHTS])[:, rows.codes]
@@ -312,7 +383,7 @@ def _observed_data(trunk: _Trunk) -> xr.Dataset:
     import xarray as xr
 
     model, rows = trunk.posterior.model, trunk.held_rows()
-    variables = {"y": (("row",), rows.codes.astype(np.intp)), **model.family.label_rows(rows.X)}
+    variables = {"y": (("row",), rows.codes.astype(np.intp)), **model.family.label_rows(trunk.X)}
     used = {dim for dims, _ in variables.values() for dim in dims}
     coords = {name: coord(labels) for name, labels in model.coords.items() if name in used}
     data = xr.Dataset(variables, coords={"row": np.arange(len(rows.codes)), **coords})
@@ -374,7 +445,7 @@ def _in_chunks(function: Callable[[Theta], Array], theta: Theta, n_rows: int) ->
 
 
 def _refuse_huge(group: Group, n_draws: int, n_rows: int, trunk: _Trunk) -> None:
-    per_row = 1 if group == "log_likelihood" else max(1, trunk.held_rows().X.shape[1])
+    per_row = 1 if group == "log_likelihood" else max(1, trunk.X.shape[1])
     cells = n_draws * n_rows * per_row
     if cells > CELLS_AT_MOST:
         raise _NotAvailableError(

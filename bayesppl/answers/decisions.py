@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from bayesppl.answers.predictions import probabilities
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import CLASS_WEIGHTS
-from bayesppl.model.rules import Rule, log_probabilities
-
-if TYPE_CHECKING:
-    from bayesppl.estimators.classifier import BayesClassifier
+from bayesppl.model.fitted import Fitted
+from bayesppl.model.normalisation import log_probabilities
+from bayesppl.model.rules import RuleName
 
 
 def decide(
-    clf: BayesClassifier,
+    fitted: Fitted,
     X: Any,
     loss: Any = None,
     reject_loss: float | None = None,
     *,
     rejected: Any = None,
-    rule: Rule | None = None,
+    rule: RuleName | None = None,
 ) -> Array:
     r"""Choose for every row the label of least posterior expected loss, or abstain.
 
@@ -30,8 +30,7 @@ def decide(
 
     Parameters
     ----------
-    clf : BayesClassifier
-        Fitted.
+    fitted : Fitted
     X : table or (n_rows, n_features) array-like
     loss : (n_classes, n_classes) array-like, optional
         ``loss[k, a]``: cost of deciding class a where class k is true, both in the order of ``clf.classes_``. By
@@ -59,16 +58,16 @@ def decide(
     >>> clf.decide([[2.5], [0.5]], reject_loss=0.2).tolist()
     [None, 'edible']
     """
-    probabilities = clf.probabilities(X, rule)
-    n_classes = probabilities.shape[1]
+    proba = probabilities(fitted, X, rule)
+    n_classes = proba.shape[1]
     costs = 1.0 - np.eye(n_classes) if loss is None else np.asarray(loss, dtype=np.float64)
     if costs.shape != (n_classes, n_classes) or not np.isfinite(costs).all():
         raise ValueError(
             f"loss must be a finite matrix of shape ({n_classes}, {n_classes}), true classes by decisions, found shape "
             f"{costs.shape}"
         )
-    expected = probabilities @ costs
-    labels = clf.classes_[expected.argmin(1)]
+    expected = proba @ costs
+    labels = fitted.classes[expected.argmin(1)]
     if reject_loss is None:
         return labels
     out = labels.astype(object)
@@ -87,7 +86,7 @@ class Threshold(NamedTuple):
     error_rate: float
 
 
-def threshold_for(clf: BayesClassifier, X: Any, error_rate: float, rule: Rule | None = None) -> Threshold:
+def threshold_for(fitted: Fitted, X: Any, error_rate: float, rule: RuleName | None = None) -> Threshold:
     """The lowest confidence at which the rows decided are expected to be wrong at most this often.
 
     No labels are needed: a row decided with probability p is wrong with probability 1 − p, if the model holds. All
@@ -95,8 +94,7 @@ def threshold_for(clf: BayesClassifier, X: Any, error_rate: float, rule: Rule | 
 
     Parameters
     ----------
-    clf : BayesClassifier
-        Fitted.
+    fitted : Fitted
     X : table or (n_rows, n_features) array-like
         Rows to be decided.
     error_rate : float
@@ -120,7 +118,7 @@ def threshold_for(clf: BayesClassifier, X: Any, error_rate: float, rule: Rule | 
     """
     if not 0 <= error_rate < 1:
         raise ValueError(f"error_rate must lie in [0, 1), found {error_rate:g}")
-    confidence = np.sort(clf.probabilities(X, rule).max(1))[::-1]
+    confidence = np.sort(probabilities(fitted, X, rule).max(1))[::-1]
     expected = np.cumsum(1 - confidence) / np.arange(1, len(confidence) + 1)
     last_of_equals = np.append(confidence[1:] < confidence[:-1], True)
     allowed = np.flatnonzero((expected <= error_rate) & last_of_equals)
@@ -131,11 +129,11 @@ def threshold_for(clf: BayesClassifier, X: Any, error_rate: float, rule: Rule | 
 
 
 def expected_error_rate(
-    clf: BayesClassifier,
+    fitted: Fitted,
     draws: int = 200,
     rows: int = 1000,
     random_state: int | None = None,
-    rule: Rule | None = None,
+    rule: RuleName | None = None,
 ) -> Array:
     r"""Posterior distribution of the classifier's own error rate, without a test set.
 
@@ -145,8 +143,7 @@ def expected_error_rate(
 
     Parameters
     ----------
-    clf : BayesClassifier
-        Fitted.
+    fitted : Fitted
     draws : int
         Number of exact posterior draws; a sampled posterior uses its first draws.
     rows : int
@@ -167,14 +164,14 @@ def expected_error_rate(
     >>> rates.shape, bool(0 < rates.mean() < 0.1)
     ((50,), True)
     """
-    posterior = clf._fitted()
+    posterior = fitted.posterior
     model, rng = posterior.model, np.random.default_rng(random_state)
     theta = {name: values[0, :draws] for name, values in posterior.draws(1, draws, rng).items()}
     rates = []
     for s in range(len(theta[CLASS_WEIGHTS])):
         truth = {name: values[s] for name, values in theta.items()}
         X = model.family.simulate(truth, rng.choice(model.n_classes, size=rows, p=truth[CLASS_WEIGHTS]), rng)
-        decided = posterior.log_joint(X, clf.rule if rule is None else rule)[0].argmax(1)
+        decided = posterior.log_joint(X, fitted.rule if rule is None else rule)[0].argmax(1)
         log_proba = log_probabilities(model.log_joint(truth, X), truth[CLASS_WEIGHTS])
         rates.append(1 - np.exp(log_proba[np.arange(rows), decided]).mean())
     return np.asarray(rates)

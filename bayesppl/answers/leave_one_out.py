@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from bayesppl.answers.held_rows import rows_of
 from bayesppl.answers.scores import hits, log_scores
 from bayesppl.beliefs.statistics import Counts
 from bayesppl.data.labels import one_hot
-from bayesppl.data.rows import Rows
 from bayesppl.errors import ImproperError
 from bayesppl.families._bases.membership import Groups, Membership
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import CLASS_WEIGHTS
+from bayesppl.model.fitted import Fitted
+from bayesppl.model.normalisation import log_probabilities
 from bayesppl.model.posterior import Posterior
-from bayesppl.model.rules import log_probabilities
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -160,21 +161,49 @@ class LeaveOneOut:
         return mean, float(np.sqrt(((share * (values - mean)) ** 2).sum()))
 
 
-def leave_one_out(posterior: Posterior, rows: Rows) -> LeaveOneOut:
-    """Predict every row from the others; see :meth:`BayesClassifier.loo`.
+def leave_one_out(fitted: Fitted, X: Any = None, y: Any = None, sample_weight: Any = None) -> LeaveOneOut:
+    """Exact leave-one-out: every row predicted from all the others, at the cost of one to three ``predict_proba``.
+
+    Where many rows have a weight of their own, it is several times more, for each leaves another belief behind.
+
+    The prior is held as resolved from all rows: this equals refitting once per row where the prior is explicit,
+    and refitting with the resolved prior where it is a default that depends on the data.
 
     Parameters
     ----------
-    posterior : Posterior
-        Of these rows and no others.
-    rows : Rows
+    fitted : Fitted
+    X, y, sample_weight : optional
+        The rows of the fit; needed only where they are no longer held.
 
     Raises
     ------
     ImproperError
         If the posterior without a row is improper.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> from sklearn.datasets import load_iris
+    >>> loo = bp.QuadraticDiscriminantAnalysis().fit(*load_iris(return_X_y=True)).loo()
+    >>> accuracy, se = loo.accuracy
+    >>> round(accuracy, 3), round(se, 3)
+    (0.98, 0.011)
     """
-    model, X, codes, weights = posterior.model, rows.X, rows.codes, rows.weights
+    posterior, rows = fitted.posterior, rows_of(fitted, X, y, sample_weight)
+    return leave_out_each(posterior, fitted.model.family.encode(rows.table), rows.codes, rows.weights)
+
+
+def leave_out_each(posterior: Posterior, X: Any, codes: Array, weights: Array) -> LeaveOneOut:
+    """Predict every row from the others.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        Of these rows and no others.
+    X : encoded rows
+    codes, weights : (n_rows,)
+    """
+    model = posterior.model
     members = Membership(codes.astype(np.intp), weights)
     belief = posterior.prior.update(posterior.statistics)
     labels, features = belief.parts[CLASS_WEIGHTS], belief.parts["features"]

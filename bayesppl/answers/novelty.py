@@ -9,19 +9,19 @@ from scipy.special import logsumexp
 
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import CLASS_WEIGHTS
+from bayesppl.model.fitted import Fitted
 from bayesppl.model.posterior import Posterior
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bayesppl.estimators.classifier import BayesClassifier
 
 # Parameters drawn to simulate rows from; more rows than this share them.
 _MAX_THETAS = 500
 
 
 def novelty(
-    clf: BayesClassifier, X: Any, level: float = 0.01, draws: int = 2000, random_state: int | None = None
+    fitted: Fitted, X: Any, level: float = 0.01, draws: int = 2000, random_state: int | None = None
 ) -> xr.Dataset:
     r"""How surprising every row is to the model, whatever its class.
 
@@ -31,8 +31,7 @@ def novelty(
 
     Parameters
     ----------
-    clf : BayesClassifier
-        Fitted.
+    fitted : Fitted
     X : table or (n_rows, n_features) array-like
         A row with missing cells has fewer chances to surprise: its p-value is then too large rather than too small.
     level : float
@@ -63,8 +62,8 @@ def novelty(
 
     if not 0 < level < 1:
         raise ValueError(f"level must lie between 0 and 1, found {level:g}")
-    posterior = clf._fitted()
-    observed = log_density(posterior, posterior.model.family.encode(clf._aligned(X)))
+    posterior = fitted.posterior
+    observed = log_density(posterior, fitted.encode(X))
     simulated = np.sort(_simulated_log_density(posterior, draws, np.random.default_rng(random_state)))
     # ties are as improbable; a hair of room for the rounding of equal densities
     room = 1e-9 * np.maximum(1.0, np.abs(observed))

@@ -14,38 +14,25 @@ from scipy.special import logsumexp, softmax
 from bayesppl.answers.intervals import PROB, tails
 from bayesppl.beliefs import Dirichlet
 from bayesppl.kernels.arrays import Array
-from bayesppl.model.rules import Rule
+from bayesppl.model.fitted import Fitted
+from bayesppl.model.normalisation import exchange_weights
+from bayesppl.model.rules import RuleName
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bayesppl.estimators.classifier import BayesClassifier
 
 _TOLERANCE, _MAX_STEPS = 1e-12, 10_000
 
 
-def exchange_weights(log_joint: Array, old: Array, new: Array) -> Array:
-    """log p(y = k, x) under other class weights: (n_rows, n_classes)."""
-    impossible = (old == 0) & (new > 0)
-    if impossible.any():
-        raise ValueError(
-            f"the fit gives class number {int(impossible.argmax())} the weight zero, so nothing is known of its density "
-            "under new class weights; fit with proper class weights, such as bayesppl.Dirichlet(1.0)"
-        )
-    with np.errstate(divide="ignore"):
-        return np.asarray(
-            log_joint + np.where(new > 0, np.log(new) - np.log(np.where(old > 0, old, 1.0)), -np.inf)
-        )
-
-
 def estimate_class_weights(
-    clf: BayesClassifier,
+    fitted: Fitted,
     X: Any,
     prior: Dirichlet = Dirichlet(1.0),
     *,
     draws: int = 1000,
     prob: float = PROB,
-    rule: Rule | None = None,
+    rule: RuleName | None = None,
     random_state: int | None = None,
 ) -> xr.Dataset:
     r"""The class frequencies among unlabelled rows.
@@ -56,8 +43,7 @@ def estimate_class_weights(
 
     Parameters
     ----------
-    clf : BayesClassifier
-        Fitted; its densities p(x | y = k) are held fixed, parameters integrated out under ``rule="predictive"``.
+    fitted : Fitted
     X : table or (n_rows, n_features) array-like
         Rows without labels.
     prior : Dirichlet
@@ -93,11 +79,10 @@ def estimate_class_weights(
     from bayesppl.answers.datatree import coord
 
     bounds = tails(prob)
-    n_classes = len(clf.classes_)
-    log_joint, old = clf._log_joint(X, rule)
-    log_density = exchange_weights(log_joint, old, np.ones(n_classes))
+    ones = np.ones(len(fitted.classes))
+    log_density = fitted.map_log_joint(X, lambda log_joint, old: exchange_weights(log_joint, old, ones), rule)
     log_density = log_density[~np.isneginf(log_density).all(1)]  # an impossible row says nothing of its class
-    concentration = prior.sized((n_classes,)).concentration
+    concentration = prior.sized(ones.shape).concentration
     em = _maximise(log_density)
     samples = _gibbs(log_density, concentration, em, draws, np.random.default_rng(random_state))
     lower, upper = np.quantile(samples, bounds, axis=0)
@@ -107,7 +92,7 @@ def estimate_class_weights(
             **{name: ("class", values) for name, values in summary.items()},
             "draws": (("chain", "draw", "class"), samples[None]),
         },
-        coords={"class": coord(clf.classes_.tolist()), "chain": [0], "draw": np.arange(draws)},
+        coords={"class": coord(fitted.classes.tolist()), "chain": [0], "draw": np.arange(draws)},
         attrs={"prob": prob, "rows": len(log_density)},
     )
 

@@ -21,21 +21,19 @@ from bayesppl.beliefs import Joint
 from bayesppl.data.labels import one_hot
 from bayesppl.families._bases.leave_one_out import log_evidence_of, row_blocks
 from bayesppl.kernels.arrays import Array
-from bayesppl.model.rules import log_probabilities
+from bayesppl.model.fitted import Fitted
+from bayesppl.model.normalisation import log_probabilities
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bayesppl.estimators.classifier import BayesClassifier
 
-
-def feature_relevance(clf: BayesClassifier, prior: float = 0.5) -> xr.Dataset:
+def feature_relevance(fitted: Fitted, prior: float = 0.5) -> xr.Dataset:
     """Log Bayes factor of every feature between "depends on the class" and "does not".
 
     Parameters
     ----------
-    clf : BayesClassifier
-        Fitted. Features that are modelled together (a covariance matrix, a shared spherical variance) are judged
+    fitted : Fitted
         together, as one block. The one distribution of all classes has the declared prior, resolved for one class.
     prior : float
         ρ, the prior probability that a feature is relevant.
@@ -62,14 +60,14 @@ def feature_relevance(clf: BayesClassifier, prior: float = 0.5) -> xr.Dataset:
     >>> import bayesppl as bp
     >>> X = [[0.1, 5.0], [0.4, 6.1], [0.2, 5.5], [3.0, 5.2], [3.3, 6.0], [2.9, 5.4]]
     >>> clf = bp.GaussianNB().fit(X, [0, 0, 0, 1, 1, 1])
-    >>> bp.feature_relevance(clf)["probability"].round(2).to_series().to_dict()
+    >>> clf.feature_relevance()["probability"].round(2).to_series().to_dict()
     {'x0': 1.0, 'x1': 0.0}
     """
     import xarray as xr
 
     if not 0 < prior < 1:
         raise ValueError(f"prior must lie between 0 and 1, found {prior:g}")
-    units = list(_units(clf))
+    units = list(_units(fitted))
     factor = np.concatenate([unit.log_bayes_factor for unit in units])
     return xr.Dataset(
         {"log_bayes_factor": ("feature", factor), "probability": ("feature", expit(factor + logit(prior)))},
@@ -78,7 +76,7 @@ def feature_relevance(clf: BayesClassifier, prior: float = 0.5) -> xr.Dataset:
     )
 
 
-def averaged_proba(clf: BayesClassifier, X: Any, prior: float = 0.5) -> Array:
+def averaged_proba(fitted: Fitted, X: Any, prior: float = 0.5) -> Array:
     r"""Class probabilities averaged over which features are relevant: (n_rows, n_classes).
 
     Features are independent given the class, so the sum over all subsets of relevant features is a product of two-point
@@ -87,8 +85,7 @@ def averaged_proba(clf: BayesClassifier, X: Any, prior: float = 0.5) -> Array:
 
     Parameters
     ----------
-    clf : BayesClassifier
-        Fitted.
+    fitted : Fitted
     X : table or (n_rows, n_features) array-like
     prior : float
         Prior probability that a feature is relevant.
@@ -98,18 +95,18 @@ def averaged_proba(clf: BayesClassifier, X: Any, prior: float = 0.5) -> Array:
     >>> import bayesppl as bp
     >>> X = [[0.1, 5.0], [0.4, 6.1], [0.2, 5.5], [3.0, 5.2], [3.3, 6.0], [2.9, 5.4]]
     >>> clf = bp.GaussianNB().fit(X, [0, 0, 0, 1, 1, 1])
-    >>> bp.averaged_proba(clf, [[1.5, 5.5]]).round(2).tolist()
+    >>> clf.averaged_proba([[1.5, 5.5]]).round(2).tolist()
     [[0.71, 0.29]]
     """
-    model, n_classes = clf._fitted().model, len(clf.classes_)
-    relevance = feature_relevance(clf, prior)["probability"].values
+    model, n_classes = fitted.model, len(fitted.classes)
+    relevance = feature_relevance(fitted, prior)["probability"].values
     with np.errstate(divide="ignore"):
         log_relevant, log_irrelevant = np.log(relevance), np.log1p(-relevance)
-    encoded = model.family.encode(clf._aligned(X))
-    weights = clf.posterior_.predictive_weights()
+    encoded = fitted.encode(X)
+    weights = fitted.posterior.predictive_weights()
     with np.errstate(divide="ignore"):
         out = np.tile(np.log(weights), (encoded.shape[0], 1))
-    belief, pooled = _beliefs(clf)
+    belief, pooled = _beliefs(fitted)
     for block in row_blocks(encoded):
         rows = encoded[block]
         each = np.arange(rows.shape[0])
@@ -128,9 +125,9 @@ class _Unit(NamedTuple):
     log_bayes_factor: Array
 
 
-def _units(clf: BayesClassifier) -> Iterator[_Unit]:
-    model, prior = clf.posterior_.model, clf.posterior_.prior
-    statistics = clf.posterior_.statistics.parts["features"]
+def _units(fitted: Fitted) -> Iterator[_Unit]:
+    model, prior = fitted.model, fitted.posterior.prior
+    statistics = fitted.posterior.statistics.parts["features"]
     family, pooled = model.family, statistics.pooled()
     dependent = family.log_evidence(prior.parts["features"], statistics)
     common = family.log_evidence(family.resolve_prior(pooled), pooled)
@@ -142,9 +139,9 @@ def _units(clf: BayesClassifier) -> Iterator[_Unit]:
         yield _Unit(names or [block or "all features"], np.atleast_1d(of_classes - of_all))
 
 
-def _beliefs(clf: BayesClassifier) -> tuple[Any, Any]:
+def _beliefs(fitted: Fitted) -> tuple[Any, Any]:
     """The belief about the classes, and that about one class that holds all rows."""
-    posterior = clf.posterior_
+    posterior = fitted.posterior
     pooled = posterior.statistics.parts["features"].pooled()
     one = posterior.model.family.resolve_prior(pooled).update(pooled)
     return posterior.prior.update(posterior.statistics).parts["features"], one

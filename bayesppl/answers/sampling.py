@@ -3,37 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bayesppl.data.labels import encode_labels
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.declaration import CLASS_WEIGHTS
+from bayesppl.model.fitted import Fitted
 from bayesppl.model.posterior import Posterior
-from bayesppl.model.rules import Rule, check_rule
-
-if TYPE_CHECKING:
-    from bayesppl.estimators.classifier import BayesClassifier
+from bayesppl.model.rules import TABLE, RuleName, check_rule
 
 # Under the predictive rule every row has parameters of its own, up to this many rows; more rows share them at random.
 MOST_THETAS = 1000
 
 
 def sample(
-    clf: BayesClassifier, n: int, y: Any = None, rule: Rule = "predictive", random_state: int | None = None
+    fitted: Fitted, n: int, y: Any = None, rule: RuleName | None = None, random_state: int | None = None
 ) -> tuple[Any, Array]:
     """Draw labelled rows from p(y, x).
 
     Parameters
     ----------
-    clf : BayesClassifier
-        Fitted.
+    fitted : Fitted
     n : int
         Number of rows.
     y : label or (n,) labels, optional
         Classes of the rows; drawn from the class weights by default.
-    rule : {"predictive", "mle", "map", "mean"}
+    rule : {"predictive", "mle", "map", "mean"}, optional
         ``predictive`` draws parameters from the posterior first, for every row anew, so that each row has density
         p(y, x | D); the others draw all rows given one estimate.
     random_state : int, optional
@@ -53,11 +50,12 @@ def sample(
     >>> X.shape, y.tolist()
     ((3, 1), ['b', 'b', 'b'])
     """
+    rule = fitted.rule if rule is None else rule
     check_rule(rule)
     if n < 1:
         raise ValueError(f"n must be at least 1, found {n}")
-    posterior, rng = clf._fitted(), np.random.default_rng(random_state)
-    given = None if y is None else encode_labels(np.broadcast_to(np.asarray(y), n), clf.classes_)[1]
+    posterior, rng = fitted.posterior, np.random.default_rng(random_state)
+    given = None if y is None else encode_labels(np.broadcast_to(np.asarray(y), n), fitted.classes)[1]
     codes = np.empty(n, dtype=np.intp)
     columns: dict[Any, Array] = {}
     family = posterior.model.family
@@ -66,17 +64,19 @@ def sample(
         codes[rows] = rng.choice(len(weights), size=len(rows), p=weights) if given is None else given[rows]
         for name, values in family.decode(family.simulate(theta, codes[rows], rng)).items():
             columns.setdefault(name, np.empty(n, dtype=values.dtype))[rows] = values
-    drawn = [columns[name] for name in clf._columns]
-    if "feature_names_in_" not in vars(clf):
-        return np.column_stack(drawn), clf.classes_[codes]
+    drawn = [columns[name] for name in fitted.columns.names]
+    if not fitted.columns.are_named:
+        return np.column_stack(drawn), fitted.classes[codes]
     import pandas as pd
 
-    return pd.DataFrame(dict(zip(clf._columns, drawn, strict=True))), clf.classes_[codes]
+    return pd.DataFrame(dict(zip(fitted.columns.names, drawn, strict=True))), fitted.classes[codes]
 
 
-def _thetas(posterior: Posterior, n: int, rule: Rule, rng: np.random.Generator) -> Iterator[tuple[Theta, Array]]:
+def _thetas(
+    posterior: Posterior, n: int, rule: RuleName, rng: np.random.Generator
+) -> Iterator[tuple[Theta, Array]]:
     """Parameters, and the rows to draw with them."""
-    if rule != "predictive":
+    if TABLE[rule].is_plug_in:
         yield posterior.theta(rule), np.arange(n)
         return
     draws = posterior.draws(1, min(n, MOST_THETAS), rng)

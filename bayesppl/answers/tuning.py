@@ -9,25 +9,26 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 from scipy.optimize import minimize
 
-from bayesppl.answers.leave_one_out import leave_one_out
+from bayesppl.answers.held_rows import rows_of
+from bayesppl.answers.leave_one_out import leave_out_each
 from bayesppl.beliefs import Conjugate
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import CLASS_WEIGHTS
+from bayesppl.model.fitted import Fitted
 from bayesppl.model.posterior import Exact, Posterior
 
 if TYPE_CHECKING:
-    from bayesppl.estimators.classifier import BayesClassifier
-    from bayesppl.estimators.shells import GenerativeClassifier
+    import xarray as xr
 
 Objective = Literal["evidence", "loo"]
 
 
 def tune_prior(
-    clf: BayesClassifier,
+    fitted: Fitted,
     names: Sequence[str] | None = None,
     objective: Objective = "evidence",
     max_steps: int = 100,
-) -> GenerativeClassifier:
+) -> tuple[Fitted, xr.Dataset]:
     r"""Choose the prior's hyperparameters by the data (empirical Bayes).
 
     Starting from the prior of the fit, each named hyperparameter is multiplied, for all classes and features alike, by a
@@ -35,8 +36,7 @@ def tune_prior(
 
     Parameters
     ----------
-    clf : BayesClassifier
-        Fitted, with a proper prior.
+    fitted : Fitted
     names : sequence of str, optional
         Hyperparameters to tune; all by default. Beta: ``alpha``, ``beta``. Gamma: ``shape``, ``rate``. Dirichlet:
         ``concentration``. NormalInverseGamma: ``kappa``, ``a``, ``b``. NormalInverseWishart: ``kappa``, ``nu`` (counted from
@@ -51,9 +51,10 @@ def tune_prior(
 
     Returns
     -------
-    GenerativeClassifier
-        Fitted to the same data under the tuned prior, which it declares explicitly. Its ``tuning_`` is an
-        xarray.Dataset of the path over "step": ``objective``, and ``factor`` by "hyperparameter".
+    tuned : Fitted
+        The same data under the tuned prior, which its family declares explicitly.
+    path : xarray.Dataset
+        Over "step": ``objective``, and ``factor`` by "hyperparameter".
 
     Raises
     ------
@@ -81,7 +82,7 @@ def tune_prior(
     """
     import xarray as xr
 
-    posterior = clf._fitted()
+    posterior = fitted.posterior
     start = posterior.prior.parts["features"]
     bounds = start.tunable
     chosen = list(bounds if names is None else names)
@@ -100,10 +101,13 @@ def tune_prior(
     if objective == "evidence":
         score = _log_evidence
     else:
-        rows = clf._rows_of(None, None, None)
+        rows = rows_of(fitted)
+        encoded = fitted.model.family.encode(rows.table)
 
         def score(posterior: Exact) -> float:
-            return float((rows.weights * leave_one_out(posterior, rows).log_score_i).sum())
+            return float(
+                (rows.weights * leave_out_each(posterior, encoded, rows.codes, rows.weights).log_score_i).sum()
+            )
 
     def value(logs: Array) -> float:
         return score(_under(posterior, start.rescaled(dict(zip(chosen, np.exp(logs), strict=True)))))
@@ -121,8 +125,8 @@ def tune_prior(
         callback=lambda logs: path.append((logs.copy(), value(logs))),
     )
     best = start.rescaled(dict(zip(chosen, np.exp(path[-1][0]), strict=True)))
-    tuned = _declaring(clf, _under(posterior, best))
-    tuned.tuning_ = xr.Dataset(
+    tuned = _under(posterior, best)
+    steps = xr.Dataset(
         {
             "objective": ("step", [reached for _, reached in path]),
             "factor": (("step", "hyperparameter"), np.exp([logs for logs, _ in path])),
@@ -130,7 +134,7 @@ def tune_prior(
         coords={"step": np.arange(len(path)), "hyperparameter": chosen},
         attrs={"converged": int(found.success), "message": str(found.message)},
     )
-    return tuned
+    return replace(fitted, learned=replace(fitted.learned, model=tuned.model), inferred=tuned), steps
 
 
 def _under(posterior: Posterior, prior: Conjugate) -> Exact:
@@ -144,15 +148,3 @@ def _log_evidence(posterior: Exact) -> float:
     prior, statistics = (whole.parts["features"] for whole in (posterior.prior, posterior.statistics))
     parts = posterior.model.family.log_evidence(prior, statistics)
     return float(sum(part.values.sum() for part in parts.values()))
-
-
-def _declaring(clf: BayesClassifier, posterior: Exact) -> GenerativeClassifier:
-    """A classifier that declares the family of ``posterior`` and is fitted as ``clf`` is."""
-    from bayesppl.estimators.shells import GenerativeClassifier
-
-    settings = clf.get_params(deep=False)
-    shared = {name: settings[name] for name in ("class_weights", "inference", "rule", "classes")}
-    tuned = GenerativeClassifier(posterior.model.family, **shared)
-    tuned.__dict__.update({name: value for name, value in vars(clf).items() if name not in settings})
-    tuned._model, tuned._posterior = posterior.model, posterior
-    return tuned

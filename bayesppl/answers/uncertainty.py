@@ -15,29 +15,29 @@ import numpy as np
 from scipy.special import entr
 
 from bayesppl.answers.intervals import PROB, tails
+from bayesppl.answers.predictions import probabilities
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import CLASS_WEIGHTS
+from bayesppl.model.fitted import Fitted
+from bayesppl.model.normalisation import normalise, warn_of_impossible_rows
 from bayesppl.model.posterior import CHUNK_CELLS, Posterior
-from bayesppl.model.rules import normalise, warn_of_impossible_rows
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bayesppl.estimators.classifier import BayesClassifier
 
 # Probabilities of a block of rows under all draws held at once: 8 megabytes.
 _BLOCK_CELLS = 1 << 20
 
 
 def predict_interval(
-    clf: BayesClassifier, X: Any, prob: float = PROB, draws: int = 1000, random_state: int | None = None
+    fitted: Fitted, X: Any, prob: float = PROB, draws: int = 1000, random_state: int | None = None
 ) -> xr.Dataset:
     """Posterior of p(y = k | x, θ): mean, standard deviation and equal-tailed credible interval.
 
     Parameters
     ----------
-    clf : BayesClassifier
-        Fitted.
+    fitted : Fitted
     X : table or (n_rows, n_features) array-like
     prob : float
         Probability of the interval.
@@ -61,16 +61,16 @@ def predict_interval(
     """
     bounds = tails(prob)
     parts = []
-    for p in probability_draws(clf, X, draws, random_state):
+    for p in probability_draws(fitted, X, draws, random_state):
         mean = p.mean(0, keepdims=True)
         sd = p.std(0, mean=mean)
         quantiles = np.quantile(p, bounds, axis=0, overwrite_input=True)  # last, for it reorders the draws
         parts.append(np.stack([mean[0], sd, *quantiles]))
     mean, sd, lower, upper = np.concatenate(parts, axis=1)
-    return _labelled(clf, {"mean": mean, "sd": sd, "lower": lower, "upper": upper}).assign_attrs(prob=prob)
+    return _labelled(fitted, {"mean": mean, "sd": sd, "lower": lower, "upper": upper}).assign_attrs(prob=prob)
 
 
-def uncertainty(clf: BayesClassifier, X: Any, draws: int = 1000, random_state: int | None = None) -> xr.Dataset:
+def uncertainty(fitted: Fitted, X: Any, draws: int = 1000, random_state: int | None = None) -> xr.Dataset:
     r"""Split the uncertainty about the label of every row into what more data could and could not remove.
 
     With :math:`\bar p = E[p(y \mid x, \theta) \mid D]` and entropies in nats,
@@ -81,7 +81,7 @@ def uncertainty(clf: BayesClassifier, X: Any, draws: int = 1000, random_state: i
 
     Parameters
     ----------
-    clf, X, draws, random_state
+    fitted, X, draws, random_state
         As for :func:`predict_interval`.
 
     Returns
@@ -100,25 +100,25 @@ def uncertainty(clf: BayesClassifier, X: Any, draws: int = 1000, random_state: i
     True
     """
     parts = []
-    for p in probability_draws(clf, X, draws, random_state):
+    for p in probability_draws(fitted, X, draws, random_state):
         total, aleatoric = entr(p.mean(0)).sum(-1), entr(p).sum(-1).mean(0)
         parts.append(np.stack([total, aleatoric, total - aleatoric]))
     total, aleatoric, epistemic = np.concatenate(parts, axis=1)
-    predictive = entr(clf.probabilities(X, "predictive")).sum(-1)
+    predictive = entr(probabilities(fitted, X, "predictive")).sum(-1)
     return _labelled(
-        clf,
+        fitted,
         {"total": total, "aleatoric": aleatoric, "epistemic": epistemic, "predictive_entropy": predictive},
     )
 
 
 def probability_draws(
-    clf: BayesClassifier, X: Any, draws: int, random_state: int | np.random.Generator | None
+    fitted: Fitted, X: Any, draws: int, random_state: int | np.random.Generator | None
 ) -> Iterator[Array]:
     """p(y = k | x, θ) under posterior draws, for one block of rows after the other: (n_draws, n_block, n_classes)."""
-    posterior = clf._fitted()
+    posterior = fitted.posterior
     if draws < 2:
         raise ValueError(f"draws must be at least 2, found {draws}")
-    encoded = posterior.model.family.encode(clf._aligned(X))
+    encoded = fitted.encode(X)
     return _blocks(posterior, encoded, draws, np.random.default_rng(random_state))
 
 
@@ -143,7 +143,7 @@ def _blocks(posterior: Posterior, X: Any, draws: int, rng: np.random.Generator) 
         yield out.T
 
 
-def _labelled(clf: BayesClassifier, columns: dict[str, Array]) -> xr.Dataset:
+def _labelled(fitted: Fitted, columns: dict[str, Array]) -> xr.Dataset:
     import xarray as xr
 
     from bayesppl.answers.datatree import coord
@@ -151,5 +151,5 @@ def _labelled(clf: BayesClassifier, columns: dict[str, Array]) -> xr.Dataset:
     first = next(iter(columns.values()))
     coords: dict[str, Any] = {"row": np.arange(len(first))}
     if first.ndim == 2:
-        coords["class"] = coord(clf.classes_.tolist())
+        coords["class"] = coord(fitted.classes.tolist())
     return xr.Dataset({name: (tuple(coords), values) for name, values in columns.items()}, coords=coords)

@@ -61,7 +61,7 @@ class Statistics(ABC):
         """Return the statistics of the same rows as those of a single class; the class axis has length one."""
 
     @abstractmethod
-    def among(self, n_classes: int, codes: Array) -> Self:
+    def with_classes(self, n_classes: int, codes: Array) -> Self:
         """Return the same statistics among ``n_classes`` classes, class k under ``codes[k]``; new ones are empty."""
 
     @property
@@ -93,8 +93,8 @@ class _Sums(Statistics):
     def pooled(self) -> Self:
         return type(self)(*(a.sum(0, keepdims=True) for a in self.values()))
 
-    def among(self, n_classes: int, codes: Array) -> Self:
-        return type(self)(*(_among(a, n_classes, codes) for a in self.values()))
+    def with_classes(self, n_classes: int, codes: Array) -> Self:
+        return type(self)(*(_with_classes(a, n_classes, codes) for a in self.values()))
 
     def sum_rows(self, responsibilities: Responsibilities) -> Self:
         """Statistics of the classes, where these are statistics of single rows: (n_rows, ...) to (n_classes, ...)."""
@@ -211,9 +211,11 @@ class Moments(Statistics):
     def scale(self, factor: float) -> Self:
         return type(self)(factor * self.count, self.mean, factor * self.scatter)
 
-    def among(self, n_classes: int, codes: Array) -> Self:
-        scatter = self.scatter if self.is_tied else _among(self.scatter, n_classes, codes)
-        return type(self)(_among(self.count, n_classes, codes), _among(self.mean, n_classes, codes), scatter)
+    def with_classes(self, n_classes: int, codes: Array) -> Self:
+        scatter = self.scatter if self.is_tied else _with_classes(self.scatter, n_classes, codes)
+        return type(self)(
+            _with_classes(self.count, n_classes, codes), _with_classes(self.mean, n_classes, codes), scatter
+        )
 
     @property
     def within(self) -> Array:
@@ -279,8 +281,8 @@ class JointStatistics(Statistics):
     def pooled(self) -> Self:
         return type(self)({name: part.pooled() for name, part in self.parts.items()})
 
-    def among(self, n_classes: int, codes: Array) -> Self:
-        return type(self)({name: part.among(n_classes, codes) for name, part in self.parts.items()})
+    def with_classes(self, n_classes: int, codes: Array) -> Self:
+        return type(self)({name: part.with_classes(n_classes, codes) for name, part in self.parts.items()})
 
 
 # --- one pass over the rows ---------------------------------------------------------------------------------
@@ -332,7 +334,7 @@ def _diagonal(matrix: Array) -> Array:
     return np.diagonal(matrix, axis1=-2, axis2=-1)
 
 
-def _among(values: Array, n_classes: int, codes: Array) -> Array:
+def _with_classes(values: Array, n_classes: int, codes: Array) -> Array:
     """Move the classes on the leading axis to ``codes``, zeros elsewhere; a total over classes stays as it is."""
     if values.ndim == 0:
         return values

@@ -112,8 +112,8 @@ def predict(
     also lower(LABEL) and upper(LABEL). Columns of DATA are found by name, in any order.
     """
     from bayesppl.cli import batches
+    from bayesppl.estimators.loading import load
     from bayesppl.files.atomic import replacing
-    from bayesppl.files.saving import load
 
     classifier = load(model)
 
@@ -144,11 +144,12 @@ def summary(model: Path) -> None:
     """Say what a saved model is and what it has seen."""
     from bayesppl.data.columns import listed
     from bayesppl.errors import ImproperError
-    from bayesppl.files.saving import load, read_provenance
+    from bayesppl.estimators.loading import load
+    from bayesppl.files.saving import read_provenance
 
     classifier = load(model)
     click.echo(f"{classifier!r}")
-    click.echo(f"columns: {listed(classifier._columns)}")
+    click.echo(f"columns: {listed(classifier.fitted_.columns.names)}")
     for label, count in zip(classifier.classes_.tolist(), classifier.class_count_.tolist(), strict=True):
         click.echo(f"class {label!r}: {count:g} rows")
     try:

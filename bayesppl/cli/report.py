@@ -77,7 +77,7 @@ def as_json(result: Comparison, facts: Facts) -> str:
         "classes": result.probabilities["class"].values.tolist(),
         "rows": {"train": facts.n_train, "test": facts.n_test},
         "settings": facts.settings,
-        "provenance": result.classifier._provenance(),
+        "provenance": result.classifier.provenance(),
         "interval": dict(result.parameters.attrs),
         "parameters": list(parameter_records(result.parameters)),
         "scores": {record["rule"]: _nested(record) for record in score_records(result)},

@@ -143,7 +143,7 @@ def _check_labels(rows: Rows) -> None:
 def _check_support(rows: Rows, classifier: BayesClassifier) -> None:
     # once on all rows, so that the message counts rows as the file does
     table = as_table(rows.X)
-    family = classifier._declared_family()
+    family = classifier.declare_family()
     try:
         family.bind(table, tuple(encode_labels(rows.y)[0].tolist())).encode(table)
     except ValueError as error:

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayesppl.cli.report import Facts, Record, parameter_records, score_records
-from bayesppl.evaluation.comparison import REFERENCE, SCORES
+from bayesppl.evaluation.comparison import SCORES
+from bayesppl.model.rules import REFERENCE
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bayesppl.errors import RowError, RowTypeError
 from bayesppl.kernels.arrays import Array
 
 #: What a column holds, as far as the choice of a family goes.
@@ -79,16 +80,18 @@ def _refuse_cells(cells: Array, absent: Array, name: Hashable) -> None:
     for row in np.flatnonzero(~absent):
         cell = cells[row]
         if isinstance(cell, str):
-            raise ValueError(
-                f"column {name!r} holds the text {cell!r} in row {row} where a number must be; convert the column to "
-                "numbers, or model it with bayesppl.Categorical"
+            raise RowError(
+                f"column {name!r} holds the text {cell!r} in row ",
+                int(row),
+                " where a number must be; convert the column to numbers, or model it with bayesppl.Categorical",
             )
         try:
             float(cell)
         except (TypeError, ValueError) as error:
-            raise TypeError(
-                f"column {name!r} holds {cell!r} in row {row}, which is not a number ({error}); drop or encode the "
-                "column, or model it with bayesppl.Categorical"
+            raise RowTypeError(
+                f"column {name!r} holds {cell!r} in row ",
+                int(row),
+                f", which is not a number ({error}); drop or encode the column, or model it with bayesppl.Categorical",
             ) from None
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -18,6 +18,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from bayesppl.data.columns import Kind, kind_of_values, listed, to_float
+from bayesppl.errors import RowError
 from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.class_sums import sparse_of
 
@@ -221,6 +222,49 @@ class FrameTable(Table):
             complete = not series.is_null().any()
             return series.to_numpy() if complete else series.cast(nw.Float64).to_numpy()
         return to_float(series.to_numpy(), name)
+
+
+def read_range[T](table: Table, rows: slice, read: Callable[[Table], T]) -> T:
+    """``read`` some rows of a table; a refusal names the row of the whole table."""
+    if rows.stop - rows.start == len(table):
+        return read(table)
+    try:
+        return read(table.take(rows))
+    except RowError as error:
+        raise error.shifted(rows.start) from None
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a fit, which later rows must have too.
+
+    Attributes
+    ----------
+    names : tuple
+    are_named : bool
+        Whether the names came with the data; columns without names are found by position.
+    reader : str
+        What a refusal calls whoever reads the columns.
+    """
+
+    names: tuple[Hashable, ...]
+    are_named: bool
+    reader: str
+
+    def align(self, X: Any) -> Table:
+        """These columns of ``X``, found by name, or by position where ``X`` or the fit has no names."""
+        table = as_table(X)
+        if table.is_named and self.are_named:
+            expected = set(self.names)
+            surplus = [name for name in table.names if name not in expected]
+            if surplus:
+                raise ValueError(f"unknown column {surplus[0]!r}; the fit had {list(self.names)}")
+            return table.select(self.names)
+        if len(table.names) != len(self.names):
+            raise ValueError(
+                f"X has {len(table.names)} features, but {self.reader} is expecting {len(self.names)} features as input"
+            )
+        return table.renamed(self.names)
 
 
 def as_table(X: Any) -> Table:

@@ -9,21 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
-from sklearn.base import clone
-
-from bayesppl.data.labels import encode_labels
-
-if TYPE_CHECKING:
-    from bayesppl.estimators.learner import Learner
-
-# Rows of a batch, and how many batches pyarrow reads ahead: memory of a few batches
-_BATCH_ROWS, _READ_AHEAD = 1 << 16, 4
+from bayesppl.data.parquet import labels_of, open_parquet, scan
+from bayesppl.estimators.base import Base
+from bayesppl.estimators.first_rows import read_first, start
 
 
-def fit_batches[T: "Learner"](
+def fit_batches[T: Base](
     clf: T, batches: Iterable[Sequence[Any]], classes: Sequence[Hashable] | None = None, progress: bool = False
 ) -> T:
     """Fit an estimator on rows that come in batches; what it had learned before is dropped.
@@ -56,32 +49,26 @@ def fit_batches[T: "Learner"](
     >>> clf.class_count_.tolist()
     [3.0, 3.0]
     """
-    learner = clone(clf).set_params(inference="conjugate")  # once per batch; the rest waits for the last one
-    total = None
+    declared = clf.classes if classes is None else classes
+    learned = None
     with _progress(progress, None) as advance:
         for X, y, *rest in batches:
             weights = rest[0] if rest else None
-            if total is None:
-                total = learner.partial_fit(X, y, classes=classes, sample_weight=weights)._statistics
-                learned = learner._among(learner.classes_)
+            if learned is not None:
+                learned = learned.plus(X, y, weights, n_jobs=clf.n_jobs)
+            elif declared is None:
+                raise ValueError("classes must be passed: later batches may hold labels that the first one lacks")
             else:
-                total = total + learned.summed(learner._aligned(X), y, weights, n_jobs=clf.n_jobs)
+                learned = start(clf, read_first(X, y, weights, declared))
             advance(len(y))
-    if total is None:
+    if learned is None:
         raise ValueError("batches is empty; give at least one (X, y)")
-    return adopt(clf, learner, total)
+    fitted = clf.infer(learned)
+    _ = fitted.posterior  # refused before anything changes, if it is improper
+    return clf.adopt(fitted)
 
 
-def adopt[T: "Learner"](clf: T, learner: Learner, statistics: Any) -> T:
-    """Give ``clf`` what ``learner`` has learned, with these statistics of all rows."""
-    learner.set_params(inference=clf.inference)
-    learner._settle(learner._among(learner.classes_)._replace(statistics=statistics))
-    learner._fitted()
-    clf._restore(learner._state())
-    return clf
-
-
-def fit_parquet[T: "Learner"](
+def fit_parquet[T: Base](
     clf: T,
     path: str | Path | Sequence[str] | Any,
     target: str,
@@ -90,49 +77,23 @@ def fit_parquet[T: "Learner"](
     progress: bool = False,
 ) -> T:
     """Fit an estimator on Parquet files; see :meth:`bayesppl.GenerativeClassifier.fit_parquet`."""
-    dataset = _open(path)
+    dataset = open_parquet(path)
     others = (target,) if sample_weight is None else (target, sample_weight)
     names = [name for name in dataset.schema.names if name not in others] if columns is None else list(columns)
     absent = [name for name in (*others, *names) if name not in dataset.schema.names]
     if absent:
         raise ValueError(f"missing column {absent[0]!r}; the files have {dataset.schema.names}")
-    classes = _labels(dataset, target) if clf.classes is None else clf.classes
+    classes = labels_of(dataset, target) if clf.classes is None else clf.classes
     n_rows = dataset.count_rows() if progress else None
 
     def batches() -> Iterator[tuple[Any, ...]]:
         with _progress(progress, n_rows) as advance:
-            for batch in _scan(dataset, [*names, *others]):
+            for batch in scan(dataset, [*names, *others]):
                 weights = () if sample_weight is None else (batch[sample_weight].to_numpy(),)
                 yield (batch.select(names), batch[target], *weights)
                 advance(len(batch))
 
     return fit_batches(clf, batches(), classes)
-
-
-def _open(path: Any) -> Any:
-    try:
-        import pyarrow.dataset as ds
-    except ImportError:
-        raise ImportError("reading Parquet needs pyarrow: pip install 'bayesppl[parquet]'") from None
-    return path if isinstance(path, ds.Dataset) else ds.dataset(path, format="parquet")
-
-
-def _scan(dataset: Any, columns: Sequence[str]) -> Iterator[Any]:
-    """Batches of rows as pyarrow tables, without empty ones."""
-    import pyarrow as pa
-
-    batches = dataset.to_batches(
-        columns=list(columns), batch_size=_BATCH_ROWS, batch_readahead=_READ_AHEAD, fragment_readahead=1
-    )
-    return (pa.Table.from_batches([batch]) for batch in batches if len(batch))
-
-
-def _labels(dataset: Any, target: str) -> list[Hashable]:
-    """All labels of the target column, in ascending order; reads that column only."""
-    found = [encode_labels(batch[target])[0] for batch in _scan(dataset, [target])]
-    if not found:
-        raise ValueError("the files hold no rows; there is nothing to learn from")
-    return encode_labels(np.concatenate(found))[0].tolist()
 
 
 @contextmanager

@@ -1,96 +1,33 @@
 """What changes an estimator: fit, batches, forgetting, merging, discounting.
 
-A conjugate fit needs the rows only through their sufficient statistics, which are sums. So a batch is an addition,
-forgetting a subtraction, merging two fits an addition again, and discounting the past a multiplication. Priors that
-depend on the data are resolved from the sums afterwards, so that the way in which the rows came does not matter.
-
-Every method computes everything first and stores it last: an error leaves the estimator as it was.
+A conjugate fit needs the rows only through their sufficient statistics, which are sums; see
+:mod:`bayesppl.model.learned`. Priors that depend on the data are resolved from the sums afterwards, so that the way in
+which the rows came does not matter. Every method finds the new fitted value first and holds it last: an error leaves
+the estimator as it was.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
+from abc import ABC
+from collections.abc import Hashable, Sequence
 from copy import copy
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
-import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import NotFittedError
-
-from bayesppl.beliefs import Dirichlet
-from bayesppl.beliefs.statistics import JointStatistics
-from bayesppl.data.rows import Learned, Rows, counted, read_rows, union
-from bayesppl.data.table import Table, as_table
+from bayesppl.data.lazy import is_lazy
 from bayesppl.errors import ImproperError
+from bayesppl.estimators.base import Base
 from bayesppl.estimators.batches import fit_parquet
-from bayesppl.estimators.distributed import fit_lazy, is_lazy
-from bayesppl.estimators.sklearn_names import refuse_foreign_parameters
-from bayesppl.families import Family
-from bayesppl.files.provenance import UNKNOWN, fingerprint, of_fit
+from bayesppl.estimators.distributed import fit_lazy
+from bayesppl.estimators.first_rows import read_first, start
 from bayesppl.files.serialize import same
-from bayesppl.inference import Inference, choose
-from bayesppl.kernels.arrays import Array, brief_arrays
-from bayesppl.model.declaration import CLASS_WEIGHTS, ClassWeights, GenerativeModel
-from bayesppl.model.posterior import Posterior
-from bayesppl.model.rules import Rule, check_rule
-
-#: Attributes of a fitted estimator, apart from its rows.
-_LEARNED = (
-    "classes_",
-    "n_features_in_",
-    "feature_names_in_",
-    "_columns",
-    "_model",
-    "_statistics",
-    "_posterior",
-    "_data",
-)
-
-#: Arrays of up to this many numbers are written out where an estimator is printed.
-_WRITTEN_OUT = 8
+from bayesppl.model.learned import Learned
+from bayesppl.model.rules import check_rule
 
 
-class Learner(ClassifierMixin, BaseEstimator, ABC):
-    """State and learning of all estimators; see :class:`~bayesppl.GenerativeClassifier`."""
-
-    classes_: Array
-    n_features_in_: int
-    feature_names_in_: Array
-
-    _columns: tuple[Hashable, ...]
-    _model: GenerativeModel
-    _statistics: JointStatistics
-    _posterior: Posterior | None
-    _rows: Rows | None
-    _data: Mapping[str, Any] | None
-
-    def __new__(cls, *args: Any, **parameters: Any) -> Self:
-        refuse_foreign_parameters(cls.__name__, parameters)
-        return super().__new__(cls)
-
-    def __init__(
-        self,
-        *,
-        class_weights: ClassWeights = Dirichlet(1.0),
-        inference: str | Inference = "conjugate",
-        rule: Rule = "predictive",
-        classes: Sequence[Hashable] | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.class_weights = class_weights
-        self.inference = inference
-        self.rule = rule
-        self.classes = classes
-        self.n_jobs = n_jobs
-
-    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        with brief_arrays(_WRITTEN_OUT, digits=4):
-            return str(super().__repr__(N_CHAR_MAX))
-
-    @abstractmethod
-    def _declared_family(self) -> Family:
-        """The family, not yet bound to columns."""
+@dataclass(eq=False, repr=False, kw_only=True)
+class Learner(Base, ABC):
+    """Learning of all estimators; see :class:`~bayesppl.GenerativeClassifier`."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the posterior of all parameters; what was learned before is dropped.
@@ -115,7 +52,11 @@ class Learner(ClassifierMixin, BaseEstimator, ABC):
         """
         if is_lazy(X):
             return fit_lazy(self, X, y, sample_weight)
-        return self._start(X, y, self.classes, sample_weight, batch=False)
+        check_rule(self.rule)  # before the sampler runs, not after
+        rows = read_first(X, y, sample_weight, self.classes)
+        if not rows.weights.any():
+            raise ValueError("sample_weight is zero for every row, so there is nothing to learn from")
+        return self.adopt(self.infer(start(self, rows), rows.held()))
 
     def fit_parquet(
         self,
@@ -173,17 +114,16 @@ class Learner(ClassifierMixin, BaseEstimator, ABC):
         >>> clf.partial_fit([[4.0], [5.5]], [1, 1]).predict([[0.2]]).tolist()
         [0]
         """
-        if not self._is_fitted:
-            declared = self.classes if classes is None else classes
-            if declared is None:
-                raise ValueError(
-                    "classes must be passed on the first call to partial_fit: later batches may hold labels that this one "
-                    "lacks"
-                )
-            return self._start(X, y, declared, sample_weight, batch=True)
-        widened = self._among(self.classes_ if classes is None else union(self.classes_, classes))
-        batch = widened.summed(self._aligned(X), y, sample_weight, n_jobs=self.n_jobs)
-        return self._settle(widened._replace(statistics=widened.statistics + batch))
+        if self.__sklearn_is_fitted__():
+            learned = self.fitted_.learned if classes is None else self.fitted_.learned.widened(classes)
+            return self.adopt(self.infer(learned.plus(X, y, sample_weight, n_jobs=self.n_jobs)))
+        declared = self.classes if classes is None else classes
+        if declared is None:
+            raise ValueError(
+                "classes must be passed on the first call to partial_fit: later batches may hold labels that this one "
+                "lacks"
+            )
+        return self.adopt(self.infer(start(self, read_first(X, y, sample_weight, declared))))
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Remove rows that were learned before, exactly.
@@ -211,10 +151,7 @@ class Learner(ClassifierMixin, BaseEstimator, ABC):
         >>> clf.forget([[1]], ["b"]).class_count_.tolist()
         [1.0, 1.0]
         """
-        self._fitted()
-        learned = self._among(self.classes_)
-        rows = learned.summed(self._aligned(X), y, sample_weight, refuse_new=False, n_jobs=self.n_jobs)
-        return self._settle(learned._replace(statistics=learned.statistics - rows))
+        return self.adopt(self.infer(self._determined.minus(X, y, sample_weight, n_jobs=self.n_jobs)))
 
     def merge(self, other: Self) -> Self:
         """Learn what another estimator has learned from other rows: the result is one fit on the rows of both.
@@ -245,16 +182,15 @@ class Learner(ClassifierMixin, BaseEstimator, ABC):
         """
         if type(other) is not type(self):
             raise TypeError(f"cannot merge a {type(self).__name__} with a {type(other).__name__}")
-        self._require_fitted()
-        other._require_fitted()
-        classes = union(self.classes_, other.classes_)
-        one, two = self._among(classes), other._among(classes)
-        if not same(one.model, two.model):
+        mine, others = self.fitted_.learned, other.fitted_.learned
+        mine = mine.widened(others.classes)
+        others = others.with_classes(mine.classes)
+        if not same(mine.model, others.model):
             raise ValueError(
                 "cannot merge fits of different models: the columns, the levels of categories, the priors and the class "
                 "weights of both must be equal"
             )
-        return self._settle(one._replace(statistics=one.statistics + two.statistics))
+        return self.adopt(self.infer(replace(mine, statistics=mine.statistics + others.statistics)))
 
     def __add__(self, other: Self) -> Self:
         return copy(self).merge(other)
@@ -283,142 +219,17 @@ class Learner(ClassifierMixin, BaseEstimator, ABC):
         >>> clf.discount(0.5).partial_fit([[0]], ["a"]).class_count_.tolist()
         [1.5, 1.0]
         """
-        self._fitted()
+        learned = self._determined
         if not 0 < factor <= 1:
             raise ValueError(
                 f"factor must be above 0 and at most 1, found {factor:g}; 1 keeps all, 0.5 counts half"
             )
-        learned = self._among(self.classes_)
-        return self._settle(learned._replace(statistics=learned.statistics.scale(factor)))
+        return self.adopt(self.infer(learned.discounted(factor)))
 
     @property
-    def posterior_(self) -> Posterior:
-        """Exact or sampled posterior of all parameters."""
-        return self._fitted()
-
-    @property
-    def class_count_(self) -> Array:
-        """Total weight of the rows of each class: (n_classes,)."""
-        self._require_fitted()
-        return np.asarray(self._statistics.parts[CLASS_WEIGHTS].counts)
-
-    @property
-    def _is_fitted(self) -> bool:
-        return "classes_" in vars(self)
-
-    def _require_fitted(self) -> None:
-        if not self._is_fitted:
-            raise NotFittedError(
-                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before "
-                "using this estimator."
-            )
-
-    def _fitted(self) -> Posterior:
-        self._require_fitted()
-        if self._posterior is None:  # too few rows so far: the same refusal again
-            return choose(self.inference).infer(self._model, self._statistics)
-        return self._posterior
-
-    def _start(
-        self, X: Any, y: Any, declared: Sequence[Hashable] | None, sample_weight: Any, *, batch: bool
-    ) -> Self:
-        check_rule(self.rule)  # before the sampler runs, not after
-        table, classes, codes, weights = read_rows(X, y, declared, sample_weight)
-        if len(classes) < 2:
-            raise ValueError(
-                f"the target holds one class only, {classes.tolist()[0]!r}; a classifier needs at least two. Pass classes=[...] "
-                "to declare classes that do not occur in these rows"
-            )
-        if weights is not None and not weights.any() and not batch:
-            raise ValueError("sample_weight is zero for every row, so there is nothing to learn from")
-        family = self._declared_family().bind(counted(table, weights), tuple(classes.tolist()))
-        model = GenerativeModel(family, self.class_weights, tuple(classes.tolist()))
-        statistics = model.labelled_statistics(table, codes, weights, self.n_jobs)
-        learned = Learned(classes, model, statistics)
-        if batch:
-            self._settle(learned)
-        else:
-            rows = Rows(family, table.held(), codes, weights)
-            posterior = choose(self.inference).infer(model, statistics, rows)
-            self._store(learned, posterior, rows)
-        self.n_features_in_ = len(table.names)
-        self._columns = table.names
-        self.__dict__.pop("feature_names_in_", None)
-        if table.is_named:
-            self.feature_names_in_ = np.asarray(table.names, dtype=object)
-        return self
-
-    def _among(self, classes: Array) -> Learned:
-        """What has been learned, in terms of these classes, which include all those known."""
-        known, new = self.classes_.tolist(), classes.tolist()
-        if known == new:
-            return Learned(self.classes_, self._model, self._statistics)
-        codes = np.asarray([new.index(label) for label in known])
-        return Learned(classes, self._model.among(new), self._statistics.among(len(new), codes))
-
-    def _settle(self, learned: Learned) -> Self:
-        """Make these statistics what has been learned."""
-        posterior: Posterior | None
-        try:
-            posterior = choose(self.inference).infer(learned.model, learned.statistics)
-        except ImproperError:
-            # Under an improper prior the first batches may not determine the parameters yet; later ones may.
-            posterior = None
-        return self._store(learned, posterior)
-
-    def _store(self, learned: Learned, posterior: Posterior | None, rows: Rows | None = None) -> Self:
-        self.classes_, self._model, self._statistics = learned
-        self._posterior = posterior
-        self._rows = rows
-        self._data = None
-        return self
-
-    def _fingerprint(self) -> Mapping[str, Any]:
-        """What tells the rows of the fit from others, found when first asked for."""
-        if self._data is None:
-            self._data = UNKNOWN if self._rows is None else fingerprint(self._model, self._rows)
-        return self._data
-
-    def _provenance(self) -> dict[str, Any]:
-        prior = None if self._posterior is None else self._posterior.prior
-        return of_fit(prior, self._statistics, self._fingerprint())
-
-    def _aligned(self, X: Any) -> Table:
-        """The columns of the fit, found by name, or by position where ``X`` or the fit has no names."""
-        table = as_table(X)
-        known = self._columns
-        if table.is_named and "feature_names_in_" in vars(self):
-            expected = set(known)
-            surplus = [name for name in table.names if name not in expected]
-            if surplus:
-                raise ValueError(f"unknown column {surplus[0]!r}; the fit had {list(known)}")
-            return table.select(known)
-        if len(table.names) != len(known):
-            raise ValueError(
-                f"X has {len(table.names)} features, but {type(self).__name__} is expecting {len(known)} features "
-                "as input"
-            )
-        return table.renamed(known)
-
-    def _state(self) -> dict[str, Any]:
-        """All that has been learned, without the rows."""
-        self._require_fitted()
-        self._fingerprint()
-        return {name: value for name, value in vars(self).items() if name in _LEARNED}
-
-    def _restore(self, state: dict[str, Any]) -> None:
-        if not set(state) <= set(_LEARNED):
-            raise ValueError(f"unknown state {sorted(set(state) - set(_LEARNED))}")
-        self.__dict__.update({"_data": UNKNOWN, **state, "_rows": None})
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Everything but the training rows, which no pickle should carry along."""
-        state = super().__getstate__()
-        return {**state, "_rows": None} if "_rows" in state else state
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        family = self._declared_family()
-        tags.input_tags.sparse = family.allows_sparse
-        tags.input_tags.allow_nan = family.allows_missing and family.fits_missing
-        return tags
+    def _determined(self) -> Learned:
+        """What was learned, where it determines the posterior."""
+        fitted = self.fitted_
+        if fitted.inferred is None:
+            raise ImproperError(fitted.undetermined)
+        return fitted.learned

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from bayesppl.estimators.classifier import BayesClassifier
-    from bayesppl.model.rules import Rule
+    from bayesppl.model.rules import RuleName
 
 
 def reliability(
-    clf: BayesClassifier, X: Any, y: Any, bins: int = 10, prob: float = PROB, rule: Rule | None = None
+    clf: BayesClassifier, X: Any, y: Any, bins: int = 10, prob: float = PROB, rule: RuleName | None = None
 ) -> xr.Dataset:
     r"""Confidence against hit rate on held-out rows, with credible bands and a decomposition of the log score.
 

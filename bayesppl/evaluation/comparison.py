@@ -16,8 +16,9 @@ from bayesppl.data.labels import encode_labels
 from bayesppl.data.table import as_table
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.kernels.arrays import Array
+from bayesppl.model.normalisation import log_probabilities
 from bayesppl.model.posterior import Posterior
-from bayesppl.model.rules import ESTIMATES, RULES, Rule, log_probabilities
+from bayesppl.model.rules import ESTIMATES, REFERENCE, RULES, RuleName
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 #: Scores that are averages over rows, by name.
 ROW_SCORES = {"accuracy": scores.hits, "log_score": scores.log_scores, "brier": scores.brier_scores}
 SCORES = (*ROW_SCORES, "ece")
-
-REFERENCE: Rule = "predictive"
 
 # Numbers held at once while summarising draws (a quarter of a gigabyte).
 _MAX_CELLS = 1 << 25
@@ -142,14 +141,15 @@ def compare(
 
 def probabilities_by_rule(
     fitted: BayesClassifier, table: Any
-) -> tuple[dict[Rule, Array], dict[Rule, int], dict[str, str]]:
+) -> tuple[dict[RuleName, Array], dict[RuleName, int], dict[str, str]]:
     """Log probabilities and numbers of impossible rows of every rule that exists, reasons for the others."""
-    log_proba: dict[Rule, Array] = {}
-    impossible: dict[Rule, int] = {}
+    log_proba: dict[RuleName, Array] = {}
+    impossible: dict[RuleName, int] = {}
     undefined: dict[str, str] = {}
     for rule in RULES:
         try:
-            log_joint, class_weights = fitted._log_joint(table, rule)
+            log_joint = fitted.predict_joint_log_proba(table, rule)
+            class_weights = fitted.posterior_.scorer(rule).class_weights
         except UndefinedEstimateError as error:
             undefined[rule] = str(error)
             continue
@@ -189,7 +189,7 @@ def parameter_summary(
     for rule in ESTIMATES:
         with suppress(UndefinedEstimateError):
             found.append(clf.estimates([rule]))
-    spread = _spread(clf._fitted(), draws, tails(prob), np.random.default_rng(random_state))
+    spread = _spread(clf.posterior_, draws, tails(prob), np.random.default_rng(random_state))
     order = [*ESTIMATES, *spread["estimate"].values.tolist()]
     return (
         xr.concat([*found, spread], dim="estimate").reindex(estimate=order).assign_attrs(spread.attrs, prob=prob)
@@ -214,7 +214,7 @@ def _spread(posterior: Posterior, draws: int, bounds: tuple[float, float], rng: 
 
 
 def _scores(
-    log_proba: Mapping[Rule, Array], impossible: Mapping[Rule, int], codes: Array, rng: np.random.Generator
+    log_proba: Mapping[RuleName, Array], impossible: Mapping[RuleName, int], codes: Array, rng: np.random.Generator
 ) -> xr.Dataset:
     import xarray as xr
 
@@ -224,7 +224,7 @@ def _scores(
         for suffix in ("", "_difference", "_difference_se")
     }
 
-    def put(rule: Rule, score: str, value: float, difference: float, standard_error: float) -> None:
+    def put(rule: RuleName, score: str, value: float, difference: float, standard_error: float) -> None:
         at = RULES.index(rule)
         for suffix, number in (("", value), ("_difference", difference), ("_difference_se", standard_error)):
             columns[f"{score}{suffix}"][at] = number
@@ -250,7 +250,9 @@ def _scores(
     )
 
 
-def _label_probabilities(log_proba: Mapping[Rule, Array], codes: Array, fitted: BayesClassifier) -> xr.DataArray:
+def _label_probabilities(
+    log_proba: Mapping[RuleName, Array], codes: Array, fitted: BayesClassifier
+) -> xr.DataArray:
     import xarray as xr
 
     from bayesppl.answers.datatree import coord

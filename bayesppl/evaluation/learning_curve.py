@@ -14,9 +14,9 @@ from bayesppl.answers import scores
 from bayesppl.data.labels import encode_labels
 from bayesppl.data.table import as_table
 from bayesppl.errors import ImpossibleRowWarning
-from bayesppl.evaluation.comparison import REFERENCE, ROW_SCORES, SCORES, probabilities_by_rule
+from bayesppl.evaluation.comparison import ROW_SCORES, SCORES, probabilities_by_rule
 from bayesppl.kernels.arrays import Array
-from bayesppl.model.rules import RULES
+from bayesppl.model.rules import REFERENCE, RULES
 
 if TYPE_CHECKING:
     import xarray as xr

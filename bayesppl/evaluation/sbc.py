@@ -20,6 +20,7 @@ from bayesppl.data.table import as_table
 from bayesppl.errors import ConvergenceWarning
 from bayesppl.families._bases.family import Family
 from bayesppl.inference.nuts import NUTS
+from bayesppl.inference.pymc.build import Encoded
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.declaration import CLASS_WEIGHTS, ClassWeights, GenerativeModel
 
@@ -91,7 +92,7 @@ def simulation_based_calibration(
             with warnings.catch_warnings():
                 # of hundreds of short runs some look unconverged by chance; their ranks are the test
                 warnings.simplefilter("ignore", ConvergenceWarning)
-                sampled = inference.sample(model, prior, statistics, rows, labels)
+                sampled = inference.sample(model, prior, statistics, Encoded(rows, labels))
             draws = _thinned(sampled.samples, n_ranks - 1)
         for name in ranks:
             ranks[name].append((draws[name] < truth[name]).sum(0))

@@ -22,6 +22,7 @@ from scipy.special import gammaln
 from bayesppl.beliefs import Beta
 from bayesppl.beliefs.statistics import Successes
 from bayesppl.data.table import Table
+from bayesppl.errors import RowError
 from bayesppl.families._bases.factorised import COUNTS, CellFamily, per_column
 from bayesppl.families._bases.leave_one_out import row_blocks
 from bayesppl.families._bases.missing import present_cells
@@ -67,9 +68,10 @@ class Binomial(ProbabilityFamily, CellFamily):
             excess = successes > trials
             if excess.any():
                 row, column = np.argwhere(excess)[0]
-                raise ValueError(
-                    f"column {self.columns[column]!r} holds {successes[row, column]:g} successes in row {block.start + row}, "
-                    f"more than its {trials[row, column]:g} trials. Correct the count, or the number of trials."
+                raise RowError(
+                    f"column {self.columns[column]!r} holds {successes[row, column]:g} successes in row ",
+                    block.start + int(row),
+                    f", more than its {trials[row, column]:g} trials. Correct the count, or the number of trials.",
                 )
         return X
 

@@ -82,8 +82,8 @@ class LogGaussian(CheckedFirst):
     def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
         return replace(self, gaussian=self.gaussian.bind(table, classes))
 
-    def among(self, classes: Sequence[Hashable]) -> Self:
-        return replace(self, gaussian=self.gaussian.among(classes))
+    def with_classes(self, classes: Sequence[Hashable]) -> Self:
+        return replace(self, gaussian=self.gaussian.with_classes(classes))
 
     def encode(self, table: Table) -> Array:
         columns = self.gaussian.columns

@@ -119,10 +119,11 @@ class Product(Family):
         product._check_names()
         return product
 
-    def among(self, classes: Sequence[Hashable]) -> Self:
+    def with_classes(self, classes: Sequence[Hashable]) -> Self:
         blocks = self.blocks or {}
         return replace(
-            self, blocks={name: (columns, family.among(classes)) for name, (columns, family) in blocks.items()}
+            self,
+            blocks={name: (columns, family.with_classes(classes)) for name, (columns, family) in blocks.items()},
         )
 
     def encode(self, table: Table) -> BlockRows:

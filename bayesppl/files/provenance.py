@@ -12,22 +12,18 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 
 from bayesppl.beliefs import Joint
 from bayesppl.beliefs import declared_priors as priors
-from bayesppl.beliefs.statistics import JointStatistics
 from bayesppl.files.command import command
 from bayesppl.files.serialize import Speller
 from bayesppl.kernels.arrays import Array, brief_arrays, leaves
 from bayesppl.kernels.blocks import row_blocks
-
-if TYPE_CHECKING:
-    from bayesppl.data.rows import Rows
-    from bayesppl.model.declaration import GenerativeModel
+from bayesppl.model.fitted import Fitted
 
 #: Distribution of every module whose version is recorded if it has been loaded: what was not loaded took no part.
 _LIBRARIES = {
@@ -63,30 +59,21 @@ def environment() -> dict[str, str]:
     }
 
 
-def of_fit(prior: Joint | None, statistics: JointStatistics, data: Mapping[str, Any]) -> dict[str, Any]:
+def provenance(fitted: Fitted) -> dict[str, Any]:
     """The record of a fit.
-
-    Parameters
-    ----------
-    prior : Joint or None
-        As resolved; None where the rows do not determine it yet.
-    statistics : JointStatistics
-        Of the rows.
-    data : mapping
-        :func:`fingerprint` of the rows.
 
     Returns
     -------
     dict
-        :func:`environment`, ``prior`` in words, ``statistics_hash`` and ``data``. The sums of the same rows are the same to the
-        last bit whatever the container, the layout in memory and the number of threads. Batches of other sizes may
-        change last bits, and with them this hash.
+        :func:`environment`, ``prior`` in words, ``statistics_hash`` and :func:`fingerprint`. The sums of the same rows are the
+        same to the last bit whatever the container, the layout in memory and the number of threads. Batches of other
+        sizes may change last bits, and with them this hash.
     """
     return {
         **environment(),
-        "prior": "not determined yet" if prior is None else _all_in_words(prior),
-        "statistics_hash": _hash_of_statistics(statistics),
-        **data,
+        "prior": "not determined yet" if fitted.inferred is None else prior_in_words(fitted.inferred.prior),
+        "statistics_hash": _hash_of_statistics(fitted.learned.statistics),
+        **fingerprint(fitted),
     }
 
 
@@ -96,15 +83,8 @@ def in_words(value: Any) -> str:
         return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
 
 
-def fingerprint(model: GenerativeModel, rows: Rows) -> dict[str, Any]:
+def fingerprint(fitted: Fitted) -> Mapping[str, Any]:
     """What tells the rows of a fit from others.
-
-    Parameters
-    ----------
-    model : GenerativeModel
-        Bound to the columns of the rows.
-    rows : Rows
-        Encoded.
 
     Returns
     -------
@@ -114,11 +94,16 @@ def fingerprint(model: GenerativeModel, rows: Rows) -> dict[str, Any]:
         their value: the container, the layout in memory and the type of a number do not matter. The order of the rows
         does. Sparse rows are hashed by the cells they store, and differ from dense ones.
     """
+    if fitted.fingerprint is not None:
+        return fitted.fingerprint
+    if fitted.rows is None:
+        return UNKNOWN
+    model, rows = fitted.model, fitted.rows
     digest = hashlib.sha256()
     names = {dim: [str(label) for label in labels] for dim, labels in model.coords.items()}
     digest.update(f"{names}{list(map(str, model.family.measures))}".encode())
     dtypes = []
-    for place, part in leaves(rows.X):
+    for place, part in leaves(model.family.encode(rows.table)):
         digest.update(f"{place} {part.shape}".encode())
         dtypes.append(part.dtype.name)
         for piece in _stored_cells(part) if issparse(part) else _blocks(part):
@@ -162,7 +147,7 @@ def _hash_of_statistics(statistics: Any) -> str:
     return digest.hexdigest()
 
 
-def _all_in_words(prior: Joint) -> str:
+def prior_in_words(prior: Joint) -> str:
     words = "; ".join(_part_in_words(prefix, part) for prefix, part in prior.leaves())
     if len(words) <= _MOST_WORDS:
         return words

@@ -11,81 +11,77 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bayesppl.errors import ModelFileError
 from bayesppl.files.atomic import replacing
+from bayesppl.files.provenance import fingerprint, provenance
 from bayesppl.files.serialize import Speller, build
 from bayesppl.kernels.arrays import Array
-
-if TYPE_CHECKING:
-    from bayesppl.estimators.classifier import BayesClassifier
+from bayesppl.model.fitted import Fitted
 
 FORMAT = "bayesppl model"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 #: Dimensions are named by their length; no array is named like that, for its name begins with its place.
 _LENGTH = "length_"
 
 
-def save(estimator: BayesClassifier, path: str | os.PathLike[str]) -> None:
-    """Write a fitted estimator to ``path``; see :meth:`bayesppl.GenerativeClassifier.save`."""
-    estimator._require_fitted()
+class Stored(NamedTuple):
+    """What a file describes: an estimator by its name, the arguments of its constructor, and what it had found."""
+
+    estimator: str
+    parameters: dict[str, Any]
+    fitted: Fitted
+
+
+def write(fitted: Fitted, estimator: str, parameters: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
+    """Write a fitted value, and what the estimator that holds it is made of, to ``path``."""
     speller = Speller()
+    kept = replace(fitted, rows=None, fingerprint=fingerprint(fitted))
     try:
         document = {
-            "estimator": _name_of(type(estimator)),
-            "provenance": estimator._provenance(),
-            "parameters": speller.spell(estimator.get_params(deep=False), "parameters"),
-            "state": speller.spell(estimator._state(), "state"),
+            "estimator": estimator,
+            "provenance": provenance(kept),
+            "parameters": speller.spell(dict(parameters), "parameters"),
+            "fitted": speller.spell(kept, "fitted"),
         }
     except TypeError as error:
-        raise TypeError(f"this {type(estimator).__name__} cannot be saved: {error}") from None
+        raise TypeError(f"this {estimator} cannot be saved: {error}") from None
     text = json.dumps(document, ensure_ascii=True).encode()
     arrays = {name: _storable(array) for name, array in speller.arrays.items()}
     with replacing(path) as work:
         _write(work, text, arrays)
 
 
-def load(path: str | os.PathLike[str]) -> BayesClassifier:
-    """Read a fitted estimator that ``save`` wrote.
-
-    Predictions are bit for bit those of the estimator that was saved, and ``partial_fit`` continues where it stood. A
-    file can describe estimators of this package and nothing else; reading one executes nothing that is in it.
-
-    Parameters
-    ----------
-    path : str or path
+def read(path: str | os.PathLike[str]) -> Stored:
+    """Read what :func:`write` wrote; nothing that is in the file is executed.
 
     Raises
     ------
-    FileNotFoundError
-    ModelFileError
-        If the file is no model, is damaged, was changed after it was written, or was written by a newer version.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> import bayesppl as bp
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.nc"
-    >>> bp.GaussianNB().fit([[0.0], [1.0], [4.0], [5.5]], list("aabb")).save(path)
-    >>> bp.load(path).predict([[0.2]]).tolist()
-    ['a']
+    FileNotFoundError, ModelFileError
+        As :func:`bayesppl.load`.
     """
     text, arrays = _read(Path(path))
     try:
         document = json.loads(text)
-        estimator = _estimators()[document["estimator"]](**build(document["parameters"], arrays))
-        estimator._restore(build(document["state"], arrays))
+        return Stored(
+            str(document["estimator"]), build(document["parameters"], arrays), build(document["fitted"], arrays)
+        )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ModelFileError(
-            f"{str(path)!r} holds a model that this version of bayesppl ({version('bayesppl')}) cannot build: {error!r}"
-        ) from error
-    return estimator
+        raise cannot_build(path, error) from error
+
+
+def cannot_build(path: str | os.PathLike[str], error: Exception) -> ModelFileError:
+    """The refusal of a file that holds another model than this version knows."""
+    return ModelFileError(
+        f"{str(path)!r} holds a model that this version of bayesppl ({version('bayesppl')}) cannot build: {error!r}"
+    )
 
 
 def read_provenance(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -96,27 +92,9 @@ def read_provenance(path: str | os.PathLike[str]) -> dict[str, Any]:
     Raises
     ------
     FileNotFoundError, ModelFileError
-        As :func:`load`.
+        As :func:`bayesppl.load`.
     """
     return dict(json.loads(_read(Path(path))[0]).get("provenance", {}))
-
-
-def _estimators() -> Mapping[str, type[BayesClassifier]]:
-    import bayesppl
-    from bayesppl.estimators.classifier import BayesClassifier
-
-    public = {name: getattr(bayesppl, name) for name in bayesppl.__all__}
-    return {
-        name: value
-        for name, value in public.items()
-        if isinstance(value, type) and issubclass(value, BayesClassifier)
-    }
-
-
-def _name_of(cls: type) -> str:
-    if _estimators().get(cls.__name__) is not cls:
-        raise TypeError(f"{cls.__qualname__} is not an estimator of bayesppl; pickle it instead")
-    return cls.__name__
 
 
 def _storable(array: Array) -> Array:

@@ -58,7 +58,7 @@ class Speller:
             pairs = [[self.spell(key, place), self.spell(item, f"{place}.{key}")] for key, item in value.items()]
             return {_KIND: "map", "items": pairs}
         if is_dataclass(value) and _classes().get(type(value).__name__) is type(value):
-            members = {f.name: self.spell(getattr(value, f.name), f"{place}.{f.name}") for f in fields(value)}
+            members = {f.name: self.spell(getattr(value, f.name), f"{place}.{f.name}") for f in _stored(value)}
             return {_KIND: type(value).__name__, "fields": members}
         if is_declaration(value):
             written = Written(f"{in_words(value)} {id(value)}" if self._by_identity else in_words(value))
@@ -149,19 +149,28 @@ def _build_array(plain: Mapping[str, Any], arrays: Mapping[str, Array]) -> Array
     return np.asarray(array, order="F" if plain["order"] == "F" else "C")
 
 
+def _stored(value: Any) -> list[Any]:
+    """The fields of a dataclass that are written: all but those that hold code."""
+    return [f for f in fields(value) if f.metadata.get("stored", True)]
+
+
 @cache
 def _classes() -> Mapping[str, type[Any]]:
     """Classes that may be built, by name: the dataclasses of this package that implement one of its contracts."""
     import bayesppl.inference
     from bayesppl.beliefs import Conjugate
     from bayesppl.beliefs.statistics import Statistics
+    from bayesppl.data.table import Columns
     from bayesppl.families import Family
     from bayesppl.families._bases.gaussian_declared import LKJ
     from bayesppl.model.convergence import Diagnosis
     from bayesppl.model.declaration import GenerativeModel
+    from bayesppl.model.fitted import Fitted
+    from bayesppl.model.learned import Learned
     from bayesppl.model.posterior import Posterior, Report
 
-    found: dict[str, type[Any]] = {cls.__name__: cls for cls in (GenerativeModel, Report, Diagnosis, LKJ, Written)}
+    plain = (Columns, Diagnosis, Fitted, GenerativeModel, LKJ, Learned, Report, Written)
+    found: dict[str, type[Any]] = {cls.__name__: cls for cls in plain}
     contracts: list[type[Any]] = [Conjugate, Declared, Family, Posterior, Statistics, bayesppl.inference.Inference]
     while contracts:
         cls = contracts.pop()

@@ -17,6 +17,7 @@ import numpy as np
 from bayesppl.beliefs.statistics import JointStatistics
 from bayesppl.data.rows import Rows
 from bayesppl.inference.base import Inference
+from bayesppl.inference.mode import find_mode
 from bayesppl.inference.progress import is_watched, said_if_long
 from bayesppl.inference.pymc.build import hyperparameters, to_pymc
 from bayesppl.model.convergence import Diagnosis
@@ -42,7 +43,7 @@ class _ByPyMC(Inference):
         import pytensor
 
         prior = model.prior(statistics)
-        pymc_model = to_pymc(model, prior, statistics, None, None, "statistics")
+        pymc_model = to_pymc(model, prior, statistics)
         began = time.perf_counter()
         # fast maths makes the first run (cold cache) differ in the last bits from later ones
         with (
@@ -60,7 +61,9 @@ class _ByPyMC(Inference):
             draws["class_weights"] = np.broadcast_to(weights, (*lead, len(weights)))
         samples = {name: draws[name] for name in (*model.dims, *hyper_dims)}
         settings = {"pymc_version": version("pymc"), "sampling_time": time.perf_counter() - began, **record}
-        return Sampled(model, statistics, prior, samples, Report(settings, {}, Diagnosis({}, []), hyper_dims))
+        return Sampled(
+            model, statistics, prior, samples, Report(settings, {}, Diagnosis({}, []), hyper_dims), find_mode
+        )
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from bayesppl.beliefs.statistics import JointStatistics
 from bayesppl.data.rows import Rows
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.inference.base import Inference
+from bayesppl.inference.mode import find_mode
 from bayesppl.inference.pymc.build import hyperparameters, to_pymc
 from bayesppl.inference.pymc.compiled import constrain, log_density
 from bayesppl.kernels.arrays import Array
@@ -71,7 +72,7 @@ class Laplace(Inference):
 
     def infer(self, model: GenerativeModel, statistics: JointStatistics, rows: Rows | None = None) -> Sampled:
         prior = model.prior(statistics)
-        pymc_model = to_pymc(model, prior, statistics, None, None, "statistics")
+        pymc_model = to_pymc(model, prior, statistics)
         began = time.perf_counter()
         density = log_density(pymc_model)
         mode, root = _mode_and_root(density, density.centre)
@@ -92,7 +93,9 @@ class Laplace(Inference):
             "sampling_time": time.perf_counter() - began,
         }
         samples = {name: values[None] for name, values in draws.items()}
-        return Sampled(model, statistics, prior, samples, Report(record, {}, Diagnosis({}, []), hyper_dims))
+        return Sampled(
+            model, statistics, prior, samples, Report(record, {}, Diagnosis({}, []), hyper_dims), find_mode
+        )
 
 
 Gradient = Callable[[Array], tuple[float, Array]]

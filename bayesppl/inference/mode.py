@@ -43,7 +43,7 @@ def find_mode(
     import pymc as pm
     import pytensor.tensor as pt
 
-    pymc_model = to_pymc(model, prior, statistics, None, None, "statistics")
+    pymc_model = to_pymc(model, prior, statistics)
     with pymc_model:
         for prefix, part in prior.leaves():
             if not part.has_closed_form:

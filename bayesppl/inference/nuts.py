@@ -19,8 +19,9 @@ from bayesppl.beliefs import Joint
 from bayesppl.beliefs.statistics import JointStatistics
 from bayesppl.data.rows import Rows
 from bayesppl.inference.base import Inference
+from bayesppl.inference.mode import find_mode
 from bayesppl.inference.progress import is_watched, said_if_long
-from bayesppl.inference.pymc.build import Likelihood, hyperparameters, to_pymc
+from bayesppl.inference.pymc.build import Encoded, Likelihood, encode_unweighted, hyperparameters, to_pymc
 from bayesppl.inference.pymc.compiled import Density, constrain, log_density
 from bayesppl.inference.pymc.native import expand_function
 from bayesppl.kernels.arrays import Array, Theta
@@ -85,20 +86,19 @@ class NUTS(Inference):
         return f"NUTS({', '.join(f'{name}={getattr(self, name)!r}' for name in changed)})"
 
     def infer(self, model: GenerativeModel, statistics: JointStatistics, rows: Rows | None = None) -> Sampled:
-        X, codes = (None, None) if rows is None or self.likelihood != "rows" else rows.unweighted()
-        return self.sample(model, model.prior(statistics), statistics, X, codes)
+        encoded = encode_unweighted(model, rows) if self.likelihood == "rows" else None
+        return self.sample(model, model.prior(statistics), statistics, encoded)
 
     def sample(
         self,
         model: GenerativeModel,
         prior: Joint,
         statistics: JointStatistics,
-        X: Any = None,
-        codes: Array | None = None,
+        encoded: Encoded | None = None,
     ) -> Sampled:
         """Sample the posterior under a prior that is resolved already."""
         self._check()
-        pymc_model = to_pymc(model, prior, statistics, X, codes, self.likelihood)
+        pymc_model = to_pymc(model, prior, statistics, encoded, self.likelihood)
         began = time.perf_counter()
         density = log_density(pymc_model)
         function = density.compiled(notify=self._speaks)
@@ -123,7 +123,9 @@ class NUTS(Inference):
             "problems": diagnosis.problems,
         }
         warn_of_problems(diagnosis)
-        return Sampled(model, statistics, prior, samples, Report(record, reported, diagnosis, hyper_dims))
+        return Sampled(
+            model, statistics, prior, samples, Report(record, reported, diagnosis, hyper_dims), find_mode
+        )
 
     def _sample(self, density: Density, function: Any) -> tuple[Array, dict[str, Array]]:
         import nutpie

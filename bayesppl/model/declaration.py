@@ -14,15 +14,29 @@ from bayesppl.beliefs.declared_priors import is_declaration
 from bayesppl.beliefs.simplices import SimplexPrior, simplex_prior
 from bayesppl.beliefs.statistics import Counts, JointStatistics, Statistics, class_counts
 from bayesppl.data.labels import one_hot
-from bayesppl.data.table import Table
+from bayesppl.data.rows import Rows
+from bayesppl.data.table import read_range
 from bayesppl.families._bases.family import Evidence, Family, LogDensity
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta
-from bayesppl.model.ranges import read_range, sum_over_ranges
+from bayesppl.kernels.ranges import sum_over_ranges
 
 CLASS_WEIGHTS = "class_weights"
 _PREFIXES = {CLASS_WEIGHTS: "", "features": ""}
 
 ClassWeights = Dirichlet | str | Sequence[float] | Mapping[Hashable, float] | Array
+
+
+@dataclass(frozen=True, eq=False)
+class Declaration:
+    """A family and class weights, before any row was seen."""
+
+    family: Family
+    class_weights: ClassWeights
+
+    def bind(self, rows: Rows) -> GenerativeModel:
+        """The model of the columns and classes of these rows."""
+        classes = tuple(rows.classes.tolist())
+        return GenerativeModel(self.family.bind(rows.counted(), classes), self.class_weights, classes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,9 +72,9 @@ class GenerativeModel:
         """Labels of every dimension."""
         return {"class": list(self.classes), **self.family.coords}
 
-    def among(self, classes: Sequence[Hashable]) -> GenerativeModel:
+    def with_classes(self, classes: Sequence[Hashable]) -> GenerativeModel:
         """The same declaration for other classes."""
-        return GenerativeModel(self.family.among(classes), self.class_weights, tuple(classes))
+        return GenerativeModel(self.family.with_classes(classes), self.class_weights, tuple(classes))
 
     def statistics(self, X: Any, responsibilities: Responsibilities, n_jobs: int | None = None) -> JointStatistics:
         """Sum encoded rows into sufficient statistics, ranges of rows on ``n_jobs`` threads."""
@@ -74,20 +88,17 @@ class GenerativeModel:
             n_jobs,
         )
 
-    def labelled_statistics(
-        self, table: Table, codes: Array, weights: Array | None, n_jobs: int | None = None
-    ) -> JointStatistics:
-        """Sufficient statistics of the rows of a table that each belong to the class of their code.
+    def summarise(self, rows: Rows, n_jobs: int | None = None) -> JointStatistics:
+        """Sufficient statistics of labelled rows.
 
         They are read a range at a time, so that no encoded copy of all of them is ever held.
         """
+        table, codes, weights = rows.table, rows.codes, rows.given_weights
 
         def take(rows: slice) -> JointStatistics:
             of_rows = None if weights is None else weights[rows]
             responsibilities = one_hot(codes[rows], self.n_classes, of_rows)
-            features = read_range(
-                self.family, table, rows, lambda part: self.family.read_statistics(part, responsibilities)
-            )
+            features = read_range(table, rows, lambda part: self.family.read_statistics(part, responsibilities))
             return _with_labels(features, responsibilities)
 
         return sum_over_ranges(take, len(table), table.words_per_row, n_jobs)

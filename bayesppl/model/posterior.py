@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, NamedTuple, final
 
@@ -18,7 +18,7 @@ from bayesppl.families._bases.family import LogDensity
 from bayesppl.kernels.arrays import Array, Theta, log_mean_exp
 from bayesppl.model.convergence import Diagnosis
 from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
-from bayesppl.model.rules import Rule, check_rule
+from bayesppl.model.rules import ESTIMATES, TABLE, RuleName, check_rule
 
 # Largest number of (draw, row, class) cells worked on at once.
 CHUNK_CELLS = 1 << 20
@@ -98,14 +98,29 @@ class Posterior(ABC):
         """Monte-Carlo standard error of the predictive class probabilities: (n_rows, n_classes)."""
 
     @final
-    def theta(self, rule: Rule) -> Theta:
-        """The estimate that a plug-in rule uses."""
-        estimates = {
-            "mle": lambda: self.model.mle(self.prior, self.statistics),
-            "map": self.mode,
-            "mean": self.mean,
-        }
-        return estimates[rule]()
+    def mle(self) -> Theta:
+        """Maximum likelihood; class weights that are known stay as they are."""
+        return self.model.mle(self.prior, self.statistics)
+
+    @final
+    def theta(self, rule: RuleName) -> Theta:
+        """The estimate that a plug-in rule uses.
+
+        Raises
+        ------
+        ValueError
+            If the rule does not exist, or has no estimate of its own.
+        UndefinedEstimateError
+            If the estimate does not exist for these data.
+        """
+        check_rule(rule)
+        estimate = TABLE[rule].estimate
+        if estimate is None:
+            raise ValueError(
+                f"rule={rule!r} integrates the parameters out and has no estimate; use one of {', '.join(ESTIMATES)}"
+            )
+        found: Theta = estimate(self)
+        return found
 
     @final
     def log_joint_predictive(self, X: Any) -> Array:
@@ -113,7 +128,7 @@ class Posterior(ABC):
         return self.joint_predictive()(X)
 
     @final
-    def scorer(self, rule: Rule, *, common: bool = True) -> Scorer:
+    def scorer(self, rule: RuleName, *, common: bool = True) -> Scorer:
         """log p(y = k, x) as a function of encoded rows x under a rule, and the class weights of that rule.
 
         Made once for every rule: all that does not depend on the rows is kept.
@@ -129,14 +144,14 @@ class Posterior(ABC):
             known = self._scorers[rule, common] = self._make_scorer(rule, common)
         return known
 
-    def _make_scorer(self, rule: Rule, common: bool) -> Scorer:
-        if rule == "predictive":
+    def _make_scorer(self, rule: RuleName, common: bool) -> Scorer:
+        if not TABLE[rule].is_plug_in:
             return Scorer(self.joint_predictive(common=common), self.predictive_weights())
         theta = self.theta(rule)
         return Scorer(self.model.joint(theta, common=common), theta[CLASS_WEIGHTS])
 
     @cached_property
-    def _scorers(self) -> dict[tuple[Rule, bool], Scorer]:
+    def _scorers(self) -> dict[tuple[RuleName, bool], Scorer]:
         return {}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -144,7 +159,7 @@ class Posterior(ABC):
         return {member.name: getattr(self, member.name) for member in fields(self)}
 
     @final
-    def log_joint(self, X: Any, rule: Rule) -> tuple[Array, Array]:
+    def log_joint(self, X: Any, rule: RuleName) -> tuple[Array, Array]:
         """log p(y = k, x) of encoded rows under a rule, and the class weights of that rule.
 
         Returns
@@ -224,6 +239,17 @@ class Report:
     hyper_dims: Mapping[str, tuple[str, ...]]
 
 
+#: From model, prior, statistics and draws to the mode.
+ModeFinder = Callable[[GenerativeModel, Joint, JointStatistics, Theta], Theta]
+
+
+def _no_mode_finder(model: GenerativeModel, prior: Joint, statistics: JointStatistics, samples: Theta) -> Theta:
+    raise NotConjugateError(
+        "the mode under a prior declared in PyMC has to be searched for, and a file holds no code of it: use rule='mean' or "
+        "'predictive'. Declare the model again, and fit it, for rule='map'"
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class Sampled(Posterior):
     """A posterior known by draws.
@@ -234,10 +260,13 @@ class Sampled(Posterior):
         Axes (chain, draw) lead. Parameters of the prior that were learned too follow those of the model.
     report : Report
         What is known about the draws.
+    find_mode : callable
+        Searches the mode of (model, prior, statistics, samples) where it has no closed form. A file does not keep it.
     """
 
     samples: Theta
     report: Report
+    find_mode: ModeFinder = field(default=_no_mode_finder, metadata={"stored": False})
 
     @property
     def record(self) -> Mapping[str, Any]:
@@ -264,9 +293,7 @@ class Sampled(Posterior):
             # what the closed form solves needs no draws
             return self.prior.update(self.statistics).mode()
         except NotConjugateError:
-            from bayesppl.inference.mode import find_mode
-
-            return find_mode(self.model, self.prior, self.statistics, self.samples)
+            return self.find_mode(self.model, self.prior, self.statistics, self.samples)
 
     def mean(self) -> Theta:
         return {name: values.mean((0, 1)) for name, values in self.samples.items()}

@@ -1,4 +1,4 @@
-"""The four classification rules, and the only place where class probabilities are normalised.
+"""The four classification rules, one entry of a table each.
 
 ``mle``, ``map`` and ``mean`` plug one estimate of the parameters into p(y, x | θ). ``predictive`` averages
 p(y, x | θ) over the posterior of θ first and normalises afterwards; it is p(y | x, data). Averaging the *normalised*
@@ -7,84 +7,52 @@ p(y | x, θ) over draws is something else (x itself informs θ) and has a name o
 
 from __future__ import annotations
 
-import warnings
-from typing import Literal, get_args
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
 
-import numpy as np
+RuleName = Literal["mle", "map", "mean", "predictive"]
 
-from bayesppl.errors import ImpossibleRowWarning
-from bayesppl.kernels.arrays import Array
 
-Rule = Literal["mle", "map", "mean", "predictive"]
-RULES: tuple[Rule, ...] = get_args(Rule)
-ESTIMATES: tuple[Rule, ...] = ("mle", "map", "mean")
+@dataclass(frozen=True)
+class Rule:
+    """One way to classify with a posterior.
+
+    Attributes
+    ----------
+    words : str
+        What the rule is called in pictures and tables.
+    estimate : callable, optional
+        From a posterior to the parameters that are plugged in; None where they are integrated out.
+    colour, marker : str
+        The same in all pictures.
+    """
+
+    words: str
+    estimate: Callable[[Any], Any] | None
+    colour: str
+    marker: str
+
+    @property
+    def is_plug_in(self) -> bool:
+        """Whether one value of the parameters is used as if it were known."""
+        return self.estimate is not None
+
+
+TABLE: Mapping[RuleName, Rule] = {
+    "mle": Rule("maximum likelihood", lambda posterior: posterior.mle(), "#332288", "X"),
+    "map": Rule("MAP", lambda posterior: posterior.mode(), "#CC6677", "v"),
+    "mean": Rule("posterior mean", lambda posterior: posterior.mean(), "#117733", "o"),
+    "predictive": Rule("posterior predictive", None, "#44AA99", "s"),
+}
+RULES: tuple[RuleName, ...] = tuple(TABLE)
+ESTIMATES: tuple[RuleName, ...] = tuple(name for name, rule in TABLE.items() if rule.is_plug_in)
+
+#: The rule that others are compared with.
+REFERENCE: RuleName = "predictive"
 
 
 def check_rule(rule: str) -> None:
     """Refuse a rule that does not exist."""
-    if rule not in RULES:
+    if rule not in TABLE:
         raise ValueError(f"rule must be one of {', '.join(map(repr, RULES))}, found {rule!r}")
-
-
-def log_probabilities(log_joint: Array, class_weights: Array) -> Array:
-    """Normalise log p(y = k, x) over the classes.
-
-    Parameters
-    ----------
-    log_joint : (..., n_classes)
-    class_weights : (..., n_classes) or broadcastable
-        Returned, with an :class:`~bayesppl.errors.ImpossibleRowWarning`, for rows whose density is zero under every
-        class: such a row says nothing about its class.
-
-    Returns
-    -------
-    (..., n_classes)
-        log p(y = k | x).
-    """
-    values, n_impossible = normalise(log_joint.copy(order="K"), class_weights, log=True)
-    warn_of_impossible_rows(n_impossible, values[..., 0].size)
-    return values
-
-
-def normalise(log_joint: Array, class_weights: Array, *, log: bool) -> tuple[Array, int]:
-    """(Log) probabilities, and the number of rows that are impossible under every class.
-
-    Parameters
-    ----------
-    log_joint : (..., n_classes)
-        Overwritten, if its memory can serve.
-    """
-    # classes first: steps along rows are long, those along classes short
-    values = np.ascontiguousarray(log_joint.transpose(-1, *range(log_joint.ndim - 1)))
-    largest = values.max(0)
-    impossible = np.isneginf(largest)
-    n_impossible = int(np.count_nonzero(impossible))
-    if n_impossible:
-        largest[impossible] = 0.0
-    values -= largest
-    weights = np.exp(values, out=None if log else values)
-    total = np.add.reduce(weights, axis=0, out=largest)
-    if n_impossible:
-        total[impossible] = 1.0
-    if log:
-        values -= np.log(total, out=total)
-    else:
-        values *= np.divide(1.0, total, out=total)
-    out = values.transpose(*range(1, values.ndim), 0)
-    if n_impossible:
-        with np.errstate(divide="ignore"):
-            given = np.log(class_weights) if log else class_weights
-        out[impossible] = np.broadcast_to(given, out.shape)[impossible]
-    return out, n_impossible
-
-
-def warn_of_impossible_rows(n_impossible: int, n_rows: int) -> None:
-    """Say so if there were rows that are impossible under every class."""
-    if n_impossible:
-        warnings.warn(
-            f"{n_impossible} of {n_rows} rows have probability zero under every class (an estimate of exactly zero, as "
-            "rule='mle' gives for a value never seen in training); their class weights are returned. Use "
-            "rule='predictive', which never assigns zero.",
-            ImpossibleRowWarning,
-            stacklevel=3,
-        )

@@ -10,7 +10,7 @@ from bayesppl.answers.uncertainty import probability_draws
 from bayesppl.data.labels import encode_labels
 from bayesppl.data.table import MatrixTable, as_table
 from bayesppl.kernels.arrays import Array
-from bayesppl.model.rules import Rule
+from bayesppl.model.rules import RuleName
 from bayesppl.plots.style import axes_or_new, colour, legend_beside, marker, name_axes
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def plot_decision_boundary(
     X: Any,
     y: Any = None,
     *,
-    rule: Rule | None = None,
+    rule: RuleName | None = None,
     draws: int = 40,
     resolution: int = 120,
     random_state: int | None = 0,
@@ -69,7 +69,7 @@ def plot_decision_boundary(
     """
     from matplotlib.colors import to_rgb
 
-    table = clf._aligned(X)
+    table = clf.fitted_.columns.align(X)
     if len(table.names) != 2:
         raise ValueError(f"a decision boundary is drawn for two features; the classifier has {len(table.names)}")
     points = np.asarray(as_table(table).numeric(), dtype=float)
@@ -82,7 +82,7 @@ def plot_decision_boundary(
     extent = (across[0], across[-1], up[0], up[-1])
     ax.imshow(shade.reshape(resolution, resolution, 3), origin="lower", extent=extent, aspect="auto", zorder=0)
     if draws:
-        blocks = list(probability_draws(clf, grid, max(draws, 2), random_state))
+        blocks = list(probability_draws(clf.fitted_, grid, max(draws, 2), random_state))
         for drawn in np.concatenate(blocks, axis=1)[:draws]:
             _boundary(ax, across, up, drawn, color="0.35", linewidths=0.5, alpha=0.35)
     _boundary(ax, across, up, probabilities, color="black", linewidths=1.8)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from bayesppl.estimators.classifier import BayesClassifier
-    from bayesppl.model.rules import Rule
+    from bayesppl.model.rules import RuleName
 
 _MOST_BINS = 30
 
@@ -26,7 +26,7 @@ def plot_class_densities(
     X: Any,
     y: Any,
     *,
-    rule: Rule | None = None,
+    rule: RuleName | None = None,
     prob: float = PROB,
     draws: int = 500,
     resolution: int = 300,
@@ -70,13 +70,13 @@ def plot_class_densities(
     >>> plot_class_densities(bp.GaussianNB().fit(X, y), X, y).get_xlabel()
     'x0'
     """
-    table = clf._aligned(X)
+    table = clf.fitted_.columns.align(X)
     if len(table.names) != 1:
         raise ValueError(
             f"class densities are drawn for one feature; the classifier has {len(table.names)}. Fit one to the column"
         )
     bounds = tails(prob)
-    posterior = clf._fitted()
+    posterior = clf.posterior_
     family = posterior.model.family
     is_mass = family.measures[table.names[0]] == "mass"
     values = np.asarray(table.numeric(), dtype=float)[:, 0]
@@ -87,7 +87,8 @@ def plot_class_densities(
     flat = {name: drawn.reshape(-1, *drawn.shape[2:]) for name, drawn in theta.items()}
     drawn = np.exp(family.log_likelihood(flat, family.encode(rows)))
     lower, upper = np.quantile(drawn, bounds, axis=0)
-    log_joint, weights = clf._log_joint(rows, rule)
+    log_joint = clf.predict_joint_log_proba(rows, rule)
+    weights = posterior.scorer(clf.rule if rule is None else rule).class_weights
     with np.errstate(divide="ignore", invalid="ignore"):
         density = np.exp(log_joint - np.log(weights))
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesppl.answers.uncertainty import predict_interval
 from bayesppl.plots.style import (
     Style,
     axes_or_new,
@@ -25,13 +24,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from bayesppl.estimators.classifier import BayesClassifier
-    from bayesppl.model.rules import Rule
+    from bayesppl.model.rules import RuleName
 
 
 def plot_intervals(
     interval: xr.Dataset | BayesClassifier,
     *arguments: Any,
-    rule: Rule | None = None,
+    rule: RuleName | None = None,
     ax: Axes | None = None,
     **options: Any,
 ) -> Axes:
@@ -61,7 +60,7 @@ def plot_intervals(
     """
     import xarray as xr
 
-    found = result_of(predict_interval, xr.Dataset, interval, arguments, options)
+    found = result_of(BayesClassifier.predict_interval, xr.Dataset, interval, arguments, options)
     classes = found["class"].values.tolist()
     n_rows, n_classes = found.sizes["row"], len(classes)
     ax = axes_or_new(ax, height=1.2 + 0.14 * n_rows * (n_classes + 1))

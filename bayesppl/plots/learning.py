@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesppl.evaluation.comparison import REFERENCE
 from bayesppl.evaluation.learning_curve import learning_curve
+from bayesppl.model.rules import REFERENCE
 from bayesppl.plots.style import RULE_STYLE, axes_or_new, legend_beside, result_of, tidy
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayesppl.kernels.arrays import Array
-from bayesppl.model.rules import Rule
+from bayesppl.model.rules import ESTIMATES, TABLE, RuleName
 from bayesppl.plots.style import Style, axes_or_new, inches, short_names
 
 if TYPE_CHECKING:
@@ -20,15 +20,13 @@ if TYPE_CHECKING:
 _GAP = 0.15
 _TYPE = 9.0
 
-_ESTIMATE: dict[str, str] = {"mle": "maximum likelihood", "map": "MAP", "mean": "posterior mean"}
-
 
 def plot_parameter_maps(
     clf: BayesClassifier,
     parameter: str,
     shape: tuple[int, int] | None = None,
     *,
-    rule: Rule = "mean",
+    rule: RuleName = "mean",
     columns: int | None = None,
     ax: Axes | None = None,
 ) -> Axes:
@@ -68,8 +66,8 @@ def plot_parameter_maps(
     >>> len(ax.texts)
     10
     """
-    if rule not in _ESTIMATE:
-        raise ValueError(f"rule must name an estimate, one of {', '.join(map(repr, _ESTIMATE))}; found {rule!r}")
+    if rule not in ESTIMATES:
+        raise ValueError(f"rule must name an estimate, one of {', '.join(map(repr, ESTIMATES))}; found {rule!r}")
     values = _of_pixels(clf, parameter, rule)
     height, width = _shape(values.shape[1], shape)
     classes = clf.classes_.tolist()
@@ -91,13 +89,13 @@ def plot_parameter_maps(
     ax.set_aspect("equal")
     ax.set_axis_off()
     what = "variance" if parameter == "covariance" else parameter.replace("_", " ")
-    image.figure.colorbar(image, ax=ax, label=f"{what} ({_ESTIMATE[rule]})", shrink=0.8)
+    image.figure.colorbar(image, ax=ax, label=f"{what} ({TABLE[rule].words})", shrink=0.8)
     return ax
 
 
-def _of_pixels(clf: BayesClassifier, parameter: str, rule: Rule) -> Array:
+def _of_pixels(clf: BayesClassifier, parameter: str, rule: RuleName) -> Array:
     """(n_classes, n_features)."""
-    posterior = clf._fitted()
+    posterior = clf.posterior_
     dims = posterior.model.dims
     wanted = {name for name, own in dims.items() if own[:2] == ("class", "feature")}
     if parameter not in wanted:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesppl.answers.evidence import compare_models
 from bayesppl.evaluation.comparison import Comparison
+from bayesppl.evaluation.models import compare_models
 from bayesppl.plots.style import axes_or_new, colour, legend_beside, name_axes, name_rows, result_of, tidy
 
 if TYPE_CHECKING:

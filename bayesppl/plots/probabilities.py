@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesppl.evaluation.comparison import REFERENCE, Comparison, compare
+from bayesppl.evaluation.comparison import Comparison, compare
 from bayesppl.kernels.arrays import Array
+from bayesppl.model.rules import REFERENCE
 from bayesppl.plots.style import bar_style, result_of, short_names
 
 if TYPE_CHECKING:

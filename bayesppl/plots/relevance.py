@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesppl.answers.relevance import feature_relevance
 from bayesppl.plots.style import axes_or_new, colour, name_axes, name_rows, result_of, tidy
 
 if TYPE_CHECKING:
@@ -48,7 +47,9 @@ def plot_relevance(
     """
     import xarray as xr
 
-    factor = result_of(feature_relevance, xr.Dataset, relevance, arguments, options)["log_bayes_factor"]
+    factor = result_of(BayesClassifier.feature_relevance, xr.Dataset, relevance, arguments, options)[
+        "log_bayes_factor"
+    ]
     farthest = np.argsort(-np.abs(factor.values), kind="stable")[:most]
     shown = factor.isel(feature=farthest).sortby(factor.isel(feature=farthest), ascending=False)
     ax = axes_or_new(ax, height=1.2 + 0.25 * shown.size)

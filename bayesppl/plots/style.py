@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesppl.model.rules import ESTIMATES, TABLE
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -31,11 +33,9 @@ _HATCHES = ("", "///", "...", "xxx")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">")
 _LINES = ("-", "--", "-.", ":")
 
-#: Colour and marker of every rule, the same in all pictures.
+#: Colour and marker of every plug-in rule, the same in all pictures.
 RULE_STYLE: dict[str, Style] = {
-    "mle": {"color": _COLOURS[0], "marker": "X"},
-    "map": {"color": _COLOURS[1], "marker": "v"},
-    "mean": {"color": _COLOURS[6], "marker": "o"},
+    name: {"color": TABLE[name].colour, "marker": TABLE[name].marker} for name in ESTIMATES
 }
 
 _LETTERS_PER_INCH = 11  # of the usual type

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from bayesppl.datasets import load
-from bayesppl.estimators.shells import JointCategoricalNB
+from bayesppl.estimators import JointCategoricalNB
 from bayesppl.families import Gaussian
 from bayesppl.kernels.arrays import Array
 from bayesppl.reproduce.claims import Claim, Erratum, Formula, Inputs, Named, Printed

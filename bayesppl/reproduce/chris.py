@@ -7,7 +7,7 @@ from time import perf_counter
 
 import numpy as np
 
-from bayesppl.estimators.shells import GaussianNB, QuadraticDiscriminantAnalysis
+from bayesppl.estimators import GaussianNB, QuadraticDiscriminantAnalysis
 from bayesppl.families import Gaussian
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.reproduce.claims import Claim, Erratum, Formula, Inputs, Printed, Sampled

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from bayesppl.datasets import load
-from bayesppl.estimators.shells import GaussianNB, GenerativeClassifier, QuadraticDiscriminantAnalysis
+from bayesppl.estimators import GaussianNB, GenerativeClassifier, QuadraticDiscriminantAnalysis
 from bayesppl.families import Binomial, Gaussian, Multinomial
 from bayesppl.families.gaussian import Covariance
 from bayesppl.kernels.arrays import Array, Theta

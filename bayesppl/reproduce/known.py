@@ -12,7 +12,7 @@ from bayesppl.data.table import as_table
 from bayesppl.families import Family
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
-from bayesppl.model.rules import log_probabilities
+from bayesppl.model.normalisation import log_probabilities
 
 
 def normal(

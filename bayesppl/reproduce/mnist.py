@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from bayesppl.estimators.shells import GenerativeClassifier
+from bayesppl.estimators import GenerativeClassifier
 from bayesppl.families import Gaussian
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.declaration import CLASS_WEIGHTS

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from sklearn.datasets import load_iris
 
-from bayesppl.estimators.shells import GaussianNB, LinearDiscriminantAnalysis
+from bayesppl.estimators import GaussianNB, LinearDiscriminantAnalysis
 from bayesppl.kernels.arrays import Array, Theta
-from bayesppl.model.rules import log_probabilities
+from bayesppl.model.normalisation import log_probabilities
 from bayesppl.reproduce.claims import Claim, Erratum, Formula, Inputs
 
 

@@ -6,9 +6,9 @@ from functools import partial
 
 import numpy as np
 
-from bayesppl.estimators.shells import BernoulliNB
+from bayesppl.estimators import BernoulliNB
 from bayesppl.kernels.arrays import Array
-from bayesppl.model.rules import Rule
+from bayesppl.model.rules import RuleName
 from bayesppl.reproduce.claims import Claim, Erratum, Inputs, Printed
 
 QUERY = np.array([[1, 0]])
@@ -23,12 +23,12 @@ def classifier() -> BernoulliNB:
     return BernoulliNB().fit(np.column_stack(columns).astype(int), np.repeat([0, 1, 2], 3))
 
 
-def estimates(rule: Rule, inputs: Inputs) -> list[float]:
+def estimates(rule: RuleName, inputs: Inputs) -> list[float]:
     table = classifier().estimates([rule]).sel(estimate=rule)
     return [*table["probability"].values.T.ravel(), *table["class_weights"].values]
 
 
-def joint(rule: Rule, inputs: Inputs) -> Array:
+def joint(rule: RuleName, inputs: Inputs) -> Array:
     return np.exp(classifier().predict_joint_log_proba(QUERY, rule)[0])
 
 

@@ -20,10 +20,10 @@ NIG = bp.NormalInverseGamma(location=4.0, kappa=0.3, a=1.7, b=0.9)
 def test_evidence_is_the_product_of_one_step_ahead_predictives_in_any_order(name, seed):
     family, X, y = EXAMPLES[name]
     clf = bp.GenerativeClassifier(family, class_weights=bp.Dirichlet(0.7)).fit(X[: len(y)], y)
-    model, rows, belief = clf.posterior_.model, clf._rows, clf.posterior_.prior
-    total = 0.0
+    model, rows, belief = clf.posterior_.model, clf.fitted_.rows, clf.posterior_.prior
+    total, X = 0.0, model.family.encode(rows.table)
     for row in np.random.default_rng(seed).permutation(len(y)):
-        one = rows.X[[row]]
+        one = X[[row]]
         total += model.log_joint_predictive(belief, one)[0, rows.codes[row]]
         belief = belief.update(model.statistics(one, one_hot(rows.codes[[row]], model.n_classes)))
     np.testing.assert_allclose(total, float(clf.log_evidence()["total"]), rtol=1e-10)

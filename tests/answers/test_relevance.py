@@ -22,7 +22,7 @@ def test_bayes_factor_of_a_two_by_two_table():
     clf = bp.BernoulliNB(bp.Beta(2, 3)).fit(X, np.repeat(["a", "b"], [10, 9]))
     of_classes = betaln(2 + 7, 3 + 3) + betaln(2 + 2, 3 + 7) - 2 * betaln(2, 3)
     of_all = betaln(2 + 9, 3 + 10) - betaln(2, 3)
-    found = bp.feature_relevance(clf, prior=0.2)
+    found = clf.feature_relevance(prior=0.2)
     assert float(found["log_bayes_factor"][0]) == pytest.approx(of_classes - of_all, rel=1e-12)
     assert float(found["probability"][0]) == pytest.approx(expit(of_classes - of_all + logit(0.2)))
 
@@ -30,7 +30,7 @@ def test_bayes_factor_of_a_two_by_two_table():
 def _subset_evidences(family, X, y, prior):
     """Log probability of every subset of relevant features, and the predictive of every row under it, by brute force."""
     clf = bp.GenerativeClassifier(family, class_weights="empirical").fit(X, y)
-    model, rows = clf.posterior_.model, clf._rows
+    model, rows = clf.posterior_.model, clf.fitted_.rows
     n, n_classes = len(y), model.n_classes
     singles = []
     for column in X.columns:
@@ -59,15 +59,15 @@ def test_averaging_is_the_sum_over_all_subsets(name, prior):
     clf, log_weights, log_joints = _subset_evidences(family, X, y, prior)
     weights = np.exp(log_weights - np.logaddexp.reduce(log_weights))
     joint = np.einsum("s,snk->nk", weights, np.exp(log_joints))
-    np.testing.assert_allclose(bp.averaged_proba(clf, X, prior), joint / joint.sum(1, keepdims=True), rtol=1e-8)
+    np.testing.assert_allclose(clf.averaged_proba(X, prior), joint / joint.sum(1, keepdims=True), rtol=1e-8)
     relevant = np.asarray([[not irrelevant for irrelevant in s] for s in product([0, 1], repeat=X.shape[1])])
-    np.testing.assert_allclose(bp.feature_relevance(clf, prior)["probability"], weights @ relevant, rtol=1e-8)
+    np.testing.assert_allclose(clf.feature_relevance(prior)["probability"], weights @ relevant, rtol=1e-8)
 
 
 @pytest.mark.parametrize("covariance", ["full", "tied", "spherical"])
 def test_correlated_features_are_judged_as_a_block(covariance):
     clf = bp.GenerativeClassifier(bp.Gaussian(covariance)).fit(*IRIS)
-    found = bp.feature_relevance(clf)
+    found = clf.feature_relevance()
     assert found["feature"].values.tolist() == ["all features"]
     family = bp.Gaussian(covariance)
     pooled = family.bind(as_table(IRIS[0]), (0,))
@@ -76,7 +76,7 @@ def test_correlated_features_are_judged_as_a_block(covariance):
     common = pooled.log_evidence(belief, statistics)[""].values.sum()
     dependent = float(clf.log_evidence()["features"].sum())
     assert float(found["log_bayes_factor"][0]) == pytest.approx(dependent - common, rel=1e-10)
-    np.testing.assert_allclose(bp.averaged_proba(clf, IRIS[0]), clf.predict_proba(IRIS[0]), atol=1e-9)
+    np.testing.assert_allclose(clf.averaged_proba(IRIS[0]), clf.predict_proba(IRIS[0]), atol=1e-9)
 
 
 def test_noise_is_found_irrelevant_and_stops_to_matter():
@@ -86,22 +86,22 @@ def test_noise_is_found_irrelevant_and_stops_to_matter():
     labels_of_test = np.arange(2000) % 2
     test = np.c_[rng.normal(1.5 * labels_of_test), rng.normal(size=(2000, 60))]
     clf = bp.GaussianNB().fit(train, labels)
-    probability = bp.feature_relevance(clf)["probability"].values
+    probability = clf.feature_relevance()["probability"].values
     assert probability[0] == max(probability)
     assert probability[1:].mean() < 0.4
 
     def log_score(p):
         return np.log(p[np.arange(2000), labels_of_test])
 
-    gain = log_score(bp.averaged_proba(clf, test, prior=0.1)) - log_score(clf.predict_proba(test))
+    gain = log_score(clf.averaged_proba(test, prior=0.1)) - log_score(clf.predict_proba(test))
     assert gain.mean() > 5 * gain.std() / np.sqrt(2000)
 
 
 def test_a_prior_out_of_range_is_refused():
     with pytest.raises(ValueError, match="prior must lie between 0 and 1, found 1"):
-        bp.feature_relevance(bp.GaussianNB().fit(*IRIS), prior=1.0)
+        bp.GaussianNB().fit(*IRIS).feature_relevance(prior=1.0)
 
 
 def test_an_improper_prior_is_refused():
     with pytest.raises(bp.ImproperError, match="evidence is undefined"):
-        bp.feature_relevance(bp.GaussianNB("jeffreys").fit(*IRIS))
+        bp.GaussianNB("jeffreys").fit(*IRIS).feature_relevance()

@@ -9,13 +9,15 @@ from scipy.stats import beta, halfnorm
 from sklearn.base import clone
 
 import bayesppl as bp
-from bayesppl.data.rows import Learned
+from bayesppl.data.table import Columns
 from bayesppl.files.serialize import same
 from bayesppl.inference.mode import find_mode
 from bayesppl.inference.pymc.build import declared_log_prior, draw_prior, to_pymc
 from bayesppl.inference.pymc.compiled import constrain, log_density, unconstrain
 from bayesppl.model.convergence import Diagnosis
 from bayesppl.model.declaration import GenerativeModel
+from bayesppl.model.fitted import Fitted
+from bayesppl.model.learned import Learned
 from bayesppl.model.posterior import Report, Sampled
 
 RNG = np.random.default_rng(5)
@@ -121,7 +123,7 @@ def _learned_levels(name, dims):
 def test_density_is_prior_times_the_family_s_likelihood(family, X, hyper):
     """The PyMC model's log density is log prior plus the family's own log likelihood of rows, at any point."""
     model, prior, statistics = _parts(family, X)
-    pymc_model = to_pymc(model, prior, statistics, None, None, "statistics")
+    pymc_model = to_pymc(model, prior, statistics)
     density = log_density(pymc_model, jacobian=False)
     start = pymc_model.initial_point(0)
     size = sum(np.size(value) for value in start.values())
@@ -203,7 +205,7 @@ def test_pymc_s_lkj_is_read_as_ours_of_the_same_density(compute_corr):
     declared = pm.LKJCholeskyCov.dist(eta=1.7, n=3, sd_dist=pm.Gamma.dist(2, 1), compute_corr=compute_corr)
     family = bp.Gaussian("tied", mean=pm.Normal.dist(0, 1), cholesky=declared)
     model, prior, statistics = _parts(family, REALS)
-    pymc_model = to_pymc(model, prior, statistics, None, None, "statistics")
+    pymc_model = to_pymc(model, prior, statistics)
     rows, columns = np.tril_indices(3)
 
     def packed(point):
@@ -251,7 +253,7 @@ def test_a_mode_does_not_depend_on_units_or_on_where_the_search_starts():
             "full", mean=pm.Normal.dist(0, 3 * scale), cholesky=bp.LKJ(2.0, pm.HalfNormal.dist(2 * scale))
         )
         model, prior, statistics = _parts(family, X * scale)
-        pymc_model = to_pymc(model, prior, statistics, None, None, "statistics")
+        pymc_model = to_pymc(model, prior, statistics)
         near = {
             "mean": X.mean(0) * scale + RNG.normal(0, 0.3, (2, 150, 2, 2)) * scale,
             "sd": np.exp(RNG.normal(0, 0.3, (2, 150, 2, 2))) * scale,
@@ -375,11 +377,8 @@ def _with_draws(family, X):
     hyper_dims = {name: dims[name] for name in samples if name not in model.dims}
     report = Report({"inference": "nuts"}, {}, Diagnosis({}, []), hyper_dims)
     clf = bp.GenerativeClassifier(family, inference="nuts")
-    clf._store(
-        Learned(np.array(["a", "b"]), model, statistics), Sampled(model, statistics, prior, samples, report)
-    )
-    clf.n_features_in_, clf._columns = X.shape[1], _table(X).names
-    return clf
+    learned = Learned(Columns(_table(X).names, True, "the model"), np.array(["a", "b"]), model, statistics)
+    return clf.adopt(Fitted(learned, Sampled(model, statistics, prior, samples, report), "predictive"))
 
 
 STORED = {
@@ -423,7 +422,7 @@ def test_what_needs_a_closed_form_says_so(name):
         clf.log_evidence,
         lambda: clf.loo(X, Y),
         clf.tune_prior,
-        lambda: bp.feature_relevance(clf),
+        lambda: clf.feature_relevance(),
         lambda: bp.credal_proba([bp.GenerativeClassifier(family)], X, Y, X),
     )
     for request in requests:

@@ -120,7 +120,7 @@ def test_summary(run: Any, saved: Path) -> None:
         "'petal width (cm)'",
         "log evidence: -",
         "command: bayesppl fit ",
-        f"data hash: {bp.load(saved)._provenance()['data_hash']}",
+        f"data hash: {bp.load(saved).provenance()['data_hash']}",
     ):
         assert part in out
 

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import bayesppl as bp
-from bayesppl.estimators import batches as out_of_core
+from bayesppl.data import parquet
 
 
 def table(n_rows=5000, seed=0):
@@ -86,7 +86,7 @@ def test_refusals_of_batches():
 @pytest.mark.parametrize("source", ["folder", "files", "dataset"])
 def test_parquet_is_the_frame(files, source, monkeypatch):
     folder, frame = files
-    monkeypatch.setattr(out_of_core, "_BATCH_ROWS", 500)
+    monkeypatch.setattr(parquet, "_BATCH_ROWS", 500)
     path = {
         "folder": folder,
         "files": [str(file) for file in folder.iterdir()],

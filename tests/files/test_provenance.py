@@ -15,9 +15,8 @@ from sklearn.datasets import load_iris
 import bayesppl as bp
 from bayesppl.beliefs import Joint
 from bayesppl.beliefs.declared_priors import Direct
-from bayesppl.beliefs.statistics import JointStatistics
 from bayesppl.cli import main
-from bayesppl.files.provenance import in_words, of_fit
+from bayesppl.files.provenance import in_words, prior_in_words
 from bayesppl.files.saving import read_provenance
 
 X, Y = load_iris(return_X_y=True)
@@ -25,7 +24,7 @@ MIXED = pd.DataFrame({"width": X[:, 0], "colour": np.where(X[:, 1] > 3, "red", "
 
 
 def data_hash(clf, X, y=Y, **options):
-    return clf.fit(X, y, **options)._provenance()["data_hash"]
+    return clf.fit(X, y, **options).provenance()["data_hash"]
 
 
 class TestFingerprint:
@@ -107,17 +106,17 @@ class TestFingerprint:
         assert data_hash(bp.GaussianNB(), rows, labels) == expected.hexdigest()
 
     def test_says_what_it_is_of(self):
-        found = bp.MixedNB().fit(MIXED, Y)._fingerprint()
+        found = bp.MixedNB().fit(MIXED, Y).provenance()
         assert found["data_rows"] == 150
         assert found["data_columns"] == 3
         assert "float64" in found["data_dtypes"]
 
     def test_rows_that_were_not_held_have_none(self):
         streamed = bp.GaussianNB().partial_fit(X[:80], Y[:80], classes=[0, 1, 2]).partial_fit(X[80:], Y[80:])
-        assert streamed._provenance()["data_hash"].startswith("unknown")
+        assert streamed.provenance()["data_hash"].startswith("unknown")
         fitted = bp.GaussianNB().fit(X, Y)
-        assert not fitted._provenance()["data_hash"].startswith("unknown")
-        assert fitted.partial_fit(X[:1], Y[:1])._provenance()["data_hash"].startswith("unknown")
+        assert not fitted.provenance()["data_hash"].startswith("unknown")
+        assert fitted.partial_fit(X[:1], Y[:1]).provenance()["data_hash"].startswith("unknown")
 
 
 @pytest.mark.parametrize(
@@ -127,11 +126,11 @@ def test_sums_have_one_hash_whatever_the_layout_and_the_number_of_threads(clf):
     rng = np.random.default_rng(0)
     rows, labels = rng.normal(size=(60_000, 12)), rng.integers(3, size=60_000)
     hashes = {
-        clf.set_params(n_jobs=n_jobs).fit(np.asarray(rows, order=order), labels)._provenance()["statistics_hash"]
+        clf.set_params(n_jobs=n_jobs).fit(np.asarray(rows, order=order), labels).provenance()["statistics_hash"]
         for n_jobs, order in ((None, "C"), (2, "C"), (3, "F"))
     }
     assert len(hashes) == 1
-    assert clf.fit(rows[1:], labels[1:])._provenance()["statistics_hash"] not in hashes
+    assert clf.fit(rows[1:], labels[1:]).provenance()["statistics_hash"] not in hashes
 
 
 def of_my_own(name, dims):
@@ -145,12 +144,12 @@ def fitted():
 
 class TestRecord:
     def test_versions_are_those_installed(self, fitted):
-        found = fitted._provenance()
+        found = fitted.provenance()
         for name, library in {"numpy": "numpy", "scipy": "scipy", "sklearn": "scikit-learn"}.items():
             assert found[f"{name}_version"] == version(library)
 
     def test_the_prior_is_in_words_with_its_numbers(self, fitted):
-        weights, features = fitted._provenance()["prior"].split("; ")
+        weights, features = fitted.provenance()["prior"].split("; ")
         assert weights == "class_weights ~ Dirichlet(concentration=1.0)"
         mean = X.mean(axis=0)
         location = features.split("location=[")[1].split("]")[0]
@@ -180,17 +179,17 @@ class TestRecord:
         else:
             tree.to_zarr(tmp_path / "tree", mode="w")
             read = xr.open_datatree(tmp_path / "tree", engine="zarr")
-        record = fitted._provenance()
+        record = fitted.provenance()
         for node in read.subtree:
             assert {name: node.attrs[name] for name in record} == record
         read.close()
 
     def test_a_model_file_carries_it_and_a_loaded_model_still_knows_its_rows(self, fitted, tmp_path):
         fitted.save(tmp_path / "m.nc")
-        assert read_provenance(tmp_path / "m.nc") == fitted._provenance()
+        assert read_provenance(tmp_path / "m.nc") == fitted.provenance()
         loaded = bp.load(tmp_path / "m.nc")
-        assert loaded._provenance() == fitted._provenance()
-        assert loaded.partial_fit(X[:1], Y[:1])._provenance()["data_hash"].startswith("unknown")
+        assert loaded.provenance() == fitted.provenance()
+        assert loaded.partial_fit(X[:1], Y[:1]).provenance()["data_hash"].startswith("unknown")
 
     def test_a_prior_that_is_not_determined_yet_says_so(self, tmp_path):
         clf = bp.GaussianNB("jeffreys").partial_fit(X[:1], [0], classes=[0, 1, 2])
@@ -208,11 +207,11 @@ class TestRecord:
         import pymc as pm
 
         prior = Joint({"features": Direct("probability", declare(pm))}, {"features": ""})
-        assert of_fit(prior, JointStatistics({}), {})["prior"] == words
+        assert prior_in_words(prior) == words
 
     def test_the_program_is_named_without_its_folder_and_arguments(self, fitted, monkeypatch):
         monkeypatch.setattr("sys.argv", ["/home/somebody/study/fit.py", "--password", "secret"])
-        assert fitted._provenance()["command"] == "fit.py"
+        assert fitted.provenance()["command"] == "fit.py"
 
 
 def test_a_run_of_the_command_line_is_recorded_as_it_was_typed(tmp_path, capsys, monkeypatch):
@@ -231,7 +230,7 @@ def test_a_run_of_the_command_line_is_recorded_as_it_was_typed(tmp_path, capsys,
     }
     assert str(tmp_path) not in repr(tree.attrs)
     tree.close()
-    assert bp.GaussianNB().fit(X, Y)._provenance()["command"] != typed
+    assert bp.GaussianNB().fit(X, Y).provenance()["command"] != typed
 
 
 class TestVerify:

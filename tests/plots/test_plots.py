@@ -74,7 +74,7 @@ def test_panels_keep_their_room(n_rows, n_classes, share_wrong, tmp_path):
 
 def test_relevance_has_a_bar_per_feature():
     X, y = load("iris")
-    found = bp.feature_relevance(bp.GaussianNB().fit(X, y))
+    found = bp.GaussianNB().fit(X, y).feature_relevance()
     axes = plot_relevance(found, most=3)
     widths = [bar.get_width() for bar in axes.patches]
     np.testing.assert_allclose(widths, np.sort(found["log_bayes_factor"].values)[:-4:-1])

@@ -171,7 +171,7 @@ def test_a_result_and_the_arguments_of_its_twin_draw_the_same(iris):
     interval = clf.predict_interval(X[:3], random_state=1)
     pairs = [
         (plots.plot_reliability, (clf, X, y), bp.reliability(clf, X, y)),
-        (plots.plot_relevance, (clf,), bp.feature_relevance(clf)),
+        (plots.plot_relevance, (clf,), clf.feature_relevance()),
         (plots.plot_comparison, (models, X, y), bp.compare_models(models, X, y)),
         (
             plots.plot_learning_curve,

@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Self, final
 import numpy as np
 
 from bayesppl.data.table import Table
+from bayesppl.errors import RowError
 from bayesppl.families._bases.family import CheckedFirst, ColumnFamily, LogDensity
 from bayesppl.families._bases.leave_one_out import own_class_without, row_blocks
 from bayesppl.families._bases.membership import Membership
@@ -80,9 +81,10 @@ class CellFamily(CheckedFirst, ColumnFamily):
         numbers = table.select([self.row_column]).numeric()
         check_support(numbers, [self.row_column], self.name, self.per_row_support)
         if np.isnan(numbers).any():
-            raise ValueError(
-                f"column {self.row_column!r} is missing in row {int(np.argmax(np.isnan(numbers)))}, but it holds the "
-                f"{self.per_row} of that row; fill it in, or drop the row"
+            raise RowError(
+                f"column {self.row_column!r} is missing in row ",
+                int(np.argmax(np.isnan(numbers))),
+                f", but it holds the {self.per_row} of that row; fill it in, or drop the row",
             )
         return np.column_stack([X, numbers])
 

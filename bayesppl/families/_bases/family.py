@@ -19,7 +19,7 @@ from bayesppl.beliefs import Conjugate
 from bayesppl.beliefs.declared_priors import Declared
 from bayesppl.beliefs.statistics import Statistics
 from bayesppl.data.table import Table
-from bayesppl.errors import ImproperError
+from bayesppl.errors import ImproperError, RowError
 from bayesppl.families._bases.membership import Membership
 from bayesppl.families._bases.missing import observed_mask
 from bayesppl.families._bases.support import Support, check_support, numbers_of
@@ -79,7 +79,7 @@ class Family(ABC):
         """Return this family for the columns of ``table`` and for ``classes``."""
 
     @abstractmethod
-    def among(self, classes: Sequence[Hashable]) -> Self:
+    def with_classes(self, classes: Sequence[Hashable]) -> Self:
         """Return this bound family for other classes; columns, and what was learned of them, stay."""
 
     @abstractmethod
@@ -236,7 +236,7 @@ class ColumnFamily(Family):
         """Dimensions over which the posterior splits into independent factors."""
 
     @final
-    def among(self, classes: Sequence[Hashable]) -> Self:
+    def with_classes(self, classes: Sequence[Hashable]) -> Self:
         return replace(self, classes=tuple(classes))
 
     @property
@@ -282,10 +282,11 @@ class NumericFamily(ColumnFamily):
         present = None if self.allows_missing else observed_mask(X)
         if present is not None:
             row, column = np.argwhere(~present)[0]
-            raise ValueError(
-                f"column {self.columns[column]!r} is missing in row {row}, but the {self.name} family models a row as a "
-                "whole: a missing cell is neither zero nor can it be left out. Fill it in, drop the row, or use a family "
-                "that treats columns one by one."
+            raise RowError(
+                f"column {self.columns[column]!r} is missing in row ",
+                int(row),
+                f", but the {self.name} family models a row as a whole: a missing cell is neither zero nor can it be left "
+                "out. Fill it in, drop the row, or use a family that treats columns one by one.",
             )
         return X
 

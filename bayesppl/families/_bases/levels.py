@@ -21,6 +21,7 @@ from bayesppl.beliefs.simplices import SimplexPrior
 from bayesppl.beliefs.statistics import Counts
 from bayesppl.data.columns import factorize
 from bayesppl.data.table import Table
+from bayesppl.errors import RowError
 from bayesppl.families._bases.family import CheckedFirst, ColumnFamily, LogDensity, Measure
 from bayesppl.families._bases.leave_one_out import counts_without, weight_by_weight
 from bayesppl.families._bases.membership import Membership
@@ -176,10 +177,11 @@ class LevelFamily(CheckedFirst, ColumnFamily):
             unknown = [level for level in found if level not in position]
             if unknown:
                 row = int(np.argmax(codes == found.index(unknown[0])))
-                raise ValueError(
-                    f"column {self.columns[j]!r} holds {unknown[0]!r} in row {row}, which is not among its declared "
-                    f"levels {list(self.outcomes[j])}. Correct the value, declare the level, or leave levels=None to "
-                    "learn them and to allow for unseen ones."
+                raise RowError(
+                    f"column {self.columns[j]!r} holds {unknown[0]!r} in row ",
+                    row,
+                    f", which is not among its declared levels {list(self.outcomes[j])}. Correct the value, declare the "
+                    "level, or leave levels=None to learn them and to allow for unseen ones.",
                 )
             known = [position[level] for level in found]
         return np.asarray([*known, -1])[codes]

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from bayesppl.data.table import Table
+from bayesppl.errors import RowError
 from bayesppl.families._bases.missing import observed_mask, total
 from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.blocks import BLOCK_CELLS, row_blocks
@@ -66,9 +67,10 @@ def check_support(X: Any, columns: Sequence[Hashable], name: str, support: Suppo
         wrong = _outside(values[rows], support)
         if wrong is not None:
             row, column = _locate(X, rows.start, wrong)
-            raise ValueError(
-                f"column {columns[column]!r} holds {X[row, column]:g} in row {row}, but the {name} family "
-                f"models {support.words}. {support.remedy}"
+            raise RowError(
+                f"column {columns[column]!r} holds {X[row, column]:g} in row ",
+                row,
+                f", but the {name} family models {support.words}. {support.remedy}",
             )
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from bayesppl.beliefs import Joint
 from bayesppl.beliefs.statistics import JointStatistics
+from bayesppl.data.rows import Rows
 from bayesppl.inference.pymc.compiled import ensure_cache, evaluate
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
@@ -15,18 +16,33 @@ from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
 Likelihood = Literal["statistics", "rows"]
 
 
+class Encoded(NamedTuple):
+    """Rows as a family computes with them, and the codes of their classes."""
+
+    X: Any
+    codes: Array
+
+
+def encode_unweighted(model: GenerativeModel, rows: Rows | None) -> Encoded | None:
+    """The rows for a likelihood that has no place for weights; None where there are weights, or no rows."""
+    if rows is None or not rows.is_unweighted:
+        return None
+    return Encoded(model.family.encode(rows.table), rows.codes.astype(np.intp))
+
+
 def to_pymc(
     model: GenerativeModel,
     prior: Joint,
     statistics: JointStatistics,
-    X: Any,
-    codes: Array | None,
-    likelihood: Likelihood,
+    encoded: Encoded | None = None,
+    likelihood: Likelihood = "statistics",
 ) -> Any:
     """Build the ``pm.Model`` of a declaration and its data.
 
     Parameters
     ----------
+    encoded : Encoded, optional
+        The rows behind the statistics, where they are still held and unweighted.
     likelihood : {"statistics", "rows"}
         Through sufficient statistics a gradient costs the same for a thousand rows and for a billion; ``"rows"``
         declares every row as observed, which is what one would write by hand.
@@ -44,21 +60,22 @@ def to_pymc(
 
     if likelihood not in ("statistics", "rows"):
         raise ValueError(f"likelihood must be 'statistics' or 'rows', found {likelihood!r}")
-    if likelihood == "rows" and codes is None:
+    declared = encoded if likelihood == "rows" else None
+    if likelihood == "rows" and declared is None:
         raise ValueError(
             "likelihood='rows' needs the rows, but only their sums are left: weighted rows, batches (partial_fit, "
             "forget, merge, discount) and pickles keep no rows. Use likelihood='statistics', which has the same "
             "posterior."
         )
     coords = dict(model.coords)
-    if codes is not None and likelihood == "rows":
-        coords["row"] = list(range(len(codes)))
+    if declared is not None:
+        coords["row"] = list(range(len(declared.codes)))
     with pm.Model(coords=coords) as pymc_model:
         weights = prior.parts[CLASS_WEIGHTS].declare(("class",))
         variables = model.family.declare(prior.parts["features"])
-        if codes is not None and likelihood == "rows":
-            pm.Categorical("y", p=weights, observed=codes, dims="row")
-            model.family.observe_rows(variables, X, codes)
+        if declared is not None:
+            pm.Categorical("y", p=weights, observed=declared.codes, dims="row")
+            model.family.observe_rows(variables, declared.X, declared.codes)
         else:
             counts = statistics.parts[CLASS_WEIGHTS].counts
             if not counts.all():  # 0 · log 0 is 0, but its gradient is not

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bayesppl.estimators.classifier import BayesClassifier
-    from bayesppl.model.rules import Rule
+    from bayesppl.model.rules import RuleName
 
 Tables = Mapping[str, "pd.DataFrame"]
 
@@ -87,7 +87,7 @@ def _cell(value: Any) -> str:
     return text.replace("|", "\\|")
 
 
-def held_out(clf: BayesClassifier, X: Any, y: Any, rule: Rule | None = None) -> dict[str, float]:
+def held_out(clf: BayesClassifier, X: Any, y: Any, rule: RuleName | None = None) -> dict[str, float]:
     """Accuracy and mean log probability of the true class on rows that were not seen."""
     log_proba = clf.predict_log_proba(X, rule)
     codes = np.searchsorted(clf.classes_, np.asarray(y))

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from bayesppl.answers.intervals import PROB, tails
-from bayesppl.estimators.shells import GaussianNB, GenerativeClassifier
+from bayesppl.estimators import GaussianNB, GenerativeClassifier
 from bayesppl.families import Gaussian
 from bayesppl.families.gaussian import Covariance
 from bayesppl.kernels.arrays import Array, Theta

@@ -17,10 +17,10 @@ import pandas as pd
 
 from bayesppl.beliefs import NormalInverseGamma, NormalInverseWishart
 from bayesppl.errors import ImpossibleRowWarning
-from bayesppl.estimators.shells import GenerativeClassifier
+from bayesppl.estimators import GenerativeClassifier
 from bayesppl.families import Gaussian
 from bayesppl.kernels.arrays import Array
-from bayesppl.model.rules import log_probabilities
+from bayesppl.model.normalisation import log_probabilities
 from bayesppl.reproduce.claims import Inputs
 from bayesppl.reproduce.mnist import Halves, Structure, halves, smoothed
 from bayesppl.reproduce.studies.base import Study, Tables

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from bayesppl.errors import UndefinedEstimateError
-from bayesppl.estimators.shells import GenerativeClassifier
+from bayesppl.estimators import GenerativeClassifier
 from bayesppl.families import Gaussian
 from bayesppl.families.gaussian import Covariance
 from bayesppl.kernels.arrays import Array, Theta

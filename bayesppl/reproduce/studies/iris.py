@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from bayesppl.datasets import load
+from bayesppl.estimators import GenerativeClassifier
 from bayesppl.estimators.classifier import BayesClassifier
-from bayesppl.estimators.shells import GenerativeClassifier
 from bayesppl.families import Gaussian
 from bayesppl.families.gaussian import Covariance
 from bayesppl.reproduce import ch20, notes3b

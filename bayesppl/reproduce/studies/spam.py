@@ -14,10 +14,10 @@ import numpy as np
 import pandas as pd
 
 from bayesppl.errors import ImpossibleRowWarning
+from bayesppl.estimators import BernoulliNB, BinomialNB, MultinomialNB
 from bayesppl.estimators.classifier import BayesClassifier
-from bayesppl.estimators.shells import BernoulliNB, BinomialNB, MultinomialNB
 from bayesppl.kernels.arrays import Array
-from bayesppl.model.rules import Rule
+from bayesppl.model.rules import RuleName
 from bayesppl.reproduce.claims import Inputs
 from bayesppl.reproduce.studies.base import Study, Tables, held_out
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 MIN_MESSAGES = 5
 WORD = "free"
 LENGTH = "number of words"
-RULES: tuple[Rule, ...] = ("mle", "mean", "predictive")
+RULES: tuple[RuleName, ...] = ("mle", "mean", "predictive")
 
 
 def load(source: Path) -> tuple[pd.Series, Array]:

@@ -12,10 +12,8 @@ from functools import reduce
 from operator import add
 from typing import Any
 
-from joblib import cpu_count
+from joblib import effective_n_jobs
 
-from bayesppl.data.table import Table
-from bayesppl.families._bases.family import Family
 from bayesppl.kernels.blocks import row_blocks
 
 #: Cells of a range: its temporaries are a few times four megabytes.
@@ -31,23 +29,14 @@ def in_order[T](work: Callable[[slice], T], ranges: Sequence[slice], n_jobs: int
     Parameters
     ----------
     n_jobs : int, optional
-        See :func:`thread_count`.
+        Number of threads as joblib counts them: None is one, -1 all cores, -2 all but one.
     """
-    n_threads = min(thread_count(n_jobs), len(ranges))
+    n_threads = min(effective_n_jobs(n_jobs), len(ranges))
     if n_threads <= 1:
         yield from map(work, ranges)
         return
     with ThreadPoolExecutor(n_threads) as pool:
         yield from pool.map(work, ranges)
-
-
-def thread_count(n_jobs: int | None) -> int:
-    """Number of threads as scikit-learn counts them: None is one, -1 all cores, -2 all but one."""
-    if n_jobs is None:
-        return 1
-    if n_jobs == 0:
-        raise ValueError("n_jobs=0 has no meaning; use None for one thread, -1 for all cores")
-    return n_jobs if n_jobs > 0 else max(1, cpu_count() + 1 + n_jobs)
 
 
 def row_ranges(n_rows: int, cells_per_row: int, cells: int = RANGE_CELLS, start: int = 0) -> list[slice]:
@@ -69,14 +58,3 @@ def sum_over_ranges(
         cells = max(2 * RANGE_CELLS, _CELLS_PER_NUMBER * total.n_numbers)
         total = reduce(add, in_order(take, row_ranges(n_rows, cells_per_row, cells, first.stop), n_jobs), total)
     return total
-
-
-def read_range[T](family: Family, table: Table, rows: slice, read: Callable[[Table], T]) -> T:
-    """``read`` some rows of a table for a family; a refusal names the row of the whole table."""
-    if rows.stop - rows.start == len(table):
-        return read(table)
-    try:
-        return read(table.take(rows))
-    except ValueError:
-        family.encode(table)
-        raise

@@ -10,7 +10,7 @@ from support.examples import EXAMPLES
 
 import bayesppl as bp
 from bayesppl.errors import ImpossibleRowWarning
-from bayesppl.model import ranges
+from bayesppl.kernels import ranges
 
 N_ROWS = 60_000
 

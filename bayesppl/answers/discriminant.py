@@ -1,0 +1,152 @@
+r"""Boundaries, distances and axes of Gaussian classes, from one estimate of their parameters.
+
+With means :math:`\mu_k`, covariances :math:`\Sigma_k` and class weights :math:`\pi_k` the log odds of two classes are
+:math:`x^\top A x + w^\top x + b`, where
+
+.. math:: A = -\tfrac12 (\Sigma_1^{-1} - \Sigma_0^{-1}), \quad w = \Sigma_1^{-1}\mu_1 - \Sigma_0^{-1}\mu_0, \quad
+   b = -\tfrac12 (\mu_1^\top \Sigma_1^{-1} \mu_1 - \mu_0^\top \Sigma_0^{-1} \mu_0)
+       - \tfrac12 \log\frac{|\Sigma_1|}{|\Sigma_0|} + \log\pi_1 - \log\pi_0
+
+(Hastie, Tibshirani & Friedman 2009, eq. 4.9 and 4.12; the class weights enter b, which is easily forgotten). Under the
+predictive rule the boundary is another one, of Student t densities; coefficients and axes then are those of the
+posterior mean, and ``decision_function`` is what classifies.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg import eigh
+
+from bayesppl.errors import RowError
+from bayesppl.kernels.arrays import Array, Theta
+from bayesppl.model.declaration import CLASS_WEIGHTS
+from bayesppl.model.fitted import Fitted
+from bayesppl.model.rules import TABLE, RuleName
+
+
+class Quadratic(NamedTuple):
+    """Log odds of the second class against the first, xᵀ A x + wᵀ x + b."""
+
+    A: Array
+    w: Array
+    b: float
+
+
+class Axes(NamedTuple):
+    """Discriminant axes: what is subtracted, the directions (n_features, n_axes), and their share of variance."""
+
+    centre: Array
+    directions: Array
+    explained_variance_ratio: Array
+
+
+def decision_function(fitted: Fitted, X: Any, rule: RuleName | None = None) -> Array:
+    """Scores whose largest is the predicted class.
+
+    Returns
+    -------
+    (n_rows,) for two classes
+        log p(y = 1 | x) − log p(y = 0 | x), positive where the second class is predicted.
+    (n_rows, n_classes) for more
+        log p(y = k, x).
+    """
+    log_joint = fitted.log_joint(X, rule)
+    return log_joint[:, 1] - log_joint[:, 0] if log_joint.shape[1] == 2 else log_joint
+
+
+def mahalanobis(fitted: Fitted, X: Any, rule: RuleName | None = None) -> Array:
+    """Squared Mahalanobis distance of every row from every class mean: (n_rows, n_classes)."""
+    theta, X = plug_in(fitted, rule), numbers(fitted, X)
+    n_classes, n_features = theta["mean"].shape
+    roots = np.linalg.cholesky(np.broadcast_to(theta["covariance"], (n_classes, n_features, n_features)))
+    out = np.empty((len(X), n_classes))
+    for k, root in enumerate(roots):
+        out[:, k] = (np.linalg.solve(root, (X - theta["mean"][k]).T) ** 2).sum(0)
+    return out
+
+
+def quadratic(fitted: Fitted, rule: RuleName | None = None) -> Quadratic:
+    """Coefficients A, w, b of the log odds of two classes; see :mod:`bayesppl.estimators.discriminant`.
+
+    Raises
+    ------
+    ValueError
+        If there are more than two classes.
+    """
+    theta = plug_in(fitted, rule)
+    n_classes, n_features = theta["mean"].shape
+    if n_classes != 2:
+        raise ValueError(f"log odds are between two classes, and here are {n_classes}: {fitted.classes.tolist()}")
+    covariance = np.broadcast_to(theta["covariance"], (2, n_features, n_features))
+    precision = np.linalg.inv(covariance)
+    weighted = np.einsum("kij,kj->ki", precision, theta["mean"])
+    constant = _log_weights(theta) - 0.5 * (
+        np.einsum("ki,ki->k", theta["mean"], weighted) + np.linalg.slogdet(covariance)[1]
+    )
+    return Quadratic(-0.5 * (precision[1] - precision[0]), weighted[1] - weighted[0], constant[1] - constant[0])
+
+
+def plug_in(fitted: Fitted, rule: RuleName | None = None) -> Theta:
+    """The estimate of a rule; the posterior mean where the rule is predictive."""
+    chosen = fitted.rule if rule is None else rule
+    return fitted.posterior.theta(chosen if TABLE[chosen].is_plug_in else "mean")
+
+
+def numbers(fitted: Fitted, X: Any) -> Array:
+    """Complete rows as numbers: (n_rows, n_features)."""
+    values = np.asarray(fitted.encode(X), dtype=np.float64)
+    if np.isnan(values).any():
+        row, column = np.argwhere(np.isnan(values))[0]
+        raise RowError(
+            f"column {fitted.columns.names[column]!r} is missing (NaN) in row ",
+            int(row),
+            ", and a row with gaps has no distance or place on an axis. Fill it in, or drop the row; predict_proba needs "
+            "neither",
+        )
+    return values
+
+
+def linear(theta: Theta) -> tuple[Array, Array]:
+    """Coefficients (n_classes, n_features) and intercepts (n_classes,) of log p(y = k, x), up to a common term.
+
+    For two classes the difference of both, (1, n_features) and (1,), as in scikit-learn.
+    """
+    coefficients = np.linalg.solve(theta["covariance"], theta["mean"].T).T
+    intercepts = _log_weights(theta) - 0.5 * np.einsum("ki,ki->k", theta["mean"], coefficients)
+    if len(intercepts) == 2:
+        return coefficients[1:] - coefficients[:1], intercepts[1:] - intercepts[:1]
+    return coefficients, intercepts
+
+
+def axes(theta: Theta, n_components: int | None = None) -> Axes:
+    r"""Directions along which the class means differ most, relative to the spread within classes (Rao 1948).
+
+    They solve :math:`B v = \lambda \Sigma v` with B the covariance of the class means, and are scaled to unit variance within
+    classes.
+
+    Parameters
+    ----------
+    theta : Theta
+    n_components : int, optional
+        Number of axes; by default as many as there are.
+    """
+    mean, weights = theta["mean"], theta[CLASS_WEIGHTS]
+    centre = weights @ mean
+    between = (weights[:, None] * (mean - centre)).T @ (mean - centre)
+    values, vectors = eigh(between, theta["covariance"])
+    most = min(len(mean) - 1, mean.shape[1])
+    kept = most if n_components is None else n_components
+    if not 0 < kept <= most:
+        raise ValueError(
+            f"n_components must lie between 1 and min(n_classes - 1, n_features) = {most}, found {kept}"
+        )
+    order = np.argsort(values)[::-1][:most]
+    explained = np.maximum(values[order], 0.0)
+    return Axes(centre, vectors[:, order[:kept]], explained[:kept] / explained.sum())
+
+
+def _log_weights(theta: Theta) -> Array:
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(theta[CLASS_WEIGHTS]))

@@ -1,0 +1,36 @@
+"""The rows of a fit, for the questions that need them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bayesppl.data.rows import Rows
+from bayesppl.model.fitted import Fitted
+
+
+def rows_of(fitted: Fitted, X: Any = None, y: Any = None, sample_weight: Any = None) -> Rows:
+    """The rows of the fit: those still held, or those passed again.
+
+    Raises
+    ------
+    ValueError
+        If the rows are neither held nor passed, or are not those of the fit.
+    """
+    if X is None and fitted.rows is not None:
+        return fitted.rows
+    if X is None or y is None:
+        raise ValueError(
+            "the rows of the fit are not held any more (after loading or partial_fit they never are); pass X and y"
+        )
+    rows = fitted.learned.read(X, y, sample_weight)
+    found, known = np.bincount(rows.codes, rows.weights, len(fitted.classes)), fitted.learned.class_count
+    differs = ~np.isclose(found, known)
+    if differs.any():
+        k = int(differs.argmax())
+        raise ValueError(
+            f"these are not the rows of the fit: class {fitted.classes.tolist()[k]!r} has the weight {found[k]:g} in them, "
+            f"and {known[k]:g} in the fit. Pass the X, y and sample_weight of the fit"
+        )
+    return rows

@@ -1,0 +1,106 @@
+"""Class probabilities and labels of new rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.special import logsumexp
+
+from bayesppl.kernels.arrays import Array
+from bayesppl.model.declaration import CLASS_WEIGHTS, ClassWeights, resolve_class_weights
+from bayesppl.model.fitted import Fitted
+from bayesppl.model.normalisation import exchange_weights, normalise, warn_of_impossible_rows
+from bayesppl.model.rules import RuleName
+
+
+def probabilities(
+    fitted: Fitted,
+    X: Any,
+    rule: RuleName | None = None,
+    class_weights: ClassWeights | None = None,
+    *,
+    log: bool = False,
+    n_jobs: int | None = None,
+) -> Array:
+    """p(y = k | x), or its logarithm, for every row and class: (n_rows, n_classes).
+
+    Parameters
+    ----------
+    fitted : Fitted
+    X : table or (n_rows, n_features) array-like
+    rule : {"predictive", "mle", "map", "mean"}, optional
+    class_weights : optional
+        Class frequencies where the classifier is used, if they differ from those of training.
+    log : bool
+    n_jobs : int, optional
+    """
+    return _normalised(fitted, X, rule, class_weights, lambda values: values, log=log, n_jobs=n_jobs)
+
+
+def labels(
+    fitted: Fitted,
+    X: Any,
+    rule: RuleName | None = None,
+    class_weights: ClassWeights | None = None,
+    *,
+    n_jobs: int | None = None,
+) -> Array:
+    """The most probable label of every row: (n_rows,)."""
+
+    def most_probable(log_proba: Array) -> Array:
+        return np.asarray(log_proba.argmax(1))
+
+    return fitted.classes[_normalised(fitted, X, rule, class_weights, most_probable, log=True, n_jobs=n_jobs)]
+
+
+def log_density(fitted: Fitted, X: Any, rule: RuleName | None = None) -> Array:
+    """log p(x), whatever the class: (n_rows,). Low where rows are unlike those of training; see ``novelty``."""
+    return np.asarray(logsumexp(fitted.log_joint(X, rule), axis=1))
+
+
+def predict_proba_mcse(fitted: Fitted, X: Any) -> Array:
+    """Monte-Carlo standard error of ``predict_proba(X, rule="predictive")``: (n_rows, n_classes).
+
+    Zero where the posterior is known in closed form; otherwise what more draws would still change, by batch means.
+
+    Parameters
+    ----------
+    fitted : Fitted
+    X : table or (n_rows, n_features) array-like
+    """
+    return fitted.posterior.predictive_mcse(fitted.encode(X))
+
+
+def _normalised(
+    fitted: Fitted,
+    X: Any,
+    rule: RuleName | None,
+    class_weights: ClassWeights | None,
+    finish: Callable[[Array], Array],
+    *,
+    log: bool,
+    n_jobs: int | None,
+) -> Array:
+    """``finish`` of the (log) probabilities of a range of rows after the other."""
+    new = _new_weights(fitted, class_weights)
+    impossible: list[int] = []
+
+    def normalise_range(log_joint: Array, weights: Array) -> Array:
+        if new is not None:
+            log_joint, weights = exchange_weights(log_joint, weights, new), new
+        values, count = normalise(log_joint, weights, log=log)
+        impossible.append(count)
+        return finish(values)
+
+    found = fitted.map_log_joint(X, normalise_range, rule, common=False, n_jobs=n_jobs)
+    warn_of_impossible_rows(sum(impossible), len(found))
+    return found
+
+
+def _new_weights(fitted: Fitted, declared: ClassWeights | None) -> Array | None:
+    if declared is None:
+        return None
+    belief = resolve_class_weights(declared, fitted.learned.class_count, fitted.model.classes)
+    return np.asarray(belief.mean()[CLASS_WEIGHTS])

@@ -1,0 +1,86 @@
+"""Dask arrays and data frames, partition by partition."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from bayesppl.kernels.arrays import Array
+
+
+def is_lazy(X: Any) -> bool:
+    """Whether ``X`` is a dask array or data frame; whoever passes one has imported dask."""
+    dask = sys.modules.get("dask")
+    return dask is not None and not isinstance(X, np.ndarray) and dask.is_dask_collection(X) and _is_known(X)
+
+
+def _is_known(X: Any) -> bool:
+    return type(X).__module__.startswith("dask.")
+
+
+def partitions(*values: Any) -> list[tuple[Any, ...]]:
+    """Partitions of rows of a table, labels and weights, side by side, as delayed objects.
+
+    Parameters
+    ----------
+    *values
+        The first is a dask array or data frame; others have its partitions, or are arrays in memory.
+
+    Raises
+    ------
+    ValueError
+        If the numbers of partitions differ.
+    """
+    row_chunks = values[0].chunks[0] if _is_array(values[0]) else None
+    parts = [_parts(values[0], None), *(_parts(other, row_chunks) for other in values[1:])]
+    lengths = [len(part) for part in parts]
+    if len(set(lengths)) > 1:
+        raise ValueError(
+            f"X and y must have the same partitions, found {lengths}; repartition them alike, or take both from one frame"
+        )
+    return list(zip(*parts, strict=True))
+
+
+def map_rows(function: Callable[[Any], Array], X: Any, n_columns: int | None, dtype: Any) -> Any:
+    """``function`` of every block of rows, as a dask array: (n_rows,) or (n_rows, n_columns)."""
+    import dask
+    import dask.array as da
+
+    width = () if n_columns is None else (n_columns,)
+    lengths = X.chunks[0] if _is_array(X) else (np.nan,) * X.npartitions
+    blocks = [
+        da.from_delayed(dask.delayed(_apply)(function, part, width, dtype), shape=(length, *width), dtype=dtype)
+        for part, length in zip(_parts(X, None), lengths, strict=True)
+    ]
+    return da.concatenate(blocks, allow_unknown_chunksizes=True)
+
+
+def _apply(function: Callable[[Any], Array], part: Any, width: tuple[int, ...], dtype: Any) -> Array:
+    return function(part) if len(part) else np.empty((0, *width), dtype=dtype)
+
+
+def _is_array(X: Any) -> bool:
+    return type(X).__module__.startswith("dask.array")
+
+
+def _parts(values: Any, row_chunks: Sequence[int] | None) -> list[Any]:
+    """Partitions of rows, as delayed objects."""
+    import dask.array as da
+
+    if not is_lazy(values):
+        if row_chunks is None or np.isnan(row_chunks).any():
+            raise TypeError(
+                "X has partitions of unknown length, so that labels in memory cannot be divided among them; pass y as a "
+                "dask series from the same frame"
+            )
+        values = da.from_array(np.asarray(values), chunks=(tuple(row_chunks),))
+    if not _is_array(values):
+        return list(values.to_delayed())
+    if values.ndim == 2:
+        values = values.rechunk({1: -1})
+    elif row_chunks is not None and not np.isnan(row_chunks).any():
+        values = values.rechunk((tuple(row_chunks),))
+    return list(values.to_delayed().ravel())

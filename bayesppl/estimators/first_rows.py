@@ -1,0 +1,32 @@
+"""The first rows that an estimator sees bind its declaration to columns and classes."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+from bayesppl.data.rows import Rows
+from bayesppl.estimators.base import Base
+from bayesppl.model.learned import Learned
+
+
+def read_first(X: Any, y: Any, sample_weight: Any, classes: Sequence[Hashable] | None) -> Rows:
+    """Labelled rows of two classes at least.
+
+    Raises
+    ------
+    ValueError
+        Also if there is one class only.
+    """
+    rows = Rows.read(X, y, sample_weight, classes)
+    if len(rows.classes) < 2:
+        raise ValueError(
+            f"the target holds one class only, {rows.classes.tolist()[0]!r}; a classifier needs at least two. Pass "
+            "classes=[...] to declare classes that do not occur in these rows"
+        )
+    return rows
+
+
+def start(clf: Base, rows: Rows) -> Learned:
+    """Bind the declaration of an estimator to its first rows, and sum them."""
+    return Learned.start(clf.declaration, rows, type(clf).__name__, clf.n_jobs)

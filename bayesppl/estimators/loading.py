@@ -1,0 +1,40 @@
+"""Fitted estimators from files."""
+
+from __future__ import annotations
+
+import os
+
+from bayesppl.estimators.classifier import ESTIMATORS, BayesClassifier
+from bayesppl.files.saving import cannot_build, read
+
+
+def load(path: str | os.PathLike[str]) -> BayesClassifier:
+    """Read a fitted estimator that ``save`` wrote.
+
+    Predictions are bit for bit those of the estimator that was saved, and ``partial_fit`` continues where it stood. A
+    file can describe estimators of this package and nothing else; reading one executes nothing that is in it.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Raises
+    ------
+    FileNotFoundError
+    ModelFileError
+        If the file is no model, is damaged, was changed after it was written, or was written by a newer version.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import bayesppl as bp
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.nc"
+    >>> bp.GaussianNB().fit([[0.0], [1.0], [4.0], [5.5]], list("aabb")).save(path)
+    >>> bp.load(path).predict([[0.2]]).tolist()
+    ['a']
+    """
+    stored = read(path)
+    try:
+        return ESTIMATORS[stored.estimator](**stored.parameters).adopt(stored.fitted)
+    except (KeyError, TypeError, ValueError) as error:
+        raise cannot_build(path, error) from error

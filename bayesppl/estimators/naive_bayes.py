@@ -1,0 +1,247 @@
+"""scikit-learn estimators of Naive Bayes: one line each over a family. No mathematics lives here."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from bayesppl.beliefs import Beta, Dirichlet, Gamma, NormalInverseGamma
+from bayesppl.estimators.classifier import BayesClassifier
+from bayesppl.families import (
+    Bernoulli,
+    Binomial,
+    Categorical,
+    Family,
+    Gaussian,
+    JointCategorical,
+    Multinomial,
+    Poisson,
+    Product,
+)
+from bayesppl.families._bases.infer_families import Integers
+from bayesppl.families._bases.levels import Levels
+from bayesppl.families.product import Blocks
+
+
+@dataclass(eq=False, repr=False)
+class CategoricalNB(BayesClassifier):
+    """Categorical Naive Bayes: a probability per class, feature and level.
+
+    Parameters
+    ----------
+    probability, levels
+        See :class:`bayesppl.Categorical`.
+    class_weights, inference, rule, classes, n_jobs
+        See :class:`GenerativeClassifier`.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> X = [["red", "S"], ["red", "M"], ["blue", "M"], ["blue", None]]
+    >>> bp.CategoricalNB().fit(X, list("aabb")).predict([["red", "L"]]).tolist()
+    ['a']
+    """
+
+    probability: Dirichlet = Dirichlet(1.0)
+    levels: Levels | None = None
+
+    def declare_family(self) -> Family:
+        return Categorical(self.probability, self.levels)
+
+
+@dataclass(eq=False, repr=False)
+class JointCategoricalNB(BayesClassifier):
+    """Several discrete features with their full joint table per class.
+
+    Only the columns of different blocks of a :class:`MixedNB` are independent given the class; these are not.
+
+    Parameters
+    ----------
+    probability, levels
+        See :class:`bayesppl.JointCategorical`.
+    class_weights, inference, rule, classes, n_jobs
+        See :class:`GenerativeClassifier`.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> X, y = [["no", "no"], ["no", "yes"], ["yes", "no"], ["yes", "yes"]], [0, 1, 1, 0]
+    >>> bp.JointCategoricalNB().fit(X, y).predict(X).tolist()
+    [0, 1, 1, 0]
+    """
+
+    probability: Dirichlet = Dirichlet(1.0)
+    levels: Levels | None = None
+
+    def declare_family(self) -> Family:
+        return JointCategorical(self.probability, self.levels)
+
+
+@dataclass(eq=False, repr=False)
+class MultinomialNB(BayesClassifier):
+    """Multinomial Naive Bayes: counts of words, or of anything else.
+
+    Parameters
+    ----------
+    probability
+        See :class:`bayesppl.Multinomial`.
+    class_weights, inference, rule, classes, n_jobs
+        See :class:`GenerativeClassifier`.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> X, y = [[3, 0, 1], [2, 1, 0], [0, 2, 2], [1, 0, 4]], list("aabb")
+    >>> bp.MultinomialNB().fit(X, y).predict([[2, 0, 0]]).tolist()
+    ['a']
+    """
+
+    probability: Dirichlet = Dirichlet(1.0)
+
+    def declare_family(self) -> Family:
+        return Multinomial(self.probability)
+
+
+@dataclass(eq=False, repr=False)
+class MixedNB(BayesClassifier):
+    """Blocks of columns of different kinds, independent given the class.
+
+    Parameters
+    ----------
+    blocks : mapping of str to (columns, family), optional
+        Picked from the dtypes of the columns by default. See :class:`bayesppl.Product`.
+    integers : {"gaussian", "poisson", "categorical"} or mapping of columns to these, optional
+        What integer columns are, all of them or each by name, where the blocks are picked from dtypes.
+    class_weights, inference, rule, classes, n_jobs
+        See :class:`GenerativeClassifier`.
+
+    Attributes
+    ----------
+    families_ : dict of str to (columns, family)
+        The blocks of the fit.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> import pandas as pd
+    >>> X = pd.DataFrame({"length": [1.0, 1.2, 3.1, None], "island": ["a", "a", "b", "b"]})
+    >>> clf = bp.MixedNB().fit(X, list("uuvv"))
+    >>> {block: columns for block, (columns, family) in clf.families_.items()}
+    {'gaussian': ('length',), 'categorical': ('island',)}
+    >>> clf.predict(X).tolist()
+    ['u', 'u', 'v', 'v']
+    """
+
+    blocks: Blocks | None = None
+    integers: Integers | None = None
+
+    @property
+    def families_(self) -> Blocks:
+        """The blocks of the fit: name → (columns, family)."""
+        return dict(cast(Product, self.fitted_.model.family).blocks or {})
+
+    def declare_family(self) -> Family:
+        return Product(self.blocks, self.integers)
+
+
+@dataclass(eq=False, repr=False)
+class GaussianNB(BayesClassifier):
+    """Gaussian Naive Bayes: a mean and a variance per class and feature.
+
+    Parameters
+    ----------
+    prior : str or NormalInverseGamma
+        See :func:`bayesppl.Gaussian`.
+    class_weights, inference, rule, classes, n_jobs
+        See :class:`GenerativeClassifier`.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> bp.GaussianNB().fit([[0.0], [1.0], [4.0], [5.5]], [0, 0, 1, 1]).predict([[0.2]]).tolist()
+    [0]
+    """
+
+    prior: str | NormalInverseGamma = "fraley-raftery"
+
+    def declare_family(self) -> Family:
+        return Gaussian("diag", self.prior)
+
+
+@dataclass(eq=False, repr=False)
+class BernoulliNB(BayesClassifier):
+    """Bernoulli Naive Bayes: a probability per class and binary feature.
+
+    Parameters
+    ----------
+    probability : Beta
+        Prior of the probabilities; uniform by default.
+    class_weights, inference, rule, classes, n_jobs
+        See :class:`GenerativeClassifier`.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> bp.BernoulliNB().fit([[1, 0], [1, 1], [0, 1], [0, 0]], list("aabb")).predict([[1, 0]]).tolist()
+    ['a']
+    """
+
+    probability: Beta = Beta(1.0, 1.0)
+
+    def declare_family(self) -> Family:
+        return Bernoulli(self.probability)
+
+
+@dataclass(eq=False, repr=False)
+class BinomialNB(BayesClassifier):
+    """Binomial Naive Bayes: a success probability per class and feature, numbers of trials known.
+
+    Parameters
+    ----------
+    trials : int, sequence of int, mapping of column to int, or str
+        Numbers of trials, or the column that holds them; see :class:`bayesppl.Binomial`.
+    probability : Beta
+        Prior of the probabilities; uniform by default.
+    class_weights, inference, rule, classes, n_jobs
+        See :class:`GenerativeClassifier`.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> bp.BinomialNB(trials=10).fit([[1], [2], [7], [9]], list("aabb")).predict([[3]]).tolist()
+    ['a']
+    """
+
+    trials: int | Sequence[int] | Mapping[Hashable, int] | str
+    probability: Beta = Beta(1.0, 1.0)
+
+    def declare_family(self) -> Family:
+        return Binomial(self.trials, probability=self.probability)
+
+
+@dataclass(eq=False, repr=False)
+class PoissonNB(BayesClassifier):
+    """Poisson Naive Bayes: a rate per class and count.
+
+    Parameters
+    ----------
+    rate : "overall" or Gamma
+        Prior of the rates; see :class:`bayesppl.Poisson`.
+    exposure : str, optional
+        Column that holds the exposure of each row.
+    class_weights, inference, rule, classes, n_jobs
+        See :class:`GenerativeClassifier`.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> bp.PoissonNB().fit([[0], [1], [4], [7]], list("aabb")).predict([[1]]).tolist()
+    ['a']
+    """
+
+    rate: str | Gamma = "overall"
+    exposure: str | None = None
+
+    def declare_family(self) -> Family:
+        return Poisson(self.rate, self.exposure)

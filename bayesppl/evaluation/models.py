@@ -1,0 +1,139 @@
+"""Models compared by their evidence and by exact leave-one-out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import softmax
+from sklearn.base import clone
+
+from bayesppl.answers.evidence import prior_depends_on_data
+from bayesppl.errors import ImproperError
+from bayesppl.estimators.classifier import BayesClassifier
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+def compare_models(
+    models: Sequence[BayesClassifier] | Mapping[str, BayesClassifier],
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    prior: Sequence[float] | None = None,
+) -> xr.Dataset:
+    r"""Fit models to the same data and compare their evidence and their exact leave-one-out scores.
+
+    The posterior probability of model m is :math:`p(m \mid D) \propto p(m)\,p(D \mid m)` (Kass & Raftery
+    1995). The evidence judges a model together with its prior; the leave-one-out scores depend on the prior far less.
+
+    Parameters
+    ----------
+    models : sequence or mapping of str to classifiers
+        Left as they are; clones are fitted.
+    X : table or (n_rows, n_features) array-like
+    y : (n_rows,) array-like
+    sample_weight : (n_rows,) array-like, optional
+    prior : sequence of float, optional
+        Prior probabilities of the models; equal by default.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over "model": ``log_evidence``; ``probability``, the posterior probability of the model; ``elpd`` and
+        ``elpd_se``, Σ log p(x_i, y_i | D without i); ``log_score`` and ``accuracy`` of the left-out labels with
+        standard errors; and ``prior_depends_on_data``, true where the prior was resolved from the very data it is
+        judged on, which favours the model (by little where the prior is weak).
+
+    Raises
+    ------
+    ImproperError
+        If a prior is improper: its evidence is undefined.
+    ValueError
+        If the models are not about the same data: other columns or classes, or densities taken over different
+        things. A probability density (Gaussian) and a probability mass (Poisson) of the same numbers cannot be
+        compared, nor can a mass given the row total (Multinomial) and one that includes it.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> from sklearn.datasets import load_iris
+    >>> models = {"naive": bp.GaussianNB(), "tied": bp.LinearDiscriminantAnalysis()}
+    >>> result = bp.compare_models(models, *load_iris(return_X_y=True))
+    >>> result["probability"].round(3).to_series().to_dict()
+    {'naive': 0.0, 'tied': 1.0}
+    """
+    import xarray as xr
+
+    named = models if isinstance(models, Mapping) else _named(models)
+    if not named:
+        raise ValueError("compare_models needs at least one model")
+    weights = np.ones(len(named)) if prior is None else np.asarray(prior, dtype=np.float64)
+    if weights.shape != (len(named),) or not (weights >= 0).all() or not weights.sum() > 0:
+        raise ValueError(
+            f"prior must hold one non-negative number per model ({len(named)}), found {np.asarray(prior).tolist()}"
+        )
+    fitted = {name: clone(clf).fit(X, y, sample_weight) for name, clf in named.items()}
+    _require_same_data(fitted)
+
+    evidence = np.asarray([_total_evidence(name, clf) for name, clf in fitted.items()])
+    loos = [clf.loo() for clf in fitted.values()]
+    elpds = [loo.elpd() for loo in loos]
+    with np.errstate(divide="ignore"):
+        log_weights = np.log(weights / weights.sum())
+    columns = {
+        "log_evidence": evidence,
+        "probability": softmax(evidence + log_weights),
+        "elpd": [elpd.elpd for elpd in elpds],
+        "elpd_se": [elpd.se for elpd in elpds],
+        "log_score": [loo.log_score[0] for loo in loos],
+        "log_score_se": [loo.log_score[1] for loo in loos],
+        "accuracy": [loo.accuracy[0] for loo in loos],
+        "accuracy_se": [loo.accuracy[1] for loo in loos],
+        "prior_depends_on_data": [prior_depends_on_data(clf.fitted_) for clf in fitted.values()],
+    }
+    return xr.Dataset(
+        {name: ("model", np.asarray(values)) for name, values in columns.items()}, coords={"model": list(fitted)}
+    )
+
+
+def _total_evidence(name: str, clf: BayesClassifier) -> float:
+    try:
+        return float(clf.log_evidence()["total"])
+    except ImproperError as error:
+        raise ImproperError(f"model {name!r}: {error}") from None
+
+
+def _named(models: Sequence[BayesClassifier]) -> dict[str, BayesClassifier]:
+    names = [" ".join(repr(clf).split()) for clf in models]
+    if len(set(names)) < len(names):
+        names = [f"{name} #{i}" for i, name in enumerate(names, start=1)]
+    return dict(zip(names, models, strict=True))
+
+
+def _require_same_data(fitted: Mapping[str, BayesClassifier]) -> None:
+    (first, reference), *others = fitted.items()
+    expected = reference.posterior_.model.family.measures
+    for name, clf in others:
+        if clf.classes_.tolist() != reference.classes_.tolist():
+            raise ValueError(
+                f"{name!r} has the classes {clf.classes_.tolist()} and {first!r} has {reference.classes_.tolist()}; "
+                "compare models of the same labels"
+            )
+        found = clf.posterior_.model.family.measures
+        if set(found) != set(expected):
+            column = next(iter(set(found) ^ set(expected)))
+            raise ValueError(
+                f"the evidences are not comparable: column {column!r} is a feature of only one of {first!r} and {name!r}"
+            )
+        differing = [column for column in expected if found[column] != expected[column]]
+        if differing:
+            column = differing[0]
+            raise ValueError(
+                f"the evidences are not comparable, for the models are not about the same data: of column {column!r}, "
+                f"{first!r} gives a {expected[column]} and {name!r} a {found[column]}. Compare models of one kind "
+                "(all densities, or all masses), or compare predictions of the label with bayesppl.compare"
+            )

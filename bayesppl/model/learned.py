@@ -1,0 +1,128 @@
+"""What was learned from rows, without the rows: a model bound to their columns and classes, and the sums over them.
+
+Sums add and subtract, so a batch is an addition, forgetting a subtraction, merging two fits an addition again, and
+discounting the past a multiplication. Each returns a new value; nothing is changed in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from bayesppl.beliefs.statistics import JointStatistics
+from bayesppl.data.rows import Rows
+from bayesppl.data.table import Columns, Table
+from bayesppl.kernels.arrays import Array
+from bayesppl.model.declaration import CLASS_WEIGHTS, Declaration, GenerativeModel
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """A bound model and the sufficient statistics of the rows it has seen.
+
+    Attributes
+    ----------
+    columns : Columns
+    classes : (n_classes,)
+    model : GenerativeModel
+        Bound to these columns and classes.
+    statistics : JointStatistics
+    """
+
+    columns: Columns
+    classes: Array
+    model: GenerativeModel
+    statistics: JointStatistics
+
+    @classmethod
+    def start(cls, declaration: Declaration, rows: Rows, reader: str, n_jobs: int | None = None) -> Self:
+        """Bind a declaration to rows, and sum them.
+
+        Parameters
+        ----------
+        reader : str
+            Whoever later rows are read by, in words.
+        """
+        model = declaration.bind(rows)
+        columns = Columns(rows.table.names, rows.table.is_named, reader)
+        return cls(columns, rows.classes, model, model.summarise(rows, n_jobs))
+
+    @property
+    def class_count(self) -> Array:
+        """Total weight of the rows of each class: (n_classes,)."""
+        return np.asarray(self.statistics.parts[CLASS_WEIGHTS].counts)
+
+    def read(self, X: Any, y: Any, sample_weight: Any = None) -> Rows:
+        """Further rows, in terms of these columns and classes."""
+        return Rows.read(self.columns.align(X), y, sample_weight, self.classes)
+
+    def summarise(
+        self, X: Any, y: Any, sample_weight: Any = None, *, n_jobs: int | None = None
+    ) -> JointStatistics:
+        """Sufficient statistics of further rows.
+
+        Raises
+        ------
+        ValueError
+            If they hold a level that the first batch did not show.
+        """
+        rows = self.read(X, y, sample_weight)
+        self._refuse_new_levels(rows.counted())
+        return self.model.summarise(rows, n_jobs)
+
+    def plus(self, X: Any, y: Any, sample_weight: Any = None, *, n_jobs: int | None = None) -> Self:
+        """With further rows; see :meth:`summarise`."""
+        return replace(self, statistics=self.statistics + self.summarise(X, y, sample_weight, n_jobs=n_jobs))
+
+    def minus(self, X: Any, y: Any, sample_weight: Any = None, *, n_jobs: int | None = None) -> Self:
+        """Without rows that were learned before.
+
+        Raises
+        ------
+        ValueError
+            If these rows cannot be among those learned.
+        """
+        gone = self.model.summarise(self.read(X, y, sample_weight), n_jobs)
+        return replace(self, statistics=self.statistics - gone)
+
+    def discounted(self, factor: float) -> Self:
+        """With every row counting only ``factor`` times."""
+        return replace(self, statistics=self.statistics.scale(factor))
+
+    def with_classes(self, classes: Array) -> Self:
+        """In terms of these classes, which include all those known."""
+        known, new = self.classes.tolist(), classes.tolist()
+        if known == new:
+            return self
+        codes = np.asarray([new.index(label) for label in known])
+        return replace(
+            self,
+            classes=classes,
+            model=self.model.with_classes(new),
+            statistics=self.statistics.with_classes(len(new), codes),
+        )
+
+    def widened(self, declared: Sequence[Hashable] | Array) -> Self:
+        """With the classes of ``declared`` that are new."""
+        return self.with_classes(_union(self.classes, declared))
+
+    def _refuse_new_levels(self, table: Table) -> None:
+        """Refuse rows from which the family would have learned more than it did from the first."""
+        known, found = self.model.family.coords, self.model.family.bind(table, self.model.classes).coords
+        for dim, labels in found.items():
+            new = set(labels) - set(known[dim])
+            if new:
+                raise ValueError(
+                    f"this batch holds {min(map(str, new))!r}, a {dim} that the first batch did not show. One fit on all "
+                    "rows would have counted it, so batches can not: declare the levels of the family"
+                )
+
+
+def _union(known: Array, declared: Sequence[Hashable] | Array) -> Array:
+    """The classes known, and behind them those of ``declared`` that are new."""
+    seen = set(known.tolist())
+    new = [label for label in np.asarray(declared).tolist() if label not in seen]
+    return np.concatenate([known, np.asarray(new)]) if new else known

@@ -1,0 +1,91 @@
+"""The only place where class probabilities are normalised."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+from bayesppl.errors import ImpossibleRowWarning
+from bayesppl.kernels.arrays import Array
+
+_PACKAGE = str(Path(__file__).parents[1])
+
+
+def log_probabilities(log_joint: Array, class_weights: Array) -> Array:
+    """Normalise log p(y = k, x) over the classes.
+
+    Parameters
+    ----------
+    log_joint : (..., n_classes)
+    class_weights : (..., n_classes) or broadcastable
+        Returned, with an :class:`~bayesppl.errors.ImpossibleRowWarning`, for rows whose density is zero under every
+        class: such a row says nothing about its class.
+
+    Returns
+    -------
+    (..., n_classes)
+        log p(y = k | x).
+    """
+    values, n_impossible = normalise(log_joint.copy(order="K"), class_weights, log=True)
+    warn_of_impossible_rows(n_impossible, values[..., 0].size)
+    return values
+
+
+def normalise(log_joint: Array, class_weights: Array, *, log: bool) -> tuple[Array, int]:
+    """(Log) probabilities, and the number of rows that are impossible under every class.
+
+    Parameters
+    ----------
+    log_joint : (..., n_classes)
+        Overwritten, if its memory can serve.
+    """
+    # classes first: steps along rows are long, those along classes short
+    values = np.ascontiguousarray(log_joint.transpose(-1, *range(log_joint.ndim - 1)))
+    largest = values.max(0)
+    impossible = np.isneginf(largest)
+    n_impossible = int(np.count_nonzero(impossible))
+    if n_impossible:
+        largest[impossible] = 0.0
+    values -= largest
+    weights = np.exp(values, out=None if log else values)
+    total = np.add.reduce(weights, axis=0, out=largest)
+    if n_impossible:
+        total[impossible] = 1.0
+    if log:
+        values -= np.log(total, out=total)
+    else:
+        values *= np.divide(1.0, total, out=total)
+    out = values.transpose(*range(1, values.ndim), 0)
+    if n_impossible:
+        with np.errstate(divide="ignore"):
+            given = np.log(class_weights) if log else class_weights
+        out[impossible] = np.broadcast_to(given, out.shape)[impossible]
+    return out, n_impossible
+
+
+def warn_of_impossible_rows(n_impossible: int, n_rows: int) -> None:
+    """Say so if there were rows that are impossible under every class."""
+    if n_impossible:
+        warnings.warn(
+            f"{n_impossible} of {n_rows} rows have probability zero under every class (an estimate of exactly zero, as "
+            "rule='mle' gives for a value never seen in training); their class weights are returned. Use "
+            "rule='predictive', which never assigns zero.",
+            ImpossibleRowWarning,
+            skip_file_prefixes=(_PACKAGE,),  # the line that asked
+        )
+
+
+def exchange_weights(log_joint: Array, old: Array, new: Array) -> Array:
+    """log p(y = k, x) under other class weights: (n_rows, n_classes)."""
+    impossible = (old == 0) & (new > 0)
+    if impossible.any():
+        raise ValueError(
+            f"the fit gives class number {int(impossible.argmax())} the weight zero, so nothing is known of its density "
+            "under new class weights; fit with proper class weights, such as bayesppl.Dirichlet(1.0)"
+        )
+    with np.errstate(divide="ignore"):
+        return np.asarray(
+            log_joint + np.where(new > 0, np.log(new) - np.log(np.where(old > 0, old, 1.0)), -np.inf)
+        )
