@@ -11,6 +11,7 @@ from .beliefs import Dirichlet as Dirichlet
 from .beliefs import Gamma as Gamma
 from .beliefs import NormalInverseGamma as NormalInverseGamma
 from .beliefs import NormalInverseWishart as NormalInverseWishart
+from .errors import ChangedRowsError as ChangedRowsError
 from .errors import ConvergenceWarning as ConvergenceWarning
 from .errors import ImpossibleRowWarning as ImpossibleRowWarning
 from .errors import ImproperError as ImproperError

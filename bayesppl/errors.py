@@ -25,6 +25,10 @@ class NotConjugateError(ValueError):
     """The request needs a closed form, and this prior has none."""
 
 
+class ChangedRowsError(ValueError):
+    """The rows of the fit are needed again, and the caller has changed them in place."""
+
+
 class RowError(ValueError):
     """A refusal of one row.
 

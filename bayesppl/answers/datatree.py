@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from bayesppl.data.rows import Rows
-from bayesppl.errors import ImproperError, NotConjugateError
+from bayesppl.errors import ChangedRowsError, ImproperError, NotConjugateError
 from bayesppl.files.provenance import in_words, provenance
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.convergence import MEASURES
 from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
 from bayesppl.model.fitted import Fitted
+from bayesppl.model.held_rows import held_rows
 from bayesppl.model.normalisation import log_probabilities
 from bayesppl.model.posterior import CHUNK_CELLS, Posterior
 from bayesppl.model.rules import ESTIMATES, RuleName
@@ -113,14 +114,12 @@ def to_datatree(
     # every group has a random stream of its own, so that asking for more groups changes none of them
     streams = np.random.default_rng(random_state).spawn(len(GROUPS))
     prior_seed = int(streams[0].integers(2**31))
-    trunk = _Trunk(
-        posterior, fitted.rows, theta, n_chains, n_draws, dict(zip(GROUPS, streams, strict=True)), prior_seed
-    )
+    trunk = _Trunk(fitted, theta, n_chains, n_draws, dict(zip(GROUPS, streams, strict=True)), prior_seed)
     built, left_out = {}, []
     for name in wanted:
         try:
             built[name] = _BUILDERS[name](trunk)
-        except (_NotAvailableError, ImproperError, NotConjugateError) as reason:
+        except (_NotAvailableError, ChangedRowsError, ImproperError, NotConjugateError) as reason:
             if groups != "all":
                 raise
             left_out.append(f"{name}: {reason}")
@@ -223,8 +222,7 @@ class _NotAvailableError(ValueError):
 class _Trunk:
     """What the builders of groups share."""
 
-    posterior: Posterior
-    rows: Rows | None
+    fitted: Fitted
     theta: Theta
     n_chains: int
     n_draws: int
@@ -240,17 +238,23 @@ class _Trunk:
         """Posterior draws along one axis."""
         return {name: values.reshape(-1, *values.shape[2:]) for name, values in self.theta.items()}
 
+    @property
+    def posterior(self) -> Posterior:
+        return self.fitted.posterior
+
+    @cached_property
     def held_rows(self) -> Rows:
-        if self.rows is None:
+        rows = held_rows(self.fitted)
+        if rows is None:
             raise _NotAvailableError(
                 "the rows of the fit are not held any more (after partial_fit or loading they never are)"
             )
-        return self.rows
+        return rows
 
     @cached_property
     def X(self) -> Any:
         """The rows of the fit, encoded."""
-        return self.posterior.model.family.encode(self.held_rows().table)
+        return self.posterior.model.family.encode(self.held_rows.table)
 
     def per_draw(self, values: Mapping[str, tuple[tuple[str, ...], Array]]) -> xr.Dataset:
         """Label arrays whose first axis is the draw."""
@@ -309,7 +313,7 @@ def _prior(trunk: _Trunk) -> xr.Dataset:
 def _prior_predictive(trunk: _Trunk) -> xr.Dataset:
     """Labels by the class weights, and features given these labels."""
     theta, rng = _prior_draws(trunk), trunk.streams["prior_predictive"]
-    n_rows = len(trunk.held_rows().codes)
+    n_rows = len(trunk.held_rows.codes)
     _refuse_huge("prior_predictive", len(theta[CLASS_WEIGHTS]), n_rows, trunk)
     edges = np.cumsum(theta[CLASS_WEIGHTS], axis=-1)[:, None, :-1]
     codes = (rng.random((len(edges), n_rows, 1)) > edges).sum(-1)
@@ -318,7 +322,7 @@ def _prior_predictive(trunk: _Trunk) -> xr.Dataset:
 
 def _posterior_predictive(trunk: _Trunk) -> xr.Dataset:
     """Labels given the features of each row, and features given the label of each row."""
-    model, rows, rng = trunk.posterior.model, trunk.held_rows(), trunk.streams["posterior_predictive"]
+    model, rows, rng = trunk.posterior.model, trunk.held_rows, trunk.streams["posterior_predictive"]
     theta, n_rows = trunk.flat, len(rows.codes)
     _refuse_huge("posterior_predictive", len(theta[CLASS_WEIGHTS]), n_rows, trunk)
 
@@ -334,7 +338,7 @@ def _posterior_predictive(trunk: _Trunk) -> xr.Dataset:
 
 def _log_likelihood(trunk: _Trunk) -> xr.Dataset:
     """log p(y | θ) and log p(x | y, θ), the features of a row taken together."""
-    model, rows, theta = trunk.posterior.model, trunk.held_rows(), trunk.flat
+    model, rows, theta = trunk.posterior.model, trunk.held_rows, trunk.flat
     n_rows = len(rows.codes)
     _refuse_huge("log_likelihood", len(theta[CLASS_WEIGHTS]), n_rows, trunk)
     own = np.arange(n_rows)
@@ -382,7 +386,7 @@ def _observed_data(trunk: _Trunk) -> xr.Dataset:
     """Codes of the labels, and the features."""
     import xarray as xr
 
-    model, rows = trunk.posterior.model, trunk.held_rows()
+    model, rows = trunk.posterior.model, trunk.held_rows
     variables = {"y": (("row",), rows.codes.astype(np.intp)), **model.family.label_rows(trunk.X)}
     used = {dim for dims, _ in variables.values() for dim in dims}
     coords = {name: coord(labels) for name, labels in model.coords.items() if name in used}
@@ -395,7 +399,7 @@ def _constant_data(trunk: _Trunk) -> xr.Dataset:
     """Weight of every row."""
     import xarray as xr
 
-    rows = trunk.held_rows()
+    rows = trunk.held_rows
     return xr.Dataset({"weight": ("row", rows.weights)}, coords={"row": np.arange(len(rows.codes))})
 
 

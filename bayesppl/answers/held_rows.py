@@ -8,6 +8,7 @@ import numpy as np
 
 from bayesppl.data.rows import Rows
 from bayesppl.model.fitted import Fitted
+from bayesppl.model.held_rows import held_rows
 
 
 def rows_of(fitted: Fitted, X: Any = None, y: Any = None, sample_weight: Any = None) -> Rows:
@@ -17,9 +18,12 @@ def rows_of(fitted: Fitted, X: Any = None, y: Any = None, sample_weight: Any = N
     ------
     ValueError
         If the rows are neither held nor passed, or are not those of the fit.
+    ChangedRowsError
+        If the rows held were changed in place since the fit.
     """
-    if X is None and fitted.rows is not None:
-        return fitted.rows
+    held = held_rows(fitted) if X is None else None
+    if held is not None:
+        return held
     if X is None or y is None:
         raise ValueError(
             "the rows of the fit are not held any more (after loading or partial_fit they never are); pass X and y"

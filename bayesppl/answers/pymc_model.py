@@ -7,6 +7,7 @@ from typing import Any
 from bayesppl.inference.pymc.build import Likelihood, encode_unweighted
 from bayesppl.inference.pymc.build import to_pymc as build
 from bayesppl.model.fitted import Fitted
+from bayesppl.model.held_rows import held_rows
 
 
 def to_pymc(fitted: Fitted, likelihood: Likelihood = "rows") -> Any:
@@ -20,10 +21,11 @@ def to_pymc(fitted: Fitted, likelihood: Likelihood = "rows") -> Any:
         weights, batches or a pickle).
     """
     posterior = fitted.posterior
+    rows = held_rows(fitted) if likelihood == "rows" else None
     return build(
         posterior.model,
         posterior.prior,
         posterior.statistics,
-        encode_unweighted(fitted.model, fitted.rows),
+        encode_unweighted(fitted.model, rows),
         likelihood,
     )

@@ -127,8 +127,9 @@ def _require(owner: object, name: str, value: Any, words: str, allowed: Callable
 
 
 def broadcast(owner: object, name: str, value: Any, shape: tuple[int, ...]) -> Array:
+    """A hyperparameter in the shape of the parameters; a copy, which does not follow the array that was declared."""
     try:
-        return np.broadcast_to(np.asarray(value, dtype=np.float64), shape)
+        return np.broadcast_to(np.array(value, dtype=np.float64), shape)
     except ValueError:
         raise ValueError(
             f"{type(owner).__name__}: {name} has shape {np.shape(value)}, which does not broadcast to {shape} "

@@ -65,8 +65,15 @@ class Table(ABC):
         """The table of these rows only."""
 
     @abstractmethod
-    def held(self) -> Table:
-        """The same table for later use: columns that the caller replaces meanwhile stay as they are here."""
+    def held(self, *, copied: bool) -> Table:
+        """The same table for later use.
+
+        Parameters
+        ----------
+        copied : bool
+            Whether the cells are copied. If not, columns that the caller replaces meanwhile stay as they are here, but
+            cells that the caller changes in place can change here too.
+        """
 
     @property
     @abstractmethod
@@ -141,8 +148,8 @@ class MatrixTable(Table):
     def renamed(self, names: Sequence[Hashable]) -> Table:
         return MatrixTable(tuple(names), self.matrix)
 
-    def held(self) -> Table:
-        return self
+    def held(self, *, copied: bool) -> Table:
+        return self.take(np.arange(len(self))) if copied else self
 
     @property
     def cells_per_row(self) -> int:
@@ -199,13 +206,14 @@ class FrameTable(Table):
             tuple(names), self.frame.rename(dict(zip(self.frame.columns, map(str, names), strict=True)))
         )
 
-    def held(self) -> Table:
+    def held(self, *, copied: bool) -> Table:
         if not self.frame.implementation.is_pandas():
-            return self  # polars and pyarrow do not change columns in place
+            # polars and pyarrow do not change columns in place; memory beneath them can change all the same
+            return self.take(np.arange(len(self))) if copied else self
         import pandas as pd
 
         copies_on_write = int(pd.__version__.split(".")[0]) >= 3
-        frame = self.frame.to_native().copy(deep=not copies_on_write)
+        frame = self.frame.to_native().copy(deep=copied or not copies_on_write)
         return replace(self, frame=nw.from_native(frame, eager_only=True))
 
     @property

@@ -49,6 +49,12 @@ class Learner(Base, ABC):
         ------
         ValueError
             For values outside the family's support, a single class, or priors that do not fit the data.
+
+        Notes
+        -----
+        What needs the rows again (``loo``, the predictive groups of ``to_datatree``, the fingerprint in a saved file)
+        finds them here. A table of up to a megabyte is copied. A larger one is not, for a copy would double its memory and
+        take longer than the fit: what changes in it afterwards is found by adding it up again, and refused.
         """
         if is_lazy(X):
             return fit_lazy(self, X, y, sample_weight)

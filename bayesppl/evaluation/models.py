@@ -10,7 +10,8 @@ from scipy.special import softmax
 from sklearn.base import clone
 
 from bayesppl.answers.evidence import prior_depends_on_data
-from bayesppl.errors import ImproperError
+from bayesppl.answers.leave_one_out import LeaveOneOut
+from bayesppl.errors import ImproperError, UndefinedEstimateError
 from bayesppl.estimators.classifier import BayesClassifier
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ def compare_models(
 
     The posterior probability of model m is :math:`p(m \mid D) \propto p(m)\,p(D \mid m)` (Kass & Raftery
     1995). The evidence judges a model together with its prior; the leave-one-out scores depend on the prior far less.
+    The evidence is that of the model, whatever its ``rule``; the leave-one-out scores are those of the rule.
 
     Parameters
     ----------
@@ -43,15 +45,17 @@ def compare_models(
     Returns
     -------
     xarray.Dataset
-        Over "model": ``log_evidence``; ``probability``, the posterior probability of the model; ``elpd`` and
-        ``elpd_se``, Σ log p(x_i, y_i | D without i); ``log_score`` and ``accuracy`` of the left-out labels with
-        standard errors; and ``prior_depends_on_data``, true where the prior was resolved from the very data it is
+        Over "model": ``rule``; ``log_evidence``; ``probability``, the posterior probability of the model; ``elpd`` and
+        ``elpd_se``, Σ log p(x_i, y_i | D without i), under the ``rule`` of the model; ``log_score`` and ``accuracy`` of
+        the left-out labels with standard errors; and ``prior_depends_on_data``, true where the prior was resolved from the very data it is
         judged on, which favours the model (by little where the prior is weak).
 
     Raises
     ------
     ImproperError
         If a prior is improper: its evidence is undefined.
+    UndefinedEstimateError
+        If the rule of a model plugs in an estimate that does not exist without some row.
     ValueError
         If the models are not about the same data: other columns or classes, or densities taken over different
         things. A probability density (Gaussian) and a probability mass (Poisson) of the same numbers cannot be
@@ -80,11 +84,12 @@ def compare_models(
     _require_same_data(fitted)
 
     evidence = np.asarray([_total_evidence(name, clf) for name, clf in fitted.items()])
-    loos = [clf.loo() for clf in fitted.values()]
+    loos = [_left_out(name, clf) for name, clf in fitted.items()]
     elpds = [loo.elpd() for loo in loos]
     with np.errstate(divide="ignore"):
         log_weights = np.log(weights / weights.sum())
     columns = {
+        "rule": [loo.rule for loo in loos],
         "log_evidence": evidence,
         "probability": softmax(evidence + log_weights),
         "elpd": [elpd.elpd for elpd in elpds],
@@ -105,6 +110,13 @@ def _total_evidence(name: str, clf: BayesClassifier) -> float:
         return float(clf.log_evidence()["total"])
     except ImproperError as error:
         raise ImproperError(f"model {name!r}: {error}") from None
+
+
+def _left_out(name: str, clf: BayesClassifier) -> LeaveOneOut:
+    try:
+        return clf.loo()
+    except (ImproperError, UndefinedEstimateError) as error:
+        raise type(error)(f"model {name!r}: {error}") from None
 
 
 def _named(models: Sequence[BayesClassifier]) -> dict[str, BayesClassifier]:

@@ -19,11 +19,13 @@ from scipy.sparse import issparse
 
 from bayesppl.beliefs import Joint
 from bayesppl.beliefs import declared_priors as priors
+from bayesppl.errors import ChangedRowsError
 from bayesppl.files.command import command
 from bayesppl.files.serialize import Speller
 from bayesppl.kernels.arrays import Array, brief_arrays, leaves
 from bayesppl.kernels.blocks import row_blocks
 from bayesppl.model.fitted import Fitted
+from bayesppl.model.held_rows import held_rows
 
 #: Distribution of every module whose version is recorded if it has been loaded: what was not loaded took no part.
 _LIBRARIES = {
@@ -46,6 +48,9 @@ _MOST_WORDS = 8000
 
 #: Of rows that were not held: they came in batches, or were merged, forgotten or discounted later.
 UNKNOWN: Mapping[str, Any] = {"data_hash": "unknown, the rows were not held"}
+
+#: Of rows that the caller changed after the fit.
+CHANGED: Mapping[str, Any] = {"data_hash": "unknown, the rows were changed after the fit"}
 
 
 def environment() -> dict[str, str]:
@@ -96,9 +101,13 @@ def fingerprint(fitted: Fitted) -> Mapping[str, Any]:
     """
     if fitted.fingerprint is not None:
         return fitted.fingerprint
-    if fitted.rows is None:
+    try:
+        rows = held_rows(fitted)
+    except ChangedRowsError:
+        return CHANGED
+    if rows is None:
         return UNKNOWN
-    model, rows = fitted.model, fitted.rows
+    model = fitted.model
     digest = hashlib.sha256()
     names = {dim: [str(label) for label in labels] for dim, labels in model.coords.items()}
     digest.update(f"{names}{list(map(str, model.family.measures))}".encode())
