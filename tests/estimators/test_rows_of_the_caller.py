@@ -159,7 +159,7 @@ ANSWERS = {
 
 
 def data_hash(clf):
-    return clf._provenance()["data_hash"]
+    return clf.provenance()["data_hash"]
 
 
 @pytest.mark.parametrize(("clf", "numbers", "make", "change"), CASES)
@@ -224,14 +224,14 @@ def test_a_large_array_is_not_copied_and_its_changes_are_refused(large, tmp_path
     np.testing.assert_array_equal(clf.loo(kept, labels).log_joint, expected)
     rows[:] = kept
     np.testing.assert_array_equal(clf.loo().log_joint, expected)
-    assert not clf._provenance()["data_hash"].startswith("unknown")
+    assert not clf.provenance()["data_hash"].startswith("unknown")
 
 
 def test_a_hash_that_was_taken_before_the_change_stays(large):
     clf, rows, _ = large
-    hashed = clf._provenance()["data_hash"]
+    hashed = clf.provenance()["data_hash"]
     rows *= 2
-    assert clf._provenance()["data_hash"] == hashed
+    assert clf.provenance()["data_hash"] == hashed
 
 
 def test_models_are_compared_on_rows_as_they_are(large):
@@ -246,12 +246,12 @@ def test_labels_and_weights_are_copied(most_copied, monkeypatch):
     labels, weights = Y.copy(), np.random.default_rng(0).gamma(1.0, size=150)
     clf = bp.GaussianNB(classes=[0, 1, 2]).fit(X, labels, weights)
     expected = clf.loo().log_joint
-    hashed = clf._provenance()["data_hash"]
+    hashed = clf.provenance()["data_hash"]
     clf = bp.GaussianNB(classes=[0, 1, 2]).fit(X, labels, weights)
     labels[:] = 0
     weights[:] = weights[::-1].copy()
     np.testing.assert_array_equal(clf.loo().log_joint, expected)
-    assert clf._provenance()["data_hash"] == hashed
+    assert clf.provenance()["data_hash"] == hashed
 
 
 def test_a_declared_prior_is_copied():
