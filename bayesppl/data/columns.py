@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -28,7 +29,7 @@ def factorize(values: Array, name: Hashable) -> tuple[list[Hashable], Array]:
     Raises
     ------
     ValueError
-        If a value is not hashable.
+        If a value is not hashable or is a complex number, or truth values are mixed with the numbers they equal.
     """
     import pandas as pd
 
@@ -48,9 +49,8 @@ def factorize(values: Array, name: Hashable) -> tuple[list[Hashable], Array]:
             f"column {name!r} holds {bad!r}, which cannot be a level: levels are hashable values such as text or "
             "numbers. Convert the column, for example lists to tuples."
         ) from None
-    levels: list[Hashable] = [
-        int(level) if isinstance(level, float) and level.is_integer() else level for level in found.tolist()
-    ]
+    levels = [as_level(level) for level in found.tolist()]
+    _refuse_odd_levels(cells, codes, levels, name)
     try:
         # whether the levels can be compared is what is tried here
         order = sorted(range(len(levels)), key=levels.__getitem__)  # type: ignore[arg-type]
@@ -58,6 +58,59 @@ def factorize(values: Array, name: Hashable) -> tuple[list[Hashable], Array]:
         order = sorted(range(len(levels)), key=lambda i: (type(levels[i]).__name__, repr(levels[i])))
     position = np.append(np.argsort(order), -1)
     return [levels[i] for i in order], position[codes]
+
+
+def as_level(value: Hashable) -> Hashable:
+    """A value as a level: whole numbers are integers whatever the column's dtype."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _refuse_odd_levels(cells: Array, codes: Array, levels: Sequence[Hashable], name: Hashable) -> None:
+    for i, level in enumerate(levels) if cells.dtype.kind in "cO" else ():
+        if isinstance(level, complex | np.complexfloating):
+            raise ValueError(
+                f"column {name!r} holds the complex number {level!r} in row {int(np.argmax(codes == i))}, which cannot be "
+                "a level; give real and imaginary parts columns of their own"
+            )
+        # True equals 1 and False 0, so that they would be one level
+        if cells.dtype.kind == "O" and level in (0, 1):
+            rows = np.flatnonzero(codes == i)
+            truths = np.array([isinstance(cell, bool | np.bool_) for cell in cells[rows]])
+            if truths.any() and not truths.all():
+                truth, number = int(rows[np.argmax(truths)]), int(rows[np.argmin(truths)])
+                raise ValueError(
+                    f"column {name!r} holds {cells[truth]!r} in row {truth} and {cells[number]!r} in row {number}, which are "
+                    "equal; convert the column to one type"
+                )
+
+
+#: Up to here every integer has a floating-point number of its own.
+LARGEST_EXACT = 2**53
+
+
+def beyond_floats(values: Array) -> bool:
+    """Whether a number lies where floating-point numbers no longer hold every integer, or on the edge of it."""
+    if not values.size:
+        return False
+    least, most = np.fmin.reduce(values, axis=None), np.fmax.reduce(values, axis=None)  # of those that are not NaN
+    return bool(most >= LARGEST_EXACT or least <= -LARGEST_EXACT)
+
+
+def refuse_rounding(values: Array, name: Hashable) -> None:
+    """Refuse integers that floating-point numbers would round.
+
+    Raises
+    ------
+    ValueError
+        Naming the column, the integer, its row and the remedy.
+    """
+    for row, cell in enumerate(values.tolist()):
+        if isinstance(cell, Integral) and abs(int(cell)) > LARGEST_EXACT:
+            raise ValueError(
+                f"column {name!r} holds the integer {cell} in row {row}, beyond 2^53, where floating-point numbers round "
+                "integers; subtract an offset, convert the column to floating-point numbers if rounding does no harm, or "
+                "model its values as levels with bayesppl.Categorical"
+            )
 
 
 def to_float(values: Any, name: Hashable) -> Array:
@@ -68,7 +121,14 @@ def to_float(values: Any, name: Hashable) -> Array:
     absent = np.asarray(pd.isna(cells), dtype=bool)
     if pd.api.types.infer_dtype(cells, skipna=True) not in _NUMBERS:
         _refuse_cells(cells, absent, name)
-    return np.where(absent, np.nan, cells).astype(np.float64)
+    try:
+        numbers = np.where(absent, np.nan, cells).astype(np.float64)
+    except OverflowError:  # an integer far beyond what is refused here
+        refuse_rounding(cells, name)
+        raise
+    if beyond_floats(numbers):
+        refuse_rounding(cells, name)
+    return numbers
 
 
 #: What pandas calls columns of objects that are numbers.
@@ -84,6 +144,11 @@ def _refuse_cells(cells: Array, absent: Array, name: Hashable) -> None:
                 f"column {name!r} holds the text {cell!r} in row ",
                 int(row),
                 " where a number must be; convert the column to numbers, or model it with bayesppl.Categorical",
+            )
+        if isinstance(cell, complex | np.complexfloating):  # of numpy's, float would drop the imaginary part
+            raise TypeError(
+                f"column {name!r} holds {cell!r} in row {row}, which is not a real number; give real and imaginary parts "
+                "columns of their own"
             )
         try:
             float(cell)

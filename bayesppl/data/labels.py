@@ -25,32 +25,77 @@ def encode_labels(y: Any, classes: Sequence[Hashable] | Array | None = None) -> 
     ----------
     y : (n_rows,) array-like of str, int or bool
     classes : sequence, optional
-        All labels that can occur; learned from ``y`` (sorted) by default.
+        All labels that can occur, in any order; learned from ``y`` by default.
 
     Returns
     -------
     classes : (n_classes,)
+        In ascending order, as scikit-learn and its scorers expect them.
     codes : (n_rows,)
         Small integers; ``classes[codes]`` are the labels.
 
     Raises
     ------
     ValueError
-        If a label is missing, is not in ``classes``, or labels of different kinds are mixed.
+        If a label is missing, is not in ``classes``, or labels of different kinds are mixed; if ``classes`` are no
+        classes, as for :func:`declared_classes`.
     """
-    learned, codes = _factorize_labels(_labels(y))
+    learned, codes = _factorize_labels(_labels(y, "y"))
     if classes is None:
         return learned, codes
-    declared = np.asarray(classes)
+    declared = declared_classes(classes)
     position = {label: k for k, label in enumerate(declared.tolist())}
     unknown = [label for label in learned.tolist() if label not in position]
     if unknown:
-        raise ValueError(f"label {unknown[0]!r} is not among the declared classes {listed(declared.tolist())}")
+        raise ValueError(
+            f"label {unknown[0]!r} is not among the declared classes {listed(declared.tolist())}; declare it, correct it, "
+            "or convert the labels to the type of the classes"
+        )
     known = [position[label] for label in learned.tolist()]
     return declared, np.asarray(known, dtype=smallest_type(len(declared)))[codes]
 
 
-def _labels(y: Any) -> Array:
+def declared_classes(classes: Any) -> Array:
+    """All labels that can occur, in ascending order.
+
+    Raises
+    ------
+    ValueError
+        If a label is missing or listed twice, or labels of different kinds are mixed.
+    """
+    if np.ndim(classes) != 1:  # of text and of sets it is zero
+        raise ValueError(f"classes must be a sequence of labels, such as [0, 1], found {classes!r}")
+    given = _labels(classes, "classes")
+    found, codes = _factorize_labels(given)
+    if len(found) < len(given):
+        twice = found.tolist()[int(np.argmax(np.bincount(codes) > 1))]
+        raise ValueError(f"classes holds {twice!r} more than once; list every label once")
+    return found
+
+
+def union(known: Array, further: Any) -> Array:
+    """The classes known and those of ``further``, in ascending order.
+
+    Raises
+    ------
+    ValueError
+        As for :func:`declared_classes`, and if labels of different kinds would be mixed.
+    """
+    seen = set(known.tolist())
+    new = [label for label in declared_classes(further).tolist() if label not in seen]
+    if not new:
+        return known
+    together = declared_classes([*known.tolist(), *new])
+    if known.dtype == object:
+        return together.astype(object)
+    if known.dtype.kind not in "iuf" or together.dtype.kind not in "iuf":
+        return together
+    with np.errstate(invalid="ignore"):
+        kept = together.astype(known.dtype)
+    return kept if (kept == together).all() else together
+
+
+def _labels(y: Any, what: str) -> Array:
     """One label per row, complete and of one kind."""
     series = y if isinstance(y, np.ndarray) else nw.from_native(y, series_only=True, pass_through=True)
     labels: Array = series.to_numpy() if isinstance(series, nw.Series) else np.asarray(y)
@@ -62,38 +107,42 @@ def _labels(y: Any) -> Array:
         )
         labels = labels.ravel()
     if labels.ndim != 1:
-        raise ValueError(f"y must have one label per row, found an array of shape {labels.shape}")
+        raise ValueError(f"{what} must have one label per row, found an array of shape {labels.shape}")
+    if labels.dtype.kind == "c":
+        raise ValueError(f"Unknown label type: {what} holds complex numbers; use integers or text as labels")
     # numpy reads the list [1, "a"] as ["1", "a"], and [True, 2] as [1, 2]: look at the list itself
     as_given = np.asarray(y, dtype=object) if isinstance(y, list | tuple) else labels
+    as_given = as_given.reshape(labels.shape)
     if as_given.dtype.kind in "OfmM":
-        _refuse_odd_labels(as_given.reshape(labels.shape))
-    return labels
+        _refuse_odd_labels(as_given, what)
+    # and integers too large for it as floating-point numbers
+    rounded = labels.dtype.kind == "f" and as_given.dtype.kind == "O" and (labels != as_given).any()
+    return as_given if rounded else labels
 
 
-def _refuse_odd_labels(labels: Array) -> None:
+def _refuse_odd_labels(labels: Array, what: str) -> None:
     import pandas as pd
 
     absent = pd.isna(labels)
     if absent.any():
         raise ValueError(
-            f"Input y contains NaN: the target has a missing label in row {int(np.argmax(absent))}; drop unlabelled rows "
-            "before fitting"
+            f"Input {what} contains NaN: a missing label in row {int(np.argmax(absent))} is no class; drop it before fitting"
         )
     kind = pd.api.types.infer_dtype(labels)
     if kind in ("floating", "mixed-integer-float"):
         numbers = labels.astype(np.float64)
         if np.isinf(numbers).any():
-            raise ValueError("Input y contains infinity or a value too large for dtype('float64').")
+            raise ValueError(f"Input {what} contains infinity or a value too large for dtype('float64').")
         odd = numbers != np.floor(numbers)
         if odd.any():
             raise ValueError(
-                f"Unknown label type: continuous. The target holds the number {numbers[odd][0]:g}; a classifier needs "
-                "classes. Bin the target, or pass labels as integers or strings."
+                f"Unknown label type: continuous. {what} holds the number {numbers[odd][0]:g}; a classifier needs "
+                "classes. Bin the numbers, or pass labels as integers or strings."
             )
-    if kind in ("mixed", "mixed-integer"):
+    if kind in ("mixed", "mixed-integer", "complex"):
         kinds = sorted({type(value).__name__ for value in labels})
         raise ValueError(
-            f"Unknown label type: the target mixes labels of different types, or types that are no labels "
+            f"Unknown label type: {what} mixes labels of different types, or types that are no labels "
             f"({', '.join(kinds)}); convert them to one type, for example text"
         )
 
@@ -146,7 +195,10 @@ def check_weights(sample_weight: Any, n_rows: int) -> Array | None:
     """Validate row weights: one finite, non-negative number per row."""
     if sample_weight is None:
         return None
-    weights = np.asarray(sample_weight, dtype=np.float64)
+    given = np.asarray(sample_weight)
+    if given.dtype.kind == "c":
+        raise ValueError("sample_weight must hold real numbers, found complex ones")
+    weights = given.astype(np.float64, copy=False)
     if weights.ndim == 0:
         weights = np.full(n_rows, float(weights))
     if weights.shape != (n_rows,):

@@ -17,7 +17,7 @@ import narwhals as nw
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from bayesppl.data.columns import Kind, kind_of_values, listed, to_float
+from bayesppl.data.columns import Kind, as_level, beyond_floats, kind_of_values, listed, refuse_rounding, to_float
 from bayesppl.errors import RowError
 from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.class_sums import sparse_of
@@ -45,6 +45,10 @@ class Table(ABC):
     @abstractmethod
     def column(self, name: Hashable) -> Array:
         """The raw values of one column; missing cells are None or NaN."""
+
+    @abstractmethod
+    def categories(self, name: Hashable) -> list[Hashable] | None:
+        """The values that the dtype of a column lists, in its order; None where it lists none."""
 
     @abstractmethod
     def kind(self, name: Hashable) -> Kind:
@@ -111,8 +115,6 @@ class MatrixTable(Table):
     def numeric(self) -> Any:
         if self.matrix.dtype.kind in "fiub":
             return self.matrix
-        if self.matrix.dtype.kind == "c":
-            raise ValueError("Complex data not supported: give real and imaginary parts columns of their own")
         columns = [to_float(self.matrix[:, j], name) for j, name in enumerate(self.names)]
         return np.column_stack(columns)
 
@@ -122,6 +124,9 @@ class MatrixTable(Table):
     def column(self, name: Hashable) -> Array:
         at = self.names.index(name)
         return np.asarray(self.matrix[:, [at]].toarray()[:, 0] if issparse(self.matrix) else self.matrix[:, at])
+
+    def categories(self, name: Hashable) -> None:
+        return None
 
     def kind(self, name: Hashable) -> Kind:
         by_code: dict[str, Kind] = {
@@ -174,13 +179,33 @@ class FrameTable(Table):
 
     def numeric(self) -> Any:
         columns = [self._numbers(str(name)) for name in self.names]
-        return np.column_stack(columns) if columns else np.empty((len(self), 0))
+        if not columns:
+            return np.empty((len(self), 0))
+        together = np.column_stack(columns)
+        for name, column in zip(self.names, columns, strict=True):
+            if column.dtype.kind in "iu" and together.dtype.kind == "f" and beyond_floats(column):
+                refuse_rounding(column, name)
+        return together
 
     def integers(self) -> Array | None:
         return None
 
     def column(self, name: Hashable) -> Array:
-        return self.frame[str(name)].to_numpy()
+        series = self.frame[str(name)]
+        values = series.to_numpy()
+        # a single missing cell makes integers floating-point numbers, which round the large ones
+        if series.dtype.is_integer() and values.dtype.kind == "f" and beyond_floats(values):
+            return np.asarray(series.to_list(), dtype=object)
+        return values
+
+    def categories(self, name: Hashable) -> list[Hashable] | None:
+        series = self.frame[str(name)]
+        listed: Iterable[Hashable] | None = None
+        if isinstance(series.dtype, nw.Enum):
+            listed = series.dtype.categories
+        elif series.dtype == nw.Categorical and series.implementation.is_pandas():
+            listed = series.to_native().dtype.categories
+        return None if listed is None else [as_level(value) for value in listed]
 
     def kind(self, name: Hashable) -> Kind:
         dtype = self.frame[str(name)].dtype
@@ -227,8 +252,11 @@ class FrameTable(Table):
     def _numbers(self, name: str) -> Array:
         series = self.frame[name]
         if series.dtype.is_numeric() or series.dtype == nw.Boolean:
-            complete = not series.is_null().any()
-            return series.to_numpy() if complete else series.cast(nw.Float64).to_numpy()
+            if not series.is_null().any():
+                return series.to_numpy()
+            if series.dtype.is_integer() and beyond_floats(series.to_numpy()):
+                return to_float(series.to_list(), name)
+            return series.cast(nw.Float64).to_numpy()
         return to_float(series.to_numpy(), name)
 
 
@@ -305,8 +333,13 @@ def as_table(X: Any) -> Table:
                 f"Feature names are only supported if all input features have string names, found {listed(names)}; "
                 "make them all text, as in X.columns = X.columns.astype(str)"
             )
+        if not _is_uniform(X):
+            positions = _positions(len(names))
+            return FrameTable(positions, frame.rename(dict(zip(names, positions, strict=True))), is_named=False)
         X = frame.to_numpy()  # numbered columns are columns without names
     matrix = _sparse(X) if issparse(X) else _array(X)
+    if matrix.dtype.kind == "c":
+        raise ValueError("Complex data not supported: give real and imaginary parts columns of their own")
     if matrix.ndim != 2:
         raise ValueError(
             f"Expected 2D array, got {matrix.ndim}D array instead: rows by columns. Reshape your data with "
@@ -341,8 +374,11 @@ def _positions(n_columns: int) -> tuple[str, ...]:
 
 def _array(X: Any) -> Array:
     if isinstance(X, np.ma.MaskedArray):
-        return np.ma.filled(X.astype(np.float64), np.nan)
+        as_objects = X.dtype.kind not in "biuf" or (X.dtype.kind in "iu" and beyond_floats(X.data))
+        return np.ma.filled(X.astype(object if as_objects else np.float64), np.nan)
     array = np.asarray(X)
+    if isinstance(X, list | tuple) and array.dtype.kind == "f" and beyond_floats(array):
+        return np.asarray(X, dtype=object)  # integers among them may have been rounded
     if array.dtype.kind == "U" and not isinstance(X, np.ndarray):
         return np.asarray(X, dtype=object)  # numbers and gaps next to text are still numbers and gaps
     if array.dtype.names:
@@ -351,6 +387,12 @@ def _array(X: Any) -> Array:
             "column keeps its own type"
         )
     return array
+
+
+def _is_uniform(frame: Any) -> bool:
+    """Whether a pandas data frame is a single numpy array."""
+    dtypes = set(frame.dtypes)
+    return len(dtypes) == 1 and isinstance(dtypes.pop(), np.dtype)
 
 
 def _column_labels(X: Any) -> tuple[Hashable, ...]:

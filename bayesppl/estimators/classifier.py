@@ -200,13 +200,13 @@ class GenerativeClassifier(BayesClassifier):
     family : Family
         Class-conditional density of the features, with its prior.
     class_weights : Dirichlet, "uniform", "empirical", sequence or mapping
-        Prior of the class weights, or known weights.
+        Prior of the class weights, or known weights; one per class in ascending order, or a mapping by class.
     inference : "conjugate", "nuts" or an inference with settings, such as NUTS(draws=2000)
         Closed form, or sampling of the same declaration with PyMC.
     rule : {"predictive", "mle", "map", "mean"}
         Default rule of ``predict_proba`` and ``predict``.
     classes : sequence, optional
-        All labels that can occur, in the order wanted; learned from ``y`` by default.
+        All labels that can occur, in any order; learned from ``y`` by default.
     n_jobs : int, optional
         Threads of ``fit`` and ``predict``, as scikit-learn counts them: None is one, -1 all cores. Results are the same to
         the last bit whatever their number.
@@ -214,6 +214,7 @@ class GenerativeClassifier(BayesClassifier):
     Attributes
     ----------
     classes_ : (n_classes,)
+        In ascending order.
     class_count_ : (n_classes,)
         Total weight of the rows of each class.
     n_features_in_ : int

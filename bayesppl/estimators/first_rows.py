@@ -11,7 +11,7 @@ from bayesppl.model.learned import Learned
 
 
 def read_first(X: Any, y: Any, sample_weight: Any, classes: Sequence[Hashable] | None) -> Rows:
-    """Labelled rows of two classes at least.
+    """Labelled rows; of two classes at least, unless one alone is declared.
 
     Raises
     ------
@@ -19,10 +19,10 @@ def read_first(X: Any, y: Any, sample_weight: Any, classes: Sequence[Hashable] |
         Also if there is one class only.
     """
     rows = Rows.read(X, y, sample_weight, classes)
-    if len(rows.classes) < 2:
+    if len(rows.classes) < 2 and classes is None:
         raise ValueError(
             f"the target holds one class only, {rows.classes.tolist()[0]!r}; a classifier needs at least two. Pass "
-            "classes=[...] to declare classes that do not occur in these rows"
+            "classes=[...] to declare the classes: others that do not occur in these rows, or this one alone"
         )
     return rows
 

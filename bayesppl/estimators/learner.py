@@ -106,7 +106,7 @@ class Learner(Base, ABC):
         y : (n_rows,) array-like
         classes : sequence, optional
             All labels that can occur; required in the first call, unless the estimator was constructed with
-            ``classes``. In later calls, labels that are new are added behind those known.
+            ``classes``. In later calls, labels that are new join those known.
         sample_weight : (n_rows,) array-like, optional
 
         Returns
@@ -167,7 +167,7 @@ class Learner(Base, ABC):
         Parameters
         ----------
         other : estimator of the same class, prior and columns
-            Classes that only ``other`` knows are added behind those known.
+            Classes of ``other`` that are new join those of this estimator.
 
         Returns
         -------

@@ -21,6 +21,7 @@ from bayesppl.beliefs import Dirichlet
 from bayesppl.beliefs.simplices import SimplexPrior, collect, dirichlets, simplex_prior
 from bayesppl.beliefs.statistics import Counts
 from bayesppl.families._bases.family import LogDensity
+from bayesppl.families._bases.level_names import cell_names
 from bayesppl.families._bases.levels import LevelFamily, draw_outcomes
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.kernels.lookups import level_sums
@@ -40,7 +41,8 @@ class Categorical(LevelFamily):
     levels : sequence, or mapping of column to sequence, optional
         All levels that can occur, of any hashable type; a value that is not among them is refused. By default
         the levels are learned, and every column gets one more cell, "(unseen)", for those that did not occur in
-        training: with L levels seen in n rows of a class and concentration α, an unseen level has predictive
+        training, beside the categories of columns whose dtype declares them (pandas ``Categorical``, polars
+        ``Enum``): with L levels seen in n rows of a class and concentration α, an unseen level has predictive
         probability α / (n + α(L + 1)). (Under ``rule="mle"`` it has none, and the row is impossible.)
 
     Notes
@@ -61,12 +63,10 @@ class Categorical(LevelFamily):
 
     @property
     def coords(self) -> dict[str, Any]:
-        cells = [
-            f"{column}={level}"
-            for column, levels in zip(self.columns, self.outcomes, strict=True)
-            for level in levels
-        ]
-        return {"cell": cells, "feature": list(self.columns)}
+        cells = (
+            (column, level) for column, levels in zip(self.columns, self.outcomes, strict=True) for level in levels
+        )
+        return {"cell": cell_names(cells, "="), "feature": list(self.columns)}
 
     @property
     def factor_dims(self) -> tuple[str, ...]:

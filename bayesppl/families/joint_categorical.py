@@ -21,6 +21,7 @@ from bayesppl.beliefs import Dirichlet
 from bayesppl.beliefs.simplices import SimplexPrior, simplex_prior
 from bayesppl.beliefs.statistics import Counts
 from bayesppl.families._bases.family import LogDensity
+from bayesppl.families._bases.level_names import cell_names
 from bayesppl.families._bases.levels import LevelFamily, draw_outcomes
 from bayesppl.kernels.arrays import Array, Theta
 
@@ -66,7 +67,7 @@ class JointCategorical(LevelFamily):
 
     @property
     def coords(self) -> dict[str, Any]:
-        return {"cell": [", ".join(map(str, cell)) for cell in product(*self.outcomes)]}
+        return {"cell": cell_names(product(*self.outcomes), ", ")}
 
     @property
     def factor_dims(self) -> tuple[str, ...]:

@@ -87,7 +87,7 @@ class LogGaussian(CheckedFirst):
 
     def encode(self, table: Table) -> Array:
         columns = self.gaussian.columns
-        X = numbers_of(table, columns, self.name)
+        X = numbers_of(table, columns, self.name, POSITIVE_NUMBERS)
         check_support(X, columns, self.name, POSITIVE_NUMBERS)
         return np.asarray(X)
 
@@ -95,7 +95,7 @@ class LogGaussian(CheckedFirst):
         return self.gaussian.decode(X)
 
     def sufficient_statistics(self, X: Array, responsibilities: Responsibilities) -> Any:
-        return self.gaussian.sufficient_statistics(np.log(X), responsibilities)
+        return self.gaussian.sufficient_statistics(_logarithms(X), responsibilities)
 
     def resolve_prior(self, statistics: Moments) -> Any:
         return self.gaussian.resolve_prior(statistics)
@@ -115,7 +115,7 @@ class LogGaussian(CheckedFirst):
     def log_predictive_with_and_without(
         self, posterior: Any, X: Array, members: Membership
     ) -> tuple[Array, Array]:
-        fitted, without = self.gaussian.log_predictive_with_and_without(posterior, np.log(X), members)
+        fitted, without = self.gaussian.log_predictive_with_and_without(posterior, _logarithms(X), members)
         log_jacobian = _log_jacobian(X)
         return fitted + log_jacobian, without + log_jacobian
 
@@ -140,7 +140,7 @@ class LogGaussian(CheckedFirst):
         import pymc as pm
         import pytensor.tensor as pt
 
-        self.gaussian.observe_rows(variables, np.log(X), codes, prefix)
+        self.gaussian.observe_rows(variables, _logarithms(X), codes, prefix)
         pm.Potential(f"{prefix}log_jacobian", pt.as_tensor(_log_jacobian(X).sum()))
 
     def observe_statistics(self, variables: dict[str, Any], statistics: Moments, prefix: str = "") -> None:
@@ -155,16 +155,21 @@ class LogGaussian(CheckedFirst):
         return self.gaussian.recover(draws, prior, prefix)
 
 
+def _logarithms(X: Array) -> Array:
+    # of small types numpy's logarithm would be as short as they are: of bytes, three digits
+    return np.log(X, dtype=np.float64)
+
+
 def _of_logarithms(log_density: LogDensity, common: bool) -> LogDensity:
     """The density of x, from that of log x."""
     if not common:
-        return lambda X: log_density(np.log(X))
-    return lambda X: log_density(np.log(X)) + _log_jacobian(X)
+        return lambda X: log_density(_logarithms(X))
+    return lambda X: log_density(_logarithms(X)) + _log_jacobian(X)
 
 
 def _log_jacobian(X: Array) -> Array:
     """−Σ log x over the cells of a row that are present: (n_rows, 1)."""
-    return -np.nansum(np.log(X), axis=1, keepdims=True)
+    return -np.nansum(_logarithms(X), axis=1, keepdims=True)
 
 
 def _log_jacobian_of(statistics: Moments) -> Array:

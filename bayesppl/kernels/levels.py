@@ -34,8 +34,11 @@ def distinct_integers(X: np.ndarray) -> list[np.ndarray] | None:
     ----------
     X : (n_rows, n_columns) of integers, at least one row
     """
-    low, high = extremes(X[:1])
-    seen = np.ones((1, len(low)), dtype=bool)  # (value - lowest of all, column)
+    first = _wide(X[:1])
+    if first is None:
+        return None
+    low, high = extremes(first)
+    seen = np.zeros((1, len(low)), dtype=bool)  # (value - lowest of all, column)
     for rows in row_blocks(*X.shape):
         block = _wide(X[rows])
         if block is None:

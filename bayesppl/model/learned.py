@@ -13,6 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from bayesppl.beliefs.statistics import JointStatistics
+from bayesppl.data.labels import union
 from bayesppl.data.rows import Rows
 from bayesppl.data.table import Columns, Table
 from bayesppl.kernels.arrays import Array
@@ -106,8 +107,8 @@ class Learned:
         )
 
     def widened(self, declared: Sequence[Hashable] | Array) -> Self:
-        """With the classes of ``declared`` that are new."""
-        return self.with_classes(_union(self.classes, declared))
+        """With the classes of ``declared`` that are new, in ascending order."""
+        return self.with_classes(union(self.classes, declared))
 
     def _refuse_new_levels(self, table: Table) -> None:
         """Refuse rows from which the family would have learned more than it did from the first."""
@@ -119,10 +120,3 @@ class Learned:
                     f"this batch holds {min(map(str, new))!r}, a {dim} that the first batch did not show. One fit on all "
                     "rows would have counted it, so batches can not: declare the levels of the family"
                 )
-
-
-def _union(known: Array, declared: Sequence[Hashable] | Array) -> Array:
-    """The classes known, and behind them those of ``declared`` that are new."""
-    seen = set(known.tolist())
-    new = [label for label in np.asarray(declared).tolist() if label not in seen]
-    return np.concatenate([known, np.asarray(new)]) if new else known

@@ -5,7 +5,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from bayesppl.answers.leaving_out import sums_of_others
 from scipy.sparse import csr_array
 from scipy.stats import multivariate_normal
 from sklearn.base import clone
@@ -15,6 +14,7 @@ from sklearn.naive_bayes import MultinomialNB
 from support.examples import EXAMPLES
 
 import bayesppl as bp
+from bayesppl.answers.leaving_out import sums_of_others
 from bayesppl.model.rules import ESTIMATES, RULES
 
 X, Y = load_iris(return_X_y=True)

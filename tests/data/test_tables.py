@@ -191,8 +191,8 @@ def test_text_labels(kind: str) -> None:
     assert classes.tolist() == ["a", "b"]
     assert codes.tolist() == [1, 0, 1]
     declared, codes = encode_labels(LABELLED[kind], ["c", "b", "a"])
-    assert declared.tolist() == ["c", "b", "a"]
-    assert codes.tolist() == [1, 2, 1]
+    assert declared.tolist() == ["a", "b", "c"]
+    assert codes.tolist() == [1, 0, 1]
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ HELPERS = {
     "gaussian_diagonal_without",
     "gaussian_prior",
     "leave_one_out",
+    "level_names",
     "levels",
     "membership",
     "missing",

@@ -101,6 +101,25 @@ def test_distinct_values_wherever_they_first_occur(dtype):
     assert [values.tolist() for values in found] == [[1, 5], [5, 100], [5, 6], [5]]
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64, np.uint64])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_distinct_values_are_those_of_each_column_alone(dtype, order):
+    rng = np.random.default_rng(6)
+    for _ in range(100):
+        n_rows, n_columns, top = rng.integers(1, 40), rng.integers(1, 5), rng.integers(1, 100)
+        starts = rng.integers(0, 28, n_columns)
+        X = np.asarray(starts + rng.integers(0, top, (n_rows, n_columns)), dtype=dtype, order=order)
+        found = distinct_integers(X)
+        assert [values.tolist() for values in found] == [np.unique(column).tolist() for column in X.T]
+
+
+def test_distinct_values_beyond_what_a_float_can_hold():
+    for dtype in (np.int64, np.uint64):
+        X = np.array([[2**60 + 1, 2**60], [2**60 + 3, 2**60 + 1]], dtype=dtype)
+        found = distinct_integers(X)
+        assert [values.tolist() for values in found] == [[2**60 + 1, 2**60 + 3], [2**60, 2**60 + 1]]
+
+
 def test_values_far_apart_are_not_counted():
     assert distinct_integers(np.array([[0], [1 << 40]])) is None
     assert distinct_integers(np.array([[0], [(1 << 64) - 1]], dtype=np.uint64)) is None

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Self, final
 
 import numpy as np
 
+from bayesppl.data.columns import LARGEST_EXACT
 from bayesppl.data.table import Table
 from bayesppl.errors import RowError
 from bayesppl.families._bases.family import CheckedFirst, ColumnFamily, LogDensity
@@ -25,14 +26,11 @@ from bayesppl.families._bases.one_parameter import LogFactors
 from bayesppl.families._bases.support import Support, check_support, numbers_of
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta, weigh_logs
 
-#: The largest whole number below which every other has a floating-point number of its own.
-_LARGEST_COUNT = 2**53
-
 COUNTS = Support(
     "counts (0, 1, 2, … up to 2^53)",
-    lambda x: (x >= 0) & (x <= _LARGEST_COUNT) & (x == np.floor(x)),
+    lambda x: (x >= 0) & (x <= LARGEST_EXACT) & (x == np.floor(x)),
     "Correct the value, or choose a family of real numbers.",
-    (0, _LARGEST_COUNT),
+    (0, LARGEST_EXACT),
 )
 POSITIVE_NUMBERS = Support(
     "positive real numbers",
@@ -74,11 +72,11 @@ class CellFamily(CheckedFirst, ColumnFamily):
     @final
     def read(self, table: Table) -> Array:
         """Columns of features, checked, followed by the number per row."""
-        X = numbers_of(table, self.columns, self.name)
+        X = numbers_of(table, self.columns, self.name, self.support)
         check_support(X, self.columns, self.name, self.support)
         if self.row_column is None:
             return X
-        numbers = table.select([self.row_column]).numeric()
+        numbers = numbers_of(table, [self.row_column], self.name, self.per_row_support)
         check_support(numbers, [self.row_column], self.name, self.per_row_support)
         if np.isnan(numbers).any():
             raise RowError(

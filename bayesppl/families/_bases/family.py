@@ -273,7 +273,7 @@ class NumericFamily(ColumnFamily):
     @final
     def numbers(self, table: Table) -> Any:
         """The columns as numbers, not checked yet."""
-        return numbers_of(table, self.columns, self.name, allows_sparse=self.allows_sparse)
+        return numbers_of(table, self.columns, self.name, self.support, allows_sparse=self.allows_sparse)
 
     @final
     def encode(self, table: Table) -> Any:

@@ -12,7 +12,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from numbers import Integral
-from typing import Any, ClassVar, Final, Self, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 
@@ -24,13 +24,11 @@ from bayesppl.data.table import Table
 from bayesppl.errors import RowError
 from bayesppl.families._bases.family import CheckedFirst, ColumnFamily, LogDensity, Measure
 from bayesppl.families._bases.leave_one_out import counts_without, weight_by_weight
+from bayesppl.families._bases.level_names import lookalikes, unseen_beside
 from bayesppl.families._bases.membership import Membership
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta
 from bayesppl.kernels.blocks import row_blocks
 from bayesppl.kernels.levels import Places, distinct_integers, outcome_counts, smallest_type
-
-#: The level of values that did not occur where levels are learned.
-UNSEEN: Final = "(unseen)"
 
 # in the place of a code, for a value that is no level
 _UNKNOWN = -2
@@ -121,7 +119,7 @@ class LevelFamily(CheckedFirst, ColumnFamily):
     def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
         declared = self._declared(table.names)
         if declared is None:
-            outcomes = tuple((*levels, UNSEEN) for levels in _distinct(table))
+            outcomes = tuple((*levels, unseen_beside(levels)) for levels in _distinct(table))
         else:
             outcomes = tuple(declared[name] for name in table.names)
         return replace(self, columns=table.names, classes=tuple(classes), outcomes=outcomes)
@@ -171,10 +169,18 @@ class LevelFamily(CheckedFirst, ColumnFamily):
     def _codes(self, values: Array, j: int) -> Array:
         found, codes = factorize(values, self.columns[j])
         position = self._positions[j]
+        unknown = [level for level in found if level not in position]
         if self.levels is None:
+            alike = lookalikes([*position, *unknown]) if unknown else None
+            if alike is not None:
+                row = int(np.argmax(codes == found.index(alike[1])))
+                raise ValueError(
+                    f"column {self.columns[j]!r} holds {alike[1]!r} ({_type(alike[1])}) in row {row}, which resembles the "
+                    f"level {alike[0]!r} ({_type(alike[0])}) of the fit, but is another one. Convert the column to the type "
+                    "it had in the fit."
+                )
             known = [position.get(level, len(position)) for level in found]
         else:
-            unknown = [level for level in found if level not in position]
             if unknown:
                 row = int(np.argmax(codes == found.index(unknown[0])))
                 raise RowError(
@@ -202,16 +208,40 @@ class LevelFamily(CheckedFirst, ColumnFamily):
                 raise ValueError(
                     f"the levels of column {name!r} must be distinct, and at least one, found {levels!r}"
                 )
+            alike = lookalikes(levels)
+            if alike is not None:
+                raise ValueError(
+                    f"the levels {alike[0]!r} and {alike[1]!r} of column {name!r} read alike; declare one of the two, in the "
+                    "type that the column has"
+                )
         return by_column
 
 
 def _distinct(table: Table) -> list[list[Hashable]]:
-    """The levels that occur in every column."""
+    """The levels of every column."""
     whole = table.integers()
     found = None if whole is None or not len(table) else distinct_integers(whole)
     if found is not None:
         return [values.tolist() for values in found]
-    return [factorize(table.column(name), name)[0] for name in table.names]
+    return [_levels_of(table, name) for name in table.names]
+
+
+def _levels_of(table: Table, name: Hashable) -> list[Hashable]:
+    """The levels of one column: those of its dtype where it has any, such as pandas categories, or else those that occur."""
+    declared = table.categories(name)
+    levels, codes = factorize(table.column(name), name)
+    alike = lookalikes(levels)
+    if alike is not None:
+        rows = [int(np.argmax(codes == levels.index(level))) for level in alike]
+        raise ValueError(
+            f"column {name!r} holds {alike[0]!r} ({_type(alike[0])}) in row {rows[0]} and {alike[1]!r} ({_type(alike[1])}) in "
+            f"row {rows[1]}, which read alike but are different levels; convert the column to one type"
+        )
+    return levels if declared is None else declared
+
+
+def _type(level: Hashable) -> str:
+    return type(level).__name__
 
 
 def draw_outcomes(probability: Array, codes: Array, rng: np.random.Generator) -> Array:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
+from bayesppl.data.columns import beyond_floats, refuse_rounding
 from bayesppl.data.table import Table
 from bayesppl.errors import RowError
 from bayesppl.families._bases.missing import observed_mask, total
@@ -40,14 +41,24 @@ REAL_NUMBERS = Support(
 )
 
 
-def numbers_of(table: Table, columns: Sequence[Hashable], name: str, *, allows_sparse: bool = False) -> Any:
-    """Columns as numbers, not checked yet; sparse ones are refused for a family that needs every cell."""
+def numbers_of(
+    table: Table, columns: Sequence[Hashable], name: str, support: Support, *, allows_sparse: bool = False
+) -> Any:
+    """Columns as numbers, not checked yet; sparse ones are refused for a family that needs every cell.
+
+    Integers are refused that would be rounded in computations with real numbers; counts have a limit of their own.
+    """
     X = table.select(columns).numeric()
     if issparse(X) and not allows_sparse:
         raise TypeError(
             f"Sparse data was passed for the {name} family, but dense data is required. "
             "Use '.toarray()' to convert to a dense numpy array."
         )
+    if support.integers is None and X.dtype.kind in "iu" and X.dtype.itemsize == 8:
+        for rows in row_blocks(*X.shape):
+            if beyond_floats(X[rows]):
+                for values, column in zip(X.T, columns, strict=True):
+                    refuse_rounding(values, column)
     return X
 
 

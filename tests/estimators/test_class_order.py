@@ -1,0 +1,201 @@
+"""Classes: in ascending order however they come in, of one kind, and predicted as they were given."""
+
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.metrics import get_scorer, roc_auc_score
+
+import bayesppl as bp
+from bayesppl.data.labels import declared_classes, encode_labels, union
+
+IRIS, SPECIES = load_iris(return_X_y=True)
+NAMES = np.array(["setosa", "versicolor", "virginica"])
+ROWS = [[0.0], [1.0], [4.0], [5.5]]
+
+
+@pytest.mark.parametrize("classes", list(permutations(range(3))))
+def test_the_order_in_which_classes_are_declared_changes_nothing(classes: tuple[int, ...]) -> None:
+    learned = bp.QuadraticDiscriminantAnalysis(class_weights=[0.2, 0.3, 0.5]).fit(IRIS, NAMES[SPECIES])
+    declared = bp.QuadraticDiscriminantAnalysis(
+        class_weights=[0.2, 0.3, 0.5], classes=[str(NAMES[k]) for k in classes]
+    ).fit(IRIS, NAMES[SPECIES])
+    assert declared.classes_.tolist() == NAMES.tolist()
+    np.testing.assert_array_equal(declared.predict_proba(IRIS), learned.predict_proba(IRIS))
+    batches = bp.QuadraticDiscriminantAnalysis().partial_fit(IRIS, SPECIES, classes=list(classes))
+    np.testing.assert_array_equal(batches.classes_, [0, 1, 2])
+
+
+@pytest.mark.parametrize(
+    "scorer", ["roc_auc", "roc_auc_ovr", "average_precision", "neg_log_loss", "neg_brier_score"]
+)
+@pytest.mark.parametrize("classes", [["bad", "good"], ["good", "bad"]])
+def test_scorers_of_scikit_learn_find_the_classes(scorer: str, classes: list[str]) -> None:
+    X, y = IRIS[50:, :2], np.array(["bad", "good"])[SPECIES[50:] - 1]
+    if scorer == "neg_brier_score" or scorer == "average_precision":
+        y, classes = np.where(y == "good", 1, 0), [int(label == "good") for label in classes]
+    expected = get_scorer(scorer)(bp.GaussianNB().fit(X, y), X, y)
+    assert get_scorer(scorer)(bp.GaussianNB(classes=classes).fit(X, y), X, y) == expected
+
+
+def test_the_area_under_the_curve_is_that_of_the_greater_label() -> None:
+    rng = np.random.default_rng(0)
+    y = np.repeat(["no", "yes"], 50)
+    X = rng.normal(np.where(y == "yes", 3.0, 0.0))[:, None]
+    clf = bp.GaussianNB(classes=["yes", "no"]).fit(X, y)
+    area = roc_auc_score(y == "yes", clf.predict_proba(X)[:, 1])
+    # the probability that a row of "yes" lies above one of "no"
+    assert area == pytest.approx(np.mean(X[y == "yes"] > X[y == "no"].T))
+
+
+def test_classes_that_come_later_take_their_place() -> None:
+    clf = bp.GaussianNB().partial_fit(IRIS[50:100], SPECIES[50:100], classes=[1])
+    clf.partial_fit(IRIS[100:], SPECIES[100:], classes=[2]).partial_fit(IRIS[:50], SPECIES[:50], classes=[0])
+    whole = bp.GaussianNB().fit(IRIS, SPECIES)
+    np.testing.assert_array_equal(clf.classes_, whole.classes_)
+    np.testing.assert_allclose(clf.predict_proba(IRIS), whole.predict_proba(IRIS), rtol=1e-9, atol=1e-300)
+
+
+@pytest.mark.parametrize(
+    ("classes", "reason"),
+    [
+        ([0, 0, 1], "classes holds 0 more than once"),
+        ([0, 1, 1.0], "classes holds 1.0 more than once"),
+        (["a", "b", "a"], "classes holds 'a' more than once"),
+        ([0, None, 1], "classes contains NaN: a missing label in row 1"),
+        ([0.0, 1.0, np.nan], "classes contains NaN: a missing label in row 2"),
+        (pd.Series(["a", None]), "classes contains NaN: a missing label in row 1"),
+        ([0, 1, "1"], r"classes mixes labels of different types.*\(int, str\)"),
+        ([False, True, 2], r"classes mixes labels of different types.*\(bool, int\)"),
+        ([0, 1, 2.5], "classes holds the number 2.5"),
+        ([0, 1, np.inf], "classes contains infinity"),
+        ([0, 1j], "classes holds complex numbers"),
+        (np.array([0, 1j], dtype=object), "classes mixes labels"),
+        ({0, 1}, r"a sequence of labels, such as \[0, 1\], found \{0, 1\}"),
+        ("ab", "a sequence of labels, such as .* found 'ab'"),
+        ([[0], [1]], "a sequence of labels"),
+    ],
+    ids=str,
+)
+def test_what_is_no_list_of_classes_is_refused(classes: Any, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        bp.GaussianNB(classes=classes).fit(ROWS, [0, 0, 1, 1])
+    with pytest.raises(ValueError, match=reason):
+        bp.GaussianNB().partial_fit(ROWS, [0, 0, 1, 1], classes=classes)
+    clf = bp.GaussianNB().fit(ROWS, [0, 0, 1, 1])
+    before = dict(vars(clf))
+    with pytest.raises(ValueError, match=reason):
+        clf.partial_fit(ROWS, [0, 0, 1, 1], classes=classes)
+    assert vars(clf) == before
+
+
+def test_labels_of_another_type_than_the_classes_are_refused() -> None:
+    with pytest.raises(
+        ValueError, match=r"label '0' is not among the declared classes 0, 1; .*convert the labels"
+    ):
+        bp.GaussianNB(classes=[0, 1]).fit(ROWS, list("0011"))
+    clf = bp.GaussianNB().fit(ROWS, [0, 0, 1, 1])
+    with pytest.raises(ValueError, match=r"classes mixes labels of different types.*\(int, str\)"):
+        clf.partial_fit(ROWS, ["a"] * 4, classes=["a"])
+    text = bp.GaussianNB().fit(ROWS, ["0", "0", "1", "1"])
+    with pytest.raises(ValueError, match=r"classes mixes labels of different types.*\(int, str\)"):
+        clf.merge(text)
+    assert clf.predict(ROWS).dtype.kind == "i"
+
+
+LABELS: dict[str, Any] = {
+    **{dtype: np.array([7, 3, 7, 3], dtype) for dtype in ("int8", "uint8", "int16", "int64", "uint64", "float32")},
+    "beyond floats": np.array([2**53, 2**53 + 1] * 2),
+    "beyond int64": np.array([2**64 - 1, 2**64 - 2] * 2, dtype=np.uint64),
+    "bool": np.array([True, False] * 2),
+    "text": np.array(["no", "perhaps"] * 2),
+    "objects": np.array(["no", "perhaps"] * 2, dtype=object),
+}
+
+
+@pytest.mark.parametrize("kind", LABELS)
+def test_predicted_labels_are_of_the_type_of_the_given_ones(kind: str) -> None:
+    y = LABELS[kind]
+    clf = bp.GaussianNB().fit([[0.0], [9.0], [1.0], [8.0]], y)
+    found = clf.predict([[0.5], [8.5]])
+    assert found.dtype == y.dtype
+    assert found.tolist() == y[:2].tolist()
+    later = clf.partial_fit([[0.0]], y[:1], classes=y[::-1][:1]).predict([[0.5], [8.5]])
+    assert later.dtype == y.dtype
+    assert later.tolist() == y[:2].tolist()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        list,
+        lambda y: np.array(y, dtype=object),
+        lambda y: pd.Series(y, dtype="Int64"),
+        lambda y: pd.Series(y, dtype="int64[pyarrow]"),
+        pl.Series,
+    ],
+    ids=["list", "objects", "pandas, nullable", "pandas, pyarrow", "polars"],
+)
+def test_large_integers_are_labels_to_the_last_digit(make: Any) -> None:
+    y = [2**53, 2**53 + 1, -(2**60) - 1, -(2**60)]
+    classes, codes = encode_labels(make(y))
+    assert classes.tolist() == sorted(y)
+    assert classes[codes].tolist() == y
+    assert encode_labels(make(y), y)[0].tolist() == sorted(y)
+
+
+def test_integers_that_no_numpy_type_holds_together_are_labels() -> None:
+    for y in ([2**63, -1], [2**70, 2**70 + 1], [2**53 + 1, 2.0**53]):
+        classes, codes = encode_labels(y)
+        assert classes.tolist() == sorted(y)
+        assert classes[codes].tolist() == y
+
+
+@pytest.mark.parametrize("y", [np.array([1j, 2]), [1j, 2], np.array([1j, 2], dtype=object)], ids=str)
+def test_complex_labels_are_refused(y: Any) -> None:
+    with pytest.raises(ValueError, match="Unknown label type: y"):
+        bp.GaussianNB().fit([[0.0], [1.0]], y)
+
+
+@pytest.mark.parametrize(
+    ("known", "further", "expected"),
+    [
+        (np.array([2, 5], np.int8), [3], np.array([2, 3, 5], np.int8)),
+        (np.array([2, 5], np.int8), [300], np.array([2, 5, 300])),
+        (np.array([2, 5]), [2**70], np.array([2, 5, 2**70], dtype=object)),
+        (np.array([0.0, 1.0], np.float32), [2], np.array([0, 1, 2], np.float32)),
+        (np.array(["a", "c"], dtype=object), ["b"], np.array(["a", "b", "c"], dtype=object)),
+        (np.array(["a", "c"]), ["bb"], np.array(["a", "bb", "c"])),
+        (np.array([False, True]), [0, 1], np.array([False, True])),
+    ],
+    ids=str,
+)
+def test_the_classes_known_and_further_ones(known: Any, further: Any, expected: Any) -> None:
+    found = union(known, further)
+    assert found.dtype == expected.dtype
+    assert found.tolist() == expected.tolist()
+
+
+def test_classes_may_come_in_any_sequence() -> None:
+    for classes in ((2, 0, 1), range(3), np.array([1, 2, 0]), pd.Index([2, 1, 0]), pl.Series([1, 0, 2])):
+        assert declared_classes(classes).tolist() == [0, 1, 2]
+
+
+def test_a_single_class_is_one_if_it_is_declared() -> None:
+    with pytest.raises(ValueError, match=r"one class only, 'a'.* this one alone"):
+        bp.GaussianNB().fit(ROWS, ["a"] * 4)
+    clf = bp.GaussianNB(classes=["a"]).fit(ROWS, ["a"] * 4)
+    np.testing.assert_array_equal(clf.predict_proba(ROWS), np.ones((4, 1)))
+    assert clf.predict(ROWS).tolist() == ["a"] * 4
+    # the density of the only class is that of the same class beside another
+    two = bp.GaussianNB(bp.NormalInverseGamma(1.0, 1.0, 2.0, 2.0), classes=["a", "b"]).fit(ROWS, ["a"] * 4)
+    one = bp.GaussianNB(bp.NormalInverseGamma(1.0, 1.0, 2.0, 2.0), classes=["a"]).fit(ROWS, ["a"] * 4)
+    np.testing.assert_allclose(
+        one.predict_joint_log_proba(ROWS)[:, 0],
+        two.predict_joint_log_proba(ROWS)[:, 0] - np.log(two.posterior_.mean()["class_weights"][0]),
+        rtol=1e-12,
+    )
