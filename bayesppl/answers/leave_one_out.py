@@ -321,6 +321,6 @@ def _predict_from_others(posterior: Posterior, X: Any, codes: Array, weights: Ar
     if not belief.is_proper().all():
         raise ImproperError(
             f"without row {row} the posterior of its class is improper: under an improper prior every class must keep "
-            "enough rows when one is left out. Use a proper prior, or add rows."
+            "enough rows, whose columns vary and do not copy each other, when one is left out. Use a proper prior, or add rows."
         )
     return np.asarray(family.log_predictive(belief, X[[row]])[0])

@@ -22,7 +22,7 @@ from bayesppl.beliefs.conjugate import (
 from bayesppl.beliefs.declared_priors import is_declaration
 from bayesppl.beliefs.statistics import Counts, Events, Successes
 from bayesppl.errors import UndefinedEstimateError
-from bayesppl.kernels.arrays import Array, Theta, log_rising
+from bayesppl.kernels.arrays import Array, Theta, log_beta_increment, log_rising
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,9 +70,7 @@ class Beta(Conjugate):
         return np.asarray(betaln(self.alpha, self.beta))
 
     def log_increment(self, statistics: Successes) -> Array:
-        successes, failures = statistics.successes, statistics.failures
-        of_either = log_rising(self.alpha + self.beta, successes + failures)
-        return log_rising(self.alpha, successes) + log_rising(self.beta, failures) - of_either
+        return log_beta_increment(self.alpha, self.beta, statistics.successes, statistics.failures)
 
     def log_prob(self, theta: Theta) -> Array:
         p = theta["probability"]
@@ -86,13 +84,15 @@ class Beta(Conjugate):
         return {"probability": self.alpha / (self.alpha + self.beta)}
 
     def mode(self) -> Theta:
-        bad = (self.alpha < 1) | (self.beta < 1) | (self.alpha + self.beta <= 2)
+        successes, failures = self.alpha - 1, self.beta - 1
+        bad = (successes < 0) | (failures < 0) | (successes + failures <= 0)
         if bad.any():
             raise UndefinedEstimateError(
                 f"the density of 'probability' has no single mode ({first_index(bad)}): MAP needs alpha ≥ 1 and beta ≥ 1, "
                 "not both 1, after the data. Use a prior with alpha, beta > 1, or rule='mean' or 'predictive'."
             )
-        return {"probability": (self.alpha - 1) / (self.alpha + self.beta - 2)}
+        # never above one, as (α − 1)/(α + β − 2) can be in floating-point numbers
+        return {"probability": successes / (successes + failures)}
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,6 +23,7 @@ from bayesppl.beliefs.conjugate import (
 from bayesppl.beliefs.statistics import Moments
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.kernels.arrays import Array, Theta, log_rising
+from bayesppl.kernels.definite import LOST, TOLERANCE, is_positive_definite
 
 LOG_2PI = float(np.log(2 * np.pi))
 
@@ -198,7 +199,10 @@ class NormalInverseWishart(Conjugate):
         if psi.ndim < 2:
             require_positive(self, psi=psi)
         elif psi.shape[-1] != psi.shape[-2] or not _is_symmetric(psi) or not is_positive_definite(psi).all():
-            raise ValueError("NormalInverseWishart: psi must be a symmetric, positive definite matrix")
+            raise ValueError(
+                "NormalInverseWishart: psi must be a symmetric, positive definite matrix, whose correlations have no eigenvalue "
+                f"below {TOLERANCE:g}"
+            )
         if self.nu is not None:
             self._require_nu(self.nu, psi.shape[-1] if psi.ndim else 1)
 
@@ -357,7 +361,7 @@ class NormalInverseWishart(Conjugate):
     def mode(self) -> Theta:
         n_classes, n_features = self.location.shape
         exponent = self.nu + n_features + 1 + (n_classes if self.is_tied else 1)
-        bad = (exponent <= 0) | ~is_positive_definite(self.psi)
+        bad = (exponent <= 0) | ~is_positive_definite(self.psi, LOST)
         if bad.any():
             raise UndefinedEstimateError(
                 f"the density of 'covariance' has no mode ({first_index(bad)}): with this prior each class needs more "
@@ -372,13 +376,3 @@ def _is_symmetric(matrix: Array) -> bool:
 
 def _log_det(matrix: Array) -> Array:
     return np.asarray(np.linalg.slogdet(matrix)[1])
-
-
-def is_positive_definite(matrix: Array) -> Array:
-    # judged on the correlation matrix, so that the units of the columns do not matter
-    sd = np.sqrt(np.einsum("...ii->...i", matrix))
-    usable = np.isfinite(matrix).all((-1, -2)) & (sd > 0).all(-1)
-    scale = np.where(usable[..., None], sd, 1.0)
-    correlation = np.where(usable[..., None, None], matrix, 0.0) / (scale[..., :, None] * scale[..., None, :])
-    smallest = np.linalg.eigvalsh(correlation)[..., 0]
-    return np.asarray(usable & (smallest > matrix.shape[-1] * np.finfo(float).eps))

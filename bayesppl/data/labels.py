@@ -191,8 +191,12 @@ def one_hot(codes: Array, n_classes: int, weights: Array | None = None) -> Respo
     return matrix
 
 
+#: Positive weights between which their products with counts and squares are floating-point numbers with all digits.
+LEAST_WEIGHT, LARGEST_WEIGHT = 1e-200, 1e200
+
+
 def check_weights(sample_weight: Any, n_rows: int) -> Array | None:
-    """Validate row weights: one finite, non-negative number per row."""
+    """Validate row weights: one number per row, zero or within the range in which nothing over- or underflows."""
     if sample_weight is None:
         return None
     given = np.asarray(sample_weight)
@@ -210,4 +214,11 @@ def check_weights(sample_weight: Any, n_rows: int) -> Array | None:
     if bad.any():
         row = int(np.argmax(bad))
         raise ValueError(f"sample_weight must be finite and non-negative, found {weights[row]:g} in row {row}")
+    extreme = (weights > 0) & ~((weights >= LEAST_WEIGHT) & (weights <= LARGEST_WEIGHT))
+    if extreme.any():
+        row = int(np.argmax(extreme))
+        raise ValueError(
+            f"sample_weight must be zero or lie between {LEAST_WEIGHT:g} and {LARGEST_WEIGHT:g}, found {weights[row]:g} in row {row}: "
+            "a weight is a number of rows. Divide all weights by their mean, and set to zero what is negligible"
+        )
     return weights

@@ -39,7 +39,8 @@ class Learner(Base, ABC):
         y : (n_rows,) array-like
             Class labels.
         sample_weight : (n_rows,) array-like, optional
-            A row of weight 2 counts as two rows.
+            A row of weight 2 counts as two rows. Weights are numbers of rows: divide relative ones by their mean, not by
+            their sum.
 
         Returns
         -------

@@ -79,8 +79,8 @@ class Binomial(ProbabilityFamily, CellFamily):
         successes, trials = self._split(X)
         present = ~np.isnan(successes)
         x, m = np.where(present, successes, 0.0), np.where(present, trials, 0.0)
-        # log of the binomial coefficient
-        return Successes(x, m - x, log_rising(m - x + 1, x) - gammaln(x + 1))
+        few = np.minimum(x, m - x)  # a binomial coefficient is the same for successes and for failures
+        return Successes(x, m - x, log_rising(m - few + 1, few) - gammaln(few + 1))
 
     def simulate(self, theta: Theta, codes: Array, rng: np.random.Generator) -> Array:
         """Draw one row for each class code; with numbers of trials by row, rows of one trial."""

@@ -24,7 +24,13 @@ from bayesppl.errors import ImproperError, UndefinedEstimateError
 from bayesppl.families._bases.family import LogDensity, NumericFamily
 from bayesppl.families._bases.gaussian_declared import MeanAndSd
 from bayesppl.families._bases.gaussian_loo import without_rows
-from bayesppl.families._bases.gaussian_prior import choose_prior, column_scales, require_proper
+from bayesppl.families._bases.gaussian_prior import (
+    choose_prior,
+    column_scales,
+    common_scale,
+    require_finite_sums,
+    require_proper,
+)
 from bayesppl.families._bases.leave_one_out import forget, log_evidence_of, own_class_without, per_row, row_blocks
 from bayesppl.families._bases.membership import Membership
 from bayesppl.families._bases.missing import observed_mask, present_cells
@@ -82,6 +88,7 @@ class DiagonalGaussian(NumericFamily):
         return statistics
 
     def resolve_prior(self, statistics: Moments) -> NormalInverseGamma | MeanAndSd:
+        require_finite_sums(statistics, self.columns)
         shape = statistics.mean.shape
         return choose_prior(
             self.prior,
@@ -232,11 +239,11 @@ class DiagonalGaussian(NumericFamily):
         # every feature is a univariate model with ν = D + 2 = 3; a shared spherical variance is one in D dimensions
         total = statistics.pooled()
         n_classes, n_features = statistics.mean.shape
-        variances = column_scales(total, self.columns) ** 2
         together = "feature" in self.shared
         dimension = n_features if together else 1
-        scale = (variances.mean() if together else variances) / n_classes ** (2 / dimension)
-        return NormalInverseGamma(total.mean, 0.01, (dimension + 2) / 2, scale / 2)
+        scale = common_scale(total, self.columns) if together else column_scales(total, self.columns)
+        b = scale**2 / n_classes ** (2 / dimension) / 2
+        return NormalInverseGamma(total.mean, 0.01, (dimension + 2) / 2, b)
 
 
 def _plus_cells(out: Array, constant: Array, X: Array, odd: Array) -> Array:

@@ -22,19 +22,20 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from bayesppl.beliefs import NormalInverseWishart
-from bayesppl.beliefs.conjugate import following
-from bayesppl.beliefs.normal import LOG_2PI, is_positive_definite
+from bayesppl.beliefs.normal import LOG_2PI
 from bayesppl.beliefs.statistics import Moments, moments
 from bayesppl.data.table import Table
 from bayesppl.errors import ImproperError, UndefinedEstimateError
 from bayesppl.families._bases import bartlett
 from bayesppl.families._bases.family import LogDensity, NumericFamily
 from bayesppl.families._bases.gaussian_declared import MeanAndCholesky
-from bayesppl.families._bases.gaussian_prior import choose_prior, column_scales, require_proper
+from bayesppl.families._bases.gaussian_full_prior import default_prior, require_definite
+from bayesppl.families._bases.gaussian_prior import choose_prior, require_finite_sums, require_proper
 from bayesppl.families._bases.membership import Membership
 from bayesppl.families._bases.missing import observed_mask
 from bayesppl.families._bases.support import LARGEST, REAL_NUMBERS
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta, log_rising
+from bayesppl.kernels.definite import is_positive_definite
 from bayesppl.kernels.mahalanobis import squared_distances
 from bayesppl.kernels.products import row_products
 from bayesppl.kernels.squares import NEAR
@@ -89,19 +90,20 @@ class FullGaussian(NumericFamily):
             statistics = moments(self.numbers(table), responsibilities, matrix=True, tied=self.tied)
             if statistics.is_within(LARGEST, responsibilities):
                 return statistics
-        # says what is wrong with which cell
-        return self.sufficient_statistics(self.encode(table), responsibilities)
+            # refuses the cell that is wrong, if one is and not the sums alone
+            return self.sufficient_statistics(self.encode(table), responsibilities)
 
     def resolve_prior(self, statistics: Moments) -> NormalInverseWishart | MeanAndCholesky:
+        require_finite_sums(statistics, self.columns)
         shape = statistics.mean.shape
         return choose_prior(
             self.prior,
             {
-                "fraley-raftery": lambda: self._fraley_raftery(statistics).sized(shape, self.tied),
+                "fraley-raftery": lambda: self._definite(default_prior(statistics, self.columns), statistics),
                 "jeffreys": lambda: self._improper(statistics, (shape[1] + 1) / 2),
                 "flat": lambda: self._improper(statistics, power=0),
             },
-            lambda declared: declared.sized(shape, self.tied),
+            lambda declared: self._definite(declared.sized(shape, self.tied), statistics),
             NormalInverseWishart,
         )
 
@@ -222,23 +224,14 @@ class FullGaussian(NumericFamily):
         chosen = matrix[..., at[:, None], at]
         return chosen[..., None, :, :] if self.tied else chosen
 
+    def _definite(self, prior: NormalInverseWishart, statistics: Moments) -> NormalInverseWishart:
+        return require_definite(prior, statistics, self.classes, self.columns)
+
     def _improper(self, statistics: Moments, power: float) -> NormalInverseWishart:
         prior = NormalInverseWishart.improper(statistics.mean.shape, self.tied, power)
         needed = len(self.columns) - prior.nu.max()
         per = "in all" if self.tied else "in each class"
         return require_proper(prior, statistics, self.classes, needed, per)
-
-    def _fraley_raftery(self, statistics: Moments) -> NormalInverseWishart:
-        total = statistics.pooled()
-        n_classes, n_features = statistics.mean.shape
-        degrees = total.count[0] - 1
-        covariance = total.within / degrees if degrees > 0 else np.zeros_like(total.within)
-        if not is_positive_definite(covariance):
-            # fewer rows than columns, or columns that copy others: keep only the scale of each column
-            covariance = np.diag(column_scales(total, self.columns) ** 2)
-        psi = covariance / n_classes ** (2 / n_features)
-        # known to be what the constructor would ask for
-        return following(NormalInverseWishart(), location=total.mean, kappa=0.01, nu=n_features + 2, psi=psi)
 
 
 def _t_terms(dof: Any, dimension: int, log_det: Any, inflation: Any) -> tuple[Array, Array]:

@@ -18,7 +18,6 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import gammaln
 
 from bayesppl.beliefs import Beta
 from bayesppl.beliefs.statistics import Successes
@@ -27,7 +26,7 @@ from bayesppl.families._bases.factorised import COUNTS, CellFamily, positive_per
 from bayesppl.families._bases.missing import present_cells
 from bayesppl.families._bases.one_parameter import ProbabilityFamily
 from bayesppl.families._bases.support import Support
-from bayesppl.kernels.arrays import Array, Theta, log_rising
+from bayesppl.kernels.arrays import Array, Theta, log_beta
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +64,9 @@ class NegativeBinomial(ProbabilityFamily, CellFamily):
         failures, dispersion = self._split(X)
         present = ~np.isnan(failures)
         x, r = np.where(present, failures, 0.0), np.where(present, dispersion, 0.0)
-        return Successes(r, x, log_rising(dispersion, x) - gammaln(x + 1))
+        # Γ(x + r) / (Γ(r) x!) is 1 / (x B(x, r)), and one where x is zero
+        positive = np.where(x > 0, x, 1.0)
+        return Successes(r, x, np.where(x > 0, -np.log(positive) - log_beta(positive, dispersion), 0.0))
 
     def simulate(self, theta: Theta, codes: Array, rng: np.random.Generator) -> Array:
         return rng.negative_binomial(self._dispersions(), theta["probability"][codes])

@@ -132,6 +132,39 @@ def log_rising(a: Array, n: Array) -> Array:
     return np.asarray(np.where(small, gammaln(a + n) - gammaln(a), series) if small.any() else series)
 
 
+def log_beta(a: Array, b: Array) -> Array:
+    """log B(a, b) = log Γ(a) + log Γ(b) − log Γ(a + b) of positive arrays, without terms as large as log Γ of the larger one."""
+    small, large = np.minimum(a, b), np.maximum(a, b)
+    return np.asarray(gammaln(small) - log_rising(large, small))
+
+
+def log_beta_increment(a: Array, b: Array, s: Array, f: Array) -> Array:
+    """log B(a + s, b + f) − log B(a, b), to the digits that either large parameters or large increments leave.
+
+    With r(x, n) = log Γ(x + n) − log Γ(x), the difference is any of r(a, s) + r(b, f) − r(a + b, s + f),
+    r(a, s) + r(b, a) − r(b + f, a + s) and r(b, f) + r(a, b) − r(a + s, b + f), whose terms grow with s + f, a + s and
+    b + f. The smallest of the three loses the fewest digits.
+
+    Parameters
+    ----------
+    a, b : positive arrays
+    s, f : non-negative arrays, broadcast against them
+    """
+    out = np.asarray(log_rising(a, s) + log_rising(b, f) - log_rising(a + b, s + f))
+    first, second = a + s, b + f
+    better = (s + f > _MANY) & (np.minimum(first, second) < s + f)
+    if better.any():
+        a, b, s, f, first, second = (x[better] for x in np.broadcast_arrays(a, b, s, f, first, second))
+        swap = second < first  # the smaller goes first
+        a, b, s, f = (np.where(swap, y, x) for x, y in ((a, b), (b, a), (s, f), (f, s)))
+        out[better] = log_rising(a, s) + log_rising(b, a) - log_rising(b + f, a + s)
+    return out
+
+
+#: Sums from which on a difference of rising factorials loses more than five digits.
+_MANY = 1e4
+
+
 def _stirling_remainder(z: Array) -> Array:
     # five terms leave an error below 1.2e-16 at z = 16
     inverse = 1 / z

@@ -334,7 +334,7 @@ def test_units_of_a_column_that_never_varies_change_no_probability(covariance):
     np.testing.assert_allclose(found[1:], [found[0]] * 2, rtol=1e-9)
 
 
-@pytest.mark.parametrize("weights", [None, [0.3, 0.5, 0.2, 0.4, 0.1, 0.2]])
+@pytest.mark.parametrize("weights", [None, [1.3, 0.5, 0.2, 2.4, 0.1, 0.2]])
 def test_the_default_prior_is_that_of_fraley_and_raftery(weights):
     X, y = np.array([[0.0, 1], [1, 3], [3, 2], [4, 0], [6, 1], [2, 7]]), [0, 0, 1, 1, 2, 2]
     covariance = np.cov(X, rowvar=False, aweights=weights, ddof=0)

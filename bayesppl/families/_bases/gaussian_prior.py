@@ -55,6 +55,31 @@ def require_proper(
     return prior
 
 
+def require_finite_sums(statistics: Moments, columns: Sequence[Hashable]) -> None:
+    """Refuse rows whose weighted squares add up to more than the largest floating-point number."""
+    finite = np.isfinite(statistics.scatter).reshape(-1, len(columns)).all(0)
+    if not finite.all():
+        raise ValueError(
+            f"the weighted sum of squares of column {columns[int(np.argmin(finite))]!r} is larger than any floating-point "
+            "number. Rescale the column, or divide the weights by their mean"
+        )
+
+
+def degrees(count: Array) -> Array:
+    """What sums of squares about a mean are divided by, for rows of this total weight, to estimate a variance.
+
+    It is one less than the number of rows; but weights that add up to less than two would then be divided by next to
+    nothing, or less. They count as if they added up to two, so that the estimate is continuous in the weights.
+    """
+    return np.maximum(count - 1, np.where(count > 0, count / 2, 1.0))
+
+
+def column_variances(total: Moments) -> Array:
+    """Variance of every column over all rows, zero where nothing varies: (n_features,)."""
+    sums = np.diagonal(total.within) if total.is_matrix else total.within
+    return np.asarray(sums / degrees(total.count[0]))
+
+
 def column_scales(total: Moments, columns: Sequence[Hashable]) -> Array:
     """Standard deviation of every column over all rows: (n_features,).
 
@@ -64,18 +89,38 @@ def column_scales(total: Moments, columns: Sequence[Hashable]) -> Array:
     Raises
     ------
     ValueError
-        If the square of a scale is too small to be a floating-point number.
+        If the square of a scale, or the sum of squares it comes from, is no floating-point number.
     """
-    scatter = total.within
-    count = np.broadcast_to(total.count[0], total.mean[0].shape)
-    sums = np.diagonal(scatter) if total.is_matrix else scatter
-    variance = np.divide(sums, count - 1, out=np.zeros(len(sums)), where=count > 1)
-    magnitude = np.where(total.mean[0] == 0, 1.0, np.abs(total.mean[0]))
-    scales = np.where(variance > 0, np.sqrt(variance), magnitude)
-    lost = np.flatnonzero(scales**2 < np.finfo(float).tiny)
+    variances, magnitude = column_variances(total), np.abs(total.mean[0])
+    scales = np.where(variances > 0, np.sqrt(variances), np.where(magnitude == 0, 1.0, magnitude))
+    _require_squares(scales, columns)
+    return scales
+
+
+def common_scale(total: Moments, columns: Sequence[Hashable]) -> float:
+    """Standard deviation of all columns together, which have the same unit.
+
+    A column that never varies counts as such. Where none varies, the magnitude of their means stands in (or 1, where all
+    are zero).
+
+    Raises
+    ------
+    ValueError
+        If the square of the scale, or the sum of squares it comes from, is no floating-point number.
+    """
+    observed = total.count[0] > 0
+    squares = column_variances(total)[observed]
+    if not squares.any():
+        squares = total.mean[0][observed] ** 2
+    scale = np.sqrt(squares.mean()) if squares.any() else 1.0
+    _require_squares(np.full(len(columns), scale), columns)
+    return float(scale)
+
+
+def _require_squares(scales: Array, columns: Sequence[Hashable]) -> None:
+    lost = np.flatnonzero(~((scales**2 >= np.finfo(float).tiny) & np.isfinite(scales)))
     if len(lost):
         raise ValueError(
-            f"the numbers of column {columns[lost[0]]!r} are about {scales[lost[0]]:g}, so small that their squares are no "
-            "floating-point numbers; rescale the column"
+            f"the numbers of column {columns[lost[0]]!r} are about {scales[lost[0]]:g}, so that their squares or sums of squares "
+            "are no floating-point numbers; rescale the column"
         )
-    return scales

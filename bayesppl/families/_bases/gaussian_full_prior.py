@@ -1,0 +1,71 @@
+"""The default prior of correlated Gaussian features, and the check that rows and prior determine a covariance."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+
+import numpy as np
+
+from bayesppl.beliefs import NormalInverseWishart
+from bayesppl.beliefs.conjugate import following
+from bayesppl.beliefs.statistics import Moments
+from bayesppl.errors import ImproperError
+from bayesppl.families._bases.gaussian_prior import column_scales, degrees
+from bayesppl.kernels.arrays import Array
+from bayesppl.kernels.definite import LOST, is_positive_definite, weakest_direction
+
+
+def default_prior(statistics: Moments, columns: Sequence[Hashable]) -> NormalInverseWishart:
+    """The prior of Fraley & Raftery (2007), with the first scale matrix that leaves every class a definite posterior.
+
+    Parameters
+    ----------
+    statistics : Moments
+        With matrices of scatter.
+    columns : sequence of n_features names
+    """
+    total = statistics.pooled()
+    n_classes, n_features = statistics.mean.shape
+    for covariance in _covariances(total, columns):
+        psi = covariance / n_classes ** (2 / n_features)
+        # known to be what the constructor would ask for
+        prior = following(NormalInverseWishart(), location=total.mean, kappa=0.01, nu=n_features + 2, psi=psi)
+        prior = prior.sized(statistics.mean.shape, statistics.is_tied)
+        if is_positive_definite(psi) and prior.update(statistics).is_proper().all():
+            break
+    return prior
+
+
+def _covariances(total: Moments, columns: Sequence[Hashable]) -> Iterator[Array]:
+    """The covariance of all rows; then, for fewer rows than columns or columns that copy others, variances alone."""
+    yield total.within / degrees(total.count[0])
+    yield np.diag(column_scales(total, columns) ** 2)
+
+
+def require_definite(
+    prior: NormalInverseWishart,
+    statistics: Moments,
+    classes: Sequence[Hashable],
+    columns: Sequence[Hashable],
+) -> NormalInverseWishart:
+    """Return a proper prior whose posterior can be computed; refuse one that rows outweigh until its digits are lost.
+
+    Raises
+    ------
+    ImproperError
+        If columns copy each other so closely, beside the scale matrix of the prior, that the scale matrix of the posterior is
+        singular to the digits it is known to.
+    """
+    posterior = prior.update(statistics)
+    definite = np.atleast_1d(is_positive_definite(posterior.psi, LOST))
+    if not definite.all():
+        k = int(np.argmin(definite))
+        matrix = posterior.psi if posterior.is_tied else posterior.psi[k]
+        names = ", ".join(repr(columns[d]) for d in weakest_direction(matrix))
+        where = "" if posterior.is_tied else f" in class {classes[k]!r}"
+        raise ImproperError(
+            f"the covariance of columns {names}{where} is singular to rounding: they copy each other, or a sum of the "
+            f"others, and beside {statistics.count.sum():g} rows the prior's psi is too small to be seen (an eigenvalue of "
+            f"the correlations of the posterior is below {LOST:g}). Drop a column, or use a prior with a larger psi."
+        )
+    return prior
