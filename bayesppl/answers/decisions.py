@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from bayesppl.answers.predictions import probabilities
+from bayesppl.answers.simulation import covariates_for, thetas
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.model.fitted import Fitted
@@ -134,6 +136,7 @@ def expected_error_rate(
     rows: int = 1000,
     random_state: int | None = None,
     rule: RuleName | None = None,
+    covariates: Mapping[str, Any] | None = None,
 ) -> Array:
     r"""Posterior distribution of the classifier's own error rate, without a test set.
 
@@ -145,16 +148,25 @@ def expected_error_rate(
     ----------
     fitted : Fitted
     draws : int
-        Number of exact posterior draws; a sampled posterior uses its first draws.
+        Number of posterior draws; a sampled posterior takes its own in random order, all before any comes again.
     rows : int
         Rows simulated per draw; the error of each value is at most 0.5/√rows.
     random_state : int, optional
     rule : optional
         Rule that the classifier decides by.
+    covariates : mapping of str to number or (rows,) array, optional
+        What the rows bring along that is not modelled, such as the total of rows of counts: it decides how easily
+        they are told apart. By default that of rows of the fit; see :func:`bayesppl.answers.sampling.sample`.
 
     Returns
     -------
     (draws,)
+
+    Raises
+    ------
+    ValueError
+        If covariates are needed, not given, and the rows of the fit are not held any more (after ``partial_fit`` or
+        loading).
 
     Examples
     --------
@@ -164,13 +176,15 @@ def expected_error_rate(
     >>> rates.shape, bool(0 < rates.mean() < 0.1)
     ((50,), True)
     """
+    if draws < 1 or rows < 1:
+        raise ValueError(f"draws and rows must be at least 1, found draws={draws} and rows={rows}")
     posterior = fitted.posterior
     model, rng = posterior.model, np.random.default_rng(random_state)
-    theta = {name: values[0, :draws] for name, values in posterior.draws(1, draws, rng).items()}
     rates = []
-    for s in range(len(theta[CLASS_WEIGHTS])):
-        truth = {name: values[s] for name, values in theta.items()}
-        X = model.family.simulate(truth, rng.choice(model.n_classes, size=rows, p=truth[CLASS_WEIGHTS]), rng)
+    draw_covariates = covariates_for(fitted, covariates, rows, rng)
+    for truth in thetas(posterior, draws, rng):
+        codes = rng.choice(model.n_classes, size=rows, p=truth[CLASS_WEIGHTS])
+        X = model.family.simulate(truth, codes, rng, draw_covariates())
         decided = posterior.log_joint(X, fitted.rule if rule is None else rule)[0].argmax(1)
         log_proba = log_probabilities(model.log_joint(truth, X), truth[CLASS_WEIGHTS])
         rates.append(1 - np.exp(log_proba[np.arange(rows), decided]).mean())

@@ -37,7 +37,7 @@ def log_evidence(fitted: Fitted) -> xr.Dataset:
     """
     import xarray as xr
 
-    from bayesppl.answers.datatree import coord
+    from bayesppl.answers.labelled import coord
 
     posterior = fitted.posterior
     model = posterior.model

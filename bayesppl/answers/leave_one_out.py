@@ -142,7 +142,7 @@ class LeaveOneOut:
         """Everything per row, with named dims."""
         import xarray as xr
 
-        from bayesppl.answers.datatree import coord
+        from bayesppl.answers.labelled import coord
 
         accuracy, accuracy_se = self.accuracy
         log_score, log_score_se = self.log_score

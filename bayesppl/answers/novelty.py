@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import logsumexp
 
+from bayesppl.answers.simulation import cells_of, lots, stack_rows
+from bayesppl.families._bases.covariates import Covariates, of_rows
 from bayesppl.kernels.arrays import Array
-from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.posterior import Posterior
 
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-# Parameters drawn to simulate rows from; more rows than this share them.
-_MAX_THETAS = 500
+# Cells of simulated rows, and densities of them, held at once: 8 megabytes.
+_CELLS = 1 << 20
 
 
 def novelty(
@@ -37,7 +38,10 @@ def novelty(
     level : float
         A row is called novel where its p-value is at most this; so is about this share of rows that are not.
     draws : int
-        Rows simulated from the posterior predictive; the smallest possible p-value is 1 / (draws + 1).
+        Rows simulated from the posterior predictive, each with a posterior draw of the parameters of its own and with
+        the covariates of the row in question (trials, exposure, total of counts). The smallest possible p-value is
+        1 / (draws + 1), and the standard error of a p-value p is √(p (1 − p) / draws). A sampled posterior lends its
+        draws in turn: beyond their number the error falls no further.
     random_state : int, optional
 
     Returns
@@ -62,13 +66,15 @@ def novelty(
 
     if not 0 < level < 1:
         raise ValueError(f"level must lie between 0 and 1, found {level:g}")
-    posterior = fitted.posterior
-    observed = log_density(posterior, fitted.encode(X))
-    simulated = np.sort(_simulated_log_density(posterior, draws, np.random.default_rng(random_state)))
+    if draws < 1:
+        raise ValueError(f"draws must be at least 1, found {draws}")
+    posterior, rng = fitted.posterior, np.random.default_rng(random_state)
+    X_encoded = fitted.encode(X)
+    observed = log_density(posterior, X_encoded)
     # ties are as improbable; a hair of room for the rounding of equal densities
     room = 1e-9 * np.maximum(1.0, np.abs(observed))
-    below = np.searchsorted(simulated, np.where(np.isfinite(observed), observed + room, observed), side="right")
-    p_value = (1 + below) / (1 + len(simulated))
+    bound = np.where(np.isfinite(observed), observed + room, observed)
+    p_value = (1 + _number_below(posterior, X_encoded, bound, draws, rng)) / (1 + draws)
     return xr.Dataset(
         {
             "log_density": ("row", observed),
@@ -85,13 +91,38 @@ def log_density(posterior: Posterior, X: Any) -> Array:
     return np.asarray(logsumexp(posterior.log_joint_predictive(X), axis=1))
 
 
-def _simulated_log_density(posterior: Posterior, draws: int, rng: np.random.Generator) -> Array:
-    theta = posterior.draws(1, min(draws, _MAX_THETAS), rng)
-    n_thetas, n_classes = theta[CLASS_WEIGHTS].shape[1:]
-    values: list[Array] = []
-    for rows in np.bincount(np.arange(draws) % n_thetas):
-        s = len(values)
-        one = {name: array[0, s] for name, array in theta.items()}
-        codes = rng.choice(n_classes, size=rows, p=one[CLASS_WEIGHTS])
-        values.append(log_density(posterior, posterior.model.family.simulate(one, codes, rng)))
-    return np.concatenate(values)
+def _number_below(posterior: Posterior, X: Any, bounds: Array, draws: int, rng: np.random.Generator) -> Array:
+    """How many of the rows simulated with the covariates of each row are at most as dense as its bound: (n_rows,)."""
+    covariates = posterior.model.family.covariates(X)
+    # rows with equal covariates share what is simulated
+    alike = np.column_stack([np.zeros(len(bounds)), *covariates.values()])
+    _, first, group = np.unique(alike, axis=0, return_index=True, return_inverse=True)
+    members = np.split(np.argsort(group, kind="stable"), np.cumsum(np.bincount(group))[:-1])
+    below = np.empty(len(bounds), dtype=np.intp)
+    step = max(1, _CELLS // draws)
+    for start in range(0, len(first), step):
+        chosen = slice(start, start + step)
+        simulated = _simulated_log_density(
+            posterior, of_rows(covariates, first[chosen]), first[chosen].size, draws, rng
+        )
+        simulated.sort(axis=0)
+        for rows, densities in zip(members[chosen], simulated.T, strict=True):
+            below[rows] = np.searchsorted(densities, bounds[rows], side="right")
+    return below
+
+
+def _simulated_log_density(
+    posterior: Posterior, covariates: Covariates, size: int, draws: int, rng: np.random.Generator
+) -> Array:
+    """Densities of simulated rows, ``size`` with these covariates for each draw of the parameters: (draws, size)."""
+    log_joint = posterior.joint_predictive()
+    drawn: list[Any] = []
+    densities: list[Array] = []
+    cells = 0
+    for done, rows in enumerate(lots(posterior, draws, size, covariates, rng), start=1):
+        drawn.append(rows)
+        cells += cells_of(rows)
+        if cells >= _CELLS or done == draws:
+            densities.append(logsumexp(log_joint(stack_rows(drawn)), axis=1))
+            drawn, cells = [], 0
+    return np.concatenate(densities).reshape(draws, size)

@@ -76,7 +76,7 @@ def estimate_class_weights(
     """
     import xarray as xr
 
-    from bayesppl.answers.datatree import coord
+    from bayesppl.answers.labelled import coord
 
     bounds = tails(prob)
     ones = np.ones(len(fitted.classes))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
+from bayesppl.answers.simulation import covariates_for, stack_rows, thetas
 from bayesppl.data.labels import encode_labels
+from bayesppl.families._bases.covariates import of_rows
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.model.fitted import Fitted
@@ -19,7 +21,12 @@ MOST_THETAS = 1000
 
 
 def sample(
-    fitted: Fitted, n: int, y: Any = None, rule: RuleName | None = None, random_state: int | None = None
+    fitted: Fitted,
+    n: int,
+    y: Any = None,
+    rule: RuleName | None = None,
+    random_state: int | None = None,
+    covariates: Mapping[str, Any] | None = None,
 ) -> tuple[Any, Array]:
     """Draw labelled rows from p(y, x).
 
@@ -34,6 +41,11 @@ def sample(
         ``predictive`` draws parameters from the posterior first, for every row anew, so that each row has density
         p(y, x | D); the others draw all rows given one estimate.
     random_state : int, optional
+    covariates : mapping of str to number or (n,) array, optional
+        What the rows bring along that is not modelled: the ``"trials"`` of :class:`~bayesppl.Binomial` rows and the
+        ``"exposure"`` of :class:`~bayesppl.Poisson` rows, where columns hold them, and the ``"total"`` of
+        :class:`~bayesppl.Multinomial` rows; those of a block of :class:`~bayesppl.Product` after its name, as in
+        ``"words_total"``. By default those of rows of the fit, drawn at random by their weights, whatever the class.
 
     Returns
     -------
@@ -42,6 +54,12 @@ def sample(
     y : (n,)
         Labels.
 
+    Raises
+    ------
+    ValueError
+        If covariates are needed, not given, and the rows of the fit are not held any more (after ``partial_fit`` or
+        loading); for labels that are no class of the fit.
+
     Examples
     --------
     >>> import bayesppl as bp
@@ -49,6 +67,10 @@ def sample(
     >>> X, y = clf.sample(3, y="b", random_state=0)
     >>> X.shape, y.tolist()
     ((3, 1), ['b', 'b', 'b'])
+    >>> clf = bp.MultinomialNB().fit([[3, 1], [0, 5]], ["a", "b"])
+    >>> X, y = clf.sample(2, random_state=0, covariates={"total": [10, 100]})
+    >>> X.sum(axis=1).tolist()
+    [10, 100]
     """
     rule = fitted.rule if rule is None else rule
     check_rule(rule)
@@ -57,13 +79,16 @@ def sample(
     posterior, rng = fitted.posterior, np.random.default_rng(random_state)
     given = None if y is None else encode_labels(np.broadcast_to(np.asarray(y), n), fitted.classes)[1]
     codes = np.empty(n, dtype=np.intp)
-    columns: dict[Any, Array] = {}
+    parts: list[Any] = []
+    order: list[Array] = []
     family = posterior.model.family
+    of_row = covariates_for(fitted, covariates, n, rng)()
     for theta, rows in _thetas(posterior, n, rule, rng):
         weights = theta[CLASS_WEIGHTS]
         codes[rows] = rng.choice(len(weights), size=len(rows), p=weights) if given is None else given[rows]
-        for name, values in family.decode(family.simulate(theta, codes[rows], rng)).items():
-            columns.setdefault(name, np.empty(n, dtype=values.dtype))[rows] = values
+        order.append(rows)
+        parts.append(family.simulate(theta, codes[rows], rng, of_rows(of_row, rows)))
+    columns = family.decode(stack_rows(parts)[np.argsort(np.concatenate(order))])
     drawn = [columns[name] for name in fitted.columns.names]
     if not fitted.columns.are_named:
         return np.column_stack(drawn), fitted.classes[codes]
@@ -79,10 +104,5 @@ def _thetas(
     if TABLE[rule].is_plug_in:
         yield posterior.theta(rule), np.arange(n)
         return
-    draws = posterior.draws(1, min(n, MOST_THETAS), rng)
-    flat = {name: values.reshape(-1, *values.shape[2:]) for name, values in draws.items()}
-    n_draws = len(flat[CLASS_WEIGHTS])
-    of_row = rng.permutation(np.arange(n) % n_draws) if n_draws <= n else rng.choice(n_draws, n, replace=False)
-    order = np.argsort(of_row, kind="stable")
-    for rows in np.split(order, np.flatnonzero(np.diff(of_row[order])) + 1):
-        yield {name: values[of_row[rows[0]]] for name, values in flat.items()}, rows
+    size = min(n, MOST_THETAS)
+    yield from zip(thetas(posterior, size, rng), np.array_split(rng.permutation(n), size), strict=True)

@@ -9,6 +9,7 @@ training data say little about, the two may even name different winners.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from scipy.special import entr
 
 from bayesppl.answers.intervals import PROB, tails
 from bayesppl.answers.predictions import probabilities
+from bayesppl.answers.simulation import in_steps, narrowed, number_of_draws, portions
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.model.fitted import Fitted
@@ -123,30 +125,29 @@ def probability_draws(
 
 
 def _blocks(posterior: Posterior, X: Any, draws: int, rng: np.random.Generator) -> Iterator[Array]:
-    theta = {
-        name: values.reshape(-1, *values.shape[2:]) for name, values in posterior.draws(1, draws, rng).items()
-    }
-    size, n_classes = theta[CLASS_WEIGHTS].shape
-    n_rows, n_columns = X.shape
+    size, n_classes, n_rows = number_of_draws(posterior, draws), posterior.model.n_classes, X.shape[0]
     rows = max(1, _BLOCK_CELLS // (size * n_classes))
-    step = max(1, CHUNK_CELLS // (min(rows, n_rows) * max(n_classes, n_columns)))
     for start in range(0, n_rows, rows):
-        block = X[start : start + rows]
+        about_block, block = narrowed(posterior, X[start : start + rows])
+        step = max(1, CHUNK_CELLS // (block.shape[0] * max(n_classes, block.shape[1])))
         # the draws of a row and class lie side by side, for quantiles and averages are taken over them
         out = np.empty((n_classes, block.shape[0], size))
-        for first in range(0, size, step):
-            chunk = {name: values[first : first + step] for name, values in theta.items()}
-            log_joint = posterior.model.joint(chunk, common=False)(block)
-            proba, n_impossible = normalise(log_joint, chunk[CLASS_WEIGHTS][:, None], log=False)
-            warn_of_impossible_rows(n_impossible, log_joint[..., 0].size)
-            out[:, :, first : first + step] = proba.T
+        first = 0
+        # the same draws for every block of rows
+        for portion in portions(about_block, draws, deepcopy(rng)):
+            for chunk in in_steps(portion, step):
+                log_joint = posterior.model.joint(chunk, common=False)(block)
+                proba, n_impossible = normalise(log_joint, chunk[CLASS_WEIGHTS][:, None], log=False)
+                warn_of_impossible_rows(n_impossible, log_joint[..., 0].size)
+                out[:, :, first : first + len(proba)] = proba.T
+                first += len(proba)
         yield out.T
 
 
 def _labelled(fitted: Fitted, columns: dict[str, Array]) -> xr.Dataset:
     import xarray as xr
 
-    from bayesppl.answers.datatree import coord
+    from bayesppl.answers.labelled import coord
 
     first = next(iter(columns.values()))
     coords: dict[str, Any] = {"row": np.arange(len(first))}

@@ -10,9 +10,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from bayesppl.answers import predictions
-from bayesppl.answers.datatree import diagnostics, estimates, to_datatree
+from bayesppl.answers.datatree import to_datatree
 from bayesppl.answers.decisions import decide, expected_error_rate, threshold_for
 from bayesppl.answers.evidence import log_evidence
+from bayesppl.answers.labelled import diagnostics, estimates
 from bayesppl.answers.leave_one_out import leave_one_out
 from bayesppl.answers.novelty import novelty
 from bayesppl.answers.prior_shift import estimate_class_weights

@@ -198,7 +198,7 @@ def parameter_summary(
 
 def _spread(posterior: Posterior, draws: int, bounds: tuple[float, float], rng: np.random.Generator) -> xr.Dataset:
     """Standard deviation and credible interval of every parameter, from draws."""
-    from bayesppl.answers.datatree import dataset
+    from bayesppl.answers.labelled import dataset
 
     model = posterior.model
     cells = sum(int(np.prod(values.shape)) for values in posterior.draws(1, 1, np.random.default_rng(0)).values())
@@ -255,7 +255,7 @@ def _label_probabilities(
 ) -> xr.DataArray:
     import xarray as xr
 
-    from bayesppl.answers.datatree import coord
+    from bayesppl.answers.labelled import coord
 
     classes = coord(fitted.classes_.tolist())
     stacked = np.full((len(RULES), len(codes), len(classes)), np.nan)

@@ -16,6 +16,7 @@ from bayesppl.beliefs import Conjugate
 from bayesppl.data.labels import encode_labels, one_hot
 from bayesppl.data.table import as_table
 from bayesppl.errors import UndefinedEstimateError
+from bayesppl.families._bases.covariates import of_rows
 from bayesppl.families._bases.family import Family
 from bayesppl.families._bases.membership import Membership
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta, leaves
@@ -52,18 +53,21 @@ def make_case(family: Family, X: Any, y: Any, seed: int = 0, n_rows: int = 40) -
     family : Family
         With a proper prior.
     X, y : table and labels
-        A few rows that show the columns (and levels); they also resolve data-dependent defaults.
+        A few rows that show the columns (and levels); they also resolve data-dependent defaults, and
+        their covariates are those of the simulated rows.
     """
     table = as_table(X)
     classes, codes = encode_labels(y)
     bound = family.bind(table, tuple(classes.tolist()))
-    statistics = bound.sufficient_statistics(bound.encode(table), one_hot(codes, len(classes)))
+    shown = bound.encode(table)
+    statistics = bound.sufficient_statistics(shown, one_hot(codes, len(classes)))
     prior = bound.resolve_prior(statistics)
     rng = np.random.default_rng(seed)
     theta = {name: values[0] for name, values in prior.update(statistics).draw(1, rng).items()}
     # every class has rows, in uneven numbers and no particular order
     codes = rng.permutation(np.r_[np.arange(len(classes)).repeat(8), rng.integers(len(classes), size=n_rows)])
-    return Case(bound, prior, bound.simulate(theta, codes, rng), codes, len(classes), rng)
+    covariates = of_rows(bound.covariates(shown), np.arange(len(codes)) % len(table))
+    return Case(bound, prior, bound.simulate(theta, codes, rng, covariates), codes, len(classes), rng)
 
 
 def check_family(family: Family, X: Any, y: Any, seed: int = 0) -> None:
@@ -222,6 +226,36 @@ def check_classes_are_exchangeable(case: Case) -> None:
     np.testing.assert_allclose(after[:, order], before, rtol=1e-9, atol=1e-9)
 
 
+# --- simulation ---------------------------------------------------------------------------------------------
+
+
+def check_simulated_rows_keep_their_covariates(case: Case) -> None:
+    """What rows bring along is what they are simulated with, given parameters or the data."""
+    codes, given = case.codes[::-1], case.family.covariates(case.X)
+    assert given.keys() == case.family.covariate_supports.keys()
+    theta = {name: values[0] for name, values in case.posterior.draw(1, case.rng).items()}
+    for rows in (
+        case.family.simulate(theta, codes, case.rng, given),
+        case.family.simulate_predictive(case.posterior, codes, case.rng, given),
+    ):
+        assert rows.shape == case.X.shape
+        found = case.family.covariates(rows)
+        assert found.keys() == given.keys()
+        for name, values in found.items():
+            np.testing.assert_array_equal(values, given[name])
+
+
+def check_narrowed_rows_have_the_same_predictive(case: Case) -> None:
+    """A smaller posterior and its rows have the densities of the whole."""
+    posterior, rows = case.family.narrowed(case.posterior, case.X[:3])
+    np.testing.assert_allclose(
+        case.family.log_predictive(posterior, rows),
+        case.family.log_predictive(case.posterior, case.X[:3]),
+        rtol=1e-9,
+        atol=1e-9,
+    )
+
+
 # --- PyMC ---------------------------------------------------------------------------------------------------
 
 
@@ -254,6 +288,8 @@ CHECKS: tuple[Callable[[Case], None], ...] = (
     check_mode_is_highest,
     check_draws_agree_with_closed_form,
     check_classes_are_exchangeable,
+    check_simulated_rows_keep_their_covariates,
+    check_narrowed_rows_have_the_same_predictive,
     check_pymc_density,
 )
 

@@ -46,7 +46,7 @@ def simulation_based_calibration(
     family : Family
         With a proper, conjugate prior; a default that depends on the data is resolved once, from ``X`` and ``y``.
     X, y : table and labels
-        They give columns, classes and the number of rows; the values are simulated.
+        They give columns, classes, the number of rows and their covariates; the values are simulated.
     inference : NUTS, optional
         How to draw from the posterior: exactly by default. Its draws are thinned to nearly independent ones.
     simulations : int
@@ -72,19 +72,21 @@ def simulation_based_calibration(
     """
     import xarray as xr
 
-    from bayesppl.answers.datatree import dataset
+    from bayesppl.answers.labelled import dataset
 
     table = as_table(X)
     classes, codes = encode_labels(y)
     bound = family.bind(table, tuple(classes.tolist()))
     model = GenerativeModel(bound, class_weights, tuple(classes.tolist()))
-    prior = model.prior(model.statistics(bound.encode(table), one_hot(codes, len(classes))))
+    X = bound.encode(table)
+    covariates = bound.covariates(X)
+    prior = model.prior(model.statistics(X, one_hot(codes, len(classes))))
     rng = np.random.default_rng(random_state)
     ranks: dict[str, list[Array]] = {name: [] for name in model.dims}
     for _ in range(simulations):
         truth = {name: values[0] for name, values in prior.draw(1, rng).items()}
         labels = rng.choice(len(classes), size=len(codes), p=truth[CLASS_WEIGHTS])
-        rows = bound.simulate(truth, labels, rng)
+        rows = bound.simulate(truth, labels, rng, covariates)
         statistics = model.statistics(rows, one_hot(labels, len(classes)))
         if inference is None:
             draws = prior.update(statistics).draw(n_ranks - 1, rng)

@@ -17,6 +17,7 @@ import numpy as np
 
 from bayesppl.beliefs import Beta
 from bayesppl.beliefs.statistics import Successes, class_sums, remainder
+from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
 from bayesppl.families._bases.family import CheckedFirst, LogDensity, Measure, NumericFamily
 from bayesppl.families._bases.leave_one_out import counts_without, weight_by_weight
 from bayesppl.families._bases.membership import Membership
@@ -98,7 +99,9 @@ class Bernoulli(CheckedFirst, ProbabilityFamily, NumericFamily):
     def likelihood(self, theta: Theta, *, common: bool = True) -> LogDensity:
         return _log_mass(self.log_factors(theta), common)
 
-    def simulate(self, theta: Theta, codes: Array, rng: np.random.Generator) -> Array:
+    def simulate(
+        self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
+    ) -> Array:
         return rng.binomial(1, theta["probability"][codes])
 
     def observe_rows(self, variables: dict[str, Any], X: Any, codes: Array, prefix: str = "") -> None:

@@ -23,6 +23,7 @@ from bayesppl.beliefs import Beta
 from bayesppl.beliefs.statistics import Successes
 from bayesppl.data.table import Table
 from bayesppl.errors import RowError
+from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
 from bayesppl.families._bases.factorised import COUNTS, CellFamily, per_column
 from bayesppl.families._bases.leave_one_out import row_blocks
 from bayesppl.families._bases.missing import present_cells
@@ -82,10 +83,11 @@ class Binomial(ProbabilityFamily, CellFamily):
         few = np.minimum(x, m - x)  # a binomial coefficient is the same for successes and for failures
         return Successes(x, m - x, log_rising(m - few + 1, few) - gammaln(few + 1))
 
-    def simulate(self, theta: Theta, codes: Array, rng: np.random.Generator) -> Array:
-        """Draw one row for each class code; with numbers of trials by row, rows of one trial."""
-        trials = np.ones(1) if self.row_column is not None else self._per_column()
-        return self.join(rng.binomial(trials.astype(np.int64), theta["probability"][codes]))
+    def simulate(
+        self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
+    ) -> Array:
+        trials = self.per_row_of(covariates, self._trials()).astype(np.int64)
+        return self.join(rng.binomial(trials, theta["probability"][codes]), covariates)
 
     def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
         import pymc as pm
@@ -96,10 +98,13 @@ class Binomial(ProbabilityFamily, CellFamily):
         pm.Binomial(f"{prefix}x", n=trials[at].astype(np.int64), p=p, observed=successes[at], dims=dims)
 
     def _split(self, X: Array) -> tuple[Array, Array]:
-        return self.split(X, np.ones(1) if self.row_column is not None else self._per_column())
+        return self.split(X, self._trials())
 
-    def _per_column(self) -> Array:
-        # called where no column of the table holds them: they are numbers then, and no name
+    def _trials(self) -> Array:
+        """Numbers of trials by column; one, in place of those that a column of the table holds."""
+        if self.row_column is not None:
+            return np.ones(1)
+        # they are numbers here, and no name
         trials = per_column(self.trials, self.columns)  # type: ignore[arg-type]
         wrong = ~(np.isfinite(trials) & (trials > 0) & (trials == np.floor(trials)))
         if wrong.any():

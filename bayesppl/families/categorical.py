@@ -20,6 +20,7 @@ import numpy as np
 from bayesppl.beliefs import Dirichlet
 from bayesppl.beliefs.simplices import SimplexPrior, collect, dirichlets, simplex_prior
 from bayesppl.beliefs.statistics import Counts
+from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
 from bayesppl.families._bases.family import LogDensity
 from bayesppl.families._bases.level_names import cell_names
 from bayesppl.families._bases.levels import LevelFamily, draw_outcomes
@@ -89,7 +90,9 @@ class Categorical(LevelFamily):
         """Codes of the levels, -1 where missing."""
         return self.label_features(X.astype(np.int64), prefix)
 
-    def simulate(self, theta: Theta, codes: Array, rng: np.random.Generator) -> Array:
+    def simulate(
+        self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
+    ) -> Array:
         drawn = np.empty((len(codes), len(self.columns)), dtype=np.intp)
         for j, (start, stop) in enumerate(pairwise(self._edges)):
             drawn[:, j] = draw_outcomes(theta["probability"][:, start:stop], codes, rng)

@@ -25,6 +25,7 @@ from scipy.special import gammaln, xlogy
 from bayesppl.beliefs import Gamma
 from bayesppl.beliefs.statistics import Events
 from bayesppl.data.table import Table
+from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
 from bayesppl.families._bases.factorised import POSITIVE_NUMBERS, CellFamily, positive_per_column
 from bayesppl.families._bases.missing import present_cells
 from bayesppl.families._bases.one_parameter import RateFamily
@@ -87,7 +88,9 @@ class GammaRate(RateFamily, CellFamily):
         log_base = xlogy(s - 1, np.where(present, values, 1.0)) - gammaln(shape)
         return Events(s, x, np.where(present, log_base, 0.0))
 
-    def simulate(self, theta: Theta, codes: Array, rng: np.random.Generator) -> Array:
+    def simulate(
+        self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
+    ) -> Array:
         return rng.gamma(self._shapes(), 1 / theta["rate"][codes])
 
     def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:

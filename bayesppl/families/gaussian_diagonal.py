@@ -21,6 +21,7 @@ from bayesppl.beliefs.normal import LOG_2PI
 from bayesppl.beliefs.statistics import Moments, moments
 from bayesppl.data.table import Table
 from bayesppl.errors import ImproperError, UndefinedEstimateError
+from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
 from bayesppl.families._bases.family import LogDensity, NumericFamily
 from bayesppl.families._bases.gaussian_declared import MeanAndSd
 from bayesppl.families._bases.gaussian_loo import without_rows
@@ -185,7 +186,9 @@ class DiagonalGaussian(NumericFamily):
 
         return log_normal
 
-    def simulate(self, theta: Theta, codes: Array, rng: np.random.Generator) -> Array:
+    def simulate(
+        self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
+    ) -> Array:
         mean = theta["mean"]
         sd = np.broadcast_to(np.sqrt(np.expand_dims(theta["variance"], self._axes)), mean.shape)
         return rng.normal(mean[codes], sd[codes])

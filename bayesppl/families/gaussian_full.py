@@ -27,6 +27,7 @@ from bayesppl.beliefs.statistics import Moments, moments
 from bayesppl.data.table import Table
 from bayesppl.errors import ImproperError, UndefinedEstimateError
 from bayesppl.families._bases import bartlett
+from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
 from bayesppl.families._bases.family import LogDensity, NumericFamily
 from bayesppl.families._bases.gaussian_declared import MeanAndCholesky
 from bayesppl.families._bases.gaussian_full_prior import default_prior, require_definite
@@ -193,7 +194,9 @@ class FullGaussian(NumericFamily):
 
         return _by_pattern(log_normal, theta["mean"].shape[-1], theta["mean"].shape[:-1])
 
-    def simulate(self, theta: Theta, codes: Array, rng: np.random.Generator) -> Array:
+    def simulate(
+        self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
+    ) -> Array:
         mean, root = theta["mean"], np.linalg.cholesky(theta["covariance"])
         noise = rng.standard_normal((len(codes), mean.shape[1]))
         per_row = root if self.tied else root[codes]

@@ -20,6 +20,7 @@ import numpy as np
 from bayesppl.beliefs import Dirichlet
 from bayesppl.beliefs.simplices import SimplexPrior, simplex_prior
 from bayesppl.beliefs.statistics import Counts
+from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
 from bayesppl.families._bases.family import LogDensity
 from bayesppl.families._bases.level_names import cell_names
 from bayesppl.families._bases.levels import LevelFamily, draw_outcomes
@@ -98,7 +99,9 @@ class JointCategorical(LevelFamily):
         """The code of the cell of each row."""
         return {f"{prefix}x": (("row",), self._tables(X)[0][:, 0])}
 
-    def simulate(self, theta: Theta, codes: Array, rng: np.random.Generator) -> Array:
+    def simulate(
+        self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
+    ) -> Array:
         drawn = draw_outcomes(theta["probability"], codes, rng)
         return np.stack(np.unravel_index(drawn, self._sizes), axis=1)
 

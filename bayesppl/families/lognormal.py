@@ -18,6 +18,7 @@ import numpy as np
 from bayesppl.beliefs import NormalInverseGamma, NormalInverseWishart
 from bayesppl.beliefs.statistics import Moments
 from bayesppl.data.table import Table
+from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
 from bayesppl.families._bases.factorised import POSITIVE_NUMBERS
 from bayesppl.families._bases.family import CheckedFirst, Evidence, Family, LogDensity, Measure, NumericFamily
 from bayesppl.families._bases.membership import Membership
@@ -119,8 +120,10 @@ class LogGaussian(CheckedFirst):
         log_jacobian = _log_jacobian(X)
         return fitted + log_jacobian, without + log_jacobian
 
-    def simulate(self, theta: Theta, codes: Array, rng: np.random.Generator) -> Array:
-        return np.exp(self.gaussian.simulate(theta, codes, rng))
+    def simulate(
+        self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
+    ) -> Array:
+        return np.exp(self.gaussian.simulate(theta, codes, rng, covariates))
 
     def label_rows(self, X: Array, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
         return self.gaussian.label_rows(X, prefix)

@@ -15,6 +15,7 @@ the non-zeros.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -25,17 +26,20 @@ from bayesppl.beliefs import Dirichlet
 from bayesppl.beliefs.simplices import SimplexPrior, simplex_prior
 from bayesppl.beliefs.statistics import Counts, class_sums
 from bayesppl.data.table import Table
+from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates, required
 from bayesppl.families._bases.dirichlet_multinomial import rising_sums, rising_sums_with_and_without
 from bayesppl.families._bases.factorised import COUNTS
 from bayesppl.families._bases.family import LogDensity, NumericFamily
 from bayesppl.families._bases.leave_one_out import counts_without
 from bayesppl.families._bases.membership import Membership
+from bayesppl.families._bases.sparse_multinomial import sparse_multinomial
+from bayesppl.families._bases.support import Support
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta, dense, log_factorial, log_rising, log_weigher
 from bayesppl.kernels.blocks import row_blocks
 from bayesppl.kernels.counts import MANY, count_histogram, count_sums
 
-#: Row total of simulated rows; the model says nothing about it.
-SIMULATED_TOTAL = 20
+# columns from which on it pays to leave out those without counts
+_WIDE = 1 << 10
 
 # dense counts that are made sparse at once
 _DENSE_CELLS = 1 << 19
@@ -85,6 +89,13 @@ class Multinomial(NumericFamily):
     @property
     def factor_dims(self) -> tuple[str, ...]:
         return ("class",)
+
+    @property
+    def covariate_supports(self) -> Mapping[str, Support]:
+        return {"total": COUNTS}
+
+    def covariates(self, X: Any) -> Covariates:
+        return {"total": _totals(X) if issparse(X) else X.sum(1, dtype=np.float64)}
 
     def sufficient_statistics(self, X: Any, responsibilities: Responsibilities) -> Counts:
         sums = class_sums(responsibilities, X)
@@ -146,8 +157,33 @@ class Multinomial(NumericFamily):
         weigh = log_weigher(log_probability, common=common)
         return (lambda X: weigh(X) + _log_coefficients(_nonzeros(X))[:, None]) if common else weigh
 
-    def simulate(self, theta: Theta, codes: Array, rng: np.random.Generator) -> Array:
-        return rng.multinomial(SIMULATED_TOTAL, theta["probability"][codes])
+    def simulate(
+        self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
+    ) -> Any:
+        totals, probability = required(covariates, "total").astype(np.int64), theta["probability"]
+        if totals.sum() < len(codes) * probability.shape[1]:
+            return sparse_multinomial(totals, probability, codes, rng)
+        return rng.multinomial(totals, probability[codes])
+
+    def simulate_predictive(
+        self, posterior: Dirichlet, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
+    ) -> Any:
+        classes, codes = np.unique(codes, return_inverse=True)
+        return super().simulate_predictive(posterior.take(classes), codes, rng, covariates)
+
+    def narrowed(self, posterior: Dirichlet, X: Any) -> tuple[Dirichlet, Any]:
+        """The probabilities of some words, and of all others together, are Dirichlet too (Bernardo & Smith 1994)."""
+        if X.shape[1] < _WIDE:
+            return posterior, X
+        counts = _nonzeros(X)
+        words, inverse = np.unique(counts.indices, return_inverse=True)
+        alpha = posterior.concentration
+        if 2 * len(words) > X.shape[1]:
+            return posterior, counts
+        shown = alpha[:, words]
+        others = np.delete(alpha, words, axis=1).sum(1, keepdims=True)
+        shape = (counts.shape[0], len(words) + 1)
+        return Dirichlet(np.hstack([shown, others])), csr_array((counts.data, inverse, counts.indptr), shape=shape)
 
     def declare_conjugate(self, prior: Dirichlet, prefix: str) -> dict[str, Any]:
         import pymc as pm

@@ -22,6 +22,7 @@ import numpy as np
 from bayesppl.beliefs import Beta
 from bayesppl.beliefs.statistics import Successes
 from bayesppl.data.table import Table
+from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
 from bayesppl.families._bases.factorised import COUNTS, CellFamily, positive_per_column
 from bayesppl.families._bases.missing import present_cells
 from bayesppl.families._bases.one_parameter import ProbabilityFamily
@@ -68,7 +69,9 @@ class NegativeBinomial(ProbabilityFamily, CellFamily):
         positive = np.where(x > 0, x, 1.0)
         return Successes(r, x, np.where(x > 0, -np.log(positive) - log_beta(positive, dispersion), 0.0))
 
-    def simulate(self, theta: Theta, codes: Array, rng: np.random.Generator) -> Array:
+    def simulate(
+        self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
+    ) -> Array:
         return rng.negative_binomial(self._dispersions(), theta["probability"][codes])
 
     def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:

@@ -18,6 +18,7 @@ from scipy.special import gammaln, xlogy
 from bayesppl.beliefs import Gamma
 from bayesppl.beliefs.statistics import Events
 from bayesppl.data.table import Table
+from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
 from bayesppl.families._bases.factorised import COUNTS, CellFamily
 from bayesppl.families._bases.missing import present_cells
 from bayesppl.families._bases.one_parameter import RateFamily
@@ -63,9 +64,11 @@ class Poisson(RateFamily, CellFamily):
         x, t = np.where(present, events, 0.0), np.where(present, exposure, 0.0)
         return Events(x, t, xlogy(x, t) - gammaln(x + 1))
 
-    def simulate(self, theta: Theta, codes: Array, rng: np.random.Generator) -> Array:
-        """Draw one row for each class code; with an exposure by row, rows of exposure one."""
-        return self.join(rng.poisson(theta["rate"][codes]))
+    def simulate(
+        self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
+    ) -> Array:
+        exposure = self.per_row_of(covariates, np.ones(1))
+        return self.join(rng.poisson(exposure * theta["rate"][codes]), covariates)
 
     def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
         import pymc as pm

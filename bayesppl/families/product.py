@@ -18,9 +18,11 @@ import numpy as np
 from bayesppl.beliefs import Joint
 from bayesppl.beliefs.statistics import JointStatistics
 from bayesppl.data.table import Table
+from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates, required
 from bayesppl.families._bases.family import Evidence, Family, LogDensity, Measure, prefixed
 from bayesppl.families._bases.infer_families import Integers, families_by_dtype
 from bayesppl.families._bases.membership import Membership
+from bayesppl.families._bases.support import Support
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta
 
 #: Names that a model uses for itself, in its PyMC model or in its tables.
@@ -198,13 +200,51 @@ class Product(Family):
         )
         return _sum(iter(fitted)), _sum(iter(without))
 
-    def simulate(self, theta: Theta, codes: Array, rng: np.random.Generator) -> BlockRows:
+    @property
+    def covariate_supports(self) -> Mapping[str, Support]:
+        return {
+            prefix + name: support
+            for _, prefix, family in self.families
+            for name, support in family.covariate_supports.items()
+        }
+
+    def covariates(self, X: BlockRows) -> Covariates:
+        return {
+            prefix + name: values
+            for block, prefix, family in self.families
+            for name, values in family.covariates(X.parts[block]).items()
+        }
+
+    def simulate(
+        self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
+    ) -> BlockRows:
         return BlockRows(
             {
-                block: family.simulate(_without(prefix, theta, family), codes, rng)
+                block: family.simulate(
+                    _without(prefix, theta, family), codes, rng, _covariates_of(prefix, covariates, family)
+                )
                 for block, prefix, family in self.families
             }
         )
+
+    def simulate_predictive(
+        self, posterior: Joint, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
+    ) -> BlockRows:
+        return BlockRows(
+            {
+                block: family.simulate_predictive(
+                    posterior.parts[block], codes, rng, _covariates_of(prefix, covariates, family)
+                )
+                for block, prefix, family in self.families
+            }
+        )
+
+    def narrowed(self, posterior: Joint, X: BlockRows) -> tuple[Joint, BlockRows]:
+        parts = {
+            block: family.narrowed(posterior.parts[block], X.parts[block]) for block, _, family in self.families
+        }
+        beliefs = {block: belief for block, (belief, _) in parts.items()}
+        return replace(posterior, parts=beliefs), BlockRows({block: rows for block, (_, rows) in parts.items()})
 
     def label_rows(self, X: BlockRows, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
         return {
@@ -243,13 +283,13 @@ class Product(Family):
     def _check_names(self) -> None:
         """Refuse blocks whose parameters or dimensions could be taken for those of another block."""
         for block, prefix, family in self.families:
-            names = [prefix + name for name in (*family.dims, *family.coords)]
+            names = [prefix + name for name in (*family.dims, *family.coords, *family.covariate_supports)]
             for other, start, _ in self.families:
                 # ambiguous is a name within "p" that begins like "p_b"; those within "p_b" all begin like "p"
                 clash = [name for name in names if name == other or name.startswith(start)]
                 if other.startswith(prefix) and clash:
                     raise ValueError(
-                        f"block {block!r} has a parameter or dimension named {clash[0]!r}, which could belong to block "
+                        f"block {block!r} has a parameter, dimension or covariate named {clash[0]!r}, which could belong to block "
                         f"{other!r}; rename one of the two blocks"
                     )
 
@@ -281,6 +321,10 @@ def _check_columns(columns: Mapping[str, tuple[Hashable, ...]], table: Table) ->
 
 def _without(prefix: str, theta: Theta, family: Family) -> Theta:
     return {parameter: theta[prefix + parameter] for parameter in family.dims}
+
+
+def _covariates_of(prefix: str, covariates: Covariates, family: Family) -> Covariates:
+    return {name: required(covariates, prefix + name) for name in family.covariate_supports}
 
 
 def _sum_of(log_densities: Mapping[str, LogDensity]) -> LogDensity:

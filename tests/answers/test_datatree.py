@@ -10,7 +10,8 @@ import pytest
 import xarray as xr
 
 import bayesppl as bp
-from bayesppl.answers.datatree import GROUPS, to_datatree
+from bayesppl.answers.datatree import to_datatree
+from bayesppl.answers.tree_groups import GROUPS
 
 mpl.use("Agg")
 RNG = np.random.default_rng(11)

@@ -6,6 +6,9 @@ from scipy import stats
 from sklearn.datasets import load_iris
 
 import bayesppl as bp
+from bayesppl.answers.simulation import thetas
+from bayesppl.model.convergence import Diagnosis
+from bayesppl.model.posterior import Report, Sampled
 
 X, y = load_iris(return_X_y=True)
 
@@ -33,8 +36,7 @@ def test_p_value_of_one_class_is_a_tail_of_student_t():
     exact = 2 * stats.t(2 * a, m, np.sqrt(b * (kappa + 1) / (a * kappa))).sf(m + np.abs(at - m))
     draws = 4000
     found = clf.novelty(at[:, None], draws=draws, random_state=0)["p_value"].values
-    # eight rows share each of the 500 parameter draws, which at most multiplies the variance of a share by eight
-    error = np.sqrt(8 * exact * (1 - exact) / draws)
+    error = np.sqrt(exact * (1 - exact) / draws)
     np.testing.assert_array_less(np.abs(found - exact), 4 * error + 2 / draws)
 
 
@@ -83,9 +85,32 @@ def test_p_values_of_a_coin_are_tail_probabilities_of_its_simulations():
     found = clf.novelty([[0], [1]], draws=4000, random_state=0)["p_value"].values
     assert found[1] == 1.0
     zero = 2 / 12
-    assert abs(found[0] - zero) < 5 * np.sqrt(zero * (1 - zero) / 500)  # 500 draws of the parameters
+    assert abs(found[0] - zero) < 4 * np.sqrt(zero * (1 - zero) / 4000)
 
 
 def test_the_smallest_p_value_is_one_in_the_draws_and_one():
     clf = bp.GaussianNB(bp.NormalInverseGamma(0, 1, 5, 5)).fit([[0.0], [1.0], [0.5], [0.2]], [0, 0, 1, 1])
     assert clf.novelty([[1e9]], draws=99, random_state=0)["p_value"].item() == 0.01
+
+
+@pytest.mark.parametrize("draws", [500, 10_000])
+def test_more_draws_buy_more_precision(draws):
+    # one coin that has come up once: a zero has probability 1/3, though the coin may be anything
+    clf = bp.BernoulliNB(class_weights=[1.0, 0.0]).fit([[1], [1]], [0, 1])
+    seeds = 10
+    found = [clf.novelty([[0]], draws=draws, random_state=seed)["p_value"].item() for seed in range(seeds)]
+    z = (np.asarray(found) - 1 / 3) / np.sqrt(1 / 3 * 2 / 3 / draws)
+    low, high = stats.chi2(seeds).ppf([0.0005, 0.9995])
+    assert low < (z**2).sum() < high
+
+
+def test_a_sampled_posterior_lends_the_draws_of_all_its_chains():
+    exact = bp.BernoulliNB().fit([[1], [0], [1], [1]], [0, 0, 1, 1]).posterior_
+    held = exact.draws(2, 200, np.random.default_rng(1))
+    report = Report({}, {}, Diagnosis({}, []), {})
+    sampled = Sampled(exact.model, exact.statistics, exact.prior, held, report)
+    for size, times in [(400, 1), (800, 2)]:
+        drawn = [theta["class_weights"] for theta in thetas(sampled, size, np.random.default_rng(0))]
+        found, counts = np.unique(drawn, axis=0, return_counts=True)
+        np.testing.assert_array_equal(found, np.unique(held["class_weights"].reshape(-1, 2), axis=0))
+        assert (counts == times).all()

@@ -15,6 +15,7 @@ HELPERS = {
     "base",
     "by_dtype",
     "cells",
+    "covariates",
     "gaussian",
     "gaussian_declared",
     "gaussian_diagonal_without",
@@ -26,6 +27,7 @@ HELPERS = {
     "missing",
     "parameters",
     "rising",
+    "sparse_multinomial",
     "support",
 }
 

@@ -133,7 +133,9 @@ def test_blocks_that_do_not_divide_the_columns_are_refused(blocks, message):
 
 def test_names_that_could_belong_to_two_blocks_are_refused():
     inner = bp.Product({"b": (["a"], bp.Gaussian())})
-    with pytest.raises(ValueError, match=r"block 'p' has a parameter or dimension named 'p_b_mean'.*block 'p_b'"):
+    with pytest.raises(
+        ValueError, match=r"block 'p' has a parameter, dimension or covariate named 'p_b_mean'.*block 'p_b'"
+    ):
         bp.MixedNB({"p": (["a"], inner), "p_b": (["b"], bp.Gaussian())}).fit(X[["a", "b"]], Y)
     with pytest.raises(ValueError, match="'p_feature', which could belong to block 'p_feature'"):
         bp.MixedNB({"p": (["a"], bp.Gaussian()), "p_feature": (["b"], bp.Gaussian())}).fit(X[["a", "b"]], Y)

@@ -19,6 +19,7 @@ import numpy as np
 from bayesppl.data.columns import LARGEST_EXACT
 from bayesppl.data.table import Table
 from bayesppl.errors import RowError
+from bayesppl.families._bases.covariates import Covariates, required
 from bayesppl.families._bases.family import CheckedFirst, ColumnFamily, LogDensity
 from bayesppl.families._bases.leave_one_out import own_class_without, row_blocks
 from bayesppl.families._bases.membership import Membership
@@ -95,10 +96,24 @@ class CellFamily(CheckedFirst, ColumnFamily):
         features = X[:, :-1]
         return features, np.broadcast_to(X[:, -1:], features.shape)
 
+    @property
     @final
-    def join(self, features: Array) -> Array:
-        """Encoded rows of these features, whose number per row is one."""
-        return features if self.row_column is None else np.column_stack([features, np.ones(len(features))])
+    def covariate_supports(self) -> Mapping[str, Support]:
+        return {} if self.per_row is None or self.row_column is None else {self.per_row: self.per_row_support}
+
+    @final
+    def covariates(self, X: Array) -> Covariates:
+        return dict.fromkeys(self.covariate_supports, X[:, -1])
+
+    @final
+    def per_row_of(self, covariates: Covariates, per_column: Array) -> Array:
+        """The number that belongs to each cell of rows to be simulated, as :meth:`split` finds it in encoded ones."""
+        return next((required(covariates, name)[:, None] for name in self.covariate_supports), per_column)
+
+    @final
+    def join(self, features: Array, covariates: Covariates) -> Array:
+        """Encoded rows, from features and the number per row."""
+        return np.column_stack([features, *(covariates[name] for name in self.covariate_supports)])
 
     @final
     def label_rows(self, X: Array, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:

@@ -9,7 +9,7 @@ works on the arrays that ``encode`` returns. Adding a family means one file and 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, NamedTuple, Self, final
 
@@ -20,6 +20,7 @@ from bayesppl.beliefs.declared_priors import Declared
 from bayesppl.beliefs.statistics import Statistics
 from bayesppl.data.table import Table
 from bayesppl.errors import ImproperError, RowError
+from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
 from bayesppl.families._bases.membership import Membership
 from bayesppl.families._bases.missing import observed_mask
 from bayesppl.families._bases.support import Support, check_support, numbers_of
@@ -173,9 +174,54 @@ class Family(ABC):
             Not finite where the posterior without the row is improper, or where rounding leaves nothing of it.
         """
 
+    @property
+    def covariate_supports(self) -> Mapping[str, Support]:
+        """What a row brings along that is not modelled, such as its number of trials: the values each can take.
+
+        Nothing, for most families; :meth:`covariates` and this property go together.
+        """
+        return {}
+
+    def covariates(self, X: Any) -> Covariates:
+        """The covariates of encoded rows: (n_rows,) for every name in ``covariate_supports``."""
+        return NO_COVARIATES
+
     @abstractmethod
-    def simulate(self, theta: Theta, codes: Array, rng: np.random.Generator) -> Any:
-        """Draw one row for each class code from a single ``theta``."""
+    def simulate(
+        self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
+    ) -> Any:
+        """Draw one row for each class code from a single ``theta``, given the covariates of the rows.
+
+        Parameters
+        ----------
+        theta : Theta
+            No draw axes.
+        codes : (n_rows,)
+        rng : numpy.random.Generator
+        covariates : mapping of str to (n_rows,), optional
+            One entry for every name in ``covariate_supports``.
+
+        Returns
+        -------
+        Encoded rows, whose ``covariates`` are those given.
+        """
+
+    def simulate_predictive(
+        self, posterior: Any, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
+    ) -> Any:
+        """Draw one row for each class code, all given one draw of the parameters: each has density p(x | y = k, data).
+
+        As :meth:`simulate`, from a conjugate posterior. Overridden where most of the parameters need not be drawn.
+        """
+        theta = {name: values[0] for name, values in posterior.draw(1, rng).items()}
+        return self.simulate(theta, codes, rng, covariates)
+
+    def narrowed(self, posterior: Any, X: Any) -> tuple[Any, Any]:
+        """A smaller posterior and rows whose densities have the same joint distribution, where there is one.
+
+        Rows of counts show few words of a large vocabulary: the probabilities of the others matter by their sum only.
+        """
+        return posterior, X
 
     @abstractmethod
     def label_rows(self, X: Any, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
