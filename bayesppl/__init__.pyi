@@ -15,6 +15,7 @@ from .errors import ChangedRowsError as ChangedRowsError
 from .errors import ConvergenceWarning as ConvergenceWarning
 from .errors import ImpossibleRowWarning as ImpossibleRowWarning
 from .errors import ImproperError as ImproperError
+from .errors import IncompleteDrawsError as IncompleteDrawsError
 from .errors import ModelFileError as ModelFileError
 from .errors import NotConjugateError as NotConjugateError
 from .errors import UndefinedEstimateError as UndefinedEstimateError

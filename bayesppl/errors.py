@@ -9,6 +9,10 @@ class ImproperError(ValueError):
     """A prior or posterior does not integrate to one, and the request needs it to."""
 
 
+class IncompleteDrawsError(ValueError):
+    """A sampler or an approximation returned too few draws of the posterior, or some that are not finite."""
+
+
 class ImpossibleRowWarning(UserWarning):
     """A row has probability zero under every class; its class weights were returned."""
 

@@ -32,7 +32,7 @@ for command in (fit, predict, summary, completion):
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run the command line and exit: 0 when done, 2 when something was refused."""
+    """Run the command line and exit: 0 when done, 2 when something was refused, 130 when interrupted."""
     typed = sys.argv[1:] if arguments is None else list(arguments)
     try:
         with running(typed):
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         sys.exit(2)
     except click.ClickException as error:
         _refuse(error.format_message())
-    except click.Abort:
+    except (click.Abort, KeyboardInterrupt):
         click.echo("bayesppl: interrupted", err=True)
         sys.exit(130)
     except (ValueError, OSError) as error:

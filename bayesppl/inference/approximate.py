@@ -6,23 +6,21 @@ whose releases hold PyMC back.
 
 from __future__ import annotations
 
-import time
 from abc import abstractmethod
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
+from bayesppl.beliefs import Joint
 from bayesppl.beliefs.statistics import JointStatistics
 from bayesppl.data.rows import Rows
-from bayesppl.inference.base import Inference
-from bayesppl.inference.mode import find_mode
+from bayesppl.inference.drawing import Drawing, Draws
+from bayesppl.inference.interrupts import interrupts_raised
 from bayesppl.inference.progress import is_watched, said_if_long
 from bayesppl.inference.pymc.build import hyperparameters, to_pymc
-from bayesppl.model.convergence import Diagnosis
 from bayesppl.model.declaration import GenerativeModel
-from bayesppl.model.posterior import Report, Sampled
+from bayesppl.model.posterior import Sampled
 
 #: Methods one may ask for by name, and why they cannot be had.
 UNAVAILABLE = {
@@ -32,19 +30,26 @@ UNAVAILABLE = {
 
 
 @dataclass(frozen=True)
-class _ByPyMC(Inference):
+class _ByPyMC(Drawing):
     """A method of PyMC's that returns draws."""
+
+    @property
+    @abstractmethod
+    def _shape(self) -> tuple[int, int]:
+        """How many chains, and draws of each, are asked for."""
 
     @abstractmethod
     def _run(self, pymc_model: Any) -> tuple[Any, dict[str, Any]]:
         """Draws as a DataTree, and what there is to record."""
 
     def infer(self, model: GenerativeModel, statistics: JointStatistics, rows: Rows | None = None) -> Sampled:
-        import pytensor
-
         prior = model.prior(statistics)
         pymc_model = to_pymc(model, prior, statistics)
-        began = time.perf_counter()
+        return self._posterior(model, prior, statistics, pymc_model)
+
+    def _draw(self, model: GenerativeModel, prior: Joint, pymc_model: Any) -> Draws:
+        import pytensor
+
         # fast maths makes the first run (cold cache) differ in the last bits from later ones
         with (
             pymc_model,
@@ -52,18 +57,14 @@ class _ByPyMC(Inference):
             said_if_long(f"compiling and running {type(self).__name__}, up to a minute", is_watched()),
         ):
             tree, record = self._run(pymc_model)
-        hyper_dims = hyperparameters(pymc_model)
         known = prior.parts["class_weights"]
         draws = {str(name): np.asarray(values) for name, values in tree["posterior"].data_vars.items()}
         if "class_weights" not in draws:
             lead = next(iter(draws.values())).shape[:2]
             weights = known.mean()["class_weights"]
             draws["class_weights"] = np.broadcast_to(weights, (*lead, len(weights)))
-        samples = {name: draws[name] for name in (*model.dims, *hyper_dims)}
-        settings = {"pymc_version": version("pymc"), "sampling_time": time.perf_counter() - began, **record}
-        return Sampled(
-            model, statistics, prior, samples, Report(settings, {}, Diagnosis({}, []), hyper_dims), find_mode
-        )
+        samples = {name: draws[name] for name in (*model.dims, *hyperparameters(pymc_model))}
+        return Draws(samples, *self._shape, record, {})
 
 
 @dataclass(frozen=True)
@@ -87,11 +88,16 @@ class ADVI(_ByPyMC):
     random_seed: int | None = None
     full_rank: bool = False
 
+    @property
+    def _shape(self) -> tuple[int, int]:
+        return 1, self.draws
+
     def _run(self, pymc_model: Any) -> tuple[Any, dict[str, Any]]:
         import pymc as pm
 
         method = "fullrank_advi" if self.full_rank else "advi"
-        fitted = pm.fit(self.iterations, method=method, random_seed=self.random_seed, progressbar=False)
+        with interrupts_raised():  # at once, and not after the draws are compiled
+            fitted = pm.fit(self.iterations, method=method, random_seed=self.random_seed, progressbar=False)
         tree = fitted.sample(self.draws, random_seed=self.random_seed)
         seed = "none" if self.random_seed is None else self.random_seed
         return tree, {
@@ -122,6 +128,10 @@ class SMC(_ByPyMC):
     draws: int = 2000
     chains: int = 2
     random_seed: int | None = None
+
+    @property
+    def _shape(self) -> tuple[int, int]:
+        return self.chains, self.draws
 
     def _run(self, pymc_model: Any) -> tuple[Any, dict[str, Any]]:
         import pymc as pm

@@ -11,26 +11,24 @@ order of one over the number of rows per class. Nothing is compiled.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.metadata import version
+from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
 from scipy.optimize import minimize
 
+from bayesppl.beliefs import Joint
 from bayesppl.beliefs.statistics import JointStatistics
 from bayesppl.data.rows import Rows
 from bayesppl.errors import UndefinedEstimateError
-from bayesppl.inference.base import Inference
-from bayesppl.inference.mode import find_mode
+from bayesppl.inference.drawing import Drawing, Draws
 from bayesppl.inference.pymc.build import hyperparameters, to_pymc
 from bayesppl.inference.pymc.compiled import constrain, log_density
 from bayesppl.kernels.arrays import Array
-from bayesppl.model.convergence import Diagnosis
 from bayesppl.model.declaration import GenerativeModel
-from bayesppl.model.posterior import Report, Sampled
+from bayesppl.model.posterior import Sampled
 
 # Searches, each in coordinates scaled by the curvature where the last one ended, and Newton steps at the end.
 _SEARCHES = 4
@@ -44,7 +42,7 @@ _GAIN = 1e-10
 
 
 @dataclass(frozen=True)
-class Laplace(Inference):
+class Laplace(Drawing):
     """The Laplace approximation: a normal distribution at the mode, in unconstrained coordinates.
 
     Close where classes have many rows, and ready in a second. It has no tails but normal ones, and one mode. The record
@@ -73,29 +71,26 @@ class Laplace(Inference):
     def infer(self, model: GenerativeModel, statistics: JointStatistics, rows: Rows | None = None) -> Sampled:
         prior = model.prior(statistics)
         pymc_model = to_pymc(model, prior, statistics)
-        began = time.perf_counter()
+        return self._posterior(model, prior, statistics, pymc_model)
+
+    def _draw(self, model: GenerativeModel, prior: Joint, pymc_model: Any) -> Draws:
         density = log_density(pymc_model)
         mode, root = _mode_and_root(density, density.centre)
         value = density(mode)[0]
         noise = np.random.default_rng(self.random_seed).standard_normal((self.draws, len(mode)))
         points = mode + solve_triangular(root, noise.T, lower=True, trans="T").T
-        hyper_dims = hyperparameters(pymc_model)
-        draws = constrain(pymc_model, [*model.dims, *hyper_dims], density.split(points))
+        names = [*model.dims, *hyperparameters(pymc_model)]
+        draws = constrain(pymc_model, names, density.split(points))
         record = {
             "inference": "laplace",
             "approximation": "normal at the mode, in unconstrained coordinates",
-            "pymc_version": version("pymc"),
             "draws": self.draws,
             "random_seed": "none" if self.random_seed is None else self.random_seed,
             "log_marginal_likelihood": float(
                 value + 0.5 * len(mode) * np.log(2 * np.pi) - np.log(np.diagonal(root)).sum()
             ),
-            "sampling_time": time.perf_counter() - began,
         }
-        samples = {name: values[None] for name, values in draws.items()}
-        return Sampled(
-            model, statistics, prior, samples, Report(record, {}, Diagnosis({}, []), hyper_dims), find_mode
-        )
+        return Draws({name: values[None] for name, values in draws.items()}, 1, self.draws, record, {})
 
 
 Gradient = Callable[[Array], tuple[float, Array]]

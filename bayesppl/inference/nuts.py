@@ -18,16 +18,14 @@ import numpy as np
 from bayesppl.beliefs import Joint
 from bayesppl.beliefs.statistics import JointStatistics
 from bayesppl.data.rows import Rows
-from bayesppl.inference.base import Inference
-from bayesppl.inference.mode import find_mode
+from bayesppl.inference.drawing import Drawing, Draws
 from bayesppl.inference.progress import is_watched, said_if_long
 from bayesppl.inference.pymc.build import Encoded, Likelihood, encode_unweighted, hyperparameters, to_pymc
 from bayesppl.inference.pymc.compiled import Density, constrain, log_density
 from bayesppl.inference.pymc.native import expand_function
 from bayesppl.kernels.arrays import Array, Theta
-from bayesppl.model.convergence import diagnose, warn_of_problems
 from bayesppl.model.declaration import GenerativeModel
-from bayesppl.model.posterior import Report, Sampled
+from bayesppl.model.posterior import Sampled
 
 # What the sampler reports, by the names of ArviZ's schema (nutpie's, where ArviZ has none).
 _REPORTED = {
@@ -43,7 +41,7 @@ _REPORTED = {
 
 
 @dataclass(frozen=True)
-class NUTS(Inference):
+class NUTS(Drawing):
     """Settings of the No-U-Turn sampler (Hoffman & Gelman 2014), run by nutpie.
 
     Parameters
@@ -99,19 +97,18 @@ class NUTS(Inference):
         """Sample the posterior under a prior that is resolved already."""
         self._check()
         pymc_model = to_pymc(model, prior, statistics, encoded, self.likelihood)
+        return self._posterior(model, prior, statistics, pymc_model)
+
+    def _draw(self, model: GenerativeModel, prior: Joint, pymc_model: Any) -> Draws:
         began = time.perf_counter()
         density = log_density(pymc_model)
         function = density.compiled(notify=self._speaks)
         compiled = time.perf_counter()
         points, reported = self._sample(density, function)
         sampled = time.perf_counter()
-        hyper_dims = hyperparameters(pymc_model)
-        samples = _by_chain(pymc_model, [*model.dims, *hyper_dims], density, points)
-        diagnosis = diagnose(samples, reported)
         record = {
             "inference": "nuts",
             "sampler": f"nutpie {version('nutpie')}",
-            "pymc_version": version("pymc"),
             "draws": self.draws,
             "tuning_steps": self.tune,
             "chains": self.chains,
@@ -120,12 +117,9 @@ class NUTS(Inference):
             "likelihood": self.likelihood,
             "compile_time": compiled - began,
             "sampling_time": sampled - compiled,
-            "problems": diagnosis.problems,
         }
-        warn_of_problems(diagnosis)
-        return Sampled(
-            model, statistics, prior, samples, Report(record, reported, diagnosis, hyper_dims), find_mode
-        )
+        samples = _by_chain(pymc_model, [*model.dims, *hyperparameters(pymc_model)], density, points)
+        return Draws(samples, self.chains, self.draws, record, reported)
 
     def _sample(self, density: Density, function: Any) -> tuple[Array, dict[str, Array]]:
         import nutpie

@@ -4,7 +4,8 @@ import ast
 import subprocess
 import sys
 import tomllib
-from importlib.metadata import entry_points, version
+from importlib.metadata import entry_points, packages_distributions, version
+from itertools import chain
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -21,10 +22,26 @@ def test_constraints_name_one_version_of_every_requirement_and_it_is_allowed():
         assert pin.operator == "=="
         assert requirement.url is None
         pinned[requirement.name] = pin.version
-    for line in PROJECT["project"]["dependencies"]:
+    extras = PROJECT["project"]["optional-dependencies"].values()
+    for line in [*PROJECT["project"]["dependencies"], *chain.from_iterable(extras)]:
         requirement = Requirement(line)
         assert requirement.name in pinned, line
         assert requirement.specifier.contains(pinned[requirement.name]), line
+
+
+def test_whatever_is_imported_is_required_by_name():
+    lines = [*PROJECT["project"]["dependencies"], *chain(*PROJECT["project"]["optional-dependencies"].values())]
+    required = {Requirement(line).name for line in lines}
+    required |= {"h5py", "arviz-base", "arviz-stats", "arviz-plots"}  # brought by h5netcdf[h5py] and arviz
+    required |= {"polars"}  # wanted by who passes or asks for its tables
+    home = packages_distributions()
+    for path in (ROOT / "bayesppl").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and not node.level:
+                names.append(node.module)
+            for name in {name.partition(".")[0] for name in names} - sys.stdlib_module_names - {"bayesppl"}:
+                assert required & set(home[name]), f"{path.name} imports {name}"
 
 
 def test_the_command_is_installed():

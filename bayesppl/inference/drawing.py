@@ -1,0 +1,108 @@
+"""Posteriors known by draws: every sampler and approximation hands its draws over here, where they are checked."""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any, final
+
+import numpy as np
+
+from bayesppl.beliefs import Joint
+from bayesppl.beliefs.statistics import JointStatistics
+from bayesppl.errors import IncompleteDrawsError
+from bayesppl.inference.base import Inference
+from bayesppl.inference.interrupts import interrupts_raised
+from bayesppl.inference.mode import find_mode
+from bayesppl.inference.pymc.build import hyperparameters
+from bayesppl.kernels.arrays import Array, Theta
+from bayesppl.model.convergence import Diagnosis, diagnose, warn_of_problems
+from bayesppl.model.declaration import GenerativeModel
+from bayesppl.model.posterior import Report, Sampled
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """What a sampler or an approximation returns.
+
+    Attributes
+    ----------
+    samples : Theta
+        Axes (chain, draw) lead.
+    n_chains, n_draws : int
+        How many were asked for.
+    record : mapping
+        The inference and its settings.
+    sample_stats : mapping of str to (chain, draw) arrays
+        What is reported of each draw of a Markov chain; empty where draws are independent.
+    """
+
+    samples: Theta
+    n_chains: int
+    n_draws: int
+    record: Mapping[str, Any]
+    sample_stats: Mapping[str, Array]
+
+
+class Drawing(Inference):
+    """An inference that answers with draws."""
+
+    @abstractmethod
+    def _draw(self, model: GenerativeModel, prior: Joint, pymc_model: Any) -> Draws:
+        """Draw the parameters of ``model``, and those of its prior that are learned too."""
+
+    @final
+    def _posterior(
+        self, model: GenerativeModel, prior: Joint, statistics: JointStatistics, pymc_model: Any
+    ) -> Sampled:
+        """The posterior by draws, all of them there and finite.
+
+        Raises
+        ------
+        IncompleteDrawsError
+            If draws are missing or not finite.
+        KeyboardInterrupt
+            If the run was interrupted, also where the sampler made do with what it had.
+        """
+        began = time.perf_counter()
+        with interrupts_raised():
+            drawn = self._draw(model, prior, pymc_model)
+        taken = time.perf_counter() - began
+        require_complete(type(self).__name__, drawn)
+        record = {"pymc_version": version("pymc"), "sampling_time": taken, **drawn.record}
+        diagnosis = Diagnosis({}, [])
+        if drawn.sample_stats:
+            diagnosis = diagnose(drawn.samples, drawn.sample_stats)
+            record["problems"] = diagnosis.problems
+        warn_of_problems(diagnosis)
+        report = Report(record, drawn.sample_stats, diagnosis, hyperparameters(pymc_model))
+        return Sampled(model, statistics, prior, drawn.samples, report, find_mode)
+
+
+def require_complete(inference: str, drawn: Draws) -> None:
+    """Refuse draws of which some are missing, or not finite.
+
+    Raises
+    ------
+    IncompleteDrawsError
+    """
+    expected = (drawn.n_chains, drawn.n_draws)
+    for name, values in drawn.samples.items():
+        if values.shape[:2] != expected:
+            raise IncompleteDrawsError(
+                f"{inference} returned {' x '.join(map(str, values.shape[:2]))} draws of {name!r} where {expected[0]} x "
+                f"{expected[1]} (chains x draws) were asked for, so that nothing is fitted. Run it again; if that does not "
+                "help, use another inference."
+            )
+        bad = ~np.isfinite(values).all(axis=tuple(range(2, values.ndim)))
+        if bad.any():
+            chain, draw = np.argwhere(bad)[0]
+            found = values[chain, draw]
+            raise IncompleteDrawsError(
+                f"{inference}: {bad.sum()} of {bad.size} draws of {name!r} are not finite, the first with "
+                f"{found[~np.isfinite(found)].flat[0]} in chain {chain}, draw {draw}, so that nothing is fitted. Put all "
+                "columns on scales near one, give the parameter a prior that keeps it in range, or use another inference."
+            )
