@@ -17,9 +17,12 @@ from typing import Any, Self, final
 
 import numpy as np
 
+from bayesppl.beliefs.centred_sums import CentredSums
+from bayesppl.beliefs.refusals import refuse_rows_never_added
 from bayesppl.kernels import moments as kernels
 from bayesppl.kernels.arrays import Array, Responsibilities
 from bayesppl.kernels.class_sums import class_counts, class_sums
+from bayesppl.kernels.pairs import Pairs
 
 __all__ = [
     "Counts",
@@ -33,14 +36,22 @@ __all__ = [
     "moments",
 ]
 
-# After a subtraction, what is left of a sum of weights below this part of it is rounding error, that is, nothing;
-# a negative rest beyond NOISE means that rows were taken away which were never there.
+# Probabilistic bound on the error of a sum of n rounded terms: lambda sqrt(n) u of their magnitude, which fails with a
+# probability of 2 exp(-lambda^2 / 2) (Higham & Mary, 2019, "A new approach to probabilistic rounding error analysis")
+_LAMBDA, _UNIT = 8.0, 2.0**-53
+
+# Rows assumed where their number was not kept
+_MANY_ROWS = 1 << 20
+
+# What is left of the difference of a sum of weights and a part of it below this is rounding error, that is, nothing.
 ROUNDING = 1e-12
-NOISE = 1e-9
 
 
 class Statistics(ABC):
     """A sum over rows; supports ``+``, ``-`` and scaling by a weight.
+
+    A sum is taken in ordinary numbers. From :meth:`tracked` on it is kept in pairs of numbers with a bound on their
+    rounding, so that rows can come and go without end; a difference always is.
 
     ``log_base`` is the sum of the logarithms of the base measure h(x) of the exponential family, the factor of
     the likelihood that holds no parameter; evidences need it, estimates do not.
@@ -57,6 +68,20 @@ class Statistics(ABC):
         """Return the statistics of the same rows, each with its weight multiplied by ``factor``."""
 
     @abstractmethod
+    def tracked(self, n_rows: int = 0) -> Self:
+        """Return the same statistics, with their rounding tracked from here on.
+
+        Parameters
+        ----------
+        n_rows : int
+            How many rows were summed; by default, what :class:`JointStatistics` recorded, or a million.
+        """
+
+    @abstractmethod
+    def of_classes(self, codes: Array, n_classes: int) -> Self:
+        """Sum statistics of single rows into the classes of their codes, with their rounding tracked."""
+
+    @abstractmethod
     def pooled(self) -> Self:
         """Return the statistics of the same rows as those of a single class; the class axis has length one."""
 
@@ -67,8 +92,8 @@ class Statistics(ABC):
     @property
     @final
     def n_numbers(self) -> int:
-        """How many numbers these statistics hold."""
-        return _count_numbers(list(self._by_name.values()))
+        """How many numbers these statistics hold, not counting what tracks their rounding."""
+        return _count_numbers([value for name, value in self._by_name.items() if name != "sums"])
 
     @property
     @final
@@ -78,23 +103,62 @@ class Statistics(ABC):
 
 
 class _Sums(Statistics):
-    """Statistics all of whose fields are plain sums."""
+    """Statistics all of whose fields are plain sums; ``sums`` holds them as pairs once they are tracked."""
+
+    sums: tuple[Pairs, ...] | None
+
+    @abstractmethod
+    def _magnitudes(self) -> tuple[Array, ...]:
+        """What the rounding of each field is proportional to."""
+
+    def _of(self, sums: tuple[Pairs, ...]) -> Self:
+        return type(self)(*(pair.value for pair in sums), sums=sums)  # type: ignore[call-arg]  # every kind has it
+
+    def tracked(self, n_rows: int = 0) -> Self:
+        if self.sums is not None:
+            return self
+        rounding = _rounding(n_rows)
+        pairs = zip(self.values(), self._magnitudes(), strict=True)
+        return self._of(tuple(Pairs.of(values, rounding * np.abs(size)) for values, size in pairs))
+
+    def of_classes(self, codes: Array, n_classes: int) -> Self:
+        return self._of(
+            tuple(Pairs.of(a).sum_by(codes, n_classes) if a.ndim else Pairs.of(a) for a in self.values())
+        )
 
     def __add__(self, other: Self) -> Self:
-        return type(self)(*(a + b for a, b in zip(self.values(), other.values(), strict=True)))
+        if self.sums is None and other.sums is None:
+            return type(self)(*(a + b for a, b in zip(self.values(), other.values(), strict=True)))
+        one, two = self.tracked().sums or (), other.tracked().sums or ()
+        return self._of(tuple(a + b for a, b in zip(one, two, strict=True)))
 
     def __sub__(self, other: Self) -> Self:
-        pairs = zip(self._by_name.items(), other.values(), strict=True)
-        return type(self)(*(a - b if name == "log_base" else remainder(a, b) for (name, a), b in pairs))
+        one, two = self.tracked().sums or (), other.tracked().sums or ()
+        left = [a - b for a, b in zip(one, two, strict=True)]
+        for name, sums in zip(self._names, left, strict=True):
+            if name != "log_base" and (sums.high < -sums.error).any():
+                refuse_rows_never_added(f"a count would become {sums.high.min():g}")
+        return self._of(tuple(sums.where(~sums.is_zero) for sums in left))
 
     def scale(self, factor: float) -> Self:
-        return type(self)(*(factor * a for a in self.values()))
+        if self.sums is None:
+            return type(self)(*(factor * a for a in self.values()))
+        weight = Pairs.of(np.asarray(factor))
+        scaled = (sums * weight for sums in self.sums)
+        if factor != 1:  # weights derived from the rounded factor agree with it to the last bit of a number only
+            scaled = (
+                sums.doubtful(2.0**-52 * factor * size)
+                for sums, size in zip(scaled, self._magnitudes(), strict=True)
+            )
+        return self._of(tuple(scaled))
 
     def pooled(self) -> Self:
         return type(self)(*(a.sum(0, keepdims=True) for a in self.values()))
 
     def with_classes(self, n_classes: int, codes: Array) -> Self:
-        return type(self)(*(_with_classes(a, n_classes, codes) for a in self.values()))
+        if self.sums is None:
+            return type(self)(*(_with_classes(a, n_classes, codes) for a in self.values()))
+        return self._of(tuple(sums.each(lambda part: _with_classes(part, n_classes, codes)) for sums in self.sums))
 
     def sum_rows(self, responsibilities: Responsibilities) -> Self:
         """Statistics of the classes, where these are statistics of single rows: (n_rows, ...) to (n_classes, ...)."""
@@ -102,7 +166,11 @@ class _Sums(Statistics):
 
     def values(self) -> tuple[Array, ...]:
         """The sums, in the order of the fields."""
-        return tuple(self._by_name.values())
+        return tuple(self._by_name[name] for name in self._names)
+
+    @property
+    def _names(self) -> list[str]:
+        return [name for name in self._by_name if name != "sums"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +187,10 @@ class Counts(_Sums):
 
     counts: Array
     log_base: Array
+    sums: tuple[Pairs, ...] | None = None
+
+    def _magnitudes(self) -> tuple[Array, ...]:
+        return self.counts, np.abs(self.log_base)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +200,11 @@ class Successes(_Sums):
     successes: Array
     failures: Array
     log_base: Array
+    sums: tuple[Pairs, ...] | None = None
+
+    def _magnitudes(self) -> tuple[Array, ...]:
+        trials = self.successes + self.failures  # one of the two may be a difference
+        return trials, trials, np.abs(self.log_base)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,6 +214,10 @@ class Events(_Sums):
     events: Array
     exposure: Array
     log_base: Array
+    sums: tuple[Pairs, ...] | None = None
+
+    def _magnitudes(self) -> tuple[Array, ...]:
+        return self.events, self.exposure, np.abs(self.log_base)
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,6 +245,7 @@ class Moments(Statistics):
     count: Array
     mean: Array
     scatter: Array
+    sums: CentredSums | None = None
 
     @property
     def is_matrix(self) -> bool:
@@ -202,16 +284,30 @@ class Moments(Statistics):
         n_features = self.mean.shape[1] if self.is_matrix else 1
         return -0.5 * np.log(2 * np.pi) * n_features * self.count
 
+    def tracked(self, n_rows: int = 0) -> Self:
+        if self.sums is not None:
+            return self
+        return self._of(CentredSums.of_moments(self.count, self.mean, self.scatter, _rounding(n_rows)))
+
+    def of_classes(self, codes: Array, n_classes: int) -> Self:
+        return self._of(CentredSums.of_rows(self.count, self.mean, self.scatter, codes, n_classes))
+
     def __add__(self, other: Self) -> Self:
-        return self._merge(other, +1.0)
+        if self.sums is None and other.sums is None:
+            return self._merge(other)
+        return self._of(self._tracked_sums + other._tracked_sums)
 
     def __sub__(self, other: Self) -> Self:
-        return self._merge(other, -1.0)
+        return self._of(self._tracked_sums - other._tracked_sums)
 
     def scale(self, factor: float) -> Self:
+        if self.sums is not None:
+            return self._of(self.sums.scale(factor))
         return type(self)(factor * self.count, self.mean, factor * self.scatter)
 
     def with_classes(self, n_classes: int, codes: Array) -> Self:
+        if self.sums is not None:
+            return self._of(self.sums.with_classes(n_classes, codes))
         scatter = self.scatter if self.is_tied else _with_classes(self.scatter, n_classes, codes)
         return type(self)(
             _with_classes(self.count, n_classes, codes), _with_classes(self.mean, n_classes, codes), scatter
@@ -225,39 +321,43 @@ class Moments(Statistics):
     def pooled(self) -> Self:
         count = self.count.sum(0, keepdims=True)
         # from the mean of a class on, so that a constant column pools to itself and not to a rounding error beside it
-        start = np.take_along_axis(self.mean, _column(self.count).argmax(0)[None], axis=0)
-        shift = (_column(self.count) * (self.mean - start)).sum(0, keepdims=True) / _column(_positive(count))
+        most = _column(self.count).argmax(0)[None]
+        start = np.take_along_axis(self.mean, np.broadcast_to(most, (1, self.mean.shape[1])), axis=0)
+        apart = self._beyond_rounding(self.mean - start, most)
+        shift = (_column(self.count) * apart).sum(0, keepdims=True) / _column(_positive(count))
         mean = start + shift
-        between = (_per_scatter(self.count, self.is_matrix) * self._product(self.mean - mean)).sum(0)
+        between = (_per_scatter(self.count, self.is_matrix) * self._product(apart - shift)).sum(0)
         total = self.within + between
         return type(self)(count, mean, total if self.is_tied else total[None])
 
-    def _merge(self, other: Self, sign: float) -> Self:
-        count = self.count + other.count if sign > 0 else remainder(self.count, other.count)
+    def _beyond_rounding(self, apart: Array, most: Array) -> Array:
+        """Distances of means from that of a class, zero where their rounding explains them."""
+        if self.sums is None:
+            return apart
+        error = self.sums.error_of_mean
+        error = error + np.take_along_axis(error, np.broadcast_to(most, (1, error.shape[1])), axis=0)
+        last_bit = 2.0**-52 * np.abs(self.mean)
+        return np.where(np.abs(apart) > np.where(error > 0, error + last_bit, 0.0), apart, 0.0)
+
+    @property
+    def _tracked_sums(self) -> CentredSums:
+        tracked = self.tracked().sums
+        assert tracked is not None
+        return tracked
+
+    def _of(self, sums: CentredSums) -> Self:
+        return type(self)(*sums.moments, sums)
+
+    def _merge(self, other: Self) -> Self:
+        count = self.count + other.count
         present = count > 0
-        share = np.divide(sign * other.count, count, out=np.zeros_like(count), where=present)
+        share = np.divide(other.count, count, out=np.zeros_like(count), where=present)
         delta = other.mean - self.mean
         mean = np.where(_column(present), self.mean + _column(share) * delta, 0.0)
         between = _per_scatter(self.count * share, self.is_matrix) * self._product(delta)
         if self.is_tied:
             between = between.sum(0)
-        scatter = self.scatter + sign * other.scatter + between
-        if sign < 0:
-            scatter = self._without_noise(scatter, count)
-        return type(self)(count, mean, scatter)
-
-    def _without_noise(self, scatter: Array, count: Array) -> Array:
-        """Zero where rows were taken away and only rounding errors of their scatter are left."""
-        left, before = (_diagonal(scatter), _diagonal(self.scatter)) if self.is_matrix else (scatter, self.scatter)
-        if (left < -np.sqrt(ROUNDING) * before).any():  # far from zero, means round more than counts do
-            raise ValueError(
-                "cannot subtract rows that were never added: a sum of squares would become negative. Subtract only rows "
-                "(with the same weights) that are part of the statistics."
-            )
-        kept = left > ROUNDING * before
-        if not self.is_tied:
-            kept &= _column(count > 0)
-        return np.where(kept[..., :, None] & kept[..., None, :] if self.is_matrix else kept, scatter, 0.0)
+        return type(self)(count, mean, self.scatter + other.scatter + between)
 
     def _product(self, deviation: Array) -> Array:
         return deviation[..., :, None] * deviation[..., None, :] if self.is_matrix else deviation**2
@@ -265,24 +365,43 @@ class Moments(Statistics):
 
 @dataclass(frozen=True, eq=False)
 class JointStatistics(Statistics):
-    """Statistics of named, independent parts of a model."""
+    """Statistics of named, independent parts of a model.
+
+    Attributes
+    ----------
+    parts : mapping of str to Statistics
+    n_rows : int
+        How many rows went into sums whose rounding was not tracked, where that was recorded.
+    """
 
     parts: Mapping[str, Any]
+    n_rows: int = 0
 
     def __add__(self, other: Self) -> Self:
-        return type(self)({name: part + other.parts[name] for name, part in self.parts.items()})
+        parts = {name: part + other.parts[name] for name, part in self.parts.items()}
+        return type(self)(parts, self.n_rows + other.n_rows)
 
     def __sub__(self, other: Self) -> Self:
-        return type(self)({name: part - other.parts[name] for name, part in self.parts.items()})
+        one, two = self.tracked(), other.tracked()
+        return type(self)({name: part - two.parts[name] for name, part in one.parts.items()})
+
+    def tracked(self, n_rows: int = 0) -> Self:
+        n_rows = n_rows or self.n_rows
+        return type(self)({name: part.tracked(n_rows) for name, part in self.parts.items()}, self.n_rows)
+
+    def of_classes(self, codes: Array, n_classes: int) -> Self:
+        return type(self)({name: part.of_classes(codes, n_classes) for name, part in self.parts.items()})
 
     def scale(self, factor: float) -> Self:
-        return type(self)({name: part.scale(factor) for name, part in self.parts.items()})
+        return type(self)({name: part.scale(factor) for name, part in self.parts.items()}, self.n_rows)
 
     def pooled(self) -> Self:
-        return type(self)({name: part.pooled() for name, part in self.parts.items()})
+        return type(self)({name: part.pooled() for name, part in self.parts.items()}, self.n_rows)
 
     def with_classes(self, n_classes: int, codes: Array) -> Self:
-        return type(self)({name: part.with_classes(n_classes, codes) for name, part in self.parts.items()})
+        return type(self)(
+            {name: part.with_classes(n_classes, codes) for name, part in self.parts.items()}, self.n_rows
+        )
 
 
 # --- one pass over the rows ---------------------------------------------------------------------------------
@@ -343,12 +462,12 @@ def _with_classes(values: Array, n_classes: int, codes: Array) -> Array:
     return moved
 
 
+def _rounding(n_rows: int) -> float:
+    """Bound on the relative rounding error of a sum of so many rows."""
+    return _LAMBDA * _UNIT * max(1, n_rows or _MANY_ROWS) ** 0.5
+
+
 def remainder(before: Array, removed: Array) -> Array:
-    """What is left of sums of weights; nothing rather than rounding errors where all is gone."""
+    """What is left of sums of weights of which others are part; nothing rather than rounding errors where all is gone."""
     left = np.asarray(before - removed)
-    if (left < -NOISE * np.abs(before)).any() or ((before == 0) & (left < 0)).any():
-        raise ValueError(
-            f"cannot subtract rows that were never added: a count would become {left.min():g}. "
-            "Subtract only rows (with the same weights) that are part of the statistics."
-        )
     return np.where(left > ROUNDING * np.abs(before), left, 0.0)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Hashable, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Self
 
 from bayesppl.data.lazy import is_lazy
@@ -130,7 +130,8 @@ class Learner(Base, ABC):
                 "classes must be passed on the first call to partial_fit: later batches may hold labels that this one "
                 "lacks"
             )
-        return self.adopt(self.infer(start(self, read_first(X, y, sample_weight, declared))))
+        rows = read_first(X, y, sample_weight, declared)
+        return self.adopt(self.infer(start(self, rows).tracking(rows, self.n_jobs)))
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Remove rows that were learned before, exactly.
@@ -197,7 +198,7 @@ class Learner(Base, ABC):
                 "cannot merge fits of different models: the columns, the levels of categories, the priors and the class "
                 "weights of both must be equal"
             )
-        return self.adopt(self.infer(replace(mine, statistics=mine.statistics + others.statistics)))
+        return self.adopt(self.infer(mine.merged(others)))
 
     def __add__(self, other: Self) -> Self:
         return copy(self).merge(other)

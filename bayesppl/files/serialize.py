@@ -159,17 +159,19 @@ def _classes() -> Mapping[str, type[Any]]:
     """Classes that may be built, by name: the dataclasses of this package that implement one of its contracts."""
     import bayesppl.inference
     from bayesppl.beliefs import Conjugate
+    from bayesppl.beliefs.centred_sums import CentredSums
     from bayesppl.beliefs.statistics import Statistics
     from bayesppl.data.table import Columns
     from bayesppl.families import Family
     from bayesppl.families._bases.gaussian_declared import LKJ
+    from bayesppl.kernels.pairs import Pairs
     from bayesppl.model.convergence import Diagnosis
     from bayesppl.model.declaration import GenerativeModel
     from bayesppl.model.fitted import Fitted
     from bayesppl.model.learned import Learned
     from bayesppl.model.posterior import Posterior, Report
 
-    plain = (Columns, Diagnosis, Fitted, GenerativeModel, LKJ, Learned, Report, Written)
+    plain = (CentredSums, Columns, Diagnosis, Fitted, GenerativeModel, LKJ, Learned, Pairs, Report, Written)
     found: dict[str, type[Any]] = {cls.__name__: cls for cls in plain}
     contracts: list[type[Any]] = [Conjugate, Declared, Family, Posterior, Statistics, bayesppl.inference.Inference]
     while contracts:

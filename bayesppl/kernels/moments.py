@@ -44,7 +44,7 @@ def diagonal(X: np.ndarray, responsibilities: csr_array) -> Triple:
         Total weight, weighted mean, and sum of squared deviations from the mean.
     """
     n_classes, n_features = responsibilities.shape[1], X.shape[1]
-    if responsibilities.nnz <= n_classes and np.bincount(responsibilities.indices, minlength=1).max() <= 1:
+    if _have_one_row_each(responsibilities):
         return _one_row_each(X, responsibilities.tocsc())
     pivot = np.zeros((n_classes, n_features))
     count, first, second = np.zeros_like(pivot), np.zeros_like(pivot), np.zeros_like(pivot)
@@ -140,8 +140,16 @@ def _fill_lanes(X: np.ndarray, own: np.ndarray, pivots: np.ndarray, first: np.nd
     second[: len(rest)] += rest * rest
 
 
+def _have_one_row_each(responsibilities: csr_array) -> bool:
+    """Whether no class has two rows: then nothing deviates."""
+    n_classes = responsibilities.shape[1]
+    return bool(
+        responsibilities.nnz <= n_classes and np.bincount(responsibilities.indices, minlength=1).max() <= 1
+    )
+
+
 def _one_row_each(X: np.ndarray, by_class: csc_array) -> Triple:
-    """Moments where no class has two rows: nothing deviates."""
+    """Moments where no class has two rows; cells may be missing."""
     count, mean = np.zeros((by_class.shape[1], X.shape[1])), np.zeros((by_class.shape[1], X.shape[1]))
     taken = np.diff(by_class.indptr) == 1
     values = X[by_class.indices]
@@ -212,6 +220,11 @@ def products(X: np.ndarray, responsibilities: csr_array, tied: bool) -> Triple:
     n_classes, n_features = responsibilities.shape[1], X.shape[1]
     count, mean = np.zeros(n_classes), np.zeros((n_classes, n_features))
     scatter = np.zeros((n_features, n_features) if tied else (n_classes, n_features, n_features))
+    if _have_one_row_each(responsibilities):
+        by_class = responsibilities.tocsc()
+        taken = np.diff(by_class.indptr) == 1
+        count[taken], mean[taken] = by_class.data, X[by_class.indices]
+        return count, mean, scatter
     for k, (rows, weights) in enumerate(_by_class(responsibilities)):
         if len(rows):
             count[k], mean[k], within = _products_of_one_class(X, rows, weights)

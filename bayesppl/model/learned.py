@@ -76,7 +76,9 @@ class Learned:
 
     def plus(self, X: Any, y: Any, sample_weight: Any = None, *, n_jobs: int | None = None) -> Self:
         """With further rows; see :meth:`summarise`."""
-        return replace(self, statistics=self.statistics + self.summarise(X, y, sample_weight, n_jobs=n_jobs))
+        rows = self.read(X, y, sample_weight)
+        self._refuse_new_levels(rows.counted())
+        return self._with(self.statistics.tracked() + self._tracked(rows, n_jobs))
 
     def minus(self, X: Any, y: Any, sample_weight: Any = None, *, n_jobs: int | None = None) -> Self:
         """Without rows that were learned before.
@@ -86,12 +88,19 @@ class Learned:
         ValueError
             If these rows cannot be among those learned.
         """
-        gone = self.model.summarise(self.read(X, y, sample_weight), n_jobs)
-        return replace(self, statistics=self.statistics - gone)
+        return self._with(self.statistics.tracked() - self._tracked(self.read(X, y, sample_weight), n_jobs))
+
+    def merged(self, other: Self) -> Self:
+        """With what was learned from other rows in terms of the same model."""
+        return self._with(self.statistics.tracked() + other.statistics.tracked())
+
+    def tracking(self, rows: Rows, n_jobs: int | None = None) -> Self:
+        """The same, learned from these rows alone, in sums that rows can come into and go out of."""
+        return self._with(self._tracked(rows, n_jobs))
 
     def discounted(self, factor: float) -> Self:
         """With every row counting only ``factor`` times."""
-        return replace(self, statistics=self.statistics.scale(factor))
+        return self._with(self.statistics.tracked().scale(factor))
 
     def with_classes(self, classes: Array) -> Self:
         """In terms of these classes, which include all those known."""
@@ -109,6 +118,12 @@ class Learned:
     def widened(self, declared: Sequence[Hashable] | Array) -> Self:
         """With the classes of ``declared`` that are new, in ascending order."""
         return self.with_classes(union(self.classes, declared))
+
+    def _with(self, statistics: JointStatistics) -> Self:
+        return replace(self, statistics=statistics)
+
+    def _tracked(self, rows: Rows, n_jobs: int | None) -> JointStatistics:
+        return self.model.summarise_tracked(rows, n_jobs, n_numbers=self.statistics.n_numbers)
 
     def _refuse_new_levels(self, table: Table) -> None:
         """Refuse rows from which the family would have learned more than it did from the first."""

@@ -1,5 +1,8 @@
 """Batches, weights, forgetting and discounting: each is checked against one fit on the rows it amounts to."""
 
+from fractions import Fraction
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -295,3 +298,58 @@ def test_a_level_that_only_a_later_batch_shows_must_be_declared(family: Family) 
         clf.partial_fit(later, [0])
     declared = bp.GenerativeClassifier(bp.Categorical(levels=["a", "b", "c"])).fit(X, [0, 1, 1])
     assert declared.partial_fit(later, [0]).class_count_.tolist() == [2.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("make", "kept", "gone"),
+    [
+        (bp.GaussianNB, [[5.0, 1.0]], [[7.0, 1.0]]),  # as many rows, with other values
+        (bp.GaussianNB, [[-1.0, 0.0], [1.0, 0.0]], [[-2.0, 0.0], [2.0, 0.0]]),  # of the same mean
+        (bp.QuadraticDiscriminantAnalysis, [[5.0, 1.0]], [[7.0, 1.0]]),
+        (bp.QuadraticDiscriminantAnalysis, [[-1.0, 0.0], [1.0, 0.0]], [[-2.0, 0.0], [2.0, 0.0]]),
+        (bp.LinearDiscriminantAnalysis, [[5.0, 1.0]], [[7.0, 1.0]]),
+    ],
+)
+def test_the_last_rows_of_a_class_are_those_that_were_added(make: type, kept: list, gone: list) -> None:
+    clf = make().fit([*kept, [3.0, 3.0], [4.0, 9.0], [5.0, 7.0]], [0] * len(kept) + [1, 1, 1])
+    with pytest.raises(ValueError, match="never added"):
+        clf.forget(gone, [0] * len(gone))
+    clf.forget(kept, [0] * len(kept))
+    assert clf.class_count_.tolist() == [0.0, 3.0]
+
+
+def test_rows_are_forgotten_with_the_weight_that_discounting_left_them() -> None:
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(40, 2)), np.repeat([0, 1], 20)
+    clf = bp.GaussianNB(classes=[0, 1]).partial_fit(X, y)
+    weight = 1.0
+    for _ in range(30):
+        clf.discount(0.9)
+        weight *= 0.9
+    clf.forget(X[5:20], y[5:20], np.full(15, weight)).forget(X[:5], y[:5], np.full(5, weight))
+    assert clf.class_count_[0] == 0
+
+
+def test_a_variance_keeps_its_digits_through_batches_discounting_and_files(tmp_path: Path) -> None:
+    rng, start = np.random.default_rng(7), np.arange(300)
+    y = start % 2
+    for offset, bar in ((1e6, 1e-10), (1e8, 1e-6)):
+        X = offset + rng.normal(size=(300, 2))
+        for make in (bp.GaussianNB, bp.QuadraticDiscriminantAnalysis):
+            one = make(classes=[0, 1]).partial_fit(X[:90], y[:90]).discount(0.5).partial_fit(X[90:200], y[90:200])
+            one.save(tmp_path / "model.nc")
+            loaded = bp.load(tmp_path / "model.nc").forget(X[90:120], y[90:120])
+            clf = loaded + make(classes=[0, 1]).partial_fit(X[200:], y[200:])
+            weights = np.where(start < 90, 0.5, np.where(start < 120, 0.0, 1.0))
+            for k in (0, 1):
+                own, w = X[y == k], [Fraction(weight) for weight in weights[y == k]]
+                for d in (0, 1):
+                    values = [Fraction(float(value)) for value in own[:, d]]
+                    mean = sum(a * b for a, b in zip(w, values, strict=True)) / sum(w)
+                    exact = sum(a * (b - mean) ** 2 for a, b in zip(w, values, strict=True)) / sum(w)
+                    name = "variance" if make is bp.GaussianNB else "covariance"
+                    found = clf.estimates(["mle"])[name].values.reshape(
+                        2, *([2] if name == "variance" else [2, 2])
+                    )
+                    value = found[k, d] if name == "variance" else found[k, d, d]
+                    assert abs(value / float(exact) - 1) < bar

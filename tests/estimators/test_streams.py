@@ -1,0 +1,128 @@
+"""Windows that slide over streams: what is left after rows have come and gone is a fit on the window that never forgot."""
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from support.examples import EXAMPLES, LABELS
+
+import bayesppl as bp
+
+Check = Callable[[bp.GenerativeClassifier, np.ndarray, np.ndarray], None]
+
+
+def assert_same_predictions(clf: Any, fresh: Any, X: Any) -> None:
+    for rule in ("predictive", "mean"):
+        found, expected = (one.predict_joint_log_proba(X, rule) for one in (clf, fresh))
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(clf.class_count_, fresh.class_count_, rtol=1e-14, atol=0)
+
+
+def slide(
+    clf: Any, X: Any, y: np.ndarray, rows: np.ndarray, weights: np.ndarray, width: int, check: Check, every: int
+) -> None:
+    """Learn rows of a table in small batches, forget them in others once the window is full, and check now and then."""
+    rng, held, step, start = np.random.default_rng(1), deque[int](), 0, 0
+    take = X.iloc.__getitem__ if isinstance(X, pd.DataFrame) else X.__getitem__
+    while start < len(rows):
+        batch = np.arange(start, min(start + int(rng.integers(1, 4)), len(rows)))
+        start = int(batch[-1]) + 1
+        clf.partial_fit(take(rows[batch]), y[rows[batch]], sample_weight=weights[batch])
+        held.extend(batch.tolist())
+        if len(held) > width:
+            gone = np.array([held.popleft() for _ in range(len(held) - width + int(rng.integers(3)))])
+            clf.forget(take(rows[gone]), y[rows[gone]], sample_weight=weights[gone])
+        step += 1
+        if step % every == 0:
+            window = np.array(held)
+            check(clf, rows[window], weights[window])
+
+
+def run_family(name: str, n_rows: int, every: int) -> None:
+    """Rows of a family's example in random order, over one of each that stays, so that every level is known."""
+    example, rng = EXAMPLES[name], np.random.default_rng(11)
+    y, all_rows, ones = np.asarray(example.y), np.arange(len(LABELS)), np.ones(len(LABELS))
+    clf = bp.GenerativeClassifier(example.family, classes=sorted(set(LABELS))).partial_fit(example.X, y)
+
+    def check(clf: Any, rows: np.ndarray, weights: np.ndarray) -> None:
+        seen = np.concatenate([all_rows, rows])
+        fresh = bp.GenerativeClassifier(example.family, classes=sorted(set(LABELS)))
+        fresh.fit(example.X.iloc[seen], y[seen], np.concatenate([ones, weights]))
+        assert_same_predictions(clf, fresh, example.X)
+
+    rows, weights = rng.integers(len(LABELS), size=n_rows), rng.choice([0.0, 0.1, 1.0, 1 / 3, 2.0], n_rows)
+    slide(clf, example.X, y, rows, weights, 12, check, every)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_window_over_a_stream_is_a_fit_on_the_window(name: str) -> None:
+    run_family(name, 60, every=6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_long_stream_leaves_no_trace_in_any_family(name: str) -> None:
+    run_family(name, 2_000, every=50)
+
+
+#: Estimators of real columns under default priors, which judge from the sums whether a column varies at all
+OF_REAL_COLUMNS: dict[str, Callable[[], bp.GenerativeClassifier]] = {
+    "diag": bp.GaussianNB,
+    "tied_diag": lambda: bp.GenerativeClassifier(bp.Gaussian("tied_diag")),
+    "spherical": lambda: bp.GenerativeClassifier(bp.Gaussian("spherical")),
+    "full": bp.QuadraticDiscriminantAnalysis,
+    "tied": bp.LinearDiscriminantAnalysis,
+}
+
+
+def real_rows(rng: np.random.Generator, n_rows: int) -> np.ndarray:
+    """Two columns that vary, one that is rarely not zero, one that is rarely not 0.1; one row in a hundred is far out."""
+    X = rng.normal(size=(n_rows, 4))
+    X[:, 2:] = np.where(rng.random((n_rows, 2)) < 0.03, X[:, 2:], [0.0, 0.1])
+    X[rng.random(n_rows) < 0.01] *= 1e6
+    return X
+
+
+def run_real(kind: str, n_rows: int, weighted: bool, every: int, first: str = "partial_fit") -> None:
+    rng, start = np.random.default_rng(5), 30
+    X, y = real_rows(rng, n_rows), rng.integers(0, 2, n_rows)
+    weights = rng.uniform(0.1, 2.0, n_rows) if weighted else np.ones(n_rows)
+    asked = np.vstack([np.zeros(4), [0, 0, 0, 0.1], rng.normal(size=(3, 4))])
+    matrix = kind in ("full", "tied")
+
+    def make() -> bp.GenerativeClassifier:
+        return OF_REAL_COLUMNS[kind]().set_params(classes=[0, 1])
+
+    def check(clf: Any, rows: np.ndarray, of_rows: np.ndarray) -> None:
+        if matrix and np.abs(X[rows]).max() > 1e3:
+            return  # a matrix of float64 with a row that far out has lost the others, whoever sums it
+        assert_same_predictions(clf, make().fit(X[rows], y[rows], of_rows), asked)
+        features = clf._statistics.parts["features"]
+        for k in set(y[rows].tolist()):
+            own = X[rows][y[rows] == k]
+            constant = (own == own[0]).all(0)
+            np.testing.assert_array_equal(features.mean[k, constant], own[0, constant])
+            squares = features.scatter if features.is_tied else features.scatter[k]
+            if not features.is_tied:
+                assert not squares[..., constant].any()
+
+    clf = getattr(make(), first)(X[:start], y[:start], sample_weight=weights[:start])
+    clf.forget(X[: start - 1], y[: start - 1], weights[: start - 1])
+    clf.forget(X[start - 1 : start], y[start - 1 : start], weights[start - 1 : start])
+    assert not clf._statistics.parts["features"].scatter.any()
+    slide(clf, X, y, np.arange(n_rows), weights, 10, check, every)
+
+
+@pytest.mark.parametrize("kind", OF_REAL_COLUMNS)
+@pytest.mark.parametrize(("first", "weighted"), [("partial_fit", False), ("partial_fit", True), ("fit", True)])
+def test_columns_that_become_constant_are_constant(kind: str, first: str, weighted: bool) -> None:
+    run_real(kind, 200, weighted, every=4, first=first)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", OF_REAL_COLUMNS)
+def test_columns_that_become_constant_are_constant_after_a_long_stream(kind: str) -> None:
+    run_real(kind, 20_000, weighted=True, every=53)
