@@ -52,7 +52,9 @@ def extras(quick: bool) -> Iterator[Extra]:
     yield Extra(shown, "partial_fit, ten batches", lambda: batches(n), "scikit-learn")
     few, many = 10_000 // s, 100_000 // s
     yield Extra(
-        f"Gaussian diagonal, {size(few, 20)}, 3 classes", "predict_interval, 1000 draws", lambda: interval(few)
+        f"Gaussian diagonal, {size(few, 20)}, 3 classes",
+        "predict_proba_interval, 1000 draws",
+        lambda: interval(few),
     )
     shown = f"{size(many, 20)}, 3 classes"
     for name, make in (("Gaussian diagonal", bp.GaussianNB), ("QDA", bp.QuadraticDiscriminantAnalysis)):
@@ -79,7 +81,7 @@ def batches(n_rows: int) -> tuple[Call, Call]:
 def interval(n_rows: int) -> tuple[Call, None]:
     X, y = real(n_rows, 20, 3)
     clf = bp.GaussianNB().fit(X, y)
-    return lambda: clf.predict_interval(X, draws=1000, random_state=0), None
+    return lambda: clf.predict_proba_interval(X, draws=1000, random_state=0), None
 
 
 def loo(make: Callable[[], Any], n_rows: int) -> tuple[Call, Call]:

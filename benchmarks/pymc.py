@@ -47,7 +47,7 @@ def closed():
     clf = bp.GenerativeClassifier(family).fit(X, y)
     return clf.posterior_.draws(4, {draws}, np.random.default_rng(0))
 def nuts():
-    inference = bp.NUTS(draws={draws}, tune={draws}, chains=4, random_seed=0)
+    inference = bp.NUTS(draws={draws}, tune={draws}, chains=4, random_state=0)
     return bp.GenerativeClassifier(family, inference=inference).fit(X, y).posterior_.draws(4, {draws}, rng)
 def rows():
     import pymc as pm

@@ -277,7 +277,7 @@ def _predictive(posterior: Posterior, X: Any, codes: Array, weights: Array) -> _
     members = Membership(codes.astype(np.intp), weights)
     belief = posterior.prior.update(posterior.statistics)
     labels, features = belief.parts[CLASS_WEIGHTS], belief.parts["features"]
-    fitted, log_joint = model.family.log_predictive_with_and_without(features, X, members)
+    fitted, log_joint = model.family.loo_log_predictive(features, X, members)
     others = posterior.statistics.parts[CLASS_WEIGHTS].counts[members.codes] - weights
     for row in np.flatnonzero(~_keeps_digits(members.own(fitted) - members.own(log_joint), others)):
         log_joint[row] = _predict_from_others(posterior, X, codes, weights, int(row))

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _BLOCK_CELLS = 1 << 20
 
 
-def predict_interval(
+def predict_proba_interval(
     fitted: Fitted, X: Any, prob: float = PROB, draws: int = 1000, random_state: int | None = None
 ) -> xr.Dataset:
     """Posterior of p(y = k | x, θ): mean, standard deviation and equal-tailed credible interval.
@@ -57,7 +57,7 @@ def predict_interval(
     --------
     >>> import bayesppl as bp
     >>> clf = bp.GaussianNB().fit([[0.0], [1.0], [4.0], [5.5]], [0, 0, 1, 1])
-    >>> interval = clf.predict_interval([[0.5], [2.5]], random_state=0)
+    >>> interval = clf.predict_proba_interval([[0.5], [2.5]], random_state=0)
     >>> bool((interval["sd"][1] > interval["sd"][0]).all())
     True
     """
@@ -84,7 +84,7 @@ def uncertainty(fitted: Fitted, X: Any, draws: int = 1000, random_state: int | N
     Parameters
     ----------
     fitted, X, draws, random_state
-        As for :func:`predict_interval`.
+        As for :func:`predict_proba_interval`.
 
     Returns
     -------

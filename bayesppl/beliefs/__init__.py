@@ -12,7 +12,7 @@ and Murphy (2007, "Conjugate Bayesian analysis of the Gaussian distribution").
 """
 
 from bayesppl.beliefs.conjugate import Conjugate
-from bayesppl.beliefs.discrete import Beta, Dirichlet, Gamma, Known
+from bayesppl.beliefs.discrete import Beta, Dirichlet, Fixed, Gamma
 from bayesppl.beliefs.joint import Joint
 from bayesppl.beliefs.normal import NormalInverseGamma, NormalInverseWishart
 
@@ -20,9 +20,9 @@ __all__ = [
     "Beta",
     "Conjugate",
     "Dirichlet",
+    "Fixed",
     "Gamma",
     "Joint",
-    "Known",
     "NormalInverseGamma",
     "NormalInverseWishart",
 ]

@@ -77,7 +77,7 @@ class Conjugate(ABC):
         """Joint mode (MAP); raises :class:`~bayesppl.errors.UndefinedEstimateError` where none exists."""
 
 
-def following[B](belief: B, **changes: Any) -> B:
+def replace_unchecked[B](belief: B, **changes: Any) -> B:
     """A belief that follows from another by arithmetic.
 
     Constructors check what users declare. An improper prior, or a belief some rows of which were taken back, may hold

@@ -14,7 +14,7 @@ from bayesppl.beliefs.conjugate import (
     Conjugate,
     broadcast,
     first_index,
-    following,
+    replace_unchecked,
     require_positive,
     scaled,
     sum_trailing,
@@ -51,17 +51,19 @@ class Beta(Conjugate):
         return Beta(broadcast(self, "alpha", self.alpha, shape), broadcast(self, "beta", self.beta, shape))
 
     def update(self, statistics: Successes) -> Self:
-        return following(self, alpha=self.alpha + statistics.successes, beta=self.beta + statistics.failures)
+        return replace_unchecked(
+            self, alpha=self.alpha + statistics.successes, beta=self.beta + statistics.failures
+        )
 
     def take(self, classes: Array) -> Self:
-        return following(self, alpha=self.alpha[classes], beta=self.beta[classes])
+        return replace_unchecked(self, alpha=self.alpha[classes], beta=self.beta[classes])
 
     @property
     def tunable(self) -> dict[str, tuple[float, float]]:
         return {"alpha": FREELY, "beta": FREELY}
 
     def rescaled(self, factors: Mapping[str, float]) -> Self:
-        return following(self, **scaled(self, factors, self.tunable))
+        return replace_unchecked(self, **scaled(self, factors, self.tunable))
 
     def is_proper(self) -> Array:
         return np.asarray((self.alpha > 0) & (self.beta > 0))
@@ -121,17 +123,17 @@ class Gamma(Conjugate):
         return Gamma(broadcast(self, "shape", self.shape, shape), broadcast(self, "rate", self.rate, shape))
 
     def update(self, statistics: Events) -> Self:
-        return following(self, shape=self.shape + statistics.events, rate=self.rate + statistics.exposure)
+        return replace_unchecked(self, shape=self.shape + statistics.events, rate=self.rate + statistics.exposure)
 
     def take(self, classes: Array) -> Self:
-        return following(self, shape=self.shape[classes], rate=self.rate[classes])
+        return replace_unchecked(self, shape=self.shape[classes], rate=self.rate[classes])
 
     @property
     def tunable(self) -> dict[str, tuple[float, float]]:
         return {"shape": FREELY, "rate": FREELY}
 
     def rescaled(self, factors: Mapping[str, float]) -> Self:
-        return following(self, **scaled(self, factors, self.tunable))
+        return replace_unchecked(self, **scaled(self, factors, self.tunable))
 
     def is_proper(self) -> Array:
         return np.asarray((self.shape > 0) & (self.rate > 0))
@@ -201,17 +203,17 @@ class Dirichlet(Conjugate):
         return Dirichlet(concentration, sizes, parameter)
 
     def update(self, statistics: Counts) -> Self:
-        return following(self, concentration=self.concentration + statistics.counts)
+        return replace_unchecked(self, concentration=self.concentration + statistics.counts)
 
     def take(self, classes: Array) -> Self:
-        return following(self, concentration=self.concentration[classes])
+        return replace_unchecked(self, concentration=self.concentration[classes])
 
     @property
     def tunable(self) -> dict[str, tuple[float, float]]:
         return {"concentration": FREELY}
 
     def rescaled(self, factors: Mapping[str, float]) -> Self:
-        return following(self, **scaled(self, factors, self.tunable))
+        return replace_unchecked(self, **scaled(self, factors, self.tunable))
 
     def is_proper(self) -> Array:
         return np.logical_and.reduceat(self.concentration > 0, self._starts, axis=-1)
@@ -286,7 +288,7 @@ class Dirichlet(Conjugate):
 
 
 @dataclass(frozen=True, eq=False)
-class Known(Conjugate):
+class Fixed(Conjugate):
     """A parameter known exactly; observing rows teaches nothing about it."""
 
     value: Array
@@ -300,7 +302,7 @@ class Known(Conjugate):
         return self
 
     def take(self, classes: Array) -> Self:
-        return following(self, value=self.value[classes])
+        return replace_unchecked(self, value=self.value[classes])
 
     @property
     def tunable(self) -> dict[str, tuple[float, float]]:

@@ -14,7 +14,7 @@ from bayesppl.beliefs.conjugate import (
     Conjugate,
     broadcast,
     first_index,
-    following,
+    replace_unchecked,
     require_finite,
     require_positive,
     scaled,
@@ -65,7 +65,7 @@ class NormalInverseGamma(Conjugate):
         """Broadcast the hyperparameters to ``shape``, refusing values that make no prior."""
         require_positive(self, kappa=self.kappa, a=self.a, b=self.b)
         factors = np.zeros(shape).sum(shared).shape
-        return following(
+        return replace_unchecked(
             self,
             location=broadcast(self, "location", self.location, shape),
             kappa=broadcast(self, "kappa", self.kappa, shape),
@@ -81,13 +81,13 @@ class NormalInverseGamma(Conjugate):
         factors = zero.sum(shared)
         means_per_variance = zero.size / factors.size
         a = factors + power - 1 - means_per_variance / 2
-        return following(cls(), location=zero, kappa=zero, a=a, b=factors, shared=shared)
+        return replace_unchecked(cls(), location=zero, kappa=zero, a=a, b=factors, shared=shared)
 
     def update(self, statistics: Moments) -> Self:
         n, gap = statistics.count, statistics.mean - self.location
         kappa = self.kappa + n
         share = np.divide(n, kappa, out=np.zeros(kappa.shape), where=kappa > 0)
-        return following(
+        return replace_unchecked(
             self,
             location=self.location + share * gap,
             kappa=kappa,
@@ -98,16 +98,16 @@ class NormalInverseGamma(Conjugate):
     def take(self, classes: Array) -> Self:
         location, kappa = self.location[classes], self.kappa[classes]
         if -2 not in self.shared:
-            return following(self, location=location, kappa=kappa, a=self.a[classes], b=self.b[classes])
+            return replace_unchecked(self, location=location, kappa=kappa, a=self.a[classes], b=self.b[classes])
         a, b = (np.broadcast_to(values, location.shape) for values in (self.a, self.b))
-        return following(self, location=location, kappa=kappa, a=a, b=b, shared=())
+        return replace_unchecked(self, location=location, kappa=kappa, a=a, b=b, shared=())
 
     @property
     def tunable(self) -> dict[str, tuple[float, float]]:
         return {"kappa": FREELY, "a": FREELY, "b": FREELY}
 
     def rescaled(self, factors: Mapping[str, float]) -> Self:
-        return following(self, **scaled(self, factors, self.tunable))
+        return replace_unchecked(self, **scaled(self, factors, self.tunable))
 
     def is_proper(self) -> Array:
         return np.asarray((self.a > 0) & (self.b > 0) & (self.kappa > 0).all(self.shared))
@@ -224,7 +224,7 @@ class NormalInverseWishart(Conjugate):
         psi = psi[..., None] * np.eye(n_features) if psi.ndim < 2 else psi
         psi = broadcast(self, "psi", psi, (*batch, n_features, n_features))
         self._require_nu(nu, n_features)
-        return following(
+        return replace_unchecked(
             self,
             location=broadcast(self, "location", self.location, shape),
             kappa=broadcast(self, "kappa", self.kappa, (n_classes,)),
@@ -242,7 +242,7 @@ class NormalInverseWishart(Conjugate):
         n_classes, n_features = shape
         batch = () if tied else (n_classes,)
         nu = 2 * power - (n_features + 1) - (n_classes if tied else 1)
-        return following(
+        return replace_unchecked(
             cls(),
             location=np.zeros(shape),
             kappa=np.zeros(n_classes),
@@ -255,7 +255,7 @@ class NormalInverseWishart(Conjugate):
         kappa = self.kappa + n
         share = np.divide(n, kappa, out=np.zeros(kappa.shape), where=kappa > 0)
         between = (self.kappa * share)[:, None, None] * gap[:, :, None] * gap[:, None, :]
-        return following(
+        return replace_unchecked(
             self,
             location=self.location + share[:, None] * gap,
             kappa=kappa,
@@ -267,7 +267,7 @@ class NormalInverseWishart(Conjugate):
         location, kappa = self.location[classes], self.kappa[classes]
         per_class = (len(location),)
         nu, psi = (self.nu, self.psi) if self.is_tied else (self.nu[classes], self.psi[classes])
-        return following(
+        return replace_unchecked(
             self,
             location=location,
             kappa=kappa,
@@ -285,7 +285,7 @@ class NormalInverseWishart(Conjugate):
         nu = least + (self.nu - least) * factors.get("nu", 1.0)
         off_diagonal = 1 - np.eye(least + 1)
         shrunk = self.psi * np.where(off_diagonal, factors.get("correlation", 1.0), 1.0)
-        return following(
+        return replace_unchecked(
             self, kappa=self.kappa * factors.get("kappa", 1.0), nu=nu, psi=shrunk * factors.get("psi", 1.0)
         )
 

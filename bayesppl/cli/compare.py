@@ -44,7 +44,7 @@ class Threshold(click.ParamType[Any]):
 @MODEL_OPTION
 @INTEGERS_OPTION
 @csv_options
-@click.option("--inference", type=click.Choice(["conjugate", "nuts"]), default="conjugate", show_default=True)
+@click.option("--inference", type=click.Choice(["closed_form", "nuts"]), default="closed_form", show_default=True)
 @click.option("--target", metavar="COLUMN", help="Column of the labels, when DATA is a file.")
 @click.option("--drop", metavar="COLUMN", multiple=True, help="Leave a column out; may be repeated.")
 @click.option(
@@ -146,7 +146,7 @@ def compare(
 def _classifier(model: str, integers: Sequence[str], inference: str, draws: int, seed: int) -> BayesClassifier:
     from bayesppl.inference import NUTS
 
-    how = NUTS(draws=draws // CHAINS, chains=CHAINS, random_seed=seed) if inference == "nuts" else inference
+    how = NUTS(draws=draws // CHAINS, chains=CHAINS, random_state=seed) if inference == "nuts" else inference
     return make(model, integers, inference=how)
 
 

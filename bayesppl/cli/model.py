@@ -30,7 +30,7 @@ _DATA = click.argument("data", type=click.Path(path_type=Path, exists=True, dir_
 @INTEGERS_OPTION
 @csv_options
 @click.option("--rule", type=click.Choice(RULES), default="predictive", show_default=True, help="How to classify.")
-@click.option("--inference", type=click.Choice(["conjugate", "nuts"]), default="conjugate", show_default=True)
+@click.option("--inference", type=click.Choice(["closed_form", "nuts"]), default="closed_form", show_default=True)
 @click.option(
     "--save",
     "path",
@@ -194,7 +194,7 @@ def _predictions(
     columns: dict[str, Any] = {"predicted": classifier.classes_[probability.argmax(1)]}
     columns.update({f"p({label})": probability[:, k] for k, label in enumerate(labels)})
     if interval is not None:
-        bounds = classifier.predict_interval(X, interval, draws, seed)
+        bounds = classifier.predict_proba_interval(X, interval, draws, seed)
         for end in ("lower", "upper"):
             columns.update({f"{end}({label})": bounds[end].values[:, k] for k, label in enumerate(labels)})
     return pd.concat([kept.reset_index(drop=True), pd.DataFrame(columns)], axis=1)

@@ -83,11 +83,11 @@ class Rows:
         """Whether every row has the weight one."""
         return self.given_weights is None or bool((self.given_weights == 1).all())
 
-    def held(self) -> Rows:
+    def snapshot(self) -> Rows:
         """The same rows for later use; those of small tables are copied, as a large copy would take longer than a fit."""
         is_copy = len(self) * self.table.words_per_row <= _MOST_COPIED
         weights = None if self.given_weights is None else self.given_weights.copy()
-        return replace(self, table=self.table.held(copied=is_copy), given_weights=weights, is_copy=is_copy)
+        return replace(self, table=self.table.snapshot(copied=is_copy), given_weights=weights, is_copy=is_copy)
 
     def counted(self) -> Table:
         """The rows that count: one of weight zero is no row, and brings no levels either."""

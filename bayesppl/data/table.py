@@ -69,7 +69,7 @@ class Table(ABC):
         """The table of these rows only."""
 
     @abstractmethod
-    def held(self, *, copied: bool) -> Table:
+    def snapshot(self, *, copied: bool) -> Table:
         """The same table for later use.
 
         Parameters
@@ -153,7 +153,7 @@ class MatrixTable(Table):
     def renamed(self, names: Sequence[Hashable]) -> Table:
         return MatrixTable(tuple(names), self.matrix)
 
-    def held(self, *, copied: bool) -> Table:
+    def snapshot(self, *, copied: bool) -> Table:
         return self.take(np.arange(len(self))) if copied else self
 
     @property
@@ -231,7 +231,7 @@ class FrameTable(Table):
             tuple(names), self.frame.rename(dict(zip(self.frame.columns, map(str, names), strict=True)))
         )
 
-    def held(self, *, copied: bool) -> Table:
+    def snapshot(self, *, copied: bool) -> Table:
         if not self.frame.implementation.is_pandas():
             # polars and pyarrow do not change columns in place; memory beneath them can change all the same
             return self.take(np.arange(len(self))) if copied else self

@@ -37,7 +37,7 @@ class Base(ClassifierMixin, BaseEstimator, ABC):
     """
 
     class_weights: ClassWeights = Dirichlet(1.0)
-    inference: str | Inference = "conjugate"
+    inference: str | Inference = "closed_form"
     rule: RuleName = "predictive"
     classes: Sequence[Hashable] | None = None
     n_jobs: int | None = None

@@ -21,7 +21,7 @@ from bayesppl.answers.pymc_model import to_pymc
 from bayesppl.answers.relevance import averaged_proba, feature_relevance
 from bayesppl.answers.sampling import sample
 from bayesppl.answers.tuning import Objective, tune_prior
-from bayesppl.answers.uncertainty import predict_interval, uncertainty
+from bayesppl.answers.uncertainty import predict_proba_interval, uncertainty
 from bayesppl.data.containers import Container, check_container, in_container
 from bayesppl.data.lazy import is_lazy, map_rows
 from bayesppl.estimators.asking import ask
@@ -105,7 +105,7 @@ class BayesClassifier(Learner, ABC):
 
     predict_proba_mcse = ask(predictions.predict_proba_mcse)
     log_density = ask(predictions.log_density)
-    predict_interval = ask(predict_interval)
+    predict_proba_interval = ask(predict_proba_interval)
     uncertainty = ask(uncertainty)
     decide = ask(decide)
     threshold_for = ask(threshold_for)
@@ -202,7 +202,7 @@ class GenerativeClassifier(BayesClassifier):
         Class-conditional density of the features, with its prior.
     class_weights : Dirichlet, "uniform", "empirical", sequence or mapping
         Prior of the class weights, or known weights; one per class in ascending order, or a mapping by class.
-    inference : "conjugate", "nuts" or an inference with settings, such as NUTS(draws=2000)
+    inference : "closed_form", "nuts" or an inference with settings, such as NUTS(draws=2000)
         Closed form, or sampling of the same declaration with PyMC.
     rule : {"predictive", "mle", "map", "mean"}
         Default rule of ``predict_proba`` and ``predict``.

@@ -63,7 +63,7 @@ class Learner(Base, ABC):
         rows = read_first(X, y, sample_weight, self.classes)
         if not rows.weights.any():
             raise ValueError("sample_weight is zero for every row, so there is nothing to learn from")
-        return self.adopt(self.infer(start(self, rows), rows.held()))
+        return self.adopt(self.infer(start(self, rows), rows.snapshot()))
 
     def fit_parquet(
         self,

@@ -24,7 +24,7 @@ from bayesppl.families._bases.membership import Membership
 from bayesppl.families._bases.missing import observed_weight, present_cells, split_missing
 from bayesppl.families._bases.one_parameter import LogFactors, ProbabilityFamily
 from bayesppl.families._bases.support import Support
-from bayesppl.kernels.arrays import Array, Responsibilities, Theta, dense, log_weigher, weigh_logs
+from bayesppl.kernels.arrays import Array, Responsibilities, Theta, dense, dot_log, log_dotter
 from bayesppl.kernels.blocks import row_blocks
 
 
@@ -69,7 +69,7 @@ class Bernoulli(CheckedFirst, ProbabilityFamily, NumericFamily):
         log_total = np.log(posterior.alpha + posterior.beta)
         return _log_mass((np.log(posterior.alpha) - log_total, np.log(posterior.beta) - log_total), common)
 
-    def log_predictive_with_and_without(self, posterior: Beta, X: Any, members: Membership) -> tuple[Array, Array]:
+    def loo_log_predictive(self, posterior: Beta, X: Any, members: Membership) -> tuple[Array, Array]:
         if members.few_weights is not None:
             return weight_by_weight(partial(self._by_class, posterior), X, members)
         own = np.empty(X.shape[0])
@@ -120,13 +120,13 @@ def _log_mass(log_factors: LogFactors, common: bool = True) -> LogDensity:
     certain = np.isneginf(log_no)
     log_absent = np.where(certain, 0.0, log_no)
     constant, n_certain = log_absent.sum(-1)[..., None, :], certain.sum(-1)[..., None, :]
-    correct = log_weigher(log_yes - log_absent, common=common, of_bits=True)
-    count_certain = log_weigher(1.0 * certain)
+    correct = log_dotter(log_yes - log_absent, common=common, of_bits=True)
+    count_certain = log_dotter(1.0 * certain)
 
     def log_mass(X: Any) -> Array:
         filled, present = split_missing(X)
         out = correct(filled)
-        out += constant if present is None else weigh_logs(present, log_absent)
+        out += constant if present is None else dot_log(present, log_absent)
         if certain.any():
             required = n_certain if present is None else count_certain(present)
             out[count_certain(filled) < required] = -np.inf

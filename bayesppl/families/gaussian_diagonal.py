@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from bayesppl.beliefs import NormalInverseGamma
-from bayesppl.beliefs.conjugate import following
+from bayesppl.beliefs.conjugate import replace_unchecked
 from bayesppl.beliefs.normal import LOG_2PI
 from bayesppl.beliefs.statistics import Moments, moments
 from bayesppl.data.table import Table
@@ -147,7 +147,7 @@ class DiagonalGaussian(NumericFamily):
 
         return log_t
 
-    def log_predictive_with_and_without(
+    def loo_log_predictive(
         self, posterior: NormalInverseGamma, X: Array, members: Membership
     ) -> tuple[Array, Array]:
         fitted = self.log_predictive(posterior, X)
@@ -167,7 +167,7 @@ class DiagonalGaussian(NumericFamily):
                 own = (members.codes[block] == k)[:, None]
                 location = np.where(own, remaining.location, posterior.location[k])
                 kappa = np.where(own, remaining.kappa, posterior.kappa[k])
-                belief = following(remaining, location=location, kappa=kappa)
+                belief = replace_unchecked(remaining, location=location, kappa=kappa)
                 out[block, k] = per_row(log_evidence_of(belief, rows))
         return out
 

@@ -137,7 +137,7 @@ class FullGaussian(NumericFamily):
 
         return _by_pattern(log_t, n_features, (n_classes,))
 
-    def log_predictive_with_and_without(
+    def loo_log_predictive(
         self, posterior: NormalInverseWishart, X: Array, members: Membership
     ) -> tuple[Array, Array]:
         # Ψ without row x is Ψ − f uuᵀ, with u = x − m of the row's own class and f = wκ/(κ − w). Determinant and

@@ -113,10 +113,8 @@ class LogGaussian(CheckedFirst):
     def predictive(self, posterior: Any, *, common: bool = True) -> LogDensity:
         return _of_logarithms(self.gaussian.predictive(posterior, common=common), common)
 
-    def log_predictive_with_and_without(
-        self, posterior: Any, X: Array, members: Membership
-    ) -> tuple[Array, Array]:
-        fitted, without = self.gaussian.log_predictive_with_and_without(posterior, _logarithms(X), members)
+    def loo_log_predictive(self, posterior: Any, X: Array, members: Membership) -> tuple[Array, Array]:
+        fitted, without = self.gaussian.loo_log_predictive(posterior, _logarithms(X), members)
         log_jacobian = _log_jacobian(X)
         return fitted + log_jacobian, without + log_jacobian
 

@@ -34,7 +34,7 @@ from bayesppl.families._bases.leave_one_out import counts_without
 from bayesppl.families._bases.membership import Membership
 from bayesppl.families._bases.sparse_multinomial import sparse_multinomial
 from bayesppl.families._bases.support import Support
-from bayesppl.kernels.arrays import Array, Responsibilities, Theta, dense, log_factorial, log_rising, log_weigher
+from bayesppl.kernels.arrays import Array, Responsibilities, Theta, dense, log_dotter, log_factorial, log_rising
 from bayesppl.kernels.blocks import row_blocks
 from bayesppl.kernels.counts import MANY, count_histogram, count_sums
 
@@ -135,9 +135,7 @@ class Multinomial(NumericFamily):
 
         return log_mass
 
-    def log_predictive_with_and_without(
-        self, posterior: Dirichlet, X: Any, members: Membership
-    ) -> tuple[Array, Array]:
+    def loo_log_predictive(self, posterior: Dirichlet, X: Any, members: Membership) -> tuple[Array, Array]:
         counts, alpha = _nonzeros(X), posterior.concentration
         total, totals, log_coefficients = alpha.sum(1), _totals(counts), _log_coefficients(counts)
         if (members.weights == 1).all():
@@ -154,7 +152,7 @@ class Multinomial(NumericFamily):
     def likelihood(self, theta: Theta, *, common: bool = True) -> LogDensity:
         with np.errstate(divide="ignore"):
             log_probability = np.log(theta["probability"])
-        weigh = log_weigher(log_probability, common=common)
+        weigh = log_dotter(log_probability, common=common)
         return (lambda X: weigh(X) + _log_coefficients(_nonzeros(X))[:, None]) if common else weigh
 
     def simulate(

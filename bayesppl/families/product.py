@@ -188,12 +188,10 @@ class Product(Family):
             {block: family.predictive(posterior.parts[block], common=common) for block, _, family in self.families}
         )
 
-    def log_predictive_with_and_without(
-        self, posterior: Joint, X: BlockRows, members: Membership
-    ) -> tuple[Array, Array]:
+    def loo_log_predictive(self, posterior: Joint, X: BlockRows, members: Membership) -> tuple[Array, Array]:
         fitted, without = zip(
             *(
-                family.log_predictive_with_and_without(posterior.parts[block], X.parts[block], members)
+                family.loo_log_predictive(posterior.parts[block], X.parts[block], members)
                 for block, _, family in self.families
             ),
             strict=True,

@@ -21,7 +21,7 @@ from bayesppl.beliefs import Joint
 from bayesppl.beliefs import declared_priors as priors
 from bayesppl.errors import ChangedRowsError
 from bayesppl.files.command import command
-from bayesppl.files.serialize import Speller
+from bayesppl.files.serialize import Encoder
 from bayesppl.kernels.arrays import Array, brief_arrays, leaves
 from bayesppl.kernels.blocks import row_blocks
 from bayesppl.model.fitted import Fitted
@@ -149,10 +149,10 @@ def _number(values: Array) -> Array:
 
 
 def _hash_of_statistics(statistics: Any) -> str:
-    speller = Speller()
-    digest = hashlib.sha256(repr(speller.spell(statistics, "statistics")).encode())
-    for name in sorted(speller.arrays):
-        digest.update(np.ascontiguousarray(speller.arrays[name]).data)
+    encoder = Encoder()
+    digest = hashlib.sha256(repr(encoder.spell(statistics, "statistics")).encode())
+    for name in sorted(encoder.arrays):
+        digest.update(np.ascontiguousarray(encoder.arrays[name]).data)
     return digest.hexdigest()
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from bayesppl.errors import ModelFileError
 from bayesppl.files.atomic import replacing
 from bayesppl.files.provenance import fingerprint, provenance
-from bayesppl.files.serialize import Speller, build
+from bayesppl.files.serialize import Encoder, build
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.fitted import Fitted
 
@@ -42,19 +42,19 @@ class Stored(NamedTuple):
 
 def write(fitted: Fitted, estimator: str, parameters: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
     """Write a fitted value, and what the estimator that holds it is made of, to ``path``."""
-    speller = Speller()
+    encoder = Encoder()
     kept = replace(fitted, rows=None, fingerprint=fingerprint(fitted))
     try:
         document = {
             "estimator": estimator,
             "provenance": provenance(kept),
-            "parameters": speller.spell(dict(parameters), "parameters"),
-            "fitted": speller.spell(kept, "fitted"),
+            "parameters": encoder.spell(dict(parameters), "parameters"),
+            "fitted": encoder.spell(kept, "fitted"),
         }
     except TypeError as error:
         raise TypeError(f"this {estimator} cannot be saved: {error}") from None
     text = json.dumps(document, ensure_ascii=True).encode()
-    arrays = {name: _storable(array) for name, array in speller.arrays.items()}
+    arrays = {name: _storable(array) for name, array in encoder.arrays.items()}
     with replacing(path) as work:
         _write(work, text, arrays)
 

@@ -23,7 +23,7 @@ _SIMPLE = (type(None), bool, int, float, str)
 _NUMBERS = ("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 
 
-class Speller:
+class Encoder:
     """Turns objects into plain values; arrays are set aside under the name of the place they were found at.
 
     A prior declared in PyMC is code, of which only the words are kept: ``by_identity`` tells two of them apart.
@@ -85,7 +85,7 @@ class Speller:
 
 
 def build(plain: Any, arrays: Mapping[str, Array]) -> Any:
-    """Build the objects that :class:`Speller` spelt.
+    """Build the objects that :class:`Encoder` spelt.
 
     Raises
     ------
@@ -125,8 +125,8 @@ def same(one: Any, other: Any) -> bool:
     """Whether two objects are spelt alike, arrays included."""
     spelt = []
     for value in (one, other):
-        speller = Speller(by_identity=True)
-        spelt.append((speller.spell(value, "value"), speller.arrays))
+        encoder = Encoder(by_identity=True)
+        spelt.append((encoder.spell(value, "value"), encoder.arrays))
     return bool(
         spelt[0][0] == spelt[1][0]
         and all(np.array_equal(a, spelt[1][1][name], equal_nan=True) for name, a in spelt[0][1].items())

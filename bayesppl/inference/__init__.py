@@ -34,7 +34,7 @@ BY_NAME: dict[str, Inference] = {
     "fullrank_advi": ADVI(full_rank=True),
     "smc": SMC(),
     "laplace": Laplace(),
-    "conjugate": ClosedForm(),
+    "closed_form": ClosedForm(),
     "nuts": NUTS(),
     "auto": Auto(),
 }

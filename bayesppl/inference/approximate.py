@@ -17,7 +17,7 @@ from bayesppl.beliefs.statistics import JointStatistics
 from bayesppl.data.rows import Rows
 from bayesppl.inference.drawing import Drawing, Draws
 from bayesppl.inference.interrupts import interrupts_raised
-from bayesppl.inference.progress import is_watched, said_if_long
+from bayesppl.inference.progress import announce_if_slow, is_watched
 from bayesppl.inference.pymc.build import hyperparameters, to_pymc
 from bayesppl.model.declaration import GenerativeModel
 from bayesppl.model.posterior import Sampled
@@ -54,7 +54,7 @@ class _ByPyMC(Drawing):
         with (
             pymc_model,
             pytensor.config.change_flags(numba__fastmath=False),
-            said_if_long(f"compiling and running {type(self).__name__}, up to a minute", is_watched()),
+            announce_if_slow(f"compiling and running {type(self).__name__}, up to a minute", is_watched()),
         ):
             tree, record = self._run(pymc_model)
         known = prior.parts["class_weights"]
@@ -78,14 +78,14 @@ class ADVI(_ByPyMC):
     iterations : int
     draws : int
         Drawn from the approximation.
-    random_seed : int or None
+    random_state : int or None
     full_rank : bool
         Whether the normal has correlations: as many numbers as the square of the number of parameters.
     """
 
     iterations: int = 20_000
     draws: int = 2000
-    random_seed: int | None = None
+    random_state: int | None = None
     full_rank: bool = False
 
     @property
@@ -97,16 +97,16 @@ class ADVI(_ByPyMC):
 
         method = "fullrank_advi" if self.full_rank else "advi"
         with interrupts_raised():  # at once, and not after the draws are compiled
-            fitted = pm.fit(self.iterations, method=method, random_seed=self.random_seed, progressbar=False)
-        tree = fitted.sample(self.draws, random_seed=self.random_seed)
-        seed = "none" if self.random_seed is None else self.random_seed
+            fitted = pm.fit(self.iterations, method=method, random_seed=self.random_state, progressbar=False)
+        tree = fitted.sample(self.draws, random_seed=self.random_state)
+        seed = "none" if self.random_state is None else self.random_state
         return tree, {
             "inference": method,
             "approximation": "normal in unconstrained coordinates, closest to the posterior by the reverse divergence"
             if self.full_rank
             else "mean-field normal in unconstrained coordinates; spreads are too small",
             "iterations": self.iterations,
-            "random_seed": seed,
+            "random_state": seed,
             "elbo": -float(np.mean(fitted.hist[-max(1, self.iterations // 20) :])),
         }
 
@@ -122,12 +122,12 @@ class SMC(_ByPyMC):
     draws : int
         Particles per chain.
     chains : int
-    random_seed : int or None
+    random_state : int or None
     """
 
     draws: int = 2000
     chains: int = 2
-    random_seed: int | None = None
+    random_state: int | None = None
 
     @property
     def _shape(self) -> tuple[int, int]:
@@ -137,7 +137,7 @@ class SMC(_ByPyMC):
         import pymc as pm
 
         tree = pm.sample_smc(
-            self.draws, chains=self.chains, cores=1, random_seed=self.random_seed, progressbar=False
+            self.draws, chains=self.chains, cores=1, random_seed=self.random_state, progressbar=False
         )
         # one value per stage, of which the last is the estimate; shorter chains are padded with NaN
         stages = tree["sample_stats"]["log_marginal_likelihood"].values
@@ -147,6 +147,6 @@ class SMC(_ByPyMC):
             "approximation": "particles moved from prior to posterior",
             "draws": self.draws,
             "chains": self.chains,
-            "random_seed": "none" if self.random_seed is None else self.random_seed,
+            "random_state": "none" if self.random_state is None else self.random_state,
             "log_marginal_likelihood": evidence,
         }

@@ -52,21 +52,21 @@ class Laplace(Drawing):
     ----------
     draws : int
         Drawn from the approximation, independently.
-    random_seed : int or None
+    random_state : int or None
 
     Examples
     --------
     >>> import bayesppl as bp
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
-    >>> clf = bp.GaussianNB(inference=bp.Laplace(random_seed=1)).fit(X, y)
+    >>> clf = bp.GaussianNB(inference=bp.Laplace(random_state=1)).fit(X, y)
     >>> evidence = bp.GaussianNB().fit(X, y).log_evidence()["total"]
     >>> round(float(clf.posterior_.record["log_marginal_likelihood"] - evidence), 2)
     -0.21
     """
 
     draws: int = 2000
-    random_seed: int | None = None
+    random_state: int | None = None
 
     def infer(self, model: GenerativeModel, statistics: JointStatistics, rows: Rows | None = None) -> Sampled:
         prior = model.prior(statistics)
@@ -77,7 +77,7 @@ class Laplace(Drawing):
         density = log_density(pymc_model)
         mode, root = _mode_and_root(density, density.centre)
         value = density(mode)[0]
-        noise = np.random.default_rng(self.random_seed).standard_normal((self.draws, len(mode)))
+        noise = np.random.default_rng(self.random_state).standard_normal((self.draws, len(mode)))
         points = mode + solve_triangular(root, noise.T, lower=True, trans="T").T
         names = [*model.dims, *hyperparameters(pymc_model)]
         draws = constrain(pymc_model, names, density.split(points))
@@ -85,7 +85,7 @@ class Laplace(Drawing):
             "inference": "laplace",
             "approximation": "normal at the mode, in unconstrained coordinates",
             "draws": self.draws,
-            "random_seed": "none" if self.random_seed is None else self.random_seed,
+            "random_state": "none" if self.random_state is None else self.random_state,
             "log_marginal_likelihood": float(
                 value + 0.5 * len(mode) * np.log(2 * np.pi) - np.log(np.diagonal(root)).sum()
             ),

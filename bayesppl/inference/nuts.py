@@ -19,7 +19,7 @@ from bayesppl.beliefs import Joint
 from bayesppl.beliefs.statistics import JointStatistics
 from bayesppl.data.rows import Rows
 from bayesppl.inference.drawing import Drawing, Draws
-from bayesppl.inference.progress import is_watched, said_if_long
+from bayesppl.inference.progress import announce_if_slow, is_watched
 from bayesppl.inference.pymc.build import Encoded, Likelihood, encode_unweighted, hyperparameters, to_pymc
 from bayesppl.inference.pymc.compiled import Density, constrain, log_density
 from bayesppl.inference.pymc.native import expand_function
@@ -52,7 +52,7 @@ class NUTS(Drawing):
         ``cores`` chains run at the same time, as threads of this process.
     target_accept : float
         Between 0 and 1; larger takes smaller steps.
-    random_seed : int or None
+    random_state : int or None
         The same seed gives the same draws.
     likelihood : {"statistics", "rows"}
         How the rows enter the model; the posterior is the same.
@@ -65,8 +65,8 @@ class NUTS(Drawing):
     Examples
     --------
     >>> import bayesppl as bp
-    >>> bp.GaussianNB(inference=bp.NUTS(draws=2000, random_seed=1))
-    GaussianNB(inference=NUTS(draws=2000, random_seed=1))
+    >>> bp.GaussianNB(inference=bp.NUTS(draws=2000, random_state=1))
+    GaussianNB(inference=NUTS(draws=2000, random_state=1))
     """
 
     draws: int = 1000
@@ -74,7 +74,7 @@ class NUTS(Drawing):
     chains: int = 4
     cores: int = 2
     target_accept: float = 0.8
-    random_seed: int | None = None
+    random_state: int | None = None
     likelihood: Likelihood = "statistics"
     progressbar: bool | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -113,7 +113,7 @@ class NUTS(Drawing):
             "tuning_steps": self.tune,
             "chains": self.chains,
             "target_accept": self.target_accept,
-            "random_seed": "none" if self.random_seed is None else self.random_seed,
+            "random_state": "none" if self.random_state is None else self.random_state,
             "likelihood": self.likelihood,
             "compile_time": compiled - began,
             "sampling_time": sampled - compiled,
@@ -148,14 +148,16 @@ class NUTS(Drawing):
             expand_func=None,
         )
         try:
-            with said_if_long(f"sampling {self.chains} chains of {self.tune + self.draws} draws", self._speaks):
+            with announce_if_slow(
+                f"sampling {self.chains} chains of {self.tune + self.draws} draws", self._speaks
+            ):
                 tree = nutpie.sample(
                     model,
                     draws=self.draws,
                     tune=self.tune,
                     chains=self.chains,
                     cores=self.cores,
-                    seed=self.random_seed,
+                    seed=self.random_state,
                     progress_bar=bool(self.progressbar),
                     save_warmup=False,
                     **{"target_accept": self.target_accept, **self.options},
@@ -187,7 +189,7 @@ class NUTS(Drawing):
 #: Arguments of ``nutpie.sample`` that are settings here.
 _TAKEN = {
     **{name: name for name in ("draws", "tune", "chains", "cores", "target_accept")},
-    "seed": "random_seed",
+    "seed": "random_state",
     "progress_bar": "progressbar",
     "save_warmup": "tune",
 }

@@ -21,7 +21,7 @@ def say(words: str) -> None:
 
 
 @contextmanager
-def said_if_long(words: str, wanted: bool) -> Iterator[None]:
+def announce_if_slow(words: str, wanted: bool) -> Iterator[None]:
     """Say what is being waited for, if it takes more than a few seconds."""
     if not wanted:
         yield

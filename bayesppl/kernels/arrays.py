@@ -29,7 +29,7 @@ def dense(X: Any) -> Array:
     return np.asarray(X.toarray() if issparse(X) else X)
 
 
-def weigh_logs(X: Any, log_weights: Array) -> Array:
+def dot_log(X: Any, log_weights: Array) -> Array:
     """Σ_j x_ij · log w_kj for every row i and class k, with 0 · log 0 = 0.
 
     Parameters
@@ -42,15 +42,15 @@ def weigh_logs(X: Any, log_weights: Array) -> Array:
     -------
     (..., n_rows, n_classes)
     """
-    return log_weigher(log_weights)(X)
+    return log_dotter(log_weights)(X)
 
 
 #: Stands in for the logarithm of zero in products: zero times it is zero, and whatever else holds it is told by its size.
 _BARRED = -1e300
 
 
-def log_weigher(log_weights: Array, *, common: bool = True, of_bits: bool = False) -> Callable[[Any], Array]:
-    """:func:`weigh_logs` as a function of the rows.
+def log_dotter(log_weights: Array, *, common: bool = True, of_bits: bool = False) -> Callable[[Any], Array]:
+    """:func:`dot_log` as a function of the rows.
 
     Parameters
     ----------

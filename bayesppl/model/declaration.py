@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from bayesppl.beliefs import Dirichlet, Joint, Known
+from bayesppl.beliefs import Dirichlet, Fixed, Joint
 from bayesppl.beliefs.declared_priors import is_declaration
 from bayesppl.beliefs.simplices import SimplexPrior, simplex_prior
 from bayesppl.beliefs.statistics import Counts, JointStatistics, Statistics, class_counts
@@ -179,7 +179,7 @@ def _weighted(log_density: LogDensity, weights: Array) -> LogDensity:
 
 def resolve_class_weights(
     declared: ClassWeights, counts: Array, classes: Sequence[Hashable]
-) -> Dirichlet | Known | SimplexPrior:
+) -> Dirichlet | Fixed | SimplexPrior:
     """Turn a declaration of class weights into a belief about them.
 
     Raises
@@ -199,7 +199,7 @@ def resolve_class_weights(
                 f"class_weights={declared!r} is not known; use 'uniform', 'empirical', a bayesppl.Dirichlet or "
                 "probabilities"
             )
-        return Known(named[declared], CLASS_WEIGHTS)
+        return Fixed(named[declared], CLASS_WEIGHTS)
     if isinstance(declared, Mapping):
         absent = [label for label in classes if label not in declared]
         surplus = [label for label in declared if label not in classes]
@@ -212,4 +212,4 @@ def resolve_class_weights(
             f"class_weights must be {n_classes} probabilities that sum to one (one per class, in the order "
             f"{list(classes)}), found {weights.tolist()}"
         )
-    return Known(weights / weights.sum(), CLASS_WEIGHTS)
+    return Fixed(weights / weights.sum(), CLASS_WEIGHTS)

@@ -179,7 +179,7 @@ class Exact(Posterior):
 
     @property
     def record(self) -> Mapping[str, Any]:
-        return {"inference": "conjugate"}
+        return {"inference": "closed_form"}
 
     @property
     def is_exact(self) -> bool:

@@ -39,8 +39,8 @@ def plot_intervals(
     Parameters
     ----------
     interval : xarray.Dataset or BayesClassifier
-        What ``clf.predict_interval(X)`` returns; or the classifier and, with what follows, all that
-        :func:`~bayesppl.answers.uncertainty.predict_interval` is called with.
+        What ``clf.predict_proba_interval(X)`` returns; or the classifier and, with what follows, all that
+        :func:`~bayesppl.answers.uncertainty.predict_proba_interval` is called with.
     rule : optional
         Of the open marks, as for ``predict_proba``. There are none where only the intervals are given.
     ax : matplotlib.axes.Axes, optional
@@ -60,7 +60,7 @@ def plot_intervals(
     """
     import xarray as xr
 
-    found = result_of(BayesClassifier.predict_interval, xr.Dataset, interval, arguments, options)
+    found = result_of(BayesClassifier.predict_proba_interval, xr.Dataset, interval, arguments, options)
     classes = found["class"].values.tolist()
     n_rows, n_classes = found.sizes["row"], len(classes)
     ax = axes_or_new(ax, height=1.2 + 0.14 * n_rows * (n_classes + 1))

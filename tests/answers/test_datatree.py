@@ -17,7 +17,7 @@ mpl.use("Agg")
 RNG = np.random.default_rng(11)
 X = pd.DataFrame(RNG.integers(0, 2, size=(40, 3)), columns=["red", "green", "blue"])
 Y = np.array(["no", "yes"])[RNG.integers(0, 2, size=40)]
-SHORT = bp.NUTS(draws=500, tune=300, chains=2, random_seed=3)
+SHORT = bp.NUTS(draws=500, tune=300, chains=2, random_state=3)
 
 
 @pytest.fixture(scope="module")
@@ -59,11 +59,11 @@ def test_labels(tree):
 
 
 def test_provenance(exact, tree, sampled_tree):
-    assert tree.attrs["inference"] == "conjugate"
+    assert tree.attrs["inference"] == "closed_form"
     assert tree.attrs["random_state"] == 3
     assert "Beta(alpha=2.0, beta=0.7)" in tree.attrs["family"]
     assert sampled_tree.attrs["sampler"].startswith("nutpie")
-    assert sampled_tree.attrs["random_seed"] == 3
+    assert sampled_tree.attrs["random_state"] == 3
     assert sampled_tree.attrs["problems"] == "none"
 
 

@@ -15,8 +15,8 @@ from bayesppl.evaluation.comparison import parameter_summary
 FUNCTIONS = [
     bp.compare,
     bp.reliability,
-    bp.GaussianNB.predict_interval,
-    uncertainty.predict_interval,
+    bp.GaussianNB.predict_proba_interval,
+    uncertainty.predict_proba_interval,
     prior_shift.estimate_class_weights,
     parameter_summary,
     *(getattr(plots, name) for name in plots.__all__),

@@ -18,7 +18,7 @@ def test_the_winner_flips_between_the_two_averages():
     clf = bp.QuadraticDiscriminantAnalysis(prior).fit(X[rows], y[rows])
     np.testing.assert_allclose(clf.predict_proba(X[[70]]), [[0.515, 0.485]], atol=5e-4)
     draws = 250_000
-    interval = clf.predict_interval(X[[70]], draws=draws, random_state=1)
+    interval = clf.predict_proba_interval(X[[70]], draws=draws, random_state=1)
     mean, error = float(interval["mean"][0, 0]), float(interval["sd"][0, 0]) / np.sqrt(draws)
     assert mean == pytest.approx(0.4976, abs=4 * error)
     assert mean + 3 * error < 0.5
@@ -34,7 +34,7 @@ def row_that_says_nothing():
 def test_interval_of_class_weights_is_that_of_their_dirichlet():
     clf, nothing, alpha = row_that_says_nothing()
     draws = 20_000
-    interval = clf.predict_interval(nothing, prob=0.9, draws=draws, random_state=0).sel(row=0)
+    interval = clf.predict_proba_interval(nothing, prob=0.9, draws=draws, random_state=0).sel(row=0)
     marginals = [stats.beta(a, alpha.sum() - a) for a in alpha]
     for k, beta in enumerate(marginals):
         error = beta.std() / np.sqrt(draws)
@@ -75,7 +75,7 @@ def test_blocks_of_rows_and_draws_change_nothing(monkeypatch, covariance):
     for block, chunk in ((1 << 23, 1 << 20), (400, 30)):
         monkeypatch.setattr(uncertainty, "_BLOCK_CELLS", block)
         monkeypatch.setattr(uncertainty, "CHUNK_CELLS", chunk)
-        interval = clf.predict_interval(X, prob=0.5, draws=50, random_state=3)
+        interval = clf.predict_proba_interval(X, prob=0.5, draws=50, random_state=3)
         np.testing.assert_allclose(interval["mean"], expected.mean(0), atol=1e-12)
         np.testing.assert_allclose(interval["sd"], expected.std(0), atol=1e-12)
         np.testing.assert_allclose(interval["upper"], np.quantile(expected, 0.75, axis=0), atol=1e-12)
@@ -97,4 +97,4 @@ def test_epistemic_uncertainty_is_what_more_data_removes():
 @pytest.mark.parametrize(("name", "options"), [("prob", {"prob": 1.5}), ("draws", {"draws": 1})])
 def test_settings_out_of_range_are_refused(name, options):
     with pytest.raises(ValueError, match=f"{name} must"):
-        bp.GaussianNB().fit(X, y).predict_interval(X, **options)
+        bp.GaussianNB().fit(X, y).predict_proba_interval(X, **options)

@@ -90,7 +90,7 @@ def test_the_narrowed_posterior_has_the_moments_of_the_words_shown(wide: Any) ->
 def test_intervals_are_those_of_draws_of_all_words(wide: Any) -> None:
     X, _ = _documents(4, seed=2)
     draws = 400
-    found = wide.predict_interval(X, draws=draws, random_state=0)
+    found = wide.predict_proba_interval(X, draws=draws, random_state=0)
     model = wide.posterior_.model
     p = []
     for theta in thetas(wide.posterior_, draws, np.random.default_rng(1)):
@@ -114,7 +114,7 @@ def test_narrow_and_wide_blocks_stand_side_by_side() -> None:
     np.testing.assert_allclose(
         posterior.log_joint_predictive(rows), clf.posterior_.log_joint_predictive(encoded), rtol=1e-12
     )
-    assert clf.predict_interval(X[:4], draws=20).sizes["row"] == 4
+    assert clf.predict_proba_interval(X[:4], draws=20).sizes["row"] == 4
 
 
 def test_p_values_of_documents_like_those_of_the_fit_are_uniform() -> None:
@@ -137,11 +137,11 @@ def test_p_values_of_documents_like_those_of_the_fit_are_uniform() -> None:
     "ask",
     [
         lambda clf, X: clf.novelty(X, draws=40),
-        lambda clf, X: clf.predict_interval(X, draws=500),
+        lambda clf, X: clf.predict_proba_interval(X, draws=500),
         lambda clf, X: clf.uncertainty(X, draws=500),
         lambda clf, X: clf.expected_error_rate(draws=20, rows=50),
     ],
-    ids=["novelty", "predict_interval", "uncertainty", "expected_error_rate"],
+    ids=["novelty", "predict_proba_interval", "uncertainty", "expected_error_rate"],
 )
 def test_memory_does_not_grow_with_the_draws(wide: Any, ask: Callable[[Any, Any], Any]) -> None:
     # one draw of the parameters is 1.3 megabytes, 500 are 640; what is promised is 32

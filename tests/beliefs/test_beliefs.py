@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bayesppl.beliefs import Beta, Dirichlet, Gamma, Known, NormalInverseGamma, NormalInverseWishart
+from bayesppl.beliefs import Beta, Dirichlet, Fixed, Gamma, NormalInverseGamma, NormalInverseWishart
 from bayesppl.beliefs.statistics import Counts, Events, Moments, Successes, moments
 from bayesppl.data.labels import one_hot
 from bayesppl.errors import UndefinedEstimateError
@@ -113,7 +113,7 @@ def test_one_column_wishart_is_the_inverse_gamma():
 
 
 def test_known_learns_nothing():
-    belief = Known(np.array([0.3, 0.7]), "class_weights")
+    belief = Fixed(np.array([0.3, 0.7]), "class_weights")
     assert belief.update(None) is belief
     assert belief.log_normalizer() == 0
     np.testing.assert_array_equal(belief.draw(2, RNG)["class_weights"], [[0.3, 0.7]] * 2)

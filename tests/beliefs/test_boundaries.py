@@ -8,7 +8,7 @@ import pytest
 
 import bayesppl as bp
 from bayesppl.beliefs import Beta, Dirichlet, Gamma, NormalInverseGamma, NormalInverseWishart
-from bayesppl.beliefs.conjugate import following
+from bayesppl.beliefs.conjugate import replace_unchecked
 from bayesppl.beliefs.statistics import Moments, Successes
 from bayesppl.data.labels import one_hot
 from bayesppl.errors import UndefinedEstimateError
@@ -64,9 +64,9 @@ def test_a_variance_has_a_mode_wherever_the_exponent_of_its_density_is_positive(
     with pytest.raises(UndefinedEstimateError, match="no mode"):
         flat.mode()
     with pytest.raises(UndefinedEstimateError, match="no mode"):
-        following(flat, b=np.ones((1, 1))).mode()  # the exponent is zero
+        replace_unchecked(flat, b=np.ones((1, 1))).mode()  # the exponent is zero
     with pytest.raises(UndefinedEstimateError, match="no mode"):
-        following(flat, a=np.ones((1, 1))).mode()  # the scale is zero
+        replace_unchecked(flat, a=np.ones((1, 1))).mode()  # the scale is zero
     row = Moments(np.ones((1, 1)), np.zeros((1, 1)), np.full((1, 1), 6.0))
     assert flat.update(row).mode()["variance"].item() == 6
 
@@ -74,10 +74,10 @@ def test_a_variance_has_a_mode_wherever_the_exponent_of_its_density_is_positive(
 @pytest.mark.parametrize("tied", [False, True])
 def test_a_covariance_has_a_mode_wherever_the_exponent_of_its_density_is_positive(tied):
     prior = NormalInverseWishart.improper((1, 2), tied, power=0)
-    definite = following(prior, psi=prior.psi + np.eye(2))
+    definite = replace_unchecked(prior, psi=prior.psi + np.eye(2))
     with pytest.raises(UndefinedEstimateError, match="no mode"):
         definite.mode()
-    more = following(definite, nu=definite.nu + 4)
+    more = replace_unchecked(definite, nu=definite.nu + 4)
     np.testing.assert_allclose(more.mode()["covariance"].reshape(2, 2), np.eye(2) / 4)
 
 
@@ -87,20 +87,20 @@ def test_a_covariance_has_a_mode_wherever_the_exponent_of_its_density_is_positiv
 def test_one_part_of_a_prior_may_be_improper():
     kappa = np.array([[1.0, 1.0], [1.0, 0.0]])
     gammas = NormalInverseGamma(0, 1, 1, 1)
-    each = following(gammas.sized((2, 2)), kappa=kappa)
+    each = replace_unchecked(gammas.sized((2, 2)), kappa=kappa)
     assert each.is_proper().tolist() == [[True, True], [True, False]]
-    by_class = following(gammas.sized((2, 2), (-1,)), kappa=kappa)
+    by_class = replace_unchecked(gammas.sized((2, 2), (-1,)), kappa=kappa)
     assert by_class.is_proper().tolist() == [True, False]
-    by_column = following(gammas.sized((2, 2), (-2,)), kappa=kappa)
+    by_column = replace_unchecked(gammas.sized((2, 2), (-2,)), kappa=kappa)
     assert by_column.is_proper().tolist() == [True, False]
     for name in ("a", "b"):
-        odd = following(gammas.sized((1, 2)), **{name: np.array([[1.0, 0.0]])})
+        odd = replace_unchecked(gammas.sized((1, 2)), **{name: np.array([[1.0, 0.0]])})
         assert odd.is_proper().tolist() == [[True, False]]
 
     wisharts = NormalInverseWishart(0, 1, 5, 1.0)
-    assert following(wisharts.sized((2, 2)), kappa=kappa[1]).is_proper().tolist() == [True, False]
-    assert not following(wisharts.sized((2, 2), tied=True), kappa=kappa[1]).is_proper()
-    assert following(wisharts.sized((2, 2)), nu=np.array([1.0, 1.1])).is_proper().tolist() == [False, True]
+    assert replace_unchecked(wisharts.sized((2, 2)), kappa=kappa[1]).is_proper().tolist() == [True, False]
+    assert not replace_unchecked(wisharts.sized((2, 2), tied=True), kappa=kappa[1]).is_proper()
+    assert replace_unchecked(wisharts.sized((2, 2)), nu=np.array([1.0, 1.1])).is_proper().tolist() == [False, True]
 
 
 @pytest.mark.parametrize("structure", ["full", "diag", "spherical"])

@@ -26,7 +26,7 @@ NAMED = pd.DataFrame(BITS, columns=["a", "b"])
 REALS = RNG.normal([1.0, -2.0, 4.0], [1.0, 0.5, 2.0], size=(30, 3))
 Y = np.array(list("ab"))[RNG.integers(0, 2, size=30)]
 COUNTS = np.random.default_rng(6).integers(0, 4, size=(30, 3))
-SHORT = bp.NUTS(draws=500, tune=300, chains=2, random_seed=3)
+SHORT = bp.NUTS(draws=500, tune=300, chains=2, random_state=3)
 
 
 def _parts(family, X):

@@ -17,7 +17,7 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 import bayesppl as bp
 
 PAGE = Path(__file__).parents[2] / "docs" / "howto" / "bring_your_own_prior.md"
-LONG = bp.NUTS(draws=2000, tune=1000, chains=2, target_accept=0.95, random_seed=11)
+LONG = bp.NUTS(draws=2000, tune=1000, chains=2, target_accept=0.95, random_state=11)
 
 pytestmark = pytest.mark.slow
 
@@ -199,7 +199,7 @@ def test_default_settings_do_not_diverge(load, model):
             cholesky=bp.LKJ(2.0, pm.HalfNormal.dist(2 * X.std(0))),
         )
     )
-    clf = bp.GenerativeClassifier(family, inference=bp.NUTS(random_seed=1)).fit(X, y)
+    clf = bp.GenerativeClassifier(family, inference=bp.NUTS(random_state=1)).fit(X, y)
     measures = clf.posterior_.diagnosis.measures.values()
     print(f"R-hat {max(m[0].max() for m in measures):.4f}, bulk {min(m[1].min() for m in measures):.0f}")
     assert not clf.posterior_.sample_stats["diverging"].any()

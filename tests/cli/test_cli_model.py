@@ -106,7 +106,7 @@ def test_intervals_and_standard_output(run: Any, saved: Path, iris: pd.DataFrame
     found = pd.read_csv(tmp_path / "printed.csv")
     clf = bp.load(saved)
     np.testing.assert_allclose(found["p(setosa)"], clf.predict_proba(X, "mean")[:, 0], rtol=1e-9)
-    bounds = clf.predict_interval(X, 0.8, 200, 3)
+    bounds = clf.predict_proba_interval(X, 0.8, 200, 3)
     np.testing.assert_allclose(found["lower(virginica)"], bounds["lower"].values[:, 2], rtol=1e-6, atol=1e-12)
     np.testing.assert_allclose(found["upper(virginica)"], bounds["upper"].values[:, 2], rtol=1e-6, atol=1e-12)
 

@@ -95,7 +95,7 @@ def test_sampled_draws_are_calibrated(name):
         example.family,
         example.X,
         example.y,
-        inference=bp.NUTS(draws=500, tune=300, chains=2, random_seed=1),
+        inference=bp.NUTS(draws=500, tune=300, chains=2, random_state=1),
         simulations=100,
         random_state=17,
     )

@@ -231,7 +231,7 @@ def test_nuts_agrees_with_the_closed_form(make, table):
     import arviz as az
 
     exact = make().fit(table, Y)
-    sampled = make(inference=bp.NUTS(draws=1000, chains=2, random_seed=5)).fit(table, Y)
+    sampled = make(inference=bp.NUTS(draws=1000, chains=2, random_state=5)).fit(table, Y)
     posterior = sampled.to_datatree()["posterior"].to_dataset()
     effective, mean, deviation = (
         az.ess(posterior),

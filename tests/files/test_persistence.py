@@ -17,7 +17,7 @@ from support.examples import EXAMPLES
 import bayesppl as bp
 from bayesppl.files import saving as persistence
 from bayesppl.files.atomic import replacing
-from bayesppl.files.serialize import Speller, build, same
+from bayesppl.files.serialize import Encoder, build, same
 from bayesppl.inference import ClosedForm
 from bayesppl.model.convergence import diagnose
 from bayesppl.model.posterior import Report, Sampled
@@ -102,7 +102,7 @@ def test_parameters_come_back(path: Path) -> None:
 
 def test_draws_of_a_sampled_posterior_come_back(path: Path) -> None:
     """Exact draws stand in for those of NUTS: what is saved is the same object."""
-    clf = bp.LinearDiscriminantAnalysis(inference=bp.NUTS(draws=50, chains=2)).set_params(inference="conjugate")
+    clf = bp.LinearDiscriminantAnalysis(inference=bp.NUTS(draws=50, chains=2)).set_params(inference="closed_form")
     exact = clf.fit(IRIS, SPECIES).posterior_
     draws = exact.draws(2, 50, np.random.default_rng(0))
     report = Report(
@@ -281,19 +281,19 @@ def test_spelling_is_reversible() -> None:
         "numbers": [np.float64(0.1), np.int8(-3), np.bool_(True), np.float32(1) / 3],
         "labels": np.array([["ü", ""]]),
     }
-    speller = Speller()
-    spelt = json.loads(json.dumps(speller.spell(value, "value")))
-    assert same(build(spelt, speller.arrays), value)
-    assert not same(build(spelt, speller.arrays), {**value, "nothing": False})
-    assert build(spelt, speller.arrays)["numbers"][3].dtype == np.float32
-    assert np.signbit(build(spelt, speller.arrays)["limits"][1])
+    encoder = Encoder()
+    spelt = json.loads(json.dumps(encoder.spell(value, "value")))
+    assert same(build(spelt, encoder.arrays), value)
+    assert not same(build(spelt, encoder.arrays), {**value, "nothing": False})
+    assert build(spelt, encoder.arrays)["numbers"][3].dtype == np.float32
+    assert np.signbit(build(spelt, encoder.arrays)["limits"][1])
 
 
 def test_one_array_in_several_places_is_stored_once() -> None:
     shared = np.arange(5.0)
-    speller = Speller()
-    speller.spell([shared, shared, shared.copy()], "value")
-    assert len(speller.arrays) == 2
+    encoder = Encoder()
+    encoder.spell([shared, shared, shared.copy()], "value")
+    assert len(encoder.arrays) == 2
 
 
 @dataclasses.dataclass(frozen=True)
@@ -305,4 +305,4 @@ class Beta:
 
 def test_a_class_of_the_same_name_is_another_class() -> None:
     with pytest.raises(TypeError, match="cannot be stored"):
-        Speller().spell(Beta(), "value")
+        Encoder().spell(Beta(), "value")

@@ -64,7 +64,7 @@ def test_laplace_draws_are_near_the_posterior_where_rows_are_many(estimator):
     if estimator is bp.BernoulliNB:
         X = (X > 0.5).astype(int)
     exact = estimator().fit(X, y)
-    clf = estimator(inference=bp.Laplace(draws=4000, random_seed=1)).fit(X, y)
+    clf = estimator(inference=bp.Laplace(draws=4000, random_state=1)).fit(X, y)
     reference = exact.posterior_.draws(1, 100_000, rng)
     for name, draws in clf.posterior_.samples.items():
         sd = reference[name].std((0, 1))
@@ -72,7 +72,7 @@ def test_laplace_draws_are_near_the_posterior_where_rows_are_many(estimator):
         np.testing.assert_allclose(draws.std((0, 1)), sd, rtol=0.04 + 0.05)
     tree = clf.to_datatree()
     assert tree.attrs["approximation"].startswith("normal at the mode")
-    again = estimator(inference=bp.Laplace(draws=4000, random_seed=1)).fit(X, y).posterior_.samples
+    again = estimator(inference=bp.Laplace(draws=4000, random_state=1)).fit(X, y).posterior_.samples
     for name, draws in clf.posterior_.samples.items():
         np.testing.assert_array_equal(again[name], draws)
 
@@ -84,7 +84,7 @@ def test_laplace_of_a_declared_prior_finds_the_normal_posterior():
     rng = np.random.default_rng(4)
     X, y = rng.normal(1.0, 2.0, size=(40, 1)), np.arange(40) % 2
     family = bp.Gaussian("diag", mean=pm.Normal.dist(0.0, 0.5), sd=pm.LogNormal.dist(np.log(2.0), 1e-4))
-    clf = bp.GenerativeClassifier(family, inference=bp.Laplace(draws=8000, random_seed=1)).fit(X, y)
+    clf = bp.GenerativeClassifier(family, inference=bp.Laplace(draws=8000, random_state=1)).fit(X, y)
     draws = clf.posterior_.samples["mean"][0, :, :, 0]
     precision = 1 / 0.5**2 + 20 / 2.0**2
     expected = np.array([X[y == k].sum() for k in (0, 1)]) / 2.0**2 / precision
@@ -109,9 +109,9 @@ def test_pathfinder_is_refused():
 @pytest.mark.parametrize(
     "inference",
     [
-        bp.SMC(draws=2000, random_seed=4),
-        bp.ADVI(iterations=10_000, random_seed=4),
-        bp.ADVI(iterations=10_000, random_seed=4, full_rank=True),
+        bp.SMC(draws=2000, random_state=4),
+        bp.ADVI(iterations=10_000, random_state=4),
+        bp.ADVI(iterations=10_000, random_state=4, full_rank=True),
     ],
 )
 def test_approximations_know_what_they_are(inference, caplog):

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import bayesppl as bp
-from bayesppl.inference.progress import said_if_long
+from bayesppl.inference.progress import announce_if_slow
 
-SETTINGS = bp.NUTS(draws=500, tune=300, chains=2, random_seed=3)
+SETTINGS = bp.NUTS(draws=500, tune=300, chains=2, random_state=3)
 SCRIPT = """
 import hashlib
 import numpy as np
@@ -23,7 +23,7 @@ import bayesppl as bp
 def digest(cores=2):
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 2, size=(30, 2)), np.array(list("abb"))[rng.integers(0, 3, size=30)]
-    settings = bp.NUTS(draws=500, tune=300, chains=2, cores=cores, random_seed=3)
+    settings = bp.NUTS(draws=500, tune=300, chains=2, cores=cores, random_state=3)
     samples = bp.BernoulliNB(bp.Beta(2.0, 0.7), inference=settings).fit(X, y).posterior_.samples
     return hashlib.sha256(b"".join(values.tobytes() for values in samples.values())).hexdigest()
 """
@@ -106,10 +106,10 @@ def test_caches_that_cannot_be_written_are_replaced_with_a_word(script, setting)
 
 def test_words_come_where_somebody_waits_and_watches(monkeypatch, capsys):
     monkeypatch.setattr("bayesppl.inference.progress._SHORT", 0.01)
-    with said_if_long("sampling", wanted=True):
+    with announce_if_slow("sampling", wanted=True):
         time.sleep(0.2)
     assert capsys.readouterr().err == "bayesppl: sampling ...\n"
-    with said_if_long("sampling", wanted=False):
+    with announce_if_slow("sampling", wanted=False):
         time.sleep(0.05)
     assert capsys.readouterr().err == ""
 

@@ -28,7 +28,7 @@ import bayesppl as bp
 warnings.simplefilter("ignore", bp.ConvergenceWarning)
 rng = np.random.default_rng(0)
 X, y = rng.integers(0, 2, size=(30, 2)), np.tile(["a", "b", "b"], 10)
-clf = bp.BernoulliNB(inference=bp.NUTS(draws=50, tune=50, chains=2, random_seed=1)).fit(X, y)
+clf = bp.BernoulliNB(inference=bp.NUTS(draws=50, tune=50, chains=2, random_state=1)).fit(X, y)
 former, expected = dict(vars(clf)), clf.predict_proba(X)
 for seconds in (0.02, 0.3, 1.0):
     for method in ("fit", "partial_fit"):
@@ -187,12 +187,12 @@ def _run_interrupted(inference):
 
 
 def test_signals_stop_nuts_at_any_moment():
-    _run_interrupted("bp.NUTS(draws=300_000, chains=2, random_seed=2)")
+    _run_interrupted("bp.NUTS(draws=300_000, chains=2, random_state=2)")
 
 
 @pytest.mark.slow
 def test_signals_stop_variational_inference_at_any_moment():
-    _run_interrupted("bp.ADVI(iterations=10_000_000, random_seed=2)")
+    _run_interrupted("bp.ADVI(iterations=10_000_000, random_state=2)")
 
 
 @pytest.mark.parametrize(

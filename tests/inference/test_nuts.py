@@ -16,7 +16,7 @@ from bayesppl.model.posterior import Report, Sampled
 RNG = np.random.default_rng(7)
 X = RNG.integers(0, 2, size=(30, 2))
 Y = np.array(list("abb"))[RNG.integers(0, 3, size=30)]
-SHORT = bp.NUTS(draws=500, tune=300, chains=2, random_seed=3)
+SHORT = bp.NUTS(draws=500, tune=300, chains=2, random_state=3)
 
 
 @pytest.fixture(scope="module")
@@ -195,7 +195,7 @@ def test_too_few_draws_warn_and_are_recorded():
         ({"draws": 0}, "draws must be a whole number"),
         ({"chains": 1.5}, "chains must be a whole number"),
         ({"target_accept": 1.0}, "target_accept must lie between 0 and 1"),
-        ({"options": {"seed": 1}}, "set random_seed"),
+        ({"options": {"seed": 1}}, "set random_state"),
         ({"options": {"no_such_option": 1}}, "no_such_option"),
         ({"likelihood": "columns"}, "likelihood must be"),
     ],

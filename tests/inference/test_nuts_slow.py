@@ -7,7 +7,7 @@ from sklearn.datasets import load_digits, load_iris
 
 import bayesppl as bp
 
-LONG = bp.NUTS(draws=1500, tune=700, chains=2, random_seed=20)
+LONG = bp.NUTS(draws=1500, tune=700, chains=2, random_state=20)
 
 
 def _data(name):

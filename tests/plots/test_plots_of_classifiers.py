@@ -106,7 +106,7 @@ def test_intervals_are_those_of_predict_interval(iris):
     X, y = iris
     clf = bp.QuadraticDiscriminantAnalysis().fit(X, y)
     ax = plots.plot_intervals(clf, X.iloc[:4], draws=60, random_state=3)
-    interval = clf.predict_interval(X.iloc[:4], draws=60, random_state=3)
+    interval = clf.predict_proba_interval(X.iloc[:4], draws=60, random_state=3)
     for k in range(3):
         segments = np.array(ax.collections[k].get_segments())
         np.testing.assert_allclose(segments[:, 0, 0], interval["lower"][:, k])
@@ -168,7 +168,7 @@ def test_a_result_and_the_arguments_of_its_twin_draw_the_same(iris):
     X, y = iris
     clf = bp.GaussianNB().fit(X, y)
     models = {"naive": bp.GaussianNB(), "tied": bp.LinearDiscriminantAnalysis()}
-    interval = clf.predict_interval(X[:3], random_state=1)
+    interval = clf.predict_proba_interval(X[:3], random_state=1)
     pairs = [
         (plots.plot_reliability, (clf, X, y), bp.reliability(clf, X, y)),
         (plots.plot_relevance, (clf,), clf.feature_relevance()),

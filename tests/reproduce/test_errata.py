@@ -11,7 +11,7 @@ from sklearn.datasets import load_iris
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis as SklearnLDA
 
 import bayesppl as bp
-from bayesppl.beliefs.conjugate import following
+from bayesppl.beliefs.conjugate import replace_unchecked
 from bayesppl.beliefs.statistics import Moments
 from bayesppl.reproduce import CLAIMS, chris, dake, notes3b, reproduce
 from bayesppl.reproduce.claims import Inputs, Verdict
@@ -60,7 +60,7 @@ def test_e2_the_likelihood_is_higher_at_s_over_n_than_at_s_over_n_minus_1_and_ar
 @pytest.mark.parametrize("scatter", [0.1, 3.7])
 def test_e3_smoothing_is_the_mode_under_an_improper_prior_that_changes_with_the_number_of_rows(n, scatter):
     one, smoothing = np.ones((1, 1)), 0.01
-    prior = following(
+    prior = replace_unchecked(
         bp.NormalInverseGamma(), location=0 * one, kappa=0 * one, a=-1.5 * one, b=one * n * smoothing / 2
     )
     posterior = prior.update(Moments(one * n, 2 * one, one * scatter))

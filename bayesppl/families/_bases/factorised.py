@@ -25,7 +25,7 @@ from bayesppl.families._bases.leave_one_out import own_class_without, row_blocks
 from bayesppl.families._bases.membership import Membership
 from bayesppl.families._bases.one_parameter import LogFactors
 from bayesppl.families._bases.support import Support, check_support, numbers_of
-from bayesppl.kernels.arrays import Array, Responsibilities, Theta, weigh_logs
+from bayesppl.kernels.arrays import Array, Responsibilities, Theta, dot_log
 
 COUNTS = Support(
     "counts (0, 1, 2, … up to 2^53)",
@@ -139,7 +139,7 @@ class CellFamily(CheckedFirst, ColumnFamily):
             out = np.empty((*log_first.shape[:-2], len(X), log_first.shape[-2]))
             for block in row_blocks(X):
                 first, second, log_base = self.cells(X[block]).values()
-                out[..., block, :] = weigh_logs(first, log_first) + weigh_logs(second, log_second)
+                out[..., block, :] = dot_log(first, log_first) + dot_log(second, log_second)
                 if common:
                     out[..., block, :] += log_base.sum(1)[:, None]
             return out
@@ -163,9 +163,7 @@ class CellFamily(CheckedFirst, ColumnFamily):
         return log_density
 
     @final
-    def log_predictive_with_and_without(
-        self, posterior: Any, X: Array, members: Membership
-    ) -> tuple[Array, Array]:
+    def loo_log_predictive(self, posterior: Any, X: Array, members: Membership) -> tuple[Array, Array]:
         fitted = self.log_predictive(posterior, X)
         return fitted, members.replaced(fitted, own_class_without(self, posterior, X, members))
 

@@ -156,7 +156,7 @@ class Family(ABC):
         return self.predictive(posterior)(X)
 
     @abstractmethod
-    def log_predictive_with_and_without(self, posterior: Any, X: Any, members: Membership) -> tuple[Array, Array]:
+    def loo_log_predictive(self, posterior: Any, X: Any, members: Membership) -> tuple[Array, Array]:
         """log p(x_i | y = k, ·) of rows that are among the data, given all data and given all but row i itself.
 
         Parameters

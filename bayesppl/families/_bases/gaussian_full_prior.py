@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator, Sequence
 import numpy as np
 
 from bayesppl.beliefs import NormalInverseWishart
-from bayesppl.beliefs.conjugate import following
+from bayesppl.beliefs.conjugate import replace_unchecked
 from bayesppl.beliefs.statistics import Moments
 from bayesppl.errors import ImproperError
 from bayesppl.families._bases.gaussian_prior import column_scales, degrees
@@ -29,7 +29,9 @@ def default_prior(statistics: Moments, columns: Sequence[Hashable]) -> NormalInv
     for covariance in _covariances(total, columns):
         psi = covariance / n_classes ** (2 / n_features)
         # known to be what the constructor would ask for
-        prior = following(NormalInverseWishart(), location=total.mean, kappa=0.01, nu=n_features + 2, psi=psi)
+        prior = replace_unchecked(
+            NormalInverseWishart(), location=total.mean, kappa=0.01, nu=n_features + 2, psi=psi
+        )
         prior = prior.sized(statistics.mean.shape, statistics.is_tied)
         if is_positive_definite(psi) and prior.update(statistics).is_proper().all():
             break

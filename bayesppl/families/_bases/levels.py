@@ -70,9 +70,7 @@ class LevelFamily(CheckedFirst, ColumnFamily):
         return self.likelihood(posterior.mean(), common=common)
 
     @final
-    def log_predictive_with_and_without(
-        self, posterior: Dirichlet, X: Array, members: Membership
-    ) -> tuple[Array, Array]:
+    def loo_log_predictive(self, posterior: Dirichlet, X: Array, members: Membership) -> tuple[Array, Array]:
         if members.few_weights is not None:
             return weight_by_weight(partial(self._by_class, posterior), X, members)
         starts, totals = self._totals(posterior)

@@ -94,7 +94,7 @@ def tables(inputs: Inputs) -> Tables:
         for name, (columns, family) in declarations().items():
             clf = GenerativeClassifier(family).fit(X[columns], y)
             scores.append({"columns": name, "customers": size, **held_out(clf, X_test[columns], y_test)})
-            interval = clf.predict_interval(QUERIES[columns], random_state=inputs.seed).sel({"class": "big"})
+            interval = clf.predict_proba_interval(QUERIES[columns], random_state=inputs.seed).sel({"class": "big"})
             for i, proba in enumerate(clf.probabilities(QUERIES[columns])[:, 0]):
                 bounds = {name: float(interval[name][i]) for name in ("lower", "upper")}
                 usage = float(QUERIES[USAGE][i])

@@ -62,7 +62,9 @@ def eight_persons() -> pd.DataFrame:
                 found[rule] = float(clf.probabilities(SOMEBODY, rule)[0, 1])
             except UndefinedEstimateError:
                 found[rule] = "undefined"
-        interval = clf.predict_interval(SOMEBODY, draws=4000, random_state=0).sel({"class": "male", "row": 0})
+        interval = clf.predict_proba_interval(SOMEBODY, draws=4000, random_state=0).sel(
+            {"class": "male", "row": 0}
+        )
         rows.append({**found, "lower": float(interval["lower"]), "upper": float(interval["upper"])})
     return pd.DataFrame(rows)
 

@@ -115,7 +115,7 @@ def one_word(train: Any, y: Array, words: list[str]) -> pd.DataFrame:
     X = pd.DataFrame({WORD: counts[:, words.index(WORD)], LENGTH: counts.sum(1)})
     clf = BinomialNB(trials=LENGTH).fit(X, y)
     queries = pd.DataFrame({WORD: np.arange(5), LENGTH: 20})
-    interval = clf.predict_interval(queries, random_state=0).sel({"class": "spam"})
+    interval = clf.predict_proba_interval(queries, random_state=0).sel({"class": "spam"})
     return pd.DataFrame(
         {
             "times": queries[WORD],

@@ -1,0 +1,86 @@
+"""A room imports only from rooms above it, and files import each other in no circle."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[2] / "bayesppl"
+
+#: From the top down; what a room may import stands before it. ``errors`` and ``datasets`` are single files.
+ROOMS = (
+    "errors",
+    "kernels",
+    "data",
+    "beliefs",
+    "families",
+    "model",
+    "inference",
+    "files",
+    "answers",
+    "estimators",
+    "evaluation",
+    "datasets",
+    "plots",
+    "reproduce",
+    "cli",
+)
+FILES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE or path.stem in ROOMS)
+
+
+def module_of(path: Path) -> str:
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_of(path) for path in PACKAGE.rglob("*.py")}
+
+
+def imported_by(path: Path) -> set[str]:
+    """Modules of the package that a file imports, inside functions and for types too."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: imports are absolute"
+            inner = {f"{node.module}.{alias.name}" for alias in node.names} & MODULES
+            found |= inner or {str(node.module)}
+    return {name for name in found if name.startswith("bayesppl.")}
+
+
+IMPORTS = {module_of(path): imported_by(path) for path in FILES}
+
+
+def room_of(module: str) -> str:
+    return module.split(".")[1]
+
+
+@pytest.mark.parametrize("module", sorted(IMPORTS))
+def test_no_import_points_down(module: str) -> None:
+    below = [name for name in IMPORTS[module] if ROOMS.index(room_of(name)) > ROOMS.index(room_of(module))]
+    assert not below
+
+
+def test_no_circle() -> None:
+    left = {module: {name for name in names if name in IMPORTS and name != module} for module, names in IMPORTS.items()}
+    while left:
+        free = {module for module, names in left.items() if not names}
+        assert free, f"a circle among {sorted(left)}"
+        left = {module: names - free for module, names in left.items() if module not in free}
+
+
+def test_every_folder_is_a_room() -> None:
+    folders = {path.name for path in PACKAGE.iterdir() if path.is_dir() and (path / "__init__.py").exists()}
+    assert folders == set(ROOMS) - {"errors", "datasets"}
+
+
+@pytest.mark.parametrize("room", ["kernels", "data", "beliefs", "families", "model", "inference"])
+def test_mathematics_knows_no_estimator_and_no_screen(room: str) -> None:
+    """Neither scikit-learn's estimators, nor ArviZ, nor the command line."""
+    foreign = {"click", "rich", "matplotlib", "arviz"}
+    for path in (PACKAGE / room).rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        names = {alias.name.split(".")[0] for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+        names |= {str(node.module).split(".")[0] for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+        assert not names & foreign, path
