@@ -26,6 +26,9 @@ def expand(size, expanded, point, out, data):
     return 0
 """
 
+# What is stored names this module, and is loaded by that name.
+_OWNER = __name__.replace(".", "_")
+
 # Arguments that are handed over together.
 _AT_ONCE = 20
 
@@ -139,7 +142,7 @@ def _compiled(key: str | None, source: str, name: str, signature: Any, inner: Ca
     known = {"__name__": __name__, "carray": vars(numba)["carray"], "np": np}
 
     def build(names: dict[str, Any]) -> Any:
-        function = compile_numba_function_src(source, name, names, cache_key=key and f"bayesppl_{key}")
+        function = compile_numba_function_src(source, name, names, cache_key=key and f"{_OWNER}_{key}")
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Cannot cache compiled function", numba.NumbaWarning)
             keep = key is not None and pytensor.config.numba__cache
