@@ -21,9 +21,9 @@ from bayesppl.beliefs import Dirichlet
 from bayesppl.beliefs.simplices import SimplexPrior, collect, dirichlets, simplex_prior
 from bayesppl.beliefs.statistics import Counts
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
-from bayesppl.families._bases.family import LogDensity
 from bayesppl.families._bases.level_names import cell_names
 from bayesppl.families._bases.levels import LevelFamily, draw_outcomes
+from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.kernels.lookups import level_sums
 
@@ -76,7 +76,7 @@ class Categorical(LevelFamily):
     def resolve_prior(self, statistics: Counts) -> Dirichlet | SimplexPrior:
         return simplex_prior(self.probability, statistics.counts.shape, self._sizes)
 
-    def likelihood(self, theta: Theta, *, common: bool = True) -> LogDensity:
+    def log_likelihood(self, theta: Theta) -> LogDensity:
         probability = theta["probability"]
         with np.errstate(divide="ignore"):
             sums = level_sums(np.log(probability).reshape(-1, probability.shape[-1]), self._sizes)
@@ -84,7 +84,7 @@ class Categorical(LevelFamily):
         def log_mass(X: Array) -> Array:
             return np.moveaxis(sums(X).reshape(*probability.shape[:-1], len(X)), -2, -1)
 
-        return log_mass
+        return LogDensity(log_mass)
 
     def label_rows(self, X: Array, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
         """Codes of the levels, -1 where missing."""

@@ -22,7 +22,7 @@ from bayesppl.beliefs.statistics import Moments, moments
 from bayesppl.data.table import Table
 from bayesppl.errors import ImproperError, UndefinedEstimateError
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
-from bayesppl.families._bases.family import LogDensity, NumericFamily
+from bayesppl.families._bases.family import NumericFamily
 from bayesppl.families._bases.gaussian_declared import MeanAndSd
 from bayesppl.families._bases.gaussian_loo import without_rows
 from bayesppl.families._bases.gaussian_prior import (
@@ -33,6 +33,7 @@ from bayesppl.families._bases.gaussian_prior import (
     require_proper,
 )
 from bayesppl.families._bases.leave_one_out import forget, log_evidence_of, own_class_without, per_row, row_blocks
+from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.families._bases.membership import Membership
 from bayesppl.families._bases.missing import observed_mask, present_cells
 from bayesppl.families._bases.support import LARGEST, REAL_NUMBERS
@@ -118,7 +119,7 @@ class DiagonalGaussian(NumericFamily):
             )
         return {"mean": statistics.mean, "variance": variance}
 
-    def predictive(self, posterior: NormalInverseGamma, *, common: bool = True) -> LogDensity:
+    def log_predictive(self, posterior: NormalInverseGamma) -> LogDensity:
         inflation = (posterior.kappa + 1) / posterior.kappa
         spread = 2 * np.broadcast_to(posterior.spread(posterior.b), inflation.shape) * inflation
         scale = np.sqrt(spread)
@@ -138,19 +139,19 @@ class DiagonalGaussian(NumericFamily):
                 out += log_rising(nu / 2, n_present / 2)
                 return _plus_cells(out, constant, X, odd)
 
-            return log_joint_t
+            return LogDensity(log_joint_t)
         constant += log_rising(dof / 2, np.asarray(0.5))
 
         def log_t(X: Array) -> Array:
             out, odd = weighted_log1p_squares(X, posterior.location, scale, -0.5 * (dof + 1))
             return _plus_cells(out, constant, X, odd)
 
-        return log_t
+        return LogDensity(log_t)
 
     def loo_log_predictive(
         self, posterior: NormalInverseGamma, X: Array, members: Membership
     ) -> tuple[Array, Array]:
-        fitted = self.log_predictive(posterior, X)
+        fitted = self.log_predictive(posterior)(X)
         present = observed_mask(X)
         if not self.shared or present is None:
             return fitted, without_rows(posterior, X, present, members, fitted)
@@ -171,7 +172,7 @@ class DiagonalGaussian(NumericFamily):
                 out[block, k] = per_row(log_evidence_of(belief, rows))
         return out
 
-    def likelihood(self, theta: Theta, *, common: bool = True) -> LogDensity:
+    def log_likelihood(self, theta: Theta) -> LogDensity:
         mean = theta["mean"]
         sd = np.sqrt(np.broadcast_to(np.expand_dims(theta["variance"], self._axes), mean.shape))
         constant = -0.5 * LOG_2PI - np.log(sd)
@@ -184,7 +185,7 @@ class DiagonalGaussian(NumericFamily):
             out *= -0.5
             return _plus_cells(out, constant, X, odd)
 
-        return log_normal
+        return LogDensity(log_normal)
 
     def simulate(
         self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES

@@ -28,10 +28,11 @@ from bayesppl.data.table import Table
 from bayesppl.errors import ImproperError, UndefinedEstimateError
 from bayesppl.families._bases import bartlett
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
-from bayesppl.families._bases.family import LogDensity, NumericFamily
+from bayesppl.families._bases.family import NumericFamily
 from bayesppl.families._bases.gaussian_declared import MeanAndCholesky
 from bayesppl.families._bases.gaussian_full_prior import default_prior, require_definite
 from bayesppl.families._bases.gaussian_prior import choose_prior, require_finite_sums, require_proper
+from bayesppl.families._bases.log_density import Evaluate, LogDensity, on_first_use
 from bayesppl.families._bases.membership import Membership
 from bayesppl.families._bases.missing import observed_mask
 from bayesppl.families._bases.support import LARGEST, REAL_NUMBERS
@@ -124,18 +125,18 @@ class FullGaussian(NumericFamily):
             )
         return {"mean": statistics.mean, "covariance": covariance}
 
-    def predictive(self, posterior: NormalInverseWishart, *, common: bool = True) -> LogDensity:
+    def log_predictive(self, posterior: NormalInverseWishart) -> LogDensity:
         n_classes, n_features = posterior.location.shape
         dof = np.broadcast_to(posterior.nu - n_features + 1, n_classes)
         inflation = (posterior.kappa + 1) / posterior.kappa
 
-        def log_t(at: Array) -> LogDensity:
+        def log_t(at: Array) -> Evaluate:
             distances, log_det = _whitened(posterior.location[:, at], self._per_class(posterior.psi, at))
             constant, exponent = _t_terms(dof, len(at), log_det, inflation)
 
             return lambda values: _log_t(distances(values), constant, exponent, inflation)
 
-        return _by_pattern(log_t, n_features, (n_classes,))
+        return LogDensity(_by_pattern(log_t, n_features))
 
     def loo_log_predictive(
         self, posterior: NormalInverseWishart, X: Array, members: Membership
@@ -174,13 +175,12 @@ class FullGaussian(NumericFamily):
                 squares[:, k] -= 0.5 * log_shrunk
         return fitted, members.replaced(squares, own)
 
-    def likelihood(self, theta: Theta, *, common: bool = True) -> LogDensity:
-        def log_normal(at: Array) -> LogDensity:
-            mean, covariance = theta["mean"][..., at], self._per_class(theta["covariance"], at)
-            if self.tied and not common:
-                linear = _linear(mean, covariance)
-                if linear is not None:
-                    return linear
+    def log_likelihood(self, theta: Theta) -> LogDensity:
+        def moments_at(at: Array) -> tuple[Array, Array]:
+            return theta["mean"][..., at], self._per_class(theta["covariance"], at)
+
+        def log_normal(at: Array) -> Evaluate:
+            mean, covariance = moments_at(at)
             distances, log_det = _whitened(mean, covariance)
             constant = -0.5 * (len(at) * LOG_2PI + log_det[..., None, :])
 
@@ -192,7 +192,12 @@ class FullGaussian(NumericFamily):
 
             return log_density
 
-        return _by_pattern(log_normal, theta["mean"].shape[-1], theta["mean"].shape[:-1])
+        def linear(at: Array) -> Evaluate:
+            return _linear(*moments_at(at)) or log_normal(at)
+
+        n_features = theta["mean"].shape[-1]
+        whole = on_first_use(lambda: _by_pattern(log_normal, n_features))
+        return LogDensity(whole, on_first_use(lambda: _by_pattern(linear, n_features)) if self.tied else None)
 
     def simulate(
         self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
@@ -255,7 +260,7 @@ def _log_t(squares: Array, constant: Array, exponent: Array, inflation: Array) -
     return squares
 
 
-def _whitened(location: Array, matrix: Array) -> tuple[LogDensity, Array]:
+def _whitened(location: Array, matrix: Array) -> tuple[Evaluate, Array]:
     """Squared Mahalanobis distances, (..., n_rows, n_classes), of rows; log determinants (..., n_classes or 1)."""
     root = np.linalg.cholesky(matrix)
     log_det = 2 * np.log(np.diagonal(root, axis1=-2, axis2=-1)).sum(-1)
@@ -275,7 +280,7 @@ def _whitened(location: Array, matrix: Array) -> tuple[LogDensity, Array]:
     return distances, log_det
 
 
-def _linear(location: Array, matrix: Array) -> LogDensity | None:
+def _linear(location: Array, matrix: Array) -> Evaluate | None:
     """Log densities of normals with a common covariance, without the square of x that they share.
 
     None where a class lies so far from the others that the linear form would lose digits to the square.
@@ -299,7 +304,7 @@ def _linear(location: Array, matrix: Array) -> LogDensity | None:
     return scores
 
 
-def _by_pattern(marginal: Callable[[Array], LogDensity], n_features: int, shape: tuple[int, ...]) -> LogDensity:
+def _by_pattern(marginal: Callable[[Array], Evaluate], n_features: int) -> Evaluate:
     """The density of rows that may have gaps: those that miss the same columns share the marginal of the others."""
     complete = marginal(np.arange(n_features))
 

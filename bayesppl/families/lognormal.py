@@ -20,7 +20,8 @@ from bayesppl.beliefs.statistics import Moments
 from bayesppl.data.table import Table
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
 from bayesppl.families._bases.factorised import POSITIVE_NUMBERS
-from bayesppl.families._bases.family import CheckedFirst, Evidence, Family, LogDensity, Measure, NumericFamily
+from bayesppl.families._bases.family import CheckedFirst, Evidence, Family, Measure, NumericFamily
+from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.families._bases.membership import Membership
 from bayesppl.families._bases.support import check_support, numbers_of
 from bayesppl.families.gaussian import Covariance, Gaussian
@@ -107,11 +108,11 @@ class LogGaussian(CheckedFirst):
     def mle(self, statistics: Moments) -> Theta:
         return self.gaussian.mle(statistics)
 
-    def likelihood(self, theta: Theta, *, common: bool = True) -> LogDensity:
-        return _of_logarithms(self.gaussian.likelihood(theta, common=common), common)
+    def log_likelihood(self, theta: Theta) -> LogDensity:
+        return _of_logarithms(self.gaussian.log_likelihood(theta))
 
-    def predictive(self, posterior: Any, *, common: bool = True) -> LogDensity:
-        return _of_logarithms(self.gaussian.predictive(posterior, common=common), common)
+    def log_predictive(self, posterior: Any) -> LogDensity:
+        return _of_logarithms(self.gaussian.log_predictive(posterior))
 
     def loo_log_predictive(self, posterior: Any, X: Array, members: Membership) -> tuple[Array, Array]:
         fitted, without = self.gaussian.loo_log_predictive(posterior, _logarithms(X), members)
@@ -161,11 +162,11 @@ def _logarithms(X: Array) -> Array:
     return np.log(X, dtype=np.float64)
 
 
-def _of_logarithms(log_density: LogDensity, common: bool) -> LogDensity:
-    """The density of x, from that of log x."""
-    if not common:
-        return lambda X: log_density(_logarithms(X))
-    return lambda X: log_density(_logarithms(X)) + _log_jacobian(X)
+def _of_logarithms(log_density: LogDensity) -> LogDensity:
+    """The density of x, from that of log x: the Jacobian is the same for all classes."""
+    return LogDensity(
+        lambda X: log_density(_logarithms(X)) + _log_jacobian(X), lambda X: log_density.kernel(_logarithms(X))
+    )
 
 
 def _log_jacobian(X: Array) -> Array:

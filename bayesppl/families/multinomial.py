@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -27,14 +28,28 @@ from bayesppl.beliefs.simplices import SimplexPrior, simplex_prior
 from bayesppl.beliefs.statistics import Counts, class_sums
 from bayesppl.data.table import Table
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates, required
-from bayesppl.families._bases.dirichlet_multinomial import rising_sums, rising_sums_with_and_without
+from bayesppl.families._bases.dirichlet_multinomial import (
+    rising_contrast,
+    rising_sums,
+    rising_sums_with_and_without,
+)
 from bayesppl.families._bases.factorised import COUNTS
-from bayesppl.families._bases.family import LogDensity, NumericFamily
+from bayesppl.families._bases.family import NumericFamily
 from bayesppl.families._bases.leave_one_out import counts_without
+from bayesppl.families._bases.log_density import LogDensity, on_first_use
 from bayesppl.families._bases.membership import Membership
 from bayesppl.families._bases.sparse_multinomial import sparse_multinomial
 from bayesppl.families._bases.support import Support
-from bayesppl.kernels.arrays import Array, Responsibilities, Theta, dense, log_dotter, log_factorial, log_rising
+from bayesppl.kernels.arrays import (
+    Array,
+    Responsibilities,
+    Theta,
+    dense,
+    log_contrast,
+    log_dotter,
+    log_factorial,
+    log_rising,
+)
 from bayesppl.kernels.blocks import row_blocks
 from bayesppl.kernels.counts import MANY, count_histogram, count_sums
 
@@ -124,16 +139,20 @@ class Multinomial(NumericFamily):
     def mle(self, statistics: Counts) -> Theta:
         return self.resolve_prior(statistics).mle(statistics)
 
-    def predictive(self, posterior: Dirichlet, *, common: bool = True) -> LogDensity:
+    def log_predictive(self, posterior: Dirichlet) -> LogDensity:
         alpha = posterior.concentration
-        total, sums = alpha.sum(1), rising_sums(alpha, common=common)
+        total = alpha.sum(1)
+        sums, contrast = (on_first_use(partial(make, alpha)) for make in (rising_sums, rising_contrast))
 
         def log_mass(X: Any) -> Array:
             counts = _nonzeros(X)
-            log_coefficients = _log_coefficients(counts) if common else None
-            return _given_totals(sums(counts), total, _totals(counts), log_coefficients)
+            return _given_totals(sums(counts), total, _totals(counts)) + _log_coefficients(counts)[:, None]
 
-        return log_mass
+        def kernel(X: Any) -> Array:
+            counts = _nonzeros(X)
+            return _given_totals(contrast(counts), total, _totals(counts))
+
+        return LogDensity(log_mass, kernel)
 
     def loo_log_predictive(self, posterior: Dirichlet, X: Any, members: Membership) -> tuple[Array, Array]:
         counts, alpha = _nonzeros(X), posterior.concentration
@@ -143,17 +162,20 @@ class Multinomial(NumericFamily):
             own = members.own(without)
         else:
             fitted, own = rising_sums(alpha)(counts), _own_rising_sums(alpha, counts, members)
-        fitted = _given_totals(fitted, total, totals, log_coefficients)
+        fitted = _given_totals(fitted, total, totals)
+        fitted += log_coefficients[:, None]
         remaining = counts_without(total[members.codes], members.weights * totals)
         with np.errstate(invalid="ignore"):  # of a class that rounding leaves nothing of
             own += log_coefficients - log_rising(remaining, totals)
         return fitted, members.replaced(fitted, own)
 
-    def likelihood(self, theta: Theta, *, common: bool = True) -> LogDensity:
+    def log_likelihood(self, theta: Theta) -> LogDensity:
         with np.errstate(divide="ignore"):
             log_probability = np.log(theta["probability"])
-        weigh = log_dotter(log_probability, common=common)
-        return (lambda X: weigh(X) + _log_coefficients(_nonzeros(X))[:, None]) if common else weigh
+        weigh = log_dotter(log_probability)
+        return LogDensity(
+            lambda X: weigh(X) + _log_coefficients(_nonzeros(X))[:, None], log_contrast(log_probability)
+        )
 
     def simulate(
         self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
@@ -219,11 +241,9 @@ def _totals(counts: csr_array) -> Array:
     return np.asarray(counts @ np.ones(counts.shape[1]))  # their own sum would be rounded as float32 is
 
 
-def _given_totals(sums: Array, total: Array, totals: Array, log_coefficients: Array | None) -> Array:
-    """Log mass of rows given their totals, from the sums of their cells; overwrites these."""
+def _given_totals(sums: Array, total: Array, totals: Array) -> Array:
+    """Log mass of rows given their totals, up to their coefficients, from the sums of their cells; overwrites these."""
     sums -= _rising_totals(total, totals)
-    if log_coefficients is not None:
-        sums += log_coefficients[:, None]
     return sums
 
 

@@ -9,7 +9,7 @@ works on the arrays that ``encode`` returns. Adding a family means one file and 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, NamedTuple, Self, final
 
@@ -21,6 +21,7 @@ from bayesppl.beliefs.statistics import Statistics
 from bayesppl.data.table import Table
 from bayesppl.errors import ImproperError, RowError
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
+from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.families._bases.membership import Membership
 from bayesppl.families._bases.missing import observed_mask
 from bayesppl.families._bases.support import Support, check_support, numbers_of
@@ -36,10 +37,6 @@ class Evidence(NamedTuple):
     dims: tuple[str, ...]
     values: Array
 
-
-#: A function of encoded rows to their log density under every class: (..., n_rows, n_classes), draw axes leading. Its
-#: result is an array of its own, which the caller may overwrite.
-LogDensity = Callable[[Any], Array]
 
 #: What a density is taken over. Evidences of models that differ in it measure different things.
 Measure = Literal["mass", "mass given the row total", "density"]
@@ -122,38 +119,23 @@ class Family(ABC):
         """Maximum likelihood; raises UndefinedEstimateError where the likelihood has no maximum."""
 
     @abstractmethod
-    def likelihood(self, theta: Theta, *, common: bool = True) -> LogDensity:
-        """log p(x | y = k, θ) as a function of the encoded rows x; what depends on θ alone is computed here, once.
+    def log_likelihood(self, theta: Theta) -> LogDensity:
+        """log p(x | y = k, θ) as a function of the encoded rows x; what depends on θ alone is computed once.
 
         Parameters
         ----------
         theta : Theta
             Draw axes may lead.
-        common : bool
-            If False, terms may be left out that are the same for all classes of a row, as class probabilities under
-            this θ do not need them. Such terms may depend on θ: an average over several θ needs them.
         """
 
     @abstractmethod
-    def predictive(self, posterior: Any, *, common: bool = True) -> LogDensity:
+    def log_predictive(self, posterior: Any) -> LogDensity:
         """log p(x | y = k, data), parameters integrated out, as a function of the encoded rows x.
 
         Parameters
         ----------
         posterior : Conjugate
-        common : bool
-            As for :meth:`likelihood`.
         """
-
-    @final
-    def log_likelihood(self, theta: Theta, X: Any) -> Array:
-        """log p(x | y = k, θ): (..., n_rows, n_classes), the draw axes of ``theta`` leading."""
-        return self.likelihood(theta)(X)
-
-    @final
-    def log_predictive(self, posterior: Any, X: Any) -> Array:
-        """log p(x | y = k, data), parameters integrated out: (n_rows, n_classes)."""
-        return self.predictive(posterior)(X)
 
     @abstractmethod
     def loo_log_predictive(self, posterior: Any, X: Any, members: Membership) -> tuple[Array, Array]:
