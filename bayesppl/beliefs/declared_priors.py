@@ -24,6 +24,14 @@ import numpy as np
 from bayesppl.errors import ImproperError, NotConjugateError
 from bayesppl.kernels.arrays import Array
 
+#: Dimension names of every parameter of a model.
+Dims = Mapping[str, tuple[str, ...]]
+
+
+def named(dims: Dims, prefix: str, parameter: str) -> dict[str, Any]:
+    """Name and dims of a parameter, as keyword arguments of a PyMC distribution."""
+    return {"name": prefix + parameter, "dims": dims[prefix + parameter]}
+
 
 class Space(NamedTuple):
     """The values a parameter can take: in words, as a test, and points beyond its edge."""
@@ -103,8 +111,8 @@ class Declared(ABC):
         """The parameters of the family."""
 
     @abstractmethod
-    def declared_in(self, family: Any, prefix: str) -> dict[str, Any]:
-        """Declare the parameters in the current ``pm.Model``, and return them."""
+    def declare(self, dims: Dims, prefix: str = "") -> dict[str, Any]:
+        """Declare the parameters in the current ``pm.Model``; see :meth:`bayesppl.beliefs.Conjugate.declare`."""
 
     @abstractmethod
     def log_volume(self, model: Any, prefix: str) -> Any:
@@ -147,9 +155,9 @@ class Direct(Declared):
     def parameters(self) -> tuple[str, ...]:
         return (self.parameter,)
 
-    def declared_in(self, family: Any, prefix: str) -> dict[str, Any]:
+    def declare(self, dims: Dims, prefix: str = "") -> dict[str, Any]:
         space = _SPACES[self.parameter]
-        return {self.parameter: declare(self.declaration, **family.named(self.parameter, prefix), space=space)}
+        return {self.parameter: declare(self.declaration, **named(dims, prefix, self.parameter), space=space)}
 
     def log_volume(self, model: Any, prefix: str) -> Any:
         require_free(model, prefix + self.parameter)

@@ -356,7 +356,7 @@ def _pymc_points(case: Case, likelihood: str, n_points: int = 4) -> list[tuple[d
     mode = Mode(linker="py", optimizer="fast_compile")
     coords = {"class": list(range(case.n_classes)), **case.family.coords, "row": list(range(len(case.codes)))}
     with pm.Model(coords=coords) as model:
-        variables = case.family.declare(case.prior)
+        variables = case.prior.declare(case.family.dims)
         if likelihood == "rows":
             case.family.observe_rows(variables, case.X, case.codes)
         else:
@@ -373,7 +373,7 @@ def _pymc_points(case: Case, likelihood: str, n_points: int = 4) -> list[tuple[d
             variable.name: value
             for variable, value in zip(model.unobserved_value_vars, constrain(start), strict=True)
         }
-        recovered = case.family.recover(values, case.prior)
+        recovered = case.prior.recover(values)
         for name in set(recovered) & set(values):
             np.testing.assert_allclose(recovered[name], values[name], rtol=1e-8, atol=1e-10, err_msg=name)
         free = {variable.name: values[variable.name] for variable in model.free_RVs}
@@ -382,13 +382,13 @@ def _pymc_points(case: Case, likelihood: str, n_points: int = 4) -> list[tuple[d
 
 
 def _log_density_at(case: Case, free: dict[str, Array]) -> float:
-    theta = _lead(case.family.recover(free, case.prior))
+    theta = _lead(case.prior.recover(free))
     return float(case.prior.log_prob(theta)[0] + _log_likelihood(case, theta)[0])
 
 
 def _log_jacobian(case: Case, free: dict[str, Array]) -> float:
     """Log volume of the map from free variables to parameters; zero where they are the same."""
-    theta = case.family.recover(free, case.prior)
+    theta = case.prior.recover(free)
     if all(name in free and np.array_equal(theta[name], free[name]) for name in theta):
         return 0.0
     names, sizes = list(free), [free[name].size for name in free]
@@ -397,7 +397,7 @@ def _log_jacobian(case: Case, free: dict[str, Array]) -> float:
     def parameters(point: Array) -> Array:
         pieces = np.split(point, np.cumsum(sizes)[:-1])
         unpacked = {name: piece.reshape(free[name].shape) for name, piece in zip(names, pieces, strict=True)}
-        recovered = case.family.recover(unpacked, case.prior)
+        recovered = case.prior.recover(unpacked)
         return np.concatenate([recovered[name].ravel() for name in case.family.dims])
 
     steps = 1e-5 * np.maximum(1.0, np.abs(flat))

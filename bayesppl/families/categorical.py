@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bayesppl.beliefs import Dirichlet
-from bayesppl.beliefs.simplices import SimplexPrior, collect, dirichlets, simplex_prior
+from bayesppl.beliefs.simplices import SimplexPrior, simplex_prior
 from bayesppl.beliefs.statistics import Counts
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
 from bayesppl.families._bases.level_names import cell_names
@@ -98,10 +98,6 @@ class Categorical(LevelFamily):
             drawn[:, j] = draw_outcomes(theta["probability"][:, start:stop], codes, rng)
         return drawn
 
-    def declare_conjugate(self, prior: Dirichlet, prefix: str) -> dict[str, Any]:
-        named = self.named("probability", prefix)
-        return {"probability": dirichlets(prior.concentration, self._sizes, **named)}
-
     def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
         import pymc as pm
 
@@ -116,9 +112,6 @@ class Categorical(LevelFamily):
         import pytensor.tensor as pt
 
         pm.Potential(f"{prefix}x", (statistics.counts * pt.log(variables["probability"])).sum())
-
-    def recover(self, draws: dict[str, Array], prior: Dirichlet, prefix: str = "") -> Theta:
-        return {"probability": collect(draws, self._sizes, f"{prefix}probability")}
 
     @property
     def _edges(self) -> Array:

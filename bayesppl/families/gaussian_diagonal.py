@@ -17,10 +17,9 @@ import numpy as np
 
 from bayesppl.beliefs import NormalInverseGamma
 from bayesppl.beliefs.conjugate import replace_unchecked
-from bayesppl.beliefs.normal import LOG_2PI
 from bayesppl.beliefs.statistics import Moments, moments
 from bayesppl.data.table import Table
-from bayesppl.errors import ImproperError, UndefinedEstimateError
+from bayesppl.errors import UndefinedEstimateError
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
 from bayesppl.families._bases.family import NumericFamily
 from bayesppl.families._bases.gaussian_declared import MeanAndSd
@@ -37,7 +36,7 @@ from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.families._bases.membership import Membership
 from bayesppl.families._bases.missing import observed_mask, present_cells
 from bayesppl.families._bases.support import LARGEST, REAL_NUMBERS
-from bayesppl.kernels.arrays import Array, Responsibilities, Theta, log_rising
+from bayesppl.kernels.arrays import LOG_2PI, Array, Responsibilities, Theta, log_rising
 from bayesppl.kernels.squares import weighted_squares
 from bayesppl.kernels.student import weighted_log1p_squares
 
@@ -194,18 +193,6 @@ class DiagonalGaussian(NumericFamily):
         sd = np.broadcast_to(np.sqrt(np.expand_dims(theta["variance"], self._axes)), mean.shape)
         return rng.normal(mean[codes], sd[codes])
 
-    def declare_conjugate(self, prior: NormalInverseGamma, prefix: str) -> dict[str, Any]:
-        import pymc as pm
-
-        if not prior.is_proper().all():
-            raise ImproperError(
-                f"prior={self.prior!r} is improper: PyMC can neither draw from it nor sample it. Use "
-                "prior='fraley-raftery' or a NormalInverseGamma."
-            )
-        variance = pm.InverseGamma(**self.named("variance", prefix), alpha=prior.a, beta=prior.b)
-        sd = (self._per_cell(variance) / prior.kappa) ** 0.5
-        return {"mean": pm.Normal(**self.named("mean", prefix), mu=prior.location, sigma=sd), "variance": variance}
-
     def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
         import pymc as pm
         import pytensor.tensor as pt
@@ -223,9 +210,6 @@ class DiagonalGaussian(NumericFamily):
         squares = statistics.scatter + n * (statistics.mean - variables["mean"]) ** 2
         log_density = -0.5 * (n * (LOG_2PI + pt.log(variance)) + squares / variance)
         pm.Potential(f"{prefix}x", log_density.sum())
-
-    def recover(self, draws: dict[str, Array], prior: NormalInverseGamma, prefix: str = "") -> Theta:
-        return {name: draws[prefix + name] for name in self.dims}
 
     def _per_cell(self, variance: Any) -> Any:
         import pytensor.tensor as pt

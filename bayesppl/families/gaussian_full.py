@@ -22,11 +22,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from bayesppl.beliefs import NormalInverseWishart
-from bayesppl.beliefs.normal import LOG_2PI
 from bayesppl.beliefs.statistics import Moments, moments
 from bayesppl.data.table import Table
-from bayesppl.errors import ImproperError, UndefinedEstimateError
-from bayesppl.families._bases import bartlett
+from bayesppl.errors import UndefinedEstimateError
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
 from bayesppl.families._bases.family import NumericFamily
 from bayesppl.families._bases.gaussian_declared import MeanAndCholesky
@@ -36,7 +34,7 @@ from bayesppl.families._bases.log_density import Evaluate, LogDensity, on_first_
 from bayesppl.families._bases.membership import Membership
 from bayesppl.families._bases.missing import observed_mask
 from bayesppl.families._bases.support import LARGEST, REAL_NUMBERS
-from bayesppl.kernels.arrays import Array, Responsibilities, Theta, log_rising
+from bayesppl.kernels.arrays import LOG_2PI, Array, Responsibilities, Theta, log_rising
 from bayesppl.kernels.definite import is_positive_definite
 from bayesppl.kernels.mahalanobis import squared_distances
 from bayesppl.kernels.products import row_products
@@ -207,14 +205,6 @@ class FullGaussian(NumericFamily):
         per_row = root if self.tied else root[codes]
         return mean[codes] + np.einsum("...ij,...j->...i", per_row, noise)
 
-    def declare_conjugate(self, prior: NormalInverseWishart, prefix: str) -> dict[str, Any]:
-        if not prior.is_proper().all():
-            raise ImproperError(
-                f"prior={self.prior!r} is improper: PyMC can neither draw from it nor sample it. Use "
-                "prior='fraley-raftery' or a NormalInverseWishart."
-            )
-        return bartlett.declare(prior, prefix)
-
     def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
         import pymc as pm
 
@@ -224,9 +214,6 @@ class FullGaussian(NumericFamily):
 
     def observe_statistics(self, variables: dict[str, Any], statistics: Moments, prefix: str = "") -> None:
         variables["observe"](statistics)
-
-    def recover(self, draws: dict[str, Array], prior: NormalInverseWishart, prefix: str = "") -> Theta:
-        return bartlett.recover(draws, prior, prefix)
 
     def _per_class(self, matrix: Array, at: Array) -> Array:
         chosen = matrix[..., at[:, None], at]

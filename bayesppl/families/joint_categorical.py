@@ -105,11 +105,6 @@ class JointCategorical(LevelFamily):
         drawn = draw_outcomes(theta["probability"], codes, rng)
         return np.stack(np.unravel_index(drawn, self._sizes), axis=1)
 
-    def declare_conjugate(self, prior: Dirichlet, prefix: str) -> dict[str, Any]:
-        import pymc as pm
-
-        return {"probability": pm.Dirichlet(**self.named("probability", prefix), a=prior.concentration)}
-
     def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
         import pymc as pm
 
@@ -122,9 +117,6 @@ class JointCategorical(LevelFamily):
         import pytensor.tensor as pt
 
         pm.Potential(f"{prefix}x", (statistics.counts * pt.log(variables["probability"])).sum())
-
-    def recover(self, draws: dict[str, Array], prior: Dirichlet, prefix: str = "") -> Theta:
-        return {"probability": draws[f"{prefix}probability"]}
 
     def _tables(self, X: Array) -> tuple[Array, tuple[int, ...]]:
         n_cells = prod(self._sizes)

@@ -134,9 +134,6 @@ class LogGaussian(CheckedFirst):
             block: Evidence(dims, values + _over(log_jacobian, dims)) for block, (dims, values) in evidence.items()
         }
 
-    def declare_conjugate(self, prior: Any, prefix: str) -> dict[str, Any]:
-        return self.gaussian.declare_conjugate(prior, prefix)
-
     def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
         """The logarithms are the observed variable; the Jacobian is a potential."""
         import pymc as pm
@@ -152,9 +149,6 @@ class LogGaussian(CheckedFirst):
 
         self.gaussian.observe_statistics(variables, statistics, prefix)
         pm.Potential(f"{prefix}log_jacobian", pt.as_tensor(_log_jacobian_of(statistics).sum()))
-
-    def recover(self, draws: dict[str, Array], prior: Any, prefix: str = "") -> Theta:
-        return self.gaussian.recover(draws, prior, prefix)
 
 
 def _logarithms(X: Array) -> Array:

@@ -205,11 +205,6 @@ class Multinomial(NumericFamily):
         shape = (counts.shape[0], len(words) + 1)
         return Dirichlet(np.hstack([shown, others])), csr_array((counts.data, inverse, counts.indptr), shape=shape)
 
-    def declare_conjugate(self, prior: Dirichlet, prefix: str) -> dict[str, Any]:
-        import pymc as pm
-
-        return {"probability": pm.Dirichlet(**self.named("probability", prefix), a=prior.concentration)}
-
     def observe_rows(self, variables: dict[str, Any], X: Any, codes: Array, prefix: str = "") -> None:
         import pymc as pm
 
@@ -223,9 +218,6 @@ class Multinomial(NumericFamily):
 
         log_density = (statistics.counts * pt.log(variables["probability"])).sum()
         pm.Potential(f"{prefix}x", log_density + statistics.log_base.sum())
-
-    def recover(self, draws: dict[str, Array], prior: Dirichlet, prefix: str = "") -> Theta:
-        return {"probability": draws[f"{prefix}probability"]}
 
 
 def _nonzeros(X: Any) -> csr_array:

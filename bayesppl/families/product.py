@@ -259,11 +259,6 @@ class Product(Family):
             for inner, part in family.log_evidence(prior.parts[block], statistics.parts[block]).items()
         }
 
-    def declare_conjugate(self, prior: Joint, prefix: str) -> dict[str, Any]:
-        return {
-            block: family.declare(prior.parts[block], prefix + inner) for block, inner, family in self.families
-        }
-
     def observe_rows(self, variables: dict[str, Any], X: BlockRows, codes: Array, prefix: str = "") -> None:
         for block, inner, family in self.families:
             family.observe_rows(variables[block], X.parts[block], codes, prefix + inner)
@@ -271,13 +266,6 @@ class Product(Family):
     def observe_statistics(self, variables: dict[str, Any], statistics: JointStatistics, prefix: str = "") -> None:
         for block, inner, family in self.families:
             family.observe_statistics(variables[block], statistics.parts[block], prefix + inner)
-
-    def recover(self, draws: dict[str, Array], prior: Joint, prefix: str = "") -> Theta:
-        return {
-            inner + parameter: value
-            for block, inner, family in self.families
-            for parameter, value in family.recover(draws, prior.parts[block], prefix + inner).items()
-        }
 
     def _check_names(self) -> None:
         """Refuse blocks whose parameters or dimensions could be taken for those of another block."""

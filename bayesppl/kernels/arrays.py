@@ -29,6 +29,10 @@ def dense(X: Any) -> Array:
     return np.asarray(X.toarray() if issparse(X) else X)
 
 
+#: The logarithm of 2π.
+LOG_2PI = float(np.log(2 * np.pi))
+
+
 def dot_log(X: Any, log_weights: Array) -> Array:
     """Σ_j x_ij · log w_kj for every row i and class k, with 0 · log 0 = 0.
 

@@ -213,20 +213,6 @@ class Family(ABC):
     def log_evidence(self, prior: Any, statistics: Any) -> dict[str, Evidence]:
         """log p(X | y) per block of columns (the empty name for a family of one block)."""
 
-    @final
-    def declare(self, prior: Any, prefix: str = "") -> dict[str, Any]:
-        """Declare the parameters as random variables of the current ``pm.Model``, and return them."""
-        return dict(prior.declared_in(self, prefix))
-
-    @final
-    def named(self, parameter: str, prefix: str = "") -> dict[str, Any]:
-        """Name and dims of a parameter, as keyword arguments of a PyMC distribution."""
-        return {"name": prefix + parameter, "dims": prefixed(self.dims[parameter], prefix)}
-
-    @abstractmethod
-    def declare_conjugate(self, prior: Any, prefix: str) -> dict[str, Any]:
-        """Declare the parameters under a conjugate prior."""
-
     @abstractmethod
     def observe_rows(self, variables: dict[str, Any], X: Any, codes: Array, prefix: str = "") -> None:
         """Declare every row as observed, given its class."""
@@ -234,10 +220,6 @@ class Family(ABC):
     @abstractmethod
     def observe_statistics(self, variables: dict[str, Any], statistics: Any, prefix: str = "") -> None:
         """Declare the same likelihood through the sufficient statistics: its cost does not grow with the rows."""
-
-    @abstractmethod
-    def recover(self, draws: dict[str, Array], prior: Any, prefix: str = "") -> Theta:
-        """Parameters from draws of the free random variables of ``declare``; (chain, draw) axes lead."""
 
 
 class CheckedFirst(Family):

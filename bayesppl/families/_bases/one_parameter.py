@@ -40,10 +40,6 @@ class OneParameterFamily(ColumnFamily):
         return ("class", "feature")
 
     @final
-    def recover(self, draws: dict[str, Array], prior: Any, prefix: str = "") -> Theta:
-        return {name: draws[prefix + name] for name in self.dims}
-
-    @final
     def _require(self, denominator: Array, parameter: str) -> None:
         if (denominator <= 0).any():
             k, d = np.argwhere(denominator <= 0)[0]
@@ -86,12 +82,6 @@ class ProbabilityFamily(OneParameterFamily):
         p = theta["probability"]
         with np.errstate(divide="ignore"):
             return np.log(p), np.log1p(-p)
-
-    @final
-    def declare_conjugate(self, prior: Beta, prefix: str) -> dict[str, Any]:
-        import pymc as pm
-
-        return {"probability": pm.Beta(**self.named("probability", prefix), alpha=prior.alpha, beta=prior.beta)}
 
     @final
     def observe_statistics(self, variables: dict[str, Any], statistics: Successes, prefix: str = "") -> None:
@@ -141,12 +131,6 @@ class RateFamily(OneParameterFamily):
         """log λ and −λ."""
         with np.errstate(divide="ignore"):
             return np.log(theta["rate"]), -theta["rate"]
-
-    @final
-    def declare_conjugate(self, prior: Gamma, prefix: str) -> dict[str, Any]:
-        import pymc as pm
-
-        return {"rate": pm.Gamma(**self.named("rate", prefix), alpha=prior.shape, beta=prior.rate)}
 
     @final
     def observe_statistics(self, variables: dict[str, Any], statistics: Events, prefix: str = "") -> None:
