@@ -17,8 +17,9 @@ import numpy as np
 
 from bayesppl.beliefs import Beta
 from bayesppl.beliefs.statistics import Successes, class_sums, remainder
+from bayesppl.families._bases.columns import NumericFamily
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
-from bayesppl.families._bases.family import CheckedFirst, Measure, NumericFamily
+from bayesppl.families._bases.family import Measure
 from bayesppl.families._bases.leave_one_out import counts_without, weight_by_weight
 from bayesppl.families._bases.log_density import Evaluate, LogDensity, on_first_use
 from bayesppl.families._bases.membership import Membership
@@ -30,7 +31,7 @@ from bayesppl.kernels.blocks import row_blocks
 
 
 @dataclass(frozen=True, eq=False)
-class Bernoulli(CheckedFirst, ProbabilityFamily, NumericFamily):
+class Bernoulli(ProbabilityFamily, NumericFamily):
     """Independent Bernoulli features; absent words count as evidence too.
 
     Parameters

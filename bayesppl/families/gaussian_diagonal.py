@@ -10,8 +10,8 @@ predicted together, by a multivariate t, for they are not independent once the v
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -20,8 +20,8 @@ from bayesppl.beliefs.conjugate import replace_unchecked
 from bayesppl.beliefs.statistics import Moments, moments
 from bayesppl.data.table import Table
 from bayesppl.errors import UndefinedEstimateError
+from bayesppl.families._bases.conjugate_family import ConjugateNumeric
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
-from bayesppl.families._bases.family import NumericFamily
 from bayesppl.families._bases.gaussian_declared import MeanAndSd
 from bayesppl.families._bases.gaussian_loo import without_rows
 from bayesppl.families._bases.gaussian_prior import (
@@ -44,7 +44,7 @@ _AXES = {"class": -2, "feature": -1}
 
 
 @dataclass(frozen=True, eq=False)
-class DiagonalGaussian(NumericFamily):
+class DiagonalGaussian(ConjugateNumeric):
     """Independent Gaussian features. Made by :func:`bayesppl.Gaussian`.
 
     Parameters
@@ -101,9 +101,6 @@ class DiagonalGaussian(NumericFamily):
             lambda declared: declared.sized(shape, self._axes),
             NormalInverseGamma,
         )
-
-    def with_prior(self, prior: NormalInverseGamma) -> Self:
-        return replace(self, prior=prior)
 
     def mle(self, statistics: Moments) -> Theta:
         count = statistics.count.sum(self._axes)

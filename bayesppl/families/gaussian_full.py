@@ -15,9 +15,9 @@ This targets exactly the conjugate posterior, for any real ν, without linear al
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -25,8 +25,8 @@ from bayesppl.beliefs import NormalInverseWishart
 from bayesppl.beliefs.statistics import Moments, moments
 from bayesppl.data.table import Table
 from bayesppl.errors import UndefinedEstimateError
+from bayesppl.families._bases.conjugate_family import ConjugateNumeric
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
-from bayesppl.families._bases.family import NumericFamily
 from bayesppl.families._bases.gaussian_declared import MeanAndCholesky
 from bayesppl.families._bases.gaussian_full_prior import default_prior, require_definite
 from bayesppl.families._bases.gaussian_prior import choose_prior, require_finite_sums, require_proper
@@ -42,7 +42,7 @@ from bayesppl.kernels.squares import NEAR
 
 
 @dataclass(frozen=True, eq=False)
-class FullGaussian(NumericFamily):
+class FullGaussian(ConjugateNumeric):
     """Correlated Gaussian features. Made by :func:`bayesppl.Gaussian`.
 
     Parameters
@@ -106,9 +106,6 @@ class FullGaussian(NumericFamily):
             lambda declared: self._definite(declared.sized(shape, self.tied), statistics),
             NormalInverseWishart,
         )
-
-    def with_prior(self, prior: NormalInverseWishart) -> Self:
-        return replace(self, prior=prior)
 
     def mle(self, statistics: Moments) -> Theta:
         count = statistics.count.sum() if self.tied else statistics.count

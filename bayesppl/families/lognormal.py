@@ -18,9 +18,10 @@ import numpy as np
 from bayesppl.beliefs import NormalInverseGamma, NormalInverseWishart
 from bayesppl.beliefs.statistics import Moments
 from bayesppl.data.table import Table
+from bayesppl.families._bases.conjugate_family import ConjugateFamily, ConjugateNumeric
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
 from bayesppl.families._bases.factorised import POSITIVE_NUMBERS
-from bayesppl.families._bases.family import CheckedFirst, Evidence, Family, Measure, NumericFamily
+from bayesppl.families._bases.family import Evidence, Family, Measure
 from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.families._bases.membership import Membership
 from bayesppl.families._bases.support import check_support, numbers_of
@@ -56,18 +57,18 @@ def LogNormal(
 
 
 @dataclass(frozen=True, eq=False)
-class LogGaussian(CheckedFirst):
+class LogGaussian(ConjugateFamily):
     """Gaussian logarithms. Made by :func:`bayesppl.LogNormal`.
 
     Parameters
     ----------
-    gaussian : NumericFamily
+    gaussian : ConjugateNumeric
         Density of the logarithms, made by :func:`bayesppl.Gaussian`.
     """
 
     name: ClassVar[str] = "lognormal"
 
-    gaussian: NumericFamily
+    gaussian: ConjugateNumeric
 
     @property
     def dims(self) -> dict[str, tuple[str, ...]]:

@@ -16,9 +16,9 @@ the non-zeros.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
@@ -27,6 +27,7 @@ from bayesppl.beliefs import Dirichlet
 from bayesppl.beliefs.simplices import SimplexPrior, simplex_prior
 from bayesppl.beliefs.statistics import Counts, class_sums
 from bayesppl.data.table import Table
+from bayesppl.families._bases.conjugate_family import ConjugateNumeric
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates, required
 from bayesppl.families._bases.dirichlet_multinomial import (
     rising_contrast,
@@ -34,7 +35,6 @@ from bayesppl.families._bases.dirichlet_multinomial import (
     rising_sums_with_and_without,
 )
 from bayesppl.families._bases.factorised import COUNTS
-from bayesppl.families._bases.family import NumericFamily
 from bayesppl.families._bases.leave_one_out import counts_without
 from bayesppl.families._bases.log_density import LogDensity, on_first_use
 from bayesppl.families._bases.membership import Membership
@@ -61,7 +61,7 @@ _DENSE_CELLS = 1 << 19
 
 
 @dataclass(frozen=True, eq=False)
-class Multinomial(NumericFamily):
+class Multinomial(ConjugateNumeric):
     """Count vectors given their totals; dense or sparse.
 
     Parameters
@@ -86,6 +86,7 @@ class Multinomial(NumericFamily):
     """
 
     name: ClassVar[str] = "multinomial"
+    prior_field: ClassVar[str] = "probability"
     support: ClassVar = COUNTS
     measure: ClassVar = "mass given the row total"
     allows_sparse: ClassVar[bool] = True
@@ -132,9 +133,6 @@ class Multinomial(NumericFamily):
 
     def resolve_prior(self, statistics: Counts) -> Dirichlet | SimplexPrior:
         return simplex_prior(self.probability, statistics.counts.shape)
-
-    def with_prior(self, prior: Dirichlet) -> Self:
-        return replace(self, probability=prior)
 
     def mle(self, statistics: Counts) -> Theta:
         return self.resolve_prior(statistics).mle(statistics)

@@ -18,6 +18,7 @@ import numpy as np
 from bayesppl.beliefs import Joint
 from bayesppl.beliefs.statistics import JointStatistics
 from bayesppl.data.table import Table
+from bayesppl.families._bases.conjugate_family import ConjugateFamily
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates, required
 from bayesppl.families._bases.family import Evidence, Family, Measure, prefixed
 from bayesppl.families._bases.infer_families import Integers, families_by_dtype
@@ -52,7 +53,7 @@ class BlockRows:
 
 
 @dataclass(frozen=True, eq=False)
-class Product(Family):
+class Product(ConjugateFamily):
     """Named blocks of columns, each with its own family; independent given the class.
 
     Parameters

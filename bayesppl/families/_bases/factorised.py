@@ -20,8 +20,8 @@ import numpy as np
 from bayesppl.data.columns import LARGEST_EXACT
 from bayesppl.data.table import Table
 from bayesppl.errors import RowError
+from bayesppl.families._bases.conjugate_family import ConjugateColumns
 from bayesppl.families._bases.covariates import Covariates, required
-from bayesppl.families._bases.family import CheckedFirst, ColumnFamily
 from bayesppl.families._bases.leave_one_out import own_class_without, row_blocks
 from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.families._bases.membership import Membership
@@ -43,7 +43,7 @@ POSITIVE_NUMBERS = Support(
 
 
 @dataclass(frozen=True, eq=False)
-class CellFamily(CheckedFirst, ColumnFamily):
+class CellFamily(ConjugateColumns):
     """A family of dense columns that is a product over cells, given a number per row."""
 
     #: Field that may name the column of the number per row, and the values that column can take.

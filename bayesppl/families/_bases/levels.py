@@ -22,7 +22,8 @@ from bayesppl.beliefs.statistics import Counts
 from bayesppl.data.columns import factorize
 from bayesppl.data.table import Table
 from bayesppl.errors import RowError
-from bayesppl.families._bases.family import CheckedFirst, ColumnFamily, Measure
+from bayesppl.families._bases.conjugate_family import ConjugateColumns
+from bayesppl.families._bases.family import Measure
 from bayesppl.families._bases.leave_one_out import counts_without, weight_by_weight
 from bayesppl.families._bases.level_names import lookalikes, unseen_beside
 from bayesppl.families._bases.log_density import LogDensity
@@ -38,10 +39,11 @@ Levels = Sequence[Hashable] | Mapping[Hashable, Sequence[Hashable]]
 
 
 @dataclass(frozen=True, eq=False)
-class LevelFamily(CheckedFirst, ColumnFamily):
+class LevelFamily(ConjugateColumns):
     """A family of columns that hold levels; encoded rows are the codes of the levels, -1 where a cell is missing."""
 
     measure: ClassVar[Measure] = "mass"
+    prior_field: ClassVar[str] = "probability"
 
     probability: Dirichlet | Any = Dirichlet()
     levels: Levels | None = None
@@ -137,10 +139,6 @@ class LevelFamily(CheckedFirst, ColumnFamily):
         for j, name in enumerate(self.columns):
             codes[:, j] = self._codes(table.column(name), j)
         return codes
-
-    @final
-    def with_prior(self, prior: Dirichlet) -> Self:
-        return replace(self, probability=prior)
 
     @property
     def _sizes(self) -> tuple[int, ...]:

@@ -7,8 +7,8 @@ A family of this kind joins one class of each.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any, Self, final
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from bayesppl.beliefs.conjugate import require_kind
 from bayesppl.beliefs.declared_priors import Direct, is_declaration
 from bayesppl.beliefs.statistics import Events, Successes
 from bayesppl.errors import UndefinedEstimateError
-from bayesppl.families._bases.family import ColumnFamily
+from bayesppl.families._bases.conjugate_family import ConjugateColumns
 from bayesppl.families._bases.gaussian_prior import choose_prior
 from bayesppl.kernels.arrays import Array, Theta
 
@@ -26,7 +26,7 @@ LogFactors = tuple[Array, Array]
 
 
 @dataclass(frozen=True, eq=False)
-class OneParameterFamily(ColumnFamily):
+class OneParameterFamily(ConjugateColumns):
     """A family of independent features with a single parameter each."""
 
     @property
@@ -53,6 +53,8 @@ class OneParameterFamily(ColumnFamily):
 class ProbabilityFamily(OneParameterFamily):
     """Successes and failures of independent trials, with a beta prior on the probability of a success."""
 
+    prior_field: ClassVar[str] = "probability"
+
     probability: Beta | Any = field(default=Beta(), kw_only=True)
 
     @property
@@ -63,12 +65,8 @@ class ProbabilityFamily(OneParameterFamily):
     @final
     def resolve_prior(self, statistics: Successes) -> Beta | Direct:
         if is_declaration(self.probability):
-            return Direct("probability", self.probability)
+            return Direct({"probability": self.probability}, {"probability": "unit"})
         return require_kind(self.probability, Beta, "probability").sized(statistics.successes.shape)
-
-    @final
-    def with_prior(self, prior: Beta) -> Self:
-        return replace(self, probability=prior)
 
     @final
     def mle(self, statistics: Successes) -> Theta:
@@ -97,6 +95,8 @@ class ProbabilityFamily(OneParameterFamily):
 class RateFamily(OneParameterFamily):
     """Events over an exposure, with a gamma prior on their rate."""
 
+    prior_field: ClassVar[str] = "rate"
+
     rate: str | Gamma | Any = field(default="overall", kw_only=True)
 
     @property
@@ -107,7 +107,7 @@ class RateFamily(OneParameterFamily):
     @final
     def resolve_prior(self, statistics: Events) -> Gamma | Direct:
         if is_declaration(self.rate):
-            return Direct("rate", self.rate)
+            return Direct({"rate": self.rate}, {"rate": "positive"})
         shape = statistics.events.shape
         return choose_prior(
             self.rate,
@@ -116,10 +116,6 @@ class RateFamily(OneParameterFamily):
             Gamma,
             "rate",
         )
-
-    @final
-    def with_prior(self, prior: Gamma) -> Self:
-        return replace(self, rate=prior)
 
     @final
     def mle(self, statistics: Events) -> Theta:
