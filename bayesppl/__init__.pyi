@@ -51,6 +51,8 @@ from .families import Multinomial as Multinomial
 from .families import NegativeBinomial as NegativeBinomial
 from .families import Poisson as Poisson
 from .families import Product as Product
+from .families import StudentT as StudentT
+from .families import VonMises as VonMises
 from .families._bases.gaussian_declared import LKJ as LKJ
 from .inference import ADVI as ADVI
 from .inference import NUTS as NUTS

@@ -1,6 +1,8 @@
 """Class-conditional families, one file each."""
 
+from bayesppl.families._bases.conjugate_family import ConjugateFamily
 from bayesppl.families._bases.family import REGISTRY, Evidence, Family
+from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.families.bernoulli import Bernoulli
 from bayesppl.families.binomial import Binomial
 from bayesppl.families.categorical import Categorical
@@ -12,21 +14,27 @@ from bayesppl.families.multinomial import Multinomial
 from bayesppl.families.negative_binomial import NegativeBinomial
 from bayesppl.families.poisson import Poisson
 from bayesppl.families.product import Product
+from bayesppl.families.student_t import StudentT
+from bayesppl.families.von_mises import VonMises
 
 __all__ = [
     "REGISTRY",
     "Bernoulli",
     "Binomial",
     "Categorical",
+    "ConjugateFamily",
     "Evidence",
     "Exponential",
     "Family",
     "GammaRate",
     "Gaussian",
     "JointCategorical",
+    "LogDensity",
     "LogNormal",
     "Multinomial",
     "NegativeBinomial",
     "Poisson",
     "Product",
+    "StudentT",
+    "VonMises",
 ]
