@@ -27,6 +27,7 @@ from bayesppl.beliefs.statistics import Moments, moments
 from bayesppl.data.table import Table
 from bayesppl.errors import ImproperError, UndefinedEstimateError
 from bayesppl.families._bases import bartlett
+from bayesppl.families._bases.covariance_prior import hierarchical_prior
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
 from bayesppl.families._bases.family import LogDensity, NumericFamily
 from bayesppl.families._bases.gaussian_declared import MeanAndCholesky
@@ -100,6 +101,7 @@ class FullGaussian(NumericFamily):
         return choose_prior(
             self.prior,
             {
+                "hierarchical": lambda: hierarchical_prior(statistics, self.tied, self.columns),
                 "fraley-raftery": lambda: self._definite(default_prior(statistics, self.columns), statistics),
                 "jeffreys": lambda: self._improper(statistics, (shape[1] + 1) / 2),
                 "flat": lambda: self._improper(statistics, power=0),
