@@ -302,7 +302,8 @@ def _of_rows(case: Case, rows: Any, weights: Array | None = None) -> Any:
 
 
 def _evidence(case: Case, prior: Conjugate, statistics: Any) -> float:
-    parts = case.family.log_evidence(prior, statistics)
+    # of this very prior, whatever the family declares
+    parts = case.family.with_prior(prior).log_evidence(prior, statistics)
     return float(sum(part.values.sum() for part in parts.values()))
 
 

@@ -21,17 +21,17 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from bayesppl.beliefs import NormalInverseWishart
+from bayesppl.beliefs import Conjugate, NormalInverseWishart
 from bayesppl.beliefs.normal import LOG_2PI
 from bayesppl.beliefs.statistics import Moments, moments
 from bayesppl.data.table import Table
 from bayesppl.errors import ImproperError, UndefinedEstimateError
 from bayesppl.families._bases import bartlett
-from bayesppl.families._bases.covariance_prior import hierarchical_prior
+from bayesppl.families._bases.covariance_prior import chained_log_evidence, hierarchical_prior
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
 from bayesppl.families._bases.family import LogDensity, NumericFamily
 from bayesppl.families._bases.gaussian_declared import MeanAndCholesky
-from bayesppl.families._bases.gaussian_full_prior import default_prior, require_definite
+from bayesppl.families._bases.gaussian_full_prior import fraley_raftery_prior, require_definite
 from bayesppl.families._bases.gaussian_prior import choose_prior, require_finite_sums, require_proper
 from bayesppl.families._bases.membership import Membership
 from bayesppl.families._bases.missing import observed_mask
@@ -60,7 +60,7 @@ class FullGaussian(NumericFamily):
     measure: ClassVar = "density"
     fits_missing: ClassVar[bool] = False
 
-    prior: str | NormalInverseWishart | MeanAndCholesky = "fraley-raftery"
+    prior: str | NormalInverseWishart | MeanAndCholesky = "hierarchical"
     tied: bool = False
 
     @property
@@ -101,8 +101,12 @@ class FullGaussian(NumericFamily):
         return choose_prior(
             self.prior,
             {
-                "hierarchical": lambda: hierarchical_prior(statistics, self.tied, self.columns),
-                "fraley-raftery": lambda: self._definite(default_prior(statistics, self.columns), statistics),
+                "hierarchical": lambda: self._definite(
+                    hierarchical_prior(statistics, self.tied, self.columns), statistics
+                ),
+                "fraley-raftery": lambda: self._definite(
+                    fraley_raftery_prior(statistics, self.columns), statistics
+                ),
                 "jeffreys": lambda: self._improper(statistics, (shape[1] + 1) / 2),
                 "flat": lambda: self._improper(statistics, power=0),
             },
@@ -112,6 +116,11 @@ class FullGaussian(NumericFamily):
 
     def with_prior(self, prior: NormalInverseWishart) -> Self:
         return replace(self, prior=prior)
+
+    def log_increment(self, prior: Conjugate, statistics: Moments) -> Array:
+        # the prior of a class holds the rows of the others, each of which would be counted K times
+        chained = self.prior == "hierarchical" and not self.tied
+        return chained_log_evidence(statistics, self.columns) if chained else prior.log_increment(statistics)
 
     def mle(self, statistics: Moments) -> Theta:
         count = statistics.count.sum() if self.tied else statistics.count
@@ -208,7 +217,7 @@ class FullGaussian(NumericFamily):
         if not prior.is_proper().all():
             raise ImproperError(
                 f"prior={self.prior!r} is improper: PyMC can neither draw from it nor sample it. Use "
-                "prior='fraley-raftery' or a NormalInverseWishart."
+                "prior='hierarchical' or a NormalInverseWishart."
             )
         return bartlett.declare(prior, prefix)
 

@@ -15,11 +15,15 @@ prior is a smooth function of the sufficient statistics alone:
 
 The inverse Wishart is written with its degrees of freedom above D − 1, so that the scale matrix of the predictive is a
 weighted mean of the prior's and the rows'.
+
+Where every class has a covariance of its own, the prior of each is made of the rows of all others. These priors are good
+for predictions, but the product of their evidences counts every row many times; :func:`chained_log_evidence` does not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import gammaln
@@ -43,6 +47,32 @@ _OTHER_CLASSES = 2.0 ** np.arange(0, 14.5)  # in multiples of the least
 _COMMON_MEAN = 2.0 ** np.arange(-10, 6.25, 0.5)
 
 
+class _Hierarchy(NamedTuple):
+    """The numbers that the prior of all covariances shares, and what the classes show, in units of ``sd``."""
+
+    location: Array
+    kappa: float
+    sd: Array
+    independence: float
+    others: float
+    scatter: Array
+    degrees: Array
+
+    def given(self, scatter: Array, degrees: Array) -> NormalInverseWishart:
+        """The prior of every class, of what these sums of other classes leave of the first prior."""
+        n_classes, n_features = scatter.shape[:2]
+        rows = self.independence + degrees
+        share = self.others / (self.others + rows)
+        psi = share[:, None, None] * (self.independence * np.eye(n_features) + scatter)
+        return self.of(n_features - 1 + share * rows, psi).sized((n_classes, n_features))
+
+    def of(self, nu: Array | float, psi: Array) -> NormalInverseWishart:
+        units = self.sd[:, None] * self.sd
+        return replace_unchecked(
+            NormalInverseWishart(), location=self.location, kappa=self.kappa, nu=nu, psi=psi * units
+        )
+
+
 def hierarchical_prior(statistics: Moments, tied: bool, columns: Sequence[Hashable]) -> NormalInverseWishart:
     """The prior that shrinks each covariance to that of the other classes, and theirs to a diagonal matrix.
 
@@ -54,30 +84,61 @@ def hierarchical_prior(statistics: Moments, tied: bool, columns: Sequence[Hashab
     columns : sequence of hashable
         Names of the columns, for errors.
     """
+    found = _hierarchy(statistics, tied, columns)
+    if tied:
+        n_features = len(found.sd)
+        prior = found.of(n_features - 1 + found.independence, found.independence * np.eye(n_features))
+        return prior.sized(statistics.mean.shape, tied)
+    return found.given(found.scatter.sum(0) - found.scatter, found.degrees.sum() - found.degrees)
+
+
+def chained_log_evidence(statistics: Moments, columns: Sequence[Hashable]) -> Array:
+    r"""Log evidence of every class given those before it, up to log h: (n_classes,).
+
+    By the chain rule :math:`p(X_1, \ldots, X_K) = \prod_k p(X_k \mid X_1, \ldots, X_{k-1})`, where the prior of a
+    covariance is made of the classes before it alone, so that no row is predicted by itself. The order of the classes is
+    arbitrary: the logarithms are averaged over the K cyclic orders, a lower bound of the log evidence of their equal
+    mixture (Jensen's inequality). Classes stand by the size of their scatter, so that their names do not matter. What all
+    classes share (:math:`\delta_0, \delta, \kappa`, V and the location) stays as resolved from all rows.
+
+    Parameters
+    ----------
+    statistics : Moments
+        With a matrix of scatter per class.
+    columns : sequence of hashable
+    """
+    found = _hierarchy(statistics, False, columns)
+    log_evidence = np.zeros(len(statistics.count))
+    shared = found.independence * np.eye(len(found.sd)) + found.scatter.sum(0)
+    sizes = np.trace(np.linalg.solve(shared, found.scatter), axis1=-2, axis2=-1)
+    present = np.flatnonzero(statistics.count > 0)
+    ring = present[np.argsort(sizes[present])]
+    before, degrees = np.zeros_like(found.scatter[ring]), np.zeros(len(ring))
+    rows = Moments(statistics.count[ring], statistics.mean[ring], statistics.scatter[ring])
+    for n_before in range(len(ring)):
+        log_evidence[ring] += found.given(before, degrees).log_increment(rows) / len(ring)
+        # the next order has one class more before each: they follow each other in a ring
+        another = np.roll(ring, n_before + 1)
+        before, degrees = before + found.scatter[another], degrees + found.degrees[another]
+    return log_evidence
+
+
+def _hierarchy(statistics: Moments, tied: bool, columns: Sequence[Hashable]) -> _Hierarchy:
     total = statistics.pooled()
-    n_classes, n_features = statistics.mean.shape
+    n_features = statistics.mean.shape[1]
     # of the scatter: a class of one row has no deviations
     degrees = np.maximum(statistics.count - 1, 0.0)
     within, overall = statistics.within, column_scales(total, columns) ** 2
     sd = np.sqrt((np.diagonal(within) + _VARIANCE_ROWS * overall) / (degrees.sum() + _VARIANCE_ROWS))
     units = sd[:, None] * sd
-    gaps = (statistics.mean - total.mean) / sd
-
+    scatter = statistics.scatter / units
     independence = _rows_of_independence(within, degrees.sum())
-    prior_scatter = independence * np.eye(n_features)
-    shared = prior_scatter + within / units
+    shared = independence * np.eye(n_features) + within / units
+    gaps = (statistics.mean - total.mean) / sd
     kappa = _rows_of_common_mean(shared, gaps, statistics.count, n_features - 1 + independence)
-    if tied:
-        nu, psi = n_features - 1 + independence, prior_scatter
-    else:
-        others = shared - statistics.scatter / units
-        rows = independence + degrees.sum() - degrees
-        worth = _rows_of_other_classes(others, rows, statistics.scatter / units, degrees)
-        share = worth / (worth + rows)
-        nu, psi = n_features - 1 + share * rows, share[:, None, None] * others
-    return replace_unchecked(
-        NormalInverseWishart(), location=total.mean, kappa=kappa, nu=nu, psi=psi * units
-    ).sized((n_classes, n_features), tied)
+    rows = independence + degrees.sum() - degrees
+    others = np.inf if tied else _rows_of_other_classes(shared - scatter, rows, scatter, degrees)
+    return _Hierarchy(total.mean, kappa, sd, independence, others, scatter, degrees)
 
 
 def _rows_of_independence(within: Array, degrees: float) -> float:

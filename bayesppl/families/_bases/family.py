@@ -290,6 +290,10 @@ class ColumnFamily(Family):
     def measures(self) -> dict[Hashable, Measure]:
         return dict.fromkeys(self.columns, self.measure)
 
+    def log_increment(self, prior: Conjugate, statistics: Any) -> Array:
+        """Log evidence of every independent factor of the prior, but for log h."""
+        return prior.log_increment(statistics)
+
     @final
     def log_evidence(self, prior: Conjugate, statistics: Any) -> dict[str, Evidence]:
         if not prior.is_proper().all():
@@ -300,7 +304,7 @@ class ColumnFamily(Family):
         base = np.asarray(statistics.log_base)
         dims = ("class", "feature")[: base.ndim]
         base = base.sum(tuple(axis for axis, dim in enumerate(dims) if dim not in self.factor_dims))
-        return {"": Evidence(self.factor_dims, prior.log_increment(statistics) + base)}
+        return {"": Evidence(self.factor_dims, self.log_increment(prior, statistics) + base)}
 
     @final
     def label_features(self, features: Any, prefix: str) -> dict[str, tuple[tuple[str, ...], Array]]:
