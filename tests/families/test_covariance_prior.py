@@ -2,18 +2,18 @@
 
 import numpy as np
 import pytest
-from scipy import integrate, stats
+from scipy import integrate, special, stats
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 import bayesppl as bp
-from bayesppl.families import covariance_prior
+from bayesppl.families._bases import covariance_prior
 
 STRUCTURES = ["full", "tied"]
 IRIS = load_iris(return_X_y=True)
 
 
 def classifier(covariance, **settings):
-    return bp.GenerativeClassifier(bp.Gaussian(covariance, prior="hierarchical"), **settings)
+    return bp.GenerativeClassifier(bp.Gaussian(covariance), **settings)
 
 
 def prior_of(clf):
@@ -128,3 +128,71 @@ def test_few_rows_constant_and_copied_columns_make_a_proper_prior(covariance):
         clf = classifier(covariance, classes=range(5)).fit(X, y)
         assert prior_of(clf).is_proper().all()
         assert np.isfinite(clf.predict_log_proba(X)).all()
+
+
+# --- the evidence of classes with a covariance each --------------------------------------------------------------
+
+
+def log_density(rows, location, kappa, nu, psi):
+    """Log density of rows of one class, each predicted from those before it by scipy's multivariate t."""
+    total, dimension = 0.0, rows.shape[1]
+    for x in rows:
+        dof = nu - dimension + 1
+        total += stats.multivariate_t(location, psi * (kappa + 1) / (kappa * dof), dof).logpdf(x)
+        psi = psi + kappa / (kappa + 1) * np.outer(x - location, x - location)
+        location, kappa, nu = location + (x - location) / (kappa + 1), kappa + 1, nu + 1
+    return total
+
+
+@pytest.mark.parametrize("n_classes", [1, 2, 3])
+@pytest.mark.parametrize("n_features", [1, 3])
+def test_evidence_predicts_every_class_from_those_before_it(n_classes, n_features):
+    X, y = IRIS[0][::4, :n_features], IRIS[1][::4]
+    X, y = X[y < n_classes], y[y < n_classes]
+    clf = classifier("full", classes=range(n_classes)).fit(X, y)
+    # the numbers that all classes share, from the priors as resolved
+    shared, own = prior_of(classifier("tied", classes=range(n_classes)).fit(X, y)), prior_of(clf)
+    delta_0 = shared.nu - n_features + 1
+    scatter = np.stack([(y == k).sum() * np.atleast_2d(np.cov(X[y == k].T, ddof=0)) for k in range(n_classes)])
+    degrees = np.bincount(y) - 1.0
+    worth, rows = own.nu - n_features + 1, delta_0 + degrees.sum() - degrees
+    delta = worth[0] / (1 - worth[0] / rows[0])
+
+    def log_evidence(order):
+        total = 0.0
+        for place, k in enumerate(order):
+            before = list(order[:place])
+            n_0 = delta_0 + degrees[before].sum()
+            r = delta / (delta + n_0)
+            psi = r * (shared.psi + scatter[before].sum(0))
+            total += log_density(X[y == k], own.location[k], own.kappa[k], n_features - 1 + r * n_0, psi)
+        return total
+
+    metric = np.linalg.inv(shared.psi + scatter.sum(0))
+    ring = sorted(range(n_classes), key=lambda k: np.trace(metric @ scatter[k]))
+    orders = [log_evidence([*ring[first:], *ring[:first]]) for first in range(n_classes)]
+    found = float(clf.log_evidence()["features"].sum())
+    assert found == pytest.approx(np.mean(orders), rel=1e-10)
+    assert found <= special.logsumexp(orders) - np.log(n_classes) + 1e-9
+
+
+def test_evidence_depends_on_no_name_and_no_class_without_rows():
+    X, y = load_wine(return_X_y=True)
+    y = np.where(y == 2, 2 + np.arange(len(y)) % 3, y)  # five classes have many cyclic orders
+    expected = classifier("full").fit(X, y).log_evidence()["features"].values
+    renamed = classifier("full").fit(X, (y * 3 + 1) % 5).log_evidence()["features"].values
+    np.testing.assert_allclose(renamed[(np.arange(5) * 3 + 1) % 5], expected, rtol=1e-12)
+    empty = classifier("full", classes=range(7)).fit(X, y + 1).log_evidence()["features"].values
+    np.testing.assert_allclose(empty, [0.0, *expected, 0.0], rtol=1e-9)
+
+
+def test_evidence_counts_every_row_once():
+    # columns without any relation to the classes: the plain product of evidences prefers a covariance for each of many
+    # classes, for each was shown to its prior by all the others
+    rng = np.random.default_rng(5)
+    X, y = rng.standard_normal((200, 4)) @ rng.standard_normal((4, 4)), np.arange(200) % 20
+    full, tied = (classifier(covariance).fit(X, y) for covariance in ("full", "tied"))
+    plain = prior_of(full).log_increment(full.posterior_.statistics.parts["features"]).sum()
+    found, expected = (float(clf.log_evidence()["features"].sum()) for clf in (full, tied))
+    assert found <= expected
+    assert plain - 2 * 200 * np.log(2 * np.pi) > expected
