@@ -24,10 +24,12 @@ import numpy as np
 from bayesppl.beliefs import Conjugate, NormalInverseWishart
 from bayesppl.beliefs.normal import LOG_2PI
 from bayesppl.beliefs.statistics import Moments, moments
+from bayesppl.data.labels import one_hot
 from bayesppl.data.table import Table
 from bayesppl.errors import ImproperError, UndefinedEstimateError
 from bayesppl.families._bases import bartlett
-from bayesppl.families._bases.covariance_prior import chained_log_evidence, hierarchical_prior
+from bayesppl.families._bases.covariance_prior import chained_log_evidence, hierarchical_prior, lent_share
+from bayesppl.families._bases.covariance_prior_loo import of_other_classes
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
 from bayesppl.families._bases.family import LogDensity, NumericFamily
 from bayesppl.families._bases.gaussian_declared import MeanAndCholesky
@@ -119,8 +121,7 @@ class FullGaussian(NumericFamily):
 
     def log_increment(self, prior: Conjugate, statistics: Moments) -> Array:
         # the prior of a class holds the rows of the others, each of which would be counted K times
-        chained = self.prior == "hierarchical" and not self.tied
-        return chained_log_evidence(statistics, self.columns) if chained else prior.log_increment(statistics)
+        return chained_log_evidence(statistics, self.columns) if self._is_lent else prior.log_increment(statistics)
 
     def mle(self, statistics: Moments) -> Theta:
         count = statistics.count.sum() if self.tied else statistics.count
@@ -173,6 +174,22 @@ class FullGaussian(NumericFamily):
             if (w != 1).any():  # a row of weight one adds to Ψ, seen from without it, all that it took
                 kept = ratio * (kappa / (left + 1) - w)
                 own += exponent[of_rows] * np.log1p(kept[of_rows] * own_squares)
+            if self._is_lent:
+
+                def log_t(moved: Array, log_shrunk: Array, fewer: Array) -> Array:
+                    constant, exponent = _t_terms(
+                        (posterior.nu - n_features + 1)[:, None] - fewer,
+                        n_features,
+                        log_det[:, None] + log_shrunk,
+                        inflation[:, None],
+                    )
+                    return _log_t(moved, constant, exponent, inflation[:, None])
+
+                rows = one_hot(members.codes, n_classes, members.weights)
+                statistics = moments(X, rows, matrix=True, tied=False)
+                share = lent_share(statistics, self.columns)
+                squares = of_other_classes(posterior, statistics, share, X, members, squares, log_t)
+                return fitted, members.replaced(squares, own)
             if not self.tied:
                 return fitted, members.replaced(fitted, own)
             apart, shrunk = distances(posterior.location), np.exp(log_shrunk)
@@ -233,6 +250,11 @@ class FullGaussian(NumericFamily):
 
     def recover(self, draws: dict[str, Array], prior: NormalInverseWishart, prefix: str = "") -> Theta:
         return bartlett.recover(draws, prior, prefix)
+
+    @property
+    def _is_lent(self) -> bool:
+        """Whether the prior of each class is made of the rows of the others."""
+        return self.prior == "hierarchical" and not self.tied
 
     def _per_class(self, matrix: Array, at: Array) -> Array:
         chosen = matrix[..., at[:, None], at]

@@ -196,3 +196,49 @@ def test_evidence_counts_every_row_once():
     found, expected = (float(clf.log_evidence()["features"].sum()) for clf in (full, tied))
     assert found <= expected
     assert plain - 2 * 200 * np.log(2 * np.pi) > expected
+
+
+# --- leave-one-out ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_features", [1, 4])
+def test_a_row_that_is_left_out_leaves_the_priors_of_the_other_classes(weighted, n_features):
+    X, y = IRIS[0][::6, :n_features], IRIS[1][::6]
+    weights = np.random.default_rng(2).uniform(0.5, 2, len(y)) if weighted else np.ones(len(y))
+    clf = classifier("full").fit(X, y, weights)
+    found, prior = clf.loo().log_joint, prior_of(clf)
+    shared = prior_of(classifier("tied").fit(X, y, weights))
+    degrees = np.bincount(y, weights) - 1
+    rows = shared.nu - n_features + 1 + degrees.sum() - degrees
+    share = (prior.nu - n_features + 1) / rows
+
+    def scatter(of_class, kept):
+        at = (y == of_class) & kept
+        gaps = X[at] - np.average(X[at], axis=0, weights=weights[at])
+        return (weights[at, None] * gaps).T @ gaps
+
+    for i, c in enumerate(y):
+        kept = np.arange(len(y)) != i
+        others = np.arange(3) != c
+        lost = scatter(c, np.full(len(y), True)) - scatter(c, kept)
+        held = bp.NormalInverseWishart(
+            prior.location,
+            prior.kappa,
+            prior.nu - others * share * weights[i],
+            prior.psi - (others * share)[:, None, None] * lost,
+        )
+        refitted = bp.QuadraticDiscriminantAnalysis(held).fit(X[kept], y[kept], weights[kept])
+        np.testing.assert_allclose(found[i], refitted.predict_joint_log_proba(X[[i]])[0], rtol=1e-8)
+
+
+def test_leave_one_out_predicts_like_fits_without_the_row():
+    # a row that stays in the priors of the other classes looks like theirs
+    X, y = load_breast_cancer(return_X_y=True)
+    X, y = X[::5], y[::5]
+    loo = classifier("full").fit(X, y).loo()
+    kept = ~np.eye(len(y), dtype=bool)
+    refitted = [classifier("full").fit(X[rows], y[rows]).predict_proba(X[~rows])[0] for rows in kept]
+    scores = np.log(np.take_along_axis(np.array(refitted), y[:, None], 1)[:, 0])
+    assert loo.accuracy[0] == pytest.approx(np.mean(np.argmax(refitted, 1) == y), abs=loo.accuracy[1])
+    assert loo.log_score[0] == pytest.approx(scores.mean(), abs=loo.log_score[1])

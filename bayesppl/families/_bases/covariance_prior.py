@@ -58,11 +58,15 @@ class _Hierarchy(NamedTuple):
     scatter: Array
     degrees: Array
 
+    def share(self, rows: Array) -> Array:
+        """Of so many rows, the share that the prior of a class holds."""
+        return self.others / (self.others + rows)
+
     def given(self, scatter: Array, degrees: Array) -> NormalInverseWishart:
         """The prior of every class, of what these sums of other classes leave of the first prior."""
         n_classes, n_features = scatter.shape[:2]
         rows = self.independence + degrees
-        share = self.others / (self.others + rows)
+        share = self.share(rows)
         psi = share[:, None, None] * (self.independence * np.eye(n_features) + scatter)
         return self.of(n_features - 1 + share * rows, psi).sized((n_classes, n_features))
 
@@ -90,6 +94,12 @@ def hierarchical_prior(statistics: Moments, tied: bool, columns: Sequence[Hashab
         prior = found.of(n_features - 1 + found.independence, found.independence * np.eye(n_features))
         return prior.sized(statistics.mean.shape, tied)
     return found.given(found.scatter.sum(0) - found.scatter, found.degrees.sum() - found.degrees)
+
+
+def lent_share(statistics: Moments, columns: Sequence[Hashable]) -> Array:
+    """The share of the rows of the other classes that the prior of each class holds: (n_classes,)."""
+    found = _hierarchy(statistics, False, columns)
+    return found.share(found.independence + found.degrees.sum() - found.degrees)
 
 
 def chained_log_evidence(statistics: Moments, columns: Sequence[Hashable]) -> Array:
