@@ -87,7 +87,6 @@ EXAMPLES: dict[str, Example] = {
     "gaussian tied": Example(bp.Gaussian("tied", _NIW), REAL, LABELS),
     "gaussian diag, default prior": Example(bp.Gaussian("diag"), REAL, LABELS),
     "gaussian full, default prior": Example(bp.Gaussian("full"), REAL, LABELS),
-    "gaussian full, prior of Fraley & Raftery": Example(bp.Gaussian("full", "fraley-raftery"), REAL, LABELS),
     "product": Example(
         bp.Product(
             {
