@@ -191,7 +191,8 @@ def leave_one_out(
     from the sums of the others, which costs about a millisecond a row, and more for models of many parameters.
 
     The prior is held as resolved from all rows: this equals refitting once per row where the prior is explicit,
-    and refitting with the resolved prior where it is a default that depends on the data.
+    and refitting with the resolved prior where it is a default that depends on the data. Where the prior of each class is
+    made of the rows of the others (``"hierarchical"``, of full covariances), the predictive takes the row out of it too.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     [0]
     """
 
-    prior: str | NormalInverseWishart = "fraley-raftery"
+    prior: str | NormalInverseWishart = "hierarchical"
     _: KW_ONLY
     n_components: int | None = None
 
@@ -106,7 +106,7 @@ class QuadraticDiscriminantAnalysis(DiscriminantAnalysis):
     [0]
     """
 
-    prior: str | NormalInverseWishart = "fraley-raftery"
+    prior: str | NormalInverseWishart = "hierarchical"
 
     def declare_family(self) -> Family:
         return Gaussian("full", self.prior)

@@ -163,7 +163,7 @@ class GaussianNB(BayesClassifier):
     [0]
     """
 
-    prior: str | NormalInverseGamma = "fraley-raftery"
+    prior: str | NormalInverseGamma = "columnwise"
 
     def declare_family(self) -> Family:
         return Gaussian("diag", self.prior)

@@ -68,6 +68,7 @@ def make_case(family: Family, X: Any, y: Any, seed: int = 0, n_rows: int = 40) -
     shown = bound.encode(table)
     statistics = bound.sufficient_statistics(shown, one_hot(codes, len(classes)))
     prior = bound.resolve_prior(statistics)
+    bound = bound.with_prior(prior)  # which reads nothing off the rows to come
     rng = np.random.default_rng(seed)
     theta = _at(_draw(bound, prior, statistics, len(classes), 1, rng), 0)
     # every class has rows, in uneven numbers and no particular order

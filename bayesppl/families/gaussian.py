@@ -26,10 +26,18 @@ _STRUCTURES: dict[str, Callable[[Any], ConjugateNumeric]] = {
     "spherical": lambda prior: DiagonalGaussian(prior, shared=("feature",)),
 }
 
+_DEFAULT_PRIORS: dict[str, str] = {
+    "full": "hierarchical",
+    "tied": "hierarchical",
+    "diag": "columnwise",
+    "tied_diag": "columnwise",
+    "spherical": "fraley-raftery",
+}
+
 
 def Gaussian(
     covariance: Covariance = "diag",
-    prior: str | NormalInverseGamma | NormalInverseWishart = "fraley-raftery",
+    prior: str | NormalInverseGamma | NormalInverseWishart | None = None,
     *,
     mean: Any = None,
     sd: Any = None,
@@ -43,11 +51,16 @@ def Gaussian(
         ``full``: a matrix per class (quadratic discriminant analysis); ``tied``: one matrix for all classes
         (linear discriminant analysis); ``diag``: a variance per class and feature (Naive Bayes); ``tied_diag``:
         a variance per feature; ``spherical``: a variance per class.
-    prior : {"fraley-raftery", "jeffreys", "flat"} or conjugate prior
-        ``fraley-raftery`` is proper, weak and free of units (Fraley & Raftery 2007). ``jeffreys`` is
-        ``|Σ|^−(D+1)/2``, improper (Geisser 1964). ``flat`` is constant in means and (co)variances, improper: MAP is
-        then maximum likelihood. Or a :class:`~bayesppl.NormalInverseGamma` (diag, tied_diag, spherical) or
-        :class:`~bayesppl.NormalInverseWishart` (full, tied) with your own hyperparameters.
+    prior : {"hierarchical", "columnwise", "fraley-raftery", "jeffreys", "flat"} or conjugate prior, optional
+        ``hierarchical``, the default of full and tied, shrinks the covariance of each class towards those of the others,
+        and all of them towards independent columns, as much as the evidence asks for: smooth in the rows, proper and free of
+        units. ``columnwise``, the default of diag and tied_diag, is for each column the prior of Fraley & Raftery (2007) in
+        one dimension: proper, weak and free of units. ``fraley-raftery``, the default of spherical, is their prior in all
+        dimensions, as in their program mclust. It has one scale for all columns of diag and tied_diag, and of full and
+        tied the covariance of all rows, which is nearly singular where rows barely outnumber the columns: prefer the default
+        there. ``jeffreys`` is ``|Σ|^−(D+1)/2``, improper (Geisser 1964). ``flat`` is constant in means and (co)variances,
+        improper: MAP is then maximum likelihood. Or a :class:`~bayesppl.NormalInverseGamma` (diag, tied_diag, spherical)
+        or :class:`~bayesppl.NormalInverseWishart` (full, tied) with your own hyperparameters.
 
     mean : PyMC distribution or callable, optional
         Instead of ``prior``, any prior of the means; fitted by sampling. See :mod:`bayesppl.beliefs.declared_priors`.
@@ -71,12 +84,12 @@ def Gaussian(
 def _declared(covariance: str, prior: Any, mean: Any, sd: Any, cholesky: Any) -> Any:
     """The prior, or what is declared in its stead."""
     if mean is None and sd is None and cholesky is None:
-        return prior
+        return _DEFAULT_PRIORS[covariance] if prior is None else prior
     correlated = covariance in ("full", "tied")
     spread, unused, word = (read_cholesky_prior(cholesky), sd, "cholesky") if correlated else (sd, cholesky, "sd")
     if mean is None or spread is None or unused is not None:
         raise ValueError(f"covariance={covariance!r} takes priors of mean and {word} together, and no other")
-    if prior != "fraley-raftery":
+    if prior is not None:
         raise ValueError(f"give either prior={prior!r} or priors of mean and {word}, not both")
     for name, value in (("mean", mean), (word, spread)):
         if not is_declaration(value) and not isinstance(value, LKJ):

@@ -59,7 +59,7 @@ class DiagonalGaussian(ConjugateNumeric):
     support: ClassVar = REAL_NUMBERS
     measure: ClassVar = "density"
 
-    prior: str | NormalInverseGamma | MeanAndSd = "fraley-raftery"
+    prior: str | NormalInverseGamma | MeanAndSd = "columnwise"
     shared: tuple[str, ...] = ()
 
     @property
@@ -94,7 +94,9 @@ class DiagonalGaussian(ConjugateNumeric):
         return choose_prior(
             self.prior,
             {
-                "fraley-raftery": lambda: self._fraley_raftery(statistics).sized(shape, self._axes),
+                # a variance that the columns share is none of a column
+                **({} if "feature" in self.shared else {"columnwise": lambda: self._columnwise(statistics)}),
+                "fraley-raftery": lambda: self._fraley_raftery(statistics),
                 "jeffreys": lambda: self._improper(statistics, power=1),
                 "flat": lambda: self._improper(statistics, power=0),
             },
@@ -220,15 +222,19 @@ class DiagonalGaussian(ConjugateNumeric):
         per = "in all" if "class" in self.shared else "in each class"
         return require_proper(prior, statistics, self.classes, needed, per)
 
+    def _columnwise(self, statistics: Moments) -> NormalInverseGamma:
+        return self._weak(statistics, column_scales(statistics.pooled(), self.columns), dimension=1)
+
     def _fraley_raftery(self, statistics: Moments) -> NormalInverseGamma:
-        # every feature is a univariate model with ν = D + 2 = 3; a shared spherical variance is one in D dimensions
-        total = statistics.pooled()
-        n_classes, n_features = statistics.mean.shape
-        together = "feature" in self.shared
-        dimension = n_features if together else 1
-        scale = common_scale(total, self.columns) if together else column_scales(total, self.columns)
-        b = scale**2 / n_classes ** (2 / dimension) / 2
-        return NormalInverseGamma(total.mean, 0.01, (dimension + 2) / 2, b)
+        scale = common_scale(statistics.pooled(), self.columns)
+        return self._weak(statistics, scale, dimension=statistics.mean.shape[1])
+
+    def _weak(self, statistics: Moments, scale: Array | float, dimension: int) -> NormalInverseGamma:
+        """ν = D + 2, and the squares of a scale over K^(2/D)."""
+        n_classes = len(statistics.mean)
+        b = np.square(scale) / n_classes ** (2 / dimension) / 2
+        prior = NormalInverseGamma(statistics.pooled().mean, 0.01, (dimension + 2) / 2, b)
+        return prior.sized(statistics.mean.shape, self._axes)
 
 
 def _plus_cells(out: Array, constant: Array, X: Array, odd: Array) -> Array:

@@ -21,14 +21,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bayesppl.beliefs import NormalInverseWishart
+from bayesppl.beliefs import Conjugate, NormalInverseWishart
 from bayesppl.beliefs.statistics import Moments, moments
+from bayesppl.data.labels import one_hot
 from bayesppl.data.table import Table
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.families._bases.conjugate_family import ConjugateNumeric
+from bayesppl.families._bases.covariance_prior import chained_log_evidence, hierarchical_prior, lent_share
+from bayesppl.families._bases.covariance_prior_loo import of_other_classes
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
 from bayesppl.families._bases.gaussian_declared import MeanAndCholesky
-from bayesppl.families._bases.gaussian_full_prior import default_prior, require_definite
+from bayesppl.families._bases.gaussian_full_prior import fraley_raftery_prior, require_definite
 from bayesppl.families._bases.gaussian_prior import choose_prior, require_finite_sums, require_proper
 from bayesppl.families._bases.log_density import Evaluate, LogDensity, on_first_use
 from bayesppl.families._bases.membership import Membership
@@ -58,7 +61,7 @@ class FullGaussian(ConjugateNumeric):
     measure: ClassVar = "density"
     fits_missing: ClassVar[bool] = False
 
-    prior: str | NormalInverseWishart | MeanAndCholesky = "fraley-raftery"
+    prior: str | NormalInverseWishart | MeanAndCholesky = "hierarchical"
     tied: bool = False
 
     @property
@@ -99,13 +102,22 @@ class FullGaussian(ConjugateNumeric):
         return choose_prior(
             self.prior,
             {
-                "fraley-raftery": lambda: self._definite(default_prior(statistics, self.columns), statistics),
+                "hierarchical": lambda: self._definite(
+                    hierarchical_prior(statistics, self.tied, self.columns), statistics
+                ),
+                "fraley-raftery": lambda: self._definite(
+                    fraley_raftery_prior(statistics, self.columns), statistics
+                ),
                 "jeffreys": lambda: self._improper(statistics, (shape[1] + 1) / 2),
                 "flat": lambda: self._improper(statistics, power=0),
             },
             lambda declared: self._definite(declared.sized(shape, self.tied), statistics),
             NormalInverseWishart,
         )
+
+    def log_increment(self, prior: Conjugate, statistics: Moments) -> Array:
+        # the prior of a class holds the rows of the others, each of which would be counted K times
+        return chained_log_evidence(statistics, self.columns) if self._is_lent else prior.log_increment(statistics)
 
     def mle(self, statistics: Moments) -> Theta:
         count = statistics.count.sum() if self.tied else statistics.count
@@ -158,6 +170,22 @@ class FullGaussian(ConjugateNumeric):
             if (w != 1).any():  # a row of weight one adds to Ψ, seen from without it, all that it took
                 kept = ratio * (kappa / (left + 1) - w)
                 own += exponent[of_rows] * np.log1p(kept[of_rows] * own_squares)
+            if self._is_lent:
+
+                def log_t(moved: Array, log_shrunk: Array, fewer: Array) -> Array:
+                    constant, exponent = _t_terms(
+                        (posterior.nu - n_features + 1)[:, None] - fewer,
+                        n_features,
+                        log_det[:, None] + log_shrunk,
+                        inflation[:, None],
+                    )
+                    return _log_t(moved, constant, exponent, inflation[:, None])
+
+                rows = one_hot(members.codes, n_classes, members.weights)
+                statistics = moments(X, rows, matrix=True, tied=False)
+                share = lent_share(statistics, self.columns)
+                squares = of_other_classes(posterior, statistics, share, X, members, squares, log_t)
+                return fitted, members.replaced(squares, own)
             if not self.tied:
                 return fitted, members.replaced(fitted, own)
             apart, shrunk = distances(posterior.location), np.exp(log_shrunk)
@@ -211,6 +239,11 @@ class FullGaussian(ConjugateNumeric):
 
     def observe_statistics(self, variables: dict[str, Any], statistics: Moments, prefix: str = "") -> None:
         variables["observe"](statistics)
+
+    @property
+    def _is_lent(self) -> bool:
+        """Whether the prior of each class is made of the rows of the others."""
+        return self.prior == "hierarchical" and not self.tied
 
     def _per_class(self, matrix: Array, at: Array) -> Array:
         chosen = matrix[..., at[:, None], at]

@@ -31,7 +31,7 @@ from bayesppl.kernels.arrays import Array, Responsibilities, Theta
 
 def LogNormal(
     covariance: Covariance = "diag",
-    prior: str | NormalInverseGamma | NormalInverseWishart = "fraley-raftery",
+    prior: str | NormalInverseGamma | NormalInverseWishart | None = None,
     *,
     mean: Any = None,
     sd: Any = None,
@@ -43,7 +43,7 @@ def LogNormal(
     ----------
     covariance, prior, mean, sd, cholesky
         Of the logarithms of the columns; see :func:`bayesppl.Gaussian`. Multiplying a column by a constant shifts
-        its logarithms, so the default prior is free of units here too.
+        its logarithms, so the default priors are free of units here too.
 
     Examples
     --------

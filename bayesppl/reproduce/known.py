@@ -14,6 +14,9 @@ from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
 from bayesppl.model.normalisation import log_probabilities
 
+#: Priors so weak that the rows decide, as in the sources: those of Fraley & Raftery (2007), for diagonal matrices column by column.
+WEAK_PRIORS = {"full": "fraley-raftery", "tied": "fraley-raftery", "diag": "columnwise"}
+
 
 def normal(
     mean: Sequence[Sequence[float]], variance: Sequence[Sequence[float]], weights: Sequence[float]

@@ -21,6 +21,7 @@ from bayesppl.families import Gaussian
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.reproduce.claims import Claim, Inputs, Printed, Sampled
+from bayesppl.reproduce.known import WEAK_PRIORS
 
 N_DIGITS = 42_000
 SMOOTHING = 0.01
@@ -116,7 +117,7 @@ def smoothed(structure: Structure, classifier: GenerativeClassifier) -> Theta:
 
 def accuracies(structure: Structure, data: Halves) -> list[float]:
     """Accuracy in training and in test."""
-    classifier = GenerativeClassifier(Gaussian(structure), class_weights="empirical").fit(
+    classifier = GenerativeClassifier(Gaussian(structure, WEAK_PRIORS[structure]), class_weights="empirical").fit(
         data.X_train, data.y_train
     )
     model, theta = classifier.posterior_.model, smoothed(structure, classifier)
@@ -133,7 +134,9 @@ def time_ratio(inputs: Inputs) -> list[float]:
     data, seconds = halves(inputs), []
     structures: tuple[Structure, ...] = ("full", "diag")
     for structure in structures:
-        classifier = GenerativeClassifier(Gaussian(structure)).fit(data.X_train, data.y_train)
+        classifier = GenerativeClassifier(Gaussian(structure, WEAK_PRIORS[structure])).fit(
+            data.X_train, data.y_train
+        )
         theta = smoothed(structure, classifier)
         start = perf_counter()
         classifier.posterior_.model.log_joint(theta)(data.X_test)

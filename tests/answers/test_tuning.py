@@ -35,7 +35,8 @@ def test_beta_hyperparameters_maximise_the_beta_binomial_likelihood():
     np.testing.assert_allclose(found, [2.0, 6.0], rtol=0.3)
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+# a prior of each class that is made of the rows of the others has no evidence of its own to start from
+@pytest.mark.parametrize("name", [name for name in EXAMPLES if name != "gaussian full, default prior"])
 def test_every_family_can_be_tuned_and_refitted(name):
     family, X, y = EXAMPLES[name]
     X = X[: len(y)]
@@ -72,7 +73,8 @@ def _gains(X, y, family, size, repeats, **options):
 def test_evidence_finds_a_better_prior_for_few_rows_of_many_columns(covariance):
     X, y = load_digits(return_X_y=True)
     X = X[:, X.std(0) > 4]  # 32 pixels, 40 rows of ten classes
-    gains = _gains(X, y, bp.Gaussian(covariance), size=40, repeats=6)
+    prior = "columnwise" if covariance == "diag" else "fraley-raftery"
+    gains = _gains(X, y, bp.Gaussian(covariance, prior), size=40, repeats=6)
     assert gains.mean() > 4 * gains.std(ddof=1) / np.sqrt(len(gains))
 
 
@@ -102,7 +104,7 @@ def test_loo_objective_weighs_the_rows():
 
 
 def test_only_what_is_named_is_tuned():
-    clf = bp.LinearDiscriminantAnalysis().fit(*IRIS)
+    clf = bp.LinearDiscriminantAnalysis("fraley-raftery").fit(*IRIS)
     tuned = clf.tune_prior(["correlation", "nu"])
     before, after = (c.posterior_.prior.parts["features"] for c in (clf, tuned))
     np.testing.assert_array_equal(after.kappa, before.kappa)

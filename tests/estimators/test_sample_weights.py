@@ -17,12 +17,12 @@ def weights_of(total):
     return total * weights / weights.sum()
 
 
-def fitted(structure, total, data=X):
-    return bp.GenerativeClassifier(bp.Gaussian(structure)).fit(data, Y, weights_of(total))
+def fitted(structure, total, data=X, prior=None):
+    return bp.GenerativeClassifier(bp.Gaussian(structure, prior)).fit(data, Y, weights_of(total))
 
 
 def scale_matrix(clf):
-    """Ψ of the default prior of a fit, by structure a matrix, a vector or a number."""
+    """Ψ of the prior of a fit, by structure a matrix, a vector or a number."""
     prior = clf.posterior_.prior.parts["features"]
     return np.asarray(prior.psi if isinstance(prior, bp.NormalInverseWishart) else prior.b)
 
@@ -34,9 +34,10 @@ def expected_covariance(total):
 
 
 @pytest.mark.parametrize("total", TOTALS)
-def test_the_default_scale_is_a_covariance_whatever_the_weights_add_up_to(total):
+def test_the_scale_is_a_covariance_whatever_the_weights_add_up_to(total):
     covariance = expected_covariance(total)
-    full, diagonal = (scale_matrix(fitted(structure, total))[0] for structure in ("full", "diag"))
+    full = scale_matrix(fitted("full", total, prior="fraley-raftery"))[0]
+    diagonal = scale_matrix(fitted("diag", total))[0]
     np.testing.assert_allclose(full, covariance / 3 ** (2 / 4), rtol=1e-9)
     np.testing.assert_allclose(diagonal, np.diagonal(covariance) / 9 / 2, rtol=1e-9)
     spherical = scale_matrix(fitted("spherical", total))
@@ -116,7 +117,7 @@ def test_weights_that_are_no_numbers_of_rows_are_refused(weight):
 
 
 @pytest.mark.parametrize("structure", STRUCTURES)
-@pytest.mark.parametrize("prior", ["own", "fraley-raftery", "jeffreys"])
+@pytest.mark.parametrize("prior", ["own", None, "fraley-raftery", "jeffreys"])
 def test_sums_of_squares_beyond_the_largest_number_are_refused(structure, prior):
     own = bp.NormalInverseWishart() if structure in ("full", "tied") else bp.NormalInverseGamma()
     family = bp.Gaussian(structure, own if prior == "own" else prior)

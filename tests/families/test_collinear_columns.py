@@ -102,7 +102,7 @@ def test_evidence_to_fifty_digits(make, noise):
                 X, y, make is bp.LinearDiscriminantAnalysis
             )
             assert abs(smallest / 1e-10 - 1) > 1e-3  # else rounding could decide
-            found = float(make().fit(X, y).log_evidence()["features"].sum())
+            found = float(make("fraley-raftery").fit(X, y).log_evidence()["features"].sum())
             assert abs(found - expected) < bound
 
 
@@ -150,7 +150,7 @@ def test_estimates_and_vague_priors_are_refused_whatever_the_order_of_collinear_
 def test_leaving_out_a_row_of_collinear_columns_is_a_refit_without_it():
     for seed in range(5):
         X, y = table(seed)
-        clf = bp.QuadraticDiscriminantAnalysis().fit(X, y)
+        clf = bp.QuadraticDiscriminantAnalysis("fraley-raftery").fit(X, y)
         prior = clf.posterior_.prior.parts["features"]
         declared = bp.NormalInverseWishart(prior.location, prior.kappa, prior.nu, prior.psi)
         loo = clf.loo()
@@ -163,13 +163,14 @@ def test_leaving_out_a_row_of_collinear_columns_is_a_refit_without_it():
 # --- what the tolerance decides -----------------------------------------------------------------------------------
 
 
-def test_columns_that_copy_each_other_within_a_class_only_have_a_default_posterior():
+@pytest.mark.parametrize("prior", ["hierarchical", "fraley-raftery"])
+def test_columns_that_copy_each_other_within_a_class_only_have_a_posterior(prior):
     # over all rows the third column adds something, three parts in a hundred thousand; within a class nothing at all
     for seed in range(20):
         X, y = table(seed)
         X[:, 2] += 3e-5 * y * X[:, 2].std()
         for order in permutations(range(3)):
-            clf = bp.QuadraticDiscriminantAnalysis().fit(X[:, order], y)
+            clf = bp.QuadraticDiscriminantAnalysis(prior).fit(X[:, order], y)
             assert np.isfinite(clf.predict_proba(X[:, order])).all()
             assert np.isfinite(clf.log_evidence().total)
             assert np.isfinite(clf.loo().proba).all()

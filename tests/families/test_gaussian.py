@@ -1,5 +1,7 @@
 """Gaussian families against published values, scipy, scikit-learn, and each other."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -144,7 +146,9 @@ def test_map_under_a_flat_prior_is_mle(covariance):
 @pytest.mark.parametrize(("one", "other"), [("full", "diag"), ("tied", "tied_diag"), ("diag", "spherical")])
 def test_structures_coincide_for_one_column(one, other):
     X, y = IRIS[0][:, :1], IRIS[1]
-    first, second = (bp.GenerativeClassifier(bp.Gaussian(covariance)).fit(X, y) for covariance in (one, other))
+    first, second = (
+        bp.GenerativeClassifier(bp.Gaussian(covariance, "fraley-raftery")).fit(X, y) for covariance in (one, other)
+    )
     for rule in ("mle", "map", "mean", "predictive"):
         np.testing.assert_allclose(
             first.predict_proba(X, rule=rule), second.predict_proba(X, rule=rule), rtol=1e-9
@@ -152,8 +156,13 @@ def test_structures_coincide_for_one_column(one, other):
     np.testing.assert_allclose(first.log_evidence().total, second.log_evidence().total)
 
 
-@pytest.mark.parametrize("covariance", ["full", "tied", "diag", "tied_diag"])
-@pytest.mark.parametrize("prior", ["fraley-raftery", "jeffreys"])
+@pytest.mark.parametrize(
+    ("covariance", "prior"),
+    [
+        *product(["full", "tied"], ["hierarchical", "fraley-raftery", "jeffreys"]),
+        *product(["diag", "tied_diag"], ["columnwise", "jeffreys"]),
+    ],
+)
 def test_units_do_not_matter(covariance, prior):
     X, y = IRIS
     units = np.array([1e-3, 7.0, 1e6, 0.3])
@@ -184,7 +193,7 @@ def test_order_of_columns_does_not_matter(covariance):
 
 def test_fraley_raftery_hyperparameters():
     X, y = IRIS
-    wishart = bp.QuadraticDiscriminantAnalysis().fit(X, y).posterior_.prior.parts["features"]
+    wishart = bp.QuadraticDiscriminantAnalysis("fraley-raftery").fit(X, y).posterior_.prior.parts["features"]
     np.testing.assert_allclose(wishart.psi[0], np.cov(X.T) / 3 ** (2 / 4), rtol=1e-12)
     np.testing.assert_allclose(wishart.location[0], X.mean(0))
     assert wishart.nu[0] == 6
@@ -194,12 +203,13 @@ def test_fraley_raftery_hyperparameters():
     assert 2 * gamma.a[0, 0] == 3
 
 
-def test_default_prior_copes_with_fewer_rows_than_columns_and_copied_columns():
+@pytest.mark.parametrize("prior", ["hierarchical", "fraley-raftery"])
+def test_priors_cope_with_fewer_rows_than_columns_and_copied_columns(prior):
     rng = np.random.default_rng(0)
     few = rng.standard_normal((6, 10))
     copied = np.c_[IRIS[0], IRIS[0][:, 0]]
     for X, y in ((few, [0, 0, 0, 1, 1, 1]), (copied, IRIS[1])):
-        probabilities = bp.QuadraticDiscriminantAnalysis().fit(X, y).predict_proba(X)
+        probabilities = bp.QuadraticDiscriminantAnalysis(prior).fit(X, y).predict_proba(X)
         assert np.isfinite(probabilities).all()
 
 
@@ -300,7 +310,9 @@ def test_infinities_are_refused_by_name():
     ("arguments", "message"),
     [
         ({"covariance": "round"}, "covariance must be one of 'full'.*found 'round'"),
-        ({"prior": "haldane"}, "prior='haldane' is not known; choose one of 'fraley-raftery'"),
+        ({"covariance": "spherical", "prior": "columnwise"}, "prior='columnwise' is not known"),
+        ({"covariance": "diag", "prior": "hierarchical"}, "prior='hierarchical' is not known"),
+        ({"prior": "haldane"}, "prior='haldane' is not known; choose one of 'columnwise', 'fraley-raftery'"),
     ],
 )
 def test_unknown_names_are_refused(arguments, message):
@@ -335,21 +347,28 @@ def test_units_of_a_column_that_never_varies_change_no_probability(covariance):
 
 
 @pytest.mark.parametrize("weights", [None, [1.3, 0.5, 0.2, 2.4, 0.1, 0.2]])
-def test_the_default_prior_is_that_of_fraley_and_raftery(weights):
+def test_priors_are_those_of_fraley_and_raftery(weights):
     X, y = np.array([[0.0, 1], [1, 3], [3, 2], [4, 0], [6, 1], [2, 7]]), [0, 0, 1, 1, 2, 2]
     covariance = np.cov(X, rowvar=False, aweights=weights, ddof=0)
     total = 6 if weights is None else sum(weights)
     covariance *= total / (total - 1)
     priors = {
-        structure: bp.GenerativeClassifier(bp.Gaussian(structure))
+        (structure, prior): bp.GenerativeClassifier(bp.Gaussian(structure, prior))
         .fit(X, y, weights)
         .posterior_.prior.parts["features"]
-        for structure in ("full", "diag", "spherical")
+        for structure, prior in (
+            ("full", "fraley-raftery"),
+            ("diag", None),
+            ("diag", "fraley-raftery"),
+            ("spherical", None),
+        )
     }
-    # ν = D + 2 and the scale Σ / K^(2/D); an inverse gamma has half of either, and D = 1 for independent features
-    np.testing.assert_allclose(priors["full"].nu, 4)
-    np.testing.assert_allclose(priors["full"].psi, [covariance / 3] * 3)
-    np.testing.assert_allclose(priors["diag"].a, 1.5)
-    np.testing.assert_allclose(priors["diag"].b, [np.diagonal(covariance) / 9 / 2] * 3)
-    np.testing.assert_allclose(priors["spherical"].a, 2)
-    np.testing.assert_allclose(priors["spherical"].b, np.trace(covariance) / 2 / 3 / 2)
+    # ν = D + 2 and the scale Σ / K^(2/D); an inverse gamma has half of either. Column by column, D = 1; the published prior of
+    # independent columns has their mean variance for a scale (function defaultPrior of mclust)
+    np.testing.assert_allclose(priors["full", "fraley-raftery"].nu, 4)
+    np.testing.assert_allclose(priors["full", "fraley-raftery"].psi, [covariance / 3] * 3)
+    np.testing.assert_allclose(priors["diag", None].a, 1.5)
+    np.testing.assert_allclose(priors["diag", None].b, [np.diagonal(covariance) / 9 / 2] * 3)
+    for published in (priors["diag", "fraley-raftery"], priors["spherical", None]):
+        np.testing.assert_allclose(published.a, 2)
+        np.testing.assert_allclose(published.b, np.trace(covariance) / 2 / 3 / 2)

@@ -154,7 +154,8 @@ class TestRecord:
         mean = X.mean(axis=0)
         location = features.split("location=[")[1].split("]")[0]
         np.testing.assert_allclose([float(number) for number in location.split(", ")], mean, rtol=1e-12)
-        assert "kappa=0.01" in features
+        kappa = fitted.posterior_.prior.parts["features"].kappa[0]
+        assert float(features.split("kappa=")[1].split(",")[0]) == pytest.approx(kappa, rel=1e-12)
 
     def test_words_hold_no_addresses_and_long_arrays_only_their_range(self):
         assert " at 0x" not in in_words(lambda x: x)

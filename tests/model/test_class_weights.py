@@ -68,12 +68,12 @@ def test_a_class_without_rows_keeps_its_prior_predictive(family, X, y):
     assert clf.class_count_.tolist() == [5, 6, 0]
 
 
-@pytest.mark.parametrize("covariance", ["diag", "full"])
-def test_default_gaussian_prior_with_a_class_without_rows(covariance):
+@pytest.mark.parametrize(("covariance", "prior"), [("diag", "columnwise"), ("full", "fraley-raftery")])
+def test_weak_gaussian_prior_with_a_class_without_rows(covariance, prior):
     # Fraley & Raftery (2007): location and scale are those of all rows, κ = 0.01, ν = D + 2; K counts every class
     rng = np.random.default_rng(2)
     X, y = rng.normal([1.0, 5.0], [1.0, 3.0], (30, 2)), np.repeat([0, 1], 15)
-    clf = fitted(bp.Gaussian(covariance), X, y, classes=[0, 1, 2])
+    clf = fitted(bp.Gaussian(covariance, prior), X, y, classes=[0, 1, 2])
     kappa, inflation = 0.01, 1.01 / 0.01
     if covariance == "diag":
         scale = np.sqrt(X.var(0, ddof=1) / 3**2 / 3 * inflation)

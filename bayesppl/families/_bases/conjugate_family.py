@@ -64,6 +64,10 @@ class ConjugateColumns(ConjugateFamily, ColumnFamily):
     def with_prior(self, prior: Any) -> Self:
         return replace(self, **{self.prior_field: prior})
 
+    def log_increment(self, prior: Conjugate, statistics: Any) -> Array:
+        """Log evidence of every independent factor of the prior, but for log h."""
+        return prior.log_increment(statistics)
+
     @final
     def log_evidence(self, prior: Conjugate, statistics: Any) -> dict[str, Evidence]:
         if not prior.is_proper().all():
@@ -74,7 +78,7 @@ class ConjugateColumns(ConjugateFamily, ColumnFamily):
         base = np.asarray(statistics.log_base)
         dims = ("class", "feature")[: base.ndim]
         base = base.sum(tuple(axis for axis, dim in enumerate(dims) if dim not in self.factor_dims))
-        return {"": Evidence(self.factor_dims, prior.log_increment(statistics) + base)}
+        return {"": Evidence(self.factor_dims, self.log_increment(prior, statistics) + base)}
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""The default prior of correlated Gaussian features, and the check that rows and prior determine a covariance."""
+"""The prior of Fraley & Raftery for correlated features, and the check that rows and prior determine a covariance."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.definite import LOST, is_positive_definite, weakest_direction
 
 
-def default_prior(statistics: Moments, columns: Sequence[Hashable]) -> NormalInverseWishart:
+def fraley_raftery_prior(statistics: Moments, columns: Sequence[Hashable]) -> NormalInverseWishart:
     """The prior of Fraley & Raftery (2007), with the first scale matrix that leaves every class a definite posterior.
 
     Parameters

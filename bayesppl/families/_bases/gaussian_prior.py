@@ -1,8 +1,8 @@
 """What the Gaussian families share: their support and the choice of a prior by name.
 
-The default is the prior of Fraley & Raftery (2007, "Bayesian regularization for normal mixture estimation and
-model-based clustering"): location the mean of all rows, κ = 0.01, ν = D + 2, scale the covariance of all
-rows divided by K^(2/D) for K classes. It is weak, proper, and free of units.
+The prior of Fraley & Raftery (2007, "Bayesian regularization for normal mixture estimation and model-based
+clustering") has the location at the mean of all rows, κ = 0.01, ν = D + 2, and for a scale the covariance of all rows
+divided by K^(2/D) for K classes; where columns are independent, the mean of their variances for that covariance.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def require_proper(
         rows = ", ".join(f"{label!r}: {n:g}" for label, n in zip(classes, count, strict=True))
         raise ImproperError(
             f"the posterior is improper: this prior needs at least {rows_needed:g} rows {per}, whose columns vary and do not "
-            f"copy each other (rows found: {rows}). Add rows, or use prior='fraley-raftery'."
+            f"copy each other (rows found: {rows}). Add rows, or use a proper prior, such as the default."
         )
     return prior
 

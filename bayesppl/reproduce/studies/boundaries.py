@@ -15,6 +15,7 @@ from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.reproduce import chris
 from bayesppl.reproduce.claims import Inputs
+from bayesppl.reproduce.known import WEAK_PRIORS
 from bayesppl.reproduce.studies.base import Study, Tables, held_out
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ def two_features(inputs: Inputs) -> pd.DataFrame:
     for name, theta in TWO_FEATURES.items():
         (X, y), (X_test, y_test) = simulate(theta, 1000, rng), simulate(theta, N_TEST // 2, rng)
         for title, structure in STRUCTURES.items():
-            clf = GenerativeClassifier(Gaussian(structure)).fit(X, y)
+            clf = GenerativeClassifier(Gaussian(structure, WEAK_PRIORS[structure])).fit(X, y)
             evidence = float(clf.log_evidence()["total"])
             rows.append(
                 {"classes": name, "model": title, **held_out(clf, X_test, y_test), "log evidence": evidence}
@@ -149,7 +150,7 @@ def figure(inputs: Inputs) -> Figure:
     for line, (name, theta) in zip(panels, TWO_FEATURES.items(), strict=True):
         X, y = simulate(theta, 1000, rng)
         for ax, (title, structure) in zip(line, STRUCTURES.items(), strict=True):
-            clf = GenerativeClassifier(Gaussian(structure)).fit(X, y)
+            clf = GenerativeClassifier(Gaussian(structure, WEAK_PRIORS[structure])).fit(X, y)
             plot_decision_boundary(clf, X, y, draws=25, random_state=inputs.seed, ax=ax)
             for points in ax.lines:
                 points.set(markersize=2.5, markeredgewidth=0.2)

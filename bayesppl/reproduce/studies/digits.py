@@ -22,6 +22,7 @@ from bayesppl.families import Gaussian
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.normalisation import log_probabilities
 from bayesppl.reproduce.claims import Inputs
+from bayesppl.reproduce.known import WEAK_PRIORS
 from bayesppl.reproduce.mnist import Halves, Structure, halves, smoothed
 from bayesppl.reproduce.studies.base import Study, Tables
 
@@ -95,7 +96,7 @@ def tune(structure: Structure, data: Halves) -> list[Tuned]:
 
 def rows_of(structure: Structure, data: Halves) -> list[Row]:
     """Scores of every prior for one structure of the covariance."""
-    default = GenerativeClassifier(Gaussian(structure)).fit(data.X_train, data.y_train)
+    default = GenerativeClassifier(Gaussian(structure, WEAK_PRIORS[structure])).fit(data.X_train, data.y_train)
     theta = smoothed(structure, default)
     log_joint = default.posterior_.model.log_joint(theta)(data.X_test)
     rows = [

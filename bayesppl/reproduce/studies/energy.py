@@ -17,6 +17,7 @@ from bayesppl.families import Categorical, Family, Gaussian, Product
 from bayesppl.kernels.arrays import Array
 from bayesppl.reproduce.claims import Inputs
 from bayesppl.reproduce.dake import AS_STATED, BIG, LOW
+from bayesppl.reproduce.known import WEAK_PRIORS
 from bayesppl.reproduce.studies.base import Study, Tables, held_out
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def declarations() -> dict[str, tuple[list[str], Family]]:
     return {
         "usage": ([USAGE], Gaussian("diag")),
         "usage and temperature, independent": (both, Gaussian("diag")),
-        "usage and temperature, full covariance": (both, Gaussian("full")),
+        "usage and temperature, full covariance": (both, Gaussian("full", WEAK_PRIORS["full"])),
         "and season": mixed(season=([SEASON], seasons)),
         "and month": mixed(month=([MONTH], months)),
         "and month and season (counted twice)": mixed(month=([MONTH], months), season=([SEASON], seasons)),
@@ -119,7 +120,7 @@ def figure(inputs: Inputs) -> Figure:
     plot_class_densities(
         GenerativeClassifier(Gaussian("diag")).fit(one, y), one, y, random_state=inputs.seed, ax=left
     )
-    full = GenerativeClassifier(Gaussian("full")).fit(both, y)
+    full = GenerativeClassifier(Gaussian("full", WEAK_PRIORS["full"])).fit(both, y)
     plot_decision_boundary(full, both, y, random_state=inputs.seed, ax=middle)
     big: dict[str, Any] = {"class": "big"}
     months = GenerativeClassifier(Categorical(levels=[str(month) for month in MONTHS])).fit(X[[MONTH]], y)

@@ -19,6 +19,7 @@ from bayesppl.families.gaussian import Covariance
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.rules import RULES
 from bayesppl.reproduce.claims import Inputs
+from bayesppl.reproduce.known import WEAK_PRIORS
 from bayesppl.reproduce.studies.base import Study, Tables, held_out
 
 if TYPE_CHECKING:
@@ -55,7 +56,9 @@ def simulate(n_each: int, rng: np.random.Generator) -> tuple[pd.DataFrame, Array
 def eight_persons() -> pd.DataFrame:
     rows = []
     for name, structure in STRUCTURES.items():
-        clf = GenerativeClassifier(Gaussian(structure), class_weights="uniform").fit(PERSONS, SEX)
+        clf = GenerativeClassifier(Gaussian(structure, WEAK_PRIORS[structure]), class_weights="uniform").fit(
+            PERSONS, SEX
+        )
         found: dict[str, object] = {"model": name}
         for rule in RULES:
             try:
@@ -76,7 +79,9 @@ def more_persons(inputs: Inputs) -> pd.DataFrame:
     for size in SIZES:
         X, y = simulate(size, rng)
         for name, structure in STRUCTURES.items():
-            clf = GenerativeClassifier(Gaussian(structure), class_weights="uniform").fit(X, y)
+            clf = GenerativeClassifier(Gaussian(structure, WEAK_PRIORS[structure]), class_weights="uniform").fit(
+                X, y
+            )
             plug_in = held_out(clf, X_test, y_test, "mle")["log score"]
             rows.append(
                 {
@@ -110,7 +115,7 @@ def figure(inputs: Inputs) -> Figure:
         clf = GenerativeClassifier(Gaussian("diag")).fit(one, y)
         plot_class_densities(clf, one, y, random_state=inputs.seed, ax=ax)
     for ax, name in zip(lower, ("naive", "quadratic (QDA)"), strict=True):
-        clf = GenerativeClassifier(Gaussian(STRUCTURES[name])).fit(X, y)
+        clf = GenerativeClassifier(Gaussian(STRUCTURES[name], WEAK_PRIORS[STRUCTURES[name]])).fit(X, y)
         plot_decision_boundary(clf, X, y, draws=25, random_state=inputs.seed, ax=ax)
         ax.set_title(name)
     return picture

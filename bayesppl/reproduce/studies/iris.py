@@ -13,6 +13,7 @@ from bayesppl.families import Gaussian
 from bayesppl.families.gaussian import Covariance
 from bayesppl.reproduce import ch20, notes3b
 from bayesppl.reproduce.claims import Inputs
+from bayesppl.reproduce.known import WEAK_PRIORS
 from bayesppl.reproduce.studies.base import Study, Tables
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def scored(name: str, columns: str, clf: BayesClassifier) -> dict[str, object]:
 def tables(inputs: Inputs) -> Tables:
     X, y = load("iris")
     rows = [
-        scored(name, columns, GenerativeClassifier(Gaussian(structure)).fit(table, y))
+        scored(name, columns, GenerativeClassifier(Gaussian(structure, WEAK_PRIORS[structure])).fit(table, y))
         for columns, table in (("sepals", X.iloc[:, :2]), ("all four", X))
         for name, structure in STRUCTURES.items()
     ]
