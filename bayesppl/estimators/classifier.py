@@ -211,6 +211,9 @@ class GenerativeClassifier(BayesClassifier):
     n_jobs : int, optional
         Threads of ``fit`` and ``predict``, as scikit-learn counts them: None is one, -1 all cores. Results are the same to
         the last bit whatever their number.
+    calibration : "temperature", optional
+        Learn from the exact leave-one-out of the fit how far the densities can be trusted where labels are predicted: with the
+        power 1/T of all of them, π_k p(x | k)^(1/T). It costs about one prediction; see :doc:`/howto/calibrate`.
 
     Attributes
     ----------
