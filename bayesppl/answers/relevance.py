@@ -130,7 +130,7 @@ def _units(fitted: Fitted) -> Iterator[_Unit]:
     statistics = fitted.posterior.statistics.parts["features"]
     family, pooled = model.family, statistics.pooled()
     dependent = family.log_evidence(prior.parts["features"], statistics)
-    common = family.log_evidence(family.resolve_prior(pooled), pooled)
+    common = family.log_evidence(fitted.posterior.model.prior_of_features(pooled), pooled)
     for block, (dims, values) in dependent.items():
         features = [dim for dim in dims if dim != "class"]
         names = [str(label) for dim in features for label in model.coords[dim]]
@@ -143,7 +143,7 @@ def _beliefs(fitted: Fitted) -> tuple[Any, Any]:
     """The belief about the classes, and that about one class that holds all rows."""
     posterior = fitted.posterior
     pooled = posterior.statistics.parts["features"].pooled()
-    one = posterior.model.family.resolve_prior(pooled).update(pooled)
+    one = posterior.model.prior_of_features(pooled).update(pooled)
     return posterior.prior.update(posterior.statistics).parts["features"], one
 
 

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 
 from bayesppl.answers.leave_one_out import calibrated
+from bayesppl.answers.tuning import tune
 from bayesppl.beliefs import Dirichlet
 from bayesppl.data.rows import Rows
 from bayesppl.errors import ImproperError
@@ -25,6 +26,7 @@ from bayesppl.model.fitted import Fitted
 from bayesppl.model.learned import Learned
 from bayesppl.model.posterior import Posterior
 from bayesppl.model.rules import RuleName, check_rule
+from bayesppl.model.tuning import Objective, Tuning, as_tuning
 
 #: Arrays of up to this many numbers are written out where an estimator is printed.
 _WRITTEN_OUT = 8
@@ -44,6 +46,7 @@ class Base(ClassifierMixin, BaseEstimator, ABC):
     classes: Sequence[Hashable] | None = None
     n_jobs: int | None = None
     calibration: Option | None = None
+    tuning: Objective | Tuning | None = None
 
     def __new__(cls, *args: Any, **parameters: Any) -> Self:
         refuse_foreign_parameters(cls.__name__, parameters)
@@ -123,13 +126,16 @@ class Base(ClassifierMixin, BaseEstimator, ABC):
                 f"calibration={self.calibration!r} learns from every row of the fit left out, and rows that come in batches, or "
                 "are merged, forgotten or discounted, are not held. Fit all rows at once, or set_params(calibration=None)"
             )
+        model, search = learned.model, None
         try:
-            posterior = choose(self.inference).infer(learned.model, learned.statistics, rows)
+            if self.tuning is not None:
+                model, search = tune(model, learned.statistics, rows, as_tuning(self.tuning))
+            posterior = choose(self.inference).infer(model, learned.statistics, rows)
         except ImproperError as reason:
             if rows is not None:
                 raise
             return Fitted(learned, None, self.rule, undetermined=str(reason))
-        fitted = Fitted(learned, posterior, self.rule, rows)
+        fitted = Fitted(learned, posterior, self.rule, rows, search=search)
         return fitted if self.calibration is None or rows is None else calibrated(fitted, rows)
 
     def adopt(self, fitted: Fitted) -> Self:

@@ -35,7 +35,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         See :func:`bayesppl.Gaussian`.
     n_components : int, optional
         Number of axes of ``transform``; by default as many as there are, at most n_classes − 1.
-    class_weights, inference, rule, classes, n_jobs, calibration
+    class_weights, inference, rule, classes, n_jobs, calibration, tuning
         See :class:`GenerativeClassifier`.
 
     Examples
@@ -94,7 +94,7 @@ class QuadraticDiscriminantAnalysis(DiscriminantAnalysis):
     ----------
     prior : str or NormalInverseWishart
         See :func:`bayesppl.Gaussian`.
-    class_weights, inference, rule, classes, n_jobs, calibration
+    class_weights, inference, rule, classes, n_jobs, calibration, tuning
         See :class:`GenerativeClassifier`.
 
     Examples

@@ -32,7 +32,7 @@ class CategoricalNB(BayesClassifier):
     ----------
     probability, levels
         See :class:`bayesppl.Categorical`.
-    class_weights, inference, rule, classes, n_jobs, calibration
+    class_weights, inference, rule, classes, n_jobs, calibration, tuning
         See :class:`GenerativeClassifier`.
 
     Examples
@@ -60,7 +60,7 @@ class JointCategoricalNB(BayesClassifier):
     ----------
     probability, levels
         See :class:`bayesppl.JointCategorical`.
-    class_weights, inference, rule, classes, n_jobs, calibration
+    class_weights, inference, rule, classes, n_jobs, calibration, tuning
         See :class:`GenerativeClassifier`.
 
     Examples
@@ -86,7 +86,7 @@ class MultinomialNB(BayesClassifier):
     ----------
     probability
         See :class:`bayesppl.Multinomial`.
-    class_weights, inference, rule, classes, n_jobs, calibration
+    class_weights, inference, rule, classes, n_jobs, calibration, tuning
         See :class:`GenerativeClassifier`.
 
     Examples
@@ -113,7 +113,7 @@ class MixedNB(BayesClassifier):
         Picked from the dtypes of the columns by default. See :class:`bayesppl.Product`.
     integers : {"gaussian", "poisson", "categorical"} or mapping of columns to these, optional
         What integer columns are, all of them or each by name, where the blocks are picked from dtypes.
-    class_weights, inference, rule, classes, n_jobs, calibration
+    class_weights, inference, rule, classes, n_jobs, calibration, tuning
         See :class:`GenerativeClassifier`.
 
     Attributes
@@ -153,7 +153,7 @@ class GaussianNB(BayesClassifier):
     ----------
     prior : str or NormalInverseGamma
         See :func:`bayesppl.Gaussian`.
-    class_weights, inference, rule, classes, n_jobs, calibration
+    class_weights, inference, rule, classes, n_jobs, calibration, tuning
         See :class:`GenerativeClassifier`.
 
     Examples
@@ -177,7 +177,7 @@ class BernoulliNB(BayesClassifier):
     ----------
     probability : Beta
         Prior of the probabilities; uniform by default.
-    class_weights, inference, rule, classes, n_jobs, calibration
+    class_weights, inference, rule, classes, n_jobs, calibration, tuning
         See :class:`GenerativeClassifier`.
 
     Examples
@@ -203,7 +203,7 @@ class BinomialNB(BayesClassifier):
         Numbers of trials, or the column that holds them; see :class:`bayesppl.Binomial`.
     probability : Beta
         Prior of the probabilities; uniform by default.
-    class_weights, inference, rule, classes, n_jobs, calibration
+    class_weights, inference, rule, classes, n_jobs, calibration, tuning
         See :class:`GenerativeClassifier`.
 
     Examples
@@ -230,7 +230,7 @@ class PoissonNB(BayesClassifier):
         Prior of the rates; see :class:`bayesppl.Poisson`.
     exposure : str, optional
         Column that holds the exposure of each row.
-    class_weights, inference, rule, classes, n_jobs, calibration
+    class_weights, inference, rule, classes, n_jobs, calibration, tuning
         See :class:`GenerativeClassifier`.
 
     Examples

@@ -171,6 +171,7 @@ def _classes() -> Mapping[str, type[Any]]:
     from bayesppl.model.fitted import Fitted
     from bayesppl.model.learned import Learned
     from bayesppl.model.posterior import Posterior, Report
+    from bayesppl.model.tuning import Search, Tuning
 
     plain = (
         Calibration,
@@ -183,6 +184,8 @@ def _classes() -> Mapping[str, type[Any]]:
         Learned,
         Pairs,
         Report,
+        Search,
+        Tuning,
         Written,
     )
     found: dict[str, type[Any]] = {cls.__name__: cls for cls in plain}

@@ -19,6 +19,7 @@ from bayesppl.model.learned import Learned
 from bayesppl.model.normalisation import tempered
 from bayesppl.model.posterior import Posterior
 from bayesppl.model.rules import RuleName
+from bayesppl.model.tuning import Search
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +40,8 @@ class Fitted:
         Of the rows of the fit, where they are not held.
     undetermined : str
         Why there is no posterior yet.
+    search : Search, optional
+        How the hyperparameters of the prior were found; None where they are as declared.
     calibration : Calibration, optional
         How far the densities are trusted where labels are predicted; None where they are taken at their word.
     """
@@ -50,6 +53,7 @@ class Fitted:
     fingerprint: Mapping[str, Any] | None = None
     undetermined: str = ""
     calibration: Calibration | None = None
+    search: Search | None = None
 
     @property
     def posterior(self) -> Posterior:
