@@ -20,7 +20,7 @@ from bayesppl.families import (
     Product,
 )
 from bayesppl.families._bases.infer_families import Integers
-from bayesppl.families._bases.levels import Levels
+from bayesppl.families._bases.levels import Levels, Unseen
 from bayesppl.families.product import Blocks
 
 
@@ -30,7 +30,7 @@ class CategoricalNB(BayesClassifier):
 
     Parameters
     ----------
-    probability, levels
+    probability, levels, unseen
         See :class:`bayesppl.Categorical`.
     class_weights, inference, rule, classes, n_jobs, calibration, tuning
         See :class:`GenerativeClassifier`.
@@ -39,15 +39,16 @@ class CategoricalNB(BayesClassifier):
     --------
     >>> import bayesppl as bp
     >>> X = [["red", "S"], ["red", "M"], ["blue", "M"], ["blue", None]]
-    >>> bp.CategoricalNB().fit(X, list("aabb")).predict([["red", "L"]]).tolist()
+    >>> bp.CategoricalNB().fit(X, list("aabb")).predict([["red", None]]).tolist()
     ['a']
     """
 
     probability: Dirichlet = Dirichlet(1.0)
     levels: Levels | None = None
+    unseen: Unseen = "missing"
 
     def declare_family(self) -> Family:
-        return Categorical(self.probability, self.levels)
+        return Categorical(self.probability, self.levels, self.unseen)
 
 
 @dataclass(eq=False, repr=False)
@@ -58,7 +59,7 @@ class JointCategoricalNB(BayesClassifier):
 
     Parameters
     ----------
-    probability, levels
+    probability, levels, unseen
         See :class:`bayesppl.JointCategorical`.
     class_weights, inference, rule, classes, n_jobs, calibration, tuning
         See :class:`GenerativeClassifier`.
@@ -73,9 +74,10 @@ class JointCategoricalNB(BayesClassifier):
 
     probability: Dirichlet = Dirichlet(1.0)
     levels: Levels | None = None
+    unseen: Unseen = "missing"
 
     def declare_family(self) -> Family:
-        return JointCategorical(self.probability, self.levels)
+        return JointCategorical(self.probability, self.levels, self.unseen)
 
 
 @dataclass(eq=False, repr=False)
