@@ -76,7 +76,7 @@ def feature_relevance(fitted: Fitted, prior: float = 0.5) -> xr.Dataset:
     )
 
 
-def averaged_proba(fitted: Fitted, X: Any, prior: float = 0.5) -> Array:
+def averaged_proba(fitted: Fitted, X: Any, prior: float = 0.5, *, log: bool = False) -> Array:
     r"""Class probabilities averaged over which features are relevant: (n_rows, n_classes).
 
     Features are independent given the class, so the sum over all subsets of relevant features is a product of two-point
@@ -89,6 +89,13 @@ def averaged_proba(fitted: Fitted, X: Any, prior: float = 0.5) -> Array:
     X : table or (n_rows, n_features) array-like
     prior : float
         Prior probability that a feature is relevant.
+    log : bool
+        Return logarithms, which tell apart what is next to impossible.
+
+    Notes
+    -----
+    It is an average over models of independent features, and loses where this is wrong: the more columns repeat each other, the
+    surer it is of the relevant ones. No ``calibration`` applies to it.
 
     Examples
     --------
@@ -115,7 +122,8 @@ def averaged_proba(fitted: Fitted, X: Any, prior: float = 0.5) -> Array:
         for k in range(n_classes):
             of_class = _log_predictives(belief, statistics, np.full_like(each, k))
             out[block, k] += np.logaddexp(log_relevant + of_class, log_irrelevant + of_none).sum(1)
-    return np.exp(log_probabilities(out, weights))
+    log_proba = log_probabilities(out, weights)
+    return log_proba if log else np.exp(log_proba)
 
 
 class _Unit(NamedTuple):
