@@ -18,7 +18,9 @@ from .errors import ImproperError as ImproperError
 from .errors import IncompleteDrawsError as IncompleteDrawsError
 from .errors import ModelFileError as ModelFileError
 from .errors import NotConjugateError as NotConjugateError
+from .errors import OverconfidentWarning as OverconfidentWarning
 from .errors import UndefinedEstimateError as UndefinedEstimateError
+from .errors import UnseenLevelWarning as UnseenLevelWarning
 from .estimators.batches import fit_batches as fit_batches
 from .estimators.classifier import GenerativeClassifier as GenerativeClassifier
 from .estimators.discriminant_analysis import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis

@@ -17,6 +17,14 @@ class ImpossibleRowWarning(UserWarning):
     """A row has probability zero under every class; its class weights were returned."""
 
 
+class OverconfidentWarning(UserWarning):
+    """Left-out labels are predicted far worse than the model itself expects; ``calibration="temperature"`` mends it."""
+
+
+class UnseenLevelWarning(UserWarning):
+    """A row holds a level that the fit has not seen; the cell was skipped."""
+
+
 class ModelFileError(ValueError):
     """A file does not hold a model that this version of bayesppl can read."""
 

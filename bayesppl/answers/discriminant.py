@@ -23,6 +23,7 @@ from bayesppl.errors import RowError
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.model.fitted import Fitted
+from bayesppl.model.normalisation import tempered
 from bayesppl.model.rules import TABLE, RuleName
 
 
@@ -52,7 +53,7 @@ def decision_function(fitted: Fitted, X: Any, rule: RuleName | None = None) -> A
     (n_rows, n_classes) for more
         log p(y = k, x).
     """
-    log_joint = fitted.log_joint(X, rule)
+    log_joint = fitted.log_labels(X, rule)
     return log_joint[:, 1] - log_joint[:, 0] if log_joint.shape[1] == 2 else log_joint
 
 
@@ -85,7 +86,9 @@ def quadratic(fitted: Fitted, rule: RuleName | None = None) -> Quadratic:
     constant = _log_weights(theta) - 0.5 * (
         np.einsum("ki,ki->k", theta["mean"], weighted) + np.linalg.slogdet(covariance)[1]
     )
-    return Quadratic(-0.5 * (precision[1] - precision[0]), weighted[1] - weighted[0], constant[1] - constant[0])
+    A, w, power = -0.5 * (precision[1] - precision[0]), weighted[1] - weighted[0], 1 / fitted.temperature
+    b = tempered(constant, theta[CLASS_WEIGHTS], fitted.temperature)
+    return Quadratic(power * A, power * w, b[1] - b[0])
 
 
 def plug_in(fitted: Fitted, rule: RuleName | None = None) -> Theta:
@@ -108,13 +111,14 @@ def numbers(fitted: Fitted, X: Any) -> Array:
     return values
 
 
-def linear(theta: Theta) -> tuple[Array, Array]:
-    """Coefficients (n_classes, n_features) and intercepts (n_classes,) of log p(y = k, x), up to a common term.
+def linear(theta: Theta, temperature: float = 1.0) -> tuple[Array, Array]:
+    """Coefficients (n_classes, n_features) and intercepts (n_classes,) of log p(y = k | x), up to a common term.
 
     For two classes the difference of both, (1, n_features) and (1,), as in scikit-learn.
     """
     coefficients = np.linalg.solve(theta["covariance"], theta["mean"].T).T
     intercepts = _log_weights(theta) - 0.5 * np.einsum("ki,ki->k", theta["mean"], coefficients)
+    coefficients, intercepts = coefficients / temperature, tempered(intercepts, theta[CLASS_WEIGHTS], temperature)
     if len(intercepts) == 2:
         return coefficients[1:] - coefficients[:1], intercepts[1:] - intercepts[:1]
     return coefficients, intercepts

@@ -51,7 +51,9 @@ def log_evidence(fitted: Fitted) -> xr.Dataset:
 
 
 def prior_depends_on_data(fitted: Fitted) -> bool:
-    """Whether the declared prior resolves to another one for every second row of the fit."""
+    """Whether the prior was tuned, or resolves to another one for every second row of the fit."""
+    if fitted.posterior.model.factors:
+        return True
     rows, posterior = rows_of(fitted), fitted.posterior
     half = replace(rows, given_weights=rows.weights * (np.arange(len(rows)) % 2 == 0))
     statistics = posterior.model.summarise(half)

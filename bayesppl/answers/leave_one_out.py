@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
+from bayesppl.answers.calibration import Confidence, confidence, learn
 from bayesppl.answers.held_rows import rows_of
 from bayesppl.answers.leaving_out import estimate, joint_from_others
 from bayesppl.answers.scores import hits, log_scores
 from bayesppl.beliefs.statistics import Counts
 from bayesppl.data.labels import one_hot
+from bayesppl.data.rows import Rows
 from bayesppl.errors import ImproperError
 from bayesppl.families._bases.membership import Groups, Membership
 from bayesppl.kernels.arrays import Array
+from bayesppl.model.calibration import Calibration
 from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.model.fitted import Fitted
-from bayesppl.model.normalisation import log_probabilities
+from bayesppl.model.normalisation import log_probabilities, tempered
 from bayesppl.model.posterior import Posterior
 from bayesppl.model.rules import TABLE, RuleName, check_rule
 
@@ -40,8 +43,10 @@ class LeaveOneOut:
         How rows are predicted.
     log_joint : (n_rows, n_classes)
         log p(x_i, y = k | D without row i).
+    log_class_weights : (n_rows, n_classes)
+        log p(y = k | D without row i).
     log_proba : (n_rows, n_classes)
-        log p(y = k | x_i, D without row i).
+        log p(y = k | x_i, D without row i), calibrated where the fit is.
     log_joint_fitted : (n_rows, n_classes)
         log p(x_i, y = k | D), with row i among the data.
     fitted_weights : (n_classes,)
@@ -51,16 +56,20 @@ class LeaveOneOut:
     weights : (n_rows,)
         A row leaves with its whole weight. Scores are weighted averages; a row of weight zero has no part in them.
     classes : (n_classes,)
+    temperature : float
+        Of the calibration in use, which is held as learned from all rows; 1 where there is none.
     """
 
     rule: RuleName
     log_joint: Array
+    log_class_weights: Array
     log_proba: Array
     log_joint_fitted: Array
     fitted_weights: Array
     codes: Array
     weights: Array
     classes: Array
+    temperature: float = 1.0
 
     def __repr__(self) -> str:
         score, accuracy = (f"{value:.4g} ± {error:.2g}" for value, error in (self.log_score, self.accuracy))
@@ -74,7 +83,16 @@ class LeaveOneOut:
     @cached_property
     def log_proba_fitted(self) -> Array:
         """log p(y = k | x_i, D), with row i among the data: (n_rows, n_classes)."""
-        return log_probabilities(self.log_joint_fitted, self.fitted_weights)
+        joint = tempered(self.log_joint_fitted, self.fitted_weights, self.temperature)
+        return log_probabilities(joint, self.fitted_weights)
+
+    @cached_property
+    def calibration(self) -> Calibration:
+        """What ``calibration="temperature"`` learns from these rows, whether it is in use or not."""
+        density = np.where(
+            np.isneginf(self.log_class_weights), -np.inf, self.log_joint - _finite(self.log_class_weights)
+        )
+        return learn(density, self.log_class_weights, self.codes, self.weights)
 
     @property
     def log_score_i(self) -> Array:
@@ -95,6 +113,11 @@ class LeaveOneOut:
     def log_score(self) -> tuple[float, float]:
         """Average of log p(y_i | x_i, D without row i), and its standard error."""
         return self._average(self.log_score_i)
+
+    @cached_property
+    def confidence(self) -> Confidence:
+        """The log score that the probabilities themselves expect, beside the one attained."""
+        return confidence(self.log_proba, self.codes, self.weights)
 
     def elpd(self, target: Target = "joint") -> Any:
         """Expected log predictive density in ArviZ's container, for ``arviz.compare``.
@@ -174,6 +197,10 @@ class LeaveOneOut:
         return mean, float(np.sqrt(((share * (values - mean)) ** 2).sum()))
 
 
+def _finite(logs: Array) -> Array:
+    return np.where(np.isneginf(logs), 0.0, logs)
+
+
 def _standard_error_of_sum(values: Array) -> float:
     """Of the sum over the rows; nan where one row, or a score of -inf, says nothing of its spread."""
     if len(values) < 2 or not np.isfinite(values).all():
@@ -228,11 +255,24 @@ def leave_one_out(
     rule = fitted.rule if rule is None else rule
     check_rule(rule)
     posterior, rows = fitted.posterior, rows_of(fitted, X, y, sample_weight)
-    return leave_out_each(posterior, fitted.model.family.encode(rows.table), rows.codes, rows.weights, rule)
+    encoded = fitted.model.family.encode(rows.table)
+    return leave_out_each(posterior, encoded, rows.codes, rows.weights, rule, fitted.temperature)
+
+
+def calibrated(fitted: Fitted, rows: Rows) -> Fitted:
+    """The same fit of these rows, calibrated by its exact leave-one-out under its rule."""
+    encoded = fitted.model.family.encode(rows.table)
+    found = leave_out_each(fitted.posterior, encoded, rows.codes, rows.weights, fitted.rule)
+    return replace(fitted, calibration=found.calibration)
 
 
 def leave_out_each(
-    posterior: Posterior, X: Any, codes: Array, weights: Array, rule: RuleName = "predictive"
+    posterior: Posterior,
+    X: Any,
+    codes: Array,
+    weights: Array,
+    rule: RuleName = "predictive",
+    temperature: float = 1.0,
 ) -> LeaveOneOut:
     """Predict every row from the others.
 
@@ -243,18 +283,24 @@ def leave_out_each(
     X : encoded rows
     codes, weights : (n_rows,)
     rule : {"predictive", "mle", "map", "mean"}
+    temperature : float
+        Of the calibration.
     """
     find = partial(_plug_in, rule=rule) if TABLE[rule].is_plug_in else _predictive
     log_joint, class_weights, fitted, fitted_weights = find(posterior, X, codes, weights)
+    with np.errstate(divide="ignore"):
+        log_weights = np.log(class_weights)
     return LeaveOneOut(
         rule,
         log_joint,
-        log_probabilities(log_joint, class_weights),
+        log_weights,
+        log_probabilities(tempered(log_joint, class_weights, temperature), class_weights),
         fitted,
         fitted_weights,
         codes,
         weights,
         np.asarray(posterior.model.classes),
+        temperature,
     )
 
 

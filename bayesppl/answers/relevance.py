@@ -76,7 +76,7 @@ def feature_relevance(fitted: Fitted, prior: float = 0.5) -> xr.Dataset:
     )
 
 
-def averaged_proba(fitted: Fitted, X: Any, prior: float = 0.5) -> Array:
+def averaged_proba(fitted: Fitted, X: Any, prior: float = 0.5, *, log: bool = False) -> Array:
     r"""Class probabilities averaged over which features are relevant: (n_rows, n_classes).
 
     Features are independent given the class, so the sum over all subsets of relevant features is a product of two-point
@@ -89,6 +89,13 @@ def averaged_proba(fitted: Fitted, X: Any, prior: float = 0.5) -> Array:
     X : table or (n_rows, n_features) array-like
     prior : float
         Prior probability that a feature is relevant.
+    log : bool
+        Return logarithms, which tell apart what is next to impossible.
+
+    Notes
+    -----
+    It is an average over models of independent features, and loses where this is wrong: the more columns repeat each other, the
+    surer it is of the relevant ones. No ``calibration`` applies to it.
 
     Examples
     --------
@@ -115,7 +122,8 @@ def averaged_proba(fitted: Fitted, X: Any, prior: float = 0.5) -> Array:
         for k in range(n_classes):
             of_class = _log_predictives(belief, statistics, np.full_like(each, k))
             out[block, k] += np.logaddexp(log_relevant + of_class, log_irrelevant + of_none).sum(1)
-    return np.exp(log_probabilities(out, weights))
+    log_proba = log_probabilities(out, weights)
+    return log_proba if log else np.exp(log_proba)
 
 
 class _Unit(NamedTuple):
@@ -130,7 +138,7 @@ def _units(fitted: Fitted) -> Iterator[_Unit]:
     statistics = fitted.posterior.statistics.parts["features"]
     family, pooled = model.family, statistics.pooled()
     dependent = family.log_evidence(prior.parts["features"], statistics)
-    common = family.log_evidence(family.resolve_prior(pooled), pooled)
+    common = family.log_evidence(fitted.posterior.model.prior_of_features(pooled), pooled)
     for block, (dims, values) in dependent.items():
         features = [dim for dim in dims if dim != "class"]
         names = [str(label) for dim in features for label in model.coords[dim]]
@@ -143,7 +151,7 @@ def _beliefs(fitted: Fitted) -> tuple[Any, Any]:
     """The belief about the classes, and that about one class that holds all rows."""
     posterior = fitted.posterior
     pooled = posterior.statistics.parts["features"].pooled()
-    one = posterior.model.family.resolve_prior(pooled).update(pooled)
+    one = posterior.model.prior_of_features(pooled).update(pooled)
     return posterior.prior.update(posterior.statistics).parts["features"], one
 
 

@@ -2,66 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, get_args
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.optimize import minimize
 
-from bayesppl.answers.held_rows import rows_of
 from bayesppl.answers.leave_one_out import leave_out_each
-from bayesppl.beliefs import Conjugate
-from bayesppl.kernels.arrays import Array
-from bayesppl.model.declaration import CLASS_WEIGHTS
-from bayesppl.model.fitted import Fitted
-from bayesppl.model.posterior import Exact, Posterior
+from bayesppl.beliefs import Conjugate, Joint
+from bayesppl.beliefs.statistics import JointStatistics
+from bayesppl.data.rows import Rows
+from bayesppl.errors import ConvergenceWarning
+from bayesppl.kernels.arrays import Array, leaves
+from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
+from bayesppl.model.posterior import Exact
+from bayesppl.model.tuning import Search, Tuning
 
 if TYPE_CHECKING:
     import xarray as xr
 
-Objective = Literal["evidence", "loo"]
+#: Standard deviation of a log factor where left-out labels judge it: they alone would send it without end on rows that
+#: classes separate.
+HYPERPRIOR_SD = 2.0
+
+_CORRELATION = "correlation"
+_PACKAGE = str(Path(__file__).parents[1])
 
 
-def tune_prior(
-    fitted: Fitted,
-    names: Sequence[str] | None = None,
-    objective: Objective = "evidence",
-    max_steps: int = 100,
-) -> tuple[Fitted, xr.Dataset]:
+def tune(
+    model: GenerativeModel, statistics: JointStatistics, rows: Rows | None, tuning: Tuning
+) -> tuple[GenerativeModel, Search]:
     r"""Choose the prior's hyperparameters by the data (empirical Bayes).
 
-    Starting from the prior of the fit, each named hyperparameter is multiplied, for all classes and features alike, by a
-    factor :math:`e^t`, and L-BFGS-B (Byrd et al. 1995) searches the best t. The location of a mean stays where it is.
+    Starting from the declared prior, each named hyperparameter is multiplied, for all classes and features alike, by a
+    factor :math:`e^t`, and L-BFGS-B (Byrd et al. 1995) searches the best t. The location of a mean stays where it is. A prior
+    that the data decide may look at the variance of columns, but not at how they go together: the correlations of a default
+    scale matrix are set to zero, unless they are themselves tuned by name. Had it seen them, the evidence would reward
+    the prior for repeating the data, and the degrees of freedom would run away.
 
     Parameters
     ----------
-    fitted : Fitted
-    names : sequence of str, optional
-        Hyperparameters to tune; all by default. Beta: ``alpha``, ``beta``. Gamma: ``shape``, ``rate``. Dirichlet:
-        ``concentration``. NormalInverseGamma: ``kappa``, ``a``, ``b``. NormalInverseWishart: ``kappa``, ``nu`` (counted from
-        n_features − 1), ``psi``, and ``correlation``, which shrinks Ψ towards its diagonal. In a product the name of
+    model : GenerativeModel
+    statistics : JointStatistics
+        Of all rows.
+    rows : Rows, optional
+        The rows; needed by ``objective="loo"`` only.
+    tuning : Tuning
+        ``names``: hyperparameters to tune; all by default. Beta: ``alpha``, ``beta``. Gamma: ``shape``, ``rate``. Dirichlet:
+        ``concentration``. NormalInverseGamma: ``kappa``, ``a``, ``b``. NormalInverseWishart: ``kappa``, ``nu`` (counted
+        from n_features − 1), ``psi``, and ``correlation``, which shrinks Ψ towards its diagonal. In a product the name of
         the block leads: ``"size.kappa"``.
-    objective : {"evidence", "loo"}
-        What to maximise. ``evidence``: log p(X | y), type II maximum likelihood (Good 1965; MacKay 1992),
-        from the sums that the fit keeps, without reading a row. ``loo``: Σ log p(y_i | x_i, D without i), the exact
-        leave-one-out log score of the labels; each evaluation costs about one ``predict``, and the rows of the fit must
-        still be held.
-    max_steps : int
+        ``objective``: what to maximise. ``evidence``: log p(X | y), type II maximum likelihood (Good 1965; MacKay 1992), from
+        the sums that the fit keeps, without reading a row. ``loo``: Σ log p(y_i | x_i, D without i), the exact
+        leave-one-out log score of the labels, with a normal hyperprior of standard deviation 2 on every t; each evaluation
+        costs about one ``predict``.
 
     Returns
     -------
-    tuned : Fitted
-        The same data under the tuned prior, which its family declares explicitly.
-    path : xarray.Dataset
-        Over "step": ``objective``, and ``factor`` by "hyperparameter".
+    tuned : GenerativeModel
+        Whose prior is the declared one times the factors, resolved from whatever rows it is fitted to.
+    search : Search
 
     Raises
     ------
     ImproperError
         If the prior is improper.
     ValueError
-        If a name or the objective is unknown.
+        If a name or the objective is unknown, or rows are needed that are not held.
 
     Notes
     -----
@@ -69,82 +79,122 @@ def tune_prior(
     better; where the model is wrong about p(x | y) (Naive Bayes with copied columns), it can make the model surer of its
     mistakes, and ``loo`` is the objective to use. Either way the prior has seen the data: intervals under it are a
     little too narrow, and its evidence compares with that of no other prior. Judge it by rows held out.
-
-    Examples
-    --------
-    >>> import bayesppl as bp
-    >>> from sklearn.datasets import load_iris
-    >>> clf = bp.QuadraticDiscriminantAnalysis("fraley-raftery").fit(*load_iris(return_X_y=True))
-    >>> tuned = clf.tune_prior()
-    >>> path = tuned.tuning_["objective"]
-    >>> bool(path[-1] > path[0] + 10)
-    True
     """
-    import xarray as xr
-
-    posterior = fitted.posterior
-    start = posterior.prior.parts["features"]
-    bounds = start.tunable
-    chosen = list(bounds if names is None else names)
-    unknown = [name for name in chosen if name not in bounds]
-    if unknown or not chosen:
+    if tuning.objective == "loo" and rows is None:
         raise ValueError(
-            f"{unknown[0]!r} is not a hyperparameter of this prior; choose among {', '.join(map(repr, bounds))}"
-            if unknown
-            else "this prior has no hyperparameter to tune"
+            "objective='loo' scores the rows of the fit, which are not held any more (after loading or partial_fit they never "
+            "are). Use objective='evidence', which needs only the sums that are kept, or fit all rows again"
         )
-
-    if objective not in get_args(Objective):
-        raise ValueError(
-            f"objective must be one of {', '.join(map(repr, get_args(Objective)))}, found {objective!r}"
-        )
-    if objective == "evidence":
-        score = _log_evidence
-    else:
-        rows = rows_of(fitted)
-        encoded = fitted.model.family.encode(rows.table)
-
-        def score(posterior: Exact) -> float:
-            return float(
-                (rows.weights * leave_out_each(posterior, encoded, rows.codes, rows.weights).log_score_i).sum()
-            )
+    prior = model.prior(statistics)
+    bounds = prior.parts["features"].tunable
+    fixed = dict.fromkeys(_correlations_seen(model, statistics, prior, tuning, bounds), 0.0)
+    chosen = _chosen(tuning, [name for name in bounds if name not in fixed])
+    start = prior.parts["features"].rescaled(fixed)
+    score = _log_evidence if tuning.objective == "evidence" or rows is None else _label_score(model, rows)
+    precision = 0.0 if tuning.objective == "evidence" else HYPERPRIOR_SD**-2
 
     def value(logs: Array) -> float:
-        return score(_under(posterior, start.rescaled(dict(zip(chosen, np.exp(logs), strict=True)))))
+        features = start.rescaled(dict(zip(chosen, np.exp(logs), strict=True)))
+        joint = replace(prior, parts={**prior.parts, "features": features})
+        return score(Exact(model, statistics, joint, joint.update(statistics)))
 
     origin = np.zeros(len(chosen))
     path = [(origin, value(origin))]
     # the optimiser stops by relative changes, which should not depend on the number of rows
-    scale = max(1.0, float(posterior.statistics.parts[CLASS_WEIGHTS].counts.sum()))
+    scale = max(1.0, float(statistics.parts[CLASS_WEIGHTS].counts.sum()))
     found = minimize(
-        lambda logs: -value(logs) / scale,
+        lambda logs: (precision * (logs @ logs) / 2 - value(logs)) / scale,
         origin,
         method="L-BFGS-B",
         bounds=[bounds[name] for name in chosen],
-        options={"maxiter": max_steps},
+        options={"maxiter": tuning.max_steps},
         callback=lambda logs: path.append((logs.copy(), value(logs))),
     )
-    best = start.rescaled(dict(zip(chosen, np.exp(path[-1][0]), strict=True)))
-    tuned = _under(posterior, best)
-    steps = xr.Dataset(
-        {
-            "objective": ("step", [reached for _, reached in path]),
-            "factor": (("step", "hyperparameter"), np.exp([logs for logs, _ in path])),
-        },
-        coords={"step": np.arange(len(path)), "hyperparameter": chosen},
-        attrs={"converged": int(found.success), "message": str(found.message)},
+    last = path[-1][0]
+    at_bound = tuple(
+        name for name, log in zip(chosen, last, strict=True) if abs(log) > 1e-9 and log in bounds[name]
     )
-    return replace(fitted, learned=replace(fitted.learned, model=tuned.model), inferred=tuned), steps
+    _warn_of_bounds(at_bound, bounds)
+    search = Search(
+        tuple(chosen),
+        np.asarray([logs for logs, _ in path]),
+        np.asarray([reached for _, reached in path]),
+        bool(found.success) and not at_bound,
+        at_bound,
+        str(found.message),
+        fixed,
+    )
+    return model.with_factors(search.factors), search
 
 
-def _under(posterior: Posterior, prior: Conjugate) -> Exact:
-    """The posterior of the same data under another prior of the features."""
-    joint = replace(posterior.prior, parts={**posterior.prior.parts, "features": prior})
-    model = replace(posterior.model, family=posterior.model.family.with_prior(prior))
-    return Exact(model, posterior.statistics, joint, joint.update(posterior.statistics))
+def path_of(search: Search) -> xr.Dataset:
+    """The path of a search over "step": ``objective``, and ``factor`` by "hyperparameter"."""
+    import xarray as xr
+
+    return xr.Dataset(
+        {
+            "objective": ("step", search.objective),
+            "factor": (("step", "hyperparameter"), np.exp(search.log_factors)),
+        },
+        coords={"step": np.arange(len(search.objective)), "hyperparameter": list(search.hyperparameters)},
+        attrs={
+            "converged": int(search.converged),
+            "at_bound": ", ".join(search.at_bound),
+            "message": search.message,
+        },
+    )
+
+
+def _correlations_seen(
+    model: GenerativeModel, statistics: JointStatistics, prior: Joint, tuning: Tuning, bounds: Mapping[str, object]
+) -> list[str]:
+    """Names of correlations that the prior has from the data, and that are not tuned by name."""
+    named = tuning.names or ()
+    found = [name for name in bounds if name.rpartition(".")[2] == _CORRELATION and name not in named]
+    if not found:
+        return []
+    pairs = zip(leaves(prior), leaves(model.prior(statistics + statistics)), strict=True)
+    depends = not all(np.array_equal(one, other) for (_, one), (_, other) in pairs)
+    return found if depends else []
+
+
+def _chosen(tuning: Tuning, known: list[str]) -> list[str]:
+    chosen = list(known if tuning.names is None else tuning.names)
+    unknown = [name for name in chosen if name not in known]
+    if unknown or not chosen:
+        raise ValueError(
+            f"{unknown[0]!r} is not a hyperparameter of this prior; choose among {', '.join(map(repr, known))}"
+            if unknown
+            else "this prior has no hyperparameter to tune"
+        )
+    return chosen
+
+
+def _warn_of_bounds(at_bound: tuple[str, ...], bounds: Mapping[str, tuple[float, float]]) -> None:
+    if at_bound:
+        limits = ", ".join(
+            f"{name!r} (factors from {np.exp(bounds[name][0]):.2g} to {np.exp(bounds[name][1]):.2g})"
+            for name in at_bound
+        )
+        warnings.warn(
+            f"the search for hyperparameters ended at the bound of {limits}: the data would have it without limit. Leave it "
+            "out of names, or declare a prior",
+            ConvergenceWarning,
+            skip_file_prefixes=(_PACKAGE,),
+        )
+
+
+def _label_score(model: GenerativeModel, rows: Rows) -> Callable[[Exact], float]:
+    encoded = model.family.encode(rows.table)
+
+    def score(posterior: Exact) -> float:
+        found = leave_out_each(posterior, encoded, rows.codes, rows.weights)
+        return float((rows.weights * found.log_score_i).sum())
+
+    return score
 
 
 def _log_evidence(posterior: Exact) -> float:
-    prior, statistics = (whole.parts["features"] for whole in (posterior.prior, posterior.statistics))
-    parts = posterior.model.family.log_evidence(prior, statistics)
+    prior: Conjugate = posterior.prior.parts["features"]
+    parts = posterior.model.family.log_evidence(prior, posterior.statistics.parts["features"])
     return float(sum(part.values.sum() for part in parts.values()))

@@ -21,7 +21,7 @@ from bayesppl.answers.simulation import in_steps, narrowed, number_of_draws, por
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.model.fitted import Fitted
-from bayesppl.model.normalisation import normalise, warn_of_impossible_rows
+from bayesppl.model.normalisation import normalise, tempered, warn_of_impossible_rows
 from bayesppl.model.posterior import CHUNK_CELLS, Posterior
 
 if TYPE_CHECKING:
@@ -121,10 +121,12 @@ def probability_draws(
     if draws < 2:
         raise ValueError(f"draws must be at least 2, found {draws}")
     encoded = fitted.encode(X)
-    return _blocks(posterior, encoded, draws, np.random.default_rng(random_state))
+    return _blocks(posterior, encoded, draws, np.random.default_rng(random_state), fitted.temperature)
 
 
-def _blocks(posterior: Posterior, X: Any, draws: int, rng: np.random.Generator) -> Iterator[Array]:
+def _blocks(
+    posterior: Posterior, X: Any, draws: int, rng: np.random.Generator, temperature: float
+) -> Iterator[Array]:
     size, n_classes, n_rows = number_of_draws(posterior, draws), posterior.model.n_classes, X.shape[0]
     rows = max(1, _BLOCK_CELLS // (size * n_classes))
     for start in range(0, n_rows, rows):
@@ -136,8 +138,9 @@ def _blocks(posterior: Posterior, X: Any, draws: int, rng: np.random.Generator) 
         # the same draws for every block of rows
         for portion in portions(about_block, draws, deepcopy(rng)):
             for chunk in in_steps(portion, step):
-                log_joint = posterior.model.log_joint(chunk).kernel(block)
-                proba, n_impossible = normalise(log_joint, chunk[CLASS_WEIGHTS][:, None], log=False)
+                weights = chunk[CLASS_WEIGHTS][:, None]
+                log_joint = tempered(posterior.model.log_joint(chunk).kernel(block), weights, temperature)
+                proba, n_impossible = normalise(log_joint, weights, log=False)
                 warn_of_impossible_rows(n_impossible, log_joint[..., 0].size)
                 out[:, :, first : first + len(proba)] = proba.T
                 first += len(proba)

@@ -11,6 +11,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 
+from bayesppl.answers.leave_one_out import calibrated
+from bayesppl.answers.tuning import tune
 from bayesppl.beliefs import Dirichlet
 from bayesppl.data.rows import Rows
 from bayesppl.errors import ImproperError
@@ -18,11 +20,13 @@ from bayesppl.estimators.sklearn_names import refuse_foreign_parameters
 from bayesppl.families import Family
 from bayesppl.inference import Inference, choose
 from bayesppl.kernels.arrays import Array, brief_arrays
+from bayesppl.model.calibration import Option, check_option
 from bayesppl.model.declaration import ClassWeights, Declaration
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.learned import Learned
 from bayesppl.model.posterior import Posterior
 from bayesppl.model.rules import RuleName, check_rule
+from bayesppl.model.tuning import Objective, Tuning, as_tuning
 
 #: Arrays of up to this many numbers are written out where an estimator is printed.
 _WRITTEN_OUT = 8
@@ -41,6 +45,8 @@ class Base(ClassifierMixin, BaseEstimator, ABC):
     rule: RuleName = "predictive"
     classes: Sequence[Hashable] | None = None
     n_jobs: int | None = None
+    calibration: Option | None = None
+    tuning: Objective | Tuning | None = None
 
     def __new__(cls, *args: Any, **parameters: Any) -> Self:
         refuse_foreign_parameters(cls.__name__, parameters)
@@ -114,13 +120,23 @@ class Base(ClassifierMixin, BaseEstimator, ABC):
             ``rows`` more of them may come; the reason is then kept until the posterior is asked for.
         """
         check_rule(self.rule)
+        check_option(self.calibration)
+        if self.calibration is not None and rows is None:
+            raise ValueError(
+                f"calibration={self.calibration!r} learns from every row of the fit left out, and rows that come in batches, or "
+                "are merged, forgotten or discounted, are not held. Fit all rows at once, or set_params(calibration=None)"
+            )
+        model, search = learned.model, None
         try:
-            posterior = choose(self.inference).infer(learned.model, learned.statistics, rows)
+            if self.tuning is not None:
+                model, search = tune(model, learned.statistics, rows, as_tuning(self.tuning))
+            posterior = choose(self.inference).infer(model, learned.statistics, rows)
         except ImproperError as reason:
             if rows is not None:
                 raise
             return Fitted(learned, None, self.rule, undetermined=str(reason))
-        return Fitted(learned, posterior, self.rule, rows)
+        fitted = Fitted(learned, posterior, self.rule, rows, search=search)
+        return fitted if self.calibration is None or rows is None else calibrated(fitted, rows)
 
     def adopt(self, fitted: Fitted) -> Self:
         """Hold this value from now on."""

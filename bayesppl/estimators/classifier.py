@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from abc import ABC
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
+
+from sklearn.base import clone
 
 from bayesppl.answers import predictions
 from bayesppl.answers.datatree import to_datatree
@@ -20,7 +22,7 @@ from bayesppl.answers.prior_shift import estimate_class_weights
 from bayesppl.answers.pymc_model import to_pymc
 from bayesppl.answers.relevance import averaged_proba, feature_relevance
 from bayesppl.answers.sampling import sample
-from bayesppl.answers.tuning import Objective, tune_prior
+from bayesppl.answers.tuning import path_of
 from bayesppl.answers.uncertainty import predict_proba_interval, uncertainty
 from bayesppl.data.containers import Container, check_container, in_container
 from bayesppl.data.lazy import is_lazy, map_rows
@@ -31,10 +33,9 @@ from bayesppl.files.provenance import provenance
 from bayesppl.files.saving import write
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import ClassWeights
+from bayesppl.model.held_rows import held_rows
 from bayesppl.model.rules import RuleName
-
-if TYPE_CHECKING:
-    pass
+from bayesppl.model.tuning import Objective, Tuning
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -125,25 +126,42 @@ class BayesClassifier(Learner, ABC):
 
     def tune_prior(
         self, names: Sequence[str] | None = None, objective: Objective = "evidence", max_steps: int = 100
-    ) -> GenerativeClassifier:
-        """The same model under a prior chosen by the data; see :func:`bayesppl.answers.tuning.tune_prior`.
+    ) -> Self:
+        """The same estimator with ``tuning``, fitted to the same data; see :func:`bayesppl.answers.tuning.tune`.
+
+        Parameters
+        ----------
+        names : sequence of str, optional
+            Hyperparameters to tune; all by default.
+        objective : {"evidence", "loo"}
+        max_steps : int
 
         Returns
         -------
-        GenerativeClassifier
-            Fitted to the same data under the tuned prior, which it declares explicitly. Its ``tuning_`` is the path of the
-            search, an xarray.Dataset.
+        estimator
+            A new one, which tunes its prior wherever it is fitted. Its ``tuning_`` is the path of the search.
+
+        Examples
+        --------
+        >>> import bayesppl as bp
+        >>> from sklearn.datasets import load_iris
+        >>> clf = bp.QuadraticDiscriminantAnalysis().fit(*load_iris(return_X_y=True))
+        >>> tuned = clf.tune_prior()
+        >>> path = tuned.tuning_["objective"]
+        >>> bool(path[-1] > path[0] + 10)
+        True
         """
-        tuned, path = tune_prior(self.fitted_, names, objective, max_steps)
-        clf = GenerativeClassifier(
-            tuned.model.family,
-            class_weights=self.class_weights,
-            inference=self.inference,
-            rule=self.rule,
-            classes=self.classes,
-        )
-        clf.tuning_ = path
-        return clf.adopt(tuned)
+        chosen = None if names is None else tuple(names)
+        other = clone(self).set_params(tuning=Tuning(objective, chosen, max_steps))
+        return cast(Self, other.adopt(other.infer(self.fitted_.learned, held_rows(self.fitted_))))
+
+    @property
+    def tuning_(self) -> xr.Dataset:
+        """The path of the search over "step", where the prior was tuned: ``objective``, and ``factor`` by "hyperparameter"."""
+        search = self.fitted_.search
+        if search is None:
+            raise AttributeError("the prior of this fit was not tuned; use tuning='evidence' or tune_prior()")
+        return path_of(search)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything that was learned to a netCDF file, for :func:`bayesppl.load`.
@@ -211,6 +229,12 @@ class GenerativeClassifier(BayesClassifier):
     n_jobs : int, optional
         Threads of ``fit`` and ``predict``, as scikit-learn counts them: None is one, -1 all cores. Results are the same to
         the last bit whatever their number.
+    calibration : "temperature", optional
+        Learn from the exact leave-one-out of the fit how far the densities can be trusted where labels are predicted: with the
+        power 1/T of all of them, π_k p(x | k)^(1/T). It costs about one prediction; see :doc:`/howto/calibrate`.
+    tuning : {"evidence", "loo"} or Tuning, optional
+        Multiply the hyperparameters of the prior by factors that the data choose, in every fit anew; see
+        :func:`bayesppl.answers.tuning.tune`. ``"evidence"`` needs sums alone, and so goes with ``partial_fit``.
 
     Attributes
     ----------
@@ -235,9 +259,6 @@ class GenerativeClassifier(BayesClassifier):
     """
 
     family: Family
-
-    #: The path of the search, where ``tune_prior`` made this estimator.
-    tuning_: xr.Dataset = field(init=False)
 
     def declare_family(self) -> Family:
         return self.family

@@ -35,7 +35,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         See :func:`bayesppl.Gaussian`.
     n_components : int, optional
         Number of axes of ``transform``; by default as many as there are, at most n_classes − 1.
-    class_weights, inference, rule, classes, n_jobs
+    class_weights, inference, rule, classes, n_jobs, calibration, tuning
         See :class:`GenerativeClassifier`.
 
     Examples
@@ -70,12 +70,12 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     @property
     def coef_(self) -> Array:
         """Coefficients of the linear log odds: (1, n_features) for two classes, else (n_classes, n_features)."""
-        return discriminant.linear(discriminant.plug_in(self.fitted_))[0]
+        return discriminant.linear(discriminant.plug_in(self.fitted_), self.fitted_.temperature)[0]
 
     @property
     def intercept_(self) -> Array:
         """Intercepts of the linear log odds, class weights included: (1,) or (n_classes,)."""
-        return discriminant.linear(discriminant.plug_in(self.fitted_))[1]
+        return discriminant.linear(discriminant.plug_in(self.fitted_), self.fitted_.temperature)[1]
 
     @property
     def _axes(self) -> discriminant.Axes:
@@ -94,7 +94,7 @@ class QuadraticDiscriminantAnalysis(DiscriminantAnalysis):
     ----------
     prior : str or NormalInverseWishart
         See :func:`bayesppl.Gaussian`.
-    class_weights, inference, rule, classes, n_jobs
+    class_weights, inference, rule, classes, n_jobs, calibration, tuning
         See :class:`GenerativeClassifier`.
 
     Examples

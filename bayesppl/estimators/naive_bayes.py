@@ -20,7 +20,7 @@ from bayesppl.families import (
     Product,
 )
 from bayesppl.families._bases.infer_families import Integers
-from bayesppl.families._bases.levels import Levels
+from bayesppl.families._bases.levels import Levels, Unseen
 from bayesppl.families.product import Blocks
 
 
@@ -30,24 +30,25 @@ class CategoricalNB(BayesClassifier):
 
     Parameters
     ----------
-    probability, levels
+    probability, levels, unseen
         See :class:`bayesppl.Categorical`.
-    class_weights, inference, rule, classes, n_jobs
+    class_weights, inference, rule, classes, n_jobs, calibration, tuning
         See :class:`GenerativeClassifier`.
 
     Examples
     --------
     >>> import bayesppl as bp
     >>> X = [["red", "S"], ["red", "M"], ["blue", "M"], ["blue", None]]
-    >>> bp.CategoricalNB().fit(X, list("aabb")).predict([["red", "L"]]).tolist()
+    >>> bp.CategoricalNB().fit(X, list("aabb")).predict([["red", None]]).tolist()
     ['a']
     """
 
     probability: Dirichlet = Dirichlet(1.0)
     levels: Levels | None = None
+    unseen: Unseen = "missing"
 
     def declare_family(self) -> Family:
-        return Categorical(self.probability, self.levels)
+        return Categorical(self.probability, self.levels, self.unseen)
 
 
 @dataclass(eq=False, repr=False)
@@ -58,9 +59,9 @@ class JointCategoricalNB(BayesClassifier):
 
     Parameters
     ----------
-    probability, levels
+    probability, levels, unseen
         See :class:`bayesppl.JointCategorical`.
-    class_weights, inference, rule, classes, n_jobs
+    class_weights, inference, rule, classes, n_jobs, calibration, tuning
         See :class:`GenerativeClassifier`.
 
     Examples
@@ -73,9 +74,10 @@ class JointCategoricalNB(BayesClassifier):
 
     probability: Dirichlet = Dirichlet(1.0)
     levels: Levels | None = None
+    unseen: Unseen = "missing"
 
     def declare_family(self) -> Family:
-        return JointCategorical(self.probability, self.levels)
+        return JointCategorical(self.probability, self.levels, self.unseen)
 
 
 @dataclass(eq=False, repr=False)
@@ -86,7 +88,7 @@ class MultinomialNB(BayesClassifier):
     ----------
     probability
         See :class:`bayesppl.Multinomial`.
-    class_weights, inference, rule, classes, n_jobs
+    class_weights, inference, rule, classes, n_jobs, calibration, tuning
         See :class:`GenerativeClassifier`.
 
     Examples
@@ -113,7 +115,7 @@ class MixedNB(BayesClassifier):
         Picked from the dtypes of the columns by default. See :class:`bayesppl.Product`.
     integers : {"gaussian", "poisson", "categorical"} or mapping of columns to these, optional
         What integer columns are, all of them or each by name, where the blocks are picked from dtypes.
-    class_weights, inference, rule, classes, n_jobs
+    class_weights, inference, rule, classes, n_jobs, calibration, tuning
         See :class:`GenerativeClassifier`.
 
     Attributes
@@ -153,7 +155,7 @@ class GaussianNB(BayesClassifier):
     ----------
     prior : str or NormalInverseGamma
         See :func:`bayesppl.Gaussian`.
-    class_weights, inference, rule, classes, n_jobs
+    class_weights, inference, rule, classes, n_jobs, calibration, tuning
         See :class:`GenerativeClassifier`.
 
     Examples
@@ -177,7 +179,7 @@ class BernoulliNB(BayesClassifier):
     ----------
     probability : Beta
         Prior of the probabilities; uniform by default.
-    class_weights, inference, rule, classes, n_jobs
+    class_weights, inference, rule, classes, n_jobs, calibration, tuning
         See :class:`GenerativeClassifier`.
 
     Examples
@@ -203,7 +205,7 @@ class BinomialNB(BayesClassifier):
         Numbers of trials, or the column that holds them; see :class:`bayesppl.Binomial`.
     probability : Beta
         Prior of the probabilities; uniform by default.
-    class_weights, inference, rule, classes, n_jobs
+    class_weights, inference, rule, classes, n_jobs, calibration, tuning
         See :class:`GenerativeClassifier`.
 
     Examples
@@ -230,7 +232,7 @@ class PoissonNB(BayesClassifier):
         Prior of the rates; see :class:`bayesppl.Poisson`.
     exposure : str, optional
         Column that holds the exposure of each row.
-    class_weights, inference, rule, classes, n_jobs
+    class_weights, inference, rule, classes, n_jobs, calibration, tuning
         See :class:`GenerativeClassifier`.
 
     Examples

@@ -46,7 +46,8 @@ class Comparison:
     scores : xarray.Dataset
         Over "rule": ``accuracy``, ``log_score``, ``brier`` and ``ece``; of each, the difference from ``predictive``
         (``accuracy_difference``, …) and its standard error (``accuracy_difference_se``, …); and ``impossible_rows``,
-        the number of rows with probability zero under every class, which are classified by the class weights.
+        the number of rows with probability zero under every class, which are classified by the class weights. Its attribute
+        ``temperature`` is that of the calibration, 1 without one.
     probabilities : xarray.DataArray
         (rule, row, class), with the true label of every row as the coordinate ``label``.
     undefined : mapping of str to str
@@ -132,7 +133,7 @@ def compare(
     log_proba, impossible, undefined = probabilities_by_rule(fitted, table)
     return Comparison(
         parameter_summary(fitted, draws, prob, random_state),
-        _scores(log_proba, impossible, codes, bootstrap),
+        _scores(log_proba, impossible, codes, bootstrap).assign_attrs(temperature=fitted.fitted_.temperature),
         _label_probabilities(log_proba, codes, fitted),
         undefined,
         fitted,
@@ -148,7 +149,7 @@ def probabilities_by_rule(
     undefined: dict[str, str] = {}
     for rule in RULES:
         try:
-            log_joint = fitted.predict_joint_log_proba(table, rule)
+            log_joint = fitted.fitted_.log_labels(table, rule)
             class_weights = fitted.posterior_.scorer(rule).class_weights
         except UndefinedEstimateError as error:
             undefined[rule] = str(error)

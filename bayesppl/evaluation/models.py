@@ -47,7 +47,7 @@ def compare_models(
     xarray.Dataset
         Over "model": ``rule``; ``log_evidence``; ``probability``, the posterior probability of the model; ``elpd`` and
         ``elpd_se``, Σ log p(x_i, y_i | D without i), under the ``rule`` of the model; ``log_score`` and ``accuracy`` of
-        the left-out labels with standard errors; and ``prior_depends_on_data``, true where the prior was resolved from the very data it is
+        the left-out labels with standard errors; ``expected_log_score``, which the model expects of itself; ``temperature``, that of the calibration, 1 without one; and ``prior_depends_on_data``, true where the prior was resolved from the very data it is
         judged on, which favours the model (by little where the prior is weak).
 
     Raises
@@ -60,6 +60,11 @@ def compare_models(
         If the models are not about the same data: other columns or classes, or densities taken over different
         things. A probability density (Gaussian) and a probability mass (Poisson) of the same numbers cannot be
         compared, nor can a mass given the row total (Multinomial) and one that includes it.
+
+    Warns
+    -----
+    OverconfidentWarning
+        If a model expects a far better log score of left-out labels than it attains.
 
     Examples
     --------
@@ -86,6 +91,8 @@ def compare_models(
     evidence = np.asarray([_total_evidence(name, clf) for name, clf in fitted.items()])
     loos = [_left_out(name, clf) for name, clf in fitted.items()]
     elpds = [loo.elpd() for loo in loos]
+    for name, loo in zip(fitted, loos, strict=True):
+        loo.confidence.warn_if_far_too_high(f"model {name!r}")
     with np.errstate(divide="ignore"):
         log_weights = np.log(weights / weights.sum())
     columns = {
@@ -96,8 +103,10 @@ def compare_models(
         "elpd_se": [elpd.se for elpd in elpds],
         "log_score": [loo.log_score[0] for loo in loos],
         "log_score_se": [loo.log_score[1] for loo in loos],
+        "expected_log_score": [loo.confidence.expected for loo in loos],
         "accuracy": [loo.accuracy[0] for loo in loos],
         "accuracy_se": [loo.accuracy[1] for loo in loos],
+        "temperature": [loo.temperature for loo in loos],
         "prior_depends_on_data": [prior_depends_on_data(clf.fitted_) for clf in fitted.values()],
     }
     return xr.Dataset(

@@ -43,8 +43,13 @@ class Categorical(LevelFamily):
         All levels that can occur, of any hashable type; a value that is not among them is refused. By default
         the levels are learned, and every column gets one more cell, "(unseen)", for those that did not occur in
         training, beside the categories of columns whose dtype declares them (pandas ``Categorical``, polars
-        ``Enum``): with L levels seen in n rows of a class and concentration α, an unseen level has predictive
-        probability α / (n + α(L + 1)). (Under ``rule="mle"`` it has none, and the row is impossible.)
+        ``Enum``).
+    unseen : {"missing", "error", "learned"}
+        What a level is that did not occur in training, where levels are learned. ``missing``: something new turns up as often
+        in every class, and says nothing of the class; the cell is skipped, with an
+        :class:`~bayesppl.UnseenLevelWarning`. ``error``: refused. ``learned``: an outcome of each class: with L levels
+        seen in n rows of a class and concentration α it has the predictive probability α / (n + α(L + 1)), which is evidence
+        for the class of the fewest rows. (Under ``rule="mle"`` it has none, and the row is impossible.)
 
     Notes
     -----
@@ -54,7 +59,7 @@ class Categorical(LevelFamily):
     --------
     >>> import bayesppl as bp
     >>> X = [["red", "S"], ["red", "M"], ["blue", "M"], ["blue", None]]
-    >>> clf = bp.GenerativeClassifier(bp.Categorical()).fit(X, ["a", "a", "b", "b"])
+    >>> clf = bp.GenerativeClassifier(bp.Categorical(unseen="learned")).fit(X, ["a", "a", "b", "b"])
     >>> clf.predict_proba([["red", None], ["green", "M"]]).round(3).tolist()
     [[0.75, 0.25], [0.444, 0.556]]
     """

@@ -43,6 +43,8 @@ class JointCategorical(LevelFamily):
         All levels that can occur, of any hashable type; a value that is not among them is refused. By default
         the levels are learned, and every column gets one more, "(unseen)", for those that did not occur in
         training; its cells share the prior like all others.
+    unseen : {"missing", "error", "learned"}
+        See :class:`bayesppl.Categorical`.
 
     Notes
     -----

@@ -165,13 +165,29 @@ def _classes() -> Mapping[str, type[Any]]:
     from bayesppl.families import Family
     from bayesppl.families._bases.gaussian_declared import LKJ
     from bayesppl.kernels.pairs import Pairs
+    from bayesppl.model.calibration import Calibration
     from bayesppl.model.convergence import Diagnosis
     from bayesppl.model.declaration import GenerativeModel
     from bayesppl.model.fitted import Fitted
     from bayesppl.model.learned import Learned
     from bayesppl.model.posterior import Posterior, Report
+    from bayesppl.model.tuning import Search, Tuning
 
-    plain = (CentredSums, Columns, Diagnosis, Fitted, GenerativeModel, LKJ, Learned, Pairs, Report, Written)
+    plain = (
+        Calibration,
+        CentredSums,
+        Columns,
+        Diagnosis,
+        Fitted,
+        GenerativeModel,
+        LKJ,
+        Learned,
+        Pairs,
+        Report,
+        Search,
+        Tuning,
+        Written,
+    )
     found: dict[str, type[Any]] = {cls.__name__: cls for cls in plain}
     contracts: list[type[Any]] = [Conjugate, Declared, Family, Posterior, Statistics, bayesppl.inference.Inference]
     while contracts:

@@ -176,14 +176,14 @@ def _stirling_remainder(z: Array) -> Array:
 
 
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Array]]:
-    """Every array, dense or sparse, inside a nest of dataclasses and mappings, with the way to it."""
+    """Every array, dense or sparse, inside a nest of dataclasses and mappings, with the way to it; what is None is absent."""
     if is_dataclass(value):
         for field in fields(value):
             yield from leaves(getattr(value, field.name), f"{path}.{field.name}")
     elif isinstance(value, Mapping):
         for key, item in value.items():
             yield from leaves(item, f"{path}[{key}]")
-    else:
+    elif value is not None:
         yield path, value if issparse(value) else np.asarray(value)
 
 

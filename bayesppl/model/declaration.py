@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 
-from bayesppl.beliefs import Dirichlet, Fixed, Joint
-from bayesppl.beliefs.declared_priors import is_declaration
+from bayesppl.beliefs import Conjugate, Dirichlet, Fixed, Joint
+from bayesppl.beliefs.declared_priors import Declared, is_declaration
 from bayesppl.beliefs.simplices import SimplexPrior, simplex_prior
 from bayesppl.beliefs.statistics import Counts, JointStatistics, Statistics, class_counts
 from bayesppl.data.labels import one_hot
@@ -56,11 +56,15 @@ class GenerativeModel:
         frequencies.
     classes : tuple
         Labels in the order of the class axis.
+    factors : mapping of str to float
+        What hyperparameters of the family's prior are multiplied by, once it is resolved; see
+        :func:`bayesppl.answers.tuning.tune`.
     """
 
     family: Family
     class_weights: ClassWeights
     classes: tuple[Hashable, ...]
+    factors: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def n_classes(self) -> int:
@@ -78,7 +82,11 @@ class GenerativeModel:
 
     def with_classes(self, classes: Sequence[Hashable]) -> GenerativeModel:
         """The same declaration for other classes."""
-        return GenerativeModel(self.family.with_classes(classes), self.class_weights, tuple(classes))
+        return replace(self, family=self.family.with_classes(classes), classes=tuple(classes))
+
+    def with_factors(self, factors: Mapping[str, float]) -> GenerativeModel:
+        """The same declaration, hyperparameters multiplied by these factors."""
+        return replace(self, factors=dict(factors))
 
     def statistics(self, X: Any, responsibilities: Responsibilities, n_jobs: int | None = None) -> JointStatistics:
         """Sum encoded rows into sufficient statistics, ranges of rows on ``n_jobs`` threads."""
@@ -127,8 +135,13 @@ class GenerativeModel:
     def prior(self, statistics: JointStatistics) -> Joint:
         """The declared prior, its data-dependent defaults resolved from ``statistics``."""
         weights = resolve_class_weights(self.class_weights, statistics.parts[CLASS_WEIGHTS].counts, self.classes)
-        features = self.family.resolve_prior(statistics.parts["features"])
+        features = self.prior_of_features(statistics.parts["features"])
         return Joint({CLASS_WEIGHTS: weights, "features": features}, _PREFIXES)
+
+    def prior_of_features(self, statistics: Statistics) -> Conjugate | Declared:
+        """The prior of the family's parameters, resolved from ``statistics``."""
+        resolved = self.family.resolve_prior(statistics)
+        return resolved.rescaled(self.factors) if self.factors else resolved
 
     def mle(self, prior: Joint, statistics: JointStatistics) -> Theta:
         """Maximum likelihood; class weights that are known stay as they are."""

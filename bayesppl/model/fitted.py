@@ -14,10 +14,13 @@ from bayesppl.errors import ImproperError
 from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.ranges import in_order, row_ranges
+from bayesppl.model.calibration import Calibration
 from bayesppl.model.declaration import GenerativeModel
 from bayesppl.model.learned import Learned
+from bayesppl.model.normalisation import tempered
 from bayesppl.model.posterior import Posterior
 from bayesppl.model.rules import RuleName
+from bayesppl.model.tuning import Search
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +41,10 @@ class Fitted:
         Of the rows of the fit, where they are not held.
     undetermined : str
         Why there is no posterior yet.
+    search : Search, optional
+        How the hyperparameters of the prior were found; None where they are as declared.
+    calibration : Calibration, optional
+        How far the densities are trusted where labels are predicted; None where they are taken at their word.
     """
 
     learned: Learned
@@ -46,6 +53,8 @@ class Fitted:
     rows: Rows | None = None
     fingerprint: Mapping[str, Any] | None = None
     undetermined: str = ""
+    calibration: Calibration | None = None
+    search: Search | None = None
 
     @property
     def posterior(self) -> Posterior:
@@ -73,13 +82,25 @@ class Fitted:
     def columns(self) -> Columns:
         return self.learned.columns
 
+    @property
+    def temperature(self) -> float:
+        """That of the calibration, 1 where there is none."""
+        return 1.0 if self.calibration is None else self.calibration.temperature
+
     def encode(self, X: Any) -> Any:
         """Rows of a table as the model computes with them."""
         return self.model.family.encode(self.columns.align(X))
 
     def log_joint(self, X: Any, rule: RuleName | None = None, *, n_jobs: int | None = None) -> Array:
-        """log p(y = k, x) for every row and class: (n_rows, n_classes)."""
-        return self.map_log_joint(X, lambda log_joint, _: log_joint, rule, n_jobs=n_jobs)
+        """log p(y = k, x) of the model, for every row and class: (n_rows, n_classes). No calibration changes it."""
+        return self._map(X, lambda log_joint, _: log_joint, rule, LogDensity.__call__, n_jobs)
+
+    def log_labels(self, X: Any, rule: RuleName | None = None) -> Array:
+        """log p(y = k | x), up to a term that all classes of a row share: (n_rows, n_classes).
+
+        The joint log density of label and features, but for a calibration.
+        """
+        return self.map_log_joint(X, lambda log_joint, _: log_joint, rule)
 
     def map_log_joint(
         self,
@@ -90,7 +111,7 @@ class Fitted:
         evaluate: Callable[[LogDensity, Any], Array] = LogDensity.__call__,
         n_jobs: int | None = None,
     ) -> Array:
-        """``finish`` of log p(y = k, x), a range of rows after the other, so that no temporary grows with the rows.
+        """``finish`` of log p(y = k, x), calibrated, a range of rows after the other: no temporary grows with the rows.
 
         Parameters
         ----------
@@ -100,6 +121,21 @@ class Fitted:
         evaluate : callable
             Of a log density at encoded rows; ``LogDensity.kernel`` leaves out what all classes of a row share.
         """
+        temperature = self.temperature
+
+        def calibrate(log_joint: Array, weights: Array) -> Array:
+            return finish(tempered(log_joint, weights, temperature), weights)
+
+        return self._map(X, calibrate, rule, evaluate, n_jobs)
+
+    def _map(
+        self,
+        X: Any,
+        finish: Callable[[Array, Array], Array],
+        rule: RuleName | None,
+        evaluate: Callable[[LogDensity, Any], Array],
+        n_jobs: int | None,
+    ) -> Array:
         table = self.columns.align(X)
         log_joint, weights = self.posterior.scorer(self.rule if rule is None else rule)
         family = self.model.family

@@ -77,6 +77,24 @@ def warn_of_impossible_rows(n_impossible: int, n_rows: int) -> None:
         )
 
 
+def tempered(log_joint: Array, class_weights: Array, temperature: float) -> Array:
+    """log of π_k p(x | y = k)^(1/T), from log p(y = k, x): (..., n_classes).
+
+    Parameters
+    ----------
+    log_joint : (..., n_classes)
+    class_weights : (..., n_classes) or broadcastable
+    temperature : float
+        T; see :class:`~bayesppl.model.calibration.Calibration`.
+    """
+    if temperature == 1.0:
+        return log_joint
+    power = 1 / temperature
+    out: Array = power * log_joint
+    out += (1 - power) * np.log(np.where(class_weights > 0, class_weights, 1.0))  # what is impossible remains so
+    return out
+
+
 def exchange_weights(log_joint: Array, old: Array, new: Array) -> Array:
     """log p(y = k, x) under other class weights: (n_rows, n_classes)."""
     impossible = (old == 0) & (new > 0)

@@ -18,6 +18,7 @@ from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.kernels.arrays import Array, Theta, log_mean_exp
 from bayesppl.model.convergence import Diagnosis
 from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
+from bayesppl.model.normalisation import normalise, tempered
 from bayesppl.model.rules import ESTIMATES, TABLE, RuleName, check_rule
 
 # Largest number of (draw, row, class) cells worked on at once.
@@ -94,8 +95,8 @@ class Posterior(ABC):
         """log p(y = k, x | data), parameters integrated out, as a function of encoded rows x."""
 
     @abstractmethod
-    def predictive_mcse(self, X: Any) -> Array:
-        """Monte-Carlo standard error of the predictive class probabilities: (n_rows, n_classes)."""
+    def predictive_mcse(self, X: Any, temperature: float = 1.0) -> Array:
+        """Monte-Carlo standard error of the predictive class probabilities, tempered: (n_rows, n_classes)."""
 
     @final
     def mle(self) -> Theta:
@@ -191,7 +192,7 @@ class Exact(Posterior):
     def log_joint_predictive(self) -> LogDensity:
         return self.model.log_joint_predictive(self.belief)
 
-    def predictive_mcse(self, X: Any) -> Array:
+    def predictive_mcse(self, X: Any, temperature: float = 1.0) -> Array:
         return np.zeros((X.shape[0], self.model.n_classes))
 
 
@@ -286,20 +287,22 @@ class Sampled(Posterior):
         # terms that classes share depend on the draw, and weigh the draws
         return LogDensity(lambda X: log_mean_exp(self._batches(X, 1), axis=0))
 
-    def predictive_mcse(self, X: Any) -> Array:
+    def predictive_mcse(self, X: Any, temperature: float = 1.0) -> Array:
         """By batch means: batches of √draws consecutive draws are nearly independent (Flegal, Haran & Jones 2008).
 
-        The probability is a ratio of two averages over draws, joint density of one class and of all, whose error is
-        taken to first order (delta method).
+        The probability is a function of averages over draws, the joint densities of all classes, whose error is taken to
+        first order (delta method).
         """
         n_chains, n_draws = self.samples[CLASS_WEIGHTS].shape[:2]
         per_chain = int(np.sqrt(n_draws))
         if n_chains * per_chain < 4:
             raise ValueError(f"{n_chains} x {n_draws} draws are too few to estimate their Monte-Carlo error")
         batches = self._batches(X, per_chain)
-        joint = np.exp(batches - logsumexp(log_mean_exp(batches, axis=0), axis=-1, keepdims=True))
-        share = joint.mean(0)
-        influence = joint - share * joint.sum(-1, keepdims=True)
+        average = log_mean_exp(batches, axis=0)
+        change = np.exp(batches - np.where(np.isneginf(average), 0.0, average)) / temperature
+        weights = self.predictive_weights()
+        share = normalise(tempered(average, weights, temperature), weights, log=False)[0]
+        influence = share * (change - (share * change).sum(-1, keepdims=True))
         return np.asarray(np.sqrt((influence**2).sum(0) / (len(batches) - 1) / len(batches)))
 
     def _batches(self, X: Any, per_chain: int) -> Array:

@@ -64,7 +64,7 @@ def test_evidence_is_the_product_of_one_step_predictions():
 
 
 def test_an_unseen_level_has_its_prior_predictive_mass():
-    clf = fitted(probability=bp.Dirichlet(0.5), class_weights="uniform")
+    clf = fitted(probability=bp.Dirichlet(0.5), class_weights="uniform", unseen="learned")
     row = pd.DataFrame({"colour": ["purple"], "size": [None]})
     # α / (n + α(L + 1)) with three levels seen; 4 rows of class a, 3 of class b
     expected = np.log([0.5 / (4 + 0.5 * 4) / 2, 0.5 / (3 + 0.5 * 4) / 2])
@@ -72,7 +72,7 @@ def test_an_unseen_level_has_its_prior_predictive_mass():
 
 
 def test_the_probabilities_of_all_levels_and_the_unseen_one_add_up_to_one():
-    clf = fitted(class_weights="uniform")
+    clf = fitted(class_weights="uniform", unseen="learned")
     rows = pd.DataFrame({"colour": [*COLOURS, "purple"], "size": [None] * 4})
     np.testing.assert_allclose(np.exp(clf.predict_joint_log_proba(rows)).sum(0), [0.5, 0.5], rtol=1e-12)
 
@@ -80,8 +80,32 @@ def test_the_probabilities_of_all_levels_and_the_unseen_one_add_up_to_one():
 def test_an_unseen_level_is_impossible_under_maximum_likelihood():
     row = pd.DataFrame({"colour": ["purple"], "size": [1]})
     with pytest.warns(bp.ImpossibleRowWarning, match="probability zero under every class"):
-        found = fitted().predict_proba(row, rule="mle")
+        found = fitted(unseen="learned").predict_proba(row, rule="mle")
     np.testing.assert_allclose(found, [[4 / 7, 3 / 7]])
+
+
+@pytest.mark.parametrize("estimator", [bp.CategoricalNB, bp.JointCategoricalNB])
+def test_an_unseen_level_says_nothing_of_the_class(estimator):
+    """As an outcome of each class it would be evidence for the smaller one: [.112, .888] after 100 rows and 10."""
+    rows = np.asarray([["u", "p"], ["v", "q"]] * 55)
+    clf = estimator(class_weights="uniform").fit(rows, np.repeat(["large", "small"], [100, 10]))
+    warning = r"column 'x0' holds 'new', a level that the fit has not seen, and so in 2 rows.*unseen='error'"
+    with pytest.warns(bp.UnseenLevelWarning, match=warning):
+        found = clf.predict_proba(np.asarray([["u", "p"], ["new", "p"], ["new", None]], dtype=object))
+    np.testing.assert_allclose(found[1], clf.predict_proba(np.asarray([[None, "p"]], dtype=object))[0], rtol=1e-12)
+    np.testing.assert_allclose(found[2], [0.5, 0.5], rtol=1e-12)
+    learned = clf.set_params(unseen="learned").fit(rows, np.repeat(["large", "small"], [100, 10]))
+    assert learned.predict_proba(np.asarray([["new", None]], dtype=object))[0, 1] > 0.85
+
+
+@pytest.mark.parametrize("estimator", [bp.CategoricalNB, bp.JointCategoricalNB])
+def test_unseen_levels_are_refused_on_request(estimator):
+    clf = estimator(unseen="error").fit([["u"], ["v"]], [0, 1], sample_weight=[1, 2])
+    with pytest.raises(ValueError, match="column 'x0' holds 'w' in row 1, a level that the fit has not seen"):
+        clf.predict([["u"], ["w"]])
+    estimator(unseen="error").fit([["u"], ["v"], ["w"]], [0, 1, 1], sample_weight=[1, 2, 0])
+    with pytest.raises(ValueError, match="unseen must be one of 'missing', 'error', 'learned', found 'drop'"):
+        estimator(unseen="drop").fit([["u"], ["v"]], [0, 1])
 
 
 def test_an_undeclared_level_is_refused_by_name():
@@ -175,7 +199,7 @@ def test_a_row_without_any_value_has_the_class_weights():
 
 def test_a_level_named_like_the_unseen_one_is_a_level():
     frame = pd.DataFrame({"c": ["(unseen)", "(unseen)", "x", "x"]})
-    clf = bp.CategoricalNB(class_weights="uniform").fit(frame, list("aabb"))
+    clf = bp.CategoricalNB(class_weights="uniform", unseen="learned").fit(frame, list("aabb"))
     np.testing.assert_allclose(clf.predict_proba(frame[:1]), [[3 / 4, 1 / 4]])
     np.testing.assert_allclose(clf.predict_proba(pd.DataFrame({"c": ["new"]})), [[1 / 2, 1 / 2]])
 
@@ -202,6 +226,8 @@ def test_whole_numbers_at_the_ends_of_their_type_are_levels(dtype):
 @pytest.mark.parametrize("estimator", [bp.CategoricalNB, bp.JointCategoricalNB])
 def test_a_row_of_weight_zero_teaches_no_level(estimator, make):
     rows = {"colour": ["red", "blue", "red", "green"], "size": ["S", "M", "M", "L"]}
-    found = estimator().fit(make(rows), list("abab"), sample_weight=[1, 1, 1, 0])
-    without = estimator().fit(make({name: values[:3] for name, values in rows.items()}), list("aba"))
+    found = estimator(unseen="learned").fit(make(rows), list("abab"), sample_weight=[1, 1, 1, 0])
+    without = estimator(unseen="learned").fit(
+        make({name: values[:3] for name, values in rows.items()}), list("aba")
+    )
     np.testing.assert_allclose(found.predict_proba(make(rows)), without.predict_proba(make(rows)), rtol=1e-12)

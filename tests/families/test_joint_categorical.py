@@ -66,8 +66,8 @@ def test_a_gap_is_a_sum_over_its_levels(gap, rule):
 
 def test_a_single_column_is_categorical():
     one = X[["b"]]
-    joint = fitted(one, probability=bp.Dirichlet(0.4))
-    categorical = bp.CategoricalNB(bp.Dirichlet(0.4)).fit(one, Y)
+    joint = fitted(one, probability=bp.Dirichlet(0.4), unseen="learned")
+    categorical = bp.CategoricalNB(bp.Dirichlet(0.4), unseen="learned").fit(one, Y)
     rows = pd.DataFrame({"b": [0, 1, 2, 3, None]})
     np.testing.assert_allclose(
         joint.predict_joint_log_proba(rows), categorical.predict_joint_log_proba(rows), rtol=1e-12
@@ -76,7 +76,7 @@ def test_a_single_column_is_categorical():
 
 
 def test_learned_levels_leave_room_for_unseen_ones():
-    clf = fitted(class_weights="uniform")
+    clf = fitted(class_weights="uniform", unseen="learned")
     assert clf.posterior_.model.coords["cell"][-1] == "(unseen), (unseen)"
     rows = pd.DataFrame({"a": ["new"], "b": [7]})
     # one of (2 + 1)(3 + 1) cells, none of whose rows were seen

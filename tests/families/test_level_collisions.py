@@ -86,7 +86,7 @@ def test_levels_of_another_type_than_in_the_fit_are_refused(
 
 
 def test_whole_numbers_and_truth_values_are_the_same_levels_in_every_type() -> None:
-    clf = bp.CategoricalNB().fit(np.array([[1], [2], [2], [2]]), Y)
+    clf = bp.CategoricalNB(unseen="learned").fit(np.array([[1], [2], [2], [2]]), Y)
     expected = clf.predict_proba([[1], [2], [3]])
     for rows in (np.array([[1.0], [2.0], [3.0]]), objects(1, 2.0, np.int8(3)), pl.DataFrame({"a": [1, 2, 3]})):
         np.testing.assert_array_equal(clf.predict_proba(rows), expected)
@@ -95,7 +95,7 @@ def test_whole_numbers_and_truth_values_are_the_same_levels_in_every_type() -> N
 
 
 def test_text_that_is_no_number_of_the_fit_is_an_unseen_level() -> None:
-    clf = bp.CategoricalNB().fit([[1], [2], [1], [2]], Y)
+    clf = bp.CategoricalNB(unseen="learned").fit([[1], [2], [1], [2]], Y)
     np.testing.assert_array_equal(clf.predict_proba([["other"], ["3"]]), clf.predict_proba([[3], [4]]))
 
 

@@ -282,7 +282,8 @@ class TestVerify:
 
 class TestRepr:
     def test_a_tuned_classifier_is_printed_in_a_few_short_lines(self):
-        tuned = bp.QuadraticDiscriminantAnalysis().fit(X, Y).tune_prior(max_steps=1)
+        prior = bp.NormalInverseWishart(X.mean(0), 1.0, 6.0, np.cov(X.T))
+        tuned = bp.QuadraticDiscriminantAnalysis(prior).fit(X, Y).tune_prior(max_steps=1)
         assert len(repr(tuned)) < 500
         assert "4 x 4 numbers from" in repr(tuned)
 

@@ -1,18 +1,22 @@
 """What the families of categories share: the levels of every column, declared or learned.
 
-A level that was not seen in training is an outcome like any other: where levels are learned, every column gets one
-more, ``"(unseen)"``, which stands for all levels still to come. It has a prior concentration and no counts, so
-that the model is coherent and an unseen level at predict has its proper predictive probability.
+Where levels are learned, every column gets one more outcome, ``"(unseen)"``, which stands for all levels still to come: it
+has a prior concentration and no counts. Its probability in a class falls with the rows of the class, so that a
+level nobody has seen would be evidence for the class of the fewest rows, and strong evidence. Rows come from an open
+vocabulary rather: something new turns up as often in one class as in another, and then says nothing of the class. By
+default such a cell is skipped, as a missing one is, with a warning; as an outcome like any other it is on request.
 """
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from numbers import Integral
-from typing import Any, ClassVar, Self, final
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Self, final, get_args
 
 import numpy as np
 
@@ -21,7 +25,7 @@ from bayesppl.beliefs.simplices import SimplexPrior
 from bayesppl.beliefs.statistics import Counts
 from bayesppl.data.columns import factorize
 from bayesppl.data.table import Table
-from bayesppl.errors import RowError
+from bayesppl.errors import RowError, UnseenLevelWarning
 from bayesppl.families._bases.conjugate_family import ConjugateColumns
 from bayesppl.families._bases.family import Measure
 from bayesppl.families._bases.leave_one_out import counts_without, weight_by_weight
@@ -35,6 +39,11 @@ from bayesppl.kernels.levels import Places, distinct_integers, outcome_counts, s
 # in the place of a code, for a value that is no level
 _UNKNOWN = -2
 
+#: What an unseen level is: a missing cell, an error, or an outcome of each class with a probability of its own.
+Unseen = Literal["missing", "error", "learned"]
+
+_PACKAGE = str(Path(__file__).parents[2])
+
 Levels = Sequence[Hashable] | Mapping[Hashable, Sequence[Hashable]]
 
 
@@ -47,6 +56,7 @@ class LevelFamily(ConjugateColumns):
 
     probability: Dirichlet | Any = Dirichlet()
     levels: Levels | None = None
+    unseen: Unseen = "missing"
 
     #: Levels of every column once bound, in the order of ``columns``.
     outcomes: tuple[tuple[Hashable, ...], ...] = field(default=(), kw_only=True, repr=False)
@@ -118,6 +128,10 @@ class LevelFamily(ConjugateColumns):
 
     @final
     def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
+        if self.unseen not in get_args(Unseen):
+            raise ValueError(
+                f"unseen must be one of {', '.join(map(repr, get_args(Unseen)))}, found {self.unseen!r}"
+            )
         declared = self._declared(table.names)
         if declared is None:
             outcomes = tuple((*levels, unseen_beside(levels)) for levels in _distinct(table))
@@ -127,6 +141,17 @@ class LevelFamily(ConjugateColumns):
 
     @final
     def encode(self, table: Table) -> Array:
+        codes = self._encode(table)
+        if self.levels is None and self.unseen != "learned":
+            self._skip_unseen(table, codes)
+        return codes
+
+    @final
+    def read_statistics(self, table: Table, responsibilities: Responsibilities) -> Counts:
+        # here only rows of weight zero can hold unseen levels
+        return self.sufficient_statistics(self._encode(table), responsibilities)
+
+    def _encode(self, table: Table) -> Array:
         table = table.select(self.columns)
         codes = np.empty((len(table), len(self.columns)), dtype=smallest_type(max(self._sizes)))
         whole = table.integers()
@@ -134,11 +159,33 @@ class LevelFamily(ConjugateColumns):
             known = False
         else:
             known = self.levels is None or not (codes == _UNKNOWN).any()
-        if known:
-            return codes
-        for j, name in enumerate(self.columns):
-            codes[:, j] = self._codes(table.column(name), j)
+        if not known:
+            for j, name in enumerate(self.columns):
+                codes[:, j] = self._codes(table.column(name), j)
         return codes
+
+    def _skip_unseen(self, table: Table, codes: Array) -> None:
+        """Let cells of unseen levels count as missing, with a warning, or refuse them."""
+        for j, name in enumerate(self.columns):
+            new = codes[:, j] == self._sizes[j] - 1
+            if not new.any():
+                continue
+            row = int(new.argmax())
+            [value] = table.column(name)[[row]].tolist()
+            if self.unseen == "error":
+                raise RowError(
+                    f"column {name!r} holds {value!r} in row ",
+                    row,
+                    ", a level that the fit has not seen. Correct the value, or use unseen='missing' to skip such cells",
+                )
+            warnings.warn(
+                f"column {name!r} holds {value!r}, a level that the fit has not seen, and so in {int(new.sum())} rows: such cells "
+                "are skipped, for they say nothing of the class. unseen='error' refuses them; unseen='learned' takes them as "
+                "evidence for classes of few rows",
+                UnseenLevelWarning,
+                skip_file_prefixes=(_PACKAGE,),
+            )
+            codes[new, j] = -1
 
     @property
     def _sizes(self) -> tuple[int, ...]:

@@ -1,0 +1,78 @@
+"""Hyperparameters chosen by the data: which, by what, and what the search found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from bayesppl.kernels.arrays import Array
+
+Objective = Literal["evidence", "loo"]
+OBJECTIVES: tuple[Objective, ...] = get_args(Objective)
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """How a prior is tuned; see :func:`bayesppl.answers.tuning.tune`.
+
+    Parameters
+    ----------
+    objective : {"evidence", "loo"}
+    names : sequence of str, optional
+    max_steps : int
+    """
+
+    objective: Objective = "evidence"
+    names: Sequence[str] | None = None
+    max_steps: int = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """The path of a search.
+
+    Attributes
+    ----------
+    hyperparameters : tuple of str
+    log_factors : (n_steps, n_hyperparameters)
+    objective : (n_steps,)
+    converged : bool
+        Whether the search came to rest at a maximum within the bounds.
+    at_bound : tuple of str
+        Hyperparameters that ended where the search may go no further: the data would have them without limit.
+    message : str
+        Of the optimiser.
+    fixed : mapping of str to float
+        Factors of hyperparameters that were set before the search.
+    """
+
+    hyperparameters: tuple[str, ...]
+    log_factors: Array
+    objective: Array
+    converged: bool
+    at_bound: tuple[str, ...]
+    message: str
+    fixed: Mapping[str, float]
+
+    @property
+    def factors(self) -> dict[str, float]:
+        """What the hyperparameters are multiplied by in the end."""
+        found = np.exp(self.log_factors[-1]).tolist()
+        return {**self.fixed, **dict(zip(self.hyperparameters, found, strict=True))}
+
+
+def as_tuning(option: Objective | Tuning) -> Tuning:
+    """The option in full.
+
+    Raises
+    ------
+    ValueError
+        If the objective does not exist.
+    """
+    full = option if isinstance(option, Tuning) else Tuning(option)
+    if full.objective not in OBJECTIVES:
+        raise ValueError(f"objective must be one of {', '.join(map(repr, OBJECTIVES))}, found {full.objective!r}")
+    return full
