@@ -19,6 +19,7 @@ from .errors import IncompleteDrawsError as IncompleteDrawsError
 from .errors import ModelFileError as ModelFileError
 from .errors import NotConjugateError as NotConjugateError
 from .errors import UndefinedEstimateError as UndefinedEstimateError
+from .estimators.auto import AutoClassifier as AutoClassifier
 from .estimators.batches import fit_batches as fit_batches
 from .estimators.classifier import GenerativeClassifier as GenerativeClassifier
 from .estimators.discriminant_analysis import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis
