@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from bayesppl.model.stack import Member, Stack, mixed, tempered
 
 #: Models of less weight are left out of the stack.
 LEAST_WEIGHT = 0.01
+
+# So many rows, drawn at random, determine a temperature within a percent or so
+_MOST_TEMPERED = 20_000
 
 
 class LeftOut(NamedTuple):
@@ -48,7 +51,10 @@ def leave_out(name: str, recoding: Recoding | Presence | AsTheyAre, fitted: Fitt
     with np.errstate(divide="ignore", invalid="ignore"):
         log_weights = np.log(weights)
         log_density = found.log_joint - np.where(weights > 0, log_weights, 0.0)
-    temperature = temper(log_density, log_weights, rows.codes, rows.weights)
+    some: Any = slice(None)
+    if len(rows) > _MOST_TEMPERED:
+        some = np.sort(np.random.default_rng(0).choice(len(rows), _MOST_TEMPERED, replace=False))
+    temperature = temper(log_density[some], log_weights[some], rows.codes[some], rows.weights[some])
     log_proba = tempered(found.log_joint, weights, temperature)
     score, error = average(log_scores(log_proba, rows.codes), rows.weights)
     return LeftOut(Member(name, recoding, fitted, temperature, score, error), log_proba)

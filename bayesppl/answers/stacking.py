@@ -21,6 +21,8 @@ from bayesppl.kernels.arrays import Array
 #: Concentration of the Dirichlet prior, for each model.
 CONCENTRATION = 1.0
 
+# At the last step the logarithm of the posterior is within about half the square of this of its maximum
+_LEAST_DECREMENT = 1e-5
 _MOST_STEPS = 100
 _DRAWS = 1000
 
@@ -103,7 +105,7 @@ def _mode(likelihood: Array, row_weights: Array, concentration: float) -> Array:
         decrement = float(np.sqrt(max(0.0, gradient @ step)))
         # strictly inside: a full step could leave the positive orthant where the decrement is large
         weights = weights + step / (1 + (decrement if decrement > 0.25 else 0.0))
-        if decrement < 1e-9 * np.sqrt(total):
+        if decrement < _LEAST_DECREMENT:
             break
     return np.asarray(weights / weights.sum())
 

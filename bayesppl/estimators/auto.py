@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,9 +21,10 @@ from bayesppl.data.recoding import AsTheyAre
 from bayesppl.data.rows import Rows
 from bayesppl.data.table import Columns
 from bayesppl.estimators.candidates import ROWS_PER_CANDIDATE, Candidate, propose
-from bayesppl.estimators.classifier import BayesClassifier, GenerativeClassifier
+from bayesppl.estimators.classifier import ESTIMATORS, BayesClassifier, GenerativeClassifier
 from bayesppl.estimators.findings import facts_about, summarise
 from bayesppl.estimators.first_rows import read_first, start
+from bayesppl.files.saving import write_stack
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import ClassWeights
 from bayesppl.model.stack import Stack
@@ -280,6 +282,30 @@ class AutoClassifier(ClassifierMixin, BaseEstimator):
             coords={"model": list(stack.candidates)},
             attrs={"log_score": stack.log_score, "cost_of_choosing": stack.cost_of_choosing},
         )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the stack to a netCDF file, for :func:`bayesppl.load`; it holds no rows and no code.
+
+        Raises
+        ------
+        TypeError
+            If a parameter of a candidate is an object from outside this package.
+        """
+        parameters = self.get_params(deep=False)
+        if self.candidates is not None:
+            parameters["candidates"] = {
+                name: [type(clf).__name__, clf.get_params(deep=False)] for name, clf in self.candidates.items()
+            }
+        write_stack(self.stack_, type(self).__name__, parameters, path)
+
+    @classmethod
+    def restored(cls, parameters: Mapping[str, Any], stack: Stack) -> Self:
+        """The estimator that ``save`` wrote."""
+        stored = parameters["candidates"]
+        candidates = stored and {name: ESTIMATORS[kind](**given) for name, (kind, given) in stored.items()}
+        clf = cls(**{**parameters, "candidates": candidates})
+        clf._stack = stack
+        return clf
 
     def summary(self) -> str:
         """Five lines on what was found out about the data."""

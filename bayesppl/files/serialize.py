@@ -161,6 +161,7 @@ def _classes() -> Mapping[str, type[Any]]:
     from bayesppl.beliefs import Conjugate
     from bayesppl.beliefs.centred_sums import CentredSums
     from bayesppl.beliefs.statistics import Statistics
+    from bayesppl.data.recoding import AsTheyAre, Column, Presence, Recoding
     from bayesppl.data.table import Columns
     from bayesppl.families import Family
     from bayesppl.families._bases.gaussian_declared import LKJ
@@ -170,9 +171,11 @@ def _classes() -> Mapping[str, type[Any]]:
     from bayesppl.model.fitted import Fitted
     from bayesppl.model.learned import Learned
     from bayesppl.model.posterior import Posterior, Report
+    from bayesppl.model.stack import Member, Stack
 
     plain = (CentredSums, Columns, Diagnosis, Fitted, GenerativeModel, LKJ, Learned, Pairs, Report, Written)
-    found: dict[str, type[Any]] = {cls.__name__: cls for cls in plain}
+    of_stacks = (AsTheyAre, Column, Member, Presence, Recoding, Stack)
+    found: dict[str, type[Any]] = {cls.__name__: cls for cls in (*plain, *of_stacks)}
     contracts: list[type[Any]] = [Conjugate, Declared, Family, Posterior, Statistics, bayesppl.inference.Inference]
     while contracts:
         cls = contracts.pop()

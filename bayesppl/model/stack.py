@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -82,8 +82,8 @@ class Stack:
     weights : (n_members,)
     weight_draws : (n_draws, n_members)
         From the posterior of the weights.
-    left_out : dict of str to (name, score, standard error)
-        Of all candidates, also those that were left out of the stack.
+    candidates : dict of str to (temperature, score, standard error)
+        Of left-out labels, by all candidates, also those that did not matter.
     log_score, log_score_se, accuracy : float
         Of left-out labels, with weights that have not seen the row.
     cost_of_choosing : float
@@ -117,7 +117,7 @@ class Stack:
     def map_rows[T](self, X: Any, work: Callable[[Table], T]) -> list[T]:
         """``work`` of a range of rows after the other, so that recoded rows never grow with the table."""
         table = self.columns.align(X)
-        width = max(m.fitted.columns.names.__len__() for m in self.members)
+        width = max(len(m.fitted.columns.names) for m in self.members)
         ranges = row_ranges(len(table), max(width, len(self.classes))) or [slice(0, 0)]
         return [work(table if len(ranges) == 1 else table.take(rows)) for rows in ranges]
 
@@ -127,10 +127,9 @@ class Stack:
         belief = resolve_class_weights(declared, self.class_count, tuple(self.classes.tolist()))
         return np.asarray(belief.mean()[CLASS_WEIGHTS])
 
-    def without_rows(self) -> Self:
-        """The same stack, whose members hold no rows."""
-        members = [replace(m, fitted=replace(m.fitted, rows=None)) for m in self.members]
-        return replace(self, members=tuple(members))
+    def prior_in_words(self, words: Callable[[Any], str]) -> str:
+        """The priors of all members, by a function that puts one into words."""
+        return " | ".join(f"{m.name}: {words(m.fitted.posterior.prior)}" for m in self.members)
 
 
 def mixed(log_probas: list[Array], weights: Array) -> Array:
