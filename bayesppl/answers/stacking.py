@@ -15,14 +15,16 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, helmert
+from scipy.special import logsumexp
 
 from bayesppl.kernels.arrays import Array
 
 #: Concentration of the Dirichlet prior, for each model.
 CONCENTRATION = 1.0
 
-# At the last step the logarithm of the posterior is within about half the square of this of its maximum
-_LEAST_DECREMENT = 1e-5
+# A Newton step that gains less of the logarithm of the posterior, in nats, is the last one
+_LEAST_GAIN = 1e-9
+_LEAST_SHARE = 1e-9
 _MOST_STEPS = 100
 _DRAWS = 1000
 
@@ -90,23 +92,36 @@ def stack(
 
 
 def _mode(likelihood: Array, row_weights: Array, concentration: float) -> Array:
-    """The mode, by Newton steps that are damped as self-concordance asks for (Nesterov & Nemirovskii 1994).
+    """The mode, by Newton steps that are halved until they climb.
 
     The sum of the weights is no constraint but a term: at the mode of what is maximised it is one.
     """
     n_models = len(likelihood)
     total = row_weights.sum() + concentration * n_models
+
+    def height(weights: Array) -> float:
+        if (weights <= 0).any():
+            return -np.inf
+        combined = weights @ likelihood
+        return float(
+            row_weights @ np.log(combined) + concentration * np.log(weights).sum() - total * weights.sum()
+        )
+
     weights = np.full(n_models, 1 / n_models)
+    reached = height(weights)
     for _ in range(_MOST_STEPS):
         scaled = likelihood / (weights @ likelihood)
         gradient = scaled @ row_weights + concentration / weights - total
         curvature = (scaled * row_weights) @ scaled.T + np.diag(concentration / weights**2)
         step = cho_solve(cho_factor(curvature), gradient)
-        decrement = float(np.sqrt(max(0.0, gradient @ step)))
-        # strictly inside: a full step could leave the positive orthant where the decrement is large
-        weights = weights + step / (1 + (decrement if decrement > 0.25 else 0.0))
-        if decrement < _LEAST_DECREMENT:
+        gain = float(gradient @ step)
+        if gain < _LEAST_GAIN:
             break
+        share, tried = 1.0, height(weights + step)
+        while tried < reached + 0.25 * share * gain and share > _LEAST_SHARE:
+            share /= 2
+            tried = height(weights + share * step)
+        weights, reached = weights + share * step, tried
     return np.asarray(weights / weights.sum())
 
 
@@ -133,13 +148,13 @@ def _draw(
     if is_weighted:
         standard /= np.sqrt(rng.chisquare(_DOF, (size, 1)) / _DOF)
     logs = (mode + standard @ spread.T) @ contrasts
-    logs -= logs.max(1, keepdims=True)
+    logs -= logsumexp(logs, axis=1, keepdims=True)
     draws = np.exp(logs)
-    draws /= draws.sum(1, keepdims=True)
     if not is_weighted:
         return draws
-    target = np.array([np.log(draw @ likelihood) @ row_weights for draw in draws])
-    target += concentration * np.log(draws).sum(1)
+    with np.errstate(divide="ignore"):  # a draw far out, where models hold a row impossible
+        target = np.array([np.log(draw @ likelihood) @ row_weights for draw in draws])
+    target += concentration * logs.sum(1)
     proposal = -(_DOF + n_models - 1) / 2 * np.log1p((standard**2).sum(1) / _DOF)
     importance = np.exp(target - proposal - (target - proposal).max())
     return draws[rng.choice(size, _DRAWS, p=importance / importance.sum())]

@@ -83,8 +83,10 @@ def read_columns(table: Table) -> tuple[Column, ...]:
 
 
 def _read(table: Table, name: Hashable) -> Column | None:
+    import pandas as pd
+
     raw = table.column(name)
-    if raw.dtype.kind == "O" and all(cell is None or cell != cell for cell in raw.tolist()):
+    if raw.dtype.kind == "O" and pd.isna(raw).all():
         return None
     kind = table.kind(name)
     return _read_levels(raw, name) if kind in ("category", "boolean") else _read_numbers(table, name)
