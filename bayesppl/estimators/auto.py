@@ -243,6 +243,14 @@ class AutoClassifier(ClassifierMixin, BaseEstimator):
         proba = np.exp(self.stack_.log_proba(X, class_weights))
         return np.asarray(proba / proba.sum(1, keepdims=True))
 
+    def probabilities(self, X: Any, rule: str | None = None) -> Array:
+        """``predict_proba``, for callers that choose among rules: a stack has one."""
+        if rule not in (None, "predictive"):
+            raise ValueError(
+                f"a stack has one rule, 'predictive', found {rule!r}; fit one declared model for the others"
+            )
+        return self.predict_proba(X)
+
     def predict(self, X: Any, class_weights: ClassWeights | None = None) -> Array:
         """The most probable label of every row: (n_rows,)."""
         return self.classes_[self.stack_.log_proba(X, class_weights).argmax(1)]
