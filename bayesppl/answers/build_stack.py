@@ -18,7 +18,7 @@ from bayesppl.families._bases.membership import Membership
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.model.fitted import Fitted
-from bayesppl.model.stack import Member, Stack, mixed, tempered
+from bayesppl.model.stack import Member, Stack, mixed, sharpened, tempered
 
 #: Models of less weight are left out of the stack.
 LEAST_WEIGHT = 0.01
@@ -51,13 +51,18 @@ def leave_out(name: str, recoding: Recoding | Presence | AsTheyAre, fitted: Fitt
     with np.errstate(divide="ignore", invalid="ignore"):
         log_weights = np.log(weights)
         log_density = found.log_joint - np.where(weights > 0, log_weights, 0.0)
-    some: Any = slice(None)
-    if len(rows) > _MOST_TEMPERED:
-        some = np.sort(np.random.default_rng(0).choice(len(rows), _MOST_TEMPERED, replace=False))
-    temperature = temper(log_density[some], log_weights[some], rows.codes[some], rows.weights[some])
+    temperature = _temper(log_density, log_weights, rows)
     log_proba = tempered(found.log_joint, weights, temperature)
     score, error = average(log_scores(log_proba, rows.codes), rows.weights)
     return LeftOut(Member(name, recoding, fitted, temperature, score, error), log_proba)
+
+
+def _temper(log_density: Array, log_weights: Array, rows: Rows) -> float:
+    """The temperature that predicts left-out labels best, of at most so many rows as determine it."""
+    some: Any = slice(None)
+    if len(rows) > _MOST_TEMPERED:
+        some = np.sort(np.random.default_rng(0).choice(len(rows), _MOST_TEMPERED, replace=False))
+    return temper(log_density[some], log_weights[some], rows.codes[some], rows.weights[some])
 
 
 def combine(
@@ -74,8 +79,11 @@ def combine(
             break
         kept = [c for c, matters in zip(kept, matter, strict=True) if matters]
     order = np.argsort(-found.weights, kind="stable")
-    log_proba = mixed([c.log_proba for c in kept], found.weights)
-    honest, error = average(found.honest_log_scores, rows.weights)
+    average_proba = mixed([c.log_proba for c in kept], found.weights)
+    temperature = _temper(average_proba, np.zeros_like(average_proba), rows)
+    log_proba = sharpened(average_proba, temperature)
+    cost = average(found.log_scores - found.honest_log_scores, rows.weights)[0]
+    score, error = average(log_scores(log_proba, rows.codes), rows.weights)
     return Stack(
         columns=columns,
         classes=rows.classes,
@@ -84,10 +92,11 @@ def combine(
         weights=found.weights[order],
         weight_draws=found.draws[:, order],
         candidates=table,
-        log_score=honest,
+        temperature=temperature,
+        log_score=score - cost,
         log_score_se=error,
         accuracy=average(hits(log_proba, rows.codes), rows.weights)[0],
-        cost_of_choosing=average(found.log_scores, rows.weights)[0] - honest,
+        cost_of_choosing=cost,
         facts=facts,
     )
 

@@ -67,7 +67,8 @@ def _probability_draws(stack: Stack, X: Any, draws: int, random_state: int | Non
         mean = np.zeros((size, len(part), len(stack.classes)))
         for place, member in enumerate(stack.members):
             mean += chosen[:, place, None, None] * _of_member(member, part, size, deepcopy(rng))
-        return mean
+        mean **= 1 / stack.temperature
+        return np.asarray(mean / mean.sum(-1, keepdims=True))
 
     return [block(table.take(slice(at, at + step))) for at in range(0, len(table), step)]
 

@@ -71,7 +71,7 @@ def tempered(log_joint: Array, weights: Array, temperature: float, new_weights: 
 
 @dataclass(frozen=True, eq=False)
 class Stack:
-    r"""Models of the same rows and their weights: :math:`p(y \mid x) = \sum_m \omega_m\, p_m(y \mid x)`.
+    r"""Models of the same rows and their weights: :math:`p(y \mid x) \propto (\sum_m \omega_m\, p_m(y \mid x))^{1/T}`.
 
     Attributes
     ----------
@@ -82,6 +82,8 @@ class Stack:
     weights : (n_members,)
     weight_draws : (n_draws, n_members)
         From the posterior of the weights.
+    temperature : float
+        Of the average: an average of calibrated probabilities is not sure enough (Ranjan & Gneiting 2010).
     candidates : dict of str to (temperature, score, standard error)
         Of left-out labels, by all candidates, also those that did not matter.
     log_score, log_score_se, accuracy : float
@@ -98,6 +100,7 @@ class Stack:
     members: tuple[Member, ...]
     weights: Array
     weight_draws: Array
+    temperature: float
     candidates: dict[str, tuple[float, float, float]]
     log_score: float
     log_score_se: float
@@ -110,7 +113,9 @@ class Stack:
         new = self.new_class_weights(class_weights)
 
         def work(part: Table) -> Array:
-            return mixed([member.log_proba(part, new) for member in self.members], self.weights)
+            return sharpened(
+                mixed([member.log_proba(part, new) for member in self.members], self.weights), self.temperature
+            )
 
         return np.concatenate(self.map_rows(X, work))
 
@@ -140,3 +145,8 @@ def mixed(log_probas: list[Array], weights: Array) -> Array:
         largest = parts.max(0)
         safe = np.where(np.isfinite(largest), largest, 0.0)
         return np.asarray(safe + np.log(np.exp(parts - safe).sum(0)))
+
+
+def sharpened(log_proba: Array, temperature: float) -> Array:
+    """Probabilities to the power 1/T, normalised."""
+    return log_probabilities(log_proba / temperature, np.ones(log_proba.shape[-1]))

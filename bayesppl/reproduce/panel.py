@@ -213,13 +213,13 @@ def picture(table: pd.DataFrame) -> Figure:
     left.set_xscale("symlog", linthresh=0.1)
     left.set_yticks(at, ordered["set"])
     left.set_xlabel("log score of AutoClassifier, nats per row, right is better")
-    left.legend(fontsize="small")
+    left.legend(fontsize="small", loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
     right.hlines(
         at, ordered["ECE from"], ordered["ECE to"], color="0.75", linewidth=5, label="95 % of noise alone"
     )
     right.plot(ordered["ECE"], at, "o", color=colour(0), label="attained")
     right.set_xlabel("expected calibration error")
-    right.legend(fontsize="small")
+    right.legend(fontsize="small", loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
     for ax in (left, right):
         tidy(ax)
     return figure

@@ -76,6 +76,8 @@ def test_probabilities_are_the_weighted_average_of_tempered_members() -> None:
         log_weights = np.log(model.posterior_.predictive_weights())
         joint = (model.predict_joint_log_proba(IRIS) - log_weights) / member.temperature + log_weights
         expected += weight * np.exp(log_softmax(joint, axis=1))
+    expected **= 1 / clf.stack_.temperature
+    expected /= expected.sum(1, keepdims=True)
     np.testing.assert_allclose(clf.predict_proba(IRIS), expected, rtol=1e-10)
     np.testing.assert_allclose(np.exp(clf.predict_log_proba(IRIS)), expected, rtol=1e-10)
     assert (clf.predict(IRIS) == expected.argmax(1)).all()
