@@ -124,6 +124,8 @@ class AutoClassifier(ClassifierMixin, BaseEstimator):
             For values that no candidate takes, a single class, or candidates that are no estimators of this package.
         """
         rows = read_first(X, y, sample_weight, self.classes)
+        if not rows.weights.any():
+            raise ValueError("sample_weight is zero for every row, so there is nothing to learn from")
         columns = Columns(rows.table.names, rows.table.is_named, type(self).__name__)
         if self.candidates is None:
             proposed, read = propose(rows)
@@ -179,6 +181,11 @@ class AutoClassifier(ClassifierMixin, BaseEstimator):
     forget = Undefined(_ALL_ROWS)
     merge = Undefined(_ALL_ROWS)
     discount = Undefined(_ALL_ROWS)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = tags.input_tags.allow_nan = True
+        return tags
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_stack" in vars(self)
