@@ -21,6 +21,7 @@ from .errors import NotConjugateError as NotConjugateError
 from .errors import OverconfidentWarning as OverconfidentWarning
 from .errors import UndefinedEstimateError as UndefinedEstimateError
 from .errors import UnseenLevelWarning as UnseenLevelWarning
+from .estimators.auto import AutoClassifier as AutoClassifier
 from .estimators.batches import fit_batches as fit_batches
 from .estimators.classifier import GenerativeClassifier as GenerativeClassifier
 from .estimators.discriminant_analysis import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis

@@ -60,7 +60,11 @@ def decide(
     >>> clf.decide([[2.5], [0.5]], reject_loss=0.2).tolist()
     [None, 'edible']
     """
-    proba = probabilities(fitted, X, rule)
+    return least_loss(probabilities(fitted, X, rule), fitted.classes, loss, reject_loss, rejected)
+
+
+def least_loss(proba: Array, classes: Array, loss: Any, reject_loss: float | None, rejected: Any) -> Array:
+    """The decisions of :func:`decide`, from class probabilities (n_rows, n_classes)."""
     n_classes = proba.shape[1]
     costs = 1.0 - np.eye(n_classes) if loss is None else np.asarray(loss, dtype=np.float64)
     if costs.shape != (n_classes, n_classes) or not np.isfinite(costs).all():
@@ -69,7 +73,7 @@ def decide(
             f"{costs.shape}"
         )
     expected = proba @ costs
-    labels = fitted.classes[expected.argmin(1)]
+    labels = np.asarray(classes[expected.argmin(1)])
     if reject_loss is None:
         return labels
     out = labels.astype(object)
@@ -118,9 +122,14 @@ def threshold_for(fitted: Fitted, X: Any, error_rate: float, rule: RuleName | No
     >>> found.error_rate <= 0.01, round(found.coverage, 2)
     (True, 0.94)
     """
+    return lowest_confidence(probabilities(fitted, X, rule), error_rate)
+
+
+def lowest_confidence(proba: Array, error_rate: float) -> Threshold:
+    """The threshold of :func:`threshold_for`, from class probabilities (n_rows, n_classes)."""
     if not 0 <= error_rate < 1:
         raise ValueError(f"error_rate must lie in [0, 1), found {error_rate:g}")
-    confidence = np.sort(probabilities(fitted, X, rule).max(1))[::-1]
+    confidence = np.sort(proba.max(1))[::-1]
     expected = np.cumsum(1 - confidence) / np.arange(1, len(confidence) + 1)
     last_of_equals = np.append(confidence[1:] < confidence[:-1], True)
     allowed = np.flatnonzero((expected <= error_rate) & last_of_equals)

@@ -329,14 +329,14 @@ def _predictive(posterior: Posterior, X: Any, codes: Array, weights: Array) -> _
     for row in np.flatnonzero(~_keeps_digits(members.own(fitted) - members.own(log_joint), others)):
         log_joint[row] = _predict_from_others(posterior, X, codes, weights, int(row))
     fitted_weights = labels.mean()[CLASS_WEIGHTS]
-    class_weights = _class_weights_without(labels, members.groups, model.n_classes)
+    class_weights = class_weights_without(labels, members.groups, model.n_classes)
     with np.errstate(divide="ignore"):
         fitted += np.log(fitted_weights)
         log_joint += _of_rows(np.log(class_weights), members.groups)
     return _Joints(log_joint, _of_rows(class_weights, members.groups), fitted, fitted_weights)
 
 
-def _class_weights_without(labels: Any, groups: Groups, n_classes: int) -> Array:
+def class_weights_without(labels: Any, groups: Groups, n_classes: int) -> Array:
     """Class weights once a row of each group is taken out: (n_groups, n_classes)."""
     own = groups.classes[:, None] == np.arange(n_classes)
     removed = np.where(own, -groups.weights[:, None], 0.0)

@@ -16,6 +16,7 @@ from bayesppl import __version__
 from bayesppl.cli.compare import compare
 from bayesppl.cli.model import completion, fit, predict, summary
 from bayesppl.cli.reproduce import reproduce
+from bayesppl.cli.study import study
 from bayesppl.files.command import running
 
 
@@ -27,7 +28,7 @@ def cli() -> None:
 
 cli.add_command(compare)
 cli.add_command(reproduce)
-for command in (fit, predict, summary, completion):
+for command in (fit, predict, summary, completion, study):
     cli.add_command(command)
 
 

@@ -13,7 +13,7 @@ import click
 
 from bayesppl.cli.batches import Dialect
 from bayesppl.cli.dialect import csv_options
-from bayesppl.cli.models import INTEGERS_OPTION, MODEL_OPTION, OF_LEVELS, make
+from bayesppl.cli.models import AUTO, INTEGERS_OPTION, OF_LEVELS, make, model_option
 
 if TYPE_CHECKING:
     from bayesppl.estimators.classifier import BayesClassifier
@@ -41,7 +41,7 @@ class Threshold(click.ParamType[Any]):
 
 @click.command()
 @click.argument("data")
-@MODEL_OPTION
+@model_option("gaussian-nb")
 @INTEGERS_OPTION
 @csv_options
 @click.option("--inference", type=click.Choice(["closed_form", "nuts"]), default="closed_form", show_default=True)
@@ -105,16 +105,21 @@ def compare(
     DATA is a .csv file with a header line, a .parquet or .feather file, or the name of an embedded data set: breast_cancer, digits,
     digits_binary, iris, wine. Part of the rows is held out; on these, classification by maximum likelihood, MAP,
     posterior mean and the posterior predictive are scored and compared row by row.
+    With --model auto the models that it combines are compared instead, alone and together.
     """
     from bayesppl.cli import files
 
     if out is not None:
         files.require_writable(out)
     with _status("reading the data"):
-        from bayesppl.cli import report, rows, tables
+        from bayesppl.cli import compare_stack, report, rows, tables
 
         source = rows.without(rows.read(data, target, dialect), drop)
         classifier = _classifier(model, integers, inference, draws, seed)
+        if model == AUTO:
+            train, test = rows.split(source, test_size, seed)
+            compare_stack.show(classifier, train, test, as_json=as_json, out=out)
+            return
         of_numbers = binarize is not None or model not in OF_LEVELS
         rows.check(source, classifier, missing, of_numbers=of_numbers, binarized=binarize is not None)
         train, test = rows.split(source, test_size, seed)
@@ -143,7 +148,7 @@ def compare(
         tables.print_tables(result, facts, written)
 
 
-def _classifier(model: str, integers: Sequence[str], inference: str, draws: int, seed: int) -> BayesClassifier:
+def _classifier(model: str, integers: Sequence[str], inference: str, draws: int, seed: int) -> Any:
     from bayesppl.inference import NUTS
 
     how = NUTS(draws=draws // CHAINS, chains=CHAINS, random_state=seed) if inference == "nuts" else inference

@@ -11,7 +11,7 @@ import click
 
 from bayesppl.cli.batches import Dialect
 from bayesppl.cli.dialect import csv_options
-from bayesppl.cli.models import INTEGERS_OPTION, MODEL_OPTION, make
+from bayesppl.cli.models import AUTO, INTEGERS_OPTION, make, model_option
 
 if TYPE_CHECKING:
     from bayesppl.estimators.classifier import BayesClassifier
@@ -26,7 +26,7 @@ _DATA = click.argument("data", type=click.Path(path_type=Path, exists=True, dir_
 @_DATA
 @click.option("--target", metavar="COLUMN", required=True, help="Column of the labels.")
 @click.option("--drop", metavar="COLUMN", multiple=True, help="Leave a column out; may be repeated.")
-@MODEL_OPTION
+@model_option(AUTO)
 @INTEGERS_OPTION
 @csv_options
 @click.option("--rule", type=click.Choice(RULES), default="predictive", show_default=True, help="How to classify.")
@@ -142,13 +142,26 @@ def predict(
 @_MODEL
 def summary(model: Path) -> None:
     """Say what a saved model is and what it has seen."""
-    from bayesppl.data.columns import listed
-    from bayesppl.errors import ImproperError
+    from bayesppl.estimators.auto import AutoClassifier
     from bayesppl.estimators.loading import load
     from bayesppl.files.saving import read_provenance
 
     classifier = load(model)
     click.echo(f"{classifier!r}")
+    if isinstance(classifier, AutoClassifier):
+        click.echo(classifier.summary())
+    else:
+        _summarise(classifier)
+    origin = read_provenance(model)
+    for name in ("command", "bayesppl_version", "data_hash"):
+        click.echo(f"{name.replace('_', ' ')}: {origin.get(name, 'not recorded')}")
+
+
+def _summarise(classifier: BayesClassifier) -> None:
+    """What one declared model has seen."""
+    from bayesppl.data.columns import listed
+    from bayesppl.errors import ImproperError
+
     click.echo(f"columns: {listed(classifier.fitted_.columns.names)}")
     for label, count in zip(classifier.classes_.tolist(), classifier.class_count_.tolist(), strict=True):
         click.echo(f"class {label!r}: {count:g} rows")
@@ -157,9 +170,6 @@ def summary(model: Path) -> None:
         click.echo(f"log evidence: {float(classifier.log_evidence()['total']):.6g}")
     except ImproperError as error:
         click.echo(f"log evidence: undefined, {error}")
-    origin = read_provenance(model)
-    for name in ("command", "bayesppl_version", "data_hash"):
-        click.echo(f"{name.replace('_', ' ')}: {origin.get(name, 'not recorded')}")
 
 
 @click.command()
@@ -179,7 +189,7 @@ def completion(context: click.Context, shell: str) -> None:
 
 
 def _predictions(
-    classifier: BayesClassifier,
+    classifier: Any,
     X: Any,
     kept: Any,
     rule: Any,

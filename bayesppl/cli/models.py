@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
-    from bayesppl.estimators.classifier import BayesClassifier
+    from bayesppl.estimators.auto import AutoClassifier
+
+#: Chooses among models of one kind or another by itself.
+AUTO = "auto"
 
 MODELS = {
+    AUTO: "AutoClassifier",
     "gaussian-nb": "GaussianNB",
     "lda": "LinearDiscriminantAnalysis",
     "qda": "QuadraticDiscriminantAnalysis",
@@ -22,9 +26,14 @@ MODELS = {
 }
 
 #: Models that read text as levels; the others need numbers.
-OF_LEVELS = ("categorical-nb", "mixed-nb")
+OF_LEVELS = (AUTO, "categorical-nb", "mixed-nb")
 
-MODEL_OPTION = click.option("--model", type=click.Choice(list(MODELS)), default="gaussian-nb", show_default=True)
+
+def model_option[F: Callable[..., Any]](default: str) -> Callable[[F], F]:
+    """The option that names a model."""
+    return click.option("--model", type=click.Choice(list(MODELS)), default=default, show_default=True)
+
+
 INTEGERS_OPTION = click.option(
     "--integers",
     multiple=True,
@@ -34,16 +43,30 @@ INTEGERS_OPTION = click.option(
 )
 
 
-def make(model: str, integers: Sequence[str], **arguments: Any) -> BayesClassifier:
+def make(model: str, integers: Sequence[str], **arguments: Any) -> Any:
     """The classifier of a model's name."""
     import bayesppl as bp
 
+    if model == AUTO:
+        return _auto(integers, **arguments)
     if model == "mixed-nb":
         return bp.MixedNB(integers=_integers(integers), **arguments)
     if integers:
         raise ValueError(f"--integers {integers[0]} is for --model mixed-nb, found --model {model}")
-    classifier: BayesClassifier = getattr(bp, MODELS[model])(**arguments)
-    return classifier
+    return getattr(bp, MODELS[model])(**arguments)
+
+
+def _auto(integers: Sequence[str], rule: str = "predictive", inference: Any = "closed_form") -> AutoClassifier:
+    """Combined by what each model predicts of left-out rows, which has a closed form for one rule only."""
+    import bayesppl as bp
+
+    others = [f"--integers {choice}" for choice in integers]
+    others += [f"--rule {rule}"] * (rule != "predictive") + ["--inference nuts"] * (inference != "closed_form")
+    if others:
+        raise ValueError(
+            f"{others[0]} is for one declared model, and --model auto combines several; name a --model"
+        )
+    return bp.AutoClassifier()
 
 
 def _integers(choices: Sequence[str]) -> Any:

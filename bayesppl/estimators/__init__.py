@@ -1,5 +1,6 @@
 """scikit-learn shells; no mathematics."""
 
+from bayesppl.estimators.auto import AutoClassifier
 from bayesppl.estimators.classifier import BayesClassifier, GenerativeClassifier
 from bayesppl.estimators.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from bayesppl.estimators.naive_bayes import (
@@ -14,6 +15,7 @@ from bayesppl.estimators.naive_bayes import (
 )
 
 __all__ = [
+    "AutoClassifier",
     "BayesClassifier",
     "BernoulliNB",
     "BinomialNB",

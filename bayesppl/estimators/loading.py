@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
-from bayesppl.estimators.classifier import ESTIMATORS, BayesClassifier
+from bayesppl.estimators.auto import AutoClassifier
+from bayesppl.estimators.classifier import ESTIMATORS
 from bayesppl.files.saving import cannot_build, read
+from bayesppl.model.stack import Stack
 
 
-def load(path: str | os.PathLike[str]) -> BayesClassifier:
+def load(path: str | os.PathLike[str]) -> Any:
     """Read a fitted estimator that ``save`` wrote.
 
     Predictions are bit for bit those of the estimator that was saved, and ``partial_fit`` continues where it stood. A
@@ -35,6 +38,8 @@ def load(path: str | os.PathLike[str]) -> BayesClassifier:
     """
     stored = read(path)
     try:
+        if isinstance(stored.fitted, Stack):
+            return AutoClassifier.restored(stored.parameters, stored.fitted)
         return ESTIMATORS[stored.estimator](**stored.parameters).adopt(stored.fitted)
     except (KeyError, TypeError, ValueError) as error:
         raise cannot_build(path, error) from error

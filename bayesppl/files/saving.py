@@ -20,10 +20,11 @@ import numpy as np
 
 from bayesppl.errors import ModelFileError
 from bayesppl.files.atomic import replacing
-from bayesppl.files.provenance import fingerprint, provenance
+from bayesppl.files.provenance import fingerprint, prior_in_words, provenance
 from bayesppl.files.serialize import Encoder, build
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.fitted import Fitted
+from bayesppl.model.stack import Stack
 
 FORMAT = "bayesppl model"
 SCHEMA_VERSION = 2
@@ -37,19 +38,35 @@ class Stored(NamedTuple):
 
     estimator: str
     parameters: dict[str, Any]
-    fitted: Fitted
+    fitted: Fitted | Stack
+
+
+def write_stack(stack: Stack, estimator: str, parameters: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
+    """Write a stack, and what the estimator that holds it is made of, to ``path``."""
+    origin = {**provenance(stack.members[0].fitted), "prior": stack.prior_in_words(prior_in_words)}
+    _write_document(stack, origin, estimator, parameters, path)
 
 
 def write(fitted: Fitted, estimator: str, parameters: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
     """Write a fitted value, and what the estimator that holds it is made of, to ``path``."""
-    encoder = Encoder()
     kept = replace(fitted, rows=None, fingerprint=fingerprint(fitted))
+    _write_document(kept, provenance(kept), estimator, parameters, path)
+
+
+def _write_document(
+    value: Fitted | Stack,
+    origin: Mapping[str, Any],
+    estimator: str,
+    parameters: Mapping[str, Any],
+    path: str | os.PathLike[str],
+) -> None:
+    encoder = Encoder()
     try:
         document = {
             "estimator": estimator,
-            "provenance": provenance(kept),
+            "provenance": origin,
             "parameters": encoder.spell(dict(parameters), "parameters"),
-            "fitted": encoder.spell(kept, "fitted"),
+            "fitted": encoder.spell(value, "fitted"),
         }
     except TypeError as error:
         raise TypeError(f"this {estimator} cannot be saved: {error}") from None

@@ -161,6 +161,7 @@ def _classes() -> Mapping[str, type[Any]]:
     from bayesppl.beliefs import Conjugate
     from bayesppl.beliefs.centred_sums import CentredSums
     from bayesppl.beliefs.statistics import Statistics
+    from bayesppl.data.recoding import AsTheyAre, Column, Presence, Recoding
     from bayesppl.data.table import Columns
     from bayesppl.families import Family
     from bayesppl.families._bases.gaussian_declared import LKJ
@@ -171,20 +172,27 @@ def _classes() -> Mapping[str, type[Any]]:
     from bayesppl.model.fitted import Fitted
     from bayesppl.model.learned import Learned
     from bayesppl.model.posterior import Posterior, Report
+    from bayesppl.model.stack import Member, Stack
     from bayesppl.model.tuning import Search, Tuning
 
     plain = (
+        AsTheyAre,
         Calibration,
         CentredSums,
+        Column,
         Columns,
         Diagnosis,
         Fitted,
         GenerativeModel,
         LKJ,
         Learned,
+        Member,
         Pairs,
+        Presence,
+        Recoding,
         Report,
         Search,
+        Stack,
         Tuning,
         Written,
     )

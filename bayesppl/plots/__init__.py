@@ -17,6 +17,7 @@ from bayesppl.plots.models import plot_comparison
 from bayesppl.plots.parameters import plot_estimates, plot_prior_posterior
 from bayesppl.plots.probabilities import plot_probabilities
 from bayesppl.plots.relevance import plot_relevance
+from bayesppl.plots.stacking import plot_stack
 
 __all__ = [
     "plot_class_densities",
@@ -30,4 +31,5 @@ __all__ = [
     "plot_probabilities",
     "plot_relevance",
     "plot_reliability",
+    "plot_stack",
 ]

@@ -1,0 +1,332 @@
+"""The classifier that chooses itself: candidates for the columns at hand, stacked by exact leave-one-out."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NoReturn, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.exceptions import NotFittedError
+
+from bayesppl.answers import stack_intervals
+from bayesppl.answers.build_stack import LeftOut, combine, leave_out
+from bayesppl.answers.decisions import Threshold, least_loss, lowest_confidence
+from bayesppl.answers.intervals import PROB
+from bayesppl.beliefs import Dirichlet
+from bayesppl.data.recoding import AsTheyAre
+from bayesppl.data.rows import Rows
+from bayesppl.data.table import Columns
+from bayesppl.estimators.candidates import ROWS_PER_CANDIDATE, Candidate, propose
+from bayesppl.estimators.classifier import ESTIMATORS, BayesClassifier, GenerativeClassifier
+from bayesppl.estimators.findings import facts_about, summarise
+from bayesppl.estimators.first_rows import read_first, start
+from bayesppl.files.saving import write_stack
+from bayesppl.kernels.arrays import Array
+from bayesppl.model.declaration import ClassWeights
+from bayesppl.model.stack import Stack
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+_NO_COMMON_UNIT = "its members are densities of differently recoded columns, which have no common unit"
+_SEVERAL = "it is several models and their weights; ask one of them, as in clf.members_['columns']"
+_ALL_ROWS = "its weights come from leaving out every row in turn, for which all rows must be there; fit again"
+
+
+class Undefined:
+    """A question that a stack cannot answer: the attribute does not exist, and the error says why."""
+
+    def __init__(self, reason: str) -> None:
+        self._reason = reason
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: Any, owner: type | None = None) -> NoReturn:
+        raise AttributeError(f"AutoClassifier has no {self._name}: {self._reason}")
+
+
+@dataclass(eq=False, repr=False)
+class AutoClassifier(ClassifierMixin, BaseEstimator):
+    r"""The classifier that chooses itself, for any table.
+
+    Several generative models of the same rows, picked from what the columns hold, are fitted in closed form. Each predicts every
+    row from all the others, exactly and at the cost of a prediction; from these left-out labels come a temperature
+    for each model, which tells how far its densities can be trusted, and the weights of the models
+    :math:`p(y \mid x) = \sum_m \omega_m\, p_m(y \mid x)` (stacking; Yao, Vehtari, Simpson & Gelman 2018). No model is
+    fitted twice.
+
+    Parameters
+    ----------
+    candidates : mapping of str to estimator, optional
+        Estimators of this package, fitted to the columns as they are; by default picked from the columns.
+    class_weights
+        Prior of the class weights; see :class:`GenerativeClassifier`. Estimators in ``candidates`` have their own.
+    classes, n_jobs
+        See :class:`GenerativeClassifier`.
+    random_state : int, optional
+        Of the draws of the weights, for intervals; predictions do not depend on it.
+
+    Attributes
+    ----------
+    stack_ : Stack
+        All that the fit has found, as one immutable value.
+    weights_ : xarray.DataArray
+        Of the models that matter, the largest first.
+    members_ : dict of str to GenerativeClassifier
+        These models, fitted to their recoded columns.
+    classes_ : (n_classes,)
+
+    See Also
+    --------
+    bayesppl.plots.plot_stack : The weights and their uncertainty.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> from bayesppl.datasets import load
+    >>> X, y = load("iris")
+    >>> clf = bp.AutoClassifier().fit(X, y)
+    >>> round(clf.score(X, y), 2)
+    0.98
+    >>> clf.predict_proba(X[:1]).shape
+    (1, 3)
+    """
+
+    candidates: Mapping[str, BayesClassifier] | None = None
+    class_weights: ClassWeights = Dirichlet(1.0)
+    classes: Sequence[Hashable] | None = None
+    n_jobs: int | None = None
+    random_state: int | None = 0
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit all candidates, predict every row from the others by each, and weigh them.
+
+        Parameters
+        ----------
+        X : table or (n_rows, n_features) array-like
+            Numbers, text, truth values; cells may be missing.
+        y : (n_rows,) array-like
+        sample_weight : (n_rows,) array-like, optional
+            A row of weight 2 counts as two rows, which are left out together.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError, TypeError
+            For values that no candidate takes, a single class, or candidates that are no estimators of this package.
+        """
+        rows = read_first(X, y, sample_weight, self.classes)
+        if not rows.weights.any():
+            raise ValueError("sample_weight is zero for every row, so there is nothing to learn from")
+        columns = Columns(rows.table.names, rows.table.is_named, type(self).__name__)
+        if self.candidates is None:
+            proposed, read = propose(rows)
+            n_rows = int(np.count_nonzero(rows.weights))
+            tried = proposed[: max(2, n_rows // ROWS_PER_CANDIDATE)]
+            found = [self._leave_out(candidate, rows) for candidate in tried]
+            facts = facts_about(rows, read, {c.member.name: c.member for c in found})
+        else:
+            found = self._given(rows)
+            facts = (f"{len(rows)} rows, {len(rows.table.names)} columns, {len(rows.classes)} classes",)
+        self._stack = combine(found, rows, columns, facts, self.random_state)
+        return self
+
+    def _leave_out(self, candidate: Candidate, rows: Rows) -> LeftOut:
+        recoded = replace(rows, table=candidate.recoding(rows.table))
+        clf = GenerativeClassifier(candidate.family, class_weights=self.class_weights, n_jobs=self.n_jobs)
+        return _left_out(candidate.name, candidate.recoding, clf, recoded)
+
+    def _given(self, rows: Rows) -> list[LeftOut]:
+        """The candidates of the user."""
+        given = dict(self.candidates or {})
+        if not given:
+            raise ValueError("candidates is empty; name estimators, or leave it None to have them picked")
+        for name, clf in given.items():
+            if not isinstance(clf, BayesClassifier):
+                raise TypeError(
+                    f"candidates[{name!r}] is a {type(clf).__name__}: stacking needs exact leave-one-out, which estimators of "
+                    "bayesppl have and others have not. (Steps of a pipeline go before AutoClassifier)"
+                )
+        if len(rows) < ROWS_PER_CANDIDATE * len(given):
+            warnings.warn(
+                f"{len(rows)} rows are few to choose among {len(given)} candidates: chance decides between models that are "
+                f"nearly as good. Give {ROWS_PER_CANDIDATE} rows for each, or fewer candidates",
+                UserWarning,
+                stacklevel=3,
+            )
+        return [
+            _left_out(name, AsTheyAre(), clone(clf).set_params(rule="predictive", calibration=None), rows)
+            for name, clf in given.items()
+        ]
+
+    log_evidence = Undefined(f"{_NO_COMMON_UNIT}, and their weights come from left-out labels")
+    log_density = Undefined(_NO_COMMON_UNIT)
+    predict_joint_log_proba = Undefined(_NO_COMMON_UNIT)
+    novelty = Undefined(_NO_COMMON_UNIT)
+    sample = Undefined(_SEVERAL)
+    estimates = Undefined(_SEVERAL)
+    to_pymc = Undefined(_SEVERAL)
+    to_datatree = Undefined(_SEVERAL)
+    feature_relevance = Undefined(_SEVERAL)
+    tune_prior = Undefined("its members have a prior each; pass tuned estimators as candidates={...}")
+    partial_fit = Undefined(_ALL_ROWS)
+    forget = Undefined(_ALL_ROWS)
+    merge = Undefined(_ALL_ROWS)
+    discount = Undefined(_ALL_ROWS)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = tags.input_tags.allow_nan = True
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_stack" in vars(self)
+
+    @property
+    def stack_(self) -> Stack:
+        """All that the fit has found, as one immutable value."""
+        if not self.__sklearn_is_fitted__():
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before "
+                "using this estimator."
+            )
+        return self._stack
+
+    @property
+    def classes_(self) -> Array:
+        """Labels in ascending order: (n_classes,)."""
+        return self.stack_.classes
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns of the fit."""
+        return len(self.stack_.columns.names)
+
+    @property
+    def feature_names_in_(self) -> Array:
+        """Names of the columns of the fit, where they have any."""
+        columns = self.stack_.columns
+        if not columns.are_named:
+            raise AttributeError("the columns of the fit have no names")
+        return np.asarray(columns.names, dtype=object)
+
+    @property
+    def weights_(self) -> xr.DataArray:
+        """Weights of the models that matter, over "model", the largest first."""
+        import xarray as xr
+
+        stack = self.stack_
+        return xr.DataArray(stack.weights, dims=["model"], coords={"model": [m.name for m in stack.members]})
+
+    @property
+    def members_(self) -> dict[str, GenerativeClassifier]:
+        """The models that matter, fitted to their recoded columns."""
+        return {
+            m.name: GenerativeClassifier(m.fitted.model.family, class_weights=self.class_weights).adopt(m.fitted)
+            for m in self.stack_.members
+        }
+
+    def predict_log_proba(self, X: Any, class_weights: ClassWeights | None = None) -> Array:
+        """log p(y = k | x) for every row and class: (n_rows, n_classes)."""
+        return self.stack_.log_proba(X, class_weights)
+
+    def predict_proba(self, X: Any, class_weights: ClassWeights | None = None) -> Array:
+        """Class probabilities of every row: (n_rows, n_classes).
+
+        Parameters
+        ----------
+        X : table or (n_rows, n_features) array-like
+        class_weights : optional
+            Class frequencies where the classifier is used, if they differ from those of training.
+        """
+        proba = np.exp(self.stack_.log_proba(X, class_weights))
+        return np.asarray(proba / proba.sum(1, keepdims=True))
+
+    def probabilities(self, X: Any, rule: str | None = None) -> Array:
+        """``predict_proba``, for callers that choose among rules: a stack has one."""
+        if rule not in (None, "predictive"):
+            raise ValueError(
+                f"a stack has one rule, 'predictive', found {rule!r}; fit one declared model for the others"
+            )
+        return self.predict_proba(X)
+
+    def predict(self, X: Any, class_weights: ClassWeights | None = None) -> Array:
+        """The most probable label of every row: (n_rows,)."""
+        return self.classes_[self.stack_.log_proba(X, class_weights).argmax(1)]
+
+    def decide(self, X: Any, loss: Any = None, reject_loss: float | None = None, *, rejected: Any = None) -> Array:
+        """Choose for every row the label of least expected loss, or abstain; see :meth:`GenerativeClassifier.decide`."""
+        return least_loss(self.predict_proba(X), self.classes_, loss, reject_loss, rejected)
+
+    def threshold_for(self, X: Any, error_rate: float) -> Threshold:
+        """The lowest confidence at which the rows decided are expected to be wrong at most this often."""
+        return lowest_confidence(self.predict_proba(X), error_rate)
+
+    def predict_proba_interval(
+        self, X: Any, prob: float = PROB, draws: int = 1000, random_state: int | None = None
+    ) -> xr.Dataset:
+        """Mean, standard deviation and credible interval of the class probabilities.
+
+        Draws are of the weights and of the parameters of every model; see
+        :meth:`GenerativeClassifier.predict_proba_interval`.
+        """
+        return stack_intervals.predict_proba_interval(self.stack_, X, prob, draws, random_state)
+
+    def uncertainty(self, X: Any, draws: int = 1000, random_state: int | None = None) -> xr.Dataset:
+        """What more data could and could not remove; see :meth:`GenerativeClassifier.uncertainty`."""
+        return stack_intervals.uncertainty(self.stack_, X, draws, random_state)
+
+    def candidate_scores(self) -> xr.Dataset:
+        """Every candidate on left-out labels: over "model", the temperature, the log score, its standard error and the weight."""
+        import xarray as xr
+
+        stack = self.stack_
+        weights = {m.name: w for m, w in zip(stack.members, stack.weights.tolist(), strict=True)}
+        columns = np.array([[*found, weights.get(name, 0.0)] for name, found in stack.candidates.items()])
+        names = ("temperature", "log_score", "log_score_se", "weight")
+        return xr.Dataset(
+            {name: ("model", column) for name, column in zip(names, columns.T, strict=True)},
+            coords={"model": list(stack.candidates)},
+            attrs={"log_score": stack.log_score, "cost_of_choosing": stack.cost_of_choosing},
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the stack to a netCDF file, for :func:`bayesppl.load`; it holds no rows and no code.
+
+        Raises
+        ------
+        TypeError
+            If a parameter of a candidate is an object from outside this package.
+        """
+        parameters = self.get_params(deep=False)
+        if self.candidates is not None:
+            parameters["candidates"] = {
+                name: [type(clf).__name__, clf.get_params(deep=False)] for name, clf in self.candidates.items()
+            }
+        write_stack(self.stack_, type(self).__name__, parameters, path)
+
+    @classmethod
+    def restored(cls, parameters: Mapping[str, Any], stack: Stack) -> Self:
+        """The estimator that ``save`` wrote."""
+        stored = parameters["candidates"]
+        candidates = stored and {name: ESTIMATORS[kind](**given) for name, (kind, given) in stored.items()}
+        clf = cls(**{**parameters, "candidates": candidates})
+        clf._stack = stack
+        return clf
+
+    def summary(self) -> str:
+        """Five lines on what was found out about the data."""
+        return summarise(self.stack_)
+
+
+def _left_out(name: str, recoding: Any, clf: BayesClassifier, rows: Rows) -> LeftOut:
+    fitted = clf.infer(start(clf, rows), rows)
+    return leave_out(name, recoding, replace(fitted, rows=None), rows)

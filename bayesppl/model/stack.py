@@ -1,0 +1,154 @@
+"""Several fitted models of the same rows, each tempered, combined by weights: one immutable value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bayesppl.data.recoding import AsTheyAre, Presence, Recoding
+from bayesppl.data.table import Columns, Table
+from bayesppl.families._bases.log_density import LogDensity
+from bayesppl.kernels.arrays import Array
+from bayesppl.kernels.ranges import row_ranges
+from bayesppl.model.declaration import CLASS_WEIGHTS, ClassWeights, resolve_class_weights
+from bayesppl.model.fitted import Fitted
+from bayesppl.model.normalisation import exchange_weights, log_probabilities, tempered
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """One model of a stack.
+
+    Attributes
+    ----------
+    name : str
+    recoding : Recoding, Presence or AsTheyAre
+        How it sees the columns.
+    fitted : Fitted
+        To the recoded rows.
+    temperature : float
+        Log densities count 1/T.
+    log_score, log_score_se : float
+        Of left-out labels, tempered, and its standard error.
+    """
+
+    name: str
+    recoding: Recoding | Presence | AsTheyAre
+    fitted: Fitted
+    temperature: float
+    log_score: float
+    log_score_se: float
+
+    def log_proba(self, table: Table, class_weights: Array | None = None) -> Array:
+        """log p(y = k | x), tempered: (n_rows, n_classes)."""
+
+        def finish(log_joint: Array, weights: Array) -> Array:
+            return tempered_log_proba(log_joint, weights, self.temperature, class_weights)
+
+        return self.fitted.map_log_joint(self.recoding(table), finish, "predictive", evaluate=LogDensity.kernel)
+
+
+def tempered_log_proba(
+    log_joint: Array, weights: Array, temperature: float, new_weights: Array | None = None
+) -> Array:
+    """log p(y = k | x) of densities that count 1/T.
+
+    Parameters
+    ----------
+    log_joint : (..., n_classes)
+    weights : (..., n_classes) or broadcastable
+        Those in ``log_joint``.
+    temperature : float
+    new_weights : (n_classes,), optional
+        To be used in their place.
+    """
+    joint = tempered(log_joint, weights, temperature)
+    if new_weights is None:
+        return log_probabilities(joint, weights)
+    return log_probabilities(exchange_weights(joint, weights, new_weights), new_weights)
+
+
+@dataclass(frozen=True, eq=False)
+class Stack:
+    r"""Models of the same rows and their weights: :math:`p(y \mid x) \propto (\sum_m \omega_m\, p_m(y \mid x))^{1/T}`.
+
+    Attributes
+    ----------
+    columns : Columns
+    classes, class_count : (n_classes,)
+    members : tuple of Member
+        Those that matter.
+    weights : (n_members,)
+    weight_draws : (n_draws, n_members)
+        From the posterior of the weights.
+    temperature : float
+        Of the average: an average of calibrated probabilities is not sure enough (Ranjan & Gneiting 2010).
+    candidates : dict of str to (temperature, score, standard error)
+        Of left-out labels, by all candidates, also those that did not matter.
+    log_score, log_score_se, accuracy : float
+        Of left-out labels, with weights that have not seen the row.
+    cost_of_choosing : float
+        How much better, a row, the weights make themselves look on the rows that they were learned from.
+    facts : tuple of str
+        What was found out about the columns.
+    """
+
+    columns: Columns
+    classes: Array
+    class_count: Array
+    members: tuple[Member, ...]
+    weights: Array
+    weight_draws: Array
+    temperature: float
+    candidates: dict[str, tuple[float, float, float]]
+    log_score: float
+    log_score_se: float
+    accuracy: float
+    cost_of_choosing: float
+    facts: tuple[str, ...]
+
+    def log_proba(self, X: Any, class_weights: ClassWeights | None = None) -> Array:
+        """log p(y = k | x): (n_rows, n_classes)."""
+        new = self.new_class_weights(class_weights)
+
+        def work(part: Table) -> Array:
+            return sharpened(
+                mixed([member.log_proba(part, new) for member in self.members], self.weights), self.temperature
+            )
+
+        return np.concatenate(self.map_rows(X, work))
+
+    def map_rows[T](self, X: Any, work: Callable[[Table], T]) -> list[T]:
+        """``work`` of a range of rows after the other, so that recoded rows never grow with the table."""
+        table = self.columns.align(X)
+        width = max(len(m.fitted.columns.names) for m in self.members)
+        ranges = row_ranges(len(table), max(width, len(self.classes))) or [slice(0, 0)]
+        return [work(table if len(ranges) == 1 else table.take(rows)) for rows in ranges]
+
+    def new_class_weights(self, declared: ClassWeights | None) -> Array | None:
+        if declared is None:
+            return None
+        belief = resolve_class_weights(declared, self.class_count, tuple(self.classes.tolist()))
+        return np.asarray(belief.mean()[CLASS_WEIGHTS])
+
+    def prior_in_words(self, words: Callable[[Any], str]) -> str:
+        """The priors of all members, by a function that puts one into words."""
+        return " | ".join(f"{m.name}: {words(m.fitted.posterior.prior)}" for m in self.members)
+
+
+def mixed(log_probas: list[Array], weights: Array) -> Array:
+    """Logarithm of the weighted average of probabilities."""
+    parts = np.stack(log_probas)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        parts += np.log(weights).reshape(-1, *[1] * (parts.ndim - 1))
+        largest = parts.max(0)
+        safe = np.where(np.isfinite(largest), largest, 0.0)
+        return np.asarray(safe + np.log(np.exp(parts - safe).sum(0)))
+
+
+def sharpened(log_proba: Array, temperature: float) -> Array:
+    """Probabilities to the power 1/T, normalised."""
+    return log_probabilities(log_proba / temperature, np.ones(log_proba.shape[-1]))

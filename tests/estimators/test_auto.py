@@ -1,0 +1,220 @@
+"""The classifier that chooses itself, against refits, members combined by hand, and the same rows in other containers."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy.sparse import csr_array
+from scipy.special import log_softmax
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_score
+
+import bayesppl as bp
+
+IRIS, SPECIES = load_iris(return_X_y=True)
+EXPLICIT = {
+    "nb": bp.GaussianNB(prior=bp.NormalInverseGamma(location=5.0, kappa=0.1, a=2.0, b=1.0)),
+    "tied": bp.GenerativeClassifier(
+        bp.Gaussian("tied_diag", bp.NormalInverseGamma(5.0, 0.1, 2.0, 1.0, shared=(-2,))), class_weights="uniform"
+    ),
+}
+
+
+def mixed(n_rows: int = 120, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
+    """Numbers, few whole numbers, text, truth values and gaps, all of which say something about the label."""
+    rng = np.random.default_rng(seed)
+    y = np.asarray(["no", "yes"])[rng.integers(0, 2, n_rows)]
+    told = y == "yes"
+    table = pd.DataFrame(
+        {
+            "size": np.exp(rng.standard_normal(n_rows) + told),
+            "age": rng.integers(20, 70, n_rows) + 5 * told,
+            "rooms": rng.integers(1, 5, n_rows) + told,
+            "colour": rng.choice(["red", "green", "blue"], n_rows),
+            "owner": rng.random(n_rows) < 0.3 + 0.4 * told,
+            "constant": 1,
+        }
+    )
+    table.loc[told & (table["rooms"] > 2), "colour"] = "red"
+    table.loc[::7, "size"] = np.nan
+    table.loc[::9, "colour"] = None
+    return table, y
+
+
+@pytest.fixture(scope="module")
+def fitted() -> bp.AutoClassifier:
+    return bp.AutoClassifier().fit(*mixed())
+
+
+def test_scores_of_candidates_are_those_of_refits() -> None:
+    """Every row left out by fitting again, tempered as found."""
+    X, y = IRIS[::5], SPECIES[::5]
+    clf = bp.AutoClassifier({name: EXPLICIT[name] for name in ("nb", "tied")}).fit(X, y)
+    for name, model in EXPLICIT.items():
+        temperature, expected, _ = clf.stack_.candidates[name]
+        scores = []
+        for row in range(len(y)):
+            rest = np.delete(np.arange(len(y)), row)
+            refit = clone(model).fit(X[rest], y[rest])
+            weights = np.log(refit.posterior_.predictive_weights())
+            joint = (refit.predict_joint_log_proba(X[[row]])[0] - weights) / temperature + weights
+            scores.append(log_softmax(joint)[y[row]])
+        assert np.mean(scores) == pytest.approx(expected, rel=1e-9)
+
+
+def test_probabilities_are_the_weighted_average_of_tempered_members() -> None:
+    clf = bp.AutoClassifier(EXPLICIT).fit(IRIS, SPECIES)
+    expected = np.zeros((len(IRIS), 3))
+    for member, weight in zip(clf.stack_.members, clf.weights_.values, strict=True):
+        model = clone(EXPLICIT[member.name]).fit(IRIS, SPECIES)
+        log_weights = np.log(model.posterior_.predictive_weights())
+        joint = (model.predict_joint_log_proba(IRIS) - log_weights) / member.temperature + log_weights
+        expected += weight * np.exp(log_softmax(joint, axis=1))
+    expected **= 1 / clf.stack_.temperature
+    expected /= expected.sum(1, keepdims=True)
+    np.testing.assert_allclose(clf.predict_proba(IRIS), expected, rtol=1e-10)
+    np.testing.assert_allclose(np.exp(clf.predict_log_proba(IRIS)), expected, rtol=1e-10)
+    assert (clf.predict(IRIS) == expected.argmax(1)).all()
+
+
+def test_the_better_model_gets_the_weight() -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 400)
+    shared = rng.standard_normal(400)
+    X = np.column_stack([shared + 0.5 * y, shared + 0.1 * rng.standard_normal(400)])
+    clf = bp.AutoClassifier({"independent": bp.GaussianNB(), "tied": bp.LinearDiscriminantAnalysis()}).fit(X, y)
+    assert clf.weights_.sel(model="tied") > 0.9
+
+
+@pytest.mark.parametrize(
+    "container",
+    [
+        pl.from_pandas,
+        lambda table: table.astype({"colour": "category", "rooms": float}),
+        lambda table: table.convert_dtypes(),
+    ],
+    ids=["polars", "categories and floats", "nullable"],
+)
+def test_containers_and_types_of_the_same_rows(container: Any, fitted: bp.AutoClassifier) -> None:
+    table, y = mixed()
+    clf = bp.AutoClassifier().fit(container(table), y)
+    np.testing.assert_allclose(clf.predict_proba(container(table)), fitted.predict_proba(table), rtol=1e-9)
+
+
+def test_arrays_of_objects_and_of_numbers() -> None:
+    table, y = mixed()
+    assert bp.AutoClassifier().fit(table.to_numpy(dtype=object), y).score(table.to_numpy(dtype=object), y) > 0.7
+    X = IRIS.copy()
+    X[::10, 1] = np.nan
+    assert bp.AutoClassifier().fit(X, SPECIES).score(X, SPECIES) > 0.9
+
+
+def test_rows_with_new_levels_and_new_gaps_are_predicted(fitted: bp.AutoClassifier) -> None:
+    table, _ = mixed(20, seed=1)
+    table["colour"] = "violet"
+    table["age"] = np.nan
+    proba = fitted.predict_proba(table)
+    np.testing.assert_allclose(proba.sum(1), 1)
+    assert np.isfinite(fitted.predict_log_proba(table)).all()
+
+
+def test_units_do_not_matter(fitted: bp.AutoClassifier) -> None:
+    table, y = mixed()
+    scaled = table.assign(size=1e6 * table["size"], age=3.0 - 0.01 * table["age"])
+    found = bp.AutoClassifier().fit(scaled, y).predict_proba(scaled)
+    # bins are closed above, so that a column turned round moves the rows that lie on an edge
+    np.testing.assert_allclose(found, fitted.predict_proba(table), atol=0.05)
+
+
+def test_weights_of_rows_are_numbers_of_rows() -> None:
+    X, y = IRIS[::3], SPECIES[::3]
+    weight = np.ones(len(y))
+    weight[::4] = 0.0
+    clf = bp.AutoClassifier(EXPLICIT).fit(X, y, weight)
+    kept = bp.AutoClassifier(EXPLICIT).fit(X[weight > 0], y[weight > 0])
+    np.testing.assert_allclose(clf.predict_proba(X), kept.predict_proba(X), rtol=1e-8)
+
+
+def test_counts_in_a_sparse_matrix() -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 100)
+    X = csr_array(rng.poisson(np.where(y[:, None] == 1, [0.2, 2.0, 1.0], [1.0, 1.0, 1.0])))
+    clf = bp.AutoClassifier().fit(X, y)
+    assert set(clf.stack_.candidates) == {"presence", "counts"}
+    assert clf.score(X, y) > 0.7
+
+
+def test_files(tmp_path: Path, fitted: bp.AutoClassifier) -> None:
+    table, _ = mixed()
+    fitted.save(tmp_path / "stack.nc")
+    loaded = bp.load(tmp_path / "stack.nc")
+    np.testing.assert_array_equal(loaded.predict_proba(table), fitted.predict_proba(table))
+    assert loaded.summary() == fitted.summary()
+    given = bp.AutoClassifier(EXPLICIT).fit(IRIS, SPECIES)
+    given.save(tmp_path / "given.nc")
+    loaded = bp.load(tmp_path / "given.nc")
+    np.testing.assert_array_equal(clone(loaded).fit(IRIS, SPECIES).predict_proba(IRIS), given.predict_proba(IRIS))
+
+
+def test_intervals_hold_the_probability_and_shrink_with_rows(fitted: bp.AutoClassifier) -> None:
+    table, _ = mixed()
+    found = fitted.predict_proba_interval(table[:10], random_state=0)
+    np.testing.assert_allclose(found["mean"].sum("class"), 1)
+    assert ((found["lower"] <= found["mean"]) & (found["mean"] <= found["upper"])).all()
+    many = bp.AutoClassifier().fit(*mixed(2000, seed=0)).predict_proba_interval(table[:10], random_state=0)
+    assert float(many["sd"].mean()) < 0.7 * float(found["sd"].mean())
+    split = fitted.uncertainty(table[:10], random_state=0)
+    np.testing.assert_allclose(split["total"] - split["aleatoric"], split["epistemic"], atol=1e-12)
+
+
+def test_decisions_and_other_class_weights(fitted: bp.AutoClassifier) -> None:
+    table, _ = mixed()
+    assert (fitted.decide(table, loss=[[0, 1], [1000, 0]]) == "yes").mean() > 0.9
+    assert None in fitted.decide(table, reject_loss=0.05).tolist()
+    assert fitted.threshold_for(table, 0.01).error_rate <= 0.01
+    often = fitted.predict_proba(table, class_weights={"no": 0.01, "yes": 0.99})[:, 1]
+    assert (often >= fitted.predict_proba(table)[:, 1]).all()
+
+
+def test_summary_says_what_was_found(fitted: bp.AutoClassifier) -> None:
+    lines = fitted.summary().splitlines()
+    assert len(lines) == 5
+    assert lines[0].startswith(
+        "120 rows, 6 columns, 2 classes: 2 numbers, 1 few whole numbers, 2 levels, 2 with missing"
+    )
+    assert "nothing to learn from 'constant'" in lines[0]
+    assert fitted.stack_.cost_of_choosing >= 0
+    scores = fitted.candidate_scores()
+    assert float(scores["weight"].sum()) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("name", ["log_evidence", "partial_fit", "novelty", "to_pymc", "log_density"])
+def test_what_is_not_defined_says_why(name: str, fitted: bp.AutoClassifier) -> None:
+    assert not hasattr(fitted, name)
+    with pytest.raises(AttributeError, match=f"AutoClassifier has no {name}: its? "):
+        getattr(fitted, name)
+
+
+def test_refusals() -> None:
+    with pytest.raises(TypeError, match=r"'logistic'.*LogisticRegression.*exact leave-one-out"):
+        bp.AutoClassifier({"logistic": LogisticRegression()}).fit(IRIS, SPECIES)
+    with pytest.raises(ValueError, match="candidates is empty"):
+        bp.AutoClassifier({}).fit(IRIS, SPECIES)
+    with pytest.raises(ValueError, match="no column has two different values"):
+        bp.AutoClassifier().fit(np.ones((4, 2)), [0, 0, 1, 1])
+    with pytest.raises(ValueError, match="one class only"):
+        bp.AutoClassifier().fit(IRIS, np.zeros(len(IRIS)))
+    with pytest.raises(NotFittedError):
+        bp.AutoClassifier().predict(IRIS)
+    with pytest.warns(UserWarning, match="15 rows are few to choose among 2 candidates"):
+        bp.AutoClassifier(EXPLICIT).fit(IRIS[::10], SPECIES[::10])
+
+
+def test_cross_validation() -> None:
+    assert cross_val_score(bp.AutoClassifier(), IRIS, SPECIES, cv=3).mean() > 0.93
