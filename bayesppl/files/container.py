@@ -140,7 +140,10 @@ def _entries(path: Path, index: bytes, end: int) -> dict[str, _Entry]:
 
 def _entry(offset: Any, dtype: Any, shape: Any) -> _Entry:
     numbers = [offset, *shape]
-    if not all(type(number) is int and 0 <= number < 1 << 62 for number in numbers) or len(shape) > 32:
+    if not all(type(number) is int and number >= 0 for number in numbers):
+        raise ValueError(f"{numbers} are no place and shape")
+    # numpy counts the cells of an empty array without its empty axes
+    if len(shape) > 32 or math.prod(length or 1 for length in shape) >= 1 << 59:
         raise ValueError(f"{numbers} are no place and shape")
     if dtype not in _DTYPES:
         raise ValueError(f"{dtype!r} is no type of stored numbers")

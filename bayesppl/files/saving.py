@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from bayesppl.errors import ModelFileError
 from bayesppl.files import container
 from bayesppl.files.atomic import replacing
+from bayesppl.files.consistency import check_consistent
 from bayesppl.files.provenance import fingerprint, provenance
 from bayesppl.files.serialize import Encoder, build
 from bayesppl.files.typed import instance
@@ -62,11 +63,10 @@ def read(path: str | os.PathLike[str]) -> Stored:
     text, arrays = container.read(Path(path))
     try:
         document = json.loads(text)
-        return Stored(
-            document["estimator"],
-            instance(build(document["parameters"], arrays), dict, "parameters"),
-            instance(build(document["fitted"], arrays), Fitted, "fitted"),
-        )
+        parameters = instance(build(document["parameters"], arrays), dict, "parameters")
+        fitted = instance(build(document["fitted"], arrays), Fitted, "fitted")
+        check_consistent(fitted)
+        return Stored(document["estimator"], parameters, fitted)
     except Exception as error:  # a document by somebody else may make anything of what is built from it
         raise cannot_build(path, error) from error
 
