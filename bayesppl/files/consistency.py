@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 
 from bayesppl.files.serialize import same
 from bayesppl.model.fitted import Fitted
@@ -33,6 +32,8 @@ def check_consistent(fitted: Fitted) -> None:
         return
     if not same(fitted.inferred.model, model):
         raise ValueError("the posterior is one of another model")
+    import pandas as pd
+
     # no rows go the way of all rows, and show whether shapes agree
     frame = pd.DataFrame(np.empty((0, len(names))), columns=pd.Index(names, tupleize_cols=False))
     found = fitted.log_joint(frame if fitted.columns.are_named else frame.to_numpy(), "predictive")
