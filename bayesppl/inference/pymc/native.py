@@ -138,7 +138,7 @@ def _compiled(key: str | None, source: str, name: str, signature: Any, inner: Ca
     if key in FUNCTIONS:
         return FUNCTIONS[key]
     recover_from_damage()
-    # the code refers to this module by name, and is that of this source: other versions keep theirs under other keys
+    # what is stored names this module, is loaded by that name, and is the code of this source
     kept_under = key and f"bayesppl_{sha256('\n'.join([__name__, source, key]).encode()).hexdigest()}"
     known = {"__name__": __name__, "carray": vars(numba)["carray"], "np": np}
 
