@@ -14,6 +14,7 @@ import click
 from bayesppl.cli.batches import Dialect
 from bayesppl.cli.dialect import csv_options
 from bayesppl.cli.models import AUTO, INTEGERS_OPTION, OF_LEVELS, make, model_option
+from bayesppl.cli.terminal import say, visible
 
 if TYPE_CHECKING:
     from bayesppl.estimators.classifier import BayesClassifier
@@ -180,12 +181,13 @@ def _announcement(inference: str) -> tuple[str, bool]:
 def _status(message: str, is_slow: bool = False) -> Iterator[None]:
     """Say on standard error what is being waited for; where there is no terminal, only about what is slow."""
     from rich.console import Console
+    from rich.markup import escape
 
     console = Console(stderr=True)
     if console.is_terminal:
-        with console.status(message):
+        with console.status(escape(visible(message))):
             yield
         return
     if is_slow:
-        click.echo(f"bayesppl: {message}", err=True)
+        say(f"bayesppl: {message}", err=True)
     yield

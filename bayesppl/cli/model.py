@@ -12,6 +12,7 @@ import click
 from bayesppl.cli.batches import Dialect
 from bayesppl.cli.dialect import csv_options
 from bayesppl.cli.models import AUTO, INTEGERS_OPTION, make, model_option
+from bayesppl.cli.terminal import cells, say, visible
 
 if TYPE_CHECKING:
     from bayesppl.estimators.classifier import BayesClassifier
@@ -61,7 +62,7 @@ def fit(
     X, y, _ = rows.without(rows.read_file(data, target, dialect), drop)
     classifier = make(model, integers, rule=rule, inference=inference)
     classifier.fit(X, y).save(path)
-    click.echo(
+    say(
         f"fitted {model} to {len(X)} rows, {len(X.columns)} columns, {len(classifier.classes_)} classes; wrote {path}"
     )
 
@@ -109,7 +110,8 @@ def predict(
 
     Rows are read, classified and written a batch at a time, so that DATA may be larger than memory. The output has a
     line per row: the columns kept, the predicted label, and the probability p(LABEL) of every label; with --interval
-    also lower(LABEL) and upper(LABEL). Columns of DATA are found by name, in any order.
+    also lower(LABEL) and upper(LABEL). Columns of DATA are found by name, in any order. In CSV an apostrophe stands before text
+    that a spreadsheet would take for a formula.
     """
     from bayesppl.cli import batches
     from bayesppl.estimators.loading import load
@@ -130,12 +132,13 @@ def predict(
 
     if out is None:
         for i, predictions in enumerate(classified()):
-            click.echo(predictions.to_csv(index=False, header=i == 0, lineterminator="\n"), nl=False)
+            text = cells(predictions).to_csv(index=False, header=i == 0, lineterminator="\n")
+            click.echo(visible(text) if sys.stdout.isatty() else text, nl=False)
         return
     with replacing(out) as work, batches.writing(work, out) as write:
         for predictions in classified():
             write(predictions)
-    click.echo(f"wrote {out}", err=True)
+    say(f"wrote {out}", err=True)
 
 
 @click.command(epilog="Example: bayesppl summary flowers.nc")
@@ -147,14 +150,14 @@ def summary(model: Path) -> None:
     from bayesppl.files.saving import read_provenance
 
     classifier = load(model)
-    click.echo(f"{classifier!r}")
+    say(f"{classifier!r}")
     if isinstance(classifier, AutoClassifier):
-        click.echo(classifier.summary())
+        say(classifier.summary())
     else:
         _summarise(classifier)
     origin = read_provenance(model)
     for name in ("command", "bayesppl_version", "data_hash"):
-        click.echo(f"{name.replace('_', ' ')}: {origin.get(name, 'not recorded')}")
+        say(f"{name.replace('_', ' ')}: {origin.get(name, 'not recorded')}")
 
 
 def _summarise(classifier: BayesClassifier) -> None:
@@ -162,14 +165,14 @@ def _summarise(classifier: BayesClassifier) -> None:
     from bayesppl.data.columns import listed
     from bayesppl.errors import ImproperError
 
-    click.echo(f"columns: {listed(classifier.fitted_.columns.names)}")
+    say(f"columns: {listed(classifier.fitted_.columns.names)}")
     for label, count in zip(classifier.classes_.tolist(), classifier.class_count_.tolist(), strict=True):
-        click.echo(f"class {label!r}: {count:g} rows")
+        say(f"class {label!r}: {count:g} rows")
     try:
-        click.echo(f"posterior: {type(classifier.posterior_).__name__.lower()}")
-        click.echo(f"log evidence: {float(classifier.log_evidence()['total']):.6g}")
+        say(f"posterior: {type(classifier.posterior_).__name__.lower()}")
+        say(f"log evidence: {float(classifier.log_evidence()['total']):.6g}")
     except ImproperError as error:
-        click.echo(f"log evidence: undefined, {error}")
+        say(f"log evidence: undefined, {error}")
 
 
 @click.command()

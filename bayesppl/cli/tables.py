@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayesppl.cli.report import Facts, Record, parameter_records, score_records
+from bayesppl.cli.terminal import visible
 from bayesppl.evaluation.comparison import SCORES
 from bayesppl.model.rules import REFERENCE
 
@@ -34,7 +35,7 @@ def print_tables(result: Comparison, facts: Facts, written: Sequence[Path]) -> N
         console = Console(highlight=False, width=_WIDTH)
     settings = facts.settings
     console.print(
-        f"\n[bold]{settings['model']}[/] on [bold]{facts.data}[/] ({settings['inference']}): fitted to {facts.n_train} "
+        f"\n[bold]{settings['model']}[/] on [bold]{_safe(facts.data)}[/] ({settings['inference']}): fitted to {facts.n_train} "
         f"rows, scored on {facts.n_test} others, seed {settings['seed']}\n"
     )
     for table in (*_parameter_tables(result), _score_table(result), _difference_table(result)):
@@ -42,7 +43,7 @@ def print_tables(result: Comparison, facts: Facts, written: Sequence[Path]) -> N
     for note in _notes(result, facts):
         console.print(note)
     for path in written:
-        console.print(f"wrote {path}", soft_wrap=True)
+        console.print(f"wrote {_safe(str(path))}", soft_wrap=True)
 
 
 def _table(title: str, caption: str | None = None) -> Table:
@@ -74,9 +75,9 @@ def _parameter_tables(result: Comparison) -> Iterator[Table]:
             records = _without_mirror_images(records, dims)
         surplus = len(records) - _MOST_LINES
         caption = f"… and {surplus} more lines; --json and --out DIR have all of them" if surplus > 0 else None
-        table = _table(f"{name} (each pair of features once)" if is_symmetric else str(name), caption)
+        table = _table(f"{name} (each pair of features once)" if is_symmetric else _safe(str(name)), caption)
         for dim in dims:
-            table.add_column(dim.replace("_", " "), overflow="fold")
+            table.add_column(_safe(dim.replace("_", " ")), overflow="fold")
         for estimate in parameters["estimate"].values.tolist():
             table.add_column(shown.get(estimate, estimate), justify="right", no_wrap=True)
         for record in records[:_MOST_LINES]:
@@ -116,15 +117,13 @@ def _difference_table(result: Comparison) -> Table:
 
 
 def _notes(result: Comparison, facts: Facts) -> Iterator[str]:
-    from rich.markup import escape
-
     attrs = result.parameters.attrs
     yield (
         "mle, map and mean classify with one estimate of the parameters; predictive averages over their posterior.\n"
         f"sd and the {100 * attrs['prob']:g}% credible interval come from {attrs['draws']} posterior draws."
     )
     for rule, reason in result.undefined.items():
-        yield f"[yellow]{rule} is undefined:[/] {escape(reason)}"
+        yield f"[yellow]{rule} is undefined:[/] {_safe(reason)}"
     for record in score_records(result):
         rule = record["rule"]
         if record["log_score"] == -math.inf:
@@ -149,10 +148,15 @@ def _difference(record: Record, score: str) -> str:
 
 
 def _cell(value: Any) -> str:
-    from rich.markup import escape
-
     if not isinstance(value, float):
-        return escape(str(value))
+        return _safe(str(value))
     if math.isnan(value):
         return "undefined"
     return f"{value:.4g}"
+
+
+def _safe(text: str) -> str:
+    """Text from the data, with neither markup nor control characters."""
+    from rich.markup import escape
+
+    return escape(visible(text))
