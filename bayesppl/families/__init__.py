@@ -6,12 +6,14 @@ from bayesppl.families.binomial import Binomial
 from bayesppl.families.categorical import Categorical
 from bayesppl.families.gamma_rate import Exponential, GammaRate
 from bayesppl.families.gaussian import Gaussian
+from bayesppl.families.histogram import Histogram
 from bayesppl.families.joint_categorical import JointCategorical
 from bayesppl.families.lognormal import LogNormal
 from bayesppl.families.multinomial import Multinomial
 from bayesppl.families.negative_binomial import NegativeBinomial
 from bayesppl.families.poisson import Poisson
 from bayesppl.families.product import Product
+from bayesppl.families.zero_inflated import ZeroInflated
 
 __all__ = [
     "REGISTRY",
@@ -23,10 +25,12 @@ __all__ = [
     "Family",
     "GammaRate",
     "Gaussian",
+    "Histogram",
     "JointCategorical",
     "LogNormal",
     "Multinomial",
     "NegativeBinomial",
     "Poisson",
     "Product",
+    "ZeroInflated",
 ]

@@ -42,7 +42,7 @@ class Evidence(NamedTuple):
 LogDensity = Callable[[Any], Array]
 
 #: What a density is taken over. Evidences of models that differ in it measure different things.
-Measure = Literal["mass", "mass given the row total", "density"]
+Measure = Literal["mass", "mass given the row total", "density", "mass at zero, density elsewhere"]
 
 
 class Family(ABC):
