@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -19,7 +20,15 @@ import numpy as np
 from bayesppl.beliefs import Dirichlet
 from bayesppl.beliefs.statistics import Counts, class_sums
 from bayesppl.data.table import Table
-from bayesppl.families._bases.bins import Spacing, best_edges, candidates, equal_edges, quantile_edges, rounding_of
+from bayesppl.families._bases.bins import (
+    Ordered,
+    Spacing,
+    best_bins,
+    bounds_of,
+    equal_edges,
+    quantile_edges,
+    rounding_of,
+)
 from bayesppl.families._bases.family import Measure
 from bayesppl.families._bases.support import REAL_NUMBERS, check_support, numbers_of
 from bayesppl.families._bases.transformed import Transformed
@@ -144,19 +153,19 @@ class Histogram(Transformed):
         if self.spacing not in ("equal", "quantile"):
             raise ValueError(f"spacing must be 'equal' or 'quantile', found {self.spacing!r}")
         x = self._read(table, [name])[:, 0]
-        x = np.sort(x[~np.isnan(x)])
+        x = x[~np.isnan(x)]
         if not len(x):
             raise ValueError(f"column {name!r} has no value to place bins by; declare edges, or drop the column")
         rounding = rounding_of(x)
+        bounds = bounds_of(x, rounding)
         if self.bins == "evidence":
-            return tuple(best_edges([x], rounding, [self.spacing], 0.5)[0].tolist())
+            return tuple(best_bins([Ordered.of(x)], [self.spacing], 0.5, bounds, rounding).edges.tolist())
         if not isinstance(self.bins, int) or self.bins < 1:
             raise ValueError(f"bins must be a positive integer or 'evidence', found {self.bins!r}")
-        one, _ = next(candidates(x, rounding, ["equal"]))
         if self.spacing == "equal":
-            return tuple(equal_edges(one[0], one[-1], self.bins).tolist())
-        least = max(rounding, (one[-1] - one[0]) * 1e-6)
-        return tuple(quantile_edges(np.concatenate([one[:1], x, one[-1:]]), self.bins, least).tolist())
+            return tuple(equal_edges(*bounds, self.bins).tolist())
+        least = max(rounding, (bounds[1] - bounds[0]) * 1e-6)
+        return tuple(quantile_edges(np.sort(x), self.bins, bounds, least).tolist())
 
 
 def _declared(edges: Edges, name: Hashable) -> tuple[float, ...]:
@@ -178,5 +187,5 @@ def _intervals(edges: tuple[float, ...]) -> tuple[str, ...]:
         words = [f"{edge:.{digits}g}" for edge in edges]
         if len(set(words)) == len(words):
             break
-    inner = [f"[{low}, {high})" for low, high in zip(words[:-2], words[1:-1], strict=True)]
+    inner = [f"[{low}, {high})" for low, high in list(pairwise(words))[:-1]]
     return (f"(-inf, {words[0]})", *inner, f"[{words[-2]}, {words[-1]}]", f"({words[-1]}, inf)")

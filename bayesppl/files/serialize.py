@@ -163,6 +163,7 @@ def _classes() -> Mapping[str, type[Any]]:
     from bayesppl.beliefs.statistics import Statistics
     from bayesppl.data.table import Columns
     from bayesppl.families import Family
+    from bayesppl.families._bases.column_choice import ColumnChoice
     from bayesppl.families._bases.gaussian_declared import LKJ
     from bayesppl.kernels.pairs import Pairs
     from bayesppl.model.convergence import Diagnosis
@@ -171,7 +172,19 @@ def _classes() -> Mapping[str, type[Any]]:
     from bayesppl.model.learned import Learned
     from bayesppl.model.posterior import Posterior, Report
 
-    plain = (CentredSums, Columns, Diagnosis, Fitted, GenerativeModel, LKJ, Learned, Pairs, Report, Written)
+    plain = (
+        CentredSums,
+        ColumnChoice,
+        Columns,
+        Diagnosis,
+        Fitted,
+        GenerativeModel,
+        LKJ,
+        Learned,
+        Pairs,
+        Report,
+        Written,
+    )
     found: dict[str, type[Any]] = {cls.__name__: cls for cls in plain}
     contracts: list[type[Any]] = [Conjugate, Declared, Family, Posterior, Statistics, bayesppl.inference.Inference]
     while contracts:

@@ -12,7 +12,7 @@ are rounded it grows without end as the bins become narrower than the rounding, 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy.special import gammaln
@@ -22,7 +22,7 @@ from bayesppl.kernels.arrays import Array, log_rising
 Spacing = Literal["equal", "quantile"]
 
 #: Numbers of bins that are tried.
-NUMBERS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128)
+NUMBERS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128)
 
 
 def rounding_of(values: Array) -> float:
@@ -49,14 +49,14 @@ def equal_edges(low: float, high: float, n_bins: int) -> Array:
     return np.linspace(low, high, n_bins + 1)
 
 
-def quantile_edges(ordered: Array, n_bins: int, least: float) -> Array:
+def quantile_edges(ordered: Array, n_bins: int, bounds: tuple[float, float], least: float) -> Array:
     """Edges at quantiles of ordered values, no closer than ``least``; there may be fewer bins than asked for."""
-    at = np.quantile(ordered, np.linspace(0, 1, n_bins + 1))
-    kept = [at[0]]
-    for edge in at[1:-1]:
-        if edge - kept[-1] >= least and at[-1] - edge >= least:
-            kept.append(edge)
-    return np.asarray([*kept, at[-1]])
+    low, high = bounds
+    kept = [low]
+    for edge in np.quantile(ordered, np.linspace(0, 1, n_bins + 1)[1:-1]):
+        if edge - kept[-1] >= least and high - edge >= least:
+            kept.append(float(edge))
+    return np.asarray([*kept, high])
 
 
 def log_evidence(counts: Array, widths: Array, concentration: float) -> Array:
@@ -66,62 +66,87 @@ def log_evidence(counts: Array, widths: Array, concentration: float) -> Array:
     return np.asarray(of_counts - log_rising(np.asarray(total), counts.sum(1)) - counts @ np.log(widths))
 
 
-def candidates(ordered: Array, rounding: float, spacings: Sequence[Spacing]) -> Iterator[tuple[Array, float]]:
-    """Edges to try, each with what its choice costs: minus the logarithm of the number of choices it is one of.
+class Ordered(NamedTuple):
+    """Values of one class, ascending, and the weight of all those before each place."""
 
-    The edges of bins of one width are decided by their range and number. Those at quantiles are M − 1 of the places
-    between the distinct values: without its cost, their evidence would be that of bins known beforehand.
+    values: Array
+    weight_before: Array
+
+    @classmethod
+    def of(cls, values: Array, weights: Array | None = None) -> Ordered:
+        if weights is None:
+            return cls(np.sort(values), np.arange(len(values) + 1.0))
+        order = np.argsort(values)
+        return cls(values[order], np.concatenate([[0.0], np.cumsum(weights[order])]))
+
+    def counts(self, edges: Array) -> Array:
+        """Weight in each bin, the outermost of which hold all that is beyond them: (n_bins,)."""
+        places = np.searchsorted(self.values, edges[1:-1])
+        return np.diff(self.weight_before[np.concatenate([[0], places, [len(self.values)]])])
+
+
+class Bins(NamedTuple):
+    """The bins of the highest evidence, and the logarithm of the number of choices they are one of."""
+
+    edges: Array
+    log_choices: float
+
+
+def best_bins(
+    by_class: Sequence[Ordered],
+    spacings: Sequence[Spacing],
+    concentration: float,
+    bounds: tuple[float, float],
+    rounding: float,
+) -> Bins:
+    """The edges of the highest evidence, summed over classes.
 
     Parameters
     ----------
-    ordered : (n_values,)
-        At least one; ascending.
+    by_class : sequence of Ordered
+        At least one value in all.
+    spacings : sequence of {"equal", "quantile"}
+    concentration : float
+    bounds : (low, high)
+        The outermost edges.
     rounding : float
-        Values are known up to half of it.
+        No bin is narrower.
     """
-    low, high = ordered[0] - rounding / 2, ordered[-1] + rounding / 2
-    if high <= low:
-        half = max(abs(low), 1.0) / 2
-        low, high = low - half, high + half
+    ordered = np.sort(np.concatenate([each.values for each in by_class]))
+    found = []
+    for edges, log_choices in candidates(ordered, spacings, bounds, rounding):
+        counts = np.asarray([each.counts(edges) for each in by_class])
+        gained = log_evidence(counts, np.diff(edges), concentration).sum() - log_choices
+        found.append((float(gained), edges, log_choices))
+    _, edges, log_choices = max(found, key=lambda each: each[0])
+    return Bins(edges, float(log_choices + np.log(len(found))))
+
+
+def candidates(
+    ordered: Array, spacings: Sequence[Spacing], bounds: tuple[float, float], rounding: float
+) -> Iterator[tuple[Array, float]]:
+    """Edges to try, each with the logarithm of the number of choices that it is one of.
+
+    The edges of bins of one width follow from their number. Those at quantiles are M − 1 of the places between the distinct
+    values, and pay for having been chosen among them: otherwise their evidence would be that of bins known beforehand.
+    """
+    low, high = bounds
     least = max(rounding, (high - low) * 1e-6)
-    n_distinct = int((np.diff(ordered) > 0).sum()) + 1
-    for n_bins in NUMBERS:
-        if n_bins > 1 and n_bins > 2 * len(ordered) ** 0.5 + 1:
-            return
+    n_distinct = int((np.diff(ordered) > rounding / 2).sum()) + 1
+    most = 2 * len(ordered) ** 0.5 + 1
+    yield np.asarray([low, high]), 0.0
+    for n_bins in (n for n in NUMBERS if n <= most):
         if "equal" in spacings and (high - low) / n_bins >= least * (1 - 1e-9):
             yield equal_edges(low, high, n_bins), 0.0
-        if "quantile" in spacings and n_bins > 1:
-            edges = quantile_edges(np.concatenate([[low], ordered, [high]]), n_bins, least)
+        if "quantile" in spacings:
+            edges = quantile_edges(ordered, n_bins, bounds, least)
             inner = len(edges) - 2
-            if inner and inner < n_distinct:
-                yield edges, -(gammaln(n_distinct) - gammaln(inner + 1) - gammaln(n_distinct - inner))
+            if 0 < inner < n_distinct:
+                yield edges, gammaln(n_distinct) - gammaln(inner + 1) - gammaln(n_distinct - inner)
 
 
-def best_edges(
-    by_class: Sequence[Array], rounding: float, spacings: Sequence[Spacing], concentration: float
-) -> tuple[Array, float]:
-    """The edges of the highest evidence, and that evidence, summed over classes.
-
-    Parameters
-    ----------
-    by_class : sequence of (n_values,)
-        Ordered values of each class; at least one value in all.
-    """
-    ordered = np.sort(np.concatenate(by_class))
-    best, highest = None, -np.inf
-    for edges, cost in candidates(ordered, rounding, spacings):
-        found = cost + log_evidence(counts_between(by_class, edges), np.diff(edges), concentration).sum()
-        if best is None or found > highest:
-            best, highest = edges, float(found)
-    assert best is not None  # one bin is always tried
-    return best, highest
-
-
-def counts_between(by_class: Sequence[Array], edges: Array) -> Array:
-    """How many ordered values lie in each bin, the last of which holds its upper edge: (n_classes, n_bins)."""
-    return np.asarray(
-        [
-            np.diff(np.append(np.searchsorted(values, edges[:-1]), len(values))).astype(np.float64)
-            for values in by_class
-        ]
-    )
+def bounds_of(values: Array, rounding: float) -> tuple[float, float]:
+    """The range of values that were rounded; of a single value, one about as wide as the value."""
+    low, high = float(values.min()) - rounding / 2, float(values.max()) + rounding / 2
+    half = max(abs(low), 1.0) / 2
+    return (low, high) if high > low else (low - half, high + half)

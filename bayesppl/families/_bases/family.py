@@ -79,6 +79,18 @@ class Family(ABC):
     def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
         """Return this family for the columns of ``table`` and for ``classes``."""
 
+    def bind_labelled(self, table: Table, classes: Sequence[Hashable], codes: Array, weights: Array) -> Self:
+        """:meth:`bind` to rows whose classes are known; overridden where the classes matter for what the rows are to show.
+
+        Parameters
+        ----------
+        table : Table
+        classes : sequence
+        codes, weights : (n_rows,)
+            Class and weight of every row of the table.
+        """
+        return self.bind(table, classes)
+
     @abstractmethod
     def with_classes(self, classes: Sequence[Hashable]) -> Self:
         """Return this bound family for other classes; columns, and what was learned of them, stay."""
