@@ -18,7 +18,8 @@ import numpy as np
 from bayesppl.beliefs import Joint
 from bayesppl.beliefs.statistics import JointStatistics
 from bayesppl.data.table import Table
-from bayesppl.families._bases.block_columns import Selection, selected
+from bayesppl.families._bases.block_columns import selected
+from bayesppl.families._bases.choose_columns import choose_columns
 from bayesppl.families._bases.column_choice import ColumnChoice, Ranges
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates, required
 from bayesppl.families._bases.family import Evidence, Family, LogDensity, Measure, prefixed
@@ -30,10 +31,11 @@ from bayesppl.kernels.arrays import Array, Responsibilities, Theta
 #: Names that a model uses for itself, in its PyMC model or in its tables.
 _RESERVED = ("class", "class_weights", "features", "row", "total", "x", "y")
 
-#: What picks the families of columns that no block names.
+#: What picks the families where there are no blocks.
 Pick = Literal["dtype", "evidence"]
 
-Blocks = Mapping[str, tuple[Selection, Family]]
+#: Columns and family of each block: see :func:`bayesppl.families._bases.block_columns.selected`; names, once bound.
+Blocks = Mapping[str, tuple[Any, Family]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,9 +159,6 @@ class Product(Family):
             raise ValueError(
                 "integers says what integer columns are, which columns='evidence' finds out; drop one of the two"
             )
-        # the candidates are families, among them one that is a product itself
-        from bayesppl.families._bases.choose_columns import choose_columns
-
         return choose_columns(table, classes, codes, weights, self.ranges)
 
     def with_classes(self, classes: Sequence[Hashable]) -> Self:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from numbers import Integral
 from typing import Any
 
 from bayesppl.data.columns import listed
 from bayesppl.data.table import Table
-
-Selection = Hashable | Sequence[Hashable] | slice | Callable[[Any], Any]
 
 
 def selected(columns: Any, table: Table) -> tuple[Hashable, ...]:
@@ -29,21 +27,20 @@ def selected(columns: Any, table: Table) -> tuple[Hashable, ...]:
         columns = columns(_as_frame(table))
     if isinstance(columns, slice):
         return _of_slice(columns, table.names)
-    if isinstance(columns, str | Integral) or columns in ([], ()):
-        columns = () if columns in ([], ()) else (columns,)
-    chosen = tuple(columns)
+    chosen = (columns,) if isinstance(columns, str | Integral) else tuple(columns)
     if chosen and len(chosen) == len(table.names) and all(type(c).__name__ in ("bool", "bool_") for c in chosen):
         return tuple(name for name, is_in in zip(table.names, chosen, strict=True) if is_in)
     return tuple(_named(column, table.names) for column in chosen)
 
 
-def _named(column: Hashable, names: Sequence[Hashable]) -> Hashable:
+def _named(column: Any, names: Sequence[Hashable]) -> Hashable:
     """A column by its name, or else by its position."""
     if column in names or not isinstance(column, Integral):
         return column  # what is unknown is refused together with what is named twice
-    if not -len(names) <= column < len(names):
-        raise ValueError(f"there is no column {column} among {len(names)}: {listed(names)}")
-    return names[int(column)]
+    place = int(column)
+    if not -len(names) <= place < len(names):
+        raise ValueError(f"there is no column {place} among {len(names)}: {listed(names)}")
+    return names[place]
 
 
 def _of_slice(columns: slice, names: Sequence[Hashable]) -> tuple[Hashable, ...]:

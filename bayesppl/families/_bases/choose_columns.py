@@ -16,7 +16,7 @@ What was tried to find the best of a kind (shapes, dispersions, bins, levels) is
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,7 +27,7 @@ from bayesppl.data.labels import one_hot
 from bayesppl.data.table import MatrixTable, Table
 from bayesppl.families._bases.bins import Ordered, best_bins, bounds_of, rounding_of
 from bayesppl.families._bases.column_choice import ColumnChoice, Ranges
-from bayesppl.families._bases.family import Family
+from bayesppl.families._bases.family import REGISTRY, Family
 from bayesppl.families._bases.support import REAL_NUMBERS, check_support, numbers_of
 from bayesppl.families.bernoulli import Bernoulli
 from bayesppl.families.categorical import Categorical
@@ -37,7 +37,6 @@ from bayesppl.families.histogram import Histogram
 from bayesppl.families.lognormal import LogNormal
 from bayesppl.families.negative_binomial import NegativeBinomial
 from bayesppl.families.poisson import Poisson
-from bayesppl.families.zero_inflated import ZeroInflated
 from bayesppl.kernels.arrays import Array, Responsibilities
 
 #: Shapes of gamma densities and dispersions of negative binomials that are tried.
@@ -124,8 +123,10 @@ _ZERO = "zero_or_"
 def _family(density: str, details: Mapping[Hashable, Any]) -> Family:
     """The family of a block: its columns and what is known of the density of each."""
     if density.startswith(_ZERO):
-        return ZeroInflated(_family(density.removeprefix(_ZERO), details))
-    families: dict[str, Any] = {
+        # by name, as its file imports that of products, which choose here
+        zero_inflated: Any = REGISTRY["zero_inflated"]
+        return zero_inflated(_family(density.removeprefix(_ZERO), details))
+    families: dict[str, Callable[[], Family]] = {
         "bernoulli": Bernoulli,
         "categorical": Categorical,
         "gaussian": Gaussian,
@@ -136,7 +137,7 @@ def _family(density: str, details: Mapping[Hashable, Any]) -> Family:
         "negative_binomial": lambda: NegativeBinomial(dict(details)),
         "histogram": lambda: Histogram(edges=dict(details)),
     }
-    return families[density]()  # type: ignore[no-any-return]  # one family for each name
+    return families[density]()
 
 
 def _cells(
@@ -170,18 +171,20 @@ def _cells(
 
 def _candidates(cells: _Cells) -> Iterator[tuple[str, Candidate]]:
     """Every kind of density that can hold these cells and those to come."""
-    yield from _densities(cells)
     x = cells.values
-    is_count = bool(cells.low >= 0 and (x == np.floor(x)).all() and x.max() < 2**53)
-    if is_count:
-        yield from _counts(cells)
     levels = np.unique(x)
     if len(levels) <= MOST_LEVELS and cells.noise.any():
         places = max(float(len(levels)), np.rint((levels[-1] - levels[0]) / cells.rounding) + 1)
         choices = gammaln(places + 1) - gammaln(len(levels) + 1) - gammaln(places - len(levels) + 1)
         yield "categorical", Candidate(_of_cells(Categorical(), cells, x) - choices)
+        if len(levels) <= 2:  # one or the other: there is nothing else to model
+            return
+    yield from _densities(cells)
+    is_count = bool(cells.low >= 0 and (x == np.floor(x)).all() and x.max() < 2**53)
+    if is_count:
+        yield from _counts(cells)
     zero = x == 0
-    if zero.any() and not zero.all():
+    if zero.any() and len(levels) > 2:
         weight = _of_cells(Bernoulli(), cells, zero.astype(np.float64))
         rest = cells.where(np.flatnonzero(~zero))
         rest = rest._replace(low=float(rest.values.min()) if cells.low >= 0 else cells.low)
@@ -220,9 +223,7 @@ def _positive(cells: _Cells, x: Array, of_steps: float) -> Iterator[tuple[str, C
         count = of_x.events  # one event for every cell
         base = (shape - 1) * of_logs - count * gammaln(shape)
         statistics = Events(shape * count, of_x.exposure, base)
-        prior = family.resolve_prior(statistics)
-        evidence = family.log_evidence(prior, statistics)
-        found[shape] = float(sum(part.values.sum() for part in evidence.values())) + of_steps
+        found[shape] = _total(family, statistics) + of_steps
     yield "exponential", Candidate(found.pop(1.0))
     best = max(found, key=found.__getitem__)
     yield "gamma", Candidate(found[best] - np.log(len(found)), best)
@@ -245,8 +246,12 @@ def _evidence(
 ) -> float:
     bound = family.bind(table, classes)
     statistics = bound.read_statistics(table, responsibilities)
-    prior: Any = bound.resolve_prior(statistics)
-    return float(sum(part.values.sum() for part in bound.log_evidence(prior, statistics).values()))
+    return _total(bound, statistics)
+
+
+def _total(family: Family, statistics: Any) -> float:
+    parts = family.log_evidence(family.resolve_prior(statistics), statistics)
+    return float(sum(part.values.sum() for part in parts.values()))
 
 
 def _ordered(x: Array, responsibilities: Responsibilities, k: int) -> Ordered:
