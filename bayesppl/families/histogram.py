@@ -84,6 +84,11 @@ class Histogram(Transformed):
     def with_inner(self, inner: Categorical) -> Self:
         return replace(self, codes=inner)
 
+    def with_prior(self, prior: Dirichlet) -> Self:
+        # a prior of bins is about these bins: other rows do not move them
+        edges = dict(zip(self.columns, self.places, strict=True))
+        return replace(self, edges=edges, probability=prior, codes=self.inner.with_prior(prior))
+
     @property
     def columns(self) -> tuple[Hashable, ...]:
         return self.inner.columns

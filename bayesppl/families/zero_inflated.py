@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from bayesppl.beliefs import Beta
+from bayesppl.beliefs import Beta, Joint
 from bayesppl.data.table import MatrixTable, Table
 from bayesppl.families._bases.family import Family, Measure
 from bayesppl.families._bases.support import REAL_NUMBERS, numbers_of
@@ -67,6 +67,10 @@ class ZeroInflated(Transformed):
 
     def with_inner(self, inner: Product) -> Self:
         return replace(self, parts=inner)
+
+    def with_prior(self, prior: Joint) -> Self:
+        rest = self._rest.with_prior(prior.parts["rest"])
+        return replace(self, family=rest, probability=prior.parts["zero"], parts=self.inner.with_prior(prior))
 
     @property
     def columns(self) -> tuple[Hashable, ...]:

@@ -72,6 +72,17 @@ class _Cells(NamedTuple):
             values=self.values[chosen], responsibilities=self.responsibilities[chosen], noise=self.noise[chosen]
         )
 
+    def gathered(self) -> _Cells:
+        """The same cells, each value of a class once with the weight of all its rows; without noise."""
+        levels, places = np.unique(self.values, return_inverse=True)
+        n_classes = len(self.classes)
+        weights = np.bincount(places * n_classes + self.responsibilities.indices, self.responsibilities.data)
+        at = np.flatnonzero(weights)
+        values, codes = levels[at // n_classes], at % n_classes
+        return self._replace(
+            values=values, responsibilities=one_hot(codes, n_classes, weights[at]), noise=np.zeros(len(at))
+        )
+
 
 def choose_columns(
     table: Table, classes: Sequence[Hashable], codes: Array, weights: Array, ranges: Ranges | None = None
@@ -176,7 +187,8 @@ def _candidates(cells: _Cells) -> Iterator[tuple[str, Candidate]]:
     if len(levels) <= MOST_LEVELS and cells.noise.any():
         places = max(float(len(levels)), np.rint((levels[-1] - levels[0]) / cells.rounding) + 1)
         choices = gammaln(places + 1) - gammaln(len(levels) + 1) - gammaln(places - len(levels) + 1)
-        yield "categorical", Candidate(_of_cells(Categorical(), cells, x) - choices)
+        few = cells.gathered()
+        yield "categorical", Candidate(_of_cells(Categorical(), few, few.values) - choices)
         if len(levels) <= 2:  # one or the other: there is nothing else to model
             return
     yield from _densities(cells)
@@ -230,6 +242,7 @@ def _positive(cells: _Cells, x: Array, of_steps: float) -> Iterator[tuple[str, C
 
 
 def _counts(cells: _Cells) -> Iterator[tuple[str, Candidate]]:
+    cells = cells.gathered()
     yield "poisson", Candidate(_of_cells(Poisson(), cells, cells.values))
     found = {size: _of_cells(NegativeBinomial(size), cells, cells.values) for size in DISPERSIONS}
     best = max(found, key=found.__getitem__)

@@ -68,10 +68,6 @@ class Transformed(CheckedFirst):
         return self.with_inner(self.inner.with_classes(classes))
 
     @final
-    def with_prior(self, prior: Any) -> Self:
-        return self.with_inner(self.inner.with_prior(prior))
-
-    @final
     def decode(self, X: Array) -> dict[Hashable, Array]:
         return dict(zip(self.columns, X.T, strict=True))
 
