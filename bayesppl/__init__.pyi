@@ -48,6 +48,7 @@ from .families import Categorical as Categorical
 from .families import Exponential as Exponential
 from .families import GammaRate as GammaRate
 from .families import Gaussian as Gaussian
+from .families import Histogram as Histogram
 from .families import JointCategorical as JointCategorical
 from .families import LogNormal as LogNormal
 from .families import Multinomial as Multinomial
@@ -56,6 +57,7 @@ from .families import Poisson as Poisson
 from .families import Product as Product
 from .families import StudentT as StudentT
 from .families import VonMises as VonMises
+from .families import ZeroInflated as ZeroInflated
 from .families._bases.gaussian_declared import LKJ as LKJ
 from .inference import ADVI as ADVI
 from .inference import NUTS as NUTS

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
+from bayesppl.answers.column_choice import column_choice
 from bayesppl.beliefs import Beta, Dirichlet, Gamma, NormalInverseGamma
 from bayesppl.estimators.classifier import BayesClassifier
 from bayesppl.families import (
@@ -19,9 +20,13 @@ from bayesppl.families import (
     Poisson,
     Product,
 )
+from bayesppl.families._bases.column_choice import Ranges
 from bayesppl.families._bases.infer_families import Integers
 from bayesppl.families._bases.levels import Levels, Unseen
-from bayesppl.families.product import Blocks
+from bayesppl.families.product import Blocks, Pick
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 
 @dataclass(eq=False, repr=False)
@@ -115,6 +120,10 @@ class MixedNB(BayesClassifier):
         Picked from the dtypes of the columns by default. See :class:`bayesppl.Product`.
     integers : {"gaussian", "poisson", "categorical"} or mapping of columns to these, optional
         What integer columns are, all of them or each by name, where the blocks are picked from dtypes.
+    columns : {"dtype", "evidence"}
+        Whether the density of each column is picked from its dtype, or is the one of the highest evidence on the training rows.
+    ranges : mapping of column to (low, high), optional
+        The least and the largest value that later rows can hold; for ``columns="evidence"``.
     class_weights, inference, rule, classes, n_jobs, calibration, tuning
         See :class:`GenerativeClassifier`.
 
@@ -122,6 +131,8 @@ class MixedNB(BayesClassifier):
     ----------
     families_ : dict of str to (columns, family)
         The blocks of the fit.
+    columns_ : xarray.Dataset
+        With ``columns="evidence"``: what was tried for each column, what was chosen, and by how much.
 
     Examples
     --------
@@ -137,6 +148,13 @@ class MixedNB(BayesClassifier):
 
     blocks: Blocks | None = None
     integers: Integers | None = None
+    columns: Pick = "dtype"
+    ranges: Ranges | None = None
+
+    @property
+    def columns_(self) -> xr.Dataset:
+        """The densities that were tried for each column: log evidence, choice and margin."""
+        return column_choice(self.fitted_)
 
     @property
     def families_(self) -> Blocks:
@@ -144,7 +162,7 @@ class MixedNB(BayesClassifier):
         return dict(cast(Product, self.fitted_.model.family).blocks or {})
 
     def declare_family(self) -> Family:
-        return Product(self.blocks, self.integers)
+        return Product(self.blocks, self.integers, self.columns, self.ranges)
 
 
 @dataclass(eq=False, repr=False)

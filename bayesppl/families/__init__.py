@@ -8,6 +8,7 @@ from bayesppl.families.binomial import Binomial
 from bayesppl.families.categorical import Categorical
 from bayesppl.families.gamma_rate import Exponential, GammaRate
 from bayesppl.families.gaussian import Gaussian
+from bayesppl.families.histogram import Histogram
 from bayesppl.families.joint_categorical import JointCategorical
 from bayesppl.families.lognormal import LogNormal
 from bayesppl.families.multinomial import Multinomial
@@ -16,6 +17,7 @@ from bayesppl.families.poisson import Poisson
 from bayesppl.families.product import Product
 from bayesppl.families.student_t import StudentT
 from bayesppl.families.von_mises import VonMises
+from bayesppl.families.zero_inflated import ZeroInflated
 
 __all__ = [
     "REGISTRY",
@@ -28,6 +30,7 @@ __all__ = [
     "Family",
     "GammaRate",
     "Gaussian",
+    "Histogram",
     "JointCategorical",
     "LogDensity",
     "LogNormal",
@@ -37,4 +40,5 @@ __all__ = [
     "Product",
     "StudentT",
     "VonMises",
+    "ZeroInflated",
 ]

@@ -10,14 +10,17 @@ it can be fitted, sampled, and nested in another product. Naive Bayes is the pro
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 
 from bayesppl.beliefs import Joint
 from bayesppl.beliefs.statistics import JointStatistics
 from bayesppl.data.table import Table
+from bayesppl.families._bases.block_columns import selected
+from bayesppl.families._bases.choose_columns import choose_columns
+from bayesppl.families._bases.column_choice import ColumnChoice, Ranges
 from bayesppl.families._bases.conjugate_family import ConjugateFamily
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates, required
 from bayesppl.families._bases.family import Evidence, Family, Measure, prefixed
@@ -30,7 +33,11 @@ from bayesppl.kernels.arrays import Array, Responsibilities, Theta
 #: Names that a model uses for itself, in its PyMC model or in its tables.
 _RESERVED = ("class", "class_weights", "features", "row", "total", "x", "y")
 
-Blocks = Mapping[str, tuple[str | Sequence[Hashable], Family]]
+#: What picks the families where there are no blocks.
+Pick = Literal["dtype", "evidence"]
+
+#: Columns and family of each block: see :func:`bayesppl.families._bases.block_columns.selected`; names, once bound.
+Blocks = Mapping[str, tuple[Any, Family]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +66,9 @@ class Product(ConjugateFamily):
     Parameters
     ----------
     blocks : mapping of str to (columns, family), optional
-        Every column of the table belongs to exactly one block. The parameters of a block carry its name, as in
+        Every column of the table belongs to exactly one block. Columns are a name, a sequence of names or of positions, a slice
+        (of positions, or of names, both ends included), or a function of the data frame that returns one of these, such as
+        scikit-learn's ``make_column_selector``. The parameters of a block carry its name, as in
         ``bill_mean``, and so do its dimensions, as in ``bill_feature``. A family may itself be a ``Product``.
         By default the blocks are picked from the dtypes of the columns: Boolean columns are
         :class:`~bayesppl.Bernoulli`, text and categories are :class:`~bayesppl.Categorical`, floating-point
@@ -67,6 +76,13 @@ class Product(ConjugateFamily):
     integers : {"gaussian", "poisson", "categorical"} or mapping of columns to these, optional
         What integer columns are, all of them or each by name, where the blocks are picked from dtypes. A dtype cannot tell counts, codes and
         rounded measurements apart, so that by default integer columns are refused.
+    columns : {"dtype", "evidence"}
+        How the blocks are picked where there are none. ``"evidence"`` gives every column of numbers the density of the highest
+        evidence on the rows of the fit (of the first batch), out of Gaussian, log-normal, gamma, exponential, Poisson,
+        negative binomial, levels and histograms, each of them also with a probability of zero; ``integers`` is not needed.
+    ranges : mapping of column to (low, high), optional
+        With ``columns="evidence"``, the least and the largest value that later rows can hold, where they may lie beyond those of
+        the first: a density of positive numbers is then chosen only for a column that stays positive.
 
     Examples
     --------
@@ -85,6 +101,11 @@ class Product(ConjugateFamily):
 
     blocks: Blocks | None = None
     integers: Integers | None = None
+    columns: Pick = "dtype"
+    ranges: Ranges | None = None
+
+    #: How the blocks were chosen, where they were chosen by evidence.
+    choice: ColumnChoice | None = field(default=None, kw_only=True, repr=False)
 
     @property
     def families(self) -> Iterator[tuple[str, str, Family]]:
@@ -110,18 +131,37 @@ class Product(ConjugateFamily):
         return {column: measure for _, _, family in self.families for column, measure in family.measures.items()}
 
     def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
-        blocks = families_by_dtype(table, self.integers) if self.blocks is None else self.blocks
-        columns = {
-            block: (names,) if isinstance(names, str) else tuple(names) for block, (names, _) in blocks.items()
-        }
+        return self.bind_labelled(table, classes, np.zeros(len(table), dtype=np.intp), np.ones(len(table)))
+
+    def bind_labelled(self, table: Table, classes: Sequence[Hashable], codes: Array, weights: Array) -> Self:
+        blocks, choice = self._picked(table, classes, codes, weights)
+        columns = {block: selected(names, table) for block, (names, _) in blocks.items()}
         _check_columns(columns, table)
         bound = {
-            block: (columns[block], family.bind(table.select(columns[block]), classes))
+            block: (columns[block], family.bind_labelled(table.select(columns[block]), classes, codes, weights))
             for block, (_, family) in blocks.items()
         }
-        product = replace(self, blocks=bound)
+        product = replace(self, blocks=bound, choice=choice)
         product._check_names()
         return product
+
+    def _picked(
+        self, table: Table, classes: Sequence[Hashable], codes: Array, weights: Array
+    ) -> tuple[Blocks, ColumnChoice | None]:
+        """The blocks as declared, or as picked from these rows."""
+        if self.columns not in get_args(Pick):
+            raise ValueError(f"columns must be 'dtype' or 'evidence', found {self.columns!r}")
+        if self.ranges is not None and (self.columns != "evidence" or self.blocks is not None):
+            raise ValueError("ranges is about the choice of columns='evidence' without blocks; drop it")
+        if self.blocks is not None:
+            return self.blocks, None
+        if self.columns == "dtype":
+            return families_by_dtype(table, self.integers), None
+        if self.integers is not None:
+            raise ValueError(
+                "integers says what integer columns are, which columns='evidence' finds out; drop one of the two"
+            )
+        return choose_columns(table, classes, codes, weights, self.ranges)
 
     def with_classes(self, classes: Sequence[Hashable]) -> Self:
         blocks = self.blocks or {}

@@ -177,6 +177,7 @@ def _classes() -> Mapping[str, type[Any]]:
     from bayesppl.data.recoding import AsTheyAre, Column, Presence, Recoding
     from bayesppl.data.table import Columns
     from bayesppl.families import Family
+    from bayesppl.families._bases.column_choice import ColumnChoice
     from bayesppl.families._bases.gaussian_declared import LKJ
     from bayesppl.kernels.pairs import Pairs
     from bayesppl.model.calibration import Calibration
@@ -193,6 +194,7 @@ def _classes() -> Mapping[str, type[Any]]:
         Calibration,
         CentredSums,
         Column,
+        ColumnChoice,
         Columns,
         Diagnosis,
         Fitted,

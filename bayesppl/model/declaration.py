@@ -40,7 +40,9 @@ class Declaration:
     def bind(self, rows: Rows) -> GenerativeModel:
         """The model of the columns and classes of these rows."""
         classes = tuple(rows.classes.tolist())
-        return GenerativeModel(self.family.bind(rows.counted(), classes), self.class_weights, classes)
+        counts = rows.weights > 0
+        family = self.family.bind_labelled(rows.counted(), classes, rows.codes[counts], rows.weights[counts])
+        return GenerativeModel(family, self.class_weights, classes)
 
 
 @dataclass(frozen=True, eq=False)

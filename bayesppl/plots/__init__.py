@@ -2,13 +2,14 @@
 
 The picture of a result takes either the result or whatever the function that computes it takes, so that
 ``plot_reliability(bp.reliability(clf, X, y))`` and ``plot_reliability(clf, X, y)`` are the same; the others take a fitted
-classifier first. Every function but :func:`plot_probabilities` (which fills a figure of its own) draws into the ``ax`` it is
+classifier first. Every function but :func:`plot_probabilities` and :func:`plot_columns` (which fill a figure of their own) draws into the ``ax`` it is
 given, or into a new figure, and returns the axes. Intervals are equal-tailed, of probability 0.89 unless ``prob`` says
 otherwise, as everywhere in the package.
 """
 
 from bayesppl.plots.boundary import plot_decision_boundary
 from bayesppl.plots.calibration import plot_reliability
+from bayesppl.plots.columns import plot_columns
 from bayesppl.plots.densities import plot_class_densities
 from bayesppl.plots.intervals import plot_intervals
 from bayesppl.plots.learning import plot_learning_curve
@@ -21,6 +22,7 @@ from bayesppl.plots.stacking import plot_stack
 
 __all__ = [
     "plot_class_densities",
+    "plot_columns",
     "plot_comparison",
     "plot_decision_boundary",
     "plot_estimates",

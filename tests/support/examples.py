@@ -30,6 +30,7 @@ REAL = _frame(_rng.normal([1.0, -2.0, 30.0], [1.0, 0.5, 4.0], size=(16, 3)))
 SMALL_COUNTS = _frame(_rng.integers(0, 4, size=(16, 2)))
 COUNTS = _frame(_rng.poisson([0.8, 6.0, 40.0], size=(16, 3)))
 POSITIVE = _frame(_rng.gamma(2.0, [0.1, 1.0, 50.0], size=(16, 3)))
+OFTEN_ZERO = POSITIVE.where(_frame(np.arange(48).reshape(16, 3) % 5 > 1), 0.0)
 LEVELS = pd.DataFrame(
     {
         "colour": _rng.choice(["red", "green", "blue"], 16),
@@ -65,6 +66,16 @@ EXAMPLES: dict[str, Example] = {
     "lognormal spherical": Example(bp.LogNormal("spherical", _NIG), POSITIVE, LABELS),
     "lognormal full": Example(bp.LogNormal("full", _NIW), POSITIVE, LABELS),
     "lognormal tied, default prior": Example(bp.LogNormal("tied"), POSITIVE, LABELS),
+    "zero inflated lognormal": Example(
+        bp.ZeroInflated(bp.LogNormal(prior=_NIG), bp.Beta(2.0, 0.7)), OFTEN_ZERO, LABELS
+    ),
+    "zero inflated gaussian, default priors": Example(bp.ZeroInflated(bp.Gaussian()), OFTEN_ZERO, LABELS),
+    "zero inflated gamma": Example(bp.ZeroInflated(bp.GammaRate(1.5)), OFTEN_ZERO, LABELS),
+    "zero inflated counts": Example(bp.ZeroInflated(bp.Poisson(bp.Gamma(2.5, 0.7))), SMALL_COUNTS, LABELS),
+    "zero inflated histogram": Example(bp.ZeroInflated(bp.Histogram(3)), OFTEN_ZERO, LABELS),
+    "histogram": Example(bp.Histogram(edges=[-9, -3, -2, 0, 1, 2, 28, 32, 40]), REAL, LABELS),
+    "histogram, bins by evidence": Example(bp.Histogram(probability=bp.Dirichlet(1.7)), REAL, LABELS),
+    "histogram, quantiles": Example(bp.Histogram(4, "quantile"), POSITIVE, LABELS),
     "categorical": Example(bp.Categorical(bp.Dirichlet(1.7)), LEVELS, LABELS),
     "categorical, concentration per cell": Example(
         bp.Categorical(bp.Dirichlet([0.5, 1.0, 1.5, 2.0]), levels={"colour": ["red", "green", "blue", "black"]}),

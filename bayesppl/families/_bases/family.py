@@ -39,7 +39,7 @@ class Evidence(NamedTuple):
 
 
 #: What a density is taken over. Evidences of models that differ in it measure different things.
-Measure = Literal["mass", "mass given the row total", "density"]
+Measure = Literal["mass", "mass given the row total", "density", "mass at zero, density elsewhere"]
 
 
 class Family(ABC):
@@ -80,6 +80,18 @@ class Family(ABC):
     @abstractmethod
     def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
         """Return this family for the columns of ``table`` and for ``classes``."""
+
+    def bind_labelled(self, table: Table, classes: Sequence[Hashable], codes: Array, weights: Array) -> Self:
+        """:meth:`bind` to rows whose classes are known; overridden where the classes matter for what the rows are to show.
+
+        Parameters
+        ----------
+        table : Table
+        classes : sequence
+        codes, weights : (n_rows,)
+            Class and weight of every row of the table.
+        """
+        return self.bind(table, classes)
 
     @abstractmethod
     def with_classes(self, classes: Sequence[Hashable]) -> Self:

@@ -1,0 +1,272 @@
+r"""A density for every column, chosen by evidence.
+
+Columns are taken to be independent given the class, so that each is chosen by itself, with the evidence of all its cells given
+their classes. Masses and densities compare on one measure: values are recorded in steps of a width δ, so that what is observed
+is a cell of this width, and its probability is a mass. For a density this is :math:`P = \int p(x + u)\,du` over the cell. Its
+logarithm is bounded from below by
+
+.. math:: \log P(x) \ge n \log \delta + \mathrm E_u \log p(x + u), \qquad u_i \sim \mathrm U(-\delta/2, \delta/2)
+
+(Jensen; Theis, van den Oord & Bethge 2016, "A note on the evaluation of generative models"), and one draw of u takes the place of
+the expectation. A density at the recorded values instead would be unbounded: a column with a constant value in some class would
+get a Gaussian, of no variance.
+
+What was tried to find the best of a kind (shapes, dispersions, bins, levels) is paid for with the logarithm of its number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import gammaln
+
+from bayesppl.beliefs.statistics import Events
+from bayesppl.data.labels import one_hot
+from bayesppl.data.table import MatrixTable, Table
+from bayesppl.families._bases.bins import Ordered, best_bins, bounds_of, rounding_of
+from bayesppl.families._bases.column_choice import ColumnChoice, Ranges
+from bayesppl.families._bases.family import REGISTRY, Family
+from bayesppl.families._bases.support import REAL_NUMBERS, check_support, numbers_of
+from bayesppl.families.bernoulli import Bernoulli
+from bayesppl.families.categorical import Categorical
+from bayesppl.families.gamma_rate import Exponential, GammaRate
+from bayesppl.families.gaussian import Gaussian
+from bayesppl.families.histogram import Histogram
+from bayesppl.families.lognormal import LogNormal
+from bayesppl.families.negative_binomial import NegativeBinomial
+from bayesppl.families.poisson import Poisson
+from bayesppl.kernels.arrays import Array, Responsibilities
+
+#: Shapes of gamma densities and dispersions of negative binomials that are tried.
+SHAPES = (0.25, 0.5, 0.75, 1.5, 2.0, 3.0, 5.0, 8.0, 15.0, 30.0)
+DISPERSIONS = (0.25, 0.5, 1.0, 2.0, 5.0, 15.0)
+
+#: Numbers are taken for levels only where there are no more than these.
+MOST_LEVELS = 40
+
+_JEFFREYS = 0.5
+
+
+class Candidate(NamedTuple):
+    """One kind of density: the log evidence of its best member, and what tells this member from others of the kind."""
+
+    log_evidence: float
+    detail: Any = None
+
+
+class _Cells(NamedTuple):
+    """The cells of one column that are present."""
+
+    values: Array
+    responsibilities: Responsibilities
+    classes: Sequence[Hashable]
+    rounding: float
+    noise: Array
+    low: float
+    bounds: tuple[float, float] | None
+
+    def where(self, chosen: Array) -> _Cells:
+        return self._replace(
+            values=self.values[chosen], responsibilities=self.responsibilities[chosen], noise=self.noise[chosen]
+        )
+
+    def gathered(self) -> _Cells:
+        """The same cells, each value of a class once with the weight of all its rows; without noise."""
+        levels, places = np.unique(self.values, return_inverse=True)
+        n_classes = len(self.classes)
+        weights = np.bincount(places * n_classes + self.responsibilities.indices, self.responsibilities.data)
+        at = np.flatnonzero(weights)
+        values, codes = levels[at // n_classes], at % n_classes
+        return self._replace(
+            values=values, responsibilities=one_hot(codes, n_classes, weights[at]), noise=np.zeros(len(at))
+        )
+
+
+def choose_columns(
+    table: Table, classes: Sequence[Hashable], codes: Array, weights: Array, ranges: Ranges | None = None
+) -> tuple[dict[str, tuple[tuple[Hashable, ...], Family]], ColumnChoice]:
+    """Blocks of columns with the density of the highest evidence, and the evidences.
+
+    Parameters
+    ----------
+    table : Table
+    classes : sequence
+    codes, weights : (n_rows,)
+        Class and weight of every row.
+    ranges : mapping of column to (low, high), optional
+        What later rows can hold.
+    """
+    known = dict(ranges or {})
+    unknown = [name for name in known if name not in table.names]
+    if unknown:
+        raise ValueError(f"ranges names {unknown[0]!r}, which is no column of the data")
+    responsibilities = one_hot(codes, len(classes), weights)
+    tried: list[dict[str, Candidate]] = []
+    steps = []
+    for name in table.names:
+        if table.kind(name) in ("boolean", "category"):
+            kind = "bernoulli" if table.kind(name) == "boolean" else "categorical"
+            family = _BOOLEANS if kind == "bernoulli" else Categorical()
+            tried.append({kind: Candidate(_evidence(family, table.select([name]), responsibilities, classes))})
+            steps.append(0.0)
+        else:
+            cells = _cells(table, name, responsibilities, classes, known.get(name))
+            tried.append(dict(_candidates(cells)))
+            steps.append(cells.rounding)
+    densities = tuple(dict.fromkeys(density for found in tried for density in found))
+    evidence = np.asarray(
+        [[found[d].log_evidence if d in found else np.nan for d in densities] for found in tried]
+    )
+    choice = ColumnChoice(table.names, densities, evidence, np.asarray(steps))
+    by_density: dict[str, dict[Hashable, Any]] = {}
+    for name, density, found in zip(table.names, choice.chosen, tried, strict=True):
+        by_density.setdefault(density, {})[name] = found[density].detail
+    blocks = {density: (tuple(details), _family(density, details)) for density, details in by_density.items()}
+    return blocks, choice
+
+
+_BOOLEANS = Bernoulli()
+_ZERO = "zero_or_"
+
+
+def _family(density: str, details: Mapping[Hashable, Any]) -> Family:
+    """The family of a block: its columns and what is known of the density of each."""
+    if density.startswith(_ZERO):
+        # by name, as its file imports that of products, which choose here
+        zero_inflated: Any = REGISTRY["zero_inflated"]
+        return zero_inflated(_family(density.removeprefix(_ZERO), details))
+    families: dict[str, Callable[[], Family]] = {
+        "bernoulli": Bernoulli,
+        "categorical": Categorical,
+        "gaussian": Gaussian,
+        "lognormal": LogNormal,
+        "exponential": Exponential,
+        "poisson": Poisson,
+        "gamma": lambda: GammaRate(dict(details)),
+        "negative_binomial": lambda: NegativeBinomial(dict(details)),
+        "histogram": lambda: Histogram(edges=dict(details)),
+    }
+    return families[density]()
+
+
+def _cells(
+    table: Table,
+    name: Hashable,
+    responsibilities: Responsibilities,
+    classes: Sequence[Hashable],
+    bounds: tuple[float, float] | None,
+) -> _Cells:
+    X = numbers_of(table, [name], "columns='evidence'", REAL_NUMBERS)
+    check_support(X, [name], "real-valued", REAL_NUMBERS)
+    x = np.asarray(X[:, 0], dtype=np.float64)
+    present = np.flatnonzero(~np.isnan(x))
+    if not len(present):
+        raise ValueError(f"column {name!r} holds no value to choose a density by; drop it, or name its block")
+    x = x[present]
+    low, high = float(x.min()), float(x.max())
+    if bounds is not None:
+        if not bounds[0] <= low <= high <= bounds[1]:
+            raise ValueError(
+                f"column {name!r} holds values from {low:g} to {high:g}, outside its range {bounds!r}"
+            )
+        low = float(bounds[0])
+    rounding = rounding_of(x)
+    # the same noise for the same rows
+    noise = np.random.default_rng(0).uniform(-0.5, 0.5, len(x)) * rounding
+    # values on no grid: their digits end somewhere, and where is the same for all densities
+    step = rounding or 1e-9 * max(abs(low), abs(high))
+    return _Cells(x, responsibilities[present], classes, step, noise, low, bounds)
+
+
+def _candidates(cells: _Cells) -> Iterator[tuple[str, Candidate]]:
+    """Every kind of density that can hold these cells and those to come."""
+    x = cells.values
+    levels = np.unique(x)
+    if len(levels) <= MOST_LEVELS and cells.noise.any():
+        places = max(float(len(levels)), np.rint((levels[-1] - levels[0]) / cells.rounding) + 1)
+        choices = gammaln(places + 1) - gammaln(len(levels) + 1) - gammaln(places - len(levels) + 1)
+        few = cells.gathered()
+        yield "categorical", Candidate(_of_cells(Categorical(), few, few.values) - choices)
+        if len(levels) <= 2:  # one or the other: there is nothing else to model
+            return
+    yield from _densities(cells)
+    is_count = bool(cells.low >= 0 and (x == np.floor(x)).all() and x.max() < 2**53)
+    if is_count:
+        yield from _counts(cells)
+    zero = x == 0
+    if zero.any() and len(levels) > 2:
+        weight = _of_cells(Bernoulli(), cells, zero.astype(np.float64))
+        rest = cells.where(np.flatnonzero(~zero))
+        rest = rest._replace(low=float(rest.values.min()) if cells.low >= 0 else cells.low)
+        found = list(_densities(rest))
+        if is_count:
+            found.extend(_counts(rest._replace(values=rest.values - 1)))
+        for kind, candidate in found:
+            yield _ZERO + kind, candidate._replace(log_evidence=weight + candidate.log_evidence)
+
+
+def _densities(cells: _Cells) -> Iterator[tuple[str, Candidate]]:
+    x = cells.values + cells.noise
+    of_steps = cells.responsibilities.sum() * np.log(cells.rounding)
+    yield "gaussian", Candidate(_of_cells(Gaussian(), cells, x) + of_steps)
+    bounds = bounds_of(cells.values, cells.rounding) if cells.bounds is None else cells.bounds
+    by_class = [_ordered(x, cells.responsibilities, k) for k in range(len(cells.classes))]
+    bins = best_bins(by_class, ["equal", "quantile"], _JEFFREYS, bounds, cells.rounding)
+    edges = tuple(bins.edges.tolist())
+    evidence = _of_cells(Histogram(edges=edges), cells, x) + of_steps
+    yield "histogram", Candidate(evidence - bins.log_choices, edges)
+    if cells.low > 0:
+        yield from _positive(cells, x, float(of_steps))
+
+
+def _positive(cells: _Cells, x: Array, of_steps: float) -> Iterator[tuple[str, Candidate]]:
+    """Densities of positive numbers: all of them need the sums of x and of log x."""
+    yield "lognormal", Candidate(_of_cells(LogNormal(), cells, x) + of_steps)
+    column = x[:, None]
+    table = MatrixTable(("x",), column, True)
+    exponential = Exponential().bind(table, cells.classes)
+    of_x = exponential.sufficient_statistics(column, cells.responsibilities)
+    of_logs = np.asarray(cells.responsibilities.T @ np.log(column))
+    found = {}
+    for shape in (1.0, *SHAPES):
+        family = GammaRate(shape).bind(table, cells.classes)
+        count = of_x.events  # one event for every cell
+        base = (shape - 1) * of_logs - count * gammaln(shape)
+        statistics = Events(shape * count, of_x.exposure, base)
+        found[shape] = _total(family, statistics) + of_steps
+    yield "exponential", Candidate(found.pop(1.0))
+    best = max(found, key=found.__getitem__)
+    yield "gamma", Candidate(found[best] - np.log(len(found)), best)
+
+
+def _counts(cells: _Cells) -> Iterator[tuple[str, Candidate]]:
+    cells = cells.gathered()
+    yield "poisson", Candidate(_of_cells(Poisson(), cells, cells.values))
+    found = {size: _of_cells(NegativeBinomial(size), cells, cells.values) for size in DISPERSIONS}
+    best = max(found, key=found.__getitem__)
+    yield "negative_binomial", Candidate(found[best] - np.log(len(found)), best)
+
+
+def _of_cells(family: Family, cells: _Cells, values: Array) -> float:
+    table = MatrixTable(("x",), values[:, None], True)
+    return _evidence(family, table, cells.responsibilities, cells.classes)
+
+
+def _evidence(
+    family: Family, table: Table, responsibilities: Responsibilities, classes: Sequence[Hashable]
+) -> float:
+    bound = family.bind(table, classes)
+    statistics = bound.read_statistics(table, responsibilities)
+    return _total(bound, statistics)
+
+
+def _total(family: Family, statistics: Any) -> float:
+    parts = family.log_evidence(family.resolve_prior(statistics), statistics)
+    return float(sum(part.values.sum() for part in parts.values()))
+
+
+def _ordered(x: Array, responsibilities: Responsibilities, k: int) -> Ordered:
+    rows = np.flatnonzero(responsibilities.indices == k)
+    return Ordered.of(x[rows], responsibilities.data[rows])

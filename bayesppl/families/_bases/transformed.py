@@ -1,0 +1,141 @@
+r"""Families whose rows are those of another family once they are transformed.
+
+.. math:: p(x \mid \theta) = h(x)\, q(t(x) \mid \theta),
+
+where q is the density of the other family and h(x), such as the Jacobian of t, holds no parameter. Prior, posterior and
+estimates are those of the other family; so is the evidence, for the statistics hold :math:`\sum \log h(x)`.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Hashable, Sequence
+from typing import Any, Self, final
+
+import numpy as np
+
+from bayesppl.families._bases.conjugate_family import ConjugateFamily
+from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
+from bayesppl.families._bases.family import Evidence, Family
+from bayesppl.families._bases.log_density import LogDensity
+from bayesppl.families._bases.membership import Membership
+from bayesppl.kernels.arrays import Array, Responsibilities, Theta
+
+
+class Transformed(ConjugateFamily):
+    """A family of single columns that another family models after a transformation."""
+
+    @property
+    @abstractmethod
+    def inner(self) -> Family:
+        """The family of the transformed rows, bound."""
+
+    @abstractmethod
+    def with_inner(self, inner: Any) -> Self:
+        """Return this bound family with another inner one."""
+
+    @property
+    @abstractmethod
+    def columns(self) -> tuple[Hashable, ...]:
+        """The columns, once bound."""
+
+    @abstractmethod
+    def transform(self, X: Array) -> Any:
+        """Rows as the inner family encodes them, from (n_rows, n_columns) numbers."""
+
+    @abstractmethod
+    def restore(self, rows: Any, rng: np.random.Generator) -> Array:
+        """Numbers (n_rows, n_columns) that ``transform`` takes to these rows, drawn from h(x) where there are several."""
+
+    @abstractmethod
+    def log_base(self, X: Array) -> Array:
+        """log h(x) of every cell, zero where it is missing: (n_rows, n_columns)."""
+
+    @abstractmethod
+    def log_base_of(self, statistics: Any) -> Any:
+        """Sum of log h(x) over all rows, from their statistics."""
+
+    @property
+    @final
+    def dims(self) -> dict[str, tuple[str, ...]]:
+        return self.inner.dims
+
+    @property
+    @final
+    def coords(self) -> dict[str, list[Hashable]]:
+        return {**self.inner.coords, "column": list(self.columns)}
+
+    @final
+    def with_classes(self, classes: Sequence[Hashable]) -> Self:
+        return self.with_inner(self.inner.with_classes(classes))
+
+    @final
+    def decode(self, X: Array) -> dict[Hashable, Array]:
+        return dict(zip(self.columns, X.T, strict=True))
+
+    def sufficient_statistics(self, X: Array, responsibilities: Responsibilities) -> Any:
+        return self.inner.sufficient_statistics(self.transform(X), responsibilities)
+
+    @final
+    def resolve_prior(self, statistics: Any) -> Any:
+        return self.inner.resolve_prior(statistics)
+
+    @final
+    def mle(self, statistics: Any) -> Theta:
+        return self.inner.mle(statistics)
+
+    @final
+    def log_likelihood(self, theta: Theta) -> LogDensity:
+        return self._of_transformed(self.inner.log_likelihood(theta))
+
+    @final
+    def log_predictive(self, posterior: Any) -> LogDensity:
+        return self._of_transformed(self.inner.log_predictive(posterior))
+
+    @final
+    def loo_log_predictive(self, posterior: Any, X: Array, members: Membership) -> tuple[Array, Array]:
+        fitted, without = self.inner.loo_log_predictive(posterior, self.transform(X), members)
+        log_base = self._log_base_of_rows(X)
+        return fitted + log_base, without + log_base
+
+    @final
+    def simulate(
+        self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
+    ) -> Array:
+        return self.restore(self.inner.simulate(theta, codes, rng, covariates), rng)
+
+    @final
+    def label_rows(self, X: Array, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
+        return {f"{prefix}x": (("row", f"{prefix}column"), X)}
+
+    @final
+    def log_evidence(self, prior: Any, statistics: Any) -> dict[str, Evidence]:
+        return self.inner.log_evidence(prior, statistics)
+
+    @final
+    def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
+        """The transformed rows are the observed variable; what holds no parameter is a potential."""
+        self.inner.observe_rows(variables, self.transform(X), codes, prefix)
+        _potential(f"{prefix}log_base", self.log_base(X).sum())
+
+    @final
+    def observe_statistics(self, variables: dict[str, Any], statistics: Any, prefix: str = "") -> None:
+        self.inner.observe_statistics(variables, statistics, prefix)
+        _potential(f"{prefix}log_base", self.log_base_of(statistics))
+
+    def _of_transformed(self, density: LogDensity) -> LogDensity:
+        return LogDensity(
+            lambda X: density(self.transform(X)) + self._log_base_of_rows(X),
+            lambda X: density.kernel(self.transform(X)),
+        )
+
+    def _log_base_of_rows(self, X: Array) -> Array:
+        """(n_rows, 1)."""
+        return self.log_base(X).sum(1, keepdims=True)
+
+
+def _potential(name: str, value: Any) -> None:
+    import pymc as pm
+    import pytensor.tensor as pt
+
+    pm.Potential(name, pt.as_tensor(np.float64(value)))

@@ -1,0 +1,135 @@
+r"""Columns that are often zero: a probability of zero, and any family of single columns for the rest.
+
+.. math:: p(x_d \mid y = k, \theta) = \phi_{kd}^{[x_d = 0]}
+   \bigl((1 - \phi_{kd})\, q(x_d \mid y = k, \theta)\bigr)^{[x_d \neq 0]}, \qquad \phi_{kd} \sim \mathrm{Beta}(\alpha, \beta).
+
+This is the two-part, or hurdle, form (Cragg 1971, "Some statistical models for limited dependent variables"; Mullahy 1986,
+"Specification and testing of some modified count data models"): whether a cell is zero is always seen, so that the two
+factors share no parameter and the posterior is conjugate if that of q is. A density q gives zero no mass, so that this is the
+mixture of q with an atom at zero. A mass q of counts would give zero some mass of its own: it models x − 1 instead, the
+number of further events after the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from bayesppl.beliefs import Beta, Joint
+from bayesppl.data.table import MatrixTable, Table
+from bayesppl.families._bases.family import Family, Measure
+from bayesppl.families._bases.support import REAL_NUMBERS, numbers_of
+from bayesppl.families._bases.transformed import Transformed
+from bayesppl.families.bernoulli import Bernoulli
+from bayesppl.families.product import BlockRows, Product
+from bayesppl.kernels.arrays import Array
+
+
+@dataclass(frozen=True, eq=False)
+class ZeroInflated(Transformed):
+    """A probability of zero for every class and column, and a family for what is not zero.
+
+    Parameters
+    ----------
+    family : Family
+        Of the cells that are not zero, which it must model one by one: any family that takes missing cells. Where it models
+        counts (:class:`~bayesppl.Poisson`, :class:`~bayesppl.NegativeBinomial`), it models the count less one.
+    probability : Beta
+        Prior of the probability of zero; uniform by default.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> X = [[0.0], [0.0], [3.5], [2.0], [90.0], [0.0]]
+    >>> clf = bp.GenerativeClassifier(bp.ZeroInflated(bp.LogNormal())).fit(X, list("aaabbb"))
+    >>> clf.posterior_.mean()["zero_probability"].round(2).tolist()
+    [[0.6], [0.4]]
+    >>> clf.predict([[0.0], [50.0]]).tolist()
+    ['a', 'b']
+    """
+
+    name: ClassVar[str] = "zero_inflated"
+
+    family: Family
+    probability: Beta | Any = Beta()
+
+    #: Zeros and the rest, once bound.
+    parts: Product | None = field(default=None, kw_only=True, repr=False)
+
+    @property
+    def inner(self) -> Product:
+        if self.parts is None:
+            raise AttributeError("bind the family to columns first")
+        return self.parts
+
+    def with_inner(self, inner: Product) -> Self:
+        return replace(self, parts=inner)
+
+    def with_prior(self, prior: Joint) -> Self:
+        rest = self._rest.with_prior(prior.parts["rest"])
+        return replace(self, family=rest, probability=prior.parts["zero"], parts=self.inner.with_prior(prior))
+
+    @property
+    def columns(self) -> tuple[Hashable, ...]:
+        blocks = self.inner.blocks or {}
+        return tuple(blocks["zero"][0])
+
+    @property
+    def measures(self) -> dict[Hashable, Measure]:
+        return {
+            column: "mass" if measure == "mass" else "mass at zero, density elsewhere"
+            for column, measure in self._rest.measures.items()
+        }
+
+    def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
+        if not self.family.fits_missing:
+            raise ValueError(
+                f"ZeroInflated takes a family that models its columns one by one, and the {self.family.name} family does not; "
+                "use a family of single columns, such as bayesppl.LogNormal('diag')"
+            )
+        X = np.asarray(self._numbers(table, table.names), dtype=np.float64)
+        rest = self.family.bind(MatrixTable(table.names, np.where(X == 0, np.nan, X), True), classes)
+        if rest.covariate_supports:
+            raise ValueError(
+                f"ZeroInflated takes a family all of whose columns are features, and {rest!r} reads "
+                f"{', '.join(rest.covariate_supports)} from a column; leave it out"
+            )
+        zero = Bernoulli(self.probability).bind(table, classes)
+        return replace(self, parts=Product({"zero": (table.names, zero), "rest": (table.names, rest)}))
+
+    def encode(self, table: Table) -> Array:
+        X = np.asarray(self._numbers(table, self.columns), dtype=np.float64)
+        self.transform(X)  # which refuses what the family of the rest does not model
+        return X
+
+    def transform(self, X: Array) -> BlockRows:
+        zero = np.where(np.isnan(X), np.nan, X == 0)
+        rest = np.where(X == 0, np.nan, X - self._shift)
+        return BlockRows({"zero": zero, "rest": self._rest.encode(MatrixTable(self.columns, rest, True))})
+
+    def restore(self, rows: BlockRows, rng: np.random.Generator) -> Array:
+        values = self._rest.decode(rows.parts["rest"])
+        rest = np.column_stack([values[name] for name in self.columns]).astype(np.float64)
+        return np.where(rows.parts["zero"] == 1, 0.0, rest + self._shift)
+
+    def log_base(self, X: Array) -> Array:
+        return np.zeros(X.shape)
+
+    def log_base_of(self, statistics: Any) -> float:
+        return 0.0
+
+    @property
+    def _rest(self) -> Family:
+        return (self.inner.blocks or {})["rest"][1]
+
+    @property
+    def _shift(self) -> Array:
+        """What is taken off every column before the family of the rest sees it: one of counts."""
+        measures = self._rest.measures
+        return np.asarray([float(measures[name] == "mass") for name in self.columns])
+
+    def _numbers(self, table: Table, columns: Sequence[Hashable]) -> Any:
+        return numbers_of(table, columns, self.name, REAL_NUMBERS)

@@ -1,0 +1,123 @@
+"""Every column of a table by itself: its data, and its fitted density in every class."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesppl.data.columns import factorize
+from bayesppl.data.labels import encode_labels
+from bayesppl.data.table import Table
+from bayesppl.kernels.arrays import Array
+from bayesppl.plots.style import colour, line_style, name_axes, tidy
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from bayesppl.estimators.classifier import BayesClassifier
+    from bayesppl.model.rules import RuleName
+
+_PANELS_PER_ROW, _POINTS, _MOST_LEVELS = 3, 400, 12
+
+
+def plot_columns(clf: BayesClassifier, X: Any, y: Any, *, rule: RuleName | None = None) -> Figure:
+    """Data and fitted density of every column, one panel each.
+
+    Parameters
+    ----------
+    clf : BayesClassifier
+        Whose columns may be missing one by one, such as :class:`~bayesppl.MixedNB`: the density of a column is that of a row
+        which holds nothing else.
+    X : table or (n_rows, n_features) array-like
+    y : (n_rows,) array-like
+        Rows to show: as histograms, or as relative frequencies of levels (of the most frequent ones).
+    rule : optional
+        Of the lines, as for ``predict_proba``.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Where a column has a probability of zero, it is written above the panel for every class, and the curves hold the rest.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> from bayesppl.plots import plot_columns
+    >>> X, y = [[0.0, 3], [1.0, 0], [4.0, 2], [5.5, 9]], ["a", "a", "b", "b"]
+    >>> figure = plot_columns(bp.GaussianNB().fit(X, y), X, y)
+    >>> [panel.get_xlabel() for panel in figure.axes]
+    ['x0', 'x1']
+    """
+    import matplotlib.pyplot as plt
+
+    table = clf.fitted_.columns.align(X)
+    codes = encode_labels(y, clf.classes_.tolist())[1]
+    measures = clf.fitted_.model.family.measures
+    names = [name for name in table.names if name in measures]
+    n_rows = -(-len(names) // _PANELS_PER_ROW)
+    size = (3.6 * _PANELS_PER_ROW, 2.7 * n_rows)
+    figure, panels = plt.subplots(n_rows, min(_PANELS_PER_ROW, len(names)), figsize=size, squeeze=False)
+    for name, ax in zip(names, panels.flat, strict=False):
+        draw = _draw_levels if measures[name] == "mass" else _draw_density
+        draw(clf, table, name, codes, rule, ax)
+        name_axes(ax, name)
+        tidy(ax)
+    for ax in panels.flat[len(names) :]:
+        ax.remove()
+    figure.legend(*panels.flat[0].get_legend_handles_labels(), loc="outside upper right")
+    figure.set_layout_engine("constrained")
+    return figure
+
+
+def _draw_density(
+    clf: BayesClassifier, table: Table, name: Hashable, codes: Array, rule: RuleName | None, ax: Axes
+) -> None:
+    values = np.asarray(table.select([name]).numeric(), dtype=float)[:, 0]
+    has_atom = clf.fitted_.model.family.measures[name] != "density"
+    shown = values[~np.isnan(values) & ~(has_atom & (values == 0))]
+    low, high = (shown.min(), shown.max()) if len(shown) else (0.0, 1.0)
+    grid = np.linspace(low, high, _POINTS + 1) if high > low else low + np.linspace(-0.5, 0.5, _POINTS + 1)
+    grid = grid[grid != 0] if has_atom else grid
+    density = _density(clf, table, name, grid, rule)
+    edges = np.histogram_bin_edges(shown, 30)
+    for k, label in enumerate(clf.classes_.tolist()):
+        own = values[(codes == k) & ~np.isnan(values)]
+        if len(own):
+            heights = np.histogram(own[~(has_atom & (own == 0))], edges)[0] / (len(own) * np.diff(edges))
+            ax.stairs(heights, edges, fill=True, color=colour(k), alpha=0.25)
+        ax.plot(grid, density[:, k], color=colour(k), linestyle=line_style(k), label=str(label))
+    ax.set_ylim(0, None)
+    if has_atom:
+        zero = _density(clf, table, name, np.zeros(1), rule)[0]
+        ax.set_title("zero: " + ", ".join(f"{p:.2f}" for p in zero), fontsize="small")
+
+
+def _draw_levels(
+    clf: BayesClassifier, table: Table, name: Hashable, codes: Array, rule: RuleName | None, ax: Axes
+) -> None:
+    levels, places = factorize(table.column(name), name)
+    counts = np.bincount(places[places >= 0], minlength=len(levels))
+    most = np.sort(np.argsort(-counts, kind="stable")[:_MOST_LEVELS])
+    mass = _density(clf, table, name, np.asarray([levels[j] for j in most], dtype=object), rule)
+    at, width = np.arange(len(most)), 0.8 / len(clf.classes_)
+    for k, label in enumerate(clf.classes_.tolist()):
+        own = places[(codes == k) & (places >= 0)]
+        share = np.bincount(own, minlength=len(levels))[most] / max(1, len(own))
+        middle = at + (k - (len(clf.classes_) - 1) / 2) * width
+        ax.bar(middle, share, width, color=colour(k), alpha=0.25)
+        ax.plot(middle, mass[:, k], "_", color=colour(k), markersize=9, markeredgewidth=2, label=str(label))
+    ax.set_xticks(at, [str(levels[j])[:10] for j in most], rotation=45, ha="right", fontsize="small")
+
+
+def _density(clf: BayesClassifier, table: Table, name: Hashable, values: Array, rule: RuleName | None) -> Array:
+    """Density of single values of one column, all others missing: (n_values, n_classes)."""
+    import pandas as pd
+
+    rows = pd.DataFrame({other: [None] * len(values) for other in table.names}, dtype=object)
+    rows[name] = values if values.dtype != object else pd.Series(values.tolist())
+    weights = clf.posterior_.scorer(clf.rule if rule is None else rule).class_weights
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.exp(clf.predict_joint_log_proba(rows, rule) - np.log(weights)))

@@ -1,0 +1,189 @@
+"""Densities of columns chosen by evidence: what generated a column is found, and no density exceeds a mass."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import t
+from sklearn.base import clone
+from sklearn.compose import make_column_selector
+
+import bayesppl as bp
+from bayesppl.data.labels import one_hot
+
+N = 600
+RNG = np.random.default_rng(0)
+Y = RNG.choice(["a", "b"], N)
+B = Y == "b"
+COLUMNS = {
+    "gaussian": RNG.normal(5 + B, 2).round(3),
+    "lognormal": RNG.lognormal(1 + B, 1.0).round(3),
+    "gamma": RNG.gamma(5.0, 1 + B).round(3),
+    "exponential": RNG.exponential(30 * (1 + B)).round(3),
+    "poisson": RNG.poisson(20 + 9 * B),
+    "negative_binomial": RNG.negative_binomial(1, np.where(B, 0.02, 0.05)),
+    "histogram": (RNG.choice([0.0, 10.0], N) + RNG.uniform(0, 1, N)).round(3),
+    "categorical": RNG.choice([1, 2, 7], N, p=[0.2, 0.7, 0.1]),
+    "zero_or_lognormal": (RNG.lognormal(3 + B, 1) * RNG.binomial(1, 0.4, N)).round(2),
+}
+TABLE = pd.DataFrame(COLUMNS)
+
+
+@pytest.fixture(scope="module")
+def clf():
+    return bp.MixedNB(columns="evidence").fit(TABLE, Y)
+
+
+def test_what_generated_a_column_is_chosen(clf):
+    chosen = clf.columns_["chosen"].to_series().to_dict()
+    assert chosen == {name: name for name in COLUMNS}
+    assert {name: columns for name, (columns, _) in clf.families_.items()} == {name: (name,) for name in COLUMNS}
+
+
+def test_the_table_shows_the_margin(clf):
+    table = clf.columns_
+    of_one = (
+        table["log_evidence"]
+        .sel(column="gamma")
+        .dropna("density")
+        .sortby(table["log_evidence"].sel(column="gamma"))
+    )
+    two = np.sort(of_one.values)[-2:]
+    np.testing.assert_allclose(table["margin"].sel(column="gamma"), two[1] - two[0], rtol=1e-12)
+    assert str(of_one["density"].values[np.argmax(of_one.values)]) == "gamma"
+
+
+def test_masses_are_at_most_one():
+    # constant in one class, where a density at the recorded values has no bound
+    X = pd.DataFrame({"x": np.where(B, 3.0, RNG.integers(1, 5, N)), "y": np.where(B, 0.0, RNG.integers(0, 50, N))})
+    evidence = bp.MixedNB(columns="evidence").fit(X, Y).columns_["log_evidence"].values
+    assert np.nanmax(evidence) <= 0
+
+
+def test_a_density_is_taken_for_its_mass_of_a_cell():
+    X, y = pd.DataFrame({"x": [3.0, 7.0, 12.0, 4.0]}), ["a", "a", "b", "b"]
+    clf = bp.MixedNB(columns="evidence").fit(X, y)
+    found = float(clf.columns_["log_evidence"].sel(column="x", density="gaussian"))
+    # the mass of the cell of each row given those before it, by the Student t of the normal-inverse-gamma belief
+    fitted = bp.GaussianNB().fit(X, y).fitted_
+    family = fitted.model.family
+    belief, exact = family.resolve_prior(fitted.learned.statistics.parts["features"]), 0.0
+    for x, k in zip(X["x"], [0, 0, 1, 1], strict=True):
+        kappa, a, b, location = (
+            np.broadcast_to(value, (2, 1))[k, 0] for value in (belief.kappa, belief.a, belief.b, belief.location)
+        )
+        cell = t(2 * a, location, np.sqrt(b / a * (1 + 1 / kappa)))
+        exact += np.log(cell.cdf(x + 0.5) - cell.cdf(x - 0.5))
+        belief = belief.update(family.sufficient_statistics(np.array([[x]]), one_hot(np.array([k]), 2)))
+    # a density at a point of each cell in place of its mass: steps are a fifth of the standard deviations
+    assert abs(found - exact) < 0.5
+
+
+def test_rows_of_weight_zero_are_no_rows():
+    weights = np.where(np.arange(N) < 300, 1.0, 0.0)
+    part = bp.MixedNB(columns="evidence").fit(TABLE, Y, sample_weight=weights)
+    alone = bp.MixedNB(columns="evidence").fit(TABLE[:300], Y[:300])
+    np.testing.assert_allclose(part.columns_["log_evidence"], alone.columns_["log_evidence"], rtol=1e-12)
+
+
+def test_weights_count_rows():
+    X = TABLE[["poisson", "categorical"]]
+    twice = bp.MixedNB(columns="evidence").fit(pd.concat([X, X]), np.r_[Y, Y])
+    weighted = bp.MixedNB(columns="evidence").fit(X, Y, sample_weight=np.full(N, 2.0))
+    exact = ["poisson", "negative_binomial", "categorical"]
+    np.testing.assert_allclose(
+        weighted.columns_["log_evidence"].sel(density=exact),
+        twice.columns_["log_evidence"].sel(density=exact),
+        rtol=1e-10,
+    )
+
+
+def test_text_and_truth_values_stay_what_they_are():
+    X = TABLE[["gaussian"]].assign(word=np.where(B, "yes", "no"), flag=B)
+    families = bp.MixedNB(columns="evidence").fit(X, Y).families_
+    assert {name: columns for name, (columns, _) in families.items()} == {
+        "gaussian": ("gaussian",),
+        "categorical": ("word",),
+        "bernoulli": ("flag",),
+    }
+
+
+def test_ranges_allow_for_rows_to_come():
+    X = TABLE[["lognormal"]]
+    clf = bp.MixedNB(columns="evidence", ranges={"lognormal": (0, 1000)}).fit(X, Y)
+    assert str(clf.columns_["chosen"].values[0]) not in ("lognormal", "gamma", "exponential")
+    assert np.isfinite(clf.predict_joint_log_proba(pd.DataFrame({"lognormal": [0.0, 999.0]}))).all()
+
+
+def test_batches_follow_the_choice_of_the_first():
+    X = TABLE.drop(columns="categorical")
+    halves = [(X[:300], Y[:300]), (X[300:], Y[300:])]
+    batches = bp.fit_batches(bp.MixedNB(columns="evidence"), halves, classes=["a", "b"])
+    first = bp.MixedNB(columns="evidence").fit(*halves[0])
+    assert batches.columns_.equals(first.columns_)
+    whole = bp.MixedNB(dict(first.families_)).fit(X, Y)
+    np.testing.assert_allclose(batches.predict_proba(X), whole.predict_proba(X), rtol=1e-6)
+
+
+def test_it_is_cloned_saved_and_loaded(clf, tmp_path):
+    assert clone(clf).columns == "evidence"
+    clf.save(tmp_path / "fit.nc")
+    loaded = bp.load(tmp_path / "fit.nc")
+    assert loaded.columns_.equals(clf.columns_)
+    np.testing.assert_array_equal(loaded.predict_proba(TABLE), clf.predict_proba(TABLE))
+
+
+@pytest.mark.parametrize(
+    ("clf", "words"),
+    [
+        (bp.MixedNB(columns="best"), "columns must be 'dtype' or 'evidence', found 'best'"),
+        (bp.MixedNB(columns="evidence", integers="poisson"), "drop one of the two"),
+        (bp.MixedNB(columns="evidence", ranges={"other": (0, 1)}), "ranges names 'other'"),
+        (bp.MixedNB(columns="evidence", ranges={"gaussian": (0, 1)}), "outside its range"),
+        (bp.MixedNB(ranges={"gaussian": (0, 1)}), "ranges is about"),
+    ],
+)
+def test_refusals(clf, words):
+    with pytest.raises(ValueError, match=words):
+        clf.fit(TABLE[["gaussian"]], Y)
+
+
+def test_without_a_choice_there_is_no_table():
+    with pytest.raises(AttributeError, match="columns='evidence'"):
+        _ = bp.MixedNB().fit(TABLE[["gaussian"]], Y).columns_
+
+
+NAMES = ("gaussian", "lognormal", "gamma")
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        (0, ("gaussian",)),
+        ([0, -1], ("gaussian", "gamma")),
+        (slice(1, None), ("lognormal", "gamma")),
+        (slice("lognormal", "gamma"), ("lognormal", "gamma")),
+        (slice(None, "lognormal"), ("gaussian", "lognormal")),
+        ([True, False, True], ("gaussian", "gamma")),
+        (make_column_selector(pattern="^g"), ("gaussian", "gamma")),
+        (make_column_selector(dtype_include="number"), NAMES),
+        (lambda frame: frame.columns[:1], ("gaussian",)),
+    ],
+    ids=str,
+)
+def test_blocks_by_position_slice_and_selector(columns, expected):
+    X = TABLE[list(NAMES)]
+    rest = [name for name in NAMES if name not in expected]
+    blocks = {"some": (columns, bp.Gaussian()), **({"rest": (rest, bp.Gaussian())} if rest else {})}
+    assert bp.MixedNB(blocks).fit(X, Y).families_["some"][0] == expected
+
+
+def test_numbered_columns_are_found_by_position():
+    X = TABLE[list(NAMES)].set_axis([0, 1, 2], axis=1)
+    clf = bp.MixedNB({"one": ([0, 2], bp.Gaussian()), "two": (1, bp.LogNormal())}).fit(X, Y)
+    assert {name: columns for name, (columns, _) in clf.families_.items()} == {"one": ("x0", "x2"), "two": ("x1",)}
+
+
+@pytest.mark.parametrize("columns", [7, slice("gaussian", "none")], ids=str)
+def test_columns_that_are_not_there_are_refused(columns):
+    with pytest.raises(ValueError, match="no column"):
+        bp.MixedNB({"some": (columns, bp.Gaussian())}).fit(TABLE[list(NAMES)], Y)

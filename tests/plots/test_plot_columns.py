@@ -1,0 +1,30 @@
+"""Every column by itself: the drawn lines are densities of the column."""
+
+import numpy as np
+import pandas as pd
+
+import bayesppl as bp
+from bayesppl.plots import plot_columns
+
+
+def test_lines_are_densities_and_bars_are_frequencies():
+    rng = np.random.default_rng(0)
+    y = np.repeat(["u", "v"], 150)
+    X = pd.DataFrame(
+        {
+            "length": rng.normal(size=300),
+            "place": rng.choice(["a", "b"], 300),
+            "paid": rng.lognormal(size=300).round(2) * rng.binomial(1, 0.5, 300),
+        }
+    )
+    clf = bp.MixedNB(columns="evidence").fit(X, y)
+    figure = plot_columns(clf, X, y)
+    length, place, paid = figure.axes
+    alone = bp.MixedNB({"gaussian": ("length", bp.Gaussian())}).fit(X[["length"]], y)
+    for k, line in enumerate(length.get_lines()):
+        expected = np.exp(alone.predict_joint_log_proba(pd.DataFrame({"length": line.get_xdata()}))[:, k]) * 2
+        np.testing.assert_allclose(line.get_ydata(), expected, rtol=1e-9)
+    heights = [bar.get_height() for bar in place.patches]
+    np.testing.assert_allclose(heights[:2], [np.mean(X["place"][:150] == level) for level in "ab"], rtol=1e-12)
+    zeros = [(np.sum(X["paid"][rows] == 0) + 1) / 152 for rows in (slice(None, 149), slice(150, None))]
+    assert paid.get_title() == "zero: " + ", ".join(f"{p:.2f}" for p in zeros)
