@@ -76,6 +76,12 @@ def fit(
     help="Add credible intervals of the class probabilities, of this probability.",
 )
 @click.option(
+    "--explain",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Add the N columns that spoke loudest for or against the predicted label, and their weights of evidence in nats.",
+)
+@click.option(
     "--draws", type=click.IntRange(min=2), default=1000, show_default=True, help="Posterior draws for intervals."
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the draws.")
@@ -97,6 +103,7 @@ def predict(
     data: Path,
     rule: str | None,
     interval: float | None,
+    explain: int | None,
     draws: int,
     seed: int,
     keep: tuple[str, ...],
@@ -109,9 +116,12 @@ def predict(
 
     Rows are read, classified and written a batch at a time, so that DATA may be larger than memory. The output has a
     line per row: the columns kept, the predicted label, and the probability p(LABEL) of every label; with --interval
-    also lower(LABEL) and upper(LABEL). Columns of DATA are found by name, in any order.
+    also lower(LABEL) and upper(LABEL); with --explain also reason 1, weight 1, and so on. Columns of DATA are found by name, in any order.
     """
+    import pandas as pd
+
     from bayesppl.cli import batches
+    from bayesppl.cli.reasons import reasons
     from bayesppl.estimators.loading import load
     from bayesppl.files.atomic import replacing
 
@@ -121,7 +131,11 @@ def predict(
         seen = 0
         for frame in batches.read(data, rows, dialect):
             features = _features(frame, (*keep, *drop), data)
-            yield _predictions(classifier, features, frame[list(keep)], rule, interval, draws, seed)
+            predictions = _predictions(classifier, features, rule, interval, draws, seed)
+            if explain is not None:
+                predictions.update(reasons(classifier, features, predictions["predicted"], rule, explain, seed))
+            kept = frame[list(keep)].reset_index(drop=True)
+            yield pd.concat([kept, pd.DataFrame(predictions)], axis=1)
             seen += len(frame)
             if sys.stderr.isatty():
                 click.echo(f"\r{seen} rows", err=True, nl=False)
@@ -181,14 +195,11 @@ def completion(context: click.Context, shell: str) -> None:
 def _predictions(
     classifier: BayesClassifier,
     X: Any,
-    kept: Any,
     rule: Any,
     interval: float | None,
     draws: int,
     seed: int,
-) -> Any:
-    import pandas as pd
-
+) -> dict[str, Any]:
     labels = classifier.classes_.tolist()
     probability = classifier.probabilities(X, rule)
     columns: dict[str, Any] = {"predicted": classifier.classes_[probability.argmax(1)]}
@@ -197,7 +208,7 @@ def _predictions(
         bounds = classifier.predict_proba_interval(X, interval, draws, seed)
         for end in ("lower", "upper"):
             columns.update({f"{end}({label})": bounds[end].values[:, k] for k, label in enumerate(labels)})
-    return pd.concat([kept.reset_index(drop=True), pd.DataFrame(columns)], axis=1)
+    return columns
 
 
 def _features(frame: Any, others: Sequence[str], data: Path) -> Any:

@@ -10,10 +10,12 @@ otherwise, as everywhere in the package.
 from bayesppl.plots.boundary import plot_decision_boundary
 from bayesppl.plots.calibration import plot_reliability
 from bayesppl.plots.densities import plot_class_densities
+from bayesppl.plots.explanation import plot_explanation
 from bayesppl.plots.intervals import plot_intervals
 from bayesppl.plots.learning import plot_learning_curve
 from bayesppl.plots.maps import plot_parameter_maps
 from bayesppl.plots.models import plot_comparison
+from bayesppl.plots.nomogram import plot_nomogram
 from bayesppl.plots.parameters import plot_estimates, plot_prior_posterior
 from bayesppl.plots.probabilities import plot_probabilities
 from bayesppl.plots.relevance import plot_relevance
@@ -23,8 +25,10 @@ __all__ = [
     "plot_comparison",
     "plot_decision_boundary",
     "plot_estimates",
+    "plot_explanation",
     "plot_intervals",
     "plot_learning_curve",
+    "plot_nomogram",
     "plot_parameter_maps",
     "plot_prior_posterior",
     "plot_probabilities",

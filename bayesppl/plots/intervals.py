@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesppl.estimators.classifier import BayesClassifier
 from bayesppl.plots.style import (
     Style,
     axes_or_new,
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
 
-    from bayesppl.estimators.classifier import BayesClassifier
     from bayesppl.model.rules import RuleName
 
 
