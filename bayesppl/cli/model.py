@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bayesppl.cli.batches import Dialect
-from bayesppl.cli.dialect import csv_options
+from bayesppl.cli.dialect import Chosen, column_options, csv_options
+from bayesppl.cli.inferences import INFERENCE_OPTION, PRIOR_OPTION, TUNE_OPTION
 from bayesppl.cli.models import INTEGERS_OPTION, MODEL_OPTION, make
+from bayesppl.cli.source import require_place
 
 if TYPE_CHECKING:
     from bayesppl.estimators.classifier import BayesClassifier
@@ -25,12 +27,14 @@ _DATA = click.argument("data", type=click.Path(path_type=Path, exists=True, dir_
 @click.command(epilog="Example: bayesppl fit flowers.csv --target kind --model qda --save flowers.nc")
 @_DATA
 @click.option("--target", metavar="COLUMN", required=True, help="Column of the labels.")
-@click.option("--drop", metavar="COLUMN", multiple=True, help="Leave a column out; may be repeated.")
+@column_options
 @MODEL_OPTION
 @INTEGERS_OPTION
+@PRIOR_OPTION
+@TUNE_OPTION
 @csv_options
 @click.option("--rule", type=click.Choice(RULES), default="predictive", show_default=True, help="How to classify.")
-@click.option("--inference", type=click.Choice(["closed_form", "nuts"]), default="closed_form", show_default=True)
+@INFERENCE_OPTION
 @click.option(
     "--save",
     "path",
@@ -42,9 +46,11 @@ _DATA = click.argument("data", type=click.Path(path_type=Path, exists=True, dir_
 def fit(
     data: Path,
     target: str,
-    drop: tuple[str, ...],
+    chosen: Chosen,
     model: str,
     integers: tuple[str, ...],
+    prior: str | None,
+    tune: bool,
     dialect: Dialect,
     rule: str,
     inference: str,
@@ -52,15 +58,27 @@ def fit(
 ) -> None:
     """Fit a classifier to DATA and save it.
 
-    DATA is a .csv file with a header line, or a .parquet or .feather file. All columns but the target, and those dropped,
-    are features. The saved model holds the declaration, the sums that the fit needs and the posterior, but none of the
+    DATA is a text file with a header line (.csv, .tsv, .txt, .dat or .data, perhaps compressed, as in .csv.gz), or a
+    .parquet or .feather file. All columns but the target, and those dropped, are features. The saved model holds the declaration, the sums that the fit needs and the posterior, but none of the
     rows; 'bayesppl predict' and bayesppl.load read it.
     """
-    from bayesppl.cli import rows
+    require_place("--save", path)
+    from bayesppl.cli import columns, rows
+    from bayesppl.cli.compare import status
+    from bayesppl.cli.inferences import slow_step
 
-    X, y, _ = rows.without(rows.read_file(data, target, dialect), drop)
-    classifier = make(model, integers, rule=rule, inference=inference)
-    classifier.fit(X, y).save(path)
+    with status(f"reading {data}"):
+        X, y, _ = rows.choose(rows.read_file(data, target, dialect), chosen)
+    for remark in columns.remarks(X):
+        click.echo(f"bayesppl: warning: {remark}", err=True)
+    classifier = make(model, integers, prior, rule=rule, inference=inference)
+    slow = slow_step(inference)
+    with status(slow or f"fitting {model} to {len(X)} rows", slow is not None):
+        classifier.fit(X, y)
+    if tune:
+        with status("tuning the prior"):
+            classifier = classifier.tune_prior()
+    classifier.save(path)
     click.echo(
         f"fitted {model} to {len(X)} rows, {len(X.columns)} columns, {len(classifier.classes_)} classes; wrote {path}"
     )
@@ -84,7 +102,9 @@ def fit(
 @click.option(
     "--draws", type=click.IntRange(min=2), default=1000, show_default=True, help="Posterior draws for intervals."
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the draws.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed for the draws."
+)
 @click.option(
     "--keep", metavar="COLUMN", multiple=True, help="Copy a column of DATA to the output; may be repeated."
 )
@@ -118,6 +138,8 @@ def predict(
     line per row: the columns kept, the predicted label, and the probability p(LABEL) of every label; with --interval
     also lower(LABEL) and upper(LABEL); with --explain also reason 1, weight 1, and so on. Columns of DATA are found by name, in any order.
     """
+    if out is not None:
+        require_place("--out", out)
     import pandas as pd
 
     from bayesppl.cli import batches

@@ -34,16 +34,37 @@ INTEGERS_OPTION = click.option(
 )
 
 
-def make(model: str, integers: Sequence[str], **arguments: Any) -> BayesClassifier:
+def make(model: str, integers: Sequence[str], prior: str | None = None, **arguments: Any) -> BayesClassifier:
     """The classifier of a model's name."""
     import bayesppl as bp
 
+    if prior is not None:
+        arguments |= _prior(model, prior)
     if model == "mixed-nb":
         return bp.MixedNB(integers=_integers(integers), **arguments)
     if integers:
         raise ValueError(f"--integers {integers[0]} is for --model mixed-nb, found --model {model}")
     classifier: BayesClassifier = getattr(bp, MODELS[model])(**arguments)
     return classifier
+
+
+def _prior(model: str, prior: str) -> dict[str, Any]:
+    """The argument that declares a prior: by name for Gaussian models, by its concentration for those of probabilities."""
+    import bayesppl as bp
+
+    if model in ("gaussian-nb", "lda", "qda"):
+        return {"prior": prior}
+    try:
+        number = float(prior)
+    except ValueError:
+        raise ValueError(f"--prior {prior!r} is for Gaussian models; for --model {model} give a number") from None
+    if model == "bernoulli-nb":
+        return {"probability": bp.Beta(number, number)}
+    if model in ("categorical-nb", "multinomial-nb"):
+        return {"probability": bp.Dirichlet(number)}
+    raise ValueError(
+        f"--prior is for Gaussian, Bernoulli, categorical and multinomial models, found --model {model}"
+    )
 
 
 def _integers(choices: Sequence[str]) -> Any:

@@ -107,6 +107,10 @@ class Product(Family):
     def measures(self) -> dict[Hashable, Measure]:
         return {column: measure for _, _, family in self.families for column, measure in family.measures.items()}
 
+    @property
+    def family_names(self) -> dict[Hashable, str]:
+        return {column: name for _, _, family in self.families for column, name in family.family_names.items()}
+
     def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
         blocks = families_by_dtype(table, self.integers) if self.blocks is None else self.blocks
         columns = {
