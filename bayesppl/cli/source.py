@@ -30,7 +30,7 @@ def require_place(option: str, path: Path) -> None:
     """Refuse a file that could not be written, before any work is done."""
     parent = path.resolve().parent
     if not parent.is_dir():
-        raise ValueError(f"{option} {str(path)!r}: there is no directory {str(parent)!r}; create it first")
+        raise ValueError(f"{option} {str(path)!r}: there is no folder {str(parent)!r}; create it first")
     if not os.access(parent, os.W_OK):
         raise ValueError(
             f"{option} {str(path)!r}: the directory {str(parent)!r} is not writable; choose another one"

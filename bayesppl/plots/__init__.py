@@ -1,6 +1,6 @@
 """Pictures, in colours that colour-blind readers can tell apart.
 
-The picture of a result takes either the result or whatever the function that computes it takes, so that
+Each function accepts a result, or the arguments that produce it, so that
 ``plot_reliability(bp.reliability(clf, X, y))`` and ``plot_reliability(clf, X, y)`` are the same; the others take a fitted
 classifier first. Every function but :func:`plot_probabilities` (which fills a figure of its own) draws into the ``ax`` it is
 given, or into a new figure, and returns the axes. Intervals are equal-tailed, of probability 0.89 unless ``prob`` says

@@ -160,7 +160,7 @@ def test_places_that_cannot_be_written_are_refused_in_words(run, penguins, tmp_p
 def test_a_place_in_no_directory_is_refused(run, penguins, tmp_path):
     path = write(penguins, tmp_path / "p.csv")
     _, _, err = run("fit", path, "--target", "kind", "--save", tmp_path / "none" / "m.nc")
-    assert "there is no directory" in err
+    assert "there is no folder" in err
 
 
 def test_no_line_is_longer_than_the_terminal(run, tmp_path):
