@@ -16,6 +16,7 @@ from bayesppl import __version__
 from bayesppl.cli.compare import compare
 from bayesppl.cli.model import completion, fit, predict, summary
 from bayesppl.cli.reproduce import reproduce
+from bayesppl.cli.terminal import say
 from bayesppl.files.command import running
 
 
@@ -47,9 +48,13 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         sys.exit(130)
     except (ValueError, OSError) as error:
         _refuse(str(error))
+    except MemoryError as error:
+        _refuse(
+            f"there is not enough memory ({error or 'no more was available'}); take fewer rows or columns at a time"
+        )
     sys.exit(0)
 
 
 def _refuse(message: str) -> NoReturn:
-    click.echo(f"bayesppl: error: {' '.join(message.split())}", err=True)
+    say(f"bayesppl: error: {' '.join(message.split())}", err=True)
     sys.exit(2)

@@ -7,10 +7,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bayesppl.cli.terminal import cells
+
 #: Suffixes of text files; each may be followed by that of a compression.
 TEXT = (".csv", ".tsv", ".txt", ".dat", ".data")
 COMPRESSED = (".gz", ".bz2", ".xz", ".zip")
 SUFFIXES = (*TEXT, ".parquet", ".feather")
+
+# Bytes of a line of names; a file without line ends would be read whole to be refused.
+_LONGEST_HEADER = 16 << 20
 
 Write = Callable[[Any], None]
 
@@ -78,6 +83,11 @@ def _check_header(path: Path, dialect: Dialect) -> None:
     """Refuse names that occur twice, which pandas would quietly change, a header that was not split, and none at all."""
     import pandas as pd
 
+    with path.open("rb") as file:
+        if len(file.readline(_LONGEST_HEADER + 1)) > _LONGEST_HEADER:
+            raise ValueError(
+                f"the header line of {str(path)!r} is longer than {_LONGEST_HEADER >> 20} MB; is it a CSV file with a header line?"
+            )
     header = pd.read_csv(path, header=None, nrows=1, dtype=str, sep=dialect.sep, encoding=dialect.encoding)
     names = header.iloc[0].dropna()
     twice = names[names.duplicated()]
@@ -120,6 +130,8 @@ def _csv_errors(path: Path, dialect: Dialect) -> Iterator[None]:
     except UnicodeError as error:
         raise ValueError(f"{str(path)!r} is not text in {dialect.encoding} ({error}); pass --encoding") from None
     except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+        if "out of memory" in str(error):
+            raise MemoryError(f"to read {str(path)!r}") from None
         raise ValueError(f"{str(path)!r} is not a CSV file with a header line: {error}") from None
 
 
@@ -128,7 +140,9 @@ def writing(path: Path, target: Path) -> Iterator[Write]:
     """Give a function that appends data frames to the file ``path``, whose format the suffix of ``target`` says."""
     if target.suffix.lower() == ".csv":
         with path.open("w", newline="", encoding="utf-8") as file:
-            yield lambda frame: frame.to_csv(file, index=False, header=file.tell() == 0, lineterminator="\n")
+            yield lambda frame: cells(frame).to_csv(
+                file, index=False, header=file.tell() == 0, lineterminator="\n"
+            )
         return
     if target.suffix.lower() != ".parquet":
         raise ValueError(f"{str(target)!r}: predictions are written as .csv or .parquet")

@@ -16,6 +16,7 @@ from bayesppl.cli.dialect import Chosen, column_options, csv_options
 from bayesppl.cli.inferences import INFERENCE_OPTION, PRIOR_OPTION, TUNE_OPTION, inference_of, slow_step
 from bayesppl.cli.models import INTEGERS_OPTION, MODEL_OPTION, OF_LEVELS, make
 from bayesppl.cli.source import require_source
+from bayesppl.cli.terminal import say, visible
 
 if TYPE_CHECKING:
     from bayesppl.estimators.classifier import BayesClassifier
@@ -132,7 +133,7 @@ def compare(
 
     if not as_json:
         for remark in columns.remarks(source.X):
-            click.echo(f"bayesppl: warning: {remark}", err=True)
+            say(f"bayesppl: warning: {remark}", err=True)
     if tune:
         with status("tuning the prior"):
             classifier = classifier.fit(train.X, train.y).tune_prior()
@@ -178,12 +179,13 @@ def _compare(classifier: BayesClassifier, train: Any, test: Any, draws: int, see
 def status(message: str, is_slow: bool = False) -> Iterator[None]:
     """Say on standard error what is being waited for; where there is no terminal, only about what is slow."""
     from rich.console import Console
+    from rich.markup import escape
 
     console = Console(stderr=True)
     if console.is_terminal:
-        with console.status(message):
+        with console.status(escape(visible(message))):
             yield
         return
     if is_slow:
-        click.echo(f"bayesppl: {message}", err=True)
+        say(f"bayesppl: {message}", err=True)
     yield

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bayesppl.cli.report import parameter_records, score_records, write_csv
+from bayesppl.files.atomic import gathering, sync
 
 if TYPE_CHECKING:
     from bayesppl.evaluation.comparison import Comparison
@@ -31,22 +30,20 @@ def write(directory: Path, result: Comparison, draws: int, chains: int, seed: in
     Files of the same names in an existing directory are replaced.
     """
     target = directory.resolve()
-    work = Path(tempfile.mkdtemp(prefix=".bayesppl-", dir=target.parent))
-    try:
+    with gathering(target) as work:
         tree = result.classifier.to_datatree(draws=draws, chains=chains, random_state=seed)
         tree.to_netcdf(work / "posterior.nc", engine="h5netcdf")
         write_csv(parameter_records(result.parameters), work / "parameters.csv")
         write_csv(score_records(result), work / "scores.csv")
         _save_picture(result, work / "probabilities.png")
         names = sorted(path.name for path in work.iterdir())
+        for name in names:
+            sync(work / name)
         if target.is_dir():
             for name in names:
                 os.replace(work / name, target / name)
         else:
-            work.chmod(0o777 & ~_umask())
             os.rename(work, target)
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
     return [directory / name for name in names]
 
 
@@ -54,9 +51,3 @@ def _save_picture(result: Comparison, path: Path) -> None:
     from bayesppl.plots import plot_probabilities
 
     plot_probabilities(result.probabilities, undefined=result.undefined).savefig(path, dpi=150)
-
-
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current

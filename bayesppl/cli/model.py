@@ -14,6 +14,7 @@ from bayesppl.cli.dialect import Chosen, column_options, csv_options
 from bayesppl.cli.inferences import INFERENCE_OPTION, PRIOR_OPTION, TUNE_OPTION
 from bayesppl.cli.models import INTEGERS_OPTION, MODEL_OPTION, make
 from bayesppl.cli.source import require_place
+from bayesppl.cli.terminal import cells, say, visible
 
 if TYPE_CHECKING:
     from bayesppl.estimators.classifier import BayesClassifier
@@ -70,7 +71,7 @@ def fit(
     with status(f"reading {data}"):
         X, y, _ = rows.choose(rows.read_file(data, target, dialect), chosen)
     for remark in columns.remarks(X):
-        click.echo(f"bayesppl: warning: {remark}", err=True)
+        say(f"bayesppl: warning: {remark}", err=True)
     classifier = make(model, integers, prior, rule=rule, inference=inference)
     slow = slow_step(inference)
     with status(slow or f"fitting {model} to {len(X)} rows", slow is not None):
@@ -79,7 +80,7 @@ def fit(
         with status("tuning the prior"):
             classifier = classifier.tune_prior()
     classifier.save(path)
-    click.echo(
+    say(
         f"fitted {model} to {len(X)} rows, {len(X.columns)} columns, {len(classifier.classes_)} classes; wrote {path}"
     )
 
@@ -137,6 +138,7 @@ def predict(
     Rows are read, classified and written a batch at a time, so that DATA may be larger than memory. The output has a
     line per row: the columns kept, the predicted label, and the probability p(LABEL) of every label; with --interval
     also lower(LABEL) and upper(LABEL); with --explain also reason 1, weight 1, and so on. Columns of DATA are found by name, in any order.
+    In CSV an apostrophe stands before text that a spreadsheet would take for a formula.
     """
     if out is not None:
         require_place("--out", out)
@@ -166,12 +168,13 @@ def predict(
 
     if out is None:
         for i, predictions in enumerate(classified()):
-            click.echo(predictions.to_csv(index=False, header=i == 0, lineterminator="\n"), nl=False)
+            text = cells(predictions).to_csv(index=False, header=i == 0, lineterminator="\n")
+            click.echo(visible(text) if sys.stdout.isatty() else text, nl=False)
         return
     with replacing(out) as work, batches.writing(work, out) as write:
         for predictions in classified():
             write(predictions)
-    click.echo(f"wrote {out}", err=True)
+    say(f"wrote {out}", err=True)
 
 
 @click.command(epilog="Example: bayesppl summary flowers.nc")
@@ -184,18 +187,18 @@ def summary(model: Path) -> None:
     from bayesppl.files.saving import read_provenance
 
     classifier = load(model)
-    click.echo(f"{classifier!r}")
-    click.echo(f"columns: {listed(classifier.fitted_.columns.names)}")
+    say(f"{classifier!r}")
+    say(f"columns: {listed(classifier.fitted_.columns.names)}")
     for label, count in zip(classifier.classes_.tolist(), classifier.class_count_.tolist(), strict=True):
-        click.echo(f"class {label!r}: {count:g} rows")
+        say(f"class {label!r}: {count:g} rows")
     try:
-        click.echo(f"posterior: {type(classifier.posterior_).__name__.lower()}")
-        click.echo(f"log evidence: {float(classifier.log_evidence()['total']):.6g}")
+        say(f"posterior: {type(classifier.posterior_).__name__.lower()}")
+        say(f"log evidence: {float(classifier.log_evidence()['total']):.6g}")
     except ImproperError as error:
-        click.echo(f"log evidence: undefined, {error}")
+        say(f"log evidence: undefined, {error}")
     origin = read_provenance(model)
     for name in ("command", "bayesppl_version", "data_hash"):
-        click.echo(f"{name.replace('_', ' ')}: {origin.get(name, 'not recorded')}")
+        say(f"{name.replace('_', ' ')}: {origin.get(name, 'not recorded')}")
 
 
 @click.command()

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bayesppl.cli.terminal import cell
 from bayesppl.evaluation.comparison import SCORES
 
 if TYPE_CHECKING:
@@ -66,7 +67,9 @@ def write_csv(records: Iterator[Record], path: Path) -> None:
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, names, restval="", lineterminator="\n")
         writer.writeheader()
-        writer.writerows({key: "" if _is_nan(value) else value for key, value in row.items()} for row in rows)
+        writer.writerows(
+            {key: "" if _is_nan(value) else cell(value) for key, value in row.items()} for row in rows
+        )
 
 
 def as_json(result: Comparison, facts: Facts) -> str:

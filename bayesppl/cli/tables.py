@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bayesppl.cli.columns import Column
 from bayesppl.cli.report import Facts, Record, parameter_records, score_records
+from bayesppl.cli.terminal import visible
 from bayesppl.evaluation.comparison import SCORES
 from bayesppl.model.rules import REFERENCE
 
@@ -48,7 +49,7 @@ def print_tables(
         console = Console(highlight=False, width=_WIDTH)
     settings = facts.settings
     console.print(
-        f"\n[bold]{settings['model']}[/] on [bold]{facts.data}[/] ({settings['inference']}): fitted to {facts.n_train} "
+        f"\n[bold]{settings['model']}[/] on [bold]{_safe(facts.data)}[/] ({settings['inference']}): fitted to {facts.n_train} "
         f"rows, scored on {facts.n_test} others, seed {settings['seed']}\n"
     )
     for table in (_score_table(result), _difference_table(result)):
@@ -59,7 +60,7 @@ def print_tables(
     for note in _notes(result, with_parameters):
         console.print(note)
     for path in written:
-        console.print(f"wrote {path}", soft_wrap=True)
+        console.print(f"wrote {_safe(str(path))}", soft_wrap=True)
 
 
 def _table(title: str, caption: str | None = None) -> Table:
@@ -91,9 +92,11 @@ def _parameter_tables(result: Comparison) -> Iterator[Table]:
             records = _without_mirror_images(records, dims)
         surplus = len(records) - _MOST_LINES
         caption = f"… and {surplus} more lines; --json and --out DIR have all of them" if surplus > 0 else None
-        table = _table(f"{name} (each pair of features once)" if is_symmetric else str(name), caption)
+        table = _table(f"{name} (each pair of features once)" if is_symmetric else _safe(str(name)), caption)
         for dim in dims:
-            table.add_column(dim.replace("_", " "), overflow="ellipsis", no_wrap=True, max_width=_LONGEST_NAME)
+            table.add_column(
+                _safe(dim.replace("_", " ")), overflow="ellipsis", no_wrap=True, max_width=_LONGEST_NAME
+            )
         for estimate in parameters["estimate"].values.tolist():
             table.add_column(shown.get(estimate, estimate), justify="right", no_wrap=True)
         for record in records[:_MOST_LINES]:
@@ -150,8 +153,6 @@ def _column_table(columns: Sequence[Column]) -> Table | str:
 
 
 def _notes(result: Comparison, with_parameters: bool) -> Iterator[str]:
-    from rich.markup import escape
-
     attrs = result.parameters.attrs
     yield (
         "mle, map and mean classify with one estimate of the parameters; predictive\naverages over their posterior.\n"
@@ -162,7 +163,7 @@ def _notes(result: Comparison, with_parameters: bool) -> Iterator[str]:
         )
     )
     for rule, reason in result.undefined.items():
-        yield f"[yellow]{rule} is undefined:[/] {escape(reason)}"
+        yield f"[yellow]{rule} is undefined:[/] {_safe(reason)}"
     for record in score_records(result):
         rule = record["rule"]
         if record["log_score"] == -math.inf:
@@ -194,10 +195,15 @@ def _short(number: float, how: str) -> str:
 
 
 def _cell(value: Any) -> str:
-    from rich.markup import escape
-
     if not isinstance(value, float):
-        return escape(str(value))
+        return _safe(str(value))
     if math.isnan(value):
         return "undefined"
     return f"{value:.4g}"
+
+
+def _safe(text: str) -> str:
+    """Text from the data, with neither markup nor control characters."""
+    from rich.markup import escape
+
+    return escape(visible(text))

@@ -16,10 +16,15 @@ from typing import Any
 import numpy as np
 
 from bayesppl.beliefs.declared_priors import Declared, Written, in_words, is_declaration
+from bayesppl.files.typed import check_fields
 from bayesppl.kernels.arrays import Array
 
 _KIND = "$"
 _SIMPLE = (type(None), bool, int, float, str)
+
+#: Bytes of an array of text: the width of its type is not bounded by the text in it.
+_MOST_TEXT = 1 << 30
+
 _NUMBERS = ("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 
 
@@ -116,6 +121,7 @@ def _assemble(cls: type[Any], members: Mapping[str, Any]) -> Any:
     missing = [n for n, f in known.items() if n not in members and f.default is MISSING]
     if strange or missing:
         raise TypeError(f"{cls.__name__} has not the members {sorted(strange)}, and needs {missing}")
+    check_fields(cls, members)
     new = object.__new__(cls)
     vars(new).update({name: f.default for name, f in known.items() if name not in members}, **members)
     return new
@@ -136,14 +142,21 @@ def same(one: Any, other: Any) -> bool:
 def _build_array(plain: Mapping[str, Any], arrays: Mapping[str, Array]) -> Array:
     shape = tuple(plain["shape"])
     if "items" in plain:
-        if np.dtype(plain["dtype"]).kind not in "OU":
-            raise ValueError(f"an array of {plain['dtype']} cannot be a list of items")
-        items = np.empty(len(plain["items"]), dtype=plain["dtype"])
-        items[:] = build(plain["items"], arrays)
-        return items.reshape(shape)
+        dtype, items = np.dtype(plain["dtype"]), build(plain["items"], arrays)
+        if dtype.kind not in "OU" or type(items) is not list:
+            raise ValueError(f"an array of {dtype} cannot be a list of items")
+        if dtype.itemsize * len(items) > _MOST_TEXT:
+            raise ValueError(f"{len(items)} items of {dtype} would fill {dtype.itemsize * len(items)} bytes")
+        if dtype.kind == "U" and not all(type(item) is str for item in items):
+            raise ValueError(f"an array of {dtype} must be a list of text")
+        cells = np.empty(len(items), dtype)
+        cells[:] = items
+        return cells.reshape(shape)
     array = arrays[plain["name"]]
     if plain["dtype"] == "bool":
         array = array.astype(bool)
+    if plain["order"] not in ("C", "F"):
+        raise ValueError(f"array {plain['name']!r} lies in memory in order C or F, not {plain['order']!r}")
     if array.dtype.name != plain["dtype"] or array.shape != shape:
         raise ValueError(f"array {plain['name']!r} is {array.dtype} {array.shape}, not {plain['dtype']} {shape}")
     return np.asarray(array, order="F" if plain["order"] == "F" else "C")

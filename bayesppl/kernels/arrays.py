@@ -181,7 +181,7 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Array]]:
     elif isinstance(value, Mapping):
         for key, item in value.items():
             yield from leaves(item, f"{path}[{key}]")
-    else:
+    elif value is not None:
         yield path, value if issparse(value) else np.asarray(value)
 
 

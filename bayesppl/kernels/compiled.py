@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from bayesppl.kernels.machine_code import recover_from_damage
+
 #: Cells after which loading numba has paid, and the part of it that is left to pay where numba is loaded already.
 PRICE, PRICE_IF_LOADED = 1_000_000_000, 500_000_000
 
@@ -41,6 +43,7 @@ def compile_loop(function: Callable[..., Any]) -> Any:
     """Compile, and keep the result on disk where that is possible."""
     import numba
 
+    recover_from_damage()
     try:
         return numba.njit(nogil=True, cache=True)(function)
     except RuntimeError:  # no folder to write to

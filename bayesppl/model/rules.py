@@ -54,5 +54,5 @@ REFERENCE: RuleName = "predictive"
 
 def check_rule(rule: str) -> None:
     """Refuse a rule that does not exist."""
-    if rule not in TABLE:
+    if not isinstance(rule, str) or rule not in TABLE:
         raise ValueError(f"rule must be one of {', '.join(map(repr, RULES))}, found {rule!r}")

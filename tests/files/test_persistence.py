@@ -5,7 +5,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import h5netcdf
 import h5py
 import numpy as np
 import pandas as pd
@@ -15,8 +14,9 @@ from sklearn.datasets import load_iris
 from support.examples import EXAMPLES
 
 import bayesppl as bp
-from bayesppl.files import saving as persistence
+from bayesppl.files import container
 from bayesppl.files.atomic import replacing
+from bayesppl.files.saving import read_provenance
 from bayesppl.files.serialize import Encoder, build, same
 from bayesppl.inference import ClosedForm
 from bayesppl.model.convergence import diagnose
@@ -108,7 +108,8 @@ def test_draws_of_a_sampled_posterior_come_back(path: Path) -> None:
     report = Report(
         {"inference": "nuts", "draws": 50}, {"diverging": np.zeros((2, 50), bool)}, diagnose(draws, {}), {}
     )
-    clf._posterior = Sampled(exact.model, exact.statistics, exact.prior, draws, report)
+    sampled = Sampled(exact.model, exact.statistics, exact.prior, draws, report)
+    clf.adopt(dataclasses.replace(clf.fitted_, inferred=sampled))
     clf.set_params(inference=bp.NUTS(draws=50, chains=2, options={"adaptation": "low_rank"}))
     loaded = saved(clf, path)
     assert loaded.posterior_.record == clf.posterior_.record
@@ -145,35 +146,31 @@ def test_truncated_files_are_refused(keep: float, path: Path) -> None:
     bp.GaussianNB().fit(IRIS, SPECIES).save(path)
     content = path.read_bytes()
     path.write_bytes(content[: int(keep if keep >= 1 or keep == 0 else keep * len(content))])
-    with pytest.raises(bp.ModelFileError, match=r"truncated or damaged|damaged"):
+    with pytest.raises(bp.ModelFileError, match="truncated or damaged"):
         bp.load(path)
 
 
 def test_no_flipped_bit_goes_unnoticed(path: Path) -> None:
-    """A changed byte is refused, or lies where the file holds no content: predictions are never silently others."""
-    clf = bp.GaussianNB().fit(IRIS, SPECIES)
-    clf.save(path)
-    content, expected = path.read_bytes(), clf.predict_log_proba(IRIS)
+    bp.GaussianNB().fit(IRIS, SPECIES).save(path)
+    content = path.read_bytes()
     rng = np.random.default_rng(0)
-    refused = 0
-    for at in rng.choice(len(content), 150, replace=False):
+    for at in [*rng.choice(len(content), 250, replace=False), *range(len(content) - 100, len(content))]:
         changed = bytearray(content)
         changed[at] ^= 1 << int(rng.integers(8))
         path.write_bytes(changed)
-        try:
-            loaded = bp.load(path)
-        except bp.ModelFileError:
-            refused += 1
-        else:
-            np.testing.assert_array_equal(loaded.predict_log_proba(IRIS), expected)
-    assert refused > 0
+        for read in (bp.load, read_provenance):
+            with pytest.raises(bp.ModelFileError):
+                read(path)
 
 
 def test_tampered_numbers_are_refused(path: Path) -> None:
     bp.GaussianNB().fit(IRIS, SPECIES).save(path)
-    with h5py.File(path, "r+") as file:
+    with h5py.File(path, "r") as file:
         name = next(name for name in file["arrays"] if name.endswith("class_weights.counts"))
-        file["arrays"][name][0] += 1
+        at = file["arrays"][name].id.get_offset()
+    content = bytearray(path.read_bytes())
+    content[at + 6] ^= 1
+    path.write_bytes(content)
     with pytest.raises(bp.ModelFileError, match="checksum"):
         bp.load(path)
 
@@ -191,10 +188,13 @@ def test_foreign_files_are_refused(path: Path) -> None:
 
 def test_newer_files_are_refused(path: Path) -> None:
     bp.GaussianNB().fit(IRIS, SPECIES).save(path)
-    with h5netcdf.File(path, "a") as file:
-        file.attrs["schema_version"] = persistence.SCHEMA_VERSION + 1
-    with pytest.raises(bp.ModelFileError, match="newer version"):
-        bp.load(path)
+    content = bytearray(path.read_bytes())
+    at = len(content) - container._FOOTER.size + 16
+    for schema, age in ((container.SCHEMA_VERSION + 1, "a newer version"), (1, "an older version")):
+        content[at] = schema
+        path.write_bytes(content)
+        with pytest.raises(bp.ModelFileError, match=age):
+            bp.load(path)
 
 
 @pytest.mark.parametrize(
@@ -211,20 +211,10 @@ def test_newer_files_are_refused(path: Path) -> None:
 )
 def test_a_forged_file_can_build_nothing_else(estimator: str, parameters: Any, path: Path) -> None:
     text = json.dumps(
-        {"estimator": estimator, "parameters": parameters, "state": {"$": "map", "items": []}}
+        {"estimator": estimator, "parameters": parameters, "fitted": {"$": "map", "items": []}}
     ).encode()
-    persistence._write(path, text, {})
+    container.write(path, text, {})
     with pytest.raises(bp.ModelFileError, match="cannot build"):
-        bp.load(path)
-
-
-def test_forged_state_can_replace_no_method(path: Path) -> None:
-    state = {"$": "map", "items": [["predict", "overwritten"]]}
-    text = json.dumps(
-        {"estimator": "GaussianNB", "parameters": {"$": "map", "items": []}, "state": state}
-    ).encode()
-    persistence._write(path, text, {})
-    with pytest.raises(bp.ModelFileError, match="unknown state"):
         bp.load(path)
 
 
@@ -255,7 +245,7 @@ def test_a_failed_save_leaves_the_file_before_it(path: Path, monkeypatch: pytest
         work.write_bytes(b"half")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(persistence, "_write", interrupted)
+    monkeypatch.setattr(container, "write", interrupted)
     with pytest.raises(KeyboardInterrupt):
         clf.partial_fit(IRIS, SPECIES).save(path)
     assert path.read_bytes() == before

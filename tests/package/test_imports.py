@@ -60,5 +60,5 @@ def test_every_public_name_exists():
 def test_an_unknown_name_is_refused():
     import bayesppl as bp
 
-    with pytest.raises(AttributeError, match="no attribute 'RandomForest'"):
+    with pytest.raises(AttributeError, match="No bayesppl attribute RandomForest"):
         bp.RandomForest  # noqa: B018

@@ -18,6 +18,7 @@ import numpy as np
 
 from bayesppl.inference.progress import say
 from bayesppl.kernels.arrays import Array
+from bayesppl.kernels.machine_code import recover_from_damage
 
 _EXPAND = """
 def expand(size, expanded, point, out, data):
@@ -136,10 +137,13 @@ def _compiled(key: str | None, source: str, name: str, signature: Any, inner: Ca
 
     if key in FUNCTIONS:
         return FUNCTIONS[key]
+    recover_from_damage()
+    # what is stored names this module, is loaded by that name, and is the code of this source
+    kept_under = key and f"bayesppl_{sha256('\n'.join([__name__, source, key]).encode()).hexdigest()}"
     known = {"__name__": __name__, "carray": vars(numba)["carray"], "np": np}
 
     def build(names: dict[str, Any]) -> Any:
-        function = compile_numba_function_src(source, name, names, cache_key=key and f"bayesppl_{key}")
+        function = compile_numba_function_src(source, name, names, cache_key=kept_under)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Cannot cache compiled function", numba.NumbaWarning)
             keep = key is not None and pytensor.config.numba__cache

@@ -1,0 +1,46 @@
+"""Text from data on its way to a terminal or a spreadsheet, either of which would take some of it for commands."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import click
+
+# C0 and C1 controls but the line feed and the tab, and marks that turn the direction of the text around them
+_CONTROLS = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069]")
+
+# what makes a formula of a cell, unless the cell is a number
+_FORMULA = re.compile(r"[=+\-@\t\r]")
+
+
+def visible(text: str) -> str:
+    """The text with control characters spelt out, so that none reaches a terminal."""
+    return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """Print a line that may hold names from the data."""
+    click.echo(visible(text), err=err)
+
+
+def cell(value: Any) -> Any:
+    """A cell of a CSV file: an apostrophe stands before text that a spreadsheet would take for a formula."""
+    if isinstance(value, str) and _FORMULA.match(value) and not _is_number(value):
+        return f"'{value}"
+    return value
+
+
+def cells(frame: Any) -> Any:
+    """A data frame with every text, names of columns included, as :func:`cell` writes it."""
+    texts = [name for name, dtype in frame.dtypes.items() if dtype.kind not in "biufcmM"]
+    safe = frame.assign(**{str(name): frame[name].map(cell) for name in texts}) if texts else frame
+    return safe.set_axis([cell(name) for name in safe.columns], axis=1)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

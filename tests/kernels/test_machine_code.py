@@ -1,0 +1,43 @@
+"""A damaged cache of compiled code costs a compilation and nothing else."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+LOOPS = """
+import numpy as np
+from bayesppl.kernels.compiled import compile_loop, log_products
+loop = log_products.loop(2_000_000_000)
+out = np.empty((1, 3))
+loop(np.ones((3, 2)), np.zeros((1, 2)), np.ones((1, 2)), 1e300, out)
+print(out.tolist(), len(loop.stats.cache_hits))
+"""
+
+
+@pytest.mark.parametrize(
+    ("suffix", "content"),
+    [("nbi", b"\x80\x05"), ("nbc", b"\x80\x05"), ("nbc", b"\x80\x04cbayesppl.absent\nname\n.")],
+    ids=["index cut", "code cut", "module moved"],
+)
+def test_a_damaged_cache_is_compiled_again(content: bytes, suffix: str, tmp_path: Path) -> None:
+    def run() -> str:
+        done = subprocess.run(
+            [sys.executable, "-c", LOOPS],
+            env={"NUMBA_CACHE_DIR": str(tmp_path), "PATH": ""},
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    result = "[[3.0, 3.0, 3.0]]"
+    assert run() == f"{result} 0"
+    files = list(tmp_path.rglob(f"*.{suffix}"))
+    assert files
+    for file in files:
+        file.write_bytes(content)
+    assert run() == f"{result} 0"
+    assert run() == f"{result} 1"
