@@ -75,6 +75,14 @@ class LeaveOneOut:
         score, accuracy = (f"{value:.4g} ± {error:.2g}" for value, error in (self.log_score, self.accuracy))
         return f"LeaveOneOut({len(self.codes)} rows, {len(self.classes)} classes, log_score={score}, accuracy={accuracy})"
 
+    def _repr_html_(self) -> str:
+        """The scores as a table in a notebook."""
+        lines = [
+            f"<tr><th>{name}</th><td>{value:.4g}</td><td>± {error:.2g}</td></tr>"
+            for name, (value, error) in (("log score", self.log_score), ("accuracy", self.accuracy))
+        ]
+        return f"<p>Leave-one-out of {len(self.codes)} rows, {len(self.classes)} classes</p><table>{''.join(lines)}</table>"
+
     @property
     def log_predictive(self) -> Array:
         """log p(x_i, y_i | D without row i): (n_rows,)."""

@@ -1,4 +1,4 @@
-"""Data files of any size, a batch of rows at a time: CSV, Parquet and Feather."""
+"""Data files of any size, a batch of rows at a time: text, Parquet and Feather."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from typing import Any, NamedTuple
 
 from bayesppl.cli.terminal import cells
 
-SUFFIXES = (".csv", ".parquet", ".feather")
+#: Suffixes of text files; each may be followed by that of a compression.
+TEXT = (".csv", ".tsv", ".txt", ".dat", ".data")
+COMPRESSED = (".gz", ".bz2", ".xz", ".zip")
+SUFFIXES = (*TEXT, ".parquet", ".feather")
 
 # Bytes of a line of names; a file without line ends would be read whole to be refused.
 _LONGEST_HEADER = 16 << 20
@@ -18,11 +21,21 @@ Write = Callable[[Any], None]
 
 
 class Dialect(NamedTuple):
-    """How a CSV file is written; other formats say so themselves."""
+    """How a text file is written; other formats say so themselves."""
 
     sep: str = ","
     decimal: str = "."
     encoding: str = "utf-8"
+    na_values: tuple[str, ...] = ()
+    thousands: str | None = None
+
+    def of(self, path: Path) -> Dialect:
+        """Of this file: columns of a .tsv file are separated by tabs."""
+        return self._replace(sep="\t") if _format(path) == ".tsv" and self.sep == "," else self
+
+    def options(self) -> dict[str, Any]:
+        """For ``pandas.read_csv``."""
+        return {**self._asdict(), "na_values": list(self.na_values)}
 
 
 def read(path: Path, rows: int, dialect: Dialect) -> Iterator[Any]:
@@ -34,12 +47,13 @@ def read(path: Path, rows: int, dialect: Dialect) -> Iterator[Any]:
         If there is no such file, or it is not what its suffix says.
     """
     _require(path)
-    if _format(path) == ".csv":
+    if _format(path) in TEXT:
         import pandas as pd
 
+        dialect = dialect.of(path)
         with _csv_errors(path, dialect):
             _check_header(path, dialect)
-            with pd.read_csv(path, chunksize=rows, **dialect._asdict()) as chunks:
+            with pd.read_csv(path, chunksize=rows, **dialect.options()) as chunks:
                 yield from chunks
         return
     with _arrow(path) as batches:
@@ -52,10 +66,11 @@ def read_all(path: Path, dialect: Dialect) -> Any:
     import pandas as pd
 
     _require(path)
-    if _format(path) == ".csv":  # at once, for the type of a column is that of all its cells
+    if _format(path) in TEXT:  # at once, for the type of a column is that of all its cells
+        dialect = dialect.of(path)
         with _csv_errors(path, dialect):
             _check_header(path, dialect)
-            return pd.read_csv(path, low_memory=False, **dialect._asdict())
+            return pd.read_csv(path, low_memory=False, **dialect.options())
     return pd.concat(list(read(path, 1 << 18, dialect)), ignore_index=True)
 
 
@@ -65,7 +80,7 @@ def _require(path: Path) -> None:
 
 
 def _check_header(path: Path, dialect: Dialect) -> None:
-    """Refuse names that occur twice, which pandas would quietly change, and a header that was not split."""
+    """Refuse names that occur twice, which pandas would quietly change, a header that was not split, and none at all."""
     import pandas as pd
 
     with path.open("rb") as file:
@@ -78,6 +93,12 @@ def _check_header(path: Path, dialect: Dialect) -> None:
     twice = names[names.duplicated()]
     if len(twice):
         raise ValueError(f"the header of {str(path)!r} names column {twice.iloc[0]!r} twice; rename one of them")
+    numbers = [name for name in names if _is_number(name)]
+    if len(numbers) and len(numbers) >= len(header.columns) - 1:
+        raise ValueError(
+            f"the first line of {str(path)!r} holds the number {numbers[0]}, so the file seems to have no header line; add a "
+            f"first line that names its {len(header.columns)} columns, separated by {dialect.sep!r}"
+        )
     if len(header.columns) == 1:
         found = [mark for mark in (";", "\t", "|", ",") if mark != dialect.sep and mark in str(header.iloc[0, 0])]
         if found:
@@ -85,6 +106,14 @@ def _check_header(path: Path, dialect: Dialect) -> None:
                 f"the header of {str(path)!r} is separated by {found[0]!r}, not by {dialect.sep!r}; pass --sep "
                 f"{'tab' if found[0] == '\t' else repr(found[0])}"
             )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 @contextmanager
@@ -109,13 +138,13 @@ def _csv_errors(path: Path, dialect: Dialect) -> Iterator[None]:
 @contextmanager
 def writing(path: Path, target: Path) -> Iterator[Write]:
     """Give a function that appends data frames to the file ``path``, whose format the suffix of ``target`` says."""
-    if _format(target) == ".csv":
+    if target.suffix.lower() == ".csv":
         with path.open("w", newline="", encoding="utf-8") as file:
             yield lambda frame: cells(frame).to_csv(
                 file, index=False, header=file.tell() == 0, lineterminator="\n"
             )
         return
-    if _format(target) != ".parquet":
+    if target.suffix.lower() != ".parquet":
         raise ValueError(f"{str(target)!r}: predictions are written as .csv or .parquet")
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -136,9 +165,14 @@ def writing(path: Path, target: Path) -> Iterator[Write]:
 
 
 def _format(path: Path) -> str:
-    if path.suffix.lower() not in SUFFIXES:
-        raise ValueError(f"{str(path)!r} must end in one of {', '.join(SUFFIXES)}, which says what the file holds")
-    return path.suffix.lower()
+    plain = path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
+    suffix = plain.suffix.lower()
+    if suffix not in SUFFIXES or (plain is not path and suffix not in TEXT):
+        raise ValueError(
+            f"{str(path)!r} must end in one of {', '.join(SUFFIXES)}, which says what the file holds (text files may be "
+            f"compressed, as in .csv.gz)"
+        )
+    return suffix
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,8 +12,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bayesppl.cli.batches import Dialect
-from bayesppl.cli.dialect import csv_options
+from bayesppl.cli.dialect import Chosen, column_options, csv_options
+from bayesppl.cli.inferences import (
+    CALIBRATE_OPTION,
+    INFERENCE_OPTION,
+    PRIOR_OPTION,
+    TUNE_OPTION,
+    calibration_of,
+    inference_of,
+    slow_step,
+)
 from bayesppl.cli.models import AUTO, INTEGERS_OPTION, OF_LEVELS, make, model_option
+from bayesppl.cli.source import require_source
 from bayesppl.cli.terminal import say, visible
 
 if TYPE_CHECKING:
@@ -44,10 +54,13 @@ class Threshold(click.ParamType[Any]):
 @click.argument("data")
 @model_option("gaussian-nb")
 @INTEGERS_OPTION
+@PRIOR_OPTION
+@TUNE_OPTION
+@CALIBRATE_OPTION
 @csv_options
-@click.option("--inference", type=click.Choice(["closed_form", "nuts"]), default="closed_form", show_default=True)
+@INFERENCE_OPTION
 @click.option("--target", metavar="COLUMN", help="Column of the labels, when DATA is a file.")
-@click.option("--drop", metavar="COLUMN", multiple=True, help="Leave a column out; may be repeated.")
+@column_options
 @click.option(
     "--test-size", type=float, default=0.5, show_default=True, help="Share of every class held out for scoring."
 )
@@ -56,7 +69,7 @@ class Threshold(click.ParamType[Any]):
     type=click.IntRange(min=0),
     default=0,
     show_default=True,
-    help="Of the split, the draws and the bootstrap.",
+    help="Random seed for the split, draws and bootstrap.",
 )
 @click.option(
     "--draws",
@@ -78,6 +91,7 @@ class Threshold(click.ParamType[Any]):
     metavar="NUMBER|mean",
     help="Turn features into 1 above a threshold, or above their mean over the training rows, and 0 otherwise.",
 )
+@click.option("--parameters", is_flag=True, help="Print the estimates of all parameters too.")
 @click.option("--json", "as_json", is_flag=True, help="Print the same numbers as JSON.")
 @click.option(
     "--out",
@@ -90,33 +104,39 @@ def compare(
     model: str,
     integers: tuple[str, ...],
     dialect: Dialect,
+    prior: str | None,
+    tune: bool,
+    calibrate: bool,
     inference: str,
     target: str | None,
-    drop: tuple[str, ...],
+    chosen: Chosen,
     test_size: float,
     seed: int,
     draws: int,
     missing: str,
     binarize: float | str | None,
+    parameters: bool,
     as_json: bool,
     out: Path | None,
 ) -> None:
     """Fit a classifier to DATA and compare four ways to use it.
 
-    DATA is a .csv file with a header line, a .parquet or .feather file, or the name of an embedded data set: breast_cancer, digits,
-    digits_binary, iris, wine. Part of the rows is held out; on these, classification by maximum likelihood, MAP,
+    DATA is a text file with a header line (.csv, .tsv, .txt, .dat or .data, perhaps compressed, as in .csv.gz), a .parquet
+    or .feather file, or the name of an embedded data set: breast_cancer, digits, digits_binary, iris, wine. Part of the rows is held out; on these, classification by maximum likelihood, MAP,
     posterior mean and the posterior predictive are scored and compared row by row.
     With --model auto the models that it combines are compared instead, alone and together.
     """
+    require_source(data, target)
     from bayesppl.cli import files
 
     if out is not None:
         files.require_writable(out)
-    with _status("reading the data"):
-        from bayesppl.cli import compare_stack, report, rows, tables
+    with status("reading the data"):
+        from bayesppl.cli import columns, compare_stack, report, rows, tables
 
-        source = rows.without(rows.read(data, target, dialect), drop)
-        classifier = _classifier(model, integers, inference, draws, seed)
+        source = rows.choose(rows.read(data, target, dialect), chosen)
+        how = inference_of(inference, draws, CHAINS, seed)
+        classifier = make(model, integers, prior, inference=how, tune=tune, **calibration_of(calibrate))
         if model == AUTO:
             train, test = rows.split(source, test_size, seed)
             compare_stack.show(classifier, train, test, as_json=as_json, out=out)
@@ -127,7 +147,14 @@ def compare(
         if binarize is not None:
             train, test = rows.binarized(train, test, binarize)
 
-    with _status(*_announcement(inference)):
+    if not as_json:
+        for remark in columns.remarks(source.X):
+            say(f"bayesppl: warning: {remark}", err=True)
+    if tune:
+        with status("tuning the prior"):
+            classifier = classifier.fit(train.X, train.y).tune_prior()
+    slow = slow_step(inference)
+    with status(slow or "fitting and scoring", slow is not None):
         result = _compare(classifier, train, test, draws, seed)
     settings: dict[str, Any] = {
         "model": model,
@@ -136,24 +163,21 @@ def compare(
         "seed": seed,
         "draws": draws,
     }
-    settings |= {"integers": list(integers), "drop": list(drop), "missing": missing, "binarize": binarize}
+    settings |= {"integers": list(integers), "drop": list(chosen.drop), "missing": missing, "binarize": binarize}
+    settings |= {"keep": list(chosen.keep), "categorical": list(chosen.categorical), "prior": prior, "tune": tune}
+    settings |= {"calibrate": calibrate}
+    families = result.classifier.fitted_.model.family.family_names
+    taken = columns.described(source.X, families)
     facts = report.Facts(data, source.target, len(train.X), len(test.X), settings)
 
     written: list[Path] = []
     if out is not None:
-        with _status(f"writing {out}"):
+        with status(f"writing {out}"):
             written = files.write(out, result, draws // CHAINS, CHAINS, seed)
     if as_json:
         click.echo(report.as_json(result, facts))
     else:
-        tables.print_tables(result, facts, written)
-
-
-def _classifier(model: str, integers: Sequence[str], inference: str, draws: int, seed: int) -> Any:
-    from bayesppl.inference import NUTS
-
-    how = NUTS(draws=draws // CHAINS, chains=CHAINS, random_state=seed) if inference == "nuts" else inference
-    return make(model, integers, inference=how)
+        tables.print_tables(result, facts, taken, written, with_parameters=parameters)
 
 
 def _compare(classifier: BayesClassifier, train: Any, test: Any, draws: int, seed: int) -> Comparison:
@@ -168,17 +192,8 @@ def _compare(classifier: BayesClassifier, train: Any, test: Any, draws: int, see
     return replace(result, probabilities=result.probabilities.assign_coords(row=test.X.index.to_numpy()))
 
 
-def _announcement(inference: str) -> tuple[str, bool]:
-    if inference == "nuts":
-        return (
-            f"NUTS: compiling the model, which takes from ten seconds to minutes, then sampling {CHAINS} chains",
-            True,
-        )
-    return "fitting and scoring", False
-
-
 @contextmanager
-def _status(message: str, is_slow: bool = False) -> Iterator[None]:
+def status(message: str, is_slow: bool = False) -> Iterator[None]:
     """Say on standard error what is being waited for; where there is no terminal, only about what is slow."""
     from rich.console import Console
     from rich.markup import escape

@@ -1,11 +1,11 @@
-"""Options that say how a CSV file is written."""
+"""Options that say how a text file is written, and which of its columns are used as what."""
 
 from __future__ import annotations
 
 import codecs
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -13,14 +13,30 @@ from bayesppl.cli.batches import Dialect
 
 
 def csv_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of a CSV file, which reach it as ``dialect``."""
+    """Give a command the options of a text file, which reach it as ``dialect``."""
 
     @click.option("--sep", default=",", show_default=True, help="Between columns of a CSV file; 'tab' for tabs.")
     @click.option("--decimal", default=".", show_default=True, help="Decimal point of a CSV file.")
     @click.option("--encoding", default="utf-8", show_default=True, help="Of the text of a CSV file.")
+    @click.option(
+        "--na-values",
+        metavar="TEXT",
+        multiple=True,
+        help="What stands for a missing cell besides empty cells, NA and NaN, such as 'n.a.' or ?; may be repeated.",
+    )
+    @click.option("--thousands", metavar="MARK", help="Between the thousands of a number in a CSV file.")
     @wraps(command)
-    def with_dialect(*args: Any, sep: str, decimal: str, encoding: str, **options: Any) -> None:
-        command(*args, dialect=_dialect(sep, decimal, encoding), **options)
+    def with_dialect(
+        *args: Any,
+        sep: str,
+        decimal: str,
+        encoding: str,
+        na_values: tuple[str, ...],
+        thousands: str | None,
+        **options: Any,
+    ) -> None:
+        dialect = _dialect(sep, decimal, encoding)._replace(na_values=na_values, thousands=thousands)
+        command(*args, dialect=dialect, **options)
 
     return with_dialect
 
@@ -39,3 +55,39 @@ def _dialect(sep: str, decimal: str, encoding: str) -> Dialect:
             f"there is no --encoding {encoding!r}; utf-8, latin-1 and utf-16 are common ones"
         ) from None
     return Dialect(sep, decimal, encoding)
+
+
+class Chosen(NamedTuple):
+    """Which columns are features, and which of them hold levels."""
+
+    drop: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+
+
+def column_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that choose columns, which reach it as ``chosen``."""
+
+    @click.option("--drop", metavar="COLUMN", multiple=True, help="Leave a column out; may be repeated.")
+    @click.option(
+        "--keep",
+        metavar="COLUMN",
+        multiple=True,
+        help="Use this column as a feature and no others; may be repeated.",
+    )
+    @click.option(
+        "--categorical",
+        metavar="COLUMN",
+        multiple=True,
+        help="Take the values of a column for levels, whatever they look like, as --model mixed-nb does with text; may be "
+        "repeated.",
+    )
+    @wraps(command)
+    def with_columns(
+        *args: Any, drop: tuple[str, ...], keep: tuple[str, ...], categorical: tuple[str, ...], **options: Any
+    ) -> None:
+        if drop and keep:
+            raise ValueError("--drop and --keep are both given; name the columns to leave out, or those to use")
+        command(*args, chosen=Chosen(drop, keep, categorical), **options)
+
+    return with_columns

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bayesppl.cli.batches import Dialect
-from bayesppl.cli.dialect import csv_options
+from bayesppl.cli.dialect import Chosen, column_options, csv_options
+from bayesppl.cli.inferences import CALIBRATE_OPTION, INFERENCE_OPTION, PRIOR_OPTION, TUNE_OPTION, calibration_of
 from bayesppl.cli.models import AUTO, INTEGERS_OPTION, make, model_option
+from bayesppl.cli.source import require_place
 from bayesppl.cli.terminal import cells, say, visible
 
 if TYPE_CHECKING:
@@ -26,12 +28,15 @@ _DATA = click.argument("data", type=click.Path(path_type=Path, exists=True, dir_
 @click.command(epilog="Example: bayesppl fit flowers.csv --target kind --model qda --save flowers.nc")
 @_DATA
 @click.option("--target", metavar="COLUMN", required=True, help="Column of the labels.")
-@click.option("--drop", metavar="COLUMN", multiple=True, help="Leave a column out; may be repeated.")
+@column_options
 @model_option(AUTO)
 @INTEGERS_OPTION
+@PRIOR_OPTION
+@TUNE_OPTION
+@CALIBRATE_OPTION
 @csv_options
 @click.option("--rule", type=click.Choice(RULES), default="predictive", show_default=True, help="How to classify.")
-@click.option("--inference", type=click.Choice(["closed_form", "nuts"]), default="closed_form", show_default=True)
+@INFERENCE_OPTION
 @click.option(
     "--save",
     "path",
@@ -43,9 +48,12 @@ _DATA = click.argument("data", type=click.Path(path_type=Path, exists=True, dir_
 def fit(
     data: Path,
     target: str,
-    drop: tuple[str, ...],
+    chosen: Chosen,
     model: str,
     integers: tuple[str, ...],
+    prior: str | None,
+    tune: bool,
+    calibrate: bool,
     dialect: Dialect,
     rule: str,
     inference: str,
@@ -53,15 +61,28 @@ def fit(
 ) -> None:
     """Fit a classifier to DATA and save it.
 
-    DATA is a .csv file with a header line, or a .parquet or .feather file. All columns but the target, and those dropped,
-    are features. The saved model holds the declaration, the sums that the fit needs and the posterior, but none of the
+    DATA is a text file with a header line (.csv, .tsv, .txt, .dat or .data, perhaps compressed, as in .csv.gz), or a
+    .parquet or .feather file. All columns but the target, and those dropped, are features. The saved model holds the declaration, the sums that the fit needs and the posterior, but none of the
     rows; 'bayesppl predict' and bayesppl.load read it.
     """
-    from bayesppl.cli import rows
+    require_place("--save", path)
+    from bayesppl.cli import columns, rows
+    from bayesppl.cli.compare import status
+    from bayesppl.cli.inferences import slow_step
 
-    X, y, _ = rows.without(rows.read_file(data, target, dialect), drop)
-    classifier = make(model, integers, rule=rule, inference=inference)
-    classifier.fit(X, y).save(path)
+    with status(f"reading {data}"):
+        X, y, _ = rows.choose(rows.read_file(data, target, dialect), chosen)
+    for remark in columns.remarks(X):
+        say(f"bayesppl: warning: {remark}", err=True)
+    arguments = {"rule": rule, "inference": inference, **calibration_of(calibrate)}
+    classifier = make(model, integers, prior, tune=tune, **arguments)
+    slow = slow_step(inference)
+    with status(slow or f"fitting {model} to {len(X)} rows", slow is not None):
+        classifier.fit(X, y)
+    if tune:
+        with status("tuning the prior"):
+            classifier = classifier.tune_prior()
+    classifier.save(path)
     say(
         f"fitted {model} to {len(X)} rows, {len(X.columns)} columns, {len(classifier.classes_)} classes; wrote {path}"
     )
@@ -77,9 +98,17 @@ def fit(
     help="Add credible intervals of the class probabilities, of this probability.",
 )
 @click.option(
+    "--explain",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Add the N columns that spoke loudest for or against the predicted label, and their weights of evidence in nats.",
+)
+@click.option(
     "--draws", type=click.IntRange(min=2), default=1000, show_default=True, help="Posterior draws for intervals."
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the draws.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed for the draws."
+)
 @click.option(
     "--keep", metavar="COLUMN", multiple=True, help="Copy a column of DATA to the output; may be repeated."
 )
@@ -98,6 +127,7 @@ def predict(
     data: Path,
     rule: str | None,
     interval: float | None,
+    explain: int | None,
     draws: int,
     seed: int,
     keep: tuple[str, ...],
@@ -110,10 +140,15 @@ def predict(
 
     Rows are read, classified and written a batch at a time, so that DATA may be larger than memory. The output has a
     line per row: the columns kept, the predicted label, and the probability p(LABEL) of every label; with --interval
-    also lower(LABEL) and upper(LABEL). Columns of DATA are found by name, in any order. In CSV an apostrophe stands before text
-    that a spreadsheet would take for a formula.
+    also lower(LABEL) and upper(LABEL); with --explain also reason 1, weight 1, and so on. Columns of DATA are found by name, in any order.
+    In CSV an apostrophe stands before text that a spreadsheet would take for a formula.
     """
+    if out is not None:
+        require_place("--out", out)
+    import pandas as pd
+
     from bayesppl.cli import batches
+    from bayesppl.cli.reasons import reasons
     from bayesppl.estimators.loading import load
     from bayesppl.files.atomic import replacing
 
@@ -123,7 +158,11 @@ def predict(
         seen = 0
         for frame in batches.read(data, rows, dialect):
             features = _features(frame, (*keep, *drop), data)
-            yield _predictions(classifier, features, frame[list(keep)], rule, interval, draws, seed)
+            predictions = _predictions(classifier, features, rule, interval, draws, seed)
+            if explain is not None:
+                predictions.update(reasons(classifier, features, predictions["predicted"], rule, explain, seed))
+            kept = frame[list(keep)].reset_index(drop=True)
+            yield pd.concat([kept, pd.DataFrame(predictions)], axis=1)
             seen += len(frame)
             if sys.stderr.isatty():
                 click.echo(f"\r{seen} rows", err=True, nl=False)
@@ -194,14 +233,11 @@ def completion(context: click.Context, shell: str) -> None:
 def _predictions(
     classifier: Any,
     X: Any,
-    kept: Any,
     rule: Any,
     interval: float | None,
     draws: int,
     seed: int,
-) -> Any:
-    import pandas as pd
-
+) -> dict[str, Any]:
     labels = classifier.classes_.tolist()
     probability = classifier.probabilities(X, rule)
     columns: dict[str, Any] = {"predicted": classifier.classes_[probability.argmax(1)]}
@@ -210,7 +246,7 @@ def _predictions(
         bounds = classifier.predict_proba_interval(X, interval, draws, seed)
         for end in ("lower", "upper"):
             columns.update({f"{end}({label})": bounds[end].values[:, k] for k, label in enumerate(labels)})
-    return pd.concat([kept.reset_index(drop=True), pd.DataFrame(columns)], axis=1)
+    return columns
 
 
 def _features(frame: Any, others: Sequence[str], data: Path) -> Any:

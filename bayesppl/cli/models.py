@@ -43,12 +43,16 @@ INTEGERS_OPTION = click.option(
 )
 
 
-def make(model: str, integers: Sequence[str], **arguments: Any) -> Any:
+def make(
+    model: str, integers: Sequence[str], prior: str | None = None, *, tune: bool = False, **arguments: Any
+) -> Any:
     """The classifier of a model's name."""
     import bayesppl as bp
 
     if model == AUTO:
-        return _auto(integers, **arguments)
+        return _auto(integers, prior, tune=tune, **arguments)
+    if prior is not None:
+        arguments |= _prior(model, prior)
     if model == "mixed-nb":
         return bp.MixedNB(integers=_integers(integers), **arguments)
     if integers:
@@ -56,17 +60,46 @@ def make(model: str, integers: Sequence[str], **arguments: Any) -> Any:
     return getattr(bp, MODELS[model])(**arguments)
 
 
-def _auto(integers: Sequence[str], rule: str = "predictive", inference: Any = "closed_form") -> AutoClassifier:
+def _auto(
+    integers: Sequence[str],
+    prior: str | None,
+    *,
+    tune: bool,
+    rule: str = "predictive",
+    inference: Any = "closed_form",
+    calibration: str | None = None,
+) -> AutoClassifier:
     """Combined by what each model predicts of left-out rows, which has a closed form for one rule only."""
     import bayesppl as bp
 
     others = [f"--integers {choice}" for choice in integers]
-    others += [f"--rule {rule}"] * (rule != "predictive") + ["--inference nuts"] * (inference != "closed_form")
+    others += [f"--rule {rule}"] * (rule != "predictive") + ["--inference"] * (inference != "closed_form")
+    others += [f"--prior {prior}"] * (prior is not None) + ["--tune"] * tune
+    others += ["--calibrate"] * (calibration is not None)
     if others:
         raise ValueError(
             f"{others[0]} is for one declared model, and --model auto combines several; name a --model"
         )
     return bp.AutoClassifier()
+
+
+def _prior(model: str, prior: str) -> dict[str, Any]:
+    """The argument that declares a prior: by name for Gaussian models, by its concentration for those of probabilities."""
+    import bayesppl as bp
+
+    if model in ("gaussian-nb", "lda", "qda"):
+        return {"prior": prior}
+    try:
+        number = float(prior)
+    except ValueError:
+        raise ValueError(f"--prior {prior!r} is for Gaussian models; for --model {model} give a number") from None
+    if model == "bernoulli-nb":
+        return {"probability": bp.Beta(number, number)}
+    if model in ("categorical-nb", "multinomial-nb"):
+        return {"probability": bp.Dirichlet(number)}
+    raise ValueError(
+        f"--prior is for Gaussian, Bernoulli, categorical and multinomial models, found --model {model}"
+    )
 
 
 def _integers(choices: Sequence[str]) -> Any:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from bayesppl import datasets
-from bayesppl.cli import batches
+from bayesppl.cli import batches, columns
 from bayesppl.cli.batches import Dialect
+from bayesppl.cli.dialect import Chosen
+from bayesppl.cli.source import require_source
 from bayesppl.data.columns import listed
 from bayesppl.data.labels import encode_labels
 from bayesppl.data.table import as_table
@@ -30,21 +31,10 @@ class Rows(NamedTuple):
 
 def read(data: str, target: str | None, dialect: Dialect) -> Rows:
     """An embedded data set by name, or a file by path."""
-    if data in datasets.LOADERS:
-        X, y = datasets.load(data)
-        if target is not None:
-            raise ValueError(
-                f"--target {target!r} is for files; the embedded data set {data!r} has labels of its own, leave "
-                "--target out"
-            )
-        return Rows(X, y, "target")
-    if not Path(data).is_file():
-        raise ValueError(
-            f"{data!r} is neither a file nor an embedded data set; give the path of a file or one of "
-            f"{', '.join(datasets.LOADERS)}"
-        )
+    require_source(data, target)
     if target is None:
-        raise ValueError(f"{data!r} needs --target COLUMN, the column that holds the labels")
+        X, y = datasets.load(data)
+        return Rows(X, y, "target")
     return read_file(Path(data), target, dialect)
 
 
@@ -57,17 +47,12 @@ def read_file(path: Path, target: str, dialect: Dialect) -> Rows:
         )
     if frame.empty:
         raise ValueError(f"{str(path)!r} has a header line but no rows")
-    return without(Rows(frame.drop(columns=target), frame[target], target), ())
+    return Rows(frame.drop(columns=target), frame[target], target)
 
 
-def without(rows: Rows, columns: Sequence[str]) -> Rows:
-    """Leave columns of features out."""
-    unknown = [name for name in columns if name not in rows.X.columns]
-    if unknown:
-        raise ValueError(
-            f"--drop {unknown[0]!r}: there is no such column of features; there are {listed(rows.X.columns)}"
-        )
-    X = rows.X.drop(columns=list(columns))
+def choose(rows: Rows, chosen: Chosen) -> Rows:
+    """The columns of features that were asked for."""
+    X = columns.choose(rows.X, chosen)
     if X.columns.empty:
         raise ValueError(f"no column is left besides the target {rows.target!r}; features are needed")
     return rows._replace(X=X)
@@ -80,8 +65,11 @@ def check(rows: Rows, classifier: BayesClassifier, missing: str, *, of_numbers: 
         try:
             as_table(rows.X).numeric()
         except ValueError as error:
+            remark = next(
+                columns.remarks(rows.X), None
+            )  # the cell that is no number, rather than the first that is text
             raise ValueError(
-                f"{error}. Here: --drop COLUMN leaves a column out; --model mixed-nb takes text for levels."
+                f"{remark or error}. Here: --drop COLUMN leaves a column out; --model mixed-nb takes text for levels."
             ) from None
     gaps = rows.X.isna().to_numpy()
     if missing == "refuse" and gaps.any():

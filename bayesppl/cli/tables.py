@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bayesppl.cli.columns import Column
 from bayesppl.cli.report import Facts, Record, parameter_records, score_records
 from bayesppl.cli.terminal import visible
 from bayesppl.evaluation.comparison import SCORES
@@ -17,17 +18,30 @@ if TYPE_CHECKING:
 
     from bayesppl.evaluation.comparison import Comparison
 
-# Lines of a table of parameters; the files and the JSON hold all of them.
+# Lines of a table; the files and the JSON hold all of them.
 _MOST_LINES = 40
 
-# Characters per line where there is no terminal to ask.
-_WIDTH = 120
+# Columns of the data that are listed one by one.
+_MOST_COLUMNS = 12
+
+# Characters per line where there is no terminal to ask, and of a name.
+_WIDTH, _LONGEST_NAME = 80, 28
+
+# Errors below this are written with an exponent.
+_SMALL = 1e-3
 
 _HEADINGS = {"accuracy": "accuracy ↑", "log_score": "log score ↑", "brier": "Brier ↓", "ece": "ECE ↓"}
 
 
-def print_tables(result: Comparison, facts: Facts, written: Sequence[Path]) -> None:
-    """Print parameters, scores, differences, and what there is to know about them."""
+def print_tables(
+    result: Comparison,
+    facts: Facts,
+    columns: Sequence[Column],
+    written: Sequence[Path],
+    *,
+    with_parameters: bool,
+) -> None:
+    """Print scores, differences, what every column was taken for, and what there is to know about them."""
     from rich.console import Console
 
     console = Console(highlight=False)
@@ -38,9 +52,12 @@ def print_tables(result: Comparison, facts: Facts, written: Sequence[Path]) -> N
         f"\n[bold]{settings['model']}[/] on [bold]{_safe(facts.data)}[/] ({settings['inference']}): fitted to {facts.n_train} "
         f"rows, scored on {facts.n_test} others, seed {settings['seed']}\n"
     )
-    for table in (*_parameter_tables(result), _score_table(result), _difference_table(result)):
+    for table in (_score_table(result), _difference_table(result)):
         console.print(table, "")
-    for note in _notes(result, facts):
+    console.print(_column_table(columns), "")
+    for table in _parameter_tables(result) if with_parameters else ():
+        console.print(table, "")
+    for note in _notes(result, with_parameters):
         console.print(note)
     for path in written:
         console.print(f"wrote {_safe(str(path))}", soft_wrap=True)
@@ -77,7 +94,9 @@ def _parameter_tables(result: Comparison) -> Iterator[Table]:
         caption = f"… and {surplus} more lines; --json and --out DIR have all of them" if surplus > 0 else None
         table = _table(f"{name} (each pair of features once)" if is_symmetric else _safe(str(name)), caption)
         for dim in dims:
-            table.add_column(_safe(dim.replace("_", " ")), overflow="fold")
+            table.add_column(
+                _safe(dim.replace("_", " ")), overflow="ellipsis", no_wrap=True, max_width=_LONGEST_NAME
+            )
         for estimate in parameters["estimate"].values.tolist():
             table.add_column(shown.get(estimate, estimate), justify="right", no_wrap=True)
         for record in records[:_MOST_LINES]:
@@ -116,11 +135,32 @@ def _difference_table(result: Comparison) -> Table:
     return table
 
 
-def _notes(result: Comparison, facts: Facts) -> Iterator[str]:
+def _column_table(columns: Sequence[Column]) -> Table | str:
+    """What every column was taken for: a line each, or a line for all where they are alike."""
+    kinds = {(column.family, column.missing > 0) for column in columns}
+    if len(columns) > _MOST_COLUMNS and kinds == {(columns[0].family, False)}:
+        return f"all {len(columns)} columns: {columns[0].family}, no missing cells"
+    surplus = len(columns) - _MOST_COLUMNS
+    table = _table("columns", f"… and {surplus} more" if surplus > 0 else None)
+    table.add_column("column", overflow="ellipsis", no_wrap=True, max_width=_LONGEST_NAME)
+    table.add_column("family", no_wrap=True)
+    for heading in ("distinct values", "missing cells"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    odd_first = sorted(columns, key=lambda column: column.missing == 0) if surplus > 0 else columns
+    for column in odd_first[:_MOST_COLUMNS]:
+        table.add_row(_cell(column.name), column.family, f"{column.distinct}", f"{column.missing}")
+    return table
+
+
+def _notes(result: Comparison, with_parameters: bool) -> Iterator[str]:
     attrs = result.parameters.attrs
     yield (
-        "mle, map and mean classify with one estimate of the parameters; predictive averages over their posterior.\n"
-        f"sd and the {100 * attrs['prob']:g}% credible interval come from {attrs['draws']} posterior draws."
+        "mle, map and mean classify with one estimate of the parameters; predictive\naverages over their posterior.\n"
+        + (
+            f"sd and the {100 * attrs['prob']:g}% credible interval come from {attrs['draws']} posterior draws."
+            if with_parameters
+            else "--parameters prints the estimates of all parameters; --json and --out DIR hold them."
+        )
     )
     for rule, reason in result.undefined.items():
         yield f"[yellow]{rule} is undefined:[/] {_safe(reason)}"
@@ -130,8 +170,8 @@ def _notes(result: Comparison, facts: Facts) -> Iterator[str]:
             yield f"[yellow]{rule}:[/] a true label got probability zero, so the log score is -inf."
         if record["impossible_rows"] > 0:
             yield (
-                f"[yellow]{rule}:[/] {record['impossible_rows']:g} rows are impossible under every class; the class "
-                "weights classify them."
+                f"[yellow]{rule}:[/] {record['impossible_rows']:g} rows have probability zero under every class and were "
+                "classified by class weights alone."
             )
 
 
@@ -142,9 +182,16 @@ def _difference(record: Record, score: str) -> str:
     if math.isnan(standard_error):
         return _cell(difference)
     if standard_error == 0:
-        return f"{difference:+.4g} ± 0" if difference else "0 ± 0"
+        return f"{difference:+.4g} ±0" if difference else "0 ±0"
+    if standard_error < _SMALL:
+        return f"{_short(difference, '+.2g')} ±{_short(standard_error, '.1g')}"
     decimals = max(0, 1 - math.floor(math.log10(standard_error)))  # two digits of the standard error
-    return f"{difference:+.{decimals}f} ± {standard_error:.{decimals}f}"
+    return f"{difference:+.{decimals}f} ±{standard_error:.{decimals}f}"
+
+
+def _short(number: float, how: str) -> str:
+    """A number whose exponent has no zero in front."""
+    return format(number, how).replace("e-0", "e-").replace("e+0", "e+")
 
 
 def _cell(value: Any) -> str:

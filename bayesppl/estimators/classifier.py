@@ -15,6 +15,7 @@ from bayesppl.answers import predictions
 from bayesppl.answers.datatree import to_datatree
 from bayesppl.answers.decisions import decide, expected_error_rate, threshold_for
 from bayesppl.answers.evidence import log_evidence
+from bayesppl.answers.explanation import explain
 from bayesppl.answers.labelled import diagnostics, estimates
 from bayesppl.answers.leave_one_out import leave_one_out
 from bayesppl.answers.novelty import novelty
@@ -112,6 +113,7 @@ class BayesClassifier(Learner, ABC):
     threshold_for = ask(threshold_for)
     expected_error_rate = ask(expected_error_rate)
     estimate_class_weights = ask(estimate_class_weights)
+    explain = ask(explain)
     novelty = ask(novelty)
     sample = ask(sample)
     estimates = ask(estimates)

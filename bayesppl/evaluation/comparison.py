@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -66,6 +67,13 @@ class Comparison:
         rows = self.probabilities.sizes["row"]
         table = self.scores[list(SCORES)].to_dataframe().round(4)
         return f"Comparison on {rows} held-out rows: .parameters, .scores, .probabilities, .undefined, .classifier\n{table}"
+
+    def _repr_html_(self) -> str:
+        """The scores as a table in a notebook, with what a rule lacks and why."""
+        rows = self.probabilities.sizes["row"]
+        why = "".join(f"<p>{rule} is undefined: {escape(reason)}</p>" for rule, reason in self.undefined.items())
+        table = self.scores[list(SCORES)].to_dataframe().round(4).to_html()
+        return f"<p>Comparison of the rules on {rows} held-out rows</p>{table}{why}"
 
 
 def compare(

@@ -130,6 +130,10 @@ class Product(ConjugateFamily):
     def measures(self) -> dict[Hashable, Measure]:
         return {column: measure for _, _, family in self.families for column, measure in family.measures.items()}
 
+    @property
+    def family_names(self) -> dict[Hashable, str]:
+        return {column: name for _, _, family in self.families for column, name in family.family_names.items()}
+
     def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
         return self.bind_labelled(table, classes, np.zeros(len(table), dtype=np.intp), np.ones(len(table)))
 

@@ -1,6 +1,6 @@
 """Pictures, in colours that colour-blind readers can tell apart.
 
-The picture of a result takes either the result or whatever the function that computes it takes, so that
+Each function accepts a result, or the arguments that produce it, so that
 ``plot_reliability(bp.reliability(clf, X, y))`` and ``plot_reliability(clf, X, y)`` are the same; the others take a fitted
 classifier first. Every function but :func:`plot_probabilities` and :func:`plot_columns` (which fill a figure of their own) draws into the ``ax`` it is
 given, or into a new figure, and returns the axes. Intervals are equal-tailed, of probability 0.89 unless ``prob`` says
@@ -11,10 +11,12 @@ from bayesppl.plots.boundary import plot_decision_boundary
 from bayesppl.plots.calibration import plot_reliability
 from bayesppl.plots.columns import plot_columns
 from bayesppl.plots.densities import plot_class_densities
+from bayesppl.plots.explanation import plot_explanation
 from bayesppl.plots.intervals import plot_intervals
 from bayesppl.plots.learning import plot_learning_curve
 from bayesppl.plots.maps import plot_parameter_maps
 from bayesppl.plots.models import plot_comparison
+from bayesppl.plots.nomogram import plot_nomogram
 from bayesppl.plots.parameters import plot_estimates, plot_prior_posterior
 from bayesppl.plots.probabilities import plot_probabilities
 from bayesppl.plots.relevance import plot_relevance
@@ -26,8 +28,10 @@ __all__ = [
     "plot_comparison",
     "plot_decision_boundary",
     "plot_estimates",
+    "plot_explanation",
     "plot_intervals",
     "plot_learning_curve",
+    "plot_nomogram",
     "plot_parameter_maps",
     "plot_prior_posterior",
     "plot_probabilities",

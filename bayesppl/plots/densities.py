@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bayesppl.estimators.classifier import BayesClassifier
     from bayesppl.model.rules import RuleName
 
-_MOST_BINS = 30
+_MOST_BINS, _FEW = 30, 4
 
 
 def plot_class_densities(
@@ -93,18 +93,21 @@ def plot_class_densities(
         density = np.exp(log_joint - np.log(weights))
 
     ax = axes_or_new(ax)
-    edges = np.append(grid, grid[-1] + 1) - 0.5 if is_mass else _edges(_present(values))
+    faint = 0.2 if len(clf.classes_) <= _FEW else 0.06  # of many classes the lines are what is read
+    steps = np.append(grid, grid[-1] + 1) - 0.5
     for k, label in enumerate(clf.classes_.tolist()):
         own = _present(values[codes == k])
         if len(own):
-            ax.hist(own, edges.tolist(), density=True, color=colour(k), alpha=0.25)
+            # bins of all rows together would be too wide for each class, and a correct fit would look wrong
+            edges = steps if is_mass else _edges(own)
+            ax.hist(own, edges.tolist(), density=True, color=colour(k), alpha=faint)
         band: Style = {"step": "mid"} if is_mass else {}
-        ax.fill_between(grid, lower[:, k], upper[:, k], color=colour(k), alpha=0.35, linewidth=0, **band)
+        ax.fill_between(grid, lower[:, k], upper[:, k], color=colour(k), alpha=1.75 * faint, linewidth=0, **band)
         shape: Style = {"drawstyle": "steps-mid"} if is_mass else {}
         style: Style = {"color": colour(k), "linewidth": 1.8, "linestyle": line_style(k), "label": str(label)}
         ax.plot(grid, density[:, k], **style, **shape)
     what = "probability" if is_mass else "density"
-    ends = edges if is_mass else grid
+    ends = steps if is_mass else grid
     ax.set(xlim=(ends[0], ends[-1]), ylim=(0, None))
     name_axes(ax, table.names[0], f"{what} in the class")
     legend_beside(ax)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesppl.estimators.classifier import BayesClassifier
 from bayesppl.plots.style import (
     Style,
     axes_or_new,
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
 
-    from bayesppl.estimators.classifier import BayesClassifier
     from bayesppl.model.rules import RuleName
 
 
@@ -76,7 +76,7 @@ def plot_intervals(
         style: Style = {"color": "black", "markerfacecolor": "none", "linestyle": "none"}
         for k, at in enumerate(places):
             ax.plot(proba[:, k], at, marker=marker(k), markersize=1.4 * size, **style)
-        ax.plot([], [], marker="o", label=rule or interval.rule, **style)
+        ax.plot([], [], marker="o", label=f"rule {(rule or interval.rule)!r}", **style)
     name_rows(ax, [f"row {row}" for row in found["row"].values])
     ax.set_xlim(-0.03, 1.03)
     name_axes(ax, f"class probability, {found.attrs['prob']:.0%} interval")

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesppl.estimators.classifier import BayesClassifier
 from bayesppl.plots.style import axes_or_new, colour, name_axes, name_rows, result_of, tidy
 
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
-
-    from bayesppl.estimators.classifier import BayesClassifier
 
 
 def plot_relevance(

@@ -16,18 +16,19 @@ if TYPE_CHECKING:
 #: Keyword arguments of matplotlib.
 Style = dict[str, Any]
 
-# The "muted" qualitative scheme of Paul Tol (2021), the darkest and most distinct first, and a grey; hatches set further classes apart.
+# From the schemes of Paul Tol (2021) and Okabe & Ito (2008), in an order in which also those who see no green or no red
+# tell the first classes apart best; hatches set further classes apart.
 _COLOURS = (
     "#332288",
     "#CC6677",
-    "#44AA99",
-    "#DDCC77",
-    "#88CCEE",
+    "#E69F00",
+    "#56B4E9",
     "#882255",
-    "#117733",
-    "#999933",
+    "#DDCC77",
     "#AA4499",
-    "#777777",
+    "#228833",
+    "#CC79A7",
+    "#999933",
 )
 _HATCHES = ("", "///", "...", "xxx")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">")

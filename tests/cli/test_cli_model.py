@@ -1,5 +1,6 @@
 """``bayesppl fit``, ``predict`` and ``summary``: what the files hold is what the estimator says."""
 
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -198,3 +199,18 @@ def test_an_interrupt_leaves_what_was_there(
     assert status == 130
     assert out.read_text() == "before"
     assert sorted(tmp_path.iterdir()) == before
+
+
+def test_predictions_are_explained(run: Any, saved: Path, iris: pd.DataFrame, tmp_path: Path) -> None:
+    iris.drop(columns="species").iloc[::40].to_csv(tmp_path / "new.csv", index=False)
+    status, out, _ = run("predict", saved, tmp_path / "new.csv", "--drop", "plant", "--explain", 2)
+    assert status == 0
+    found = pd.read_csv(StringIO(out))
+    X = iris.drop(columns=["species", "plant"]).iloc[::40]
+    weights = bp.load(saved).explain(X, random_state=0)["weight"]
+    for row, line in found.iterrows():
+        own = weights.isel(row=row).sel({"class": line["predicted"]})
+        first = own["feature"].values[np.abs(own.values).argmax()]
+        assert line["reason 1"] == first
+        assert line["weight 1"] == pytest.approx(float(own.sel(feature=first)), rel=1e-9)
+    assert "reason 3" not in found

@@ -82,3 +82,30 @@ def test_python_version_is_one_that_is_supported():
 
     preferred = (ROOT / ".python-version").read_text().strip()
     assert SpecifierSet(PROJECT["project"]["requires-python"]).contains(preferred)
+
+
+def test_the_citation_is_of_this_project():
+    import yaml
+
+    import bayesppl
+
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    project = PROJECT["project"]
+    assert citation["version"] == bayesppl.__version__
+    assert citation["license"] == project["license"]
+    assert [author["name"] for author in citation["authors"]] == [author["name"] for author in project["authors"]]
+    assert citation["repository-code"] == project["urls"]["Source"]
+    assert citation["url"] == project["urls"]["Documentation"]
+
+
+def test_workflows_run_what_the_classifiers_promise():
+    import yaml
+
+    for path in [*(ROOT / ".github").rglob("*.yml"), ROOT / ".readthedocs.yaml"]:
+        assert yaml.safe_load(path.read_text(encoding="utf-8")), path
+    tests = yaml.safe_load((ROOT / ".github" / "workflows" / "tests.yml").read_text(encoding="utf-8"))
+    matrix = tests["jobs"]["tests"]["strategy"]["matrix"]
+    prefix = "Programming Language :: Python :: "
+    promised = [line.removeprefix(prefix) for line in PROJECT["project"]["classifiers"] if line.startswith(prefix)]
+    assert matrix["python"] == promised
+    assert {name.split("-")[0] for name in matrix["os"]} == {"ubuntu", "macos", "windows"}

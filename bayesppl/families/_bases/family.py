@@ -77,6 +77,11 @@ class Family(ABC):
     def measures(self) -> dict[Hashable, Measure]:
         """For every column, what the family's density of it is taken over; known once bound."""
 
+    @property
+    def family_names(self) -> dict[Hashable, str]:
+        """For every column, the name of the family that describes it; known once bound."""
+        return dict.fromkeys(self.measures, self.name)
+
     @abstractmethod
     def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
         """Return this family for the columns of ``table`` and for ``classes``."""

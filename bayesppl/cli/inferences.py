@@ -1,0 +1,59 @@
+"""How commands find a posterior, and under which prior."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+#: Inferences by name, and what takes long about them.
+INFERENCES: dict[str, str | None] = {
+    "closed_form": None,
+    "auto": None,
+    "nuts": "NUTS: compiling the model, which takes from ten seconds to minutes, then sampling {chains} chains",
+    "laplace": "Laplace: searching the mode",
+    "advi": "ADVI: compiling the model, then approximating the posterior",
+    "fullrank_advi": "full-rank ADVI: compiling the model, then approximating the posterior",
+    "smc": "SMC: compiling the model, then tempering the prior into the posterior",
+}
+
+INFERENCE_OPTION = click.option(
+    "--inference",
+    type=click.Choice(list(INFERENCES)),
+    default="closed_form",
+    show_default=True,
+    help="How the posterior is found.",
+)
+PRIOR_OPTION = click.option(
+    "--prior",
+    metavar="NAME|NUMBER",
+    help="Prior of the parameters: a name, such as jeffreys, for Gaussian models; a concentration, such as 0.5, for "
+    "models of probabilities.",
+)
+TUNE_OPTION = click.option(
+    "--tune", is_flag=True, help="Choose the hyperparameters of the prior by the evidence of the rows of the fit."
+)
+CALIBRATE_OPTION = click.option(
+    "--calibrate",
+    is_flag=True,
+    help="Trust densities as far as exact leave-one-out allows, so that probabilities are honest where columns depend on "
+    "each other.",
+)
+
+
+def calibration_of(wanted: bool) -> dict[str, Any]:
+    """The argument of estimators that calibrates them, if it is wanted."""
+    return {"calibration": "temperature"} if wanted else {}
+
+
+def inference_of(name: str, draws: int, chains: int, seed: int) -> Any:
+    """An inference by name; NUTS with these settings."""
+    from bayesppl.inference import NUTS
+
+    return NUTS(draws=draws // chains, chains=chains, random_state=seed) if name == "nuts" else name
+
+
+def slow_step(name: str, chains: int = 4) -> str | None:
+    """What is being waited for, where an inference takes longer than a moment."""
+    message = INFERENCES[name]
+    return None if message is None else message.format(chains=chains)

@@ -1,0 +1,26 @@
+"""The columns that decided a prediction, for a line of output."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from bayesppl.estimators.classifier import BayesClassifier
+
+
+def reasons(
+    classifier: BayesClassifier, X: Any, predicted: Any, rule: Any, most: int, seed: int
+) -> dict[str, Any]:
+    """The ``most`` columns of largest weight of evidence for or against the predicted label of each row, and these weights."""
+    found = classifier.explain(X, rule=rule, random_state=seed)
+    codes = np.searchsorted(classifier.classes_, predicted)
+    weight = found["weight"].transpose("row", "class", "feature").values[np.arange(len(codes)), codes]
+    order = np.argsort(-np.abs(weight), axis=1, kind="stable")[:, :most]
+    names = found["feature"].values
+    columns: dict[str, Any] = {}
+    for place in range(order.shape[1]):
+        columns[f"reason {place + 1}"] = names[order[:, place]]
+        columns[f"weight {place + 1}"] = np.take_along_axis(weight, order[:, [place]], axis=1)[:, 0]
+    return columns

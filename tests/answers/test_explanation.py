@@ -1,0 +1,193 @@
+"""Weights of evidence add up to the log odds, and each is what its definition says."""
+
+from itertools import permutations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from scipy.special import logsumexp
+from support.examples import EXAMPLES
+
+import bayesppl as bp
+from bayesppl.model.rules import RULES
+
+
+def log_odds(log_proba, against=None):
+    """log odds of every class, from log probabilities."""
+    if against is not None:
+        return np.delete(log_proba - log_proba[:, [against]], against, axis=1)
+    rest = [logsumexp(np.delete(log_proba, k, axis=1), axis=1) for k in range(log_proba.shape[1])]
+    return log_proba - np.stack(rest, axis=1)
+
+
+def total(found):
+    return (found["weight"].sum("feature") + found["prior"]).transpose("row", "class").values
+
+
+@pytest.mark.parametrize("shares", ["shapley", "sequential"])
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_weights_add_up_to_the_log_odds(name, shares):
+    example = EXAMPLES[name]
+    clf = bp.GenerativeClassifier(example.family).fit(example.X, example.y)
+    for against, place in ((None, None), ("b", 1)):
+        found = clf.explain(example.X, against, shares=shares, random_state=0)
+        expected = log_odds(clf.predict_log_proba(example.X), place)
+        np.testing.assert_allclose(total(found), expected, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(found["log_odds"].values, expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_weights_are_those_of_the_rule(rule):
+    X, y = bp.datasets.load("iris")
+    clf = bp.QuadraticDiscriminantAnalysis().fit(X, y)
+    found = clf.explain(X.iloc[::30], rule=rule)
+    np.testing.assert_allclose(total(found), log_odds(clf.predict_log_proba(X.iloc[::30], rule)), rtol=1e-9)
+
+
+def test_independent_columns_weigh_what_their_densities_say():
+    X, y = bp.datasets.load("iris")
+    clf = bp.GaussianNB().fit(X, y)
+    rows = X.iloc[[0, 60, 120]]
+    found = clf.explain(rows, against="setosa", rule="map")
+    theta = clf.posterior_.mode()
+    density = stats.norm.logpdf(rows.to_numpy()[..., None], theta["mean"].T, np.sqrt(theta["variance"]).T)
+    assert found.attrs["shares"] == "independent"
+    np.testing.assert_allclose(found["weight"].values, density[..., 1:] - density[..., :1], rtol=1e-9)
+
+
+def marginal(theta, x, columns):
+    """log p(y = k, x_S) of a normal, by scipy: (n_classes,)."""
+    at = np.asarray(columns, dtype=int)
+    log_weights = np.log(theta["class_weights"])
+    if not len(at):
+        return log_weights
+    return log_weights + [
+        stats.multivariate_normal.logpdf(x[at], mean[at], cov[np.ix_(at, at)])
+        for mean, cov in zip(theta["mean"], theta["covariance"], strict=True)
+    ]
+
+
+@pytest.mark.parametrize("shares", ["shapley", "sequential"])
+def test_correlated_columns_share_by_conditional_densities(shares):
+    X, y = bp.datasets.load("iris")
+    clf = bp.QuadraticDiscriminantAnalysis().fit(X, y)
+    theta, x = clf.posterior_.mode(), X.to_numpy()[75]
+    orders = list(permutations(range(4))) if shares == "shapley" else [tuple(range(4))]
+    expected = np.zeros((4, 3))
+    for order in orders:
+        for place, d in enumerate(order):
+            with_d, without = marginal(theta, x, order[: place + 1]), marginal(theta, x, order[:place])
+            expected[d] += (log_odds(with_d[None]) - log_odds(without[None]))[0] / len(orders)
+    found = clf.explain(x[None], shares=shares, rule="map")
+    assert found.attrs["shares"] == shares
+    np.testing.assert_allclose(found["weight"].values[0], expected, rtol=1e-8, atol=1e-10)
+
+
+def test_missing_cells_weigh_nothing():
+    X, y = bp.datasets.load("iris")
+    for clf in (bp.GaussianNB(), bp.LinearDiscriminantAnalysis(), bp.QuadraticDiscriminantAnalysis()):
+        clf.fit(X, y)
+        rows = X.iloc[[3, 80, 140]].copy()
+        rows.iloc[0, 1] = rows.iloc[1, 2] = rows.iloc[1, 3] = np.nan
+        rows.iloc[2] = np.nan
+        found = clf.explain(rows)
+        assert (found["weight"].values[rows.isna().to_numpy()] == 0).all()
+        np.testing.assert_allclose(total(found), log_odds(clf.predict_log_proba(rows)), rtol=1e-9, atol=1e-9)
+        assert found["cell"].values[0, 1] == "missing"
+
+
+def test_words_weigh_their_log_probabilities_and_absent_words_nothing():
+    rng = np.random.default_rng(0)
+    X, y = rng.poisson([2.0, 0.5, 1.0, 0.2], size=(30, 4)), np.repeat(["ham", "spam"], 15)
+    clf = bp.MultinomialNB().fit(X, y)
+    document = np.array([[3, 0, 1, 2]])
+    phi = np.log(clf.posterior_.mean()["probability"])
+    found = clf.explain(document, rule="mean")
+    np.testing.assert_allclose(found["weight"].values[0, :, 1], document[0] * (phi[1] - phi[0]), atol=1e-12)
+    under_predictive = clf.explain(document)
+    assert under_predictive.attrs["shares"] == "shapley"
+    assert (under_predictive["weight"].values[0, 1] == 0).all()
+
+
+def test_the_spread_is_that_of_draws():
+    X, y = [[0.1], [0.4], [0.9], [3.0], [3.3], [4.1]], [0, 0, 0, 1, 1, 1]
+    clf = bp.GaussianNB().fit(X, y)
+    n = 4000
+    found = clf.explain([[2.0]], draws=n, random_state=1)
+    theta = {k: v[0] for k, v in clf.posterior_.draws(1, n, np.random.default_rng(2)).items()}
+    density = stats.norm.logpdf(2.0, theta["mean"][..., 0], np.sqrt(theta["variance"][..., 0]))
+    weight = density[:, 1] - density[:, 0]
+    centred = weight - weight.mean()
+    error = np.sqrt(2 * ((centred**4).mean() / weight.var() - weight.var()) / n / 4)  # of a difference of two sds
+    assert abs(float(found["sd"][0, 0, 1]) - weight.std()) < 4 * error
+    assert (found["lower"] <= found["upper"]).all()
+    odds = np.log(theta["class_weights"][:, 1] / theta["class_weights"][:, 0])
+    assert abs(float(found["prior_sd"][1]) / odds.std() - 1) < 4 / np.sqrt(n)
+
+
+def test_random_orders_come_with_their_error():
+    X, y = bp.datasets.load("wine")
+    clf = bp.QuadraticDiscriminantAnalysis().fit(X, y)
+    rows = X.iloc[[0, 100]]
+    one, other = (clf.explain(rows, orders=64, random_state=seed) for seed in (0, 1))
+    error = np.sqrt(one["mcse"] ** 2 + other["mcse"] ** 2)
+    assert (one["mcse"] > 0).all()
+    # 78 errors, each estimated from 32 pairs of orders
+    assert (np.abs(one["weight"] - other["weight"]) < 6 * error).all()
+    np.testing.assert_allclose(total(one), log_odds(clf.predict_log_proba(rows)), rtol=1e-9)
+
+
+def test_blocks_are_weighed_as_one():
+    X, y = bp.datasets.load("iris")
+    clf = bp.GaussianNB().fit(X, y)
+    blocks = {"petal": ["petal length (cm)", "petal width (cm)"]}
+    whole = clf.explain(X.iloc[[60]], against="setosa", blocks=blocks)
+    single = clf.explain(X.iloc[[60]], against="setosa")
+    assert whole["feature"].values.tolist() == ["sepal length (cm)", "sepal width (cm)", "petal"]
+    np.testing.assert_allclose(whole["weight"][0, 2], single["weight"][0, 2:].sum("feature"), rtol=1e-9)
+
+
+def test_mixed_columns_and_sampled_posteriors():
+    X = pd.DataFrame(
+        {
+            "length": [1.0, 1.2, 3.1, 2.9, None],
+            "island": ["a", "a", "b", None, "b"],
+            "tall": [True, False, True, False, True],
+        }
+    )
+    y = [0, 0, 1, 1, 1]
+    clf = bp.MixedNB().fit(X, y)
+    found = clf.explain(X, random_state=0)
+    np.testing.assert_allclose(total(found), log_odds(clf.predict_log_proba(X)), rtol=1e-9, atol=1e-9)
+    sampled = bp.MixedNB(inference="laplace").fit(X, y)
+    found = sampled.explain(X, random_state=0)
+    np.testing.assert_allclose(total(found), log_odds(sampled.predict_log_proba(X)), rtol=1e-7, atol=1e-9)
+
+
+def test_impossible_values_outweigh_everything():
+    clf = bp.CategoricalNB(rule="mle").fit([["a", "s"], ["b", "s"], ["c", "t"]], [0, 0, 1])
+    found = clf.explain([["a", "s"], ["a", "t"]])
+    assert found["log_odds"].values[0].tolist() == [np.inf, -np.inf]
+    assert np.isnan(found["log_odds"].values[1]).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"against": "tulip"}, "against must be a class"),
+        ({"shares": "fair"}, "shares must be"),
+        ({"draws": 1}, "draws must be at least 2"),
+        ({"blocks": {"a": ["sepal length (cm)"], "b": ["sepal length (cm)"]}}, "again in 'b'"),
+        ({"blocks": {"a": ["nothing"]}}, "names 'nothing'"),
+    ],
+)
+def test_refusals(options, message):
+    X, y = bp.datasets.load("iris")
+    with pytest.raises(ValueError, match=message):
+        bp.GaussianNB().fit(X, y).explain(X.iloc[:1], **options)
+
+
+def test_no_rows():
+    X, y = bp.datasets.load("iris")
+    assert bp.GaussianNB().fit(X, y).explain(X.iloc[:0]).sizes["row"] == 0

@@ -1,0 +1,189 @@
+"""Which columns a command uses, as what, and what it warns about or refuses before it starts."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bayesppl.cli import columns
+
+
+@pytest.fixture
+def penguins():
+    rng = np.random.default_rng(0)
+    kind = np.repeat(["adelie", "gentoo"], 20)
+    return pd.DataFrame(
+        {
+            "bill": np.where(kind == "adelie", 38.0, 47.0) + rng.normal(size=40).round(2),
+            "island": rng.choice(["a", "b", "c"], 40),
+            "kind": kind,
+        }
+    )
+
+
+def write(frame, path):
+    frame.to_csv(path, index=False)
+    return path
+
+
+def test_what_every_column_was_taken_for_is_printed(run, penguins, tmp_path):
+    penguins.loc[3, "bill"] = np.nan
+    path = write(penguins, tmp_path / "p.csv")
+    status, out, _ = run("compare", path, "--target", "kind", "--model", "mixed-nb", "--missing", "skip")
+    assert status == 0
+    lines = {line.split()[0]: line.split()[1:] for line in out.splitlines() if line.startswith(("bill", "island"))}
+    assert lines["bill"] == ["gaussian", str(penguins["bill"].nunique()), "1"]
+    assert lines["island"] == ["categorical", "3", "0"]
+
+
+def test_one_odd_cell_does_not_make_a_factor_in_silence(run, penguins, tmp_path):
+    text = penguins.astype({"bill": object})
+    text.loc[7, "bill"] = "n.a."
+    path = write(text, tmp_path / "p.csv")
+    status, _, err = run("compare", path, "--target", "kind")
+    assert status == 2
+    assert "'n.a.'" in err
+    assert "--na-values 'n.a.'" in err
+    _, _, err = run("compare", path, "--target", "kind", "--model", "mixed-nb")
+    assert "warning: column 'bill' is text, but only 1 of its 40 cells are no numbers" in err
+    options = ("--target", "kind", "--model", "mixed-nb", "--na-values", "n.a.", "--missing", "skip")
+    status, out, err = run("compare", path, *options)
+    assert (status, err) == (0, "")
+    assert "categorical" in out
+
+
+def test_text_that_hardly_repeats_is_warned_about():
+    X = pd.DataFrame(
+        {"name": [f"bird {i}" for i in range(30)], "island": ["a", "b"] * 15, "size": np.arange(30.0)}
+    )
+    (remark,) = columns.remarks(X)
+    assert "column 'name' holds 30 different texts in 30 rows" in remark
+
+
+def test_numbers_can_be_levels(run, tmp_path):
+    frame = pd.DataFrame({"zone": [1, 2, 1, 3, 3, 2, 3, 3], "kind": list("aaaabbbb")})
+    path = write(frame, tmp_path / "z.csv")
+    options = ("--target", "kind", "--model", "mixed-nb", "--categorical", "zone")
+    status, out, _ = run("compare", path, *options)
+    assert (status, "categorical" in out) == (0, True)
+    model = tmp_path / "m.nc"
+    assert run("fit", path, *options, "--save", model)[0] == 0
+    status, out, _ = run("predict", model, path, "--drop", "kind")
+    assert status == 0
+    assert len(out.splitlines()) == 9
+
+
+def test_columns_are_kept_or_dropped(run, penguins, tmp_path):
+    path = write(penguins, tmp_path / "p.csv")
+    assert run("compare", path, "--target", "kind", "--keep", "bill")[0] == 0
+    _, _, err = run("compare", path, "--target", "kind", "--keep", "bill", "--drop", "island")
+    assert "--drop and --keep are both given" in err
+    _, _, err = run("compare", path, "--target", "kind", "--keep", "wing")
+    assert "--keep 'wing': there is no such column" in err
+
+
+def test_every_suffix_is_read(run, penguins, tmp_path):
+    numbers = penguins.drop(columns="island")
+    expected = None
+    text = numbers.to_csv(index=False)
+    for name, content in {
+        "p.csv": text,
+        "p.txt": text,
+        "p.dat": text,
+        "p.data": text,
+        "p.tsv": text.replace(",", "\t"),
+    }.items():
+        (tmp_path / name).write_text(content)
+    with gzip.open(tmp_path / "p.csv.gz", "wt") as file:
+        file.write(text)
+    numbers.to_parquet(tmp_path / "p.parquet")
+    numbers.to_feather(tmp_path / "p.feather")
+    for path in sorted(tmp_path.iterdir()):
+        status, out, _ = run("compare", path, "--target", "kind", "--json", "--draws", 16)
+        assert status == 0, path
+        scores = json.loads(out)["scores"]
+        assert expected is None or scores == expected, path
+        expected = scores
+    status, _, err = run("compare", write(numbers, tmp_path / "p.xls"), "--target", "kind")
+    assert (status, ".tsv" in err) == (2, True)
+
+
+def test_a_file_without_a_header_is_refused(run, tmp_path):
+    path = tmp_path / "iris.data"
+    path.write_text("5.1,3.5,1.4,0.2,setosa\n4.9,3.0,1.4,0.2,setosa\n")
+    status, _, err = run("compare", path, "--target", "setosa")
+    assert status == 2
+    assert "seems to have no header line; add a first line that names its 5 columns" in err
+
+
+def test_dates_are_refused_in_a_sentence(run, penguins, tmp_path):
+    penguins["day"] = pd.Timestamp("2024-01-01")
+    penguins.to_parquet(tmp_path / "p.parquet")
+    for options in ((), ("--model", "mixed-nb")):
+        status, _, err = run("compare", tmp_path / "p.parquet", "--target", "kind", *options)
+        assert status == 2
+        assert "column 'day' holds dates or times" in err
+        assert "--drop 'day'" in err
+
+
+def test_thousands(run, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("n;kind\n1'000;a\n1'100;a\n2'500;b\n2'600;b\n")
+    assert run("compare", path, "--target", "kind", "--sep", ";", "--thousands", "'")[0] == 0
+
+
+def test_a_missing_target_is_found_before_the_heavy_imports(penguins, tmp_path):
+    path = write(penguins, tmp_path / "p.csv")
+    code = (
+        "import sys\nfrom bayesppl.cli import main\ntry:\n    main(['compare', sys.argv[1]])\n"
+        "except SystemExit as stop:\n    print(stop.code, 'numpy' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True)
+    assert done.stdout.strip() == "2 False"
+    assert "needs --target COLUMN" in done.stderr
+
+
+@pytest.mark.skipif(os.geteuid() == 0 if hasattr(os, "geteuid") else True, reason="whoever may write everywhere")
+def test_places_that_cannot_be_written_are_refused_in_words(run, penguins, tmp_path):
+    path = write(penguins, tmp_path / "p.csv")
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o500)
+    _, _, err = run("fit", path, "--target", "kind", "--save", closed / "m.nc")
+    assert "is not writable" in err
+
+
+def test_a_place_in_no_directory_is_refused(run, penguins, tmp_path):
+    path = write(penguins, tmp_path / "p.csv")
+    _, _, err = run("fit", path, "--target", "kind", "--save", tmp_path / "none" / "m.nc")
+    assert "there is no folder" in err
+
+
+def test_no_line_is_longer_than_the_terminal(run, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3)) + np.repeat([[0.0], [9.0]], 30, axis=0)
+    names = [f"a very long name of a column, the {j}th of three of them" for j in range(3)]
+    path = write(pd.DataFrame(X, columns=names).assign(kind=["x"] * 30 + ["y"] * 30), tmp_path / "long.csv")
+    status, out, _ = run("compare", path, "--target", "kind", "--parameters", "--model", "lda")
+    assert status == 0
+    assert max(map(len, (line.rstrip() for line in out.splitlines()))) <= 80
+    assert "e-" in out  # tiny differences are written with an exponent
+    assert "0.00000" not in out
+
+
+@pytest.mark.parametrize("options", [("--prior", "jeffreys"), ("--tune",), ("--inference", "laplace")])
+def test_priors_and_inferences(run, options):
+    status, out, _ = run("compare", "iris", "--draws", 400, *options)
+    assert status == 0
+    assert "predictive" in out
+
+
+def test_priors_of_probabilities_are_numbers(run):
+    arguments = ("compare", "digits_binary", "--model", "bernoulli-nb", "--draws", 16)
+    a, b = (run(*arguments, "--prior", number, "--json")[1] for number in (0.5, 20))
+    assert json.loads(a)["scores"] != json.loads(b)["scores"]
+    assert "give a number" in run(*arguments, "--prior", "jeffreys")[2]

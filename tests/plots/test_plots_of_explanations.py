@@ -1,0 +1,64 @@
+"""Pictures of weights of evidence show the weights."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayesppl as bp
+from bayesppl.plots import plot_explanation, plot_nomogram
+
+
+@pytest.fixture(scope="module")
+def iris():
+    X, y = bp.datasets.load("iris")
+    return bp.GaussianNB().fit(X, y), X
+
+
+def test_bars_add_up_to_the_log_odds(iris):
+    clf, X = iris
+    found = clf.explain(X.iloc[[70]])
+    for most in (2, 15):
+        ax = plot_explanation(found, label="virginica", most=most)
+        total = sum(bar.get_width() for bar in ax.patches)
+        assert total == pytest.approx(float(found["log_odds"].sel({"class": "virginica"})[0]), rel=1e-12)
+    assert ax.get_yticklabels()[0].get_text() == "petal width (cm) = 1.8"
+
+
+def test_intervals_are_those_of_the_draws_or_of_the_rows(iris):
+    clf, X = iris
+    found = clf.explain(X.iloc[[70]], draws=50, random_state=0)
+    (lines,) = plot_explanation(found, label="setosa").collections
+    drawn = sorted((segment[0, 0], segment[1, 0]) for segment in lines.get_segments())
+    one = found.sel({"class": "setosa"}).isel(row=0)
+    np.testing.assert_allclose(drawn, sorted(zip(one["lower"].values, one["upper"].values, strict=True)))
+    many = clf.explain(X.iloc[50:60])
+    (lines,) = plot_explanation(many, label="setosa").collections
+    weights = many["weight"].sel({"class": "setosa"})
+    expected = sorted(zip(*np.quantile(weights, [0.055, 0.945], axis=0), strict=True))
+    np.testing.assert_allclose(sorted((s[0, 0], s[1, 0]) for s in lines.get_segments()), expected)
+
+
+def test_the_nomogram_shows_the_weight_of_every_value(iris):
+    clf, X = iris
+    ax = plot_nomogram(clf, X, "virginica", "versicolor")
+    curve = next(line for line in ax.lines if len(line.get_xdata()) == 101)
+    column = X.iloc[:, 0]
+    rows = X.iloc[[0, 0]].copy()
+    rows.iloc[:, 0] = [column.min(), column.max()]
+    weights = clf.explain(rows, "versicolor")["weight"].sel({"class": "virginica"}).values[:, 0]
+    np.testing.assert_allclose(np.asarray(curve.get_xdata())[[0, -1]], weights, rtol=1e-9)
+
+
+def test_a_nomogram_of_levels_names_them():
+    X = pd.DataFrame({"colour": ["red", "red", "blue", "green"], "size": ["s", "l", "s", None]})
+    ax = plot_nomogram(bp.CategoricalNB().fit(X, ["a", "a", "b", "b"]), X, "a")
+    assert {"red", "blue", "green", "s", "l"} <= {text.get_text() for text in ax.texts}
+
+
+def test_nomograms_need_independent_columns(iris):
+    clf, X = iris
+    with pytest.raises(ValueError, match="against must name"):
+        plot_nomogram(clf, X, "virginica")
+    lda = bp.LinearDiscriminantAnalysis().fit(X, bp.datasets.load("iris")[1])
+    with pytest.raises(ValueError, match="depend on each other"):
+        plot_nomogram(lda, X, "virginica", "setosa")
