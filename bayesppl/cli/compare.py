@@ -186,9 +186,12 @@ def _compare(classifier: BayesClassifier, train: Any, test: Any, draws: int, see
     from bayesppl.errors import ImpossibleRowWarning
     from bayesppl.evaluation.comparison import compare as compare_rules
 
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         warnings.simplefilter("ignore", ImpossibleRowWarning)  # their number is in the report
         result = compare_rules(classifier, train.X, train.y, test.X, test.y, draws=draws, random_state=seed)
+    for remark in dict.fromkeys(str(warning.message) for warning in caught):
+        say(f"bayesppl: warning: {remark}", err=True)
     return replace(result, probabilities=result.probabilities.assign_coords(row=test.X.index.to_numpy()))
 
 

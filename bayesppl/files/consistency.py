@@ -30,7 +30,8 @@ def check_consistent(fitted: Fitted) -> None:
         raise ValueError(f"columns {names} are not those of the model, {list(model.family.measures)}")
     if fitted.inferred is None:
         return
-    if not same(fitted.inferred.model, model):
+    # the factors of a tuned prior are those of the posterior
+    if not same(fitted.inferred.model.with_factors(model.factors), model):
         raise ValueError("the posterior is one of another model")
     import pandas as pd
 

@@ -12,7 +12,7 @@ from functools import reduce
 from operator import add
 from typing import Any
 
-from joblib import effective_n_jobs
+from joblib import effective_n_jobs, parallel_config
 
 from bayesppl.kernels.blocks import row_blocks
 
@@ -29,14 +29,20 @@ def in_order[T](work: Callable[[slice], T], ranges: Sequence[slice], n_jobs: int
     Parameters
     ----------
     n_jobs : int, optional
-        Number of threads as joblib counts them: None is one, -1 all cores, -2 all but one.
+        See :func:`thread_count`.
     """
-    n_threads = min(effective_n_jobs(n_jobs), len(ranges))
+    n_threads = min(thread_count(n_jobs), len(ranges)) if len(ranges) > 1 else 1
     if n_threads <= 1:
         yield from map(work, ranges)
         return
     with ThreadPoolExecutor(n_threads) as pool:
         yield from pool.map(work, ranges)
+
+
+def thread_count(n_jobs: int | None) -> int:
+    """Number of threads as joblib counts them: None is one, -1 all cores, -2 all but one."""
+    with parallel_config("threading"):
+        return int(effective_n_jobs(n_jobs))
 
 
 def row_ranges(n_rows: int, cells_per_row: int, cells: int = RANGE_CELLS, start: int = 0) -> list[slice]:

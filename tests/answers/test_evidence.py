@@ -45,7 +45,9 @@ def test_models_side_by_side():
     np.testing.assert_allclose(result["accuracy"], [clf.loo().accuracy[0] for clf in fitted.values()])
     # a default prior reads the data, a prior with numbers of its own does not
     assert result["prior_depends_on_data"].values.tolist() == [False, True, True]
-    assert prior_depends_on_data(bp.GaussianNB(NIG, class_weights="empirical").fit(IRIS[0][:99], IRIS[1][:99]))
+    assert prior_depends_on_data(
+        bp.GaussianNB(NIG, class_weights="empirical").fit(IRIS[0][:99], IRIS[1][:99]).fitted_
+    )
 
 
 def test_unnamed_models_are_named_by_their_settings():

@@ -14,6 +14,7 @@ import bayesppl as bp
 IRIS, SPECIES = load_iris(return_X_y=True)
 
 
+@pytest.mark.filterwarnings("ignore::bayesppl.UnseenLevelWarning")  # new levels are drawn too
 @pytest.mark.parametrize("rule", ["predictive", "mean"])
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_rows_are_rows_of_the_same_table(name: str, rule: Any) -> None:

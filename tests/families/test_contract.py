@@ -3,13 +3,13 @@
 import pkgutil
 
 import pytest
-from support.examples import EXAMPLES, PLAIN
+from support.examples import EXAMPLES, LEARNED_BINS, PLAIN
 
 import bayesppl.families
 from bayesppl.evaluation.contract import checks_of, make_case
 from bayesppl.families import REGISTRY
 
-ALL = {**EXAMPLES, **PLAIN}
+ALL = {**EXAMPLES, **PLAIN, **LEARNED_BINS}
 
 # what the folder holds besides families: their bases, and the function that makes the Gaussian ones
 OTHERS = {"_bases", "gaussian"}

@@ -145,7 +145,7 @@ def test_n_jobs_counts_as_in_scikit_learn():
     assert ranges.thread_count(3) == 3
     assert ranges.thread_count(-1) == cores
     assert ranges.thread_count(-2) == max(1, cores - 1)
-    with pytest.raises(ValueError, match="n_jobs=0 has no meaning"):
+    with pytest.raises(ValueError, match="n_jobs == 0 in Parallel has no meaning"):
         ranges.thread_count(0)
 
 

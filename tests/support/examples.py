@@ -70,12 +70,9 @@ EXAMPLES: dict[str, Example] = {
         bp.ZeroInflated(bp.LogNormal(prior=_NIG), bp.Beta(2.0, 0.7)), OFTEN_ZERO, LABELS
     ),
     "zero inflated gaussian, default priors": Example(bp.ZeroInflated(bp.Gaussian()), OFTEN_ZERO, LABELS),
-    "zero inflated gamma": Example(bp.ZeroInflated(bp.GammaRate(1.5)), OFTEN_ZERO, LABELS),
+    "zero inflated gamma, default prior": Example(bp.ZeroInflated(bp.GammaRate(1.5)), OFTEN_ZERO, LABELS),
     "zero inflated counts": Example(bp.ZeroInflated(bp.Poisson(bp.Gamma(2.5, 0.7))), SMALL_COUNTS, LABELS),
-    "zero inflated histogram": Example(bp.ZeroInflated(bp.Histogram(3)), OFTEN_ZERO, LABELS),
     "histogram": Example(bp.Histogram(edges=[-9, -3, -2, 0, 1, 2, 28, 32, 40]), REAL, LABELS),
-    "histogram, bins by evidence": Example(bp.Histogram(probability=bp.Dirichlet(1.7)), REAL, LABELS),
-    "histogram, quantiles": Example(bp.Histogram(4, "quantile"), POSITIVE, LABELS),
     "categorical": Example(bp.Categorical(bp.Dirichlet(1.7)), LEVELS, LABELS),
     "categorical, concentration per cell": Example(
         bp.Categorical(bp.Dirichlet([0.5, 1.0, 1.5, 2.0]), levels={"colour": ["red", "green", "blue", "black"]}),
@@ -135,4 +132,11 @@ PLAIN: dict[str, Example] = {
     "student t, learned tails": Example(bp.StudentT(_tails), REAL, LABELS),
     "von mises": Example(bp.VonMises(), ANGLES, LABELS),
     "von mises, hours": Example(bp.VonMises(24), POSITIVE, LABELS),
+}
+
+#: Families whose bins are placed by the rows they are bound to: other rows, other bins.
+LEARNED_BINS: dict[str, Example] = {
+    "zero inflated histogram": Example(bp.ZeroInflated(bp.Histogram(3)), OFTEN_ZERO, LABELS),
+    "histogram, bins by evidence": Example(bp.Histogram(probability=bp.Dirichlet(1.7)), REAL, LABELS),
+    "histogram, quantiles": Example(bp.Histogram(4, "quantile"), POSITIVE, LABELS),
 }
