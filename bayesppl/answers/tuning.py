@@ -71,7 +71,8 @@ def tune(
     ImproperError
         If the prior is improper.
     ValueError
-        If a name or the objective is unknown, or rows are needed that are not held.
+        If a name or the objective is unknown, rows are needed that are not held, or the prior has nothing to tune: the
+        ``"hierarchical"`` prior of full covariances has chosen its own hyperparameters.
 
     Notes
     -----
@@ -86,7 +87,7 @@ def tune(
             "are). Use objective='evidence', which needs only the sums that are kept, or fit all rows again"
         )
     prior = model.prior(statistics)
-    bounds = prior.parts["features"].tunable
+    bounds = model.family.tunable(prior.parts["features"])
     fixed = dict.fromkeys(_correlations_seen(model, statistics, prior, tuning, bounds), 0.0)
     chosen = _chosen(tuning, [name for name in bounds if name not in fixed])
     start = prior.parts["features"].rescaled(fixed)
@@ -160,12 +161,19 @@ def _correlations_seen(
 
 def _chosen(tuning: Tuning, known: list[str]) -> list[str]:
     chosen = list(known if tuning.names is None else tuning.names)
+    if not known:
+        raise ValueError(
+            "this prior has no hyperparameter to tune. (The 'hierarchical' prior of full covariances has chosen its own by the "
+            "evidence; prior='fraley-raftery', or one that is declared, can be tuned)"
+        )
     unknown = [name for name in chosen if name not in known]
-    if unknown or not chosen:
+    if unknown:
         raise ValueError(
             f"{unknown[0]!r} is not a hyperparameter of this prior; choose among {', '.join(map(repr, known))}"
-            if unknown
-            else "this prior has no hyperparameter to tune"
+        )
+    if not chosen:
+        raise ValueError(
+            f"names is empty; choose among {', '.join(map(repr, known))}, or leave it out for all of them"
         )
     return chosen
 

@@ -147,7 +147,7 @@ class BayesClassifier(Learner, ABC):
         --------
         >>> import bayesppl as bp
         >>> from sklearn.datasets import load_iris
-        >>> clf = bp.QuadraticDiscriminantAnalysis().fit(*load_iris(return_X_y=True))
+        >>> clf = bp.QuadraticDiscriminantAnalysis("fraley-raftery").fit(*load_iris(return_X_y=True))
         >>> tuned = clf.tune_prior()
         >>> path = tuned.tuning_["objective"]
         >>> bool(path[-1] > path[0] + 10)

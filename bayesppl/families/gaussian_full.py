@@ -14,7 +14,7 @@ This targets exactly the conjugate posterior, for any real ν, without linear al
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar
@@ -114,6 +114,10 @@ class FullGaussian(ConjugateNumeric):
             lambda declared: self._definite(declared.sized(shape, self.tied), statistics),
             NormalInverseWishart,
         )
+
+    def tunable(self, prior: Any) -> Mapping[str, tuple[float, float]]:
+        # chosen by the evidence already, which is one of priors that hold fewer rows than this one: no factor changes it
+        return {} if self._is_lent else prior.tunable
 
     def log_increment(self, prior: Conjugate, statistics: Moments) -> Array:
         # the prior of a class holds the rows of the others, each of which would be counted K times

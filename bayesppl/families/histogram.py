@@ -98,10 +98,13 @@ class Histogram(Transformed):
         return dict.fromkeys(self.columns, "density")
 
     def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
-        places = tuple(self._edges(table, name) for name in table.names)
+        return self.bind_labelled(table, classes, np.zeros(len(table), dtype=np.intp), np.ones(len(table)))
+
+    def bind_labelled(self, table: Table, classes: Sequence[Hashable], codes: Array, weights: Array) -> Self:
+        places = tuple(self._edges(table, name, weights) for name in table.names)
         levels = {name: _intervals(edges) for name, edges in zip(table.names, places, strict=True)}
-        codes = Categorical(self.probability, levels).bind(table, classes)
-        return replace(self, codes=codes, places=places)
+        bins = Categorical(self.probability, levels).bind(table, classes)
+        return replace(self, codes=bins, places=places)
 
     def encode(self, table: Table) -> Array:
         return self._read(table, self.columns)
@@ -152,25 +155,26 @@ class Histogram(Transformed):
         check_support(X, columns, self.name, REAL_NUMBERS)
         return np.asarray(X, dtype=np.float64)
 
-    def _edges(self, table: Table, name: Hashable) -> tuple[float, ...]:
+    def _edges(self, table: Table, name: Hashable, weights: Array) -> tuple[float, ...]:
         if self.edges is not None:
             return _declared(self.edges, name)
         if self.spacing not in ("equal", "quantile"):
             raise ValueError(f"spacing must be 'equal' or 'quantile', found {self.spacing!r}")
         x = self._read(table, [name])[:, 0]
-        x = x[~np.isnan(x)]
+        present = ~np.isnan(x)
+        x = x[present]
         if not len(x):
             raise ValueError(f"column {name!r} has no value to place bins by; declare edges, or drop the column")
-        rounding = rounding_of(x)
+        ordered, rounding = Ordered.of(x, weights[present]), rounding_of(x)
         bounds = bounds_of(x, rounding)
         if self.bins == "evidence":
-            return tuple(best_bins([Ordered.of(x)], [self.spacing], 0.5, bounds, rounding).edges.tolist())
+            return tuple(best_bins([ordered], [self.spacing], 0.5, bounds, rounding).edges.tolist())
         if not isinstance(self.bins, int) or self.bins < 1:
             raise ValueError(f"bins must be a positive integer or 'evidence', found {self.bins!r}")
         if self.spacing == "equal":
             return tuple(equal_edges(*bounds, self.bins).tolist())
         least = max(rounding, (bounds[1] - bounds[0]) * 1e-6)
-        return tuple(quantile_edges(np.sort(x), self.bins, bounds, least).tolist())
+        return tuple(quantile_edges(ordered, self.bins, bounds, least).tolist())
 
 
 def _declared(edges: Edges, name: Hashable) -> tuple[float, ...]:

@@ -9,7 +9,7 @@ it, the evidence is a density of x itself and compares with that of any other fa
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -102,6 +102,9 @@ class LogGaussian(ConjugateFamily):
 
     def resolve_prior(self, statistics: Moments) -> Any:
         return self.gaussian.resolve_prior(statistics)
+
+    def tunable(self, prior: Any) -> Mapping[str, tuple[float, float]]:
+        return self.gaussian.tunable(prior)
 
     def with_prior(self, prior: Any) -> Self:
         return replace(self, gaussian=self.gaussian.with_prior(prior))

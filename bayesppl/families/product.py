@@ -207,6 +207,13 @@ class Product(ConjugateFamily):
         parts = {block: family.resolve_prior(statistics.parts[block]) for block, _, family in self.families}
         return Joint(parts, {block: prefix for block, prefix, _ in self.families})
 
+    def tunable(self, prior: Joint) -> Mapping[str, tuple[float, float]]:
+        return {
+            f"{block}.{name}": bounds
+            for block, _, family in self.families
+            for name, bounds in family.tunable(prior.parts[block]).items()
+        }
+
     def with_prior(self, prior: Joint) -> Self:
         blocks = self.blocks or {}
         return replace(

@@ -85,13 +85,17 @@ class ZeroInflated(Transformed):
         }
 
     def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
+        return self.bind_labelled(table, classes, np.zeros(len(table), dtype=np.intp), np.ones(len(table)))
+
+    def bind_labelled(self, table: Table, classes: Sequence[Hashable], codes: Array, weights: Array) -> Self:
         if not self.family.fits_missing:
             raise ValueError(
                 f"ZeroInflated takes a family that models its columns one by one, and the {self.family.name} family does not; "
                 "use a family of single columns, such as bayesppl.LogNormal('diag')"
             )
         X = np.asarray(self._numbers(table, table.names), dtype=np.float64)
-        rest = self.family.bind(MatrixTable(table.names, np.where(X == 0, np.nan, X), True), classes)
+        others = MatrixTable(table.names, np.where(X == 0, np.nan, X), True)
+        rest = self.family.bind_labelled(others, classes, codes, weights)
         if rest.covariate_supports:
             raise ValueError(
                 f"ZeroInflated takes a family all of whose columns are features, and {rest!r} reads "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from bayesppl.files.serialize import same
@@ -30,8 +32,8 @@ def check_consistent(fitted: Fitted) -> None:
         raise ValueError(f"columns {names} are not those of the model, {list(model.family.measures)}")
     if fitted.inferred is None:
         return
-    # the factors of a tuned prior are those of the posterior
-    if not same(fitted.inferred.model.with_factors(model.factors), model):
+    # a tuned posterior is of the declared model times the factors that its rows chose
+    if not same(replace(fitted.inferred.model, factors=model.factors), model):
         raise ValueError("the posterior is one of another model")
     import pandas as pd
 

@@ -132,7 +132,8 @@ def test_a_default_prior_does_not_tune_itself_to_what_it_has_seen():
         while len(set(WINE[1][order[:16]])) < 3:
             order = rng.permutation(178)
         train, test = order[:16], order[16:]
-        tuned = bp.QuadraticDiscriminantAnalysis(tuning="evidence").fit(WINE[0][train], WINE[1][train])
+        clf = bp.QuadraticDiscriminantAnalysis("fraley-raftery", tuning="evidence")
+        tuned = clf.fit(WINE[0][train], WINE[1][train])
         assert tuned.fitted_.search.fixed == {"correlation": 0.0}
         hits.append(tuned.score(WINE[0][test], WINE[1][test]))
     assert np.mean(hits) > 0.8
@@ -225,3 +226,26 @@ def test_an_improper_prior_is_refused():
 def test_an_unknown_objective_is_refused():
     with pytest.raises(ValueError, match="objective must be one of 'evidence', 'loo', found 'waic'"):
         bp.GaussianNB().fit(*IRIS).tune_prior(objective="waic")
+
+
+@pytest.mark.parametrize("objective", ["evidence", "loo"])
+@pytest.mark.parametrize("family", [bp.Gaussian("full"), bp.LogNormal("full")])
+def test_a_prior_made_of_other_classes_has_nothing_to_tune(family, objective):
+    """No factor moves its evidence, and its correlations, which are its point, would be dropped before the search."""
+    with pytest.raises(ValueError, match=r"no hyperparameter to tune.*'hierarchical'.*'fraley-raftery'"):
+        bp.GenerativeClassifier(family, tuning=objective).fit(*IRIS)
+    clf = bp.GenerativeClassifier(family).fit(*IRIS)
+    with pytest.raises(ValueError, match="no hyperparameter to tune"):
+        clf.tune_prior(["kappa"])
+
+
+def test_blocks_beside_a_prior_made_of_other_classes_are_tuned():
+    blocks = {"all": ([0, 1], bp.Gaussian("full")), "one": ([2, 3], bp.Gaussian())}
+    clf = bp.MixedNB(blocks).fit(*IRIS)
+    tuned = clf.tune_prior()
+    assert {name.split(".")[0] for name in tuned.fitted_.search.factors} == {"one"}
+    before, after = (c.posterior_.prior.parts["features"].parts["all"] for c in (clf, tuned))
+    np.testing.assert_array_equal(after.psi, before.psi)
+    codes = np.arange(150), IRIS[1]
+    scores = tuned.loo().log_joint[codes] - clf.loo().log_joint[codes]
+    assert np.isfinite(scores).all()

@@ -111,3 +111,19 @@ def _table(x):
     from bayesppl.data.table import as_table
 
     return as_table(x[:, None])
+
+
+@pytest.mark.parametrize("bins", ["evidence", 7])
+@pytest.mark.parametrize("spacing", ["equal", "quantile"])
+@pytest.mark.parametrize("inflated", [False, True])
+def test_a_row_of_weight_two_places_bins_like_two_rows(bins, spacing, inflated):
+    rng = np.random.default_rng(4)
+    X, y = rng.gamma(2.0, size=(120, 2)), rng.integers(0, 2, 120)
+    weights = rng.integers(0, 4, 120)
+    family = bp.Histogram(bins, spacing)
+    family = bp.ZeroInflated(family) if inflated else family
+    weighted = bp.GenerativeClassifier(family).fit(X, y, weights)
+    repeated = bp.GenerativeClassifier(family).fit(X.repeat(weights, 0), y.repeat(weights))
+    np.testing.assert_allclose(
+        weighted.predict_joint_log_proba(X), repeated.predict_joint_log_proba(X), rtol=1e-10
+    )

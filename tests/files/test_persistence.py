@@ -296,3 +296,13 @@ class Beta:
 def test_a_class_of_the_same_name_is_another_class() -> None:
     with pytest.raises(TypeError, match="cannot be stored"):
         Encoder().spell(Beta(), "value")
+
+
+@pytest.mark.parametrize("calibration", [None, "temperature"])
+@pytest.mark.parametrize("tuning", ["evidence", "loo"])
+def test_a_tuned_model_comes_back_bit_for_bit(tuning: Any, calibration: Any, path: Path) -> None:
+    clf = bp.GaussianNB(tuning=tuning, calibration=calibration).fit(IRIS, SPECIES)
+    loaded = saved(clf, path)
+    np.testing.assert_array_equal(loaded.predict_proba(IRIS), clf.predict_proba(IRIS))
+    xr.testing.assert_identical(loaded.log_evidence(), clf.log_evidence())
+    assert loaded.tuning_.equals(clf.tuning_)

@@ -49,11 +49,11 @@ def equal_edges(low: float, high: float, n_bins: int) -> Array:
     return np.linspace(low, high, n_bins + 1)
 
 
-def quantile_edges(ordered: Array, n_bins: int, bounds: tuple[float, float], least: float) -> Array:
+def quantile_edges(ordered: Ordered, n_bins: int, bounds: tuple[float, float], least: float) -> Array:
     """Edges at quantiles of ordered values, no closer than ``least``; there may be fewer bins than asked for."""
     low, high = bounds
     kept = [low]
-    for edge in ordered[np.arange(1, n_bins) * len(ordered) // n_bins]:
+    for edge in ordered.quantiles(n_bins):
         if edge - kept[-1] >= least and high - edge >= least:
             kept.append(float(edge))
     return np.asarray([*kept, high])
@@ -78,6 +78,22 @@ class Ordered(NamedTuple):
             return cls(np.sort(values), np.arange(len(values) + 1.0))
         order = np.argsort(values)
         return cls(values[order], np.concatenate([[0.0], np.cumsum(weights[order])]))
+
+    @classmethod
+    def merged(cls, each: Sequence[Ordered]) -> Ordered:
+        """The values of all classes."""
+        values = np.concatenate([one.values for one in each])
+        return cls.of(values, np.concatenate([np.diff(one.weight_before) for one in each]))
+
+    @property
+    def weight(self) -> float:
+        return float(self.weight_before[-1])
+
+    def quantiles(self, n_parts: int) -> Array:
+        """The values that divide the weight into so many equal parts: (n_parts - 1,)."""
+        below = np.arange(1, n_parts) * self.weight / n_parts
+        places = np.searchsorted(self.weight_before, below, side="right") - 1
+        return np.asarray(self.values[np.minimum(places, len(self.values) - 1)])
 
     def counts(self, edges: Array) -> Array:
         """Weight in each bin, the outermost of which hold all that is beyond them: (n_bins,)."""
@@ -112,7 +128,7 @@ def best_bins(
     rounding : float
         No bin is narrower.
     """
-    ordered = np.sort(np.concatenate([each.values for each in by_class]))
+    ordered = Ordered.merged(by_class)
     found = []
     for edges, log_choices in candidates(ordered, spacings, bounds, rounding):
         counts = np.asarray([each.counts(edges) for each in by_class])
@@ -123,7 +139,7 @@ def best_bins(
 
 
 def candidates(
-    ordered: Array, spacings: Sequence[Spacing], bounds: tuple[float, float], rounding: float
+    ordered: Ordered, spacings: Sequence[Spacing], bounds: tuple[float, float], rounding: float
 ) -> Iterator[tuple[Array, float]]:
     """Edges to try, each with the logarithm of the number of choices that it is one of.
 
@@ -132,8 +148,8 @@ def candidates(
     """
     low, high = bounds
     least = max(rounding, (high - low) * 1e-6)
-    n_distinct = int((np.diff(ordered) > rounding / 2).sum()) + 1
-    most = 2 * len(ordered) ** 0.5 + 1
+    n_distinct = int((np.diff(ordered.values) > rounding / 2).sum()) + 1
+    most = 2 * ordered.weight**0.5 + 1
     yield np.asarray([low, high]), 0.0
     for n_bins in (n for n in NUMBERS if n <= most):
         if "equal" in spacings and (high - low) / n_bins >= least * (1 - 1e-9):

@@ -124,6 +124,11 @@ class Family(ABC):
     def resolve_prior(self, statistics: Any) -> Conjugate | Declared:
         """The prior as declared; defaults that depend on the data read them from ``statistics``."""
 
+    def tunable(self, prior: Any) -> Mapping[str, tuple[float, float]]:
+        """Hyperparameters of a resolved prior that can be tuned, each with bounds of the logarithm of its factor."""
+        found: Mapping[str, tuple[float, float]] = prior.tunable
+        return found
+
     @abstractmethod
     def log_likelihood(self, theta: Theta) -> LogDensity:
         """log p(x | y = k, θ) as a function of the encoded rows x; what depends on θ alone is computed once.

@@ -9,7 +9,7 @@ estimates are those of the other family; so is the evidence, for the statistics 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Self, final
 
 import numpy as np
@@ -79,6 +79,10 @@ class Transformed(ConjugateFamily):
     @final
     def resolve_prior(self, statistics: Any) -> Any:
         return self.inner.resolve_prior(statistics)
+
+    @final
+    def tunable(self, prior: Any) -> Mapping[str, tuple[float, float]]:
+        return self.inner.tunable(prior)
 
     @final
     def mle(self, statistics: Any) -> Theta:
