@@ -51,11 +51,15 @@ from .families import Multinomial as Multinomial
 from .families import NegativeBinomial as NegativeBinomial
 from .families import Poisson as Poisson
 from .families import Product as Product
+from .families import StudentT as StudentT
+from .families import VonMises as VonMises
 from .families._bases.gaussian_declared import LKJ as LKJ
 from .inference import ADVI as ADVI
 from .inference import NUTS as NUTS
 from .inference import SMC as SMC
 from .inference import Laplace as Laplace
+from .inference.pymc.reading.classifier import PyMCClassifier as PyMCClassifier
+from .inference.pymc.reading.classifier import from_pymc as from_pymc
 from .model.declaration import GenerativeModel as GenerativeModel
 
 __version__: str

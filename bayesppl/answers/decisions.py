@@ -185,7 +185,7 @@ def expected_error_rate(
     for truth in thetas(posterior, draws, rng):
         codes = rng.choice(model.n_classes, size=rows, p=truth[CLASS_WEIGHTS])
         X = model.family.simulate(truth, codes, rng, draw_covariates())
-        decided = posterior.log_joint(X, fitted.rule if rule is None else rule)[0].argmax(1)
-        log_proba = log_probabilities(model.log_joint(truth, X), truth[CLASS_WEIGHTS])
+        decided = posterior.scorer(fitted.rule if rule is None else rule).log_joint(X).argmax(1)
+        log_proba = log_probabilities(model.log_joint(truth)(X), truth[CLASS_WEIGHTS])
         rates.append(1 - np.exp(log_proba[np.arange(rows), decided]).mean())
     return np.asarray(rates)

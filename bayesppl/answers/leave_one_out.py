@@ -268,7 +268,7 @@ class _Joints(NamedTuple):
 
 def _plug_in(posterior: Posterior, X: Any, codes: Array, weights: Array, rule: RuleName) -> _Joints:
     theta = estimate(posterior, posterior.statistics, rule)
-    fitted = posterior.model.log_joint(theta, X)
+    fitted = posterior.model.log_joint(theta)(X)
     return _Joints(*joint_from_others(posterior, X, codes, weights, rule), fitted, theta[CLASS_WEIGHTS])
 
 
@@ -323,4 +323,4 @@ def _predict_from_others(posterior: Posterior, X: Any, codes: Array, weights: Ar
             f"without row {row} the posterior of its class is improper: under an improper prior every class must keep "
             "enough rows, whose columns vary and do not copy each other, when one is left out. Use a proper prior, or add rows."
         )
-    return np.asarray(family.log_predictive(belief, X[[row]])[0])
+    return np.asarray(family.log_predictive(belief)(X[[row]])[0])

@@ -63,7 +63,7 @@ def joint_from_others(
             raise type(error)(
                 f"without row {row}, of class {label!r}, there is no estimate for rule={rule!r}: {error}"
             ) from None
-        log_joint[row] = model.log_joint(theta, X[row : row + 1])[0]
+        log_joint[row] = model.log_joint(theta)(X[row : row + 1])[0]
         class_weights[row] = theta[CLASS_WEIGHTS]
     return log_joint, class_weights
 

@@ -88,7 +88,7 @@ def novelty(
 
 def log_density(posterior: Posterior, X: Any) -> Array:
     """log p(x | D) of encoded rows, class and parameters summed out: (n_rows,)."""
-    return np.asarray(logsumexp(posterior.log_joint_predictive(X), axis=1))
+    return np.asarray(logsumexp(posterior.log_joint_predictive()(X), axis=1))
 
 
 def _number_below(posterior: Posterior, X: Any, bounds: Array, draws: int, rng: np.random.Generator) -> Array:
@@ -115,7 +115,7 @@ def _simulated_log_density(
     posterior: Posterior, covariates: Covariates, size: int, draws: int, rng: np.random.Generator
 ) -> Array:
     """Densities of simulated rows, ``size`` with these covariates for each draw of the parameters: (draws, size)."""
-    log_joint = posterior.joint_predictive()
+    log_joint = posterior.log_joint_predictive()
     drawn: list[Any] = []
     densities: list[Array] = []
     cells = 0

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
+from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import CLASS_WEIGHTS, ClassWeights, resolve_class_weights
 from bayesppl.model.fitted import Fitted
@@ -94,7 +95,7 @@ def _normalised(
         impossible.append(count)
         return finish(values)
 
-    found = fitted.map_log_joint(X, normalise_range, rule, common=False, n_jobs=n_jobs)
+    found = fitted.map_log_joint(X, normalise_range, rule, evaluate=LogDensity.kernel, n_jobs=n_jobs)
     warn_of_impossible_rows(sum(impossible), len(found))
     return found
 

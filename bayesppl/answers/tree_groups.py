@@ -144,7 +144,7 @@ def _posterior_predictive(trunk: Trunk) -> xr.Dataset:
     _refuse_huge("posterior_predictive", len(theta[CLASS_WEIGHTS]), n_rows, trunk)
 
     def labels(chunk: Theta) -> Array:
-        log_proba = log_probabilities(model.log_joint(chunk, trunk.X), chunk[CLASS_WEIGHTS][:, None, :])
+        log_proba = log_probabilities(model.log_joint(chunk)(trunk.X), chunk[CLASS_WEIGHTS][:, None, :])
         below = np.cumsum(np.exp(log_proba), axis=-1)[..., :-1]
         return (rng.random((*below.shape[:-1], 1)) > below).sum(-1)
 
@@ -161,7 +161,7 @@ def _log_likelihood(trunk: Trunk) -> xr.Dataset:
     own = np.arange(n_rows)
 
     def of_features(chunk: Theta) -> Array:
-        return model.family.log_likelihood(chunk, trunk.X)[:, own, rows.codes]
+        return model.family.log_likelihood(chunk)(trunk.X)[:, own, rows.codes]
 
     with np.errstate(divide="ignore"):
         of_labels = np.log(theta[CLASS_WEIGHTS])[:, rows.codes]

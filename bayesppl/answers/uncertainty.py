@@ -136,7 +136,7 @@ def _blocks(posterior: Posterior, X: Any, draws: int, rng: np.random.Generator) 
         # the same draws for every block of rows
         for portion in portions(about_block, draws, deepcopy(rng)):
             for chunk in in_steps(portion, step):
-                log_joint = posterior.model.joint(chunk, common=False)(block)
+                log_joint = posterior.model.log_joint(chunk).kernel(block)
                 proba, n_impossible = normalise(log_joint, chunk[CLASS_WEIGHTS][:, None], log=False)
                 warn_of_impossible_rows(n_impossible, log_joint[..., 0].size)
                 out[:, :, first : first + len(proba)] = proba.T

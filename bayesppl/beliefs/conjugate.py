@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Self, final
 
 import numpy as np
 
-from bayesppl.beliefs.declared_priors import in_words, is_declaration
+from bayesppl.beliefs.declared_priors import Dims, in_words, is_declaration
+from bayesppl.errors import ImproperError
 from bayesppl.kernels.arrays import Array, Theta
 
 
@@ -17,11 +18,6 @@ class Conjugate(ABC):
     """A belief about the parameters of all classes that stays in its family when rows are observed."""
 
     has_closed_form: ClassVar[bool] = True
-
-    @final
-    def declared_in(self, family: Any, prefix: str) -> dict[str, Any]:
-        """Let the family declare its parameters under this prior in the current ``pm.Model``."""
-        return dict(family.declare_conjugate(self, prefix))
 
     @property
     @abstractmethod
@@ -67,6 +63,36 @@ class Conjugate(ABC):
     @abstractmethod
     def draw(self, size: int, rng: np.random.Generator) -> Theta:
         """Independent draws; every array has a leading axis of length ``size``."""
+
+    @abstractmethod
+    def declare(self, dims: Dims, prefix: str = "") -> dict[str, Any]:
+        """Declare the parameters as random variables of the current ``pm.Model``.
+
+        Parameters
+        ----------
+        dims : mapping of str to tuple of str
+            Dimension names of the parameters, under the names they have in the model.
+        prefix : str
+            What these names have before those of this belief.
+
+        Returns
+        -------
+        dict
+            The variables, under the names this belief has for them.
+        """
+
+    def recover(self, draws: Mapping[str, Array], prefix: str = "") -> Theta:
+        """Parameters from draws of the free random variables of :meth:`declare`; draw axes lead."""
+        return {name: draws[prefix + name] for name in self.parameters}
+
+    @final
+    def _require_proper(self) -> None:
+        if not self.is_proper().all():
+            kind = type(self).__name__
+            raise ImproperError(
+                f"this {kind} prior is improper: PyMC can neither draw from it nor sample it. Use "
+                f"prior='fraley-raftery' or a proper {kind}."
+            )
 
     @abstractmethod
     def mean(self) -> Theta:

@@ -24,6 +24,14 @@ import numpy as np
 from bayesppl.errors import ImproperError, NotConjugateError
 from bayesppl.kernels.arrays import Array
 
+#: Dimension names of every parameter of a model.
+Dims = Mapping[str, tuple[str, ...]]
+
+
+def named(dims: Dims, prefix: str, parameter: str) -> dict[str, Any]:
+    """Name and dims of a parameter, as keyword arguments of a PyMC distribution."""
+    return {"name": prefix + parameter, "dims": dims[prefix + parameter]}
+
 
 class Space(NamedTuple):
     """The values a parameter can take: in words, as a test, and points beyond its edge."""
@@ -40,7 +48,8 @@ SIMPLEX = Space(
     "probabilities that sum to one", lambda x: (x >= 0) & np.isclose(x.sum(-1, keepdims=True), 1.0), (-0.5, 1.5)
 )
 
-_SPACES = {"probability": UNIT, "rate": POSITIVE}
+#: Spaces by name: a file keeps the name.
+SPACES = {"real": REAL, "positive": POSITIVE, "unit": UNIT}
 _CHECKED_DRAWS = 20
 
 
@@ -103,8 +112,8 @@ class Declared(ABC):
         """The parameters of the family."""
 
     @abstractmethod
-    def declared_in(self, family: Any, prefix: str) -> dict[str, Any]:
-        """Declare the parameters in the current ``pm.Model``, and return them."""
+    def declare(self, dims: Dims, prefix: str = "") -> dict[str, Any]:
+        """Declare the parameters in the current ``pm.Model``; see :meth:`bayesppl.beliefs.Conjugate.declare`."""
 
     @abstractmethod
     def log_volume(self, model: Any, prefix: str) -> Any:
@@ -128,31 +137,36 @@ class Declared(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Direct(Declared):
-    """A declared prior of a parameter as the family knows it.
+    """Declared priors of parameters as the family knows them.
 
     Parameters
     ----------
-    parameter : {"probability", "rate"}
-    declaration : PyMC distribution or callable
+    priors : mapping of str to PyMC distribution or callable
+        By parameter.
+    spaces : mapping of str to str
+        The values that each parameter can take, by the names of :data:`SPACES`.
     """
 
-    parameter: str
-    declaration: Any
+    priors: Mapping[str, Any]
+    spaces: Mapping[str, str]
 
     @property
     def declarations(self) -> Mapping[str, Any]:
-        return {self.parameter: self.declaration}
+        return self.priors
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        return (self.parameter,)
+        return tuple(self.priors)
 
-    def declared_in(self, family: Any, prefix: str) -> dict[str, Any]:
-        space = _SPACES[self.parameter]
-        return {self.parameter: declare(self.declaration, **family.named(self.parameter, prefix), space=space)}
+    def declare(self, dims: Dims, prefix: str = "") -> dict[str, Any]:
+        return {
+            name: declare(declaration, **named(dims, prefix, name), space=SPACES[self.spaces[name]])
+            for name, declaration in self.priors.items()
+        }
 
     def log_volume(self, model: Any, prefix: str) -> Any:
-        require_free(model, prefix + self.parameter)
+        for name in self.priors:
+            require_free(model, prefix + name)
         return 0.0
 
 

@@ -19,7 +19,8 @@ from bayesppl.beliefs.conjugate import (
     scaled,
     sum_trailing,
 )
-from bayesppl.beliefs.declared_priors import is_declaration
+from bayesppl.beliefs.declared_priors import Dims, is_declaration, named
+from bayesppl.beliefs.side_by_side import collect, dirichlets
 from bayesppl.beliefs.statistics import Counts, Events, Successes
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.kernels.arrays import Array, Theta, log_beta_increment, log_rising
@@ -81,6 +82,11 @@ class Beta(Conjugate):
 
     def draw(self, size: int, rng: np.random.Generator) -> Theta:
         return {"probability": rng.beta(self.alpha, self.beta, (size, *self.alpha.shape))}
+
+    def declare(self, dims: Dims, prefix: str = "") -> dict[str, Any]:
+        import pymc as pm
+
+        return {"probability": pm.Beta(**named(dims, prefix, "probability"), alpha=self.alpha, beta=self.beta)}
 
     def mean(self) -> Theta:
         return {"probability": self.alpha / (self.alpha + self.beta)}
@@ -153,6 +159,11 @@ class Gamma(Conjugate):
 
     def draw(self, size: int, rng: np.random.Generator) -> Theta:
         return {"rate": rng.standard_gamma(self.shape, (size, *self.shape.shape)) / self.rate}
+
+    def declare(self, dims: Dims, prefix: str = "") -> dict[str, Any]:
+        import pymc as pm
+
+        return {"rate": pm.Gamma(**named(dims, prefix, "rate"), alpha=self.shape, beta=self.rate)}
 
     def mean(self) -> Theta:
         return {"rate": self.shape / self.rate}
@@ -256,11 +267,13 @@ class Dirichlet(Conjugate):
             )
         return {self.parameter: excess / total}
 
-    def declare(self, dims: tuple[str, ...]) -> Any:
-        """Declare the probabilities as a random variable of the current ``pm.Model``."""
-        import pymc as pm
+    def declare(self, dims: Dims, prefix: str = "") -> dict[str, Any]:
+        variable = dirichlets(self.concentration, self.sizes, **named(dims, prefix, self.parameter))
+        return {self.parameter: variable}
 
-        return pm.Dirichlet(self.parameter, a=self.concentration, dims=dims)
+    def recover(self, draws: Mapping[str, Array], prefix: str = "") -> Theta:
+        name = prefix + self.parameter
+        return {self.parameter: collect(draws, self.sizes, name) if self.sizes else draws[name]}
 
     def mle(self, statistics: Counts) -> Theta:
         """Observed frequencies; raises UndefinedEstimateError where nothing was counted."""
@@ -333,11 +346,11 @@ class Fixed(Conjugate):
     def mode(self) -> Theta:
         return self.mean()
 
-    def declare(self, dims: tuple[str, ...]) -> Any:
-        """Declare the value as data of the current ``pm.Model``."""
+    def declare(self, dims: Dims, prefix: str = "") -> dict[str, Any]:
+        """The value is data of the current ``pm.Model``."""
         import pymc as pm
 
-        return pm.Data(self.parameter, self.value, dims=dims)
+        return {self.parameter: pm.Data(**named(dims, prefix, self.parameter), value=self.value)}
 
     def mle(self, statistics: Counts) -> Theta:
         """The value, whatever was counted."""

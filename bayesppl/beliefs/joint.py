@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from bayesppl.beliefs.conjugate import Conjugate
+from bayesppl.beliefs.declared_priors import Dims
 from bayesppl.beliefs.statistics import JointStatistics
 from bayesppl.kernels.arrays import Array, Theta
 
@@ -73,6 +74,15 @@ class Joint(Conjugate):
 
     def draw(self, size: int, rng: np.random.Generator) -> Theta:
         return self._collect({name: part.draw(size, rng) for name, part in self.parts.items()})
+
+    def declare(self, dims: Dims, prefix: str = "") -> dict[str, Any]:
+        """The variables of every part, under the name of the part."""
+        return {name: part.declare(dims, prefix + self.prefixes[name]) for name, part in self.parts.items()}
+
+    def recover(self, draws: Mapping[str, Array], prefix: str = "") -> Theta:
+        return self._collect(
+            {name: part.recover(draws, prefix + self.prefixes[name]) for name, part in self.parts.items()}
+        )
 
     def mean(self) -> Theta:
         return self._collect({name: part.mean() for name, part in self.parts.items()})

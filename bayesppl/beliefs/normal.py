@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import gammaln, multigammaln
 
+from bayesppl.beliefs import bartlett
 from bayesppl.beliefs.conjugate import (
     FREELY,
     Conjugate,
@@ -20,12 +21,11 @@ from bayesppl.beliefs.conjugate import (
     scaled,
     sum_trailing,
 )
+from bayesppl.beliefs.declared_priors import Dims, named
 from bayesppl.beliefs.statistics import Moments
 from bayesppl.errors import UndefinedEstimateError
-from bayesppl.kernels.arrays import Array, Theta, log_rising
+from bayesppl.kernels.arrays import LOG_2PI, Array, Theta, log_rising
 from bayesppl.kernels.definite import LOST, TOLERANCE, is_positive_definite
-
-LOG_2PI = float(np.log(2 * np.pi))
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,6 +138,16 @@ class NormalInverseGamma(Conjugate):
             "mean": self.location + np.sqrt(self.spread(variance) / self.kappa) * noise,
             "variance": variance,
         }
+
+    def declare(self, dims: Dims, prefix: str = "") -> dict[str, Any]:
+        import pymc as pm
+        import pytensor.tensor as pt
+
+        self._require_proper()
+        variance = pm.InverseGamma(**named(dims, prefix, "variance"), alpha=self.a, beta=self.b)
+        per_cell = pt.expand_dims(variance, self.shared) if self.shared else variance
+        mean = pm.Normal(**named(dims, prefix, "mean"), mu=self.location, sigma=(per_cell / self.kappa) ** 0.5)
+        return {"mean": mean, "variance": variance}
 
     def mean(self) -> Theta:
         bad = self.a <= 1
@@ -346,6 +356,13 @@ class NormalInverseWishart(Conjugate):
             "mean": self.location + np.einsum("...kij,...kj->...ki", per_class, noise),
             "covariance": root @ np.swapaxes(root, -1, -2),
         }
+
+    def declare(self, dims: Dims, prefix: str = "") -> dict[str, Any]:
+        self._require_proper()
+        return bartlett.declare(self, dims, prefix)
+
+    def recover(self, draws: Mapping[str, Array], prefix: str = "") -> Theta:
+        return bartlett.recover(self, draws, prefix)
 
     def mean(self) -> Theta:
         exponent = self.nu - self.location.shape[1] - 1

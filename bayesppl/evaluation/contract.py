@@ -13,9 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayesppl.beliefs import Conjugate
+from bayesppl.beliefs.weighted_rows import WeightedRows
 from bayesppl.data.labels import encode_labels, one_hot
 from bayesppl.data.table import as_table
 from bayesppl.errors import UndefinedEstimateError
+from bayesppl.families._bases.conjugate_family import ConjugateFamily
 from bayesppl.families._bases.covariates import of_rows
 from bayesppl.families._bases.family import Family
 from bayesppl.families._bases.membership import Membership
@@ -44,6 +46,10 @@ class Case(NamedTuple):
     def posterior(self) -> Any:
         return self.prior.update(self.statistics)
 
+    def draw(self, size: int) -> Theta:
+        """Parameters drawn from the posterior, or from a prior that has none in closed form."""
+        return _draw(self.family, self.prior, self.statistics, self.n_classes, size, self.rng)
+
 
 def make_case(family: Family, X: Any, y: Any, seed: int = 0, n_rows: int = 40) -> Case:
     """Bind ``family`` to a small table and simulate rows from a posterior draw.
@@ -63,7 +69,7 @@ def make_case(family: Family, X: Any, y: Any, seed: int = 0, n_rows: int = 40) -
     statistics = bound.sufficient_statistics(shown, one_hot(codes, len(classes)))
     prior = bound.resolve_prior(statistics)
     rng = np.random.default_rng(seed)
-    theta = {name: values[0] for name, values in prior.update(statistics).draw(1, rng).items()}
+    theta = _at(_draw(bound, prior, statistics, len(classes), 1, rng), 0)
     # every class has rows, in uneven numbers and no particular order
     codes = rng.permutation(np.r_[np.arange(len(classes)).repeat(8), rng.integers(len(classes), size=n_rows)])
     covariates = of_rows(bound.covariates(shown), np.arange(len(codes)) % len(table))
@@ -80,8 +86,13 @@ def check_family(family: Family, X: Any, y: Any, seed: int = 0) -> None:
     >>> X = [[0, 1], [1, 1], [1, 0], [0, 0]]
     >>> check_family(bp.Bernoulli(bp.Beta(2, 3)), X, ["a", "a", "b", "b"])  # doctest: +SKIP
     """
-    for check in CHECKS:
+    for check in checks_of(family):
         check(make_case(family, X, y, seed))
+
+
+def checks_of(family: Family) -> tuple[Callable[[Case], None], ...]:
+    """The checks that apply: all of them to a conjugate family, those without closed forms to any other."""
+    return CHECKS if isinstance(family, ConjugateFamily) else PLAIN_CHECKS
 
 
 # --- statistics ---------------------------------------------------------------------------------------------
@@ -122,7 +133,7 @@ def check_candidates_formula(case: Case) -> None:
 def check_predictive_is_an_evidence_ratio(case: Case) -> None:
     """log p(x | y = k, data) is the log evidence of one further row."""
     posterior = case.posterior
-    log_predictive = case.family.log_predictive(posterior, case.X)
+    log_predictive = case.family.log_predictive(posterior)(case.X)
     for row in range(3):
         for k in range(case.n_classes):
             single = one_hot(np.asarray([k]), case.n_classes)
@@ -139,33 +150,32 @@ def check_leave_one_out(case: Case) -> None:
         posterior = case.prior.update(_of_rows(case, everyone, weights))
         members = Membership(case.codes.astype(np.intp), weights)
         fitted, found = case.family.loo_log_predictive(posterior, case.X, members)
-        np.testing.assert_allclose(fitted, case.family.log_predictive(posterior, case.X), rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(fitted, case.family.log_predictive(posterior)(case.X), rtol=1e-9, atol=1e-9)
         for row in range(5):
             others = np.delete(everyone, row)
             refitted = case.prior.update(_of_rows(case, others, weights[others]))
-            expected = case.family.log_predictive(refitted, case.X[row : row + 1])[0]
+            expected = case.family.log_predictive(refitted)(case.X[row : row + 1])[0]
             np.testing.assert_allclose(found[row], expected, rtol=1e-8, atol=1e-8)
 
 
 def check_draw_axes(case: Case) -> None:
     """The likelihood of several draws is that of each, stacked."""
-    theta = case.posterior.draw(3, case.rng)
-    together = case.family.log_likelihood(theta, case.X)
+    theta = case.draw(3)
+    together = case.family.log_likelihood(theta)(case.X)
     for i in range(3):
-        single = case.family.log_likelihood(_at(theta, i), case.X)
+        single = case.family.log_likelihood(_at(theta, i))(case.X)
         assert single.shape == (len(case.codes), case.n_classes)
         np.testing.assert_allclose(together[i], single, rtol=1e-10, atol=1e-10)
 
 
-def check_common_terms(case: Case) -> None:
+def check_kernel(case: Case) -> None:
     """Terms left out because all classes share them are the same for all classes of a row."""
-    theta, draws, posterior = case.posterior.mean(), case.posterior.draw(3, case.rng), case.posterior
-    for whole, part in (
-        (case.family.log_likelihood(theta, case.X), case.family.likelihood(theta, common=False)),
-        (case.family.log_likelihood(draws, case.X), case.family.likelihood(draws, common=False)),
-        (case.family.log_predictive(posterior, case.X), case.family.predictive(posterior, common=False)),
-    ):
-        left_out = whole - part(case.X)
+    densities = [case.family.log_likelihood(theta) for theta in (case.draw(3), _at(case.draw(1), 0))]
+    if case.prior.has_closed_form:
+        densities.append(case.family.log_predictive(case.posterior))
+    for density in densities:
+        whole = density(case.X)
+        left_out = whole - density.kernel(case.X)
         assert left_out.shape == whole.shape
         np.testing.assert_allclose(left_out, left_out[..., :1] + np.zeros(case.n_classes), rtol=1e-9, atol=1e-9)
 
@@ -206,8 +216,8 @@ def check_draws_agree_with_closed_form(case: Case) -> None:
     for name, values in draws.items():
         error = values.std(0) / np.sqrt(size)
         np.testing.assert_array_less(np.abs(values.mean(0) - mean[name]), 5 * error + 1e-12, err_msg=name)
-    density = np.exp(case.family.log_likelihood(draws, case.X[:5]))
-    exact = np.exp(case.family.log_predictive(posterior, case.X[:5]))
+    density = np.exp(case.family.log_likelihood(draws)(case.X[:5]))
+    exact = np.exp(case.family.log_predictive(posterior)(case.X[:5]))
     # far in the tails a few draws carry the whole average, and its standard error cannot be told from the draws
     told = density.sum(0) ** 2 > 200 * (density**2).sum(0)
     assert told.any()
@@ -221,8 +231,8 @@ def check_classes_are_exchangeable(case: Case) -> None:
     swapped = case._replace(codes=order[case.codes])
     if not _prior_is_symmetric(case):
         return
-    before = case.family.log_predictive(case.posterior, case.X)
-    after = case.family.log_predictive(swapped.posterior, case.X)
+    before = case.family.log_predictive(case.posterior)(case.X)
+    after = case.family.log_predictive(swapped.posterior)(case.X)
     np.testing.assert_allclose(after[:, order], before, rtol=1e-9, atol=1e-9)
 
 
@@ -249,8 +259,8 @@ def check_narrowed_rows_have_the_same_predictive(case: Case) -> None:
     """A smaller posterior and its rows have the densities of the whole."""
     posterior, rows = case.family.narrowed(case.posterior, case.X[:3])
     np.testing.assert_allclose(
-        case.family.log_predictive(posterior, rows),
-        case.family.log_predictive(case.posterior, case.X[:3]),
+        case.family.log_predictive(posterior)(rows),
+        case.family.log_predictive(case.posterior)(case.X[:3]),
         rtol=1e-9,
         atol=1e-9,
     )
@@ -276,6 +286,43 @@ def check_pymc_density(case: Case) -> None:
         )
 
 
+def check_pymc_likelihood(case: Case) -> None:
+    """The PyMC model, by rows, by statistics and by statistics of weighted rows, has the likelihood of ours."""
+    weights = case.rng.integers(1, 4, len(case.codes)).astype(float)
+    weighted = _of_rows(case, slice(None), weights)
+    for observe, counted in (
+        (lambda variables: case.family.observe_rows(variables, case.X, case.codes), np.ones(len(weights))),
+        (lambda variables: case.family.observe_statistics(variables, case.statistics), np.ones(len(weights))),
+        (lambda variables: case.family.observe_statistics(variables, weighted), weights),
+    ):
+        gaps = []
+        for theta, log_density in _pymc_likelihoods(case, observe):
+            rows = case.family.log_likelihood(theta)(case.X)[np.arange(len(case.codes)), case.codes]
+            gaps.append(log_density - float((counted * rows).sum()))
+        np.testing.assert_allclose(gaps, gaps[0], rtol=1e-9, atol=1e-8)
+
+
+def check_decoded_rows_are_the_rows(case: Case) -> None:
+    """Encoding what was decoded gives the same rows."""
+    import pandas as pd
+
+    again = case.family.encode(as_table(pd.DataFrame(case.family.decode(case.X))))
+    np.testing.assert_array_equal(again, case.X)
+
+
+def check_simulated_rows_have_the_density(case: Case) -> None:
+    """Rows of class k are denser under k than under any other class, on average."""
+    theta = _at(case.draw(1), 0)
+    codes = np.repeat(np.arange(case.n_classes), 2000)
+    log_density = case.family.log_likelihood(theta)(case.family.simulate(theta, codes, case.rng))
+    gap = log_density[np.arange(len(codes)), codes][:, None] - log_density
+    for k in range(case.n_classes):
+        # the average of the gap is a Kullback–Leibler divergence, which is not negative
+        own = gap[codes == k]
+        error = own.std(0) / np.sqrt(len(own))
+        np.testing.assert_array_less(-5 * error - 1e-12, own.mean(0))
+
+
 CHECKS: tuple[Callable[[Case], None], ...] = (
     check_statistics_add_up,
     check_weight_two_is_a_duplicate,
@@ -283,7 +330,7 @@ CHECKS: tuple[Callable[[Case], None], ...] = (
     check_predictive_is_an_evidence_ratio,
     check_leave_one_out,
     check_draw_axes,
-    check_common_terms,
+    check_kernel,
     check_parameters,
     check_mode_is_highest,
     check_draws_agree_with_closed_form,
@@ -291,6 +338,17 @@ CHECKS: tuple[Callable[[Case], None], ...] = (
     check_simulated_rows_keep_their_covariates,
     check_narrowed_rows_have_the_same_predictive,
     check_pymc_density,
+)
+
+#: Of families that are fitted by their rows.
+PLAIN_CHECKS: tuple[Callable[[Case], None], ...] = (
+    check_statistics_add_up,
+    check_weight_two_is_a_duplicate,
+    check_draw_axes,
+    check_kernel,
+    check_decoded_rows_are_the_rows,
+    check_simulated_rows_have_the_density,
+    check_pymc_likelihood,
 )
 
 
@@ -301,6 +359,39 @@ def _of_rows(case: Case, rows: Any, weights: Array | None = None) -> Any:
     return case.family.sufficient_statistics(case.X[rows], one_hot(case.codes[rows], case.n_classes, weights))
 
 
+def _draw(
+    family: Family, prior: Any, statistics: Any, n_classes: int, size: int, rng: np.random.Generator
+) -> Theta:
+    if prior.has_closed_form:
+        found: Theta = prior.update(statistics).draw(size, rng)
+        return found
+    import pymc as pm
+    from pytensor.compile.mode import Mode
+
+    with pm.Model(coords={"class": range(n_classes), **family.coords}):
+        variables = prior.declare(family.dims)
+    seed = int(rng.integers(2**31))
+    drawn = pm.draw([variables[name] for name in family.dims], size, random_seed=seed, mode=Mode("py", None))
+    return {
+        name: np.reshape(values, (size, *np.shape(values)[-2:]))
+        for name, values in zip(family.dims, drawn, strict=True)
+    }
+
+
+def _pymc_likelihoods(case: Case, observe: Callable[[Any], None]) -> Iterator[tuple[Theta, float]]:
+    """Parameters drawn from the prior, with the log density that PyMC has for what is observed."""
+    import pymc as pm
+    from pytensor.compile.mode import Mode
+
+    coords = {"class": list(range(case.n_classes)), **case.family.coords, "row": list(range(len(case.codes)))}
+    points = [_at(case.draw(1), 0) for _ in range(3)]
+    with pm.Model(coords=coords) as model:
+        observe({name: pm.Flat(name, shape=values.shape) for name, values in points[0].items()})
+    log_density = model.compile_logp(jacobian=False, mode=Mode(linker="py", optimizer="fast_compile"))
+    for theta in points:
+        yield theta, float(log_density(theta))
+
+
 def _evidence(case: Case, prior: Conjugate, statistics: Any) -> float:
     parts = case.family.log_evidence(prior, statistics)
     return float(sum(part.values.sum() for part in parts.values()))
@@ -308,7 +399,7 @@ def _evidence(case: Case, prior: Conjugate, statistics: Any) -> float:
 
 def _log_likelihood(case: Case, theta: Theta) -> Array:
     """Log likelihood of all rows under their own class, one value per draw."""
-    every = case.family.log_likelihood(theta, case.X)
+    every = case.family.log_likelihood(theta)(case.X)
     return np.asarray(every[..., np.arange(len(case.codes)), case.codes].sum(-1))
 
 
@@ -337,6 +428,8 @@ def _prior_is_symmetric(case: Case) -> bool:
 
 
 def _assert_same(found: Any, expected: Any, rtol: float = 1e-9, atol: float = 1e-9) -> None:
+    if isinstance(found, WeightedRows):  # equal up to the order of rows and to duplicates
+        found, expected = found.merged(), expected.merged()
     for (path, left), (_, right) in zip(_numbers(found), _numbers(expected), strict=True):
         np.testing.assert_allclose(left, right, rtol=rtol, atol=atol, err_msg=path)
 
@@ -355,7 +448,7 @@ def _pymc_points(case: Case, likelihood: str, n_points: int = 4) -> list[tuple[d
     mode = Mode(linker="py", optimizer="fast_compile")
     coords = {"class": list(range(case.n_classes)), **case.family.coords, "row": list(range(len(case.codes)))}
     with pm.Model(coords=coords) as model:
-        variables = case.family.declare(case.prior)
+        variables = case.prior.declare(case.family.dims)
         if likelihood == "rows":
             case.family.observe_rows(variables, case.X, case.codes)
         else:
@@ -372,7 +465,7 @@ def _pymc_points(case: Case, likelihood: str, n_points: int = 4) -> list[tuple[d
             variable.name: value
             for variable, value in zip(model.unobserved_value_vars, constrain(start), strict=True)
         }
-        recovered = case.family.recover(values, case.prior)
+        recovered = case.prior.recover(values)
         for name in set(recovered) & set(values):
             np.testing.assert_allclose(recovered[name], values[name], rtol=1e-8, atol=1e-10, err_msg=name)
         free = {variable.name: values[variable.name] for variable in model.free_RVs}
@@ -381,13 +474,13 @@ def _pymc_points(case: Case, likelihood: str, n_points: int = 4) -> list[tuple[d
 
 
 def _log_density_at(case: Case, free: dict[str, Array]) -> float:
-    theta = _lead(case.family.recover(free, case.prior))
+    theta = _lead(case.prior.recover(free))
     return float(case.prior.log_prob(theta)[0] + _log_likelihood(case, theta)[0])
 
 
 def _log_jacobian(case: Case, free: dict[str, Array]) -> float:
     """Log volume of the map from free variables to parameters; zero where they are the same."""
-    theta = case.family.recover(free, case.prior)
+    theta = case.prior.recover(free)
     if all(name in free and np.array_equal(theta[name], free[name]) for name in theta):
         return 0.0
     names, sizes = list(free), [free[name].size for name in free]
@@ -396,7 +489,7 @@ def _log_jacobian(case: Case, free: dict[str, Array]) -> float:
     def parameters(point: Array) -> Array:
         pieces = np.split(point, np.cumsum(sizes)[:-1])
         unpacked = {name: piece.reshape(free[name].shape) for name, piece in zip(names, pieces, strict=True)}
-        recovered = case.family.recover(unpacked, case.prior)
+        recovered = case.prior.recover(unpacked)
         return np.concatenate([recovered[name].ravel() for name in case.family.dims])
 
     steps = 1e-5 * np.maximum(1.0, np.abs(flat))

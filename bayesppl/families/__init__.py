@@ -12,6 +12,8 @@ from bayesppl.families.multinomial import Multinomial
 from bayesppl.families.negative_binomial import NegativeBinomial
 from bayesppl.families.poisson import Poisson
 from bayesppl.families.product import Product
+from bayesppl.families.student_t import StudentT
+from bayesppl.families.von_mises import VonMises
 
 __all__ = [
     "REGISTRY",
@@ -29,4 +31,6 @@ __all__ = [
     "NegativeBinomial",
     "Poisson",
     "Product",
+    "StudentT",
+    "VonMises",
 ]

@@ -17,19 +17,21 @@ import numpy as np
 
 from bayesppl.beliefs import Beta
 from bayesppl.beliefs.statistics import Successes, class_sums, remainder
+from bayesppl.families._bases.columns import NumericFamily
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
-from bayesppl.families._bases.family import CheckedFirst, LogDensity, Measure, NumericFamily
+from bayesppl.families._bases.family import Measure
 from bayesppl.families._bases.leave_one_out import counts_without, weight_by_weight
+from bayesppl.families._bases.log_density import Evaluate, LogDensity, on_first_use
 from bayesppl.families._bases.membership import Membership
 from bayesppl.families._bases.missing import observed_weight, present_cells, split_missing
 from bayesppl.families._bases.one_parameter import LogFactors, ProbabilityFamily
 from bayesppl.families._bases.support import Support
-from bayesppl.kernels.arrays import Array, Responsibilities, Theta, dense, dot_log, log_dotter
+from bayesppl.kernels.arrays import Array, Responsibilities, Theta, dense, dot_log, log_contrast, log_dotter
 from bayesppl.kernels.blocks import row_blocks
 
 
 @dataclass(frozen=True, eq=False)
-class Bernoulli(CheckedFirst, ProbabilityFamily, NumericFamily):
+class Bernoulli(ProbabilityFamily, NumericFamily):
     """Independent Bernoulli features; absent words count as evidence too.
 
     Parameters
@@ -64,10 +66,10 @@ class Bernoulli(CheckedFirst, ProbabilityFamily, NumericFamily):
         trials = observed_weight(responsibilities, filled, present)
         return Successes(successes, remainder(trials, successes), np.zeros_like(successes))
 
-    def predictive(self, posterior: Beta, *, common: bool = True) -> LogDensity:
+    def log_predictive(self, posterior: Beta) -> LogDensity:
         # not the logarithms of the mean: one that rounds to 0 or 1 would make the other outcome impossible
         log_total = np.log(posterior.alpha + posterior.beta)
-        return _log_mass((np.log(posterior.alpha) - log_total, np.log(posterior.beta) - log_total), common)
+        return _log_mass((np.log(posterior.alpha) - log_total, np.log(posterior.beta) - log_total))
 
     def loo_log_predictive(self, posterior: Beta, X: Any, members: Membership) -> tuple[Array, Array]:
         if members.few_weights is not None:
@@ -79,7 +81,7 @@ class Bernoulli(CheckedFirst, ProbabilityFamily, NumericFamily):
             with np.errstate(divide="ignore"):
                 terms = np.log(counts_without(np.where(x == 1, yes, no), w)) - np.log(yes + no - w)
             own[rows] = np.where(np.isnan(x), 0.0, terms).sum(1)
-        fitted = self.log_predictive(posterior, X)
+        fitted = self.log_predictive(posterior)(X)
         return fitted, members.replaced(fitted, own)
 
     def _by_class(self, posterior: Beta, X: Any, members: Membership) -> tuple[Array, Array]:
@@ -96,8 +98,8 @@ class Bernoulli(CheckedFirst, ProbabilityFamily, NumericFamily):
         fitted, without = both[:, : len(yes)], both[:, len(yes) :]
         return fitted, members.replaced(fitted, members.own(without))
 
-    def likelihood(self, theta: Theta, *, common: bool = True) -> LogDensity:
-        return _log_mass(self.log_factors(theta), common)
+    def log_likelihood(self, theta: Theta) -> LogDensity:
+        return _log_mass(self.log_factors(theta))
 
     def simulate(
         self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
@@ -112,7 +114,7 @@ class Bernoulli(CheckedFirst, ProbabilityFamily, NumericFamily):
         pm.Bernoulli(f"{prefix}x", variables["probability"][index], observed=cells[at], dims=dims)
 
 
-def _log_mass(log_factors: LogFactors, common: bool = True) -> LogDensity:
+def _log_mass(log_factors: LogFactors) -> LogDensity:
     """Σ over present cells of log p where the cell is 1, and of log(1 − p) where it is 0, as a function of the rows."""
     log_yes, log_no = log_factors
     # Every row starts as "all absent", one constant per class; what is present corrects it. Columns that are
@@ -120,10 +122,11 @@ def _log_mass(log_factors: LogFactors, common: bool = True) -> LogDensity:
     certain = np.isneginf(log_no)
     log_absent = np.where(certain, 0.0, log_no)
     constant, n_certain = log_absent.sum(-1)[..., None, :], certain.sum(-1)[..., None, :]
-    correct = log_dotter(log_yes - log_absent, common=common, of_bits=True)
+    correct = log_dotter(log_yes - log_absent)
+    contrast = on_first_use(lambda: log_contrast(log_yes - log_absent, of_bits=True))
     count_certain = log_dotter(1.0 * certain)
 
-    def log_mass(X: Any) -> Array:
+    def log_mass(X: Any, correct: Evaluate = correct) -> Array:
         filled, present = split_missing(X)
         out = correct(filled)
         out += constant if present is None else dot_log(present, log_absent)
@@ -132,4 +135,4 @@ def _log_mass(log_factors: LogFactors, common: bool = True) -> LogDensity:
             out[count_certain(filled) < required] = -np.inf
         return out
 
-    return log_mass
+    return LogDensity(log_mass, partial(log_mass, correct=contrast))

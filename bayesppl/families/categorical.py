@@ -18,12 +18,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bayesppl.beliefs import Dirichlet
-from bayesppl.beliefs.simplices import SimplexPrior, collect, dirichlets, simplex_prior
+from bayesppl.beliefs.simplices import SimplexPrior, simplex_prior
 from bayesppl.beliefs.statistics import Counts
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
-from bayesppl.families._bases.family import LogDensity
 from bayesppl.families._bases.level_names import cell_names
 from bayesppl.families._bases.levels import LevelFamily, draw_outcomes
+from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.kernels.lookups import level_sums
 
@@ -76,7 +76,7 @@ class Categorical(LevelFamily):
     def resolve_prior(self, statistics: Counts) -> Dirichlet | SimplexPrior:
         return simplex_prior(self.probability, statistics.counts.shape, self._sizes)
 
-    def likelihood(self, theta: Theta, *, common: bool = True) -> LogDensity:
+    def log_likelihood(self, theta: Theta) -> LogDensity:
         probability = theta["probability"]
         with np.errstate(divide="ignore"):
             sums = level_sums(np.log(probability).reshape(-1, probability.shape[-1]), self._sizes)
@@ -84,7 +84,7 @@ class Categorical(LevelFamily):
         def log_mass(X: Array) -> Array:
             return np.moveaxis(sums(X).reshape(*probability.shape[:-1], len(X)), -2, -1)
 
-        return log_mass
+        return LogDensity(log_mass)
 
     def label_rows(self, X: Array, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
         """Codes of the levels, -1 where missing."""
@@ -97,10 +97,6 @@ class Categorical(LevelFamily):
         for j, (start, stop) in enumerate(pairwise(self._edges)):
             drawn[:, j] = draw_outcomes(theta["probability"][:, start:stop], codes, rng)
         return drawn
-
-    def declare_conjugate(self, prior: Dirichlet, prefix: str) -> dict[str, Any]:
-        named = self.named("probability", prefix)
-        return {"probability": dirichlets(prior.concentration, self._sizes, **named)}
 
     def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
         import pymc as pm
@@ -116,9 +112,6 @@ class Categorical(LevelFamily):
         import pytensor.tensor as pt
 
         pm.Potential(f"{prefix}x", (statistics.counts * pt.log(variables["probability"])).sum())
-
-    def recover(self, draws: dict[str, Array], prior: Dirichlet, prefix: str = "") -> Theta:
-        return {"probability": collect(draws, self._sizes, f"{prefix}probability")}
 
     @property
     def _edges(self) -> Array:

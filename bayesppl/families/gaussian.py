@@ -11,14 +11,14 @@ from typing import Any, Literal
 
 from bayesppl.beliefs import NormalInverseGamma, NormalInverseWishart
 from bayesppl.beliefs.declared_priors import is_declaration
-from bayesppl.families._bases.family import NumericFamily
+from bayesppl.families._bases.conjugate_family import ConjugateNumeric
 from bayesppl.families._bases.gaussian_declared import LKJ, MeanAndCholesky, MeanAndSd, read_cholesky_prior
 from bayesppl.families.gaussian_diagonal import DiagonalGaussian
 from bayesppl.families.gaussian_full import FullGaussian
 
 Covariance = Literal["full", "tied", "diag", "tied_diag", "spherical"]
 
-_STRUCTURES: dict[str, Callable[[Any], NumericFamily]] = {
+_STRUCTURES: dict[str, Callable[[Any], ConjugateNumeric]] = {
     "full": lambda prior: FullGaussian(prior, tied=False),
     "tied": lambda prior: FullGaussian(prior, tied=True),
     "diag": lambda prior: DiagonalGaussian(prior, shared=()),
@@ -34,7 +34,7 @@ def Gaussian(
     mean: Any = None,
     sd: Any = None,
     cholesky: Any = None,
-) -> NumericFamily:
+) -> ConjugateNumeric:
     """Gaussian class-conditional density.
 
     Parameters

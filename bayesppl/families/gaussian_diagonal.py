@@ -10,19 +10,18 @@ predicted together, by a multivariate t, for they are not independent once the v
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
 from bayesppl.beliefs import NormalInverseGamma
 from bayesppl.beliefs.conjugate import replace_unchecked
-from bayesppl.beliefs.normal import LOG_2PI
 from bayesppl.beliefs.statistics import Moments, moments
 from bayesppl.data.table import Table
-from bayesppl.errors import ImproperError, UndefinedEstimateError
+from bayesppl.errors import UndefinedEstimateError
+from bayesppl.families._bases.conjugate_family import ConjugateNumeric
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
-from bayesppl.families._bases.family import LogDensity, NumericFamily
 from bayesppl.families._bases.gaussian_declared import MeanAndSd
 from bayesppl.families._bases.gaussian_loo import without_rows
 from bayesppl.families._bases.gaussian_prior import (
@@ -33,10 +32,11 @@ from bayesppl.families._bases.gaussian_prior import (
     require_proper,
 )
 from bayesppl.families._bases.leave_one_out import forget, log_evidence_of, own_class_without, per_row, row_blocks
+from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.families._bases.membership import Membership
 from bayesppl.families._bases.missing import observed_mask, present_cells
 from bayesppl.families._bases.support import LARGEST, REAL_NUMBERS
-from bayesppl.kernels.arrays import Array, Responsibilities, Theta, log_rising
+from bayesppl.kernels.arrays import LOG_2PI, Array, Responsibilities, Theta, log_rising
 from bayesppl.kernels.squares import weighted_squares
 from bayesppl.kernels.student import weighted_log1p_squares
 
@@ -44,7 +44,7 @@ _AXES = {"class": -2, "feature": -1}
 
 
 @dataclass(frozen=True, eq=False)
-class DiagonalGaussian(NumericFamily):
+class DiagonalGaussian(ConjugateNumeric):
     """Independent Gaussian features. Made by :func:`bayesppl.Gaussian`.
 
     Parameters
@@ -102,9 +102,6 @@ class DiagonalGaussian(NumericFamily):
             NormalInverseGamma,
         )
 
-    def with_prior(self, prior: NormalInverseGamma) -> Self:
-        return replace(self, prior=prior)
-
     def mle(self, statistics: Moments) -> Theta:
         count = statistics.count.sum(self._axes)
         variance = np.divide(statistics.scatter.sum(self._axes), count, out=np.zeros_like(count), where=count > 0)
@@ -118,7 +115,7 @@ class DiagonalGaussian(NumericFamily):
             )
         return {"mean": statistics.mean, "variance": variance}
 
-    def predictive(self, posterior: NormalInverseGamma, *, common: bool = True) -> LogDensity:
+    def log_predictive(self, posterior: NormalInverseGamma) -> LogDensity:
         inflation = (posterior.kappa + 1) / posterior.kappa
         spread = 2 * np.broadcast_to(posterior.spread(posterior.b), inflation.shape) * inflation
         scale = np.sqrt(spread)
@@ -138,19 +135,19 @@ class DiagonalGaussian(NumericFamily):
                 out += log_rising(nu / 2, n_present / 2)
                 return _plus_cells(out, constant, X, odd)
 
-            return log_joint_t
+            return LogDensity(log_joint_t)
         constant += log_rising(dof / 2, np.asarray(0.5))
 
         def log_t(X: Array) -> Array:
             out, odd = weighted_log1p_squares(X, posterior.location, scale, -0.5 * (dof + 1))
             return _plus_cells(out, constant, X, odd)
 
-        return log_t
+        return LogDensity(log_t)
 
     def loo_log_predictive(
         self, posterior: NormalInverseGamma, X: Array, members: Membership
     ) -> tuple[Array, Array]:
-        fitted = self.log_predictive(posterior, X)
+        fitted = self.log_predictive(posterior)(X)
         present = observed_mask(X)
         if not self.shared or present is None:
             return fitted, without_rows(posterior, X, present, members, fitted)
@@ -171,7 +168,7 @@ class DiagonalGaussian(NumericFamily):
                 out[block, k] = per_row(log_evidence_of(belief, rows))
         return out
 
-    def likelihood(self, theta: Theta, *, common: bool = True) -> LogDensity:
+    def log_likelihood(self, theta: Theta) -> LogDensity:
         mean = theta["mean"]
         sd = np.sqrt(np.broadcast_to(np.expand_dims(theta["variance"], self._axes), mean.shape))
         constant = -0.5 * LOG_2PI - np.log(sd)
@@ -184,7 +181,7 @@ class DiagonalGaussian(NumericFamily):
             out *= -0.5
             return _plus_cells(out, constant, X, odd)
 
-        return log_normal
+        return LogDensity(log_normal)
 
     def simulate(
         self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
@@ -192,18 +189,6 @@ class DiagonalGaussian(NumericFamily):
         mean = theta["mean"]
         sd = np.broadcast_to(np.sqrt(np.expand_dims(theta["variance"], self._axes)), mean.shape)
         return rng.normal(mean[codes], sd[codes])
-
-    def declare_conjugate(self, prior: NormalInverseGamma, prefix: str) -> dict[str, Any]:
-        import pymc as pm
-
-        if not prior.is_proper().all():
-            raise ImproperError(
-                f"prior={self.prior!r} is improper: PyMC can neither draw from it nor sample it. Use "
-                "prior='fraley-raftery' or a NormalInverseGamma."
-            )
-        variance = pm.InverseGamma(**self.named("variance", prefix), alpha=prior.a, beta=prior.b)
-        sd = (self._per_cell(variance) / prior.kappa) ** 0.5
-        return {"mean": pm.Normal(**self.named("mean", prefix), mu=prior.location, sigma=sd), "variance": variance}
 
     def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
         import pymc as pm
@@ -222,9 +207,6 @@ class DiagonalGaussian(NumericFamily):
         squares = statistics.scatter + n * (statistics.mean - variables["mean"]) ** 2
         log_density = -0.5 * (n * (LOG_2PI + pt.log(variance)) + squares / variance)
         pm.Potential(f"{prefix}x", log_density.sum())
-
-    def recover(self, draws: dict[str, Array], prior: NormalInverseGamma, prefix: str = "") -> Theta:
-        return {name: draws[prefix + name] for name in self.dims}
 
     def _per_cell(self, variance: Any) -> Any:
         import pytensor.tensor as pt

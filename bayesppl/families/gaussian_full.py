@@ -15,27 +15,26 @@ This targets exactly the conjugate posterior, for any real ν, without linear al
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
 from bayesppl.beliefs import NormalInverseWishart
-from bayesppl.beliefs.normal import LOG_2PI
 from bayesppl.beliefs.statistics import Moments, moments
 from bayesppl.data.table import Table
-from bayesppl.errors import ImproperError, UndefinedEstimateError
-from bayesppl.families._bases import bartlett
+from bayesppl.errors import UndefinedEstimateError
+from bayesppl.families._bases.conjugate_family import ConjugateNumeric
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
-from bayesppl.families._bases.family import LogDensity, NumericFamily
 from bayesppl.families._bases.gaussian_declared import MeanAndCholesky
 from bayesppl.families._bases.gaussian_full_prior import default_prior, require_definite
 from bayesppl.families._bases.gaussian_prior import choose_prior, require_finite_sums, require_proper
+from bayesppl.families._bases.log_density import Evaluate, LogDensity, on_first_use
 from bayesppl.families._bases.membership import Membership
 from bayesppl.families._bases.missing import observed_mask
 from bayesppl.families._bases.support import LARGEST, REAL_NUMBERS
-from bayesppl.kernels.arrays import Array, Responsibilities, Theta, log_rising
+from bayesppl.kernels.arrays import LOG_2PI, Array, Responsibilities, Theta, log_rising
 from bayesppl.kernels.definite import is_positive_definite
 from bayesppl.kernels.mahalanobis import squared_distances
 from bayesppl.kernels.products import row_products
@@ -43,7 +42,7 @@ from bayesppl.kernels.squares import NEAR
 
 
 @dataclass(frozen=True, eq=False)
-class FullGaussian(NumericFamily):
+class FullGaussian(ConjugateNumeric):
     """Correlated Gaussian features. Made by :func:`bayesppl.Gaussian`.
 
     Parameters
@@ -108,9 +107,6 @@ class FullGaussian(NumericFamily):
             NormalInverseWishart,
         )
 
-    def with_prior(self, prior: NormalInverseWishart) -> Self:
-        return replace(self, prior=prior)
-
     def mle(self, statistics: Moments) -> Theta:
         count = statistics.count.sum() if self.tied else statistics.count
         covariance = statistics.scatter / np.where(count > 0, count, 1.0)[..., None, None]
@@ -124,18 +120,18 @@ class FullGaussian(NumericFamily):
             )
         return {"mean": statistics.mean, "covariance": covariance}
 
-    def predictive(self, posterior: NormalInverseWishart, *, common: bool = True) -> LogDensity:
+    def log_predictive(self, posterior: NormalInverseWishart) -> LogDensity:
         n_classes, n_features = posterior.location.shape
         dof = np.broadcast_to(posterior.nu - n_features + 1, n_classes)
         inflation = (posterior.kappa + 1) / posterior.kappa
 
-        def log_t(at: Array) -> LogDensity:
+        def log_t(at: Array) -> Evaluate:
             distances, log_det = _whitened(posterior.location[:, at], self._per_class(posterior.psi, at))
             constant, exponent = _t_terms(dof, len(at), log_det, inflation)
 
             return lambda values: _log_t(distances(values), constant, exponent, inflation)
 
-        return _by_pattern(log_t, n_features, (n_classes,))
+        return LogDensity(_by_pattern(log_t, n_features))
 
     def loo_log_predictive(
         self, posterior: NormalInverseWishart, X: Array, members: Membership
@@ -174,13 +170,12 @@ class FullGaussian(NumericFamily):
                 squares[:, k] -= 0.5 * log_shrunk
         return fitted, members.replaced(squares, own)
 
-    def likelihood(self, theta: Theta, *, common: bool = True) -> LogDensity:
-        def log_normal(at: Array) -> LogDensity:
-            mean, covariance = theta["mean"][..., at], self._per_class(theta["covariance"], at)
-            if self.tied and not common:
-                linear = _linear(mean, covariance)
-                if linear is not None:
-                    return linear
+    def log_likelihood(self, theta: Theta) -> LogDensity:
+        def moments_at(at: Array) -> tuple[Array, Array]:
+            return theta["mean"][..., at], self._per_class(theta["covariance"], at)
+
+        def log_normal(at: Array) -> Evaluate:
+            mean, covariance = moments_at(at)
             distances, log_det = _whitened(mean, covariance)
             constant = -0.5 * (len(at) * LOG_2PI + log_det[..., None, :])
 
@@ -192,7 +187,12 @@ class FullGaussian(NumericFamily):
 
             return log_density
 
-        return _by_pattern(log_normal, theta["mean"].shape[-1], theta["mean"].shape[:-1])
+        def linear(at: Array) -> Evaluate:
+            return _linear(*moments_at(at)) or log_normal(at)
+
+        n_features = theta["mean"].shape[-1]
+        whole = on_first_use(lambda: _by_pattern(log_normal, n_features))
+        return LogDensity(whole, on_first_use(lambda: _by_pattern(linear, n_features)) if self.tied else None)
 
     def simulate(
         self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
@@ -201,14 +201,6 @@ class FullGaussian(NumericFamily):
         noise = rng.standard_normal((len(codes), mean.shape[1]))
         per_row = root if self.tied else root[codes]
         return mean[codes] + np.einsum("...ij,...j->...i", per_row, noise)
-
-    def declare_conjugate(self, prior: NormalInverseWishart, prefix: str) -> dict[str, Any]:
-        if not prior.is_proper().all():
-            raise ImproperError(
-                f"prior={self.prior!r} is improper: PyMC can neither draw from it nor sample it. Use "
-                "prior='fraley-raftery' or a NormalInverseWishart."
-            )
-        return bartlett.declare(prior, prefix)
 
     def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
         import pymc as pm
@@ -219,9 +211,6 @@ class FullGaussian(NumericFamily):
 
     def observe_statistics(self, variables: dict[str, Any], statistics: Moments, prefix: str = "") -> None:
         variables["observe"](statistics)
-
-    def recover(self, draws: dict[str, Array], prior: NormalInverseWishart, prefix: str = "") -> Theta:
-        return bartlett.recover(draws, prior, prefix)
 
     def _per_class(self, matrix: Array, at: Array) -> Array:
         chosen = matrix[..., at[:, None], at]
@@ -255,7 +244,7 @@ def _log_t(squares: Array, constant: Array, exponent: Array, inflation: Array) -
     return squares
 
 
-def _whitened(location: Array, matrix: Array) -> tuple[LogDensity, Array]:
+def _whitened(location: Array, matrix: Array) -> tuple[Evaluate, Array]:
     """Squared Mahalanobis distances, (..., n_rows, n_classes), of rows; log determinants (..., n_classes or 1)."""
     root = np.linalg.cholesky(matrix)
     log_det = 2 * np.log(np.diagonal(root, axis1=-2, axis2=-1)).sum(-1)
@@ -275,7 +264,7 @@ def _whitened(location: Array, matrix: Array) -> tuple[LogDensity, Array]:
     return distances, log_det
 
 
-def _linear(location: Array, matrix: Array) -> LogDensity | None:
+def _linear(location: Array, matrix: Array) -> Evaluate | None:
     """Log densities of normals with a common covariance, without the square of x that they share.
 
     None where a class lies so far from the others that the linear form would lose digits to the square.
@@ -299,7 +288,7 @@ def _linear(location: Array, matrix: Array) -> LogDensity | None:
     return scores
 
 
-def _by_pattern(marginal: Callable[[Array], LogDensity], n_features: int, shape: tuple[int, ...]) -> LogDensity:
+def _by_pattern(marginal: Callable[[Array], Evaluate], n_features: int) -> Evaluate:
     """The density of rows that may have gaps: those that miss the same columns share the marginal of the others."""
     complete = marginal(np.arange(n_features))
 

@@ -21,9 +21,9 @@ from bayesppl.beliefs import Dirichlet
 from bayesppl.beliefs.simplices import SimplexPrior, simplex_prior
 from bayesppl.beliefs.statistics import Counts
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
-from bayesppl.families._bases.family import LogDensity
 from bayesppl.families._bases.level_names import cell_names
 from bayesppl.families._bases.levels import LevelFamily, draw_outcomes
+from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.kernels.arrays import Array, Theta
 
 #: More cells than this cannot be estimated from any table that fits in memory.
@@ -77,7 +77,7 @@ class JointCategorical(LevelFamily):
     def resolve_prior(self, statistics: Counts) -> Dirichlet | SimplexPrior:
         return simplex_prior(self.probability, statistics.counts.shape)
 
-    def likelihood(self, theta: Theta, *, common: bool = True) -> LogDensity:
+    def log_likelihood(self, theta: Theta) -> LogDensity:
         probability = theta["probability"]
         table = probability.reshape(*probability.shape[:-1], *self._sizes)
 
@@ -93,7 +93,7 @@ class JointCategorical(LevelFamily):
                     out[..., rows] = np.log(margin)[..., cells]
             return np.moveaxis(out, -2, -1)
 
-        return log_mass
+        return LogDensity(log_mass)
 
     def label_rows(self, X: Array, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
         """The code of the cell of each row."""
@@ -104,11 +104,6 @@ class JointCategorical(LevelFamily):
     ) -> Array:
         drawn = draw_outcomes(theta["probability"], codes, rng)
         return np.stack(np.unravel_index(drawn, self._sizes), axis=1)
-
-    def declare_conjugate(self, prior: Dirichlet, prefix: str) -> dict[str, Any]:
-        import pymc as pm
-
-        return {"probability": pm.Dirichlet(**self.named("probability", prefix), a=prior.concentration)}
 
     def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
         import pymc as pm
@@ -122,9 +117,6 @@ class JointCategorical(LevelFamily):
         import pytensor.tensor as pt
 
         pm.Potential(f"{prefix}x", (statistics.counts * pt.log(variables["probability"])).sum())
-
-    def recover(self, draws: dict[str, Array], prior: Dirichlet, prefix: str = "") -> Theta:
-        return {"probability": draws[f"{prefix}probability"]}
 
     def _tables(self, X: Array) -> tuple[Array, tuple[int, ...]]:
         n_cells = prod(self._sizes)

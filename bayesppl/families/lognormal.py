@@ -18,9 +18,11 @@ import numpy as np
 from bayesppl.beliefs import NormalInverseGamma, NormalInverseWishart
 from bayesppl.beliefs.statistics import Moments
 from bayesppl.data.table import Table
+from bayesppl.families._bases.conjugate_family import ConjugateFamily, ConjugateNumeric
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
 from bayesppl.families._bases.factorised import POSITIVE_NUMBERS
-from bayesppl.families._bases.family import CheckedFirst, Evidence, Family, LogDensity, Measure, NumericFamily
+from bayesppl.families._bases.family import Evidence, Family, Measure
+from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.families._bases.membership import Membership
 from bayesppl.families._bases.support import check_support, numbers_of
 from bayesppl.families.gaussian import Covariance, Gaussian
@@ -55,18 +57,18 @@ def LogNormal(
 
 
 @dataclass(frozen=True, eq=False)
-class LogGaussian(CheckedFirst):
+class LogGaussian(ConjugateFamily):
     """Gaussian logarithms. Made by :func:`bayesppl.LogNormal`.
 
     Parameters
     ----------
-    gaussian : NumericFamily
+    gaussian : ConjugateNumeric
         Density of the logarithms, made by :func:`bayesppl.Gaussian`.
     """
 
     name: ClassVar[str] = "lognormal"
 
-    gaussian: NumericFamily
+    gaussian: ConjugateNumeric
 
     @property
     def dims(self) -> dict[str, tuple[str, ...]]:
@@ -107,11 +109,11 @@ class LogGaussian(CheckedFirst):
     def mle(self, statistics: Moments) -> Theta:
         return self.gaussian.mle(statistics)
 
-    def likelihood(self, theta: Theta, *, common: bool = True) -> LogDensity:
-        return _of_logarithms(self.gaussian.likelihood(theta, common=common), common)
+    def log_likelihood(self, theta: Theta) -> LogDensity:
+        return _of_logarithms(self.gaussian.log_likelihood(theta))
 
-    def predictive(self, posterior: Any, *, common: bool = True) -> LogDensity:
-        return _of_logarithms(self.gaussian.predictive(posterior, common=common), common)
+    def log_predictive(self, posterior: Any) -> LogDensity:
+        return _of_logarithms(self.gaussian.log_predictive(posterior))
 
     def loo_log_predictive(self, posterior: Any, X: Array, members: Membership) -> tuple[Array, Array]:
         fitted, without = self.gaussian.loo_log_predictive(posterior, _logarithms(X), members)
@@ -133,9 +135,6 @@ class LogGaussian(CheckedFirst):
             block: Evidence(dims, values + _over(log_jacobian, dims)) for block, (dims, values) in evidence.items()
         }
 
-    def declare_conjugate(self, prior: Any, prefix: str) -> dict[str, Any]:
-        return self.gaussian.declare_conjugate(prior, prefix)
-
     def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
         """The logarithms are the observed variable; the Jacobian is a potential."""
         import pymc as pm
@@ -152,20 +151,17 @@ class LogGaussian(CheckedFirst):
         self.gaussian.observe_statistics(variables, statistics, prefix)
         pm.Potential(f"{prefix}log_jacobian", pt.as_tensor(_log_jacobian_of(statistics).sum()))
 
-    def recover(self, draws: dict[str, Array], prior: Any, prefix: str = "") -> Theta:
-        return self.gaussian.recover(draws, prior, prefix)
-
 
 def _logarithms(X: Array) -> Array:
     # of small types numpy's logarithm would be as short as they are: of bytes, three digits
     return np.log(X, dtype=np.float64)
 
 
-def _of_logarithms(log_density: LogDensity, common: bool) -> LogDensity:
-    """The density of x, from that of log x."""
-    if not common:
-        return lambda X: log_density(_logarithms(X))
-    return lambda X: log_density(_logarithms(X)) + _log_jacobian(X)
+def _of_logarithms(log_density: LogDensity) -> LogDensity:
+    """The density of x, from that of log x: the Jacobian is the same for all classes."""
+    return LogDensity(
+        lambda X: log_density(_logarithms(X)) + _log_jacobian(X), lambda X: log_density.kernel(_logarithms(X))
+    )
 
 
 def _log_jacobian(X: Array) -> Array:

@@ -16,8 +16,9 @@ the non-zeros.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
@@ -26,15 +27,29 @@ from bayesppl.beliefs import Dirichlet
 from bayesppl.beliefs.simplices import SimplexPrior, simplex_prior
 from bayesppl.beliefs.statistics import Counts, class_sums
 from bayesppl.data.table import Table
+from bayesppl.families._bases.conjugate_family import ConjugateNumeric
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates, required
-from bayesppl.families._bases.dirichlet_multinomial import rising_sums, rising_sums_with_and_without
+from bayesppl.families._bases.dirichlet_multinomial import (
+    rising_contrast,
+    rising_sums,
+    rising_sums_with_and_without,
+)
 from bayesppl.families._bases.factorised import COUNTS
-from bayesppl.families._bases.family import LogDensity, NumericFamily
 from bayesppl.families._bases.leave_one_out import counts_without
+from bayesppl.families._bases.log_density import LogDensity, on_first_use
 from bayesppl.families._bases.membership import Membership
 from bayesppl.families._bases.sparse_multinomial import sparse_multinomial
 from bayesppl.families._bases.support import Support
-from bayesppl.kernels.arrays import Array, Responsibilities, Theta, dense, log_dotter, log_factorial, log_rising
+from bayesppl.kernels.arrays import (
+    Array,
+    Responsibilities,
+    Theta,
+    dense,
+    log_contrast,
+    log_dotter,
+    log_factorial,
+    log_rising,
+)
 from bayesppl.kernels.blocks import row_blocks
 from bayesppl.kernels.counts import MANY, count_histogram, count_sums
 
@@ -46,7 +61,7 @@ _DENSE_CELLS = 1 << 19
 
 
 @dataclass(frozen=True, eq=False)
-class Multinomial(NumericFamily):
+class Multinomial(ConjugateNumeric):
     """Count vectors given their totals; dense or sparse.
 
     Parameters
@@ -71,6 +86,7 @@ class Multinomial(NumericFamily):
     """
 
     name: ClassVar[str] = "multinomial"
+    prior_field: ClassVar[str] = "probability"
     support: ClassVar = COUNTS
     measure: ClassVar = "mass given the row total"
     allows_sparse: ClassVar[bool] = True
@@ -118,22 +134,23 @@ class Multinomial(NumericFamily):
     def resolve_prior(self, statistics: Counts) -> Dirichlet | SimplexPrior:
         return simplex_prior(self.probability, statistics.counts.shape)
 
-    def with_prior(self, prior: Dirichlet) -> Self:
-        return replace(self, probability=prior)
-
     def mle(self, statistics: Counts) -> Theta:
         return self.resolve_prior(statistics).mle(statistics)
 
-    def predictive(self, posterior: Dirichlet, *, common: bool = True) -> LogDensity:
+    def log_predictive(self, posterior: Dirichlet) -> LogDensity:
         alpha = posterior.concentration
-        total, sums = alpha.sum(1), rising_sums(alpha, common=common)
+        total = alpha.sum(1)
+        sums, contrast = (on_first_use(partial(make, alpha)) for make in (rising_sums, rising_contrast))
 
         def log_mass(X: Any) -> Array:
             counts = _nonzeros(X)
-            log_coefficients = _log_coefficients(counts) if common else None
-            return _given_totals(sums(counts), total, _totals(counts), log_coefficients)
+            return _given_totals(sums(counts), total, _totals(counts)) + _log_coefficients(counts)[:, None]
 
-        return log_mass
+        def kernel(X: Any) -> Array:
+            counts = _nonzeros(X)
+            return _given_totals(contrast(counts), total, _totals(counts))
+
+        return LogDensity(log_mass, kernel)
 
     def loo_log_predictive(self, posterior: Dirichlet, X: Any, members: Membership) -> tuple[Array, Array]:
         counts, alpha = _nonzeros(X), posterior.concentration
@@ -143,17 +160,20 @@ class Multinomial(NumericFamily):
             own = members.own(without)
         else:
             fitted, own = rising_sums(alpha)(counts), _own_rising_sums(alpha, counts, members)
-        fitted = _given_totals(fitted, total, totals, log_coefficients)
+        fitted = _given_totals(fitted, total, totals)
+        fitted += log_coefficients[:, None]
         remaining = counts_without(total[members.codes], members.weights * totals)
         with np.errstate(invalid="ignore"):  # of a class that rounding leaves nothing of
             own += log_coefficients - log_rising(remaining, totals)
         return fitted, members.replaced(fitted, own)
 
-    def likelihood(self, theta: Theta, *, common: bool = True) -> LogDensity:
+    def log_likelihood(self, theta: Theta) -> LogDensity:
         with np.errstate(divide="ignore"):
             log_probability = np.log(theta["probability"])
-        weigh = log_dotter(log_probability, common=common)
-        return (lambda X: weigh(X) + _log_coefficients(_nonzeros(X))[:, None]) if common else weigh
+        weigh = log_dotter(log_probability)
+        return LogDensity(
+            lambda X: weigh(X) + _log_coefficients(_nonzeros(X))[:, None], log_contrast(log_probability)
+        )
 
     def simulate(
         self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
@@ -183,11 +203,6 @@ class Multinomial(NumericFamily):
         shape = (counts.shape[0], len(words) + 1)
         return Dirichlet(np.hstack([shown, others])), csr_array((counts.data, inverse, counts.indptr), shape=shape)
 
-    def declare_conjugate(self, prior: Dirichlet, prefix: str) -> dict[str, Any]:
-        import pymc as pm
-
-        return {"probability": pm.Dirichlet(**self.named("probability", prefix), a=prior.concentration)}
-
     def observe_rows(self, variables: dict[str, Any], X: Any, codes: Array, prefix: str = "") -> None:
         import pymc as pm
 
@@ -201,9 +216,6 @@ class Multinomial(NumericFamily):
 
         log_density = (statistics.counts * pt.log(variables["probability"])).sum()
         pm.Potential(f"{prefix}x", log_density + statistics.log_base.sum())
-
-    def recover(self, draws: dict[str, Array], prior: Dirichlet, prefix: str = "") -> Theta:
-        return {"probability": draws[f"{prefix}probability"]}
 
 
 def _nonzeros(X: Any) -> csr_array:
@@ -219,11 +231,9 @@ def _totals(counts: csr_array) -> Array:
     return np.asarray(counts @ np.ones(counts.shape[1]))  # their own sum would be rounded as float32 is
 
 
-def _given_totals(sums: Array, total: Array, totals: Array, log_coefficients: Array | None) -> Array:
-    """Log mass of rows given their totals, from the sums of their cells; overwrites these."""
+def _given_totals(sums: Array, total: Array, totals: Array) -> Array:
+    """Log mass of rows given their totals, up to their coefficients, from the sums of their cells; overwrites these."""
     sums -= _rising_totals(total, totals)
-    if log_coefficients is not None:
-        sums += log_coefficients[:, None]
     return sums
 
 

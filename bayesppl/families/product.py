@@ -18,9 +18,11 @@ import numpy as np
 from bayesppl.beliefs import Joint
 from bayesppl.beliefs.statistics import JointStatistics
 from bayesppl.data.table import Table
+from bayesppl.families._bases.conjugate_family import ConjugateFamily
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates, required
-from bayesppl.families._bases.family import Evidence, Family, LogDensity, Measure, prefixed
+from bayesppl.families._bases.family import Evidence, Family, Measure, prefixed
 from bayesppl.families._bases.infer_families import Integers, families_by_dtype
+from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.families._bases.membership import Membership
 from bayesppl.families._bases.support import Support
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta
@@ -51,7 +53,7 @@ class BlockRows:
 
 
 @dataclass(frozen=True, eq=False)
-class Product(Family):
+class Product(ConjugateFamily):
     """Named blocks of columns, each with its own family; independent given the class.
 
     Parameters
@@ -175,17 +177,17 @@ class Product(Family):
             for parameter, value in family.mle(statistics.parts[block]).items()
         }
 
-    def likelihood(self, theta: Theta, *, common: bool = True) -> LogDensity:
+    def log_likelihood(self, theta: Theta) -> LogDensity:
         return _sum_of(
             {
-                block: family.likelihood(_without(prefix, theta, family), common=common)
+                block: family.log_likelihood(_without(prefix, theta, family))
                 for block, prefix, family in self.families
             }
         )
 
-    def predictive(self, posterior: Joint, *, common: bool = True) -> LogDensity:
+    def log_predictive(self, posterior: Joint) -> LogDensity:
         return _sum_of(
-            {block: family.predictive(posterior.parts[block], common=common) for block, _, family in self.families}
+            {block: family.log_predictive(posterior.parts[block]) for block, _, family in self.families}
         )
 
     def loo_log_predictive(self, posterior: Joint, X: BlockRows, members: Membership) -> tuple[Array, Array]:
@@ -258,11 +260,6 @@ class Product(Family):
             for inner, part in family.log_evidence(prior.parts[block], statistics.parts[block]).items()
         }
 
-    def declare_conjugate(self, prior: Joint, prefix: str) -> dict[str, Any]:
-        return {
-            block: family.declare(prior.parts[block], prefix + inner) for block, inner, family in self.families
-        }
-
     def observe_rows(self, variables: dict[str, Any], X: BlockRows, codes: Array, prefix: str = "") -> None:
         for block, inner, family in self.families:
             family.observe_rows(variables[block], X.parts[block], codes, prefix + inner)
@@ -270,13 +267,6 @@ class Product(Family):
     def observe_statistics(self, variables: dict[str, Any], statistics: JointStatistics, prefix: str = "") -> None:
         for block, inner, family in self.families:
             family.observe_statistics(variables[block], statistics.parts[block], prefix + inner)
-
-    def recover(self, draws: dict[str, Array], prior: Joint, prefix: str = "") -> Theta:
-        return {
-            inner + parameter: value
-            for block, inner, family in self.families
-            for parameter, value in family.recover(draws, prior.parts[block], prefix + inner).items()
-        }
 
     def _check_names(self) -> None:
         """Refuse blocks whose parameters or dimensions could be taken for those of another block."""
@@ -327,7 +317,10 @@ def _covariates_of(prefix: str, covariates: Covariates, family: Family) -> Covar
 
 def _sum_of(log_densities: Mapping[str, LogDensity]) -> LogDensity:
     """The log density of independent blocks, from that of each."""
-    return lambda X: _sum(log_density(X.parts[block]) for block, log_density in log_densities.items())
+    return LogDensity(
+        lambda X: _sum(log_density(X.parts[block]) for block, log_density in log_densities.items()),
+        lambda X: _sum(log_density.kernel(X.parts[block]) for block, log_density in log_densities.items()),
+    )
 
 
 def _sum(terms: Iterator[Array]) -> Array:

@@ -29,6 +29,10 @@ def dense(X: Any) -> Array:
     return np.asarray(X.toarray() if issparse(X) else X)
 
 
+#: The logarithm of 2π.
+LOG_2PI = float(np.log(2 * np.pi))
+
+
 def dot_log(X: Any, log_weights: Array) -> Array:
     """Σ_j x_ij · log w_kj for every row i and class k, with 0 · log 0 = 0.
 
@@ -49,20 +53,10 @@ def dot_log(X: Any, log_weights: Array) -> Array:
 _BARRED = -1e300
 
 
-def log_dotter(log_weights: Array, *, common: bool = True, of_bits: bool = False) -> Callable[[Any], Array]:
-    """:func:`dot_log` as a function of the rows.
-
-    Parameters
-    ----------
-    common : bool
-        If False, what all classes of a row share may be left out: of two classes only the difference is summed.
-    of_bits : bool
-        Whether all numbers of the rows will be 0 or 1.
-    """
+def log_dotter(log_weights: Array) -> Callable[[Any], Array]:
+    """:func:`dot_log` as a function of the rows."""
     impossible = np.isneginf(log_weights)
     if not impossible.any():
-        if not common and log_weights.shape[:-1] == (2,):
-            return _contrast(log_weights, of_bits)
         return lambda X: times_transposed(X, log_weights)
     finite = np.where(impossible, _BARRED, log_weights)
 
@@ -75,8 +69,16 @@ def log_dotter(log_weights: Array, *, common: bool = True, of_bits: bool = False
     return weigh
 
 
-def _contrast(log_weights: Array, of_bits: bool) -> Callable[[Any], Array]:
-    """Zero, and the second class against the first, (n_rows, 2), where a single product is cheaper than two."""
+def log_contrast(log_weights: Array, *, of_bits: bool = False) -> Callable[[Any], Array]:
+    """:func:`log_dotter` up to a term that classes share: of two classes only the difference is summed.
+
+    Parameters
+    ----------
+    of_bits : bool
+        Whether all numbers of the rows will be 0 or 1.
+    """
+    if log_weights.shape[:-1] != (2,) or np.isneginf(log_weights).any():
+        return log_dotter(log_weights)
     difference = log_weights[1] - log_weights[0]
     of_bytes = bit_sums(difference)
 

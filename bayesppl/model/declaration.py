@@ -16,7 +16,8 @@ from bayesppl.beliefs.statistics import Counts, JointStatistics, Statistics, cla
 from bayesppl.data.labels import one_hot
 from bayesppl.data.rows import Rows
 from bayesppl.data.table import read_range
-from bayesppl.families._bases.family import Evidence, Family, LogDensity
+from bayesppl.families._bases.family import Evidence, Family
+from bayesppl.families._bases.log_density import Evaluate, LogDensity
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta
 from bayesppl.kernels.ranges import sum_over_ranges
 
@@ -134,22 +135,14 @@ class GenerativeModel:
         weights = prior.parts[CLASS_WEIGHTS].mle(statistics.parts[CLASS_WEIGHTS])
         return {**weights, **self.family.mle(statistics.parts["features"])}
 
-    def joint(self, theta: Theta, *, common: bool = True) -> LogDensity:
-        """log p(y = k, x | θ) as a function of encoded rows x; see :meth:`Family.likelihood`."""
-        return _weighted(self.family.likelihood(theta, common=common), theta[CLASS_WEIGHTS])
+    def log_joint(self, theta: Theta) -> LogDensity:
+        """log p(y = k, x | θ) as a function of encoded rows x; draw axes lead."""
+        return _weighted(self.family.log_likelihood(theta), theta[CLASS_WEIGHTS])
 
-    def joint_predictive(self, posterior: Joint, *, common: bool = True) -> LogDensity:
-        """log of E[π_k] p(x | y = k, data), parameters integrated out, as a function of encoded rows x."""
+    def log_joint_predictive(self, posterior: Joint) -> LogDensity:
+        """log of E[π_k] p(x | y = k, data), all parameters integrated out, as a function of encoded rows x."""
         weights = posterior.parts[CLASS_WEIGHTS].mean()[CLASS_WEIGHTS]
-        return _weighted(self.family.predictive(posterior.parts["features"], common=common), weights)
-
-    def log_joint(self, theta: Theta, X: Any) -> Array:
-        """log p(y = k, x | θ) of encoded rows: (..., n_rows, n_classes), draw axes leading."""
-        return self.joint(theta)(X)
-
-    def log_joint_predictive(self, posterior: Joint, X: Any) -> Array:
-        """log of E[π_k] p(x | y = k, data), all parameters integrated out: (n_rows, n_classes)."""
-        return self.joint_predictive(posterior)(X)
+        return _weighted(self.family.log_predictive(posterior.parts["features"]), weights)
 
     def log_evidence(self, prior: Joint, statistics: JointStatistics) -> dict[str, Evidence]:
         """log p(X, y) by its parts: the labels under ``"class_weights"``, then every block of columns."""
@@ -169,12 +162,15 @@ def _weighted(log_density: LogDensity, weights: Array) -> LogDensity:
     with np.errstate(divide="ignore"):
         log_weights = np.log(weights)[..., None, :]
 
-    def log_joint(X: Any) -> Array:
-        out = log_density(X)
-        out += log_weights
-        return out
+    def weighted(evaluate: Evaluate) -> Evaluate:
+        def log_joint(X: Any) -> Array:
+            out = evaluate(X)
+            out += log_weights
+            return out
 
-    return log_joint
+        return log_joint
+
+    return log_density.map(weighted)
 
 
 def resolve_class_weights(

@@ -11,6 +11,7 @@ import numpy as np
 from bayesppl.data.rows import Rows
 from bayesppl.data.table import Columns, Table, read_range
 from bayesppl.errors import ImproperError
+from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.ranges import in_order, row_ranges
 from bayesppl.model.declaration import GenerativeModel
@@ -86,7 +87,7 @@ class Fitted:
         finish: Callable[[Array, Array], Array],
         rule: RuleName | None = None,
         *,
-        common: bool = True,
+        evaluate: Callable[[LogDensity, Any], Array] = LogDensity.__call__,
         n_jobs: int | None = None,
     ) -> Array:
         """``finish`` of log p(y = k, x), a range of rows after the other, so that no temporary grows with the rows.
@@ -96,15 +97,15 @@ class Fitted:
         finish : callable
             From log p(y = k, x) of some rows, (n_some_rows, n_classes), which it may overwrite, and the class weights of
             the rule, (n_classes,), to an array (n_some_rows, ...).
-        common : bool
-            Whether log p(y = k, x) holds the terms that all classes of a row share.
+        evaluate : callable
+            Of a log density at encoded rows; ``LogDensity.kernel`` leaves out what all classes of a row share.
         """
         table = self.columns.align(X)
-        score, weights = self.posterior.scorer(self.rule if rule is None else rule, common=common)
+        log_joint, weights = self.posterior.scorer(self.rule if rule is None else rule)
         family = self.model.family
 
         def work(rows: slice) -> Array:
-            return finish(score(read_range(table, rows, family.encode)), weights)
+            return finish(evaluate(log_joint, read_range(table, rows, family.encode)), weights)
 
         return _put_together(work, table, len(weights), n_jobs)
 

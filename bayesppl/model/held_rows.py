@@ -38,4 +38,4 @@ def _sum_to_the_same(fitted: Fitted, rows: Rows) -> bool:
     except ValueError:  # not even rows that this family takes
         return False
     pairs = zip(leaves(found), leaves(fitted.learned.statistics), strict=True)
-    return all(np.array_equal(one, other, equal_nan=True) for (_, one), (_, other) in pairs)
+    return all(np.array_equal(one, other, equal_nan=one.dtype.kind == "f") for (_, one), (_, other) in pairs)

@@ -14,7 +14,7 @@ from scipy.special import logsumexp
 from bayesppl.beliefs import Joint
 from bayesppl.beliefs.statistics import JointStatistics
 from bayesppl.errors import NotConjugateError
-from bayesppl.families._bases.family import LogDensity
+from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.kernels.arrays import Array, Theta, log_mean_exp
 from bayesppl.model.convergence import Diagnosis
 from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
@@ -25,7 +25,7 @@ CHUNK_CELLS = 1 << 20
 
 
 class Scorer(NamedTuple):
-    """A rule at work: log p(y = k, x) as a function of encoded rows x, and the class weights (n_classes,)."""
+    """A rule at work: log p(y = k, x) of encoded rows x, and the class weights (n_classes,)."""
 
     log_joint: LogDensity
     class_weights: Array
@@ -90,8 +90,8 @@ class Posterior(ABC):
         """E[π_k | data], the class weights of the predictive rule."""
 
     @abstractmethod
-    def joint_predictive(self, *, common: bool = True) -> LogDensity:
-        """log p(y = k, x | data) as a function of encoded rows x; see :meth:`Family.predictive`."""
+    def log_joint_predictive(self) -> LogDensity:
+        """log p(y = k, x | data), parameters integrated out, as a function of encoded rows x."""
 
     @abstractmethod
     def predictive_mcse(self, X: Any) -> Array:
@@ -123,52 +123,30 @@ class Posterior(ABC):
         return found
 
     @final
-    def log_joint_predictive(self, X: Any) -> Array:
-        """log p(y = k, x | data) of encoded rows, parameters integrated out: (n_rows, n_classes)."""
-        return self.joint_predictive()(X)
-
-    @final
-    def scorer(self, rule: RuleName, *, common: bool = True) -> Scorer:
-        """log p(y = k, x) as a function of encoded rows x under a rule, and the class weights of that rule.
+    def scorer(self, rule: RuleName) -> Scorer:
+        """log p(y = k, x) under a rule, and the class weights of that rule.
 
         Made once for every rule: all that does not depend on the rows is kept.
-
-        Parameters
-        ----------
-        common : bool
-            See :meth:`Family.likelihood`: class probabilities do without the terms that all classes share.
         """
         check_rule(rule)
-        known = self._scorers.get((rule, common))
+        known = self._scorers.get(rule)
         if known is None:
-            known = self._scorers[rule, common] = self._make_scorer(rule, common)
+            known = self._scorers[rule] = self._make_scorer(rule)
         return known
 
-    def _make_scorer(self, rule: RuleName, common: bool) -> Scorer:
+    def _make_scorer(self, rule: RuleName) -> Scorer:
         if not TABLE[rule].is_plug_in:
-            return Scorer(self.joint_predictive(common=common), self.predictive_weights())
+            return Scorer(self.log_joint_predictive(), self.predictive_weights())
         theta = self.theta(rule)
-        return Scorer(self.model.joint(theta, common=common), theta[CLASS_WEIGHTS])
+        return Scorer(self.model.log_joint(theta), theta[CLASS_WEIGHTS])
 
     @cached_property
-    def _scorers(self) -> dict[tuple[RuleName, bool], Scorer]:
+    def _scorers(self) -> dict[RuleName, Scorer]:
         return {}
 
     def __getstate__(self) -> dict[str, Any]:
         """The fields: what follows from them is made anew."""
         return {member.name: getattr(self, member.name) for member in fields(self)}
-
-    @final
-    def log_joint(self, X: Any, rule: RuleName) -> tuple[Array, Array]:
-        """log p(y = k, x) of encoded rows under a rule, and the class weights of that rule.
-
-        Returns
-        -------
-        log_joint : (n_rows, n_classes)
-        class_weights : (n_classes,)
-        """
-        score, class_weights = self.scorer(rule)
-        return score(X), class_weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,8 +188,8 @@ class Exact(Posterior):
     def predictive_weights(self) -> Array:
         return self.belief.parts[CLASS_WEIGHTS].mean()[CLASS_WEIGHTS]
 
-    def joint_predictive(self, *, common: bool = True) -> LogDensity:
-        return self.model.joint_predictive(self.belief, common=common)
+    def log_joint_predictive(self) -> LogDensity:
+        return self.model.log_joint_predictive(self.belief)
 
     def predictive_mcse(self, X: Any) -> Array:
         return np.zeros((X.shape[0], self.model.n_classes))
@@ -304,9 +282,9 @@ class Sampled(Posterior):
     def predictive_weights(self) -> Array:
         return self.mean()[CLASS_WEIGHTS]
 
-    def joint_predictive(self, *, common: bool = True) -> LogDensity:
+    def log_joint_predictive(self) -> LogDensity:
         # terms that classes share depend on the draw, and weigh the draws
-        return lambda X: log_mean_exp(self._batches(X, 1), axis=0)
+        return LogDensity(lambda X: log_mean_exp(self._batches(X, 1), axis=0))
 
     def predictive_mcse(self, X: Any) -> Array:
         """By batch means: batches of √draws consecutive draws are nearly independent (Flegal, Haran & Jones 2008).
@@ -343,6 +321,6 @@ class Sampled(Posterior):
                 for start in range(first, last, portion):
                     stop = min(start + portion, last)
                     theta = {name: values[chain, start:stop] for name, values in self.samples.items()}
-                    total = np.logaddexp(total, logsumexp(self.model.log_joint(theta, X), axis=0))
+                    total = np.logaddexp(total, logsumexp(self.model.log_joint(theta)(X), axis=0))
                 batches.append(total - np.log(last - first))
         return np.asarray(batches)

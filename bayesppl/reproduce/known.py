@@ -34,13 +34,13 @@ def model(family: Family, theta: Theta, X: Sequence[Sequence[float]] | Array) ->
 def densities(family: Family, theta: Theta, X: Sequence[Sequence[float]] | Array) -> Array:
     """p(x | y = k, θ): (n_rows, n_classes)."""
     declared, rows = model(family, theta, X)
-    return np.exp(declared.family.log_likelihood(theta, rows))
+    return np.exp(declared.family.log_likelihood(theta)(rows))
 
 
 def log_joint(family: Family, theta: Theta, X: Sequence[Sequence[float]] | Array) -> Array:
     """log p(y = k, x | θ): (n_rows, n_classes)."""
     declared, rows = model(family, theta, X)
-    return declared.log_joint(theta, rows)
+    return declared.log_joint(theta)(rows)
 
 
 def probabilities(family: Family, theta: Theta, X: Sequence[Sequence[float]]) -> Array:

@@ -121,7 +121,7 @@ def accuracies(structure: Structure, data: Halves) -> list[float]:
     )
     model, theta = classifier.posterior_.model, smoothed(structure, classifier)
     parts = ((data.X_train, data.y_train), (data.X_test, data.y_test))
-    return [float((model.log_joint(theta, X).argmax(1) == y).mean()) for X, y in parts]
+    return [float((model.log_joint(theta)(X).argmax(1) == y).mean()) for X, y in parts]
 
 
 def average_accuracies(structure: Structure, repetitions: int, inputs: Inputs) -> Array:
@@ -136,7 +136,7 @@ def time_ratio(inputs: Inputs) -> list[float]:
         classifier = GenerativeClassifier(Gaussian(structure)).fit(data.X_train, data.y_train)
         theta = smoothed(structure, classifier)
         start = perf_counter()
-        classifier.posterior_.model.log_joint(theta, data.X_test)
+        classifier.posterior_.model.log_joint(theta)(data.X_test)
         seconds.append(perf_counter() - start)
     return [seconds[0] / seconds[1]]
 

@@ -28,7 +28,7 @@ def scores(which: str) -> list[float]:
     """Accuracy and mean log probability of the true class, on the rows of iris."""
     X, y = load_iris(return_X_y=True)
     theta = estimates(which)
-    log_p = log_probabilities(discriminant().posterior_.model.log_joint(theta, X), theta["class_weights"])
+    log_p = log_probabilities(discriminant().posterior_.model.log_joint(theta)(X), theta["class_weights"])
     return [float((log_p.argmax(1) == y).mean()), float(log_p[np.arange(len(y)), y].mean())]
 
 

@@ -112,7 +112,7 @@ def test_predictive_draws_have_the_means_they_must(exact, tree):
     labels = tree["posterior_predictive"]["y"].values.reshape(n_draws, -1)
     # the average over the posterior of p(y | x, θ), by independent draws of our own
     theta = exact.posterior_.belief.draw(20_000, np.random.default_rng(5))
-    log_joint = exact.posterior_.model.log_joint(theta, X.to_numpy())
+    log_joint = exact.posterior_.model.log_joint(theta)(X.to_numpy())
     p = np.exp(log_joint - np.logaddexp.reduce(log_joint, axis=-1, keepdims=True)).mean(0)[:, 1]
     assert (np.abs(labels.mean(0) - p) < 4.5 * np.sqrt(p * (1 - p) * (1 / n_draws + 1 / 20_000))).all()
     features = tree["posterior_predictive"]["x"].values.reshape(n_draws, *X.shape)

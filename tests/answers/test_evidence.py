@@ -24,7 +24,7 @@ def test_evidence_is_the_product_of_one_step_ahead_predictives_in_any_order(name
     total, X = 0.0, model.family.encode(rows.table)
     for row in np.random.default_rng(seed).permutation(len(y)):
         one = X[[row]]
-        total += model.log_joint_predictive(belief, one)[0, rows.codes[row]]
+        total += model.log_joint_predictive(belief)(one)[0, rows.codes[row]]
         belief = belief.update(model.statistics(one, one_hot(rows.codes[[row]], model.n_classes)))
     np.testing.assert_allclose(total, float(clf.log_evidence()["total"]), rtol=1e-10)
 

@@ -58,7 +58,7 @@ def test_default_priors_are_held_fixed(covariance):
         weights = np.ones(len(y))
         weights[row] = 0
         statistics = model.statistics(X, one_hot(y, 3, weights))
-        expected = model.log_joint_predictive(prior.update(statistics), X[[row]])[0]
+        expected = model.log_joint_predictive(prior.update(statistics))(X[[row]])[0]
         np.testing.assert_allclose(loo.log_joint[row], expected, rtol=1e-9)
 
 
@@ -95,7 +95,7 @@ def test_agrees_with_psis_loo_from_exact_draws(covariance):
     posterior = clf.posterior_
     theta = posterior.draws(4, 1000, np.random.default_rng(7))
     flat = {name: values.reshape(-1, *values.shape[2:]) for name, values in theta.items()}
-    log_joint = posterior.model.log_joint(flat, IRIS[0])[:, np.arange(150), IRIS[1]].reshape(4, 1000, 150)
+    log_joint = posterior.model.log_joint(flat)(IRIS[0])[:, np.arange(150), IRIS[1]].reshape(4, 1000, 150)
     tree = az.from_dict(
         {"posterior": {"class_weights": theta["class_weights"]}, "log_likelihood": {"row": log_joint}}
     )

@@ -41,7 +41,7 @@ def _subset_evidences(family, X, y, prior):
             belief = alone.resolve_prior(statistics)
             after = belief.update(statistics)
             evidence = sum(part.values.sum() for part in alone.log_evidence(belief, statistics).values())
-            singles.append((evidence, np.broadcast_to(alone.log_predictive(after, encoded), (n, n_classes))))
+            singles.append((evidence, np.broadcast_to(alone.log_predictive(after)(encoded), (n, n_classes))))
     log_weights, log_joints = [], []
     for subset in product([0, 1], repeat=len(X.columns)):
         chosen = [singles[2 * d + irrelevant] for d, irrelevant in enumerate(subset)]

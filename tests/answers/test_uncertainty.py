@@ -70,7 +70,7 @@ def test_blocks_of_rows_and_draws_change_nothing(monkeypatch, covariance):
     clf = bp.GenerativeClassifier(bp.Gaussian(covariance)).fit(X, y)
     theta = clf.posterior_.draws(1, 50, np.random.default_rng(3))
     flat = {name: values[0] for name, values in theta.items()}
-    joint = np.exp(clf.posterior_.model.log_joint(flat, X))
+    joint = np.exp(clf.posterior_.model.log_joint(flat)(X))
     expected = joint / joint.sum(-1, keepdims=True)
     for block, chunk in ((1 << 23, 1 << 20), (400, 30)):
         monkeypatch.setattr(uncertainty, "_BLOCK_CELLS", block)

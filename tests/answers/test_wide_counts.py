@@ -83,7 +83,7 @@ def test_the_narrowed_posterior_has_the_moments_of_the_words_shown(wide: Any) ->
     assert not rows.toarray()[:, -1].any()
     # the predictive of these rows, up to rounding, is the same
     np.testing.assert_allclose(
-        posterior.log_joint_predictive(rows), wide.posterior_.log_joint_predictive(X), rtol=1e-12
+        posterior.log_joint_predictive()(rows), wide.posterior_.log_joint_predictive()(X), rtol=1e-12
     )
 
 
@@ -112,7 +112,7 @@ def test_narrow_and_wide_blocks_stand_side_by_side() -> None:
     posterior, rows = narrowed(clf.posterior_, encoded)
     assert rows.parts["words"].shape[1] < 250
     np.testing.assert_allclose(
-        posterior.log_joint_predictive(rows), clf.posterior_.log_joint_predictive(encoded), rtol=1e-12
+        posterior.log_joint_predictive()(rows), clf.posterior_.log_joint_predictive()(encoded), rtol=1e-12
     )
     assert clf.predict_proba_interval(X[:4], draws=20).sizes["row"] == 4
 

@@ -53,8 +53,8 @@ def test_a_row_without_cells_has_density_one(name):
     case = testing.make_case(example.family, example.X, example.y)
     X, n_features = case.X[:2].astype(float), len(case.family.coords["feature"])
     X[:, :n_features] = np.nan
-    np.testing.assert_allclose(case.family.log_predictive(case.posterior, X), 0.0, atol=1e-13)
-    np.testing.assert_allclose(case.family.log_likelihood(case.posterior.mean(), X), 0.0, atol=1e-13)
+    np.testing.assert_allclose(case.family.log_predictive(case.posterior)(X), 0.0, atol=1e-13)
+    np.testing.assert_allclose(case.family.log_likelihood(case.posterior.mean())(X), 0.0, atol=1e-13)
 
 
 def test_pymc_observes_every_cell_of_sparse_rows():

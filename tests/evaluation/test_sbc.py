@@ -9,6 +9,7 @@ import bayesppl as bp
 from bayesppl.beliefs import Beta
 from bayesppl.evaluation.sbc import simulation_based_calibration
 from bayesppl.families import REGISTRY
+from bayesppl.families._bases.conjugate_family import ConjugateFamily
 
 # All examples together raise a false alarm once in a thousand runs (Bonferroni), were the seed not fixed.
 ALPHA = 1e-3
@@ -32,7 +33,9 @@ def test_exact_draws_are_calibrated(name):
 
 
 def test_every_family_is_covered():
-    assert {type(example.family) for example in EXAMPLES.values()} == set(REGISTRY.values())
+    assert {type(example.family) for example in EXAMPLES.values()} == {
+        family for family in REGISTRY.values() if issubclass(family, ConjugateFamily)
+    }
 
 
 def test_it_sees_a_wrong_update(monkeypatch):

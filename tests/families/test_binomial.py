@@ -154,7 +154,7 @@ def test_pymc_skips_missing_cells():
     holes.loc[1, "loan"] = np.nan
     clf = bp.BinomialNB(6).fit(holes, LABELS)
     point = {"class_weights": np.asarray([0.4, 0.6]), "probability": np.asarray([[0.2, 0.3], [0.6, 0.1]])}
-    joint = clf.posterior_.model.log_joint(point, holes.to_numpy())
+    joint = clf.posterior_.model.log_joint(point)(holes.to_numpy())
     prior = clf.posterior_.prior.log_prob(point)
     expected = prior + joint[np.arange(9), (np.asarray(LABELS) == "b").astype(int)].sum()
     for likelihood in ("rows", "statistics"):

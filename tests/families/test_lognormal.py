@@ -115,7 +115,7 @@ def test_pymc_has_the_density_of_the_column():
     clf = classifier(bp.LogNormal(prior=NIG)).fit(holes, LABELS)
     point = {"mean": np.asarray([[0.2, 0.3], [0.6, 2.1]]), "variance": np.asarray([[1.2, 0.3], [0.6, 2.1]])}
     theta = {"class_weights": np.full(2, 0.5), **point}
-    joint = clf.posterior_.model.log_joint(theta, holes.to_numpy())
+    joint = clf.posterior_.model.log_joint(theta)(holes.to_numpy())
     expected = clf.posterior_.prior.log_prob(theta) + joint[np.arange(9), (LABELS == "b").astype(int)].sum()
     for likelihood in ("rows", "statistics"):
         assert pymc_log_density(clf, likelihood, point) == pytest.approx(expected, rel=1e-10), likelihood

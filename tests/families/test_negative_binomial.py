@@ -104,7 +104,7 @@ def test_missing_cells_are_skipped():
     )
     point = {"probability": np.asarray([[0.2, 0.3], [0.6, 0.7]])}
     theta = {"class_weights": np.full(2, 0.5), **point}
-    joint = found.posterior_.model.log_joint(theta, holes.to_numpy())
+    joint = found.posterior_.model.log_joint(theta)(holes.to_numpy())
     expected = found.posterior_.prior.log_prob(theta) + joint[np.arange(9), (LABELS == "b").astype(int)].sum()
     for likelihood in ("rows", "statistics"):
         assert pymc_log_density(found, likelihood, point) == pytest.approx(expected, rel=1e-10), likelihood

@@ -93,7 +93,7 @@ def test_missing_cells_are_skipped():
     complete = bp.PoissonNB(PRIOR).fit(TABLE, LABELS)
     np.testing.assert_allclose(complete.predict_proba(ROWS.assign(calls=np.nan)), without, rtol=1e-12)
     point = {"class_weights": np.asarray([0.4, 0.6]), "rate": np.asarray([[0.2, 0.3], [0.6, 2.1]])}
-    joint = found.posterior_.model.log_joint(point, holes.assign(t=HOURS).to_numpy())
+    joint = found.posterior_.model.log_joint(point)(holes.assign(t=HOURS).to_numpy())
     expected = found.posterior_.prior.log_prob(point) + joint[np.arange(9), (LABELS == "b").astype(int)].sum()
     for likelihood in ("rows", "statistics"):
         assert pymc_log_density(found, likelihood, point) == pytest.approx(expected, rel=1e-10), likelihood

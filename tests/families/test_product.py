@@ -108,8 +108,8 @@ def test_encoded_rows_are_indexed_like_an_array():
     assert rows.shape == (N, 2 + 2 + 1)  # levels are codes, a column each
     assert len(rows[3:8]) == 5
     theta = {name: values[0] for name, values in mixed().fit(X, Y).posterior_.belief.draw(1, _rng).items()}
-    every = family.log_likelihood(theta, rows)
-    np.testing.assert_allclose(family.log_likelihood(theta, rows[np.array([4, 1])]), every[[4, 1]], rtol=1e-12)
+    every = family.log_likelihood(theta)(rows)
+    np.testing.assert_allclose(family.log_likelihood(theta)(rows[np.array([4, 1])]), every[[4, 1]], rtol=1e-12)
 
 
 @pytest.mark.parametrize(

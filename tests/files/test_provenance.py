@@ -206,7 +206,9 @@ class TestRecord:
     def test_a_prior_in_pymcs_words_is_printed_as_pymc_does(self, declare, words):
         import pymc as pm
 
-        prior = Joint({"features": Direct("probability", declare(pm))}, {"features": ""})
+        prior = Joint(
+            {"features": Direct({"probability": declare(pm)}, {"probability": "unit"})}, {"features": ""}
+        )
         assert prior_in_words(prior) == words
 
     def test_the_program_is_named_without_its_folder_and_arguments(self, fitted, monkeypatch):

@@ -154,7 +154,7 @@ def test_standard_error_is_the_spread_over_repetitions():
     posteriors = [_as_sampled(clf, 2, 400, seed) for seed in range(60)]
     values = []
     for posterior in posteriors:
-        joint = np.exp(posterior.log_joint_predictive(rows))
+        joint = np.exp(posterior.log_joint_predictive()(rows))
         values.append(joint / joint.sum(1, keepdims=True))
     claimed = np.sqrt(np.mean([posterior.predictive_mcse(rows) ** 2 for posterior in posteriors], axis=0))
     # a standard deviation from 60 repetitions has a relative error of 1/√118 = 0.09
@@ -163,9 +163,9 @@ def test_standard_error_is_the_spread_over_repetitions():
 
 def test_predictive_does_not_depend_on_portions(monkeypatch, exact):
     posterior = _as_sampled(exact, 3, 50, 0)
-    whole = posterior.log_joint_predictive(X)
+    whole = posterior.log_joint_predictive()(X)
     monkeypatch.setattr("bayesppl.model.posterior.CHUNK_CELLS", 7)
-    np.testing.assert_allclose(posterior.log_joint_predictive(X), whole, rtol=1e-12)
+    np.testing.assert_allclose(posterior.log_joint_predictive()(X), whole, rtol=1e-12)
 
 
 def test_problems_are_found_and_said_once():

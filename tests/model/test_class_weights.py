@@ -19,8 +19,8 @@ def fitted(family, X, y, **options):
 def log_density(clf, X):
     """log p(x | y = k) of the predictive: what is left of the joint once the class weights are taken away."""
     model, posterior = clf.posterior_.model, clf.posterior_.belief
-    return model.family.log_predictive(
-        posterior.parts["features"], model.family.encode(clf.fitted_.columns.align(X))
+    return model.family.log_predictive(posterior.parts["features"])(
+        model.family.encode(clf.fitted_.columns.align(X))
     )
 
 
@@ -52,8 +52,8 @@ def test_a_class_without_rows_keeps_its_prior_predictive(family, X, y):
     classes = ["a", "b", "c"]
     clf = fitted(family, X, y, classes=classes)
     model, prior = clf.posterior_.model, clf.posterior_.prior
-    before = model.family.log_predictive(
-        prior.parts["features"], model.family.encode(clf.fitted_.columns.align(X))
+    before = model.family.log_predictive(prior.parts["features"])(
+        model.family.encode(clf.fitted_.columns.align(X))
     )
     after = log_density(clf, X)
     assert np.isfinite(after).all()

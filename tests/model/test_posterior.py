@@ -25,19 +25,19 @@ def sampled_and_exact():
 def test_draws_are_averaged_in_any_portions(monkeypatch):
     sampled, _ = sampled_and_exact()
     every = {name: values.reshape(-1, *values.shape[2:]) for name, values in sampled.samples.items()}
-    expected = logsumexp(sampled.model.log_joint(every, X), axis=0) - np.log(100)
-    np.testing.assert_allclose(sampled.log_joint_predictive(X), expected, rtol=1e-12)
+    expected = logsumexp(sampled.model.log_joint(every)(X), axis=0) - np.log(100)
+    np.testing.assert_allclose(sampled.log_joint_predictive()(X), expected, rtol=1e-12)
     monkeypatch.setattr(posterior, "CHUNK_CELLS", 7 * len(X) * 3)
-    np.testing.assert_allclose(sampled.log_joint_predictive(X), expected, rtol=1e-12)
+    np.testing.assert_allclose(sampled.log_joint_predictive()(X), expected, rtol=1e-12)
     np.testing.assert_allclose(sampled.predictive_weights(), every[CLASS_WEIGHTS].mean(0), rtol=1e-12)
 
 
 def test_the_average_over_exact_draws_is_the_closed_form():
     sampled, exact = sampled_and_exact()
     own = np.arange(len(Y)), Y
-    gap = np.exp(sampled.log_joint_predictive(X)[own]) - np.exp(exact.log_joint_predictive(X)[own])
+    gap = np.exp(sampled.log_joint_predictive()(X)[own]) - np.exp(exact.log_joint_predictive()(X)[own])
     every = {name: values.reshape(-1, *values.shape[2:]) for name, values in sampled.samples.items()}
-    error = np.exp(sampled.model.log_joint(every, X)).std(0)[own] / np.sqrt(100)
+    error = np.exp(sampled.model.log_joint(every)(X)).std(0)[own] / np.sqrt(100)
     np.testing.assert_array_less(np.abs(gap), 5 * error)
 
 
@@ -46,8 +46,9 @@ def test_what_rules_compute_from_is_made_once_and_stays_here():
     exact = clf.posterior_
     before = pickle.dumps(exact)
     for rule in ("mle", "map", "mean", "predictive"):
-        assert exact.scorer(rule, common=False) is exact.scorer(rule, common=False)
-        whole, part = exact.scorer(rule).log_joint(X), exact.scorer(rule, common=False).log_joint(X)
+        assert exact.scorer(rule) is exact.scorer(rule)
+        log_joint = exact.scorer(rule).log_joint
+        whole, part = log_joint(X), log_joint.kernel(X)
         np.testing.assert_allclose(softmax(part, axis=1), softmax(whole, axis=1), rtol=1e-9, atol=1e-12)
     assert pickle.dumps(exact) == before
     first = clf.predict_proba(X)

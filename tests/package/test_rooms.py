@@ -63,7 +63,9 @@ def test_no_import_points_down(module: str) -> None:
 
 
 def test_no_circle() -> None:
-    left = {module: {name for name in names if name in IMPORTS and name != module} for module, names in IMPORTS.items()}
+    left = {
+        module: {name for name in names if name in IMPORTS and name != module} for module, names in IMPORTS.items()
+    }
     while left:
         free = {module for module, names in left.items() if not names}
         assert free, f"a circle among {sorted(left)}"
@@ -81,6 +83,11 @@ def test_mathematics_knows_no_estimator_and_no_screen(room: str) -> None:
     foreign = {"click", "rich", "matplotlib", "arviz"}
     for path in (PACKAGE / room).rglob("*.py"):
         tree = ast.parse(path.read_text(encoding="utf-8"))
-        names = {alias.name.split(".")[0] for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+        names = {
+            alias.name.split(".")[0]
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Import)
+            for alias in node.names
+        }
         names |= {str(node.module).split(".")[0] for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
         assert not names & foreign, path

@@ -82,7 +82,7 @@ def test_e4_the_rule_changes_sign_with_the_classes_and_the_printed_one_does_not(
     odds = dake.log_odds(point)[0]
     swapped = {name: values[::-1] for name, values in dake.QDA.items()}
     model = bp.GenerativeModel(bp.Gaussian("full"), "uniform", ("a", "b"))
-    joint = model.log_joint(swapped, point)[0]
+    joint = model.log_joint(swapped)(point)[0]
     assert joint[1] - joint[0] == pytest.approx(-odds, rel=1e-12)
     # reference: the log odds from scipy
     parts = [
@@ -187,9 +187,9 @@ def test_e10_points_at_equal_density_lie_on_an_ellipse():
     sd = np.sqrt(theta["variance"][0])
     angle = np.linspace(0, 2 * np.pi, 25)
     ring = np.column_stack([np.cos(angle), np.sin(angle)])
-    density = bp.Gaussian("diag").log_likelihood(theta, theta["mean"][0] + 2 * sd * ring)[:, 0]
+    density = bp.Gaussian("diag").log_likelihood(theta)(theta["mean"][0] + 2 * sd * ring)[:, 0]
     assert np.ptp(density) < 1e-12
-    on_a_circle = bp.Gaussian("diag").log_likelihood(theta, theta["mean"][0] + 2 * sd.max() * ring)[:, 0]
+    on_a_circle = bp.Gaussian("diag").log_likelihood(theta)(theta["mean"][0] + 2 * sd.max() * ring)[:, 0]
     assert np.ptp(on_a_circle) > 1
     assert (sd**2).max() / (sd**2).min() == pytest.approx(2.72, abs=0.005)
 
@@ -203,7 +203,7 @@ def test_e11_numbering_the_samples_as_they_come_swaps_the_classes():
     }
     as_numbered = {name: values.reshape(2, 2) for name, values in listed.items()}
     model = bp.GenerativeModel(bp.Gaussian("diag"), "uniform", (0, 1))
-    right = model.log_joint(theta, X).argmax(1)
-    wrong = model.log_joint({**as_numbered, "class_weights": theta["class_weights"]}, X).argmax(1)
+    right = model.log_joint(theta)(X).argmax(1)
+    wrong = model.log_joint({**as_numbered, "class_weights": theta["class_weights"]})(X).argmax(1)
     assert ((right == y).mean(), (wrong == y).mean()) == pytest.approx((0.94, 0.06))
     assert (wrong == 1 - right).all()

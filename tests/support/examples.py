@@ -108,3 +108,20 @@ EXAMPLES: dict[str, Example] = {
     ),
     "product picked from dtypes, default priors": Example(bp.Product(integers="categorical"), MIXED, LABELS),
 }
+
+ANGLES = _frame(np.random.default_rng(43).vonmises([0.0, 2.0, 3.0], [0.3, 2.0, 9.0], size=(16, 3)))
+
+
+def _tails(name: str, dims: tuple[str, ...]) -> Any:
+    import pymc as pm
+
+    return pm.Gamma(name, 2, 0.1, dims=dims)
+
+
+#: Families without sufficient statistics.
+PLAIN: dict[str, Example] = {
+    "student t": Example(bp.StudentT(4.0), REAL, LABELS),
+    "student t, learned tails": Example(bp.StudentT(_tails), REAL, LABELS),
+    "von mises": Example(bp.VonMises(), ANGLES, LABELS),
+    "von mises, hours": Example(bp.VonMises(24), POSITIVE, LABELS),
+}

@@ -14,22 +14,28 @@ from bayesppl.kernels.arrays import Array, log_rising
 _LOOKED_UP, _TABLE = 6, 1 << 21
 
 
-def rising_sums(alpha: Array, *, common: bool = True) -> Callable[[csr_array], Array]:
+def rising_sums(alpha: Array) -> Callable[[csr_array], Array]:
     """Σ_j log Γ(α_kj + x_ij) − log Γ(α_kj) for every row and class, as a function of the rows.
 
     Parameters
     ----------
     alpha : (n_classes, n_columns)
-    common : bool
-        If False, only the difference of two classes is right: of small counts, the first has zeros.
 
     Returns
     -------
     function of (n_rows, n_columns) counts to (n_rows, n_classes)
         Each cell of the counts is stored at most once.
     """
+    return _rising(alpha, contrast=False)
+
+
+def rising_contrast(alpha: Array) -> Callable[[csr_array], Array]:
+    """:func:`rising_sums` up to a term that classes share: of small counts, the first of two classes has zeros."""
+    return _rising(alpha, contrast=len(alpha) == 2)
+
+
+def _rising(alpha: Array, *, contrast: bool) -> Callable[[csr_array], Array]:
     n_classes = len(alpha)
-    contrast = not common and n_classes == 2
     n_counts = _looked_up(alpha.size)
     # log α, log α + log(α + 1), ...: what counts of one, two, ... add
     table = np.cumsum([np.log(alpha.T + m) for m in range(n_counts)], axis=0).reshape(-1, n_classes)

@@ -10,8 +10,9 @@ holds it, which is then not a feature; the encoded rows carry it as their last c
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
@@ -19,9 +20,10 @@ import numpy as np
 from bayesppl.data.columns import LARGEST_EXACT
 from bayesppl.data.table import Table
 from bayesppl.errors import RowError
+from bayesppl.families._bases.conjugate_family import ConjugateColumns
 from bayesppl.families._bases.covariates import Covariates, required
-from bayesppl.families._bases.family import CheckedFirst, ColumnFamily, LogDensity
 from bayesppl.families._bases.leave_one_out import own_class_without, row_blocks
+from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.families._bases.membership import Membership
 from bayesppl.families._bases.one_parameter import LogFactors
 from bayesppl.families._bases.support import Support, check_support, numbers_of
@@ -41,7 +43,7 @@ POSITIVE_NUMBERS = Support(
 
 
 @dataclass(frozen=True, eq=False)
-class CellFamily(CheckedFirst, ColumnFamily):
+class CellFamily(ConjugateColumns):
     """A family of dense columns that is a product over cells, given a number per row."""
 
     #: Field that may name the column of the number per row, and the values that column can take.
@@ -132,39 +134,42 @@ class CellFamily(CheckedFirst, ColumnFamily):
         return total
 
     @final
-    def likelihood(self, theta: Theta, *, common: bool = True) -> LogDensity:
+    def log_likelihood(self, theta: Theta) -> LogDensity:
         log_first, log_second = self.log_factors(theta)
 
-        def log_density(X: Array) -> Array:
-            out = np.empty((*log_first.shape[:-2], len(X), log_first.shape[-2]))
-            for block in row_blocks(X):
-                first, second, log_base = self.cells(X[block]).values()
-                out[..., block, :] = dot_log(first, log_first) + dot_log(second, log_second)
-                if common:
-                    out[..., block, :] += log_base.sum(1)[:, None]
-            return out
+        def kernel(cells: Any) -> Array:
+            first, second, _ = cells.values()
+            return dot_log(first, log_first) + dot_log(second, log_second)
 
-        return log_density
+        return self._in_blocks(kernel, log_first.shape[:-1])
 
     @final
-    def predictive(self, posterior: Any, *, common: bool = True) -> LogDensity:
+    def log_predictive(self, posterior: Any) -> LogDensity:
         by_class = [posterior.take([k]) for k in range(len(self.classes))]
 
-        def log_density(X: Array) -> Array:
-            out = np.empty((len(X), len(by_class)))
+        def kernel(cells: Any) -> Array:
+            return np.stack([belief.log_increment(cells).sum(1) for belief in by_class], axis=-1)
+
+        return self._in_blocks(kernel, (len(by_class),))
+
+    def _in_blocks(self, kernel: Callable[[Any], Array], shape: tuple[int, ...]) -> LogDensity:
+        """The density of rows from the kernel of their cells, (..., n_rows, n_classes), and their base measure."""
+
+        def evaluate(X: Array, log_h: Callable[[Any], Any]) -> Array:
+            out = np.empty((*shape[:-1], len(X), shape[-1]))
             for block in row_blocks(X):
                 cells = self.cells(X[block])
-                for k, belief in enumerate(by_class):
-                    out[block, k] = belief.log_increment(cells).sum(1)
-                if common:
-                    out[block] += cells.log_base.sum(1)[:, None]
+                out[..., block, :] = kernel(cells) + log_h(cells)
             return out
 
-        return log_density
+        return LogDensity(
+            partial(evaluate, log_h=lambda cells: cells.log_base.sum(1)[:, None]),
+            partial(evaluate, log_h=lambda cells: 0.0),
+        )
 
     @final
     def loo_log_predictive(self, posterior: Any, X: Array, members: Membership) -> tuple[Array, Array]:
-        fitted = self.log_predictive(posterior, X)
+        fitted = self.log_predictive(posterior)(X)
         return fitted, members.replaced(fitted, own_class_without(self, posterior, X, members))
 
 

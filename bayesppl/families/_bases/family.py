@@ -9,22 +9,23 @@ works on the arrays that ``encode`` returns. Adding a family means one file and 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, NamedTuple, Self, final
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
 from bayesppl.beliefs import Conjugate
 from bayesppl.beliefs.declared_priors import Declared
 from bayesppl.beliefs.statistics import Statistics
+from bayesppl.beliefs.weighted_rows import WeightedRows
 from bayesppl.data.table import Table
-from bayesppl.errors import ImproperError, RowError
+from bayesppl.errors import NotConjugateError, UndefinedEstimateError
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
+from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.families._bases.membership import Membership
-from bayesppl.families._bases.missing import observed_mask
-from bayesppl.families._bases.support import Support, check_support, numbers_of
-from bayesppl.kernels.arrays import Array, Responsibilities, Theta, dense
+from bayesppl.families._bases.observe_weighted import observe_weighted
+from bayesppl.families._bases.support import Support
+from bayesppl.kernels.arrays import Array, Responsibilities, Theta
 
 #: Every family by name; filled as the files of this folder are imported.
 REGISTRY: dict[str, type[Family]] = {}
@@ -37,16 +38,17 @@ class Evidence(NamedTuple):
     values: Array
 
 
-#: A function of encoded rows to their log density under every class: (..., n_rows, n_classes), draw axes leading. Its
-#: result is an array of its own, which the caller may overwrite.
-LogDensity = Callable[[Any], Array]
-
 #: What a density is taken over. Evidences of models that differ in it measure different things.
 Measure = Literal["mass", "mass given the row total", "density"]
 
 
 class Family(ABC):
-    """Class-conditional density p(x | y = k, θ) of all classes at once, with a prior on θ."""
+    """Class-conditional density p(x | y = k, θ) of all classes at once, with a prior on θ.
+
+    What is not abstract serves every family. A family with sufficient statistics and a conjugate prior is a
+    :class:`~bayesppl.families._bases.conjugate_family.ConjugateFamily`; any other is sampled on its rows, which are their
+    own statistics.
+    """
 
     name: ClassVar[str]
 
@@ -98,93 +100,22 @@ class Family(ABC):
         """The values of every column, from encoded rows."""
 
     @abstractmethod
-    def sufficient_statistics(self, X: Any, responsibilities: Responsibilities) -> Statistics:
-        """Sum the rows into their classes."""
-
-    @abstractmethod
-    def read_statistics(self, table: Table, responsibilities: Responsibilities) -> Statistics:
-        """Check the rows of a table and sum them, as ``encode`` and ``sufficient_statistics`` do one after the other.
-
-        Where sums tell whether a number lies outside the support, a pass over the rows is saved; other families are
-        :class:`CheckedFirst`.
-        """
+    def label_rows(self, X: Any, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
+        """Encoded rows as named arrays with their dims, the first of which is "row"."""
 
     @abstractmethod
     def resolve_prior(self, statistics: Any) -> Conjugate | Declared:
         """The prior as declared; defaults that depend on the data read them from ``statistics``."""
 
     @abstractmethod
-    def with_prior(self, prior: Any) -> Self:
-        """Return this family with an explicit prior, such as a resolved one."""
-
-    @abstractmethod
-    def mle(self, statistics: Any) -> Theta:
-        """Maximum likelihood; raises UndefinedEstimateError where the likelihood has no maximum."""
-
-    @abstractmethod
-    def likelihood(self, theta: Theta, *, common: bool = True) -> LogDensity:
-        """log p(x | y = k, θ) as a function of the encoded rows x; what depends on θ alone is computed here, once.
+    def log_likelihood(self, theta: Theta) -> LogDensity:
+        """log p(x | y = k, θ) as a function of the encoded rows x; what depends on θ alone is computed once.
 
         Parameters
         ----------
         theta : Theta
             Draw axes may lead.
-        common : bool
-            If False, terms may be left out that are the same for all classes of a row, as class probabilities under
-            this θ do not need them. Such terms may depend on θ: an average over several θ needs them.
         """
-
-    @abstractmethod
-    def predictive(self, posterior: Any, *, common: bool = True) -> LogDensity:
-        """log p(x | y = k, data), parameters integrated out, as a function of the encoded rows x.
-
-        Parameters
-        ----------
-        posterior : Conjugate
-        common : bool
-            As for :meth:`likelihood`.
-        """
-
-    @final
-    def log_likelihood(self, theta: Theta, X: Any) -> Array:
-        """log p(x | y = k, θ): (..., n_rows, n_classes), the draw axes of ``theta`` leading."""
-        return self.likelihood(theta)(X)
-
-    @final
-    def log_predictive(self, posterior: Any, X: Any) -> Array:
-        """log p(x | y = k, data), parameters integrated out: (n_rows, n_classes)."""
-        return self.predictive(posterior)(X)
-
-    @abstractmethod
-    def loo_log_predictive(self, posterior: Any, X: Any, members: Membership) -> tuple[Array, Array]:
-        """log p(x_i | y = k, ·) of rows that are among the data, given all data and given all but row i itself.
-
-        Parameters
-        ----------
-        posterior : Conjugate
-            Of all rows, ``X`` among them.
-        members : Membership
-            The class and the weight with which each row entered the posterior.
-
-        Returns
-        -------
-        with_row : (n_rows, n_classes)
-            As :meth:`log_predictive`.
-        without_row : (n_rows, n_classes)
-            Not finite where the posterior without the row is improper, or where rounding leaves nothing of it.
-        """
-
-    @property
-    def covariate_supports(self) -> Mapping[str, Support]:
-        """What a row brings along that is not modelled, such as its number of trials: the values each can take.
-
-        Nothing, for most families; :meth:`covariates` and this property go together.
-        """
-        return {}
-
-    def covariates(self, X: Any) -> Covariates:
-        """The covariates of encoded rows: (n_rows,) for every name in ``covariate_supports``."""
-        return NO_COVARIATES
 
     @abstractmethod
     def simulate(
@@ -206,6 +137,84 @@ class Family(ABC):
         Encoded rows, whose ``covariates`` are those given.
         """
 
+    @abstractmethod
+    def observe_rows(self, variables: dict[str, Any], X: Any, codes: Array, prefix: str = "") -> None:
+        """Declare every row as observed in the current ``pm.Model``, given its class.
+
+        Of a family without sufficient statistics the leading axis of what is observed are the rows.
+        """
+
+    @property
+    def covariate_supports(self) -> Mapping[str, Support]:
+        """What a row brings along that is not modelled, such as its number of trials: the values each can take.
+
+        Nothing, for most families; :meth:`covariates` and this property go together.
+        """
+        return {}
+
+    def covariates(self, X: Any) -> Covariates:
+        """The covariates of encoded rows: (n_rows,) for every name in ``covariate_supports``."""
+        return NO_COVARIATES
+
+    # --- what a family has that is fitted by its rows -------------------------------------------------------
+
+    def sufficient_statistics(self, X: Any, responsibilities: Responsibilities) -> Statistics:
+        """What the rows tell of the parameters of every class: here, the rows themselves and their weights."""
+        return WeightedRows.of(X, responsibilities)
+
+    def read_statistics(self, table: Table, responsibilities: Responsibilities) -> Statistics:
+        """Check the rows of a table and sum them, as ``encode`` and ``sufficient_statistics`` do one after the other.
+
+        Overridden where sums tell whether a number lies outside the support: a pass over the rows is saved.
+        """
+        return self.sufficient_statistics(self.encode(table), responsibilities)
+
+    def observe_statistics(self, variables: dict[str, Any], statistics: Any, prefix: str = "") -> None:
+        """Declare the same likelihood as ``observe_rows``, through the statistics of weighted rows."""
+        observe_weighted(self, variables, statistics, prefix)
+
+    def with_prior(self, prior: Any) -> Self:
+        """Return this family with an explicit prior, such as a resolved one."""
+        raise self._no_closed_form()
+
+    def mle(self, statistics: Any) -> Theta:
+        """Maximum likelihood; raises UndefinedEstimateError where the likelihood has no maximum."""
+        raise UndefinedEstimateError(
+            f"maximum likelihood of the {self.name} family has no closed form; use rule='map', 'mean' or 'predictive'"
+        )
+
+    def log_predictive(self, posterior: Any) -> LogDensity:
+        """log p(x | y = k, data), parameters integrated out, as a function of the encoded rows x.
+
+        Parameters
+        ----------
+        posterior : Conjugate
+        """
+        raise self._no_closed_form()
+
+    def loo_log_predictive(self, posterior: Any, X: Any, members: Membership) -> tuple[Array, Array]:
+        """log p(x_i | y = k, ·) of rows that are among the data, given all data and given all but row i itself.
+
+        Parameters
+        ----------
+        posterior : Conjugate
+            Of all rows, ``X`` among them.
+        members : Membership
+            The class and the weight with which each row entered the posterior.
+
+        Returns
+        -------
+        with_row : (n_rows, n_classes)
+            As :meth:`log_predictive`.
+        without_row : (n_rows, n_classes)
+            Not finite where the posterior without the row is improper, or where rounding leaves nothing of it.
+        """
+        raise self._no_closed_form()
+
+    def log_evidence(self, prior: Any, statistics: Any) -> dict[str, Evidence]:
+        """log p(X | y) per block of columns (the empty name for a family of one block)."""
+        raise self._no_closed_form()
+
     def simulate_predictive(
         self, posterior: Any, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
     ) -> Any:
@@ -223,126 +232,11 @@ class Family(ABC):
         """
         return posterior, X
 
-    @abstractmethod
-    def label_rows(self, X: Any, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
-        """Encoded rows as named arrays with their dims, the first of which is "row"."""
-
-    @abstractmethod
-    def log_evidence(self, prior: Any, statistics: Any) -> dict[str, Evidence]:
-        """log p(X | y) per block of columns (the empty name for a family of one block)."""
-
-    @final
-    def declare(self, prior: Any, prefix: str = "") -> dict[str, Any]:
-        """Declare the parameters as random variables of the current ``pm.Model``, and return them."""
-        return dict(prior.declared_in(self, prefix))
-
-    @final
-    def named(self, parameter: str, prefix: str = "") -> dict[str, Any]:
-        """Name and dims of a parameter, as keyword arguments of a PyMC distribution."""
-        return {"name": prefix + parameter, "dims": prefixed(self.dims[parameter], prefix)}
-
-    @abstractmethod
-    def declare_conjugate(self, prior: Any, prefix: str) -> dict[str, Any]:
-        """Declare the parameters under a conjugate prior."""
-
-    @abstractmethod
-    def observe_rows(self, variables: dict[str, Any], X: Any, codes: Array, prefix: str = "") -> None:
-        """Declare every row as observed, given its class."""
-
-    @abstractmethod
-    def observe_statistics(self, variables: dict[str, Any], statistics: Any, prefix: str = "") -> None:
-        """Declare the same likelihood through the sufficient statistics: its cost does not grow with the rows."""
-
-    @abstractmethod
-    def recover(self, draws: dict[str, Array], prior: Any, prefix: str = "") -> Theta:
-        """Parameters from draws of the free random variables of ``declare``; (chain, draw) axes lead."""
-
-
-class CheckedFirst(Family):
-    """A family whose rows are checked before they are summed."""
-
-    @final
-    def read_statistics(self, table: Table, responsibilities: Responsibilities) -> Statistics:
-        return self.sufficient_statistics(self.encode(table), responsibilities)
-
-
-@dataclass(frozen=True, eq=False)
-class ColumnFamily(Family):
-    """A family whose parameters have one dimension named "feature", labelled by columns of the table."""
-
-    support: ClassVar[Support]
-    measure: ClassVar[Measure]
-
-    columns: tuple[Hashable, ...] = field(default=(), kw_only=True, repr=False)
-    classes: tuple[Hashable, ...] = field(default=(), kw_only=True, repr=False)
-
-    @property
-    @abstractmethod
-    def factor_dims(self) -> tuple[str, ...]:
-        """Dimensions over which the posterior splits into independent factors."""
-
-    @final
-    def with_classes(self, classes: Sequence[Hashable]) -> Self:
-        return replace(self, classes=tuple(classes))
-
-    @property
-    @final
-    def measures(self) -> dict[Hashable, Measure]:
-        return dict.fromkeys(self.columns, self.measure)
-
-    @final
-    def log_evidence(self, prior: Conjugate, statistics: Any) -> dict[str, Evidence]:
-        if not prior.is_proper().all():
-            raise ImproperError(
-                f"the evidence is undefined under the improper prior of the {self.name} family: a density that does "
-                "not integrate to one can be scaled at will. Use a proper prior, for example the default one."
-            )
-        base = np.asarray(statistics.log_base)
-        dims = ("class", "feature")[: base.ndim]
-        base = base.sum(tuple(axis for axis, dim in enumerate(dims) if dim not in self.factor_dims))
-        return {"": Evidence(self.factor_dims, prior.log_increment(statistics) + base)}
-
-    @final
-    def label_features(self, features: Any, prefix: str) -> dict[str, tuple[tuple[str, ...], Array]]:
-        """Features, one column each, under the name and dims they have in a PyMC model and a DataTree."""
-        return {f"{prefix}x": (("row", f"{prefix}feature"), dense(features))}
-
-
-@dataclass(frozen=True, eq=False)
-class NumericFamily(ColumnFamily):
-    """A family all of whose columns are features."""
-
-    @final
-    def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
-        return replace(self, columns=table.names, classes=tuple(classes))
-
-    @final
-    def numbers(self, table: Table) -> Any:
-        """The columns as numbers, not checked yet."""
-        return numbers_of(table, self.columns, self.name, self.support, allows_sparse=self.allows_sparse)
-
-    @final
-    def encode(self, table: Table) -> Any:
-        X = self.numbers(table)
-        check_support(X, self.columns, self.name, self.support)
-        present = None if self.allows_missing else observed_mask(X)
-        if present is not None:
-            row, column = np.argwhere(~present)[0]
-            raise RowError(
-                f"column {self.columns[column]!r} is missing in row ",
-                int(row),
-                f", but the {self.name} family models a row as a whole: a missing cell is neither zero nor can it be left "
-                "out. Fill it in, drop the row, or use a family that treats columns one by one.",
-            )
-        return X
-
-    @final
-    def label_rows(self, X: Any, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
-        return self.label_features(X, prefix)
-
-    @final
-    def decode(self, X: Any) -> dict[Hashable, Array]:
-        return dict(zip(self.columns, dense(X).T, strict=True))
+    def _no_closed_form(self) -> NotConjugateError:
+        return NotConjugateError(
+            f"the {self.name} family has no conjugate prior, so that neither its predictive nor its evidence has a closed "
+            "form: it is fitted by sampling, with inference='nuts' (or 'auto'), or approximated, as by 'laplace'."
+        )
 
 
 def prefixed(dims: Sequence[str], prefix: str) -> tuple[str, ...]:

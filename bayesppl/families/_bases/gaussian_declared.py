@@ -10,11 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.beliefs.declared_priors import POSITIVE, REAL, Declared, Space, declare, is_graph, require_free
-from bayesppl.beliefs.normal import LOG_2PI
+from bayesppl.beliefs.declared_priors import (
+    POSITIVE,
+    REAL,
+    Declared,
+    Dims,
+    Space,
+    declare,
+    is_graph,
+    named,
+    require_free,
+)
 from bayesppl.beliefs.statistics import Moments
 from bayesppl.errors import NotConjugateError
-from bayesppl.kernels.arrays import Array
+from bayesppl.kernels.arrays import LOG_2PI, Array
 
 
 def _is_cholesky(values: Array) -> Array:
@@ -92,11 +101,11 @@ class MeanAndSd(Declared):
     def parameters(self) -> tuple[str, ...]:
         return ("mean", "variance")
 
-    def declared_in(self, family: Any, prefix: str) -> dict[str, Any]:
+    def declare(self, dims: Dims, prefix: str = "") -> dict[str, Any]:
         import pymc as pm
 
-        mean = declare(self.mean_prior, **family.named("mean", prefix), space=REAL)
-        variance = family.named("variance", prefix)
+        mean = declare(self.mean_prior, **named(dims, prefix, "mean"), space=REAL)
+        variance = named(dims, prefix, "variance")
         sd = declare(self.sd_prior, prefix + "sd", variance["dims"], POSITIVE)
         return {"mean": mean, "variance": pm.Deterministic(var=sd**2, **variance)}
 
@@ -123,11 +132,11 @@ class MeanAndCholesky(Declared):
     def parameters(self) -> tuple[str, ...]:
         return ("mean", "covariance")
 
-    def declared_in(self, family: Any, prefix: str) -> dict[str, Any]:
+    def declare(self, dims: Dims, prefix: str = "") -> dict[str, Any]:
         import pymc as pm
 
-        mean = declare(self.mean_prior, **family.named("mean", prefix), space=REAL)
-        covariance = family.named("covariance", prefix)
+        mean = declare(self.mean_prior, **named(dims, prefix, "mean"), space=REAL)
+        covariance = named(dims, prefix, "covariance")
         if isinstance(self.cholesky_prior, LKJ):
             spread: _Spread = _lkj(self.cholesky_prior, covariance["dims"], prefix)
         else:

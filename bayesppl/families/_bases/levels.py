@@ -22,9 +22,11 @@ from bayesppl.beliefs.statistics import Counts
 from bayesppl.data.columns import factorize
 from bayesppl.data.table import Table
 from bayesppl.errors import RowError
-from bayesppl.families._bases.family import CheckedFirst, ColumnFamily, LogDensity, Measure
+from bayesppl.families._bases.conjugate_family import ConjugateColumns
+from bayesppl.families._bases.family import Measure
 from bayesppl.families._bases.leave_one_out import counts_without, weight_by_weight
 from bayesppl.families._bases.level_names import lookalikes, unseen_beside
+from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.families._bases.membership import Membership
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta
 from bayesppl.kernels.blocks import row_blocks
@@ -37,10 +39,11 @@ Levels = Sequence[Hashable] | Mapping[Hashable, Sequence[Hashable]]
 
 
 @dataclass(frozen=True, eq=False)
-class LevelFamily(CheckedFirst, ColumnFamily):
+class LevelFamily(ConjugateColumns):
     """A family of columns that hold levels; encoded rows are the codes of the levels, -1 where a cell is missing."""
 
     measure: ClassVar[Measure] = "mass"
+    prior_field: ClassVar[str] = "probability"
 
     probability: Dirichlet | Any = Dirichlet()
     levels: Levels | None = None
@@ -66,8 +69,8 @@ class LevelFamily(CheckedFirst, ColumnFamily):
         return self.resolve_prior(statistics).mle(statistics)
 
     @final
-    def predictive(self, posterior: Dirichlet, *, common: bool = True) -> LogDensity:
-        return self.likelihood(posterior.mean(), common=common)
+    def log_predictive(self, posterior: Dirichlet) -> LogDensity:
+        return self.log_likelihood(posterior.mean())
 
     @final
     def loo_log_predictive(self, posterior: Dirichlet, X: Array, members: Membership) -> tuple[Array, Array]:
@@ -82,7 +85,7 @@ class LevelFamily(CheckedFirst, ColumnFamily):
             with np.errstate(divide="ignore"):
                 terms = np.log(level) - np.log(totals[k] - w)
             own[rows] = np.where(outcomes < 0, 0.0, terms).sum(1)
-        fitted = self.log_predictive(posterior, X)
+        fitted = self.log_predictive(posterior)(X)
         return fitted, members.replaced(fitted, own)
 
     def _by_class(self, posterior: Dirichlet, X: Array, members: Membership) -> tuple[Array, Array]:
@@ -92,7 +95,7 @@ class LevelFamily(CheckedFirst, ColumnFamily):
         totals = totals.repeat(np.diff(starts, append=alpha.shape[1]), axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):  # a class without rows has none to lose
             probability = np.concatenate([alpha / totals, counts_without(alpha, w) / (totals - w)])
-        both = self.likelihood({"probability": probability})(X)
+        both = self.log_likelihood({"probability": probability})(X)
         fitted, without = both[:, : len(alpha)], both[:, len(alpha) :]
         return fitted, members.replaced(fitted, members.own(without))
 
@@ -136,10 +139,6 @@ class LevelFamily(CheckedFirst, ColumnFamily):
         for j, name in enumerate(self.columns):
             codes[:, j] = self._codes(table.column(name), j)
         return codes
-
-    @final
-    def with_prior(self, prior: Dirichlet) -> Self:
-        return replace(self, probability=prior)
 
     @property
     def _sizes(self) -> tuple[int, ...]:

@@ -7,8 +7,8 @@ A family of this kind joins one class of each.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any, Self, final
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from bayesppl.beliefs.conjugate import require_kind
 from bayesppl.beliefs.declared_priors import Direct, is_declaration
 from bayesppl.beliefs.statistics import Events, Successes
 from bayesppl.errors import UndefinedEstimateError
-from bayesppl.families._bases.family import ColumnFamily
+from bayesppl.families._bases.conjugate_family import ConjugateColumns
 from bayesppl.families._bases.gaussian_prior import choose_prior
 from bayesppl.kernels.arrays import Array, Theta
 
@@ -26,7 +26,7 @@ LogFactors = tuple[Array, Array]
 
 
 @dataclass(frozen=True, eq=False)
-class OneParameterFamily(ColumnFamily):
+class OneParameterFamily(ConjugateColumns):
     """A family of independent features with a single parameter each."""
 
     @property
@@ -38,10 +38,6 @@ class OneParameterFamily(ColumnFamily):
     @final
     def factor_dims(self) -> tuple[str, ...]:
         return ("class", "feature")
-
-    @final
-    def recover(self, draws: dict[str, Array], prior: Any, prefix: str = "") -> Theta:
-        return {name: draws[prefix + name] for name in self.dims}
 
     @final
     def _require(self, denominator: Array, parameter: str) -> None:
@@ -57,6 +53,8 @@ class OneParameterFamily(ColumnFamily):
 class ProbabilityFamily(OneParameterFamily):
     """Successes and failures of independent trials, with a beta prior on the probability of a success."""
 
+    prior_field: ClassVar[str] = "probability"
+
     probability: Beta | Any = field(default=Beta(), kw_only=True)
 
     @property
@@ -67,12 +65,8 @@ class ProbabilityFamily(OneParameterFamily):
     @final
     def resolve_prior(self, statistics: Successes) -> Beta | Direct:
         if is_declaration(self.probability):
-            return Direct("probability", self.probability)
+            return Direct({"probability": self.probability}, {"probability": "unit"})
         return require_kind(self.probability, Beta, "probability").sized(statistics.successes.shape)
-
-    @final
-    def with_prior(self, prior: Beta) -> Self:
-        return replace(self, probability=prior)
 
     @final
     def mle(self, statistics: Successes) -> Theta:
@@ -88,12 +82,6 @@ class ProbabilityFamily(OneParameterFamily):
             return np.log(p), np.log1p(-p)
 
     @final
-    def declare_conjugate(self, prior: Beta, prefix: str) -> dict[str, Any]:
-        import pymc as pm
-
-        return {"probability": pm.Beta(**self.named("probability", prefix), alpha=prior.alpha, beta=prior.beta)}
-
-    @final
     def observe_statistics(self, variables: dict[str, Any], statistics: Successes, prefix: str = "") -> None:
         import pymc as pm
         import pytensor.tensor as pt
@@ -107,6 +95,8 @@ class ProbabilityFamily(OneParameterFamily):
 class RateFamily(OneParameterFamily):
     """Events over an exposure, with a gamma prior on their rate."""
 
+    prior_field: ClassVar[str] = "rate"
+
     rate: str | Gamma | Any = field(default="overall", kw_only=True)
 
     @property
@@ -117,7 +107,7 @@ class RateFamily(OneParameterFamily):
     @final
     def resolve_prior(self, statistics: Events) -> Gamma | Direct:
         if is_declaration(self.rate):
-            return Direct("rate", self.rate)
+            return Direct({"rate": self.rate}, {"rate": "positive"})
         shape = statistics.events.shape
         return choose_prior(
             self.rate,
@@ -126,10 +116,6 @@ class RateFamily(OneParameterFamily):
             Gamma,
             "rate",
         )
-
-    @final
-    def with_prior(self, prior: Gamma) -> Self:
-        return replace(self, rate=prior)
 
     @final
     def mle(self, statistics: Events) -> Theta:
@@ -141,12 +127,6 @@ class RateFamily(OneParameterFamily):
         """log λ and −λ."""
         with np.errstate(divide="ignore"):
             return np.log(theta["rate"]), -theta["rate"]
-
-    @final
-    def declare_conjugate(self, prior: Gamma, prefix: str) -> dict[str, Any]:
-        import pymc as pm
-
-        return {"rate": pm.Gamma(**self.named("rate", prefix), alpha=prior.shape, beta=prior.rate)}
 
     @final
     def observe_statistics(self, variables: dict[str, Any], statistics: Events, prefix: str = "") -> None:

@@ -71,8 +71,8 @@ def to_pymc(
     if declared is not None:
         coords["row"] = list(range(len(declared.codes)))
     with pm.Model(coords=coords) as pymc_model:
-        weights = prior.parts[CLASS_WEIGHTS].declare(("class",))
-        variables = model.family.declare(prior.parts["features"])
+        declared_parts = prior.declare(model.dims)
+        weights, variables = declared_parts[CLASS_WEIGHTS][CLASS_WEIGHTS], declared_parts["features"]
         if declared is not None:
             pm.Categorical("y", p=weights, observed=declared.codes, dims="row")
             model.family.observe_rows(variables, declared.X, declared.codes)
@@ -101,8 +101,7 @@ def draw_prior(model: GenerativeModel, prior: Joint, size: int, seed: int) -> Th
         else:
             declared |= {prefix + name for name in part.parameters}
     with pm.Model(coords=model.coords) as pymc_model:
-        prior.parts[CLASS_WEIGHTS].declare(("class",))
-        model.family.declare(prior.parts["features"])
+        prior.declare(model.dims)
     names = [*declared, *hyperparameters(pymc_model)]
     values = pm.draw([pymc_model[name] for name in names], size, random_seed=seed, mode=Mode("py", None))
     return drawn | dict(zip(names, values, strict=True))
@@ -114,8 +113,7 @@ def declared_log_prior(model: GenerativeModel, prior: Joint, theta: Theta) -> Th
     from pymc.logprob.basic import conditional_logp
 
     with pm.Model(coords=model.coords) as pymc_model:
-        prior.parts[CLASS_WEIGHTS].declare(("class",))
-        model.family.declare(prior.parts["features"])
+        prior.declare(model.dims)
     variables = [pymc_model[name] for name in hyperparameters(pymc_model)]
     values = {variable: variable.clone() for variable in variables}
     densities = conditional_logp(values)

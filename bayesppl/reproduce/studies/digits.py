@@ -97,7 +97,7 @@ def rows_of(structure: Structure, data: Halves) -> list[Row]:
     """Scores of every prior for one structure of the covariance."""
     default = GenerativeClassifier(Gaussian(structure)).fit(data.X_train, data.y_train)
     theta = smoothed(structure, default)
-    log_joint = default.posterior_.model.log_joint(theta, data.X_test)
+    log_joint = default.posterior_.model.log_joint(theta)(data.X_test)
     rows = [
         {
             "prior": "smoothing, λ = 0.01",

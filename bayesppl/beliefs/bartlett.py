@@ -9,32 +9,34 @@ sums, where a Cholesky factorisation in the graph would cost minutes of compilat
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesppl.beliefs import NormalInverseWishart
-from bayesppl.beliefs.normal import LOG_2PI
+from bayesppl.beliefs.declared_priors import Dims, named
 from bayesppl.beliefs.statistics import Moments
-from bayesppl.kernels.arrays import Array, Theta
+from bayesppl.kernels.arrays import LOG_2PI, Array, Theta
+
+if TYPE_CHECKING:
+    from bayesppl.beliefs import NormalInverseWishart
 
 
-def declare(prior: NormalInverseWishart, prefix: str) -> dict[str, Any]:
+def declare(prior: NormalInverseWishart, dims: Dims, prefix: str) -> dict[str, Any]:
     """Declare the factor, the whitened means, and the mean and covariance they determine."""
     import pymc as pm
     import pytensor.tensor as pt
 
     n_classes, n_features = prior.location.shape
-    class_dim = () if prior.is_tied else ("class",)
-    feature, other = f"{prefix}feature", f"{prefix}other_feature"
+    mean_named, covariance_named = (named(dims, prefix, name) for name in ("mean", "covariance"))
     chi_square = pm.ChiSquared(
-        f"{prefix}chi_square", nu=prior.nu[..., None] - np.arange(n_features), dims=(*class_dim, feature)
+        f"{prefix}chi_square", nu=prior.nu[..., None] - np.arange(n_features), dims=covariance_named["dims"][:-1]
     )
     n_lower = n_features * (n_features - 1) // 2
     lower = pm.Normal(f"{prefix}lower", shape=(*prior.nu.shape, n_lower))
     factor = _assemble(chi_square, lower, n_features)
-    whitened = pm.Flat(f"{prefix}mean_whitened", dims=("class", feature))
+    whitened = pm.Flat(f"{prefix}mean_whitened", dims=mean_named["dims"])
     constant = n_features * (np.log(prior.kappa) - LOG_2PI).sum()
     squares = _squares(factor, _columns(whitened * np.sqrt(prior.kappa)[:, None], prior))
     # one sum of one expression: sums of a matrix by itself are slow to compile
@@ -47,8 +49,8 @@ def declare(prior: NormalInverseWishart, prefix: str) -> dict[str, Any]:
     scaled = (root[..., :, :, None] * pt.swapaxes(inverse, -1, -2)[..., None, :, :]).sum(-2)
     covariance = (scaled[..., :, None, :] * scaled[..., None, :, :]).sum(-1)
     return {
-        "mean": pm.Deterministic(f"{prefix}mean", mean, dims=("class", feature)),
-        "covariance": pm.Deterministic(f"{prefix}covariance", covariance, dims=(*class_dim, feature, other)),
+        "mean": pm.Deterministic(var=mean, **mean_named),
+        "covariance": pm.Deterministic(var=covariance, **covariance_named),
         "observe": partial(_observe, prior, factor, chi_square, whitened, prefix),
     }
 
@@ -77,7 +79,7 @@ def _observe(
     pm.Potential(f"{prefix}x", 0.5 * log_density)
 
 
-def recover(draws: dict[str, Array], prior: NormalInverseWishart, prefix: str) -> Theta:
+def recover(prior: NormalInverseWishart, draws: Mapping[str, Array], prefix: str) -> Theta:
     """Means and covariances from draws of the free variables; draw axes lead."""
     n_features = prior.location.shape[1]
     chi_square, lower = draws[f"{prefix}chi_square"], draws[f"{prefix}lower"]

@@ -1,0 +1,82 @@
+"""The contract of a family with sufficient statistics and a conjugate prior, and what follows from it."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self, final
+
+import numpy as np
+
+from bayesppl.beliefs import Conjugate
+from bayesppl.beliefs.statistics import Statistics
+from bayesppl.errors import ImproperError
+from bayesppl.families._bases.columns import ColumnFamily, NumericFamily
+from bayesppl.families._bases.family import Evidence, Family
+from bayesppl.families._bases.leave_one_out import own_class_without
+from bayesppl.families._bases.log_density import LogDensity
+from bayesppl.families._bases.membership import Membership
+from bayesppl.kernels.arrays import Array, Responsibilities, Theta
+
+
+class ConjugateFamily(Family):
+    """A family with sufficient statistics and a conjugate prior."""
+
+    @abstractmethod
+    def sufficient_statistics(self, X: Any, responsibilities: Responsibilities) -> Statistics:
+        """Sum the rows into their classes."""
+
+    @abstractmethod
+    def mle(self, statistics: Any) -> Theta: ...
+
+    @abstractmethod
+    def log_predictive(self, posterior: Any) -> LogDensity: ...
+
+    @abstractmethod
+    def log_evidence(self, prior: Any, statistics: Any) -> dict[str, Evidence]: ...
+
+    @abstractmethod
+    def observe_statistics(self, variables: dict[str, Any], statistics: Any, prefix: str = "") -> None:
+        """Declare the same likelihood through the sufficient statistics: its cost does not grow with the rows."""
+
+    @abstractmethod
+    def with_prior(self, prior: Any) -> Self: ...
+
+    def loo_log_predictive(self, posterior: Any, X: Any, members: Membership) -> tuple[Array, Array]:
+        # where classes share no parameter, a row taken out changes the density of its own class only
+        fitted = self.log_predictive(posterior)(X)
+        return fitted, members.replaced(fitted, own_class_without(self, posterior, X, members))
+
+
+@dataclass(frozen=True, eq=False)
+class ConjugateColumns(ConjugateFamily, ColumnFamily):
+    """A conjugate family whose parameters have one dimension named "feature"."""
+
+    #: The field that declares the prior.
+    prior_field: ClassVar[str] = "prior"
+
+    @property
+    @abstractmethod
+    def factor_dims(self) -> tuple[str, ...]:
+        """Dimensions over which the posterior splits into independent factors."""
+
+    @final
+    def with_prior(self, prior: Any) -> Self:
+        return replace(self, **{self.prior_field: prior})
+
+    @final
+    def log_evidence(self, prior: Conjugate, statistics: Any) -> dict[str, Evidence]:
+        if not prior.is_proper().all():
+            raise ImproperError(
+                f"the evidence is undefined under the improper prior of the {self.name} family: a density that does "
+                "not integrate to one can be scaled at will. Use a proper prior, for example the default one."
+            )
+        base = np.asarray(statistics.log_base)
+        dims = ("class", "feature")[: base.ndim]
+        base = base.sum(tuple(axis for axis, dim in enumerate(dims) if dim not in self.factor_dims))
+        return {"": Evidence(self.factor_dims, prior.log_increment(statistics) + base)}
+
+
+@dataclass(frozen=True, eq=False)
+class ConjugateNumeric(ConjugateColumns, NumericFamily):
+    """A conjugate family all of whose columns are features that are numbers."""

@@ -1,0 +1,50 @@
+"""A log density as a function of encoded rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from bayesppl.kernels.arrays import Array
+
+#: From encoded rows to one number for every row and class: (..., n_rows, n_classes), draw axes leading. The result is an
+#: array of its own, which the caller may overwrite.
+Evaluate = Callable[[Any], Array]
+
+
+class LogDensity:
+    """log p(x | y = k) as a function of encoded rows x: a term log h(x) that all classes share, and a kernel.
+
+    Class probabilities under one θ need the kernel only. The shared term may depend on θ: an average over several θ needs
+    the whole density.
+
+    Parameters
+    ----------
+    evaluate : callable
+        The whole log density, from encoded rows to (..., n_rows, n_classes).
+    kernel : callable, optional
+        The same, up to a term that all classes of a row share, where that is cheaper.
+    """
+
+    def __init__(self, evaluate: Evaluate, kernel: Evaluate | None = None) -> None:
+        self._evaluate = evaluate
+        self._kernel = evaluate if kernel is None else kernel
+
+    def __call__(self, X: Any) -> Array:
+        """log p(x | y = k) of encoded rows: (..., n_rows, n_classes)."""
+        return self._evaluate(X)
+
+    def kernel(self, X: Any) -> Array:
+        """log p(x | y = k) of encoded rows, up to a term that all classes of a row share: (..., n_rows, n_classes)."""
+        return self._kernel(X)
+
+    def map(self, change: Callable[[Evaluate], Evaluate]) -> LogDensity:
+        """The density that follows when a change is made to the whole density and to its kernel alike."""
+        return LogDensity(change(self._evaluate), change(self._kernel))
+
+
+def on_first_use(make: Callable[[], Evaluate]) -> Evaluate:
+    """A function of rows that is made when rows come: of a density and its kernel, often one is used only."""
+    made = cache(make)
+    return lambda X: made()(X)

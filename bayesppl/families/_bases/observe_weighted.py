@@ -1,0 +1,28 @@
+"""The likelihood of weighted rows in PyMC, for families without sufficient statistics."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesppl.beliefs.weighted_rows import WeightedRows
+
+if TYPE_CHECKING:
+    from bayesppl.families._bases.family import Family
+
+
+def observe_weighted(family: Family, variables: dict[str, Any], rows: WeightedRows, prefix: str) -> None:
+    """Add the log density of every row, times its weight, to the current ``pm.Model``."""
+    import pymc as pm
+
+    outer = pm.modelcontext(None)
+    coords = {name: labels for name, labels in outer.coords.items() if name != "row"}
+    # a model of its own, so that the rows are not observed twice where some count more than once
+    with pm.Model(coords={**coords, "row": range(len(rows.codes))}, model=None) as inner:
+        family.observe_rows(variables, rows.X, rows.codes, prefix)
+    for variable in inner.observed_RVs:
+        log_density = pm.logp(variable, inner.rvs_to_values[variable])
+        by_row = log_density if log_density.ndim == 1 else log_density.sum(tuple(range(1, log_density.ndim)))
+        weighted = by_row if (rows.weights == 1).all() else np.asarray(rows.weights) * by_row
+        pm.Potential(variable.name, weighted.sum(), model=outer)

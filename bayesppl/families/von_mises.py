@@ -1,0 +1,97 @@
+r"""Angles and what returns after a period: directions, hours of the day, months of the year.
+
+.. math:: p(x \mid y = k) = \frac{\exp(a_{kd} \cos\omega x + b_{kd} \sin\omega x)}{P\, I_0(\sqrt{a_{kd}^2 + b_{kd}^2})},
+   \qquad \omega = 2\pi / P,
+
+the von Mises distribution of period P (Mardia & Jupp 2000, section 3.5.4) with direction :math:`\mathrm{atan2}(b, a)/\omega`
+and concentration :math:`\kappa = \sqrt{a^2 + b^2}`. The coefficients a and b are its natural parameters: unlike the
+direction they have averages, and a prior of both that is the same normal prefers no direction.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import ive
+
+from bayesppl.beliefs.declared_priors import Direct
+from bayesppl.beliefs.weighted_rows import WeightedRows
+from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
+from bayesppl.families._bases.independent_cells import IndependentCells, OfColumn, of_column
+from bayesppl.kernels.arrays import Array, Theta
+
+
+@dataclass(frozen=True, eq=False)
+class VonMises(IndependentCells):
+    """Independent von Mises features: numbers on a circle.
+
+    Parameters
+    ----------
+    period : float
+        After which the values return: 2π for angles in radians, 360 for degrees, 24 for hours, 12 for months.
+    coefficient : PyMC distribution or callable, optional
+        Prior of the coefficients of cosine and sine. By default they are normal about zero with a standard deviation that
+        exceeds the concentration of the classes by one, so that no direction is preferred.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> hours, shift = [[22.5], [23.5], [0.5], [1.5], [11.0], [12.0], [13.0], [12.5]], ["night"] * 4 + ["day"] * 4
+    >>> clf = bp.GenerativeClassifier(bp.VonMises(24), inference=bp.Laplace(random_state=1)).fit(hours, shift)
+    >>> clf.predict([[0.0], [24.0], [14.0]]).tolist()
+    ['night', 'night', 'day']
+    """
+
+    name: ClassVar[str] = "von mises"
+
+    period: float = 2 * np.pi
+    coefficient: Any = None
+
+    parameters = ("cosine", "sine")
+
+    def resolve_prior(self, statistics: WeightedRows) -> Direct:
+        import pymc as pm
+
+        if not (np.isfinite(self.period) and self.period > 0):
+            raise ValueError(f"VonMises: period must be positive and finite, found {self.period!r}")
+        declared = self.coefficient
+        if declared is None:
+            # the concentration that belongs to a mean resultant length (Banerjee et al. 2005, equation 4.4), within classes
+            turned = statistics.sum_by_class(np.exp(1j * self._angles(statistics.X)))
+            n_rows = statistics.weights.sum()
+            length = np.abs(turned).sum(0) / (n_rows + 1)
+            declared = pm.Normal.dist(0.0, 1 + length * (2 - length**2) / (1 - length**2))
+        return Direct(dict.fromkeys(self.parameters, declared), dict.fromkeys(self.parameters, "real"))
+
+    def log_cell(self, theta: Theta, column: int) -> OfColumn:
+        cosine, sine = (of_column(theta, name, column) for name in self.parameters)
+        kappa = np.hypot(cosine, sine)
+        log_norm = np.log(ive(0, kappa)) + kappa + np.log(self.period)
+        return lambda x: cosine * np.cos(self._angles(x)) + sine * np.sin(self._angles(x)) - log_norm
+
+    def simulate(
+        self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
+    ) -> Array:
+        cosine, sine = (theta[name][codes] for name in self.parameters)
+        angles = rng.vonmises(np.arctan2(sine, cosine), np.hypot(cosine, sine))
+        return np.mod(angles * self.period / (2 * np.pi), self.period)
+
+    def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
+        import pymc as pm
+        import pytensor.tensor as pt
+
+        def log_density(value: Any, cosine: Any, sine: Any) -> Any:
+            angles = 2 * np.pi / self.period * value
+            kappa = pt.sqrt(cosine**2 + sine**2 + 1e-24)  # whose gradient exists at zero
+            log_norm = pt.log(pt.ive(0, kappa)) + kappa + np.log(self.period)
+            return cosine * pt.cos(angles) + sine * pt.sin(angles) - log_norm
+
+        cosine, sine = (variables[name][codes] for name in self.parameters)
+        observed = np.asarray(X, dtype=np.float64)
+        dims = ("row", f"{prefix}feature")
+        pm.CustomDist(f"{prefix}x", cosine, sine, logp=log_density, observed=observed, dims=dims)
+
+    def _angles(self, x: Array) -> Array:
+        return 2 * np.pi / self.period * np.asarray(x, dtype=np.float64)

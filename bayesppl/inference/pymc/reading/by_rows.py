@@ -1,0 +1,192 @@
+"""The likelihood of a part of a model as its user wrote it, as a family of this package.
+
+It has no sufficient statistics and no closed form: densities of rows under draws of the user's own variables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, NoReturn, Self
+
+import numpy as np
+
+from bayesppl.inference.pymc.reading.house import (
+    Array,
+    BlockRows,
+    CheckedFirst,
+    Counts,
+    Declared,
+    LogDensity,
+    Measure,
+    NotConjugateError,
+    Table,
+    Theta,
+    class_counts,
+)
+from bayesppl.inference.pymc.reading.layout import Layout
+from bayesppl.inference.pymc.reading.rows import Observed
+
+
+@dataclass(frozen=True, eq=False)
+class UserPrior(Declared):
+    """The prior of variables as the user's model declares it."""
+
+    names: tuple[str, ...]
+
+    @property
+    def declarations(self) -> Mapping[str, Any]:
+        return dict.fromkeys(self.names, "as in the model")
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        return self.names
+
+    def declared_in(self, family: Any, prefix: str) -> dict[str, Any]:
+        return self._refuse()
+
+    def log_volume(self, model: Any, prefix: str) -> Any:
+        return self._refuse()
+
+
+@dataclass(frozen=True, eq=False)
+class ByRows(CheckedFirst):
+    """Observed variables of a user's model, row by row.
+
+    Parameters
+    ----------
+    observed : tuple of Observed
+    layout : Layout
+    parameter_dims : mapping of str to dims
+        Of the free variables.
+    parameter_coords : mapping of str to labels
+    """
+
+    name: ClassVar[str] = "rows of a PyMC model"
+
+    observed: tuple[Observed, ...]
+    layout: Layout
+    parameter_dims: Mapping[str, tuple[str, ...]]
+    parameter_coords: Mapping[str, list[Hashable]]
+    classes: tuple[Hashable, ...] = field(default=(), kw_only=True)
+
+    allows_missing: ClassVar[bool] = False
+
+    @property
+    def dims(self) -> dict[str, tuple[str, ...]]:
+        return dict(self.parameter_dims)
+
+    @property
+    def coords(self) -> dict[str, list[Hashable]]:
+        return dict(self.parameter_coords)
+
+    @property
+    def measures(self) -> dict[Hashable, Measure]:
+        return {
+            column: "density" if x.variable.dtype.startswith("float") else "mass"
+            for x in self.observed
+            for column in self.layout.columns[x.name]
+        }
+
+    def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
+        return replace(self, classes=tuple(classes))
+
+    def among(self, classes: Sequence[Hashable]) -> Self:
+        if tuple(classes) != self.classes:
+            raise ValueError("a model written in PyMC has the classes it was written for; write it for others")
+        return self
+
+    def encode(self, table: Table) -> BlockRows:
+        rows = {x.name: self.layout.rows(table, x.name) for x in self.observed}
+        given = dict.fromkeys(name for x in self.observed for name in x.given if name not in rows)
+        rows |= {name: self.layout.rows(table, name, given=True) for name in given}
+        for name, values in rows.items():
+            if values.dtype.kind == "f" and np.isnan(values).any():
+                row = int(np.argwhere(np.isnan(values))[0][0])
+                raise ValueError(
+                    f"{name!r} is missing in row {row}, but the model has no density of a row without it; fill it in, or drop "
+                    "the row"
+                )
+        return BlockRows({name: values.reshape(len(values), -1) for name, values in rows.items()})
+
+    def decode(self, X: BlockRows) -> dict[Hashable, Array]:
+        return {
+            column: values
+            for name, part in X.parts.items()
+            for column, values in zip(self._columns(name), part.T, strict=True)
+        }
+
+    def sufficient_statistics(self, X: Any, responsibilities: Any) -> Counts:
+        counts = class_counts(responsibilities)
+        return Counts(counts, np.zeros(()))
+
+    def resolve_prior(self, statistics: Counts) -> UserPrior:
+        return UserPrior(tuple(self.parameter_dims))
+
+    def with_prior(self, prior: Any) -> Self:
+        return self
+
+    def mle(self, statistics: Counts) -> NoReturn:
+        raise self._no("maximum likelihood is not looked for")
+
+    def likelihood(self, theta: Theta, *, common: bool = True) -> LogDensity:
+        lead = next(iter(theta.values())).shape[: self._n_lead(theta)]
+        flat = {name: values.reshape(-1, *values.shape[len(lead) :]) for name, values in theta.items()}
+
+        def log_density(X: BlockRows) -> Array:
+            n_rows, n_classes = len(X), len(self.classes)
+            codes = np.repeat(np.arange(n_classes), n_rows)
+            total = np.zeros((max(1, int(np.prod(lead))), n_classes * n_rows))
+            tiled = {name: self._tiled(name, part) for name, part in X.parts.items()}
+            for x in self.observed:
+                given = {name: tiled[name] for name in x.given}
+                total = total + x.log_density(flat, codes, tiled[x.name], given)
+            return np.moveaxis(total.reshape(*lead, n_classes, n_rows), -2, -1).copy()
+
+        return log_density
+
+    def predictive(self, posterior: Any, *, common: bool = True) -> LogDensity:
+        raise self._no("its predictive density is an average over draws")
+
+    def log_predictive_with_and_without(self, posterior: Any, X: Any, members: Any) -> tuple[Array, Array]:
+        raise self._no("leaving a row out exactly takes a closed form")
+
+    def simulate(self, theta: Theta, codes: Array, rng: np.random.Generator) -> Any:
+        raise self._no("new rows are drawn by pm.sample_posterior_predictive")
+
+    def label_rows(self, X: BlockRows, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
+        return {
+            f"{prefix}{name}": (("row", f"{prefix}{name}_column"), np.asarray(part))
+            for name, part in X.parts.items()
+        }
+
+    def log_evidence(self, prior: Any, statistics: Any) -> NoReturn:
+        raise self._no("its evidence has no closed form")
+
+    def declare_conjugate(self, prior: Any, prefix: str) -> NoReturn:
+        raise self._no("the model is the user's own")
+
+    def observe_rows(self, variables: dict[str, Any], X: Any, codes: Array, prefix: str = "") -> NoReturn:
+        raise self._no("the model is the user's own")
+
+    def observe_statistics(self, variables: dict[str, Any], statistics: Any, prefix: str = "") -> NoReturn:
+        raise self._no("the model is the user's own")
+
+    def recover(self, draws: dict[str, Array], prior: Any, prefix: str = "") -> Theta:
+        return {name: draws[prefix + name] for name in self.dims}
+
+    def _columns(self, name: str) -> tuple[Hashable, ...]:
+        own = any(x.name == name for x in self.observed)
+        return self.layout.columns[name] if own else self.layout.given(name)
+
+    def _tiled(self, name: str, part: Array) -> Array:
+        values = part.reshape(len(part), *self.layout.shapes[name]).astype(self.layout.dtypes[name])
+        return np.concatenate([values] * len(self.classes))
+
+    def _n_lead(self, theta: Theta) -> int:
+        name = next(iter(self.parameter_dims))
+        return theta[name].ndim - len(self.parameter_dims[name])
+
+    def _no(self, reason: str) -> NotConjugateError:
+        names = ", ".join(repr(x.name) for x in self.observed)
+        return NotConjugateError(f"the part of the model that observes {names} was sampled: {reason}")

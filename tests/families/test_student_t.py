@@ -1,0 +1,118 @@
+"""Student-t class densities: against scipy, and what sampling on rows gives."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import bayesppl as bp
+from bayesppl.data.labels import one_hot
+from bayesppl.data.table import as_table
+
+RNG = np.random.default_rng(5)
+Y = np.repeat(["a", "b"], 40)
+X = np.concatenate([RNG.standard_t(3.0, (40, 2)), 3 + 2 * RNG.standard_t(3.0, (40, 2))])
+THETA = {"location": np.array([[0.0, 1.0], [2.0, -3.0]]), "scale": np.array([[1.0, 0.3], [4.0, 2.0]])}
+LAPLACE = bp.Laplace(draws=200, random_state=1)
+
+
+def bound(family):
+    return family.bind(as_table(X), ("a", "b"))
+
+
+@pytest.mark.parametrize("dof", [1.0, 3.5, 1e9])
+def test_density_is_that_of_scipy(dof):
+    found = bound(bp.StudentT(dof)).log_likelihood(THETA)(X)
+    expected = stats.t.logpdf(X[:, None], dof, THETA["location"], THETA["scale"]).sum(-1)
+    np.testing.assert_allclose(found, expected, rtol=1e-11)
+
+
+def test_learned_degrees_of_freedom_are_a_parameter_of_each_class_and_column():
+    dof = np.array([[1.0, 2.0], [30.0, 5.0]])
+    family = bound(bp.StudentT(lambda name, dims: None))
+    assert family.dims["dof"] == ("class", "feature")
+    expected = stats.t.logpdf(X[:, None], dof, THETA["location"], THETA["scale"]).sum(-1)
+    np.testing.assert_allclose(family.log_likelihood({**THETA, "dof": dof})(X), expected, rtol=1e-11)
+
+
+def test_missing_cells_are_integrated_out_when_predicting_and_refused_in_a_fit():
+    holes = X.copy()
+    holes[::3, 1] = np.nan
+    found = bound(bp.StudentT(3.0)).log_likelihood(THETA)(holes)
+    expected = np.nansum(stats.t.logpdf(holes[:, None], 3.0, THETA["location"], THETA["scale"]), -1)
+    np.testing.assert_allclose(found, expected, rtol=1e-11)
+    with pytest.raises(ValueError, match="missing values in column 1"):
+        bp.GenerativeClassifier(bp.StudentT(3.0), inference=LAPLACE).fit(holes, Y)
+
+
+def test_default_priors_are_free_of_units():
+    one_prior, other = (
+        bound(bp.StudentT()).resolve_prior(
+            bound(bp.StudentT()).sufficient_statistics(rows, one_hot(np.repeat([0, 1], 40), 2))
+        )
+        for rows in (X, 100 * X + 7)
+    )
+    (m, s), (m2, s2) = (
+        [np.asarray(argument.eval()) for argument in prior.priors["location"].owner.inputs[2:]]
+        for prior in (one_prior, other)
+    )
+    np.testing.assert_allclose(m2, 100 * m + 7, rtol=1e-12)
+    np.testing.assert_allclose(s2, 100 * s, rtol=1e-12)
+
+
+@pytest.mark.parametrize("dof", [0.0, -1.0, np.nan, np.inf])
+def test_degrees_of_freedom_are_positive(dof):
+    with pytest.raises(ValueError, match="dof must be a positive number"):
+        bp.GenerativeClassifier(bp.StudentT(dof), inference=LAPLACE).fit(X, Y)
+
+
+def test_what_has_no_closed_form_is_refused():
+    with pytest.raises(bp.NotConjugateError):
+        bp.GenerativeClassifier(bp.StudentT(), inference="closed_form").fit(X, Y)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return bp.GenerativeClassifier(bp.StudentT(3.0), inference=LAPLACE).fit(X, Y)
+
+
+def test_a_fit_finds_the_parameters_and_shrugs_off_an_outlier(fitted):
+    outlier = np.concatenate([X, [[1e4, 1e4]]])
+    moved = bp.GenerativeClassifier(bp.StudentT(3.0), inference=LAPLACE).fit(outlier, np.append(Y, "a"))
+    before, after = fitted.posterior_.mean(), moved.posterior_.mean()
+    sd = fitted.posterior_.samples["location"].std((0, 1))
+    np.testing.assert_array_less(np.abs(before["location"] - [[0, 0], [3, 3]]), 4 * sd)
+    np.testing.assert_array_less(np.abs(after["location"] - before["location"]), sd)
+
+
+def test_a_row_of_weight_two_is_two_rows(fitted):
+    weights = np.where(np.arange(80) % 3 == 0, 2.0, 1.0)
+    weighted = bp.GenerativeClassifier(bp.StudentT(3.0), inference=LAPLACE).fit(X, Y, sample_weight=weights)
+    rows = np.arange(80).repeat(weights.astype(int))
+    repeated = bp.GenerativeClassifier(bp.StudentT(3.0), inference=LAPLACE).fit(X[rows], Y[rows])
+    # the quartiles of the default prior are those of the rows, too
+    for name, values in weighted.posterior_.mean().items():
+        np.testing.assert_allclose(values, repeated.posterior_.mean()[name], rtol=1e-5, atol=1e-5)
+
+
+def test_answers_of_a_fit_by_rows(fitted):
+    assert (fitted.predict_proba(X).argmax(1) == (Y == "b")).mean() > 0.85
+    for refused in (fitted.loo, fitted.log_evidence):
+        with pytest.raises(bp.NotConjugateError):
+            refused()
+    with pytest.raises(bp.UndefinedEstimateError, match="no closed form"):
+        fitted.predict_proba(X, "mle")
+    weights = fitted.posterior_.model.statistics(X, one_hot(np.repeat([0, 1], 40), 2)).parts["features"].weights
+    assert weights.sum() == 80
+
+
+def test_blocks_beside_conjugate_ones():
+    family = bp.Product({"heavy": ([0], bp.StudentT(3.0)), "light": ([1], bp.Gaussian())})
+    clf = bp.GenerativeClassifier(family, inference=LAPLACE).fit(X, Y)
+    assert set(clf.posterior_.mean()) == {
+        "class_weights",
+        "heavy_location",
+        "heavy_scale",
+        "light_mean",
+        "light_variance",
+    }
+    np.testing.assert_allclose(clf.predict_proba(X).sum(1), 1.0)

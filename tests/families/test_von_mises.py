@@ -1,0 +1,68 @@
+"""Von Mises class densities: against scipy, with every period, and a fit of hours around midnight."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import bayesppl as bp
+from bayesppl.data.table import as_table
+
+RNG = np.random.default_rng(6)
+ANGLES = np.concatenate([RNG.vonmises(3.0, 4.0, (60, 1)), RNG.vonmises(-0.5, 1.0, (60, 1))])
+Y = np.repeat(["a", "b"], 60)
+MU, KAPPA = np.array([[3.0], [-0.5]]), np.array([[4.0], [1.0]])
+THETA = {"cosine": KAPPA * np.cos(MU), "sine": KAPPA * np.sin(MU)}
+
+
+def bound(family):
+    return family.bind(as_table(ANGLES), ("a", "b"))
+
+
+def test_density_is_that_of_scipy():
+    found = bound(bp.VonMises()).log_likelihood(THETA)(ANGLES)
+    np.testing.assert_allclose(found, stats.vonmises.logpdf(ANGLES, KAPPA[:, 0], MU[:, 0]), rtol=1e-12)
+
+
+@pytest.mark.parametrize("period", [12.0, 24.0, 360.0])
+def test_values_return_after_the_period(period):
+    family, x = bound(bp.VonMises(period)), ANGLES * period / (2 * np.pi)
+    found = family.log_likelihood(THETA)(x)
+    expected = stats.vonmises.logpdf(ANGLES, KAPPA[:, 0], MU[:, 0]) + np.log(2 * np.pi / period)
+    np.testing.assert_allclose(found, expected, rtol=1e-11)
+    np.testing.assert_allclose(family.log_likelihood(THETA)(x + 3 * period), found, rtol=1e-9)
+
+
+def test_large_concentrations_do_not_overflow():
+    theta = {"cosine": np.full((2, 1), 5000.0), "sine": np.zeros((2, 1))}
+    found = bound(bp.VonMises()).log_likelihood(theta)(np.array([[0.01]]))
+    # as normal as it gets: variance 1 / κ, with an error of the order of 1 / κ
+    np.testing.assert_allclose(found, stats.norm.logpdf(0.01, scale=5000**-0.5), atol=1e-3)
+
+
+def test_simulated_rows_have_the_moments_of_the_family():
+    family = bound(bp.VonMises(24.0))
+    hours = family.simulate(THETA, np.repeat([0, 1], 4000), np.random.default_rng(1))
+    assert (hours >= 0).all() and (hours < 24).all()
+    for k in range(2):
+        angles = hours[4000 * k : 4000 * (k + 1), 0] * 2 * np.pi / 24
+        mean = stats.vonmises.expect(np.cos, args=(KAPPA[k, 0],), lb=-np.pi, ub=np.pi) * np.cos(MU[k, 0])
+        error = np.cos(angles).std() / np.sqrt(4000)
+        assert abs(np.cos(angles).mean() - mean) < 5 * error
+
+
+@pytest.mark.parametrize("period", [0.0, -24.0, np.nan])
+def test_the_period_is_positive(period):
+    with pytest.raises(ValueError, match="period must be positive"):
+        bp.GenerativeClassifier(bp.VonMises(period), inference="laplace").fit(ANGLES, Y)
+
+
+def test_a_fit_finds_directions_on_both_sides_of_the_cut():
+    inference = bp.Laplace(draws=400, random_state=1)
+    clf = bp.GenerativeClassifier(bp.VonMises(), inference=inference).fit(ANGLES, Y)
+    draws, mean = clf.posterior_.samples, clf.posterior_.mean()
+    for name, values in THETA.items():
+        np.testing.assert_array_less(np.abs(mean[name] - values), 4 * draws[name].std((0, 1)))
+    turned = bp.GenerativeClassifier(bp.VonMises(), inference=inference).fit(ANGLES + 2.0, Y)
+    # the prior prefers no direction
+    proba = clf.predict_proba(ANGLES, "map")
+    np.testing.assert_allclose(turned.predict_proba(ANGLES + 2.0, "map"), proba, atol=1e-5)
