@@ -32,6 +32,8 @@ from .estimators.naive_bayes import JointCategoricalNB as JointCategoricalNB
 from .estimators.naive_bayes import MixedNB as MixedNB
 from .estimators.naive_bayes import MultinomialNB as MultinomialNB
 from .estimators.naive_bayes import PoissonNB as PoissonNB
+from .estimators.pymc_classifier import PyMCClassifier as PyMCClassifier
+from .estimators.pymc_classifier import from_pymc as from_pymc
 from .evaluation.calibration import reliability as reliability
 from .evaluation.comparison import Comparison as Comparison
 from .evaluation.comparison import compare as compare
@@ -58,8 +60,6 @@ from .inference import ADVI as ADVI
 from .inference import NUTS as NUTS
 from .inference import SMC as SMC
 from .inference import Laplace as Laplace
-from .inference.pymc.reading.classifier import PyMCClassifier as PyMCClassifier
-from .inference.pymc.reading.classifier import from_pymc as from_pymc
 from .model.declaration import GenerativeModel as GenerativeModel
 
 __version__: str

@@ -7,19 +7,8 @@ from support.examples import EXAMPLES
 
 import bayesppl as bp
 
-#: Their models hold the number of each row as a constant.
-BAKED = ("binomial, trials by row", "poisson, exposure")
 
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(
-            n, marks=pytest.mark.xfail(strict=True, reason="needs pm.Data in to_pymc") if n in BAKED else ()
-        )
-        for n in EXAMPLES
-    ],
-)
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_the_model_of_every_family_comes_back_as_exact(name):
     example = EXAMPLES[name]
     X, y = example.X, example.y

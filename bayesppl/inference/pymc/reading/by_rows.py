@@ -11,21 +11,18 @@ from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 
-from bayesppl.inference.pymc.reading.house import (
-    Array,
-    BlockRows,
-    CheckedFirst,
-    Counts,
-    Declared,
-    LogDensity,
-    Measure,
-    NotConjugateError,
-    Table,
-    Theta,
-    class_counts,
-)
+from bayesppl.beliefs.declared_priors import Declared, Dims
+from bayesppl.beliefs.statistics import Counts, class_counts
+from bayesppl.data.table import Table
+from bayesppl.errors import NotConjugateError
+from bayesppl.families import Family
+from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
+from bayesppl.families._bases.family import Measure
+from bayesppl.families._bases.log_density import LogDensity
+from bayesppl.families.product import BlockRows
 from bayesppl.inference.pymc.reading.layout import Layout
 from bayesppl.inference.pymc.reading.rows import Observed
+from bayesppl.kernels.arrays import Array, Theta
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +39,7 @@ class UserPrior(Declared):
     def parameters(self) -> tuple[str, ...]:
         return self.names
 
-    def declared_in(self, family: Any, prefix: str) -> dict[str, Any]:
+    def declare(self, dims: Dims, prefix: str = "") -> dict[str, Any]:
         return self._refuse()
 
     def log_volume(self, model: Any, prefix: str) -> Any:
@@ -50,7 +47,7 @@ class UserPrior(Declared):
 
 
 @dataclass(frozen=True, eq=False)
-class ByRows(CheckedFirst):
+class ByRows(Family):
     """Observed variables of a user's model, row by row.
 
     Parameters
@@ -91,7 +88,7 @@ class ByRows(CheckedFirst):
     def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
         return replace(self, classes=tuple(classes))
 
-    def among(self, classes: Sequence[Hashable]) -> Self:
+    def with_classes(self, classes: Sequence[Hashable]) -> Self:
         if tuple(classes) != self.classes:
             raise ValueError("a model written in PyMC has the classes it was written for; write it for others")
         return self
@@ -123,13 +120,7 @@ class ByRows(CheckedFirst):
     def resolve_prior(self, statistics: Counts) -> UserPrior:
         return UserPrior(tuple(self.parameter_dims))
 
-    def with_prior(self, prior: Any) -> Self:
-        return self
-
-    def mle(self, statistics: Counts) -> NoReturn:
-        raise self._no("maximum likelihood is not looked for")
-
-    def likelihood(self, theta: Theta, *, common: bool = True) -> LogDensity:
+    def log_likelihood(self, theta: Theta) -> LogDensity:
         lead = next(iter(theta.values())).shape[: self._n_lead(theta)]
         flat = {name: values.reshape(-1, *values.shape[len(lead) :]) for name, values in theta.items()}
 
@@ -143,15 +134,11 @@ class ByRows(CheckedFirst):
                 total = total + x.log_density(flat, codes, tiled[x.name], given)
             return np.moveaxis(total.reshape(*lead, n_classes, n_rows), -2, -1).copy()
 
-        return log_density
+        return LogDensity(log_density)
 
-    def predictive(self, posterior: Any, *, common: bool = True) -> LogDensity:
-        raise self._no("its predictive density is an average over draws")
-
-    def log_predictive_with_and_without(self, posterior: Any, X: Any, members: Any) -> tuple[Array, Array]:
-        raise self._no("leaving a row out exactly takes a closed form")
-
-    def simulate(self, theta: Theta, codes: Array, rng: np.random.Generator) -> Any:
+    def simulate(
+        self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
+    ) -> NoReturn:
         raise self._no("new rows are drawn by pm.sample_posterior_predictive")
 
     def label_rows(self, X: BlockRows, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
@@ -160,20 +147,11 @@ class ByRows(CheckedFirst):
             for name, part in X.parts.items()
         }
 
-    def log_evidence(self, prior: Any, statistics: Any) -> NoReturn:
-        raise self._no("its evidence has no closed form")
-
-    def declare_conjugate(self, prior: Any, prefix: str) -> NoReturn:
-        raise self._no("the model is the user's own")
-
     def observe_rows(self, variables: dict[str, Any], X: Any, codes: Array, prefix: str = "") -> NoReturn:
         raise self._no("the model is the user's own")
 
     def observe_statistics(self, variables: dict[str, Any], statistics: Any, prefix: str = "") -> NoReturn:
         raise self._no("the model is the user's own")
-
-    def recover(self, draws: dict[str, Array], prior: Any, prefix: str = "") -> Theta:
-        return {name: draws[prefix + name] for name in self.dims}
 
     def _columns(self, name: str) -> tuple[Hashable, ...]:
         own = any(x.name == name for x in self.observed)

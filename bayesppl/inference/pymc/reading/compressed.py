@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from pytensor.tensor.random import basic
 
-from bayesppl.inference.pymc.reading.house import Array, Theta
 from bayesppl.inference.pymc.reading.rows import Observed
 from bayesppl.inference.pymc.reading.sampling import WeightedRows, all_rows
+from bayesppl.kernels.arrays import Array, Theta
 
 #: Relative difference up to which sums over rows are the same.
 TOLERANCE = 1e-9

@@ -14,7 +14,7 @@ from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Constant
 from pytensor.graph.replace import clone_replace, vectorize_graph
 
-from bayesppl.inference.pymc.reading.house import Array
+from bayesppl.kernels.arrays import Array
 
 #: Operation by operation, nothing rewritten but graphs within operations, which would be compiled: ready in milliseconds.
 INTERPRETED = Mode(linker="py", optimizer=optdb.query("+inline_ofg_expansion"))

@@ -16,10 +16,10 @@ import pytensor
 import pytensor.tensor as pt
 from pytensor.graph.replace import vectorize_graph
 
-from bayesppl.inference.pymc.reading.house import Array
 from bayesppl.inference.pymc.reading.naturals import Event
 from bayesppl.inference.pymc.reading.points import Coordinates
 from bayesppl.inference.pymc.reading.rows import same_values
+from bayesppl.kernels.arrays import Array
 
 Relation = Literal["same", "inverse", "entrywise"]
 

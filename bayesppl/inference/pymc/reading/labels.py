@@ -15,7 +15,7 @@ from pytensor.tensor.random.basic import BernoulliRV, CategoricalRV
 from pytensor.tensor.subtensor import AdvancedSubtensor
 
 from bayesppl.inference.pymc.reading.graphs import evaluate, leaves_above, nodes_above, value_of
-from bayesppl.inference.pymc.reading.house import Array
+from bayesppl.kernels.arrays import Array
 
 _COMPARISONS = (EQ, NEQ, LT, LE, GT, GE)
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.inference.pymc.reading.house import Array, Table, as_table
+from bayesppl.data.table import Table, as_table
 from bayesppl.inference.pymc.reading.rows import Observed
+from bayesppl.kernels.arrays import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,20 +10,19 @@ import numpy as np
 import pytensor.tensor as pt
 from pytensor.tensor.random import basic
 
-from bayesppl.inference.pymc.reading.graphs import evaluate, substitute
-from bayesppl.inference.pymc.reading.house import (
-    Array,
+from bayesppl.families import (
     Bernoulli,
     Binomial,
     Categorical,
     Family,
-    GammaRate,
     Gaussian,
     LogNormal,
     Multinomial,
     NegativeBinomial,
     Poisson,
 )
+from bayesppl.families.gamma_rate import GammaRate
+from bayesppl.inference.pymc.reading.graphs import evaluate, substitute
 from bayesppl.inference.pymc.reading.naturals import (
     MeansAndCovariances,
     MeansAndVariances,
@@ -35,6 +34,7 @@ from bayesppl.inference.pymc.reading.naturals import (
 )
 from bayesppl.inference.pymc.reading.points import Coordinates
 from bayesppl.inference.pymc.reading.rows import Observed, same_values
+from bayesppl.kernels.arrays import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,11 +10,11 @@ import pytensor
 from scipy.special import logit
 
 from bayesppl.inference.pymc.reading.graphs import function, over_draws, substitute
-from bayesppl.inference.pymc.reading.house import Array, Theta
 from bayesppl.inference.pymc.reading.jacobian import Match
 from bayesppl.inference.pymc.reading.priors import Density
 from bayesppl.inference.pymc.reading.recognition import Block, Reading
 from bayesppl.inference.pymc.reading.rows import same_values
+from bayesppl.kernels.arrays import Array, Theta
 
 #: Coordinates in which a parameter is nearly linear in unconstrained ones, and their derivative.
 _LINKS: dict[str, tuple[Callable[[Array], Array], Callable[[Array], Array]]] = {

@@ -17,16 +17,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from bayesppl.inference.pymc.reading.house import (
-    Array,
-    Beta,
-    Conjugate,
-    Dirichlet,
-    Gamma,
-    NormalInverseGamma,
-    NormalInverseWishart,
-    Theta,
-)
+from bayesppl.beliefs import Beta, Conjugate, Dirichlet, Gamma, NormalInverseGamma, NormalInverseWishart
+from bayesppl.kernels.arrays import Array, Theta
 
 #: Numbers, simplices on the last axis, symmetric matrices, or places on the last axis from which the others follow.
 Event = Literal["scalar", "simplex", "matrix"] | tuple[int, ...]

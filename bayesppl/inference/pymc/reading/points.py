@@ -21,7 +21,7 @@ from bayesppl.inference.pymc.reading.graphs import (
     substitute,
     without_checks,
 )
-from bayesppl.inference.pymc.reading.house import Array, Theta
+from bayesppl.kernels.arrays import Array, Theta
 
 #: Beyond this many points a graph is vectorised, which takes as long as hundreds of evaluations.
 MANY = 200

@@ -10,20 +10,14 @@ from typing import Any, NoReturn
 import numpy as np
 from scipy.special import logsumexp
 
+from bayesppl.beliefs import Conjugate
+from bayesppl.errors import NotConjugateError
+from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.inference.pymc.reading.by_rows import ByRows
-from bayesppl.inference.pymc.reading.house import (
-    CHUNK_CELLS,
-    CLASS_WEIGHTS,
-    Array,
-    Conjugate,
-    Diagnosis,
-    LogDensity,
-    NotConjugateError,
-    Posterior,
-    Report,
-    Theta,
-    log_mean_exp,
-)
+from bayesppl.kernels.arrays import Array, Theta, log_mean_exp
+from bayesppl.model.convergence import Diagnosis
+from bayesppl.model.declaration import CLASS_WEIGHTS
+from bayesppl.model.posterior import CHUNK_CELLS, Posterior, Report
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,14 +138,14 @@ class PartlyExact(Posterior):
             return self.exact_weights.mean()[CLASS_WEIGHTS]
         return self._sampled_weights().mean((0, 1))
 
-    def joint_predictive(self, *, common: bool = True) -> LogDensity:
+    def log_joint_predictive(self) -> LogDensity:
         def log_joint(X: Any) -> Array:
             total = self._exact_part(X)
             for block, part in self.sampled.items():
                 total = total + log_mean_exp(_batches(part, self._rows(X, block), 1), axis=0)
             return total
 
-        return log_joint
+        return LogDensity(log_joint)
 
     def predictive_mcse(self, X: Any) -> Array:
         """By batch means, as for any sampled posterior; errors of independent parts add up.
@@ -178,7 +172,7 @@ class PartlyExact(Posterior):
             with np.errstate(divide="ignore"):
                 total = total + np.log(self.predictive_weights())
         for block, (family, belief) in self.exact.items():
-            total = total + family.predictive(belief)(self._rows(X, block))
+            total = total + family.log_predictive(belief)(self._rows(X, block))
         return total
 
     def _rows(self, X: Any, block: str) -> Any:
@@ -210,7 +204,7 @@ def _batches(part: SampledPart, X: Any, per_chain: int) -> Array:
             total = np.full((X.shape[0], len(part.family.classes)), -np.inf)
             for start in range(first, last, portion):
                 at = slice(start, min(start + portion, last))
-                log_density = part.family.likelihood({k: v[chain, at] for k, v in part.samples.items()})(X)
+                log_density = part.family.log_likelihood({k: v[chain, at] for k, v in part.samples.items()})(X)
                 if part.weights is not None:
                     log_density = log_density + np.log(part.weights[chain, at])[:, None, :]
                 total = np.logaddexp(total, logsumexp(log_density, axis=0))

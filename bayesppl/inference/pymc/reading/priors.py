@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.inference.pymc.reading.house import Array, Conjugate, Theta
+from bayesppl.beliefs import Conjugate
 from bayesppl.inference.pymc.reading.jacobian import Match, log_volume, log_volumes, match
 from bayesppl.inference.pymc.reading.naturals import Natural
 from bayesppl.inference.pymc.reading.points import Coordinates
+from bayesppl.kernels.arrays import Array, Theta
 
 #: Relative size of what least squares may leave unexplained of a log density.
 UNEXPLAINED = 1e-7
@@ -104,12 +105,14 @@ def _solve(
             return "the prior is not conjugate to the likelihood"
         solved = coefficients.reshape(statistics.shape[1:])
     else:
-        by_factor = [
-            natural.by_factor(np.broadcast_to(t, (n_points, *t.shape[1:]))) for t in terms if t.ndim > 1 or t.any()
-        ]
-        if any(term is None for term in by_factor):
-            return "the prior ties its parameters together"
-        target = np.sum(np.asarray(by_factor), axis=0).reshape(n_points, -1)
+        total = np.zeros((n_points, *natural.factors))
+        for term in terms:
+            if term.ndim > 1 or term.any():
+                own = natural.by_factor(np.broadcast_to(term, (n_points, *term.shape[1:])))
+                if own is None:
+                    return "the prior ties its parameters together"
+                total = total + own
+        target = total.reshape(n_points, -1)
         flat = statistics.reshape(n_points, target.shape[1], statistics.shape[-1])
         rows = [_least_squares(flat[:, j], target[:, j]) for j in range(target.shape[1])]
         if any(row is None for row in rows):

@@ -10,11 +10,14 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from bayesppl.beliefs import Conjugate
+from bayesppl.data.table import Table
+from bayesppl.families import Family
 from bayesppl.inference.pymc.reading import support
-from bayesppl.inference.pymc.reading.house import Array, Conjugate, Family, Table, Theta
 from bayesppl.inference.pymc.reading.naturals import Natural
 from bayesppl.inference.pymc.reading.priors import Density
 from bayesppl.inference.pymc.reading.rows import Observed
+from bayesppl.kernels.arrays import Array, Theta
 
 #: Relative difference up to which two log densities are the same.
 TOLERANCE = 1e-9
@@ -63,7 +66,7 @@ def likelihood_differs(
     """
     n_rows = len(table)
     n_classes = len(family.coords.get("class", ())) or next(iter(ours.values())).shape[1]
-    expected = family.log_likelihood(ours, family.encode(table))
+    expected = family.log_likelihood(ours)(family.encode(table))
     for k in range(n_classes):
         codes = np.full(n_rows, k)
         found = np.sum([x.log_density(theirs, codes, tables[x.name], given) for x in observed], axis=0)

@@ -10,17 +10,21 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 
+from bayesppl.beliefs import Conjugate, Fixed
+from bayesppl.data.table import as_table
+from bayesppl.families import Family
 from bayesppl.inference.pymc.reading import likelihoods, priors, proof
 from bayesppl.inference.pymc.reading.blocks import Component, components
 from bayesppl.inference.pymc.reading.compressed import compress
 from bayesppl.inference.pymc.reading.graphs import evaluate, substitute
-from bayesppl.inference.pymc.reading.house import CLASS_WEIGHTS, Array, Conjugate, Family, Known, as_table
 from bayesppl.inference.pymc.reading.labels import Label, find_label
 from bayesppl.inference.pymc.reading.naturals import Natural, Simplices
 from bayesppl.inference.pymc.reading.points import Coordinates
 from bayesppl.inference.pymc.reading.rows import Observed, read_observed, require_rows, same_values
 from bayesppl.inference.pymc.reading.sampling import WeightedRows, all_rows
 from bayesppl.inference.pymc.reading.trial import given_like, rows_like
+from bayesppl.kernels.arrays import Array
+from bayesppl.model.declaration import CLASS_WEIGHTS
 
 Solution = Literal["exact", "compressed", "by rows", "unused"]
 
@@ -218,7 +222,7 @@ def _label_block(
         [values] = evaluate([weights])
         if abs(values.sum() - 1) > 1e-9:
             raise ValueError(f"the class weights of {label.name!r} sum to {values.sum():g}, not to one")
-        known = Known(values / values.sum(), CLASS_WEIGHTS)
+        known = Fixed(values / values.sum(), CLASS_WEIGHTS)
         solved = Solved(Simplices(CLASS_WEIGHTS, (), n_classes), {CLASS_WEIGHTS: weights}, None, known, None)
         return block("exact", "Categorical", "known", "", solved)
     natural = Simplices(CLASS_WEIGHTS, (), n_classes)

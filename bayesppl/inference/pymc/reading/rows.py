@@ -35,8 +35,9 @@ from bayesppl.inference.pymc.reading.graphs import (
     substitute,
     value_of,
 )
-from bayesppl.inference.pymc.reading.house import CHUNK_CELLS, Array, Theta
 from bayesppl.inference.pymc.reading.labels import Label, places, unused_codes
+from bayesppl.kernels.arrays import Array, Theta
+from bayesppl.model.posterior import CHUNK_CELLS
 
 #: What PyTensor raises where shapes do not fit, and PyMC where they hide a distribution from it.
 _UNFIT = (ValueError, IndexError, TypeError, AssertionError, AttributeError, NotImplementedError)

@@ -10,18 +10,14 @@ from typing import Any
 import numpy as np
 import pytensor.tensor as pt
 
+from bayesppl.inference import NUTS
+from bayesppl.inference.pymc.compiled import log_density
 from bayesppl.inference.pymc.reading.graphs import substitute
-from bayesppl.inference.pymc.reading.house import (
-    NUTS,
-    Array,
-    Report,
-    Theta,
-    diagnose,
-    log_density,
-    warn_of_problems,
-)
 from bayesppl.inference.pymc.reading.points import Coordinates
 from bayesppl.inference.pymc.reading.rows import Observed
+from bayesppl.kernels.arrays import Array, Theta
+from bayesppl.model.convergence import diagnose, warn_of_problems
+from bayesppl.model.posterior import Report
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +85,7 @@ def all_rows(observed: Observed, codes: Array) -> WeightedRows:
 def sample(part: Part, settings: NUTS) -> tuple[Theta, Report]:
     """Draws of the free variables of a part: (chain, draw) lead."""
     density = log_density(part)
-    points, reported = settings._sample(density, density.compiled(notify=False))
+    points, reported = settings.run(density, density.compiled(notify=False))
     flat = density.split(points.reshape(-1, points.shape[-1]))
     theta = part.coordinates.theta([flat[variable.name] for variable in part.value_vars])
     samples = {name: values.reshape(*points.shape[:2], *values.shape[1:]) for name, values in theta.items()}
@@ -100,7 +96,7 @@ def sample(part: Part, settings: NUTS) -> tuple[Theta, Report]:
         "draws": settings.draws,
         "tuning_steps": settings.tune,
         "chains": settings.chains,
-        "random_seed": "none" if settings.random_seed is None else settings.random_seed,
+        "random_state": "none" if settings.random_state is None else settings.random_state,
         "problems": diagnosis.problems,
     }
     return samples, Report(record, reported, diagnosis, {})

@@ -9,26 +9,19 @@ from typing import Any
 import numpy as np
 import pytensor.tensor as pt
 
+from bayesppl.beliefs import Fixed
+from bayesppl.data.rows import Rows
+from bayesppl.families import Family, Product
+from bayesppl.inference import NUTS
 from bayesppl.inference.pymc.reading.by_rows import ByRows
 from bayesppl.inference.pymc.reading.graphs import function, over_draws
-from bayesppl.inference.pymc.reading.house import (
-    CLASS_WEIGHTS,
-    NUTS,
-    Array,
-    Exact,
-    Family,
-    GenerativeModel,
-    Known,
-    Posterior,
-    Product,
-    Report,
-    Rows,
-    Theta,
-)
 from bayesppl.inference.pymc.reading.layout import Layout, layout_of
 from bayesppl.inference.pymc.reading.posterior import PartlyExact, SampledLabel, SampledPart
 from bayesppl.inference.pymc.reading.recognition import Block, Reading
 from bayesppl.inference.pymc.reading.sampling import Part, draws_of, sample
+from bayesppl.kernels.arrays import Array, Theta
+from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
+from bayesppl.model.posterior import Exact, Posterior, Report
 
 #: Names that a product of families keeps for itself.
 _TAKEN = ("class", "class_weights", "features", "row", "total", "x", "y")
@@ -80,12 +73,12 @@ def solve(reading: Reading, settings: NUTS, tree: Any) -> Fit:
     )
     label_block = next(block for block in reading.blocks if block.component.holds_label)
     weights = None if label_block.solved is None else label_block.solved.belief
-    declared: Any = weights.value if isinstance(weights, Known) else weights
+    declared: Any = weights.value if isinstance(weights, Fixed) else weights
     model = GenerativeModel(family.bind(table, classes), declared if declared is not None else "uniform", classes)
     codes = reading.label.codes
-    statistics = model.labelled_statistics(table, codes, None)
+    rows = Rows(table, np.asarray(classes), codes, None).snapshot()
+    statistics = model.summarise(rows)
     prior = model.prior(statistics)
-    rows = Rows(model.family, table.held(), codes, None)
     sampled = {name: block for block, name in names.items() if block.solved is None}
     if not sampled and weights is not None:
         return Fit(model, Exact(model, statistics, prior, prior.update(statistics)), rows, layout)

@@ -14,10 +14,11 @@ from pymc.distributions.multivariate import WishartRV
 from pymc.logprob import transforms
 from pytensor.tensor.random.basic import DirichletRV
 
-from bayesppl.inference.pymc.reading.house import Array, Conjugate, Theta
+from bayesppl.beliefs import Conjugate
 from bayesppl.inference.pymc.reading.naturals import Natural
 from bayesppl.inference.pymc.reading.points import Coordinates
 from bayesppl.inference.pymc.reading.priors import Density
+from bayesppl.kernels.arrays import Array, Theta
 
 #: How far coordinates are followed: where a transform stretches them, and where they are the variable itself.
 FAR, FURTHER = 30.0, 1e4

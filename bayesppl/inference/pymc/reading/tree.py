@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.inference.pymc.reading.house import CLASS_WEIGHTS, Posterior, Theta
 from bayesppl.inference.pymc.reading.mapping import deterministics, user_draws
 from bayesppl.inference.pymc.reading.posterior import PartlyExact
 from bayesppl.inference.pymc.reading.recognition import Reading
 from bayesppl.inference.pymc.reading.solve import block_names
+from bayesppl.kernels.arrays import Theta
+from bayesppl.model.declaration import CLASS_WEIGHTS
+from bayesppl.model.posterior import Posterior
 
 
 def recognition_table(reading: Reading) -> Any:

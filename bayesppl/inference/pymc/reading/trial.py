@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bayesppl.inference.pymc.reading.house import Array
+from bayesppl.kernels.arrays import Array
 
 #: How many rows are tried.
 ROWS = 24
