@@ -11,7 +11,8 @@ import numpy as np
 from bayesppl.data.table import Columns, Table
 from bayesppl.inference.nuts import NUTS
 from bayesppl.inference.pymc.reading.layout import Layout
-from bayesppl.inference.pymc.reading.recognition import Reading, read
+from bayesppl.inference.pymc.reading.parts import Reading
+from bayesppl.inference.pymc.reading.recognition import read
 from bayesppl.inference.pymc.reading.solve import solve
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.fitted import Fitted

@@ -11,8 +11,8 @@ from scipy.special import logit
 
 from bayesppl.inference.pymc.reading.graphs import function, over_draws, substitute
 from bayesppl.inference.pymc.reading.jacobian import Match
+from bayesppl.inference.pymc.reading.parts import Block, Reading
 from bayesppl.inference.pymc.reading.priors import Density
-from bayesppl.inference.pymc.reading.recognition import Block, Reading
 from bayesppl.inference.pymc.reading.rows import same_values
 from bayesppl.kernels.arrays import Array, Theta
 

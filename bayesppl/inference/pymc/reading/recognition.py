@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pytensor
@@ -15,106 +14,20 @@ from bayesppl.data.table import as_table
 from bayesppl.families import Family
 from bayesppl.inference.pymc.reading import likelihoods, priors, proof
 from bayesppl.inference.pymc.reading.blocks import Component, components
+from bayesppl.inference.pymc.reading.cloning import read_observed
 from bayesppl.inference.pymc.reading.compressed import compress
 from bayesppl.inference.pymc.reading.graphs import evaluate, substitute
+from bayesppl.inference.pymc.reading.independence import require_rows
 from bayesppl.inference.pymc.reading.labels import Label, find_label
 from bayesppl.inference.pymc.reading.naturals import Natural, Simplices
+from bayesppl.inference.pymc.reading.parts import Block, Reading, Solution, Solved
 from bayesppl.inference.pymc.reading.points import Coordinates
-from bayesppl.inference.pymc.reading.rows import Observed, read_observed, require_rows, same_values
+from bayesppl.inference.pymc.reading.proposals import Proposal
+from bayesppl.inference.pymc.reading.rows import Observed, same_values
 from bayesppl.inference.pymc.reading.sampling import WeightedRows, all_rows
 from bayesppl.inference.pymc.reading.trial import given_like, rows_like
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import CLASS_WEIGHTS
-
-Solution = Literal["exact", "compressed", "by rows", "unused"]
-
-
-@dataclass(frozen=True, eq=False)
-class Solved:
-    """A block with a closed form.
-
-    Attributes
-    ----------
-    natural : Natural
-    theta : mapping of str to graph
-        Parameters of the family, of the inputs for the free variables.
-    family : callable or None
-        Makes the family, with its prior, of the names of its columns; None for the class weights.
-    belief : Conjugate
-        The prior.
-    density : Density or None
-        The prior in coordinates; None where nothing is learned.
-    """
-
-    natural: Natural
-    theta: Mapping[str, Any]
-    family: Callable[[Sequence[Hashable]], Family] | None
-    belief: Conjugate
-    density: priors.Density | None
-
-
-@dataclass(frozen=True, eq=False)
-class Block:
-    """A part of a model that is independent of the others given the labels.
-
-    Attributes
-    ----------
-    component : Component
-    observed : tuple of Observed
-        Those that depend on the label.
-    everything : tuple of Observed
-    coordinates : Coordinates
-    solution : {"exact", "compressed", "by rows", "unused"}
-    family, prior : str
-    why : str
-    solved : Solved, optional
-    rows : tuple of WeightedRows
-        By which the observed variables of ``everything`` enter the sampler.
-    """
-
-    component: Component
-    observed: tuple[Observed, ...]
-    everything: tuple[Observed, ...]
-    coordinates: Coordinates
-    solution: Solution
-    family: str
-    prior: str
-    why: str
-    solved: Solved | None = None
-    rows: tuple[WeightedRows, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """The observed variables."""
-        return ", ".join(x.name for x in self.observed) or (
-            "label" if self.component.holds_label else "nothing observed"
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class Reading:
-    """A model, taken apart.
-
-    Attributes
-    ----------
-    model : pm.Model
-    label : Label
-    inputs : mapping of free variable to input
-    blocks : tuple of Block
-        The block of the label first.
-    class_weights : graph
-        Of the inputs: (n_classes,).
-    """
-
-    model: Any
-    label: Label
-    inputs: Mapping[Any, Any]
-    blocks: tuple[Block, ...]
-    class_weights: Any
-
-    @property
-    def n_classes(self) -> int:
-        return len(self.label.classes)
 
 
 def read(model: Any, label_name: str, seed: int = 0) -> Reading:
@@ -273,7 +186,7 @@ def _prior(
 
 def _check_rows(
     make: Callable[[Sequence[Hashable]], Family],
-    proposal: likelihoods.Proposal,
+    proposal: Proposal,
     observed: Sequence[Observed],
     coordinates: Coordinates,
     n_classes: int,
@@ -299,9 +212,7 @@ def _check_rows(
     return proof.likelihood_differs(observed, tried, bound, table, theirs, ours, given)
 
 
-def _bounds(
-    family: Family, proposal: likelihoods.Proposal, given: Mapping[str, Array], columns: slice
-) -> Array | None:
+def _bounds(family: Family, proposal: Proposal, given: Mapping[str, Array], columns: slice) -> Array | None:
     """Largest counts of some columns, or their numbers of levels."""
     if proposal.levels:
         return np.asarray(proposal.levels[columns])

@@ -16,8 +16,8 @@ from bayesppl.inference import NUTS
 from bayesppl.inference.pymc.reading.by_rows import ByRows
 from bayesppl.inference.pymc.reading.graphs import function, over_draws
 from bayesppl.inference.pymc.reading.layout import Layout, layout_of
+from bayesppl.inference.pymc.reading.parts import Block, Reading
 from bayesppl.inference.pymc.reading.posterior import PartlyExact, SampledLabel, SampledPart
-from bayesppl.inference.pymc.reading.recognition import Block, Reading
 from bayesppl.inference.pymc.reading.sampling import Part, draws_of, sample
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from bayesppl.inference.pymc.reading.mapping import deterministics, user_draws
+from bayesppl.inference.pymc.reading.parts import Reading
 from bayesppl.inference.pymc.reading.posterior import PartlyExact
-from bayesppl.inference.pymc.reading.recognition import Reading
 from bayesppl.inference.pymc.reading.solve import block_names
 from bayesppl.kernels.arrays import Theta
 from bayesppl.model.declaration import CLASS_WEIGHTS
