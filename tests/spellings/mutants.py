@@ -95,3 +95,60 @@ def _poisson(rng):
             rate = pt.sqrt(rate**2 + 1e-4)
         pm.Poisson("x", rate[y], observed=COUNTS)
     return model, exact
+
+
+def clipped_rates(limit):
+    with pm.Model() as model:
+        y = pm.Categorical("y", pm.Dirichlet("w", np.ones(K)), observed=CODES)
+        rate = pm.Gamma("rate", 2.0, 0.5, shape=(K, D))
+        pm.Poisson("x", pt.clip(rate, 1 / limit, limit)[y], observed=COUNTS)
+    return model
+
+
+def a_potential_that_forbids_large_rates(limit):
+    with pm.Model() as model:
+        y = pm.Categorical("y", pm.Dirichlet("w", np.ones(K)), observed=CODES)
+        rate = pm.Gamma("rate", 2.0, 0.5, shape=(K, D))
+        pm.Potential("forbidden", pt.switch(pt.any(rate > limit), -np.inf, 0.0))
+        pm.Poisson("x", rate[y], observed=COUNTS)
+    return model
+
+
+def a_potential_that_forbids_large_means(limit):
+    with pm.Model() as model:
+        y = pm.Categorical("y", pm.Dirichlet("w", np.ones(K)), observed=CODES)
+        tau = pm.Gamma("tau", 2.0, 0.5, shape=(K, D))
+        mu = pm.Normal("mu", 0.0, tau=0.3 * tau, shape=(K, D))
+        pm.Potential("forbidden", pt.switch(pt.any(mu > limit), -np.inf, 0.0))
+        pm.Normal("x", mu[y], tau=tau[y], observed=REAL)
+    return model
+
+
+def ordered_means(_):
+    with pm.Model() as model:
+        y = pm.Categorical("y", pm.Dirichlet("w", np.ones(K)), observed=CODES)
+        tau = pm.Gamma("tau", 2.0, 0.5, shape=(K, D))
+        ordered = pm.distributions.transforms.ordered
+        start = np.tile(np.arange(D) - 0.5, (K, 1))
+        mu = pm.Normal("mu", 0.0, tau=0.3 * tau, shape=(K, D), default_transform=ordered, initval=start)
+        pm.Normal("x", mu[y], tau=tau[y], observed=REAL)
+    return model
+
+
+def a_class_weight_forbidden_by_a_potential(limit):
+    with pm.Model() as model:
+        w = pm.Dirichlet("w", np.ones(K))
+        pm.Potential("forbidden", pt.switch(w[0] < 0.1 / limit, -np.inf, 0.0))
+        y = pm.Categorical("y", w, observed=CODES)
+        pm.Poisson("x", pm.Gamma("rate", 2.0, 0.5, shape=(K, D))[y], observed=COUNTS)
+    return model
+
+
+#: Models whose density is that of one with a closed form wherever it is not zero, and zero elsewhere.
+CONFINED = (
+    clipped_rates,
+    a_potential_that_forbids_large_rates,
+    a_potential_that_forbids_large_means,
+    ordered_means,
+    a_class_weight_forbidden_by_a_potential,
+)

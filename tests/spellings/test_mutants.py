@@ -1,7 +1,7 @@
 """Nothing is called exact unless its density is that of a declaration with a closed form."""
 
 import pytest
-from mutants import mutant
+from mutants import CONFINED, mutant
 
 from bayesppl.inference.pymc.reading.recognition import read
 
@@ -22,3 +22,9 @@ def test_a_changed_model_is_exact_only_if_it_keeps_its_closed_form(seed):
 def test_none_of_a_thousand_changed_models_is_falsely_called_exact(seed):
     model, exact = mutant(seed)
     assert _is_exact(model) == exact
+
+
+@pytest.mark.parametrize("limit", [20.0, 2000.0])
+@pytest.mark.parametrize("build", CONFINED, ids=lambda build: build.__name__)
+def test_a_prior_that_covers_a_part_of_the_space_of_its_family_is_not_exact(build, limit):
+    assert not _is_exact(build(limit))

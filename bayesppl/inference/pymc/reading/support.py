@@ -55,13 +55,27 @@ def falls_short(density: Density, natural: Natural, belief: Conjugate, rng: np.r
                 continue
             with np.errstate(all="ignore"):
                 theirs = np.sum([term.sum() for term in terms])
-                if np.isneginf(theirs) and np.isfinite(_log_prob(belief, natural, theta)).all():
+                if (
+                    np.isneginf(theirs)
+                    and _is_inside(natural, theta)
+                    and np.isfinite(_log_prob(belief, natural, theta)).all()
+                ):
                     return "its prior is zero where that of the family is not"
             ends.append(theta)
     for name, event in natural.events.items():
         if event == "scalar" and not _reaches(name, usual[name], [theta[name] for theta in ends]):
             return f"its prior does not cover every {name} of the family"
     return None
+
+
+def _is_inside(natural: Natural, theta: Theta) -> bool:
+    """Whether no parameter was rounded to the end of its space, where logarithms of the user's density overflow too."""
+    least = np.finfo(np.float64).tiny
+    return all(
+        bool(((theta[name] >= least) & ((theta[name] < 1) | (event == "scalar" and name != "probability"))).all())
+        for name, event in natural.events.items()
+        if name != "mean" and event != "matrix"
+    )
 
 
 def _log_prob(belief: Conjugate, natural: Natural, theta: Theta) -> Array:
