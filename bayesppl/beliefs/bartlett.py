@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,11 +19,8 @@ from bayesppl.beliefs.declared_priors import Dims, named
 from bayesppl.beliefs.statistics import Moments
 from bayesppl.kernels.arrays import LOG_2PI, Array, Theta
 
-if TYPE_CHECKING:
-    from bayesppl.beliefs import NormalInverseWishart
 
-
-def declare(prior: NormalInverseWishart, dims: Dims, prefix: str) -> dict[str, Any]:
+def declare(prior: Any, dims: Dims, prefix: str) -> dict[str, Any]:
     """Declare the factor, the whitened means, and the mean and covariance they determine."""
     import pymc as pm
     import pytensor.tensor as pt
@@ -56,7 +53,7 @@ def declare(prior: NormalInverseWishart, dims: Dims, prefix: str) -> dict[str, A
 
 
 def _observe(
-    prior: NormalInverseWishart,
+    prior: Any,
     factor: Any,
     chi_square: Any,
     whitened: Any,
@@ -79,7 +76,7 @@ def _observe(
     pm.Potential(f"{prefix}x", 0.5 * log_density)
 
 
-def recover(prior: NormalInverseWishart, draws: Mapping[str, Array], prefix: str) -> Theta:
+def recover(prior: Any, draws: Mapping[str, Array], prefix: str) -> Theta:
     """Means and covariances from draws of the free variables; draw axes lead."""
     n_features = prior.location.shape[1]
     chi_square, lower = draws[f"{prefix}chi_square"], draws[f"{prefix}lower"]
@@ -111,7 +108,7 @@ def _assemble(chi_square: Any, lower: Any, n_features: int) -> Any:
     return diagonal + lower[..., place] * np.tri(n_features, k=-1, dtype=np.int8)[..., None]
 
 
-def _columns(vectors: Any, prior: NormalInverseWishart) -> Any:
+def _columns(vectors: Any, prior: Any) -> Any:
     """One vector per class as columns of a matrix per covariance."""
     return vectors.T if prior.is_tied else vectors[:, :, None]
 

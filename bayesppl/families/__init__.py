@@ -1,6 +1,8 @@
 """Class-conditional families, one file each."""
 
+from bayesppl.families._bases.conjugate_family import ConjugateFamily
 from bayesppl.families._bases.family import REGISTRY, Evidence, Family
+from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.families.bernoulli import Bernoulli
 from bayesppl.families.binomial import Binomial
 from bayesppl.families.categorical import Categorical
@@ -20,12 +22,14 @@ __all__ = [
     "Bernoulli",
     "Binomial",
     "Categorical",
+    "ConjugateFamily",
     "Evidence",
     "Exponential",
     "Family",
     "GammaRate",
     "Gaussian",
     "JointCategorical",
+    "LogDensity",
     "LogNormal",
     "Multinomial",
     "NegativeBinomial",

@@ -27,7 +27,6 @@ from bayesppl.families._bases.missing import observed_weight, present_cells, spl
 from bayesppl.families._bases.one_parameter import LogFactors, ProbabilityFamily
 from bayesppl.families._bases.support import Support
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta, dense, dot_log, log_contrast, log_dotter
-from bayesppl.kernels.blocks import row_blocks
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,15 +73,7 @@ class Bernoulli(ProbabilityFamily, NumericFamily):
     def loo_log_predictive(self, posterior: Beta, X: Any, members: Membership) -> tuple[Array, Array]:
         if members.few_weights is not None:
             return weight_by_weight(partial(self._by_class, posterior), X, members)
-        own = np.empty(X.shape[0])
-        for rows in row_blocks(*X.shape):
-            x, k, w = dense(X[rows]), members.codes[rows], members.weights[rows, None]
-            yes, no = posterior.alpha[k], posterior.beta[k]
-            with np.errstate(divide="ignore"):
-                terms = np.log(counts_without(np.where(x == 1, yes, no), w)) - np.log(yes + no - w)
-            own[rows] = np.where(np.isnan(x), 0.0, terms).sum(1)
-        fitted = self.log_predictive(posterior)(X)
-        return fitted, members.replaced(fitted, own)
+        return super().loo_log_predictive(posterior, X, members)
 
     def _by_class(self, posterior: Beta, X: Any, members: Membership) -> tuple[Array, Array]:
         """Where all rows weigh the same: each class as it is and as it is without one of its rows, in one product.

@@ -11,7 +11,11 @@ from bayesppl import families
 FOLDER = Path(__file__).parents[2] / "docs" / "theory" / "families"
 INDEX = (FOLDER / "index.md").read_text(encoding="utf-8")
 PAGES = {path.stem: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.md") if path.stem != "index"}
-PUBLIC = [name for name in families.__all__ if name not in {"REGISTRY", "Evidence", "Family"}]
+PUBLIC = [
+    name
+    for name in families.__all__
+    if name not in {"REGISTRY", "ConjugateFamily", "Evidence", "Family", "LogDensity"}
+]
 STATED = [
     "density",
     "statistics",

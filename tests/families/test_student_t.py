@@ -12,6 +12,7 @@ RNG = np.random.default_rng(5)
 Y = np.repeat(["a", "b"], 40)
 X = np.concatenate([RNG.standard_t(3.0, (40, 2)), 3 + 2 * RNG.standard_t(3.0, (40, 2))])
 THETA = {"location": np.array([[0.0, 1.0], [2.0, -3.0]]), "scale": np.array([[1.0, 0.3], [4.0, 2.0]])}
+LABELS = one_hot(np.repeat([0, 1], 40), 2)
 LAPLACE = bp.Laplace(draws=200, random_state=1)
 
 
@@ -40,23 +41,35 @@ def test_missing_cells_are_integrated_out_when_predicting_and_refused_in_a_fit()
     found = bound(bp.StudentT(3.0)).log_likelihood(THETA)(holes)
     expected = np.nansum(stats.t.logpdf(holes[:, None], 3.0, THETA["location"], THETA["scale"]), -1)
     np.testing.assert_allclose(found, expected, rtol=1e-11)
-    with pytest.raises(ValueError, match="missing values in column 1"):
+    with pytest.raises(ValueError, match="missing values in column 'x1'"):
         bp.GenerativeClassifier(bp.StudentT(3.0), inference=LAPLACE).fit(holes, Y)
 
 
 def test_default_priors_are_free_of_units():
-    one_prior, other = (
-        bound(bp.StudentT()).resolve_prior(
-            bound(bp.StudentT()).sufficient_statistics(rows, one_hot(np.repeat([0, 1], 40), 2))
-        )
-        for rows in (X, 100 * X + 7)
-    )
-    (m, s), (m2, s2) = (
-        [np.asarray(argument.eval()) for argument in prior.priors["location"].owner.inputs[2:]]
-        for prior in (one_prior, other)
-    )
-    np.testing.assert_allclose(m2, 100 * m + 7, rtol=1e-12)
-    np.testing.assert_allclose(s2, 100 * s, rtol=1e-12)
+    rows, changed = (bound(bp.StudentT()).sufficient_statistics(x, LABELS) for x in (X, 100 * X + 7))
+    (centre, spread), (moved, stretched) = rows.median_and_spread(), changed.median_and_spread()
+    np.testing.assert_allclose(moved, 100 * centre + 7, rtol=1e-12)
+    np.testing.assert_allclose(stretched, 100 * spread, rtol=1e-12)
+    # the quartiles of scipy, up to the distance between two neighbours
+    np.testing.assert_allclose(spread, stats.iqr(X, axis=0) / 1.349, rtol=0.1)
+
+
+def test_a_constant_column_has_its_magnitude_as_spread():
+    constant = bound(bp.StudentT()).sufficient_statistics(np.full((80, 2), [5.0, 0.0]), LABELS)
+    np.testing.assert_array_equal(constant.median_and_spread()[1], [5.0, 1.0])
+
+
+def test_rows_as_statistics_come_and_go():
+    family = bound(bp.StudentT())
+    rows = family.sufficient_statistics(X, LABELS)
+    some = family.sufficient_statistics(X[:30], LABELS[:30])
+    left = rows + some - some - some
+    expected = family.sufficient_statistics(X[30:], LABELS[30:]).merged()
+    np.testing.assert_array_equal(left.X, expected.X)
+    np.testing.assert_array_equal(left.codes, expected.codes)
+    np.testing.assert_allclose(left.weights, 1.0)
+    with pytest.raises(ValueError, match="never added"):
+        _ = left - some
 
 
 @pytest.mark.parametrize("dof", [0.0, -1.0, np.nan, np.inf])
@@ -101,12 +114,12 @@ def test_answers_of_a_fit_by_rows(fitted):
             refused()
     with pytest.raises(bp.UndefinedEstimateError, match="no closed form"):
         fitted.predict_proba(X, "mle")
-    weights = fitted.posterior_.model.statistics(X, one_hot(np.repeat([0, 1], 40), 2)).parts["features"].weights
+    weights = fitted.posterior_.model.statistics(X, LABELS).parts["features"].weights
     assert weights.sum() == 80
 
 
 def test_blocks_beside_conjugate_ones():
-    family = bp.Product({"heavy": ([0], bp.StudentT(3.0)), "light": ([1], bp.Gaussian())})
+    family = bp.Product({"heavy": ("x0", bp.StudentT(3.0)), "light": ("x1", bp.Gaussian())})
     clf = bp.GenerativeClassifier(family, inference=LAPLACE).fit(X, Y)
     assert set(clf.posterior_.mean()) == {
         "class_weights",

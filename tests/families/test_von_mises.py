@@ -42,8 +42,8 @@ def test_large_concentrations_do_not_overflow():
 def test_simulated_rows_have_the_moments_of_the_family():
     family = bound(bp.VonMises(24.0))
     hours = family.simulate(THETA, np.repeat([0, 1], 4000), np.random.default_rng(1))
-    assert (hours >= 0).all()
-    assert (hours < 24).all()
+    assert hours.min() >= 0
+    assert hours.max() < 24
     for k in range(2):
         angles = hours[4000 * k : 4000 * (k + 1), 0] * 2 * np.pi / 24
         mean = stats.vonmises.expect(np.cos, args=(KAPPA[k, 0],), lb=-np.pi, ub=np.pi) * np.cos(MU[k, 0])

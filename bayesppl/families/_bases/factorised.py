@@ -22,9 +22,8 @@ from bayesppl.data.table import Table
 from bayesppl.errors import RowError
 from bayesppl.families._bases.conjugate_family import ConjugateColumns
 from bayesppl.families._bases.covariates import Covariates, required
-from bayesppl.families._bases.leave_one_out import own_class_without, row_blocks
+from bayesppl.families._bases.leave_one_out import row_blocks
 from bayesppl.families._bases.log_density import LogDensity
-from bayesppl.families._bases.membership import Membership
 from bayesppl.families._bases.one_parameter import LogFactors
 from bayesppl.families._bases.support import Support, check_support, numbers_of
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta, dot_log
@@ -178,11 +177,6 @@ class CellFamily(ConjugateColumns):
             partial(evaluate, log_h=lambda cells: cells.log_base.sum(1)[:, None]),
             partial(evaluate, log_h=lambda cells: 0.0),
         )
-
-    @final
-    def loo_log_predictive(self, posterior: Any, X: Array, members: Membership) -> tuple[Array, Array]:
-        fitted = self.log_predictive(posterior)(X)
-        return fitted, members.replaced(fitted, own_class_without(self, posterior, X, members))
 
 
 def per_column(value: float | Sequence[float] | Mapping[Hashable, float], columns: Sequence[Hashable]) -> Array:

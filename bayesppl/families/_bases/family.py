@@ -171,7 +171,7 @@ class Family(ABC):
 
     def observe_statistics(self, variables: dict[str, Any], statistics: Any, prefix: str = "") -> None:
         """Declare the same likelihood as ``observe_rows``, through the statistics of weighted rows."""
-        observe_weighted(self, variables, statistics, prefix)
+        observe_weighted(lambda X, codes: self.observe_rows(variables, X, codes, prefix), statistics)
 
     def with_prior(self, prior: Any) -> Self:
         """Return this family with an explicit prior, such as a resolved one."""

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from bayesppl.beliefs.weighted_rows import WeightedRows
-
-if TYPE_CHECKING:
-    from bayesppl.families._bases.family import Family
+from bayesppl.kernels.arrays import Array
 
 
-def observe_weighted(family: Family, variables: dict[str, Any], rows: WeightedRows, prefix: str) -> None:
-    """Add the log density of every row, times its weight, to the current ``pm.Model``."""
+def observe_weighted(observe_rows: Callable[[Any, Array], None], rows: WeightedRows) -> None:
+    """Add the log density of every row, times its weight, to the current ``pm.Model``.
+
+    Parameters
+    ----------
+    observe_rows : callable
+        Declares encoded rows, and the codes of their classes, as observed; the leading axis are the rows.
+    """
     import pymc as pm
 
     outer = pm.modelcontext(None)
     coords = {name: labels for name, labels in outer.coords.items() if name != "row"}
     # a model of its own, so that the rows are not observed twice where some count more than once
     with pm.Model(coords={**coords, "row": range(len(rows.codes))}, model=None) as inner:
-        family.observe_rows(variables, rows.X, rows.codes, prefix)
+        observe_rows(rows.X, rows.codes)
     for variable in inner.observed_RVs:
         log_density = pm.logp(variable, inner.rvs_to_values[variable])
         by_row = log_density if log_density.ndim == 1 else log_density.sum(tuple(range(1, log_density.ndim)))
