@@ -221,16 +221,6 @@ def wishart_per_class_in_a_list(rows, codes):
     return model
 
 
-@spelling({"x": np.column_stack([REAL, POSITIVE])}, x="exact")
-def four_features_with_a_precision_per_class(rows, codes):
-    with pm.Model() as model:
-        y = label(codes)
-        precision = [pm.Wishart(f"precision{k}", 7, np.eye(4)) for k in range(K)]
-        mu = [pm.MvNormal(f"mu{k}", np.zeros(4), tau=0.1 * precision[k]) for k in range(K)]
-        pm.MvNormal("x", pt.stack(mu)[y], tau=pt.stack(precision)[y], observed=rows["x"])
-    return model
-
-
 @spelling({"x": REAL}, x="exact")
 def linear_discriminant(rows, codes):
     with pm.Model() as model:
