@@ -47,7 +47,7 @@ class UserPrior(Declared):
 
 
 @dataclass(frozen=True, eq=False)
-class ByRows(Family):
+class ByRows(Family, listed=False):  # nobody declares it
     """Observed variables of a user's model, row by row.
 
     Parameters
@@ -59,7 +59,7 @@ class ByRows(Family):
     parameter_coords : mapping of str to labels
     """
 
-    name: ClassVar[str] = "rows of a PyMC model"
+    name: ClassVar[str] = "PyMC"
 
     observed: tuple[Observed, ...]
     layout: Layout
