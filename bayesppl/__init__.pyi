@@ -35,6 +35,8 @@ from .estimators.naive_bayes import JointCategoricalNB as JointCategoricalNB
 from .estimators.naive_bayes import MixedNB as MixedNB
 from .estimators.naive_bayes import MultinomialNB as MultinomialNB
 from .estimators.naive_bayes import PoissonNB as PoissonNB
+from .estimators.pymc_classifier import PyMCClassifier as PyMCClassifier
+from .estimators.pymc_classifier import from_pymc as from_pymc
 from .evaluation.calibration import reliability as reliability
 from .evaluation.comparison import Comparison as Comparison
 from .evaluation.comparison import compare as compare

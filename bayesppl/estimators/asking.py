@@ -11,7 +11,7 @@ from typing import Any, Concatenate
 from bayesppl.model.fitted import Fitted
 
 
-def ask[**P, T](question: Callable[Concatenate[Fitted, P], T]) -> Callable[Concatenate[Any, P], T]:
+def ask[F: Fitted, **P, T](question: Callable[Concatenate[F, P], T]) -> Callable[Concatenate[Any, P], T]:
     """Turn a function of a fitted model into a method of estimators, with its signature and its docstring."""
 
     @wraps(question)

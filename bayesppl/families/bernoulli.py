@@ -57,7 +57,7 @@ class Bernoulli(ProbabilityFamily, NumericFamily):
     measure: ClassVar[Measure] = "mass"
     allows_sparse: ClassVar[bool] = True
 
-    probability: Beta = Beta()
+    probability: Beta | Any = Beta()
 
     def sufficient_statistics(self, X: Any, responsibilities: Responsibilities) -> Successes:
         filled, present = split_missing(X)

@@ -60,7 +60,7 @@ class Binomial(ProbabilityFamily, CellFamily):
 
     trials: int | Sequence[int] | Mapping[Hashable, int] | str
     _: KW_ONLY
-    probability: Beta = Beta()
+    probability: Beta | Any = Beta()
 
     def encode(self, table: Table) -> Array:
         X = self.read(table)
@@ -95,7 +95,8 @@ class Binomial(ProbabilityFamily, CellFamily):
         successes, trials = self._split(X)
         index, at, dims = present_cells(successes, codes, prefix)
         p = variables["probability"][index]
-        pm.Binomial(f"{prefix}x", n=trials[at].astype(np.int64), p=p, observed=successes[at], dims=dims)
+        n = self.declare_per_row(trials.astype(np.int64), at, prefix)
+        pm.Binomial(f"{prefix}x", n=n, p=p, observed=successes[at], dims=dims)
 
     def _split(self, X: Array) -> tuple[Array, Array]:
         return self.split(X, self._trials())

@@ -76,7 +76,7 @@ class GammaRate(RateFamily, CellFamily):
 
     shape: float | Sequence[float] | Mapping[Hashable, float]
     _: KW_ONLY
-    rate: str | Gamma = "overall"
+    rate: str | Gamma | Any = "overall"
 
     def encode(self, table: Table) -> Array:
         return self.read(table)

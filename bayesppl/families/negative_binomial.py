@@ -56,7 +56,7 @@ class NegativeBinomial(ProbabilityFamily, CellFamily):
 
     dispersion: float | Sequence[float] | Mapping[Hashable, float]
     _: KW_ONLY
-    probability: Beta = Beta()
+    probability: Beta | Any = Beta()
 
     def encode(self, table: Table) -> Array:
         return self.read(table)

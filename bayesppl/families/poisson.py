@@ -52,7 +52,7 @@ class Poisson(RateFamily, CellFamily):
     measure: ClassVar = "mass"
     per_row: ClassVar[str | None] = "exposure"
 
-    rate: str | Gamma = "overall"
+    rate: str | Gamma | Any = "overall"
     exposure: str | None = None
 
     def encode(self, table: Table) -> Array:
@@ -75,7 +75,8 @@ class Poisson(RateFamily, CellFamily):
 
         events, exposure = self._split(X)
         index, at, dims = present_cells(events, codes, prefix)
-        pm.Poisson(f"{prefix}x", mu=exposure[at] * variables["rate"][index], observed=events[at], dims=dims)
+        mu = self.declare_per_row(exposure, at, prefix) * variables["rate"][index]
+        pm.Poisson(f"{prefix}x", mu=mu, observed=events[at], dims=dims)
 
     def _split(self, X: Array) -> tuple[Array, Array]:
         return self.split(X, np.ones(1))

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from importlib.metadata import version
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from scipy.sparse import issparse
@@ -51,6 +52,9 @@ UNKNOWN: Mapping[str, Any] = {"data_hash": "unknown, the rows were not held"}
 
 #: Of rows that the caller changed after the fit.
 CHANGED: Mapping[str, Any] = {"data_hash": "unknown, the rows were changed after the fit"}
+
+# A fingerprint that was taken stays that of the fit, whatever happens to the rows later.
+_TAKEN: WeakKeyDictionary[Any, Mapping[str, Any]] = WeakKeyDictionary()
 
 
 def environment() -> dict[str, str]:
@@ -101,6 +105,8 @@ def fingerprint(fitted: Fitted) -> Mapping[str, Any]:
     """
     if fitted.fingerprint is not None:
         return fitted.fingerprint
+    if fitted.rows is not None and fitted.rows in _TAKEN:
+        return _TAKEN[fitted.rows]
     try:
         rows = held_rows(fitted)
     except ChangedRowsError:
@@ -119,12 +125,13 @@ def fingerprint(fitted: Fitted) -> Mapping[str, Any]:
             digest.update(piece.data)
     digest.update(_number(rows.codes).data)
     digest.update(_number(rows.weights).data)
-    return {
+    _TAKEN[rows] = {
         "data_rows": len(rows.codes),
         "data_columns": len(model.family.measures),
         "data_dtypes": " | ".join(dtypes),
         "data_hash": digest.hexdigest(),
     }
+    return _TAKEN[rows]
 
 
 def _blocks(cells: Array) -> Iterator[Array]:

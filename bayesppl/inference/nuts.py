@@ -104,7 +104,7 @@ class NUTS(Drawing):
         density = log_density(pymc_model)
         function = density.compiled(notify=self._speaks)
         compiled = time.perf_counter()
-        points, reported = self._sample(density, function)
+        points, reported = self.run(density, function)
         sampled = time.perf_counter()
         record = {
             "inference": "nuts",
@@ -121,7 +121,8 @@ class NUTS(Drawing):
         samples = _by_chain(pymc_model, [*model.dims, *hyperparameters(pymc_model)], density, points)
         return Draws(samples, self.chains, self.draws, record, reported)
 
-    def _sample(self, density: Density, function: Any) -> tuple[Array, dict[str, Array]]:
+    def run(self, density: Density, function: Any) -> tuple[Array, dict[str, Array]]:
+        """Draws of a compiled density, (chain, draw, coordinate), and what the sampler reports of each."""
         import nutpie
         from nutpie.compile_pymc import CompiledPyMCModel
 

@@ -79,7 +79,7 @@ def warn_of_problems(diagnosis: Diagnosis) -> None:
         warnings.warn(
             "the draws are not to be trusted yet: " + " Also: ".join(diagnosis.problems),
             ConvergenceWarning,
-            skip_file_prefixes=(str(Path(__file__).parent),),  # the line that calls fit
+            skip_file_prefixes=(str(Path(__file__).parents[1]),),  # the line that calls fit
         )
 
 

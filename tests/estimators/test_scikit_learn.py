@@ -23,7 +23,13 @@ from bayesppl.estimators.classifier import BayesClassifier
 IRIS, SPECIES = load_iris(return_X_y=True)
 
 PUBLIC = [getattr(bp, name) for name in bp.__all__]
-CLASSIFIERS = [cls for cls in PUBLIC if isinstance(cls, type) and issubclass(cls, BayesClassifier)]
+CLASSIFIERS = [
+    cls
+    for cls in PUBLIC
+    if isinstance(cls, type)
+    and issubclass(cls, BayesClassifier)
+    and cls is not bp.PyMCClassifier  # no default model
+]
 
 OF_REAL_NUMBERS = (
     "GaussianNB",

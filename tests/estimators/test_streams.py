@@ -100,7 +100,7 @@ def run_real(kind: str, n_rows: int, weighted: bool, every: int, first: str = "p
         if matrix and np.abs(X[rows]).max() > 1e3:
             return  # a matrix of float64 with a row that far out has lost the others, whoever sums it
         assert_same_predictions(clf, make().fit(X[rows], y[rows], of_rows), asked)
-        features = clf._statistics.parts["features"]
+        features = clf.fitted_.learned.statistics.parts["features"]
         for k in set(y[rows].tolist()):
             own = X[rows][y[rows] == k]
             constant = (own == own[0]).all(0)
@@ -112,7 +112,7 @@ def run_real(kind: str, n_rows: int, weighted: bool, every: int, first: str = "p
     clf = getattr(make(), first)(X[:start], y[:start], sample_weight=weights[:start])
     clf.forget(X[: start - 1], y[: start - 1], weights[: start - 1])
     clf.forget(X[start - 1 : start], y[start - 1 : start], weights[start - 1 : start])
-    assert not clf._statistics.parts["features"].scatter.any()
+    assert not clf.fitted_.learned.statistics.parts["features"].scatter.any()
     slide(clf, X, y, np.arange(n_rows), weights, 10, check, every)
 
 

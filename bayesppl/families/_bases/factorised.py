@@ -112,6 +112,18 @@ class CellFamily(ConjugateColumns):
         return next((required(covariates, name)[:, None] for name in self.covariate_supports), per_column)
 
     @final
+    def declare_per_row(self, numbers: Array, at: Any, prefix: str) -> Any:
+        """The number that belongs to each observed cell, in the current ``pm.Model``.
+
+        That of a row is ``pm.Data``, so that other rows bring their own; see :func:`present_cells` for ``at``.
+        """
+        if self.row_column is None or at is not ...:
+            return numbers[at]
+        import pymc as pm
+
+        return pm.Data(f"{prefix}{self.per_row}", numbers[:, 0], dims="row")[:, None]
+
+    @final
     def join(self, features: Array, covariates: Covariates) -> Array:
         """Encoded rows, from features and the number per row."""
         return np.column_stack([features, *(covariates[name] for name in self.covariate_supports)])

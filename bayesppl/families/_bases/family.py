@@ -57,9 +57,9 @@ class Family(ABC):
     allows_missing: ClassVar[bool] = True
     fits_missing: ClassVar[bool] = True
 
-    def __init_subclass__(cls, **options: Any) -> None:
+    def __init_subclass__(cls, *, listed: bool = True, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if "name" in vars(cls):
+        if listed and "name" in vars(cls):
             REGISTRY[cls.name] = cls
 
     @property

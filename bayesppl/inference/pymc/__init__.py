@@ -1,1 +1,1 @@
-"""PyMC graphs: built, compiled and read."""
+"""Models written in PyMC."""

@@ -1,0 +1,203 @@
+"""The classifier that a user's PyMC model is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NoReturn, Self
+
+import numpy as np
+
+from bayesppl.answers import user_model
+from bayesppl.beliefs import Dirichlet
+from bayesppl.data.labels import encode_labels
+from bayesppl.data.table import as_table
+from bayesppl.errors import NotConjugateError
+from bayesppl.estimators.asking import ask
+from bayesppl.estimators.base import Base
+from bayesppl.estimators.classifier import BayesClassifier
+from bayesppl.families import Family
+from bayesppl.inference import NUTS, Inference, choose
+from bayesppl.model.declaration import ClassWeights
+from bayesppl.model.rules import RuleName, check_rule
+
+if TYPE_CHECKING:
+    import pymc as pm
+
+
+@dataclass(eq=False, repr=False)
+class PyMCClassifier(BayesClassifier):
+    """A generative classifier written as a ``pm.Model``.
+
+    Its parts are solved in closed form wherever that is proved to be right, and sampled otherwise; see
+    :func:`bayesppl.from_pymc` for a model that exists already.
+
+    Parameters
+    ----------
+    build : callable
+        A function of X and y that returns a ``pm.Model`` in which both are observed. ``y`` holds codes 0, 1, ….
+    label : str
+        Name of the label in the model.
+    inference : "auto" or NUTS(...)
+        Settings of the sampler for the parts without a closed form.
+    rule : {"predictive", "mle", "map", "mean"}
+        Default rule of ``predict_proba`` and ``predict``.
+    classes : sequence, optional
+        All labels that can occur, in any order; learned from ``y`` by default.
+    n_jobs : int, optional
+        Threads of ``predict``, as scikit-learn counts them.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> import numpy as np
+    >>> import pymc as pm
+    >>> def build(X, y):
+    ...     with pm.Model() as model:
+    ...         weights = pm.Dirichlet("weights", np.ones(2))
+    ...         label = pm.Categorical("y", weights, observed=y)
+    ...         rate = pm.Gamma("rate", 2.0, 1.0, shape=(2, X.shape[1]))
+    ...         pm.Poisson("x", rate[label], observed=X)
+    ...     return model
+    >>> X, y = np.array([[1, 4], [0, 6], [7, 1], [5, 2]]), ["a", "a", "b", "b"]
+    >>> bp.PyMCClassifier(build).fit(X, y).predict([[1, 5]]).tolist()
+    ['a']
+    """
+
+    build: Callable[[Any, Any], pm.Model] | None = None
+    label: str = field(default="y", kw_only=True)
+    inference: str | Inference = field(default="auto", kw_only=True)
+
+    #: Declared by the model itself.
+    class_weights: ClassWeights = field(default=Dirichlet(1.0), init=False)
+
+    recognition = ask(user_model.recognition)
+    to_datatree = ask(user_model.to_datatree)
+    to_pymc = ask(user_model.to_pymc)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Build the model of these rows, and learn the posterior of all its parameters.
+
+        Parameters
+        ----------
+        X : table, (n_rows, n_features) array-like, or mapping of the model's variables to their rows
+            Passed to ``build`` as it is.
+        y : (n_rows,) array-like
+            Class labels; ``build`` gets their codes.
+        sample_weight : None
+            A model of rows has no weights.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If the label or the rows cannot be read from the model; the message says what to write instead.
+        """
+        if sample_weight is not None:
+            raise ValueError(
+                "a model written in PyMC takes no sample_weight: declare what a row counts in the model"
+            )
+        if self.build is None:
+            raise ValueError(
+                "there is no function to build the model with; pass build=, or use bayesppl.from_pymc(model)"
+            )
+        classes, codes = encode_labels(y, self.classes)
+        names = None
+        if not isinstance(X, Mapping):
+            table = as_table(X)
+            names = table.names if table.is_named else None
+        return self._learn(self.build(X, codes.astype(np.int64)), classes=classes, names=names)
+
+    def declare_family(self) -> Family:
+        """The family of the fit: a model written in PyMC declares none before it has rows."""
+        return self.fitted_.model.family
+
+    def save(self, path: str | os.PathLike[str]) -> NoReturn:
+        """Refused: the model is code."""
+        raise TypeError(
+            "a model written in PyMC is code, which no file of bayesppl holds: keep the code and the rows, or write the draws "
+            "of to_datatree() to a file"
+        )
+
+    def tune_prior(self, *_: Any, **__: Any) -> NoReturn:
+        """Refused: the prior is the model's."""
+        raise NotConjugateError(
+            "the prior is declared in the model: give its constants a prior of their own there, and they are learned"
+        )
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise NotConjugateError(
+            "a model written in PyMC is learned from all its rows at once; put the other rows into the model, and read it again"
+        )
+
+    partial_fit = forget = merge = discount = fit_parquet = _refuse
+
+    def _learn(self, model: pm.Model, **given: Any) -> Self:
+        from bayesppl.inference.pymc.reading.fitted import fit_model
+
+        check_rule(self.rule)
+        settings = NUTS() if self.inference == "auto" else choose(self.inference)
+        if not isinstance(settings, NUTS):
+            raise ValueError(
+                "inference must be 'auto' or a bayesppl.NUTS(...), for the parts without a closed form, found "
+                f"{self.inference!r}"
+            )
+        return self.adopt(fit_model(model, self.label, settings, self.rule, **given))
+
+    def __sklearn_tags__(self) -> Any:
+        return super(Base, self).__sklearn_tags__()
+
+
+def from_pymc(
+    model: pm.Model,
+    label: str = "y",
+    *,
+    inference: str | NUTS = "auto",
+    draws: Any = None,
+    rule: RuleName = "predictive",
+) -> PyMCClassifier:
+    """Read a ``pm.Model`` as a classifier, fitted to the data it holds.
+
+    Parameters
+    ----------
+    model : pm.Model
+        With an observed label, and features observed given it. It is not changed.
+    label : str
+        Name of the observed ``pm.Categorical`` or ``pm.Bernoulli`` variable that holds the labels.
+    inference : "auto" or NUTS(...)
+        Settings of the sampler for parts without a closed form.
+    draws : DataTree, optional
+        What ``pm.sample`` returned for this model; parts without a closed form take these draws.
+    rule : {"predictive", "mle", "map", "mean"}
+
+    Returns
+    -------
+    PyMCClassifier
+
+    Raises
+    ------
+    ValueError
+        If the label or the rows cannot be read from the model; the message says what to write instead.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> import numpy as np
+    >>> import pymc as pm
+    >>> X, y = np.array([[1, 4], [0, 6], [7, 1], [5, 2]]), np.array([0, 0, 1, 1])
+    >>> with pm.Model() as model:
+    ...     weights = pm.Dirichlet("weights", np.ones(2))
+    ...     label = pm.Categorical("y", weights, observed=y)
+    ...     rate = pm.Gamma("rate", 2.0, 1.0, shape=(2, 2))
+    ...     counts = pm.Poisson("x", rate[label], observed=X)
+    >>> clf = bp.from_pymc(model, label="y")
+    >>> clf.recognition()["solution"].tolist()
+    ['exact', 'exact']
+    >>> clf.predict_proba([[1, 5]]).round(3).tolist()
+    [[0.959, 0.041]]
+    """
+    return PyMCClassifier(label=label, inference=inference, rule=rule)._learn(model, draws=draws)

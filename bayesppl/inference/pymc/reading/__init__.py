@@ -1,0 +1,6 @@
+"""A user's own ``pm.Model`` read as a generative classifier.
+
+Structure only proposes what a part of the model is; its density proves it. Every file here holds one step:
+
+labels → rows → blocks → parameters → likelihoods → priors → proof → recognition
+"""

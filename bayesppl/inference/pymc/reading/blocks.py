@@ -1,0 +1,99 @@
+"""Parts of a model that are independent given the labels: connected components of its variables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bayesppl.inference.pymc.reading.graphs import leaves_above, nodes_above, value_of
+from bayesppl.inference.pymc.reading.labels import Label
+
+
+@dataclass(frozen=True, eq=False)
+class Component:
+    """Free variables, what is observed of them, and potentials among them.
+
+    Attributes
+    ----------
+    free, observed, potentials : tuples of variables
+        In the order of the model.
+    holds_label : bool
+        Whether the class weights are among its variables.
+    """
+
+    free: tuple[Any, ...]
+    observed: tuple[Any, ...]
+    potentials: tuple[Any, ...]
+    holds_label: bool
+
+
+def components(model: Any, label: Label) -> list[Component]:
+    """The parts of a model, in the order of its variables; the label is not among ``observed``.
+
+    Raises
+    ------
+    ValueError
+        If a potential acts on labels or rows.
+    """
+    known = [*model.free_RVs, *model.observed_RVs]
+    members = [*known, *model.potentials]
+    group = {member: i for i, member in enumerate(members)}
+    for member in members:
+        start = [member] if member in model.potentials else member.owner.inputs
+        above = _direct(start, known)
+        if member in model.potentials:
+            _check_potential(model, member, above, label)
+        # given the labels and the rows, observed variables tie nothing together
+        for parent in above:
+            if parent in model.free_RVs and not (member is not label.variable and parent is label.variable):
+                _join(group, member, parent)
+    parts: dict[int, list[Any]] = {}
+    for member in members:
+        parts.setdefault(group[member], []).append(member)
+    return [
+        Component(
+            tuple(m for m in part if m in model.free_RVs),
+            tuple(m for m in part if m in model.observed_RVs and m is not label.variable),
+            tuple(m for m in part if m in model.potentials),
+            label.variable in part,
+        )
+        for part in parts.values()
+        if not all(member in model.potentials for member in part)  # constants
+    ]
+
+
+def _join(group: dict[Any, int], one: Any, other: Any) -> None:
+    old, new = group[one], group[other]
+    if old != new:
+        for member in group:
+            if group[member] == old:
+                group[member] = new
+
+
+def _direct(start: Sequence[Any], known: Iterable[Any]) -> list[Any]:
+    """The variables of a model that graphs are computed from, without going beyond them."""
+    names = set(known)
+    above = {v for node in nodes_above(start, names) for v in node.inputs} | set(start)
+    return [variable for variable in names if variable in above]
+
+
+def _check_potential(model: Any, potential: Any, above: Sequence[Any], label: Label) -> None:
+    n_rows = len(label.codes)
+    if any(parent in model.observed_RVs for parent in above):
+        raise ValueError(
+            f"the potential {potential.name!r} is computed from observed variables, so that a new row has no density of its own; "
+            "declare it as the distribution of an observed variable, by pm.CustomDist if there is no other"
+        )
+    rows = [
+        leaf
+        for leaf in leaves_above([potential], above)
+        if n_rows in np.shape(value_of(leaf)) and np.ndim(value_of(leaf)) and n_rows > len(label.classes)
+    ]
+    if rows:
+        raise ValueError(
+            f"the potential {potential.name!r} is computed from data of the length of the rows, so that a new row has no "
+            "density of its own; declare it as the distribution of an observed variable, by pm.CustomDist if there is no other"
+        )

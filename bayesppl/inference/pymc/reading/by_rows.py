@@ -1,0 +1,170 @@
+"""The likelihood of a part of a model as its user wrote it, as a family of this package.
+
+It has no sufficient statistics and no closed form: densities of rows under draws of the user's own variables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, NoReturn, Self
+
+import numpy as np
+
+from bayesppl.beliefs.declared_priors import Declared, Dims
+from bayesppl.beliefs.statistics import Counts, class_counts
+from bayesppl.data.table import Table
+from bayesppl.errors import NotConjugateError
+from bayesppl.families import Family
+from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
+from bayesppl.families._bases.family import Measure
+from bayesppl.families._bases.log_density import LogDensity
+from bayesppl.families.product import BlockRows
+from bayesppl.inference.pymc.reading.layout import Layout
+from bayesppl.inference.pymc.reading.rows import Observed
+from bayesppl.kernels.arrays import Array, Theta
+
+
+@dataclass(frozen=True, eq=False)
+class UserPrior(Declared):
+    """The prior of variables as the user's model declares it."""
+
+    names: tuple[str, ...]
+
+    @property
+    def declarations(self) -> Mapping[str, Any]:
+        return dict.fromkeys(self.names, "as in the model")
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        return self.names
+
+    def declare(self, dims: Dims, prefix: str = "") -> dict[str, Any]:
+        return self._refuse()
+
+    def log_volume(self, model: Any, prefix: str) -> Any:
+        return self._refuse()
+
+
+@dataclass(frozen=True, eq=False)
+class ByRows(Family, listed=False):  # nobody declares it
+    """Observed variables of a user's model, row by row.
+
+    Parameters
+    ----------
+    observed : tuple of Observed
+    layout : Layout
+    parameter_dims : mapping of str to dims
+        Of the free variables.
+    parameter_coords : mapping of str to labels
+    """
+
+    name: ClassVar[str] = "PyMC"
+
+    observed: tuple[Observed, ...]
+    layout: Layout
+    parameter_dims: Mapping[str, tuple[str, ...]]
+    parameter_coords: Mapping[str, list[Hashable]]
+    classes: tuple[Hashable, ...] = field(default=(), kw_only=True)
+
+    allows_missing: ClassVar[bool] = False
+
+    @property
+    def dims(self) -> dict[str, tuple[str, ...]]:
+        return dict(self.parameter_dims)
+
+    @property
+    def coords(self) -> dict[str, list[Hashable]]:
+        return dict(self.parameter_coords)
+
+    @property
+    def measures(self) -> dict[Hashable, Measure]:
+        return {
+            column: "density" if x.variable.dtype.startswith("float") else "mass"
+            for x in self.observed
+            for column in self.layout.columns[x.name]
+        }
+
+    def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
+        return replace(self, classes=tuple(classes))
+
+    def with_classes(self, classes: Sequence[Hashable]) -> Self:
+        if tuple(classes) != self.classes:
+            raise ValueError("a model written in PyMC has the classes it was written for; write it for others")
+        return self
+
+    def encode(self, table: Table) -> BlockRows:
+        rows = {x.name: self.layout.rows(table, x.name) for x in self.observed}
+        given = dict.fromkeys(name for x in self.observed for name in x.given if name not in rows)
+        rows |= {name: self.layout.rows(table, name, given=True) for name in given}
+        for name, values in rows.items():
+            if values.dtype.kind == "f" and np.isnan(values).any():
+                row = int(np.argwhere(np.isnan(values))[0][0])
+                raise ValueError(
+                    f"{name!r} is missing in row {row}, but the model has no density of a row without it; fill it in, or drop "
+                    "the row"
+                )
+        return BlockRows({name: values.reshape(len(values), -1) for name, values in rows.items()})
+
+    def decode(self, X: BlockRows) -> dict[Hashable, Array]:
+        return {
+            column: values
+            for name, part in X.parts.items()
+            for column, values in zip(self._columns(name), part.T, strict=True)
+        }
+
+    def sufficient_statistics(self, X: Any, responsibilities: Any) -> Counts:
+        counts = class_counts(responsibilities)
+        return Counts(counts, np.zeros(()))
+
+    def resolve_prior(self, statistics: Counts) -> UserPrior:
+        return UserPrior(tuple(self.parameter_dims))
+
+    def log_likelihood(self, theta: Theta) -> LogDensity:
+        lead = next(iter(theta.values())).shape[: self._n_lead(theta)]
+        flat = {name: values.reshape(-1, *values.shape[len(lead) :]) for name, values in theta.items()}
+
+        def log_density(X: BlockRows) -> Array:
+            n_rows, n_classes = len(X), len(self.classes)
+            codes = np.repeat(np.arange(n_classes), n_rows)
+            total = np.zeros((max(1, int(np.prod(lead))), n_classes * n_rows))
+            tiled = {name: self._tiled(name, part) for name, part in X.parts.items()}
+            for x in self.observed:
+                given = {name: tiled[name] for name in x.given}
+                total = total + x.log_density(flat, codes, tiled[x.name], given)
+            return np.moveaxis(total.reshape(*lead, n_classes, n_rows), -2, -1).copy()
+
+        return LogDensity(log_density)
+
+    def simulate(
+        self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
+    ) -> NoReturn:
+        raise self._no("new rows are drawn by pm.sample_posterior_predictive")
+
+    def label_rows(self, X: BlockRows, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
+        return {
+            f"{prefix}{name}": (("row", f"{prefix}{name}_column"), np.asarray(part))
+            for name, part in X.parts.items()
+        }
+
+    def observe_rows(self, variables: dict[str, Any], X: Any, codes: Array, prefix: str = "") -> NoReturn:
+        raise self._no("the model is the user's own")
+
+    def observe_statistics(self, variables: dict[str, Any], statistics: Any, prefix: str = "") -> NoReturn:
+        raise self._no("the model is the user's own")
+
+    def _columns(self, name: str) -> tuple[Hashable, ...]:
+        own = any(x.name == name for x in self.observed)
+        return self.layout.columns[name] if own else self.layout.given(name)
+
+    def _tiled(self, name: str, part: Array) -> Array:
+        values = part.reshape(len(part), *self.layout.shapes[name]).astype(self.layout.dtypes[name])
+        return np.concatenate([values] * len(self.classes))
+
+    def _n_lead(self, theta: Theta) -> int:
+        name = next(iter(self.parameter_dims))
+        return theta[name].ndim - len(self.parameter_dims[name])
+
+    def _no(self, reason: str) -> NotConjugateError:
+        names = ", ".join(repr(x.name) for x in self.observed)
+        return NotConjugateError(f"the part of the model that observes {names} was sampled: {reason}")

@@ -1,0 +1,211 @@
+"""A user's random variable as a function of rows: its graph, with inputs for the label, for other rows, and for parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytensor.tensor as pt
+from pymc.distributions.distribution import SymbolicRandomVariable
+from pytensor.compile.builders import OpFromGraph
+from pytensor.compile.sharedvalue import SharedVariable
+from pytensor.graph.basic import Constant
+from pytensor.graph.traversal import toposort
+from pytensor.tensor.basic import Alloc, MakeVector
+from pytensor.tensor.random.basic import MultinomialRV
+from pytensor.tensor.random.op import RandomVariable
+from pytensor.tensor.shape import Reshape, Shape
+from pytensor.tensor.subtensor import Subtensor
+
+from bayesppl.inference.pymc.reading.graphs import (
+    evaluate,
+    leaves_above,
+    nodes_above,
+    substitute,
+    value_of,
+)
+from bayesppl.inference.pymc.reading.independence import require_density
+from bayesppl.inference.pymc.reading.labels import Label, places, unused_codes
+from bayesppl.inference.pymc.reading.rows import UNFIT, Observed
+from bayesppl.kernels.arrays import Array, Theta
+
+
+def read_observed(model: Any, variable: Any, label: Label, inputs: Mapping[Any, Any], theta: Theta) -> Observed:
+    """An observed variable as a function of rows.
+
+    Parameters
+    ----------
+    inputs : mapping of free variable to input
+        Of all free variables of the model.
+    theta : Theta
+        A draw of the free variables, to try the graph at.
+
+    Raises
+    ------
+    ValueError
+        If it has no density, or none of single rows.
+    """
+    name, n_rows = variable.name, len(label.codes)
+    [observed] = evaluate([model.rvs_to_values[variable]])
+    if name.removesuffix("_observed") + "_unobserved" in model.named_vars or (
+        observed.dtype.kind == "f" and np.isnan(observed).any()
+    ):
+        raise ValueError(
+            f"some cells of {name.removesuffix('_observed')!r} are missing, so that they are learned with the parameters; fill them in, or drop the rows"
+        )
+    if observed.ndim == 0 or len(observed) != n_rows:
+        raise ValueError(
+            f"{name!r} has shape {observed.shape}, and its leading dimension is not that of the {n_rows} rows of the label "
+            f"{label.name!r}"
+        )
+    others = [v for v in model.observed_RVs if v is not variable and v is not label.variable]
+    stop = [*inputs, *others]
+    codes = pt.lvector("codes")
+    values = pt.tensor(name="values", dtype=variable.dtype, shape=(None,) * observed.ndim)
+    acting = places(label, variable.owner.inputs, stop)
+    if not acting and unused_codes(label, variable.owner.inputs, stop):
+        raise ValueError(
+            f"{name!r} depends on a constant that equals the labels, but uses it as a number; index the parameters by the label, "
+            f"as in mu[{label.name}], or compare it with the codes of the classes"
+        )
+    nodes = nodes_above([variable], [*stop, label.variable])
+    direct = {above for node in nodes for above in node.inputs}
+    rows_of = {**_given_data(variable, acting, stop, label, n_rows), **{v.name: v for v in others if v in direct}}
+    given = {key: _of_any_length(leaf) for key, leaf in rows_of.items()}
+    used = {free: new for free, new in inputs.items() if free in direct}
+    replaced = {place: _like(codes, place) for place in acting} | used
+    replaced |= {leaf: given[key] for key, leaf in rows_of.items()}
+    replaced |= _totals(variable, values, observed, direct & {*inputs, label.variable, *others})
+    held = {
+        key: leaf.get_value() if isinstance(leaf, SharedVariable) else evaluate([model.rvs_to_values[leaf]])[0]
+        for key, leaf in rows_of.items()
+    }
+    lengths = _any_length(model, nodes, n_rows, codes.shape[0], variable)
+    for fixed, shapes in ((None, lengths), (n_rows, {})):
+        [clone] = substitute([variable], _with_inner_graphs(nodes, {**replaced, **shapes}))
+        clone = _in_double_precision(clone)
+        found = Observed(variable, clone, codes, values, used, given, observed, held, bool(acting), fixed)
+        if _takes_any_length(found, theta, label):
+            return found
+    require_density(found)
+    return found
+
+
+def _takes_any_length(found: Observed, theta: Theta, label: Label) -> bool:
+    some = slice(0, max(1, len(label.codes) // 2))
+    part = (label.codes[some], found.observed[some], {name: v[some] for name, v in found.held.items()})
+    try:
+        return found.log_density(theta, *part).shape[1:] == label.codes[some].shape
+    except UNFIT:
+        return False
+
+
+def _given_data(
+    variable: Any, acting: Sequence[Any], stop: Sequence[Any], label: Label, n_rows: int
+) -> dict[str, Any]:
+    """``pm.Data`` of the length of the rows, other than the label, by name."""
+    stop = [*stop, *acting, label.variable]
+    used = {
+        v
+        for node in nodes_above(variable.owner.inputs, stop)
+        if not isinstance(node.op, Shape)
+        for v in node.inputs
+    }
+    return {
+        leaf.name: leaf
+        for leaf in leaves_above(variable.owner.inputs, stop)
+        if isinstance(leaf, SharedVariable) and np.shape(value_of(leaf))[:1] == (n_rows,) and leaf in used
+    }
+
+
+def _totals(variable: Any, values: Any, observed: Array, above: set[Any]) -> dict[Any, Any]:
+    """The totals of multinomial rows, which new rows bring with them."""
+    if not isinstance(variable.owner.op, MultinomialRV):
+        return {}
+    total = variable.owner.op.dist_params(variable.owner)[0]
+    if any(v in above for v in [total, *(v for node in nodes_above([total], above) for v in node.inputs)]):
+        return {}
+    [given] = evaluate([total])
+    sums = observed.sum(-1)
+    return {total: values.sum(-1)} if np.array_equal(np.broadcast_to(given, sums.shape), sums) else {}
+
+
+def _of_any_length(leaf: Any) -> Any:
+    """An input like ``leaf``, of any number of rows."""
+    return leaf.type.clone(shape=(None, *leaf.type.shape[1:]))(name=leaf.name)
+
+
+def _like(codes: Any, place: Any) -> Any:
+    """The codes with the dtype and the axes of what they replace."""
+    axes = [0 if length != 1 else "x" for length in (place.type.shape if place.type.ndim > 1 else (None,))]
+    if place.type.ndim > 1 and axes.count(0) != 1:
+        axes = [0, *["x"] * (place.type.ndim - 1)]
+    shaped = codes if place.type.ndim <= 1 else codes.dimshuffle(*axes)
+    return shaped.astype(place.dtype)
+
+
+def _any_length(model: Any, nodes: Sequence[Any], n_rows: int, length: Any, variable: Any) -> dict[Any, Any]:
+    """Replacements that let random variables of as many rows as the label have any number of them."""
+    dims = model.named_vars_to_dims.get(variable.name) or ()
+    replaced = {}
+    if dims and dims[0] in model.dim_lengths:
+        fixed = model.dim_lengths[dims[0]]
+        replaced[fixed] = length.astype(fixed.dtype)
+    for node in nodes:
+        if isinstance(node.op, Shape) and isinstance(node.inputs[0], SharedVariable):
+            held = np.shape(value_of(node.inputs[0]))
+            if held[:1] == (n_rows,):
+                replaced[node.outputs[0]] = pt.stack([length, *(pt.constant(n, dtype="int64") for n in held[1:])])
+        for shape in _shapes(node):
+            if isinstance(shape, Constant) and np.size(shape.data) and np.ravel(shape.data)[0] == n_rows:
+                rest = [pt.constant(int(n), dtype="int64") for n in np.ravel(shape.data)[1:]]
+                whole = pt.stack([length, *rest]) if shape.ndim else length
+                replaced[shape] = whole.astype(shape.dtype)
+    return replaced
+
+
+def _in_double_precision(variable: Any) -> Any:
+    """The same random variable with parameters in 64 bits: PyTensor keeps a written 2.5 in fewer, and loses digits of log Γ."""
+    node = variable.owner
+    if not isinstance(node.op, RandomVariable):
+        return variable
+    wide = {"f": "float64", "i": "int64", "u": "int64"}
+    rng, size, *parameters = node.inputs
+    kinds = [np.dtype(parameter.dtype).kind for parameter in parameters]
+    cast = [p.astype(wide[kind]) if kind in wide else p for p, kind in zip(parameters, kinds, strict=True)]
+    return node.op.make_node(rng, size, *cast).outputs[1]
+
+
+def _with_inner_graphs(nodes: Sequence[Any], replaced: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Replacements, and those of operations that hold a graph, such as softmax, by that graph: its shapes are not fixed."""
+    holding = {
+        node
+        for node in nodes
+        if isinstance(node.op, OpFromGraph) and not isinstance(node.op, SymbolicRandomVariable)
+    }
+    known = dict(replaced)
+    for node in toposort([output for holder in holding for output in holder.outputs]):
+        if node in holding:
+            inputs = substitute(node.inputs, known)
+            inner = node.op.fgraph
+            known |= dict(zip(node.outputs, inner.bind(dict(zip(inner.inputs, inputs, strict=True))), strict=True))
+    return known
+
+
+def _shapes(node: Any) -> list[Any]:
+    """Inputs of an operation that are a shape, or the leading length of one."""
+    if isinstance(node.op, RandomVariable | SymbolicRandomVariable):
+        size = node.op.size_param(node)
+        return [] if size is None else [size]
+    if isinstance(node.op, Alloc):
+        return list(node.inputs[1:2])
+    if isinstance(node.op, Reshape):
+        return list(node.inputs[1:])
+    if isinstance(node.op, Subtensor):
+        whole = node.inputs[0]
+        is_shape = (
+            isinstance(whole, Constant) and whole.dtype == "int64" and whole.ndim == 1 and whole.data.size <= 4
+        )
+        return [whole] if is_shape else []
+    return list(node.inputs[:1]) if isinstance(node.op, MakeVector) else []

@@ -1,0 +1,108 @@
+"""Few rows that stand for many: the same log likelihood, up to a constant, at the cost of a handful of rows.
+
+The user's graph stays as it is; only the rows it is given change. A Gaussian log density is quadratic in the row, so that
+its sum over the rows of a class depends on their mean and scatter, which 2D weighted points share. Counts enter linearly,
+so that two values with weights stand for all. Whatever is proposed is compared with the rows themselves before it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from pytensor.tensor.random import basic
+
+from bayesppl.inference.pymc.reading.rows import Observed
+from bayesppl.inference.pymc.reading.sampling import WeightedRows, all_rows
+from bayesppl.kernels.arrays import Array, Theta
+
+#: Relative difference up to which sums over rows are the same.
+TOLERANCE = 1e-9
+
+
+def compress(observed: Observed, codes: Array, theta: Theta) -> WeightedRows | None:
+    """Rows that stand for those of the fit, or None where there are none, or hardly fewer.
+
+    Parameters
+    ----------
+    theta : Theta
+        Several draws of the free variables, at which the two sums are compared.
+    """
+    build = _BUILDERS.get(type(observed.clone.owner.op))
+    if build is None or observed.given or observed.length is not None:
+        return None
+    parts = []
+    for k in np.unique(codes):
+        values, weights = build(observed.observed[codes == k])
+        parts.append((np.full(len(values), k), values, weights))
+    stacked, values, weights = (np.concatenate(pieces) for pieces in zip(*parts, strict=True))
+    found = WeightedRows(stacked, values, weights, {})
+    if len(found.codes) >= len(codes) or not _same(observed, codes, found, theta):
+        return None
+    return found
+
+
+def _same(observed: Observed, codes: Array, found: WeightedRows, theta: Theta) -> bool:
+    """Whether the sums over the rows and over those that stand for them differ by a constant."""
+    whole = all_rows(observed, codes)
+    one, other = (_sum(observed, rows, theta) for rows in (whole, found))
+    gap = one - other
+    return bool(np.isfinite(gap).all() and np.ptp(gap) <= TOLERANCE * max(1.0, np.abs(one).max()))
+
+
+def _sum(observed: Observed, rows: WeightedRows, theta: Theta) -> Array:
+    entries = observed.entries(theta, rows.codes, rows.values)
+    weights = rows.weights.reshape(rows.weights.shape + (1,) * (entries.ndim - 1 - rows.weights.ndim))
+    return (entries * weights).reshape(len(entries), -1).sum(1)
+
+
+def _normal(values: Array) -> tuple[Array, Array]:
+    """One standard deviation below and above the mean."""
+    mean, sd = values.mean(0), values.std(0)
+    return np.stack([mean - sd, mean + sd]), np.full(2, len(values) / 2)
+
+
+def _log_normal(values: Array) -> tuple[Array, Array]:
+    logs, weights = _normal(np.log(values))
+    return np.exp(logs), weights
+
+
+def _multivariate_normal(values: Array) -> tuple[Array, Array]:
+    """Sigma points: the mean, a step along each axis of the scatter below and above it."""
+    mean, d = values.mean(0), values.shape[-1]
+    centred = values - mean
+    eigenvalues, vectors = np.linalg.eigh(centred.T @ centred / len(values))
+    steps = np.sqrt(d * np.maximum(eigenvalues, 0.0))[:, None] * vectors.T
+    return np.concatenate([mean - steps, mean + steps]), np.full(2 * d, len(values) / (2 * d))
+
+
+def _linear(values: Array) -> tuple[Array, Array]:
+    """A log density that is linear in the value: that of zero, and that of one, as often as the sum says."""
+    total = values.sum(0).astype(np.float64)
+    rows = np.stack([np.zeros_like(values[0]), np.ones_like(values[0])])
+    return rows, np.stack([len(values) - total, total])
+
+
+def _levels(values: Array) -> tuple[Array, Array]:
+    """Every level, as often as it occurs in each column."""
+    levels = np.arange(values.max(initial=1) + 1)
+    rows = np.stack([np.full_like(values[0], level) for level in levels])
+    return rows, np.stack([(values == level).sum(0) for level in levels]).astype(np.float64)
+
+
+def _multinomial(values: Array) -> tuple[Array, Array]:
+    """One event of each outcome, as often as it was counted."""
+    return np.eye(values.shape[-1], dtype=values.dtype), values.sum(0).astype(np.float64)
+
+
+_BUILDERS: Mapping[type, Callable[[Array], tuple[Array, Array]]] = {
+    basic.NormalRV: _normal,
+    basic.LogNormalRV: _log_normal,
+    basic.MvNormalRV: _multivariate_normal,
+    basic.PoissonRV: _linear,
+    basic.ExponentialRV: _linear,
+    basic.BinomialRV: _linear,
+    basic.BernoulliRV: _levels,
+    basic.CategoricalRV: _levels,
+    basic.MultinomialRV: _multinomial,
+}

@@ -1,0 +1,104 @@
+"""A user's model with its posterior, as one fitted value like any other."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from bayesppl.data.table import Columns, Table
+from bayesppl.inference.nuts import NUTS
+from bayesppl.inference.pymc.reading.layout import Layout
+from bayesppl.inference.pymc.reading.parts import Reading
+from bayesppl.inference.pymc.reading.recognition import read
+from bayesppl.inference.pymc.reading.solve import solve
+from bayesppl.kernels.arrays import Array
+from bayesppl.model.fitted import Fitted
+from bayesppl.model.learned import Learned
+from bayesppl.model.rules import RuleName
+
+
+@dataclass(frozen=True, eq=False)
+class ReadModel(Fitted):
+    """What was found in a user's model.
+
+    Attributes
+    ----------
+    reading : Reading
+        The model, taken apart.
+    """
+
+    reading: Reading = field(kw_only=True)
+
+
+@dataclass(frozen=True)
+class UserColumns(Columns):
+    """Columns of a fit that may also come as a mapping of the model's variables to their rows.
+
+    Attributes
+    ----------
+    layout : Layout
+        Which column holds what, under the names of the model's variables.
+    """
+
+    layout: Layout
+
+    def align(self, X: Any) -> Table:
+        own = self.layout.names
+        if isinstance(X, Table) and X.names == (*own, *self.layout.copies):
+            return X  # aligned already
+        table = self.layout.table(X) if isinstance(X, Mapping) else super().align(X).renamed(own)
+        return self.layout.with_copies(table)
+
+
+def fit_model(
+    model: Any,
+    label: str,
+    settings: NUTS,
+    rule: RuleName,
+    *,
+    classes: Array | None = None,
+    names: Sequence[Hashable] | None = None,
+    draws: Any = None,
+) -> ReadModel:
+    """Read a model, and learn the posterior of all its parameters from the rows it holds.
+
+    Parameters
+    ----------
+    model : pm.Model
+    label : str
+    settings : NUTS
+        For the parts without a closed form.
+    rule : {"predictive", "mle", "map", "mean"}
+    classes : (n_classes,), optional
+        What the codes stand for; the model's own coords by default.
+    names : sequence, optional
+        Names of the columns, where the rows came with some.
+    draws : DataTree, optional
+        Draws the user has already.
+
+    Raises
+    ------
+    ValueError
+        If the label or the rows cannot be read, or the label has another number of classes.
+    """
+    reading = read(model, label)
+    if classes is not None:
+        if reading.n_classes != len(classes):
+            raise ValueError(
+                f"the label {label!r} of the model has {reading.n_classes} classes, and y holds {len(classes)}"
+            )
+        reading = replace(reading, label=replace(reading.label, classes=tuple(classes.tolist())))
+    fit = solve(reading, settings, draws)
+    own = fit.layout.names
+    given = names is not None and len(names) == len(own)
+    columns = UserColumns(
+        tuple(names) if given and names is not None else own,
+        given or fit.layout.is_named,
+        "the model",
+        fit.layout,
+    )
+    learned = Learned(columns, np.asarray(reading.label.classes), fit.model, fit.posterior.statistics)
+    return ReadModel(learned, fit.posterior, rule, fit.rows, reading=reading)

@@ -1,0 +1,83 @@
+"""Walking, substituting and evaluating PyTensor graphs, without compiling any."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+from pymc.logprob.utils import CheckParameterValue
+from pytensor.compile.mode import Mode, optdb
+from pytensor.compile.sharedvalue import SharedVariable
+from pytensor.graph.basic import Constant
+from pytensor.graph.replace import clone_replace, vectorize_graph
+
+from bayesppl.kernels.arrays import Array
+
+#: Operation by operation, nothing rewritten but graphs within operations, which would be compiled: ready in milliseconds.
+INTERPRETED = Mode(linker="py", optimizer=optdb.query("+inline_ofg_expansion"))
+
+
+def nodes_above(outputs: Iterable[Any], stop: Iterable[Any] = ()) -> list[Any]:
+    """The operations that ``outputs`` are computed by, not going beyond the variables of ``stop``."""
+    blocked, seen, found = set(stop), set(), []
+    pending = [variable for variable in outputs if variable not in blocked]
+    while pending:
+        node = pending.pop().owner
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        found.append(node)
+        pending += [variable for variable in node.inputs if variable not in blocked]
+    return found
+
+
+def leaves_above(outputs: Sequence[Any], stop: Iterable[Any] = ()) -> list[Any]:
+    """Constants and shared variables that ``outputs`` are computed from, each once."""
+    blocked = set(stop)
+    nodes = nodes_above(outputs, blocked)
+    variables = [*outputs, *(variable for node in nodes for variable in node.inputs)]
+    return list(
+        dict.fromkeys(v for v in variables if isinstance(v, Constant | SharedVariable) and v not in blocked)
+    )
+
+
+def value_of(leaf: Any) -> Any:
+    """What a constant or a shared variable holds."""
+    return leaf.data if isinstance(leaf, Constant) else leaf.get_value(borrow=True)
+
+
+def substitute(outputs: Sequence[Any], replacements: Mapping[Any, Any]) -> list[Any]:
+    """Clones of graphs in which variables are replaced; static shapes follow."""
+    return list(clone_replace(list(outputs), dict(replacements), rebuild_strict=False))
+
+
+def without_checks(outputs: Sequence[Any]) -> list[Any]:
+    """Graphs that return a number where PyMC would raise because a parameter is out of range."""
+    checks = [node for node in nodes_above(outputs) if isinstance(node.op, CheckParameterValue)]
+    return substitute(outputs, {node.outputs[0]: node.inputs[0] for node in checks}) if checks else list(outputs)
+
+
+def function(inputs: Sequence[Any], outputs: Any) -> Any:
+    """Graphs as a Python function of arrays."""
+    with pytensor.config.change_flags(mode="FAST_COMPILE"):  # for the loops of scans, which compile themselves
+        return pytensor.function(list(inputs), outputs, mode=INTERPRETED, on_unused_input="ignore")
+
+
+def evaluate(outputs: Sequence[Any]) -> list[Array]:
+    """Values of graphs without inputs."""
+    return [np.asarray(value) for value in function([], list(outputs))()]
+
+
+def over_draws(inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    """Graphs whose ``inputs`` have a leading axis of draws; outputs that depend on none of them stay as they are."""
+    batched = {v: pt.tensor(name=v.name, dtype=v.dtype, shape=(None, *v.type.shape)) for v in inputs}
+    return list(batched.values()), vectorize_graph(list(outputs), batched)
+
+
+def per_draw(call: Any, arguments: Sequence[Array], rest: Sequence[Array], n_draws: int) -> list[Array]:
+    """Results of a function of one draw and the rest, stacked over draws."""
+    found = [call(*(values[s] for values in arguments), *rest) for s in range(n_draws)]
+    return [np.asarray(values) for values in map(np.stack, zip(*found, strict=True))]

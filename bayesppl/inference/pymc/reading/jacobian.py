@@ -1,0 +1,234 @@
+"""How densities of the user's variables become densities of a family's parameters.
+
+Where every parameter is computed from one variable entry by entry, given those before it, the Jacobian is a product.
+Otherwise it is taken whole, all coordinates against all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+from pytensor.graph.replace import vectorize_graph
+
+from bayesppl.inference.pymc.reading.naturals import Event
+from bayesppl.inference.pymc.reading.points import Coordinates
+from bayesppl.inference.pymc.reading.rows import same_values
+from bayesppl.kernels.arrays import Array
+
+Relation = Literal["same", "inverse", "entrywise"]
+
+#: Largest Jacobian that is taken whole.
+LARGEST = 400
+
+
+@dataclass(frozen=True, eq=False)
+class Match:
+    """A parameter of a family that stands for one free variable.
+
+    Attributes
+    ----------
+    parameter : str
+    place : int
+        Of the free variable.
+    relation : {"same", "inverse", "entrywise"}
+        The variable itself; its matrix inverse; or a function of each entry of its unconstrained coordinates, given the
+        variables matched before.
+    part : tuple
+        Index of the entries of the parameter, where several variables make it up.
+    transposed : bool
+        Whether the variable has the features first.
+    """
+
+    parameter: str
+    place: int
+    relation: Relation
+    part: tuple[Any, ...] = ()
+    transposed: bool = False
+
+    def of(self, values: Any, lead: int = 0) -> Any:
+        """The entries of a parameter, after ``lead`` axes, in the order of the variable."""
+        chosen = values[(slice(None),) * lead + self.part] if self.part else values
+        return chosen.swapaxes(-1, -2) if self.transposed else chosen
+
+    @property
+    def is_whole(self) -> bool:
+        return not self.part and not self.transposed
+
+
+#: How a parameter may be made up of variables: of one per class, per column, or per entry; or of one with features first.
+_SCHEMES: tuple[Callable[[tuple[int, ...]], Iterator[tuple[Any, ...]]], ...] = (
+    lambda shape: ((k,) for k in range(shape[0])),
+    lambda shape: ((slice(None), j) for j in range(shape[1])),
+    lambda shape: np.ndindex(*shape[:2]),
+)
+
+
+def match(
+    coordinates: Coordinates, theta: Mapping[str, Any], events: Mapping[str, Event], rng: np.random.Generator
+) -> list[Match] | None:
+    """Parameters matched with variables one to one, in an order in which each depends on one variable more; or None."""
+    points = coordinates.draw(2, rng)
+    known = dict(zip(theta, coordinates.evaluate(list(theta.values()), points), strict=True))
+    own = coordinates.evaluate(list(coordinates.constrained.values()), points)
+    state = _State(coordinates, theta, events, points, known, own)
+    for scheme in (None, *_SCHEMES):
+        found = _match(state, scheme)
+        if found is not None:
+            return found
+    return None
+
+
+@dataclass(frozen=True, eq=False)
+class _State:
+    """What is known of parameters and variables at a few points."""
+
+    coordinates: Coordinates
+    theta: Mapping[str, Any]
+    events: Mapping[str, Event]
+    points: Sequence[Array]
+    known: Mapping[str, Array]
+    own: Sequence[Array]
+
+    @cached_property
+    def changed(self) -> dict[str, Array]:
+        """Which entries of the parameters change with each variable: (n_variables, ...)."""
+        other = self.coordinates.draw(len(self.points[0]), np.random.default_rng(1))
+        found = []
+        for place in range(len(self.points)):
+            moved = [other[i] if i == place else values for i, values in enumerate(self.points)]
+            values = self.coordinates.evaluate(list(self.theta.values()), moved)
+            found.append([(now != self.known[name]).any(0) for name, now in zip(self.theta, values, strict=True)])
+        return {
+            name: np.asarray(column) for name, column in zip(self.theta, zip(*found, strict=True), strict=True)
+        }
+
+    def above(self, name: str, part: tuple[Any, ...]) -> set[int]:
+        """The variables that some entries of a parameter change with."""
+        changed = self.changed[name][(slice(None), *part)]
+        return set(np.flatnonzero(changed.reshape(len(changed), -1).any(1)).tolist())
+
+
+def _match(state: _State, scheme: Any) -> list[Match] | None:
+    matches: list[Match] = []
+    free = set(range(len(state.coordinates.values)))
+    left: list[tuple[str, tuple[Any, ...]]] = [(name, ()) for name in state.theta]
+    is_split = scheme is None
+    while left:
+        ready = next((key for key in left if len(state.above(*key) & free) == 1), None)
+        if ready is None:
+            if is_split:
+                return None
+            is_split = True
+            split = []
+            for name, _ in left:
+                shape = state.known[name].shape[1:]
+                if (len(shape) < 2 and scheme is not _SCHEMES[0]) or not shape:
+                    return None
+                split += [(name, tuple(part)) for part in scheme(shape)]
+            left = split
+            continue
+        left.remove(ready)
+        [place] = state.above(*ready) & free
+        found = _relation(state, *ready, place)
+        if found is None:
+            return None
+        free.remove(place)
+        matches.append(found)
+    return None if free else matches
+
+
+def _relation(state: _State, name: str, part: tuple[Any, ...], place: int) -> Match | None:
+    graph = state.theta[name][part] if part else state.theta[name]
+    values, own = Match(name, place, "same", part).of(state.known[name], 1), state.own[place]
+    if state.events[name] == "simplex" and values.shape[-1] == 2 and values.size == 2 * own.size:
+        second = Match(name, place, "same", (..., 1))  # two classes, or levels, by the probability of the second
+        return second if same_values(second.of(values, 0).reshape(own.shape), own, 1e-13) else None
+    if values.size != own.size:
+        if state.events[name] != "scalar" or values.size != state.points[place].size:
+            return None
+    elif same_values(values.reshape(own.shape), own, 1e-13):
+        return Match(name, place, "same", part)
+    elif values.ndim == 3 and same_values(values.swapaxes(1, 2).reshape(own.shape), own, 1e-13):
+        return (
+            Match(name, place, "same", part, state.events[name] == "scalar")
+            if state.events[name] == "scalar"
+            else None
+        )
+    if state.events[name] == "matrix":
+        square = own.ndim >= 3 and own.shape[-1] == own.shape[-2]
+        if square and same_values(np.linalg.inv(values).reshape(own.shape), own, 1e-8):
+            return Match(name, place, "inverse", part)
+        return None
+    if state.events[name] != "scalar":
+        return None
+    value = state.coordinates.values[place]
+    weights = np.random.default_rng(len(state.points)).uniform(0.5, 1.5, values.shape[1:])
+    slope, weighted = state.coordinates.evaluate(
+        [_slope(graph, value, None), _slope(graph, value, weights)], state.points
+    )
+    if not (slope != 0).all():
+        return None
+    for transposed in (False, True):
+        turned = weights.T if transposed else weights
+        if same_values(slope * turned.reshape(slope.shape[1:]), weighted, 1e-11):
+            return Match(name, place, "entrywise", part, transposed)
+    return None
+
+
+def _slope(graph: Any, value: Any, weights: Array | None) -> Any:
+    """Gradient of the sum of the entries of ``graph``: its derivatives, where it is computed entry by entry."""
+    total = graph.sum() if weights is None else (graph * weights).sum()
+    return pytensor.grad(total, value, disconnected_inputs="ignore")
+
+
+def log_volumes(coordinates: Coordinates, theta: Mapping[str, Any], matches: Sequence[Match]) -> list[Any]:
+    """log |∂ parameters / ∂ coordinates of the prior's density|, one graph for each match, of the shape of its entries."""
+    graphs = []
+    for found in matches:
+        graph = theta[found.parameter]
+        if found.relation == "entrywise":
+            graphs.append(pt.log(pt.abs(_slope(graph, coordinates.values[found.place], None))))
+        elif found.relation == "inverse":  # dΣ = |Σ|^(D+1) dΛ for symmetric matrices
+            sign_and_log = pt.linalg.slogdet(graph)
+            graphs.append((graph.shape[-1] + 1) * sign_and_log[1])
+        else:
+            graphs.append(pt.zeros(()))
+    return graphs
+
+
+def log_volume(coordinates: Coordinates, theta: Mapping[str, Any], events: Mapping[str, Event]) -> Any | None:
+    """log |∂ parameters / ∂ unconstrained coordinates|, a scalar graph; None where their numbers differ or are large."""
+    flat = pt.concatenate([_independent(theta[name], events[name]).ravel() for name in theta])
+    size = _size(coordinates, flat)
+    if size != coordinates.size or size > LARGEST:
+        return None
+    cotangent = pt.vector("cotangent", shape=(size,))
+    gradients = pytensor.grad(
+        (flat * cotangent).sum(), coordinates.values, disconnected_inputs="ignore", consider_constant=[cotangent]
+    )
+    row = pt.concatenate([pt.as_tensor(g).ravel() for g in gradients])
+    jacobian = vectorize_graph(row, {cotangent: pt.constant(np.eye(size))})
+    return pt.linalg.slogdet(jacobian)[1]
+
+
+def _independent(graph: Any, event: Event) -> Any:
+    """Entries from which the others follow."""
+    if isinstance(event, tuple):
+        return graph[..., list(event)]
+    if event == "simplex":
+        return graph[..., :-1]
+    if event == "matrix":
+        rows, columns = np.tril_indices(int(graph.type.shape[-1]))
+        return graph[..., rows, columns]
+    return graph
+
+
+def _size(coordinates: Coordinates, flat: Any) -> int:
+    [value] = coordinates.evaluate([flat], [start[None] for start in coordinates.start])
+    return int(value.shape[1])

@@ -1,0 +1,143 @@
+"""Columns of a table and the observed variables of a model: where each value lies."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bayesppl.data.table import Table, as_table
+from bayesppl.inference.pymc.reading.rows import Observed
+from bayesppl.kernels.arrays import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """The columns of each variable that has rows, in order.
+
+    Attributes
+    ----------
+    columns : mapping of str to tuple
+        Names of the columns, by variable.
+    shapes : mapping of str to tuple of int
+        Shape of one row.
+    dtypes : mapping of str to dtype
+    copies : mapping of column to column
+        Columns that serve as what is given to another variable, under a name of their own, and those they are copies of.
+    is_named : bool
+        Whether the columns have names of their own.
+    """
+
+    columns: Mapping[str, tuple[Hashable, ...]]
+    shapes: Mapping[str, tuple[int, ...]]
+    dtypes: Mapping[str, Any]
+    copies: Mapping[Hashable, Hashable]
+    is_named: bool
+
+    @property
+    def names(self) -> tuple[Hashable, ...]:
+        return tuple(name for names in self.columns.values() for name in names)
+
+    def table(self, X: Any) -> Table:
+        """Rows given as one table, or as a mapping of variables to their rows, as one table.
+
+        Raises
+        ------
+        ValueError
+            If a variable is missing, unknown, or has rows of another shape.
+        """
+        if not isinstance(X, Mapping):
+            return as_table(X)
+        absent = [name for name in self.columns if name not in X]
+        unknown = [name for name in X if name not in self.columns]
+        if absent or unknown:
+            raise ValueError(
+                f"X must hold the rows of {', '.join(map(repr, self.columns))}: missing {absent}, unknown {unknown}"
+            )
+        parts = [self._flat(name, np.asarray(X[name])) for name in self.columns]
+        lengths = {name: len(part) for name, part in zip(self.columns, parts, strict=True)}
+        if len(set(lengths.values())) > 1:
+            raise ValueError(f"the variables of X have different numbers of rows: {lengths}")
+        return self.joined(parts)
+
+    def joined(self, parts: Sequence[Array]) -> Table:
+        """Rows of all variables, (n_rows, n_columns) each, side by side."""
+        joined = np.column_stack(parts)
+        if not self.is_named:
+            return as_table(joined)
+        import pandas as pd
+
+        return as_table(pd.DataFrame(joined, columns=pd.Index(self.names)))
+
+    def given(self, name: str) -> tuple[Hashable, ...]:
+        """The columns of a variable, where it is given to another."""
+        copied = {source: copy for copy, source in self.copies.items()}
+        return tuple(copied.get(column, column) for column in self.columns[name])
+
+    def with_copies(self, table: Table) -> Table:
+        """A table with the copies of its columns beside them."""
+        if not self.copies:
+            return table
+        import pandas as pd
+
+        names = [*table.names, *self.copies]
+        sources = [*table.names, *self.copies.values()]
+        data = {name: np.asarray(table.column(source)) for name, source in zip(names, sources, strict=True)}
+        return as_table(pd.DataFrame(data))
+
+    def rows(self, table: Table, name: str, *, given: bool = False) -> Array:
+        """The rows of one variable, in its own shape and type."""
+        columns = self.given(name) if given else self.columns[name]
+        values = np.asarray(table.select(columns).numeric())
+        return values.reshape(len(values), *self.shapes[name]).astype(self.dtypes[name])
+
+    def _flat(self, name: str, values: Array) -> Array:
+        if values.shape[1:] != self.shapes[name]:
+            raise ValueError(
+                f"rows of {name!r} must have the shape {self.shapes[name]} of those of the fit, found {values.shape[1:]}"
+            )
+        return values.reshape(len(values), -1)
+
+
+def layout_of(model: Any, observed: Sequence[Observed]) -> tuple[Layout, list[Array]]:
+    """The layout of the observed variables that depend on the label, and of what is given with them; and their rows."""
+    rows = {x.name: x.observed for x in observed}
+    rows |= {name: values for x in observed for name, values in x.held.items() if name not in rows}
+    own = {name: _own_names(model, name, values) for name, values in rows.items()}
+    flat = [name for names in own.values() for name in names or ()]
+    named = len(set(flat)) == len(flat) and all(names is not None for names in own.values())
+    if not named and len(rows) > 1:
+        own = {
+            name: (name,) if values.ndim == 1 else tuple(f"{name}[{j}]" for j in range(values[0].size))
+            for name, values in rows.items()
+        }
+        named = True
+    elif not named:
+        own = {name: tuple(f"x{j}" for j in range(values[0].size)) for name, values in rows.items()}
+    chained = [
+        name for name in rows if any(x.name == name for x in observed) and any(name in x.given for x in observed)
+    ]
+    copies: dict[Hashable, Hashable] = {
+        f"{column} (given)": column for name in chained for column in own[name] or ()
+    }
+    layout = Layout(
+        {name: names or () for name, names in own.items()},
+        {name: values.shape[1:] for name, values in rows.items()},
+        {name: values.dtype for name, values in rows.items()},
+        copies,
+        named,
+    )
+    return layout, [values.reshape(len(values), -1) for values in rows.values()]
+
+
+def _own_names(model: Any, name: str, values: Array) -> tuple[Hashable, ...] | None:
+    """Names of the columns of a variable, from its coords; a single column has the name of the variable."""
+    if values.ndim == 1:
+        return (name,)
+    dims = model.named_vars_to_dims.get(name)
+    coords = model.coords.get(dims[-1]) if dims and values.ndim == 2 else None
+    if coords is None or not all(isinstance(label, str) for label in coords):
+        return None
+    return tuple(coords)

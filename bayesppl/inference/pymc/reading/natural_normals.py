@@ -1,0 +1,122 @@
+"""Means with variances or covariance matrices, as their conjugate priors know them; see :mod:`.naturals`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from bayesppl.beliefs import NormalInverseGamma, NormalInverseWishart
+from bayesppl.inference.pymc.reading.naturals import Event, Natural, tidy
+from bayesppl.kernels.arrays import Array, Theta
+
+
+@dataclass(frozen=True, eq=False)
+class MeansAndVariances(Natural):
+    """Means, (n_classes, n_features), and variances that may be shared over one of the two axes."""
+
+    entries: tuple[int, ...]
+    shared: tuple[int, ...] = ()
+    words: ClassVar[str] = "NormalInverseGamma"
+
+    @property
+    def events(self) -> Mapping[str, Event]:  # type: ignore[override]  # a property where the contract declares a field
+        return {"mean": "scalar", "variance": "scalar"}
+
+    @property
+    def factors(self) -> tuple[int, ...]:  # type: ignore[override]  # a property where the contract declares a field
+        return tuple(n for n, kept in zip(self.entries, self._kept, strict=True) if kept)
+
+    @property
+    def _kept(self) -> tuple[bool, ...]:
+        return tuple(axis - len(self.entries) not in self.shared for axis in range(len(self.entries)))
+
+    def statistics(self, theta: Theta) -> Array:
+        variance = theta["variance"]
+        mean = self._means_last(theta["mean"]) / variance[..., None]
+        squares = self._means_last(theta["mean"]) * mean
+        return np.concatenate([np.log(variance)[..., None], 1 / variance[..., None], mean, squares], axis=-1)
+
+    def belief(self, coefficients: Array) -> NormalInverseGamma:
+        n = (coefficients.shape[-1] - 2) // 2
+        kappa = tidy(-2 * coefficients[..., 2 + n :])
+        location = tidy(coefficients[..., 2 : 2 + n] / kappa)
+        a = tidy(-coefficients[..., 0] - 1 - n / 2)
+        b = tidy(-coefficients[..., 1] - (kappa * location**2).sum(-1) / 2)
+        back = (self._classes_first(location), self._classes_first(kappa))
+        return NormalInverseGamma(*back, a, b).sized(self.entries, self.shared)
+
+    def _means_last(self, mean: Array) -> Array:
+        """Means with those of one variance on the last axis."""
+        if not self.shared:
+            return mean[..., None]
+        return np.moveaxis(mean, self.shared[0], -1)
+
+    def _classes_first(self, values: Array) -> Array:
+        if not self.shared:
+            return values[..., 0]
+        return np.moveaxis(values, -1, self.shared[0])
+
+
+@dataclass(frozen=True, eq=False)
+class MeansAndCovariances(Natural):
+    """Mean vectors, (n_classes, n_features), and a covariance matrix each, or one for all."""
+
+    n_classes: int
+    n_features: int
+    tied: bool
+    words: ClassVar[str] = "NormalInverseWishart"
+
+    @property
+    def events(self) -> Mapping[str, Event]:  # type: ignore[override]  # a property where the contract declares a field
+        return {"mean": "scalar", "covariance": "matrix"}
+
+    @property
+    def factors(self) -> tuple[int, ...]:  # type: ignore[override]  # a property where the contract declares a field
+        return () if self.tied else (self.n_classes,)
+
+    @property
+    def entries(self) -> tuple[int, ...]:  # type: ignore[override]  # a property where the contract declares a field
+        return self.factors
+
+    def by_factor(self, values: Array) -> Array | None:
+        if values.shape[1:] == (self.n_classes, self.n_features):  # independent means
+            values = values.sum(-1)
+        if self.tied:
+            return values.reshape(len(values), -1).sum(-1)
+        return super().by_factor(values)
+
+    def statistics(self, theta: Theta) -> Array:
+        covariance = theta["covariance"]
+        precision = np.linalg.inv(covariance)
+        rows, columns = np.tril_indices(self.n_features)
+        terms = [np.linalg.slogdet(covariance)[1][..., None], precision[..., rows, columns]]
+        mean = theta["mean"]
+        per_class = precision[:, None] if self.tied else precision
+        linear = np.einsum("...ij,...j->...i", per_class, mean)
+        squares = (linear * mean).sum(-1, keepdims=True)
+        if self.tied:
+            linear, squares = (part.reshape(len(mean), -1) for part in (linear, squares))
+        return np.concatenate([*terms, linear, squares], axis=-1)
+
+    def belief(self, coefficients: Array) -> NormalInverseWishart:
+        d = self.n_features
+        n_pairs, per = d * (d + 1) // 2, self.n_classes if self.tied else 1
+        log_det, pairs = coefficients[..., 0], coefficients[..., 1 : 1 + n_pairs]
+        linear = coefficients[..., 1 + n_pairs : 1 + n_pairs + per * d].reshape(self.n_classes, d)
+        kappa = tidy(-2 * coefficients[..., 1 + n_pairs + per * d :].reshape(self.n_classes))
+        location = tidy(linear / kappa[:, None])
+        rows, columns = np.tril_indices(d)
+        whole = np.zeros((*self.factors, d, d))
+        # the trace counts what is off the diagonal twice
+        whole[..., rows, columns] = -pairs * np.where(rows == columns, 2.0, 1.0)
+        lower = np.tril(whole, -1)
+        whole = whole + np.swapaxes(lower, -1, -2)
+        between = kappa[:, None, None] * location[:, :, None] * location[:, None, :]
+        psi = whole - (between.sum(0) if self.tied else between)
+        nu = tidy(-2 * log_det - d - 1 - per)
+        scale = np.sqrt(np.abs(np.einsum("...ii->...i", psi)))
+        psi = np.where(np.abs(psi) < 1e-10 * scale[..., :, None] * scale[..., None, :], 0.0, tidy(psi))
+        return NormalInverseWishart(location, kappa, nu, psi).sized((self.n_classes, d), self.tied)

@@ -1,0 +1,156 @@
+"""Points at which densities are compared: unconstrained coordinates of free variables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pytensor.tensor as pt
+from pymc.distributions.distribution import SymbolicRandomVariable
+from pymc.initial_point import make_initial_point_expression
+from pymc.logprob.basic import transformed_conditional_logp
+
+from bayesppl.inference.pymc.reading.graphs import (
+    evaluate,
+    function,
+    over_draws,
+    per_draw,
+    substitute,
+    without_checks,
+)
+from bayesppl.kernels.arrays import Array, Theta
+
+#: Beyond this many points a graph is vectorised, which takes as long as hundreds of evaluations.
+MANY = 200
+
+#: Points taken at once then.
+AT_ONCE = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Coordinates:
+    """Free variables of a part of a model, their unconstrained coordinates, and the maps between the two.
+
+    Attributes
+    ----------
+    model : pm.Model
+    free : sequence of free variables
+    inputs : mapping of free variable to input
+        What stands for the free variables in graphs of rows and parameters.
+    potentials : sequence of graphs
+        That belong to the prior.
+    known_start : sequence of arrays, optional
+        A point inside the support of the prior; found where it is not given.
+    """
+
+    model: Any
+    free: Sequence[Any]
+    inputs: Mapping[Any, Any]
+    potentials: Sequence[Any] = ()
+    known_start: Sequence[Array] | None = None
+
+    @cached_property
+    def values(self) -> list[Any]:
+        """The unconstrained variables, of known shape."""
+        return [
+            pt.tensor(name=v.name, dtype=v.dtype, shape=s.shape)
+            for v, s in zip(self._own, self.start, strict=True)
+        ]
+
+    @property
+    def _own(self) -> list[Any]:
+        return [self.model.rvs_to_values[variable] for variable in self.free]
+
+    @cached_property
+    def start(self) -> list[Array]:
+        """A point inside the support of the prior."""
+        if self.known_start is not None:
+            return list(self.known_start)
+        expressions = make_initial_point_expression(
+            free_rvs=self.model.free_RVs,
+            rvs_to_transforms=self.model.rvs_to_transforms,
+            initval_strategies={variable: self._initial(variable) for variable in self.model.free_RVs},
+            return_transformed=True,
+        )
+        at = dict(zip(self.model.free_RVs, expressions, strict=True))
+        return [np.asarray(v, dtype=np.float64) for v in evaluate([at[variable] for variable in self.free])]
+
+    def _initial(self, variable: Any) -> Any:
+        """The user's initial value; the origin of unconstrained space where PyMC would draw one."""
+        chosen = self.model.rvs_to_initial_values.get(variable)
+        shape = self.model.rvs_to_values[variable].type.shape
+        if chosen is not None or not isinstance(variable.owner.op, SymbolicRandomVariable) or None in shape:
+            return chosen
+        transform = self.model.rvs_to_transforms[variable]
+        origin = pt.zeros(shape)
+        [value] = evaluate([origin if transform is None else transform.backward(origin, *variable.owner.inputs)])
+        return value
+
+    def start_of(self, free: Sequence[Any]) -> list[Array]:
+        """The start of some of the free variables."""
+        return [self.start[self.free.index(variable)] for variable in free]
+
+    @property
+    def size(self) -> int:
+        """Number of unconstrained coordinates."""
+        return sum(values.size for values in self.start)
+
+    @cached_property
+    def constrained(self) -> dict[Any, Any]:
+        """The free variables, as graphs of the unconstrained ones."""
+        graphs = self.model.replace_rvs_by_values(list(self.free))
+        return dict(zip(self.free, self._in_coordinates(graphs), strict=True))
+
+    def of(self, graphs: Sequence[Any]) -> list[Any]:
+        """Graphs of the inputs as graphs of the unconstrained variables."""
+        return substitute(graphs, {self.inputs[variable]: graph for variable, graph in self.constrained.items()})
+
+    def log_prior(self, *, jacobian: bool) -> list[Any]:
+        """Log densities of the free variables, one graph each, followed by those of the potentials."""
+        values = {variable: self.model.rvs_to_values[variable] for variable in self.free}
+        transforms = {variable: self.model.rvs_to_transforms[variable] for variable in self.free}
+        densities = transformed_conditional_logp(
+            tuple(self.free), rvs_to_values=values, rvs_to_transforms=transforms, jacobian=jacobian
+        )
+        potentials = self.model.replace_rvs_by_values(list(self.potentials)) if self.potentials else []
+        return without_checks(self._in_coordinates([*densities, *potentials]))
+
+    def _in_coordinates(self, graphs: Sequence[Any]) -> list[Any]:
+        return substitute(graphs, dict(zip(self._own, self.values, strict=True)))
+
+    def draw(self, size: int, rng: np.random.Generator, spread: float = 0.7) -> list[Array]:
+        """Random points about the start: arrays (size, ...)."""
+        return [values + spread * rng.uniform(-1, 1, (size, *values.shape)) for values in self.start]
+
+    def evaluate(self, graphs: Sequence[Any], points: Sequence[Array]) -> list[Array]:
+        """Values of graphs of the unconstrained variables at points: arrays (size, ...)."""
+        n_points = len(points[0]) if self.values else 1
+        many = n_points > MANY
+        key = (many, *graphs)
+        if key not in self._functions:
+            inputs, outputs = over_draws(self.values, graphs) if many else (self.values, list(graphs))
+            self._functions[key] = function(inputs, outputs)
+        if not many:
+            return per_draw(self._functions[key], points, (), n_points)
+        pieces = [
+            self._functions[key](*(values[start : start + AT_ONCE] for values in points))
+            for start in range(0, n_points, AT_ONCE)
+        ]
+        return [
+            np.concatenate(parts)
+            if parts[0].ndim > graph.ndim
+            else np.broadcast_to(parts[0], (n_points, *parts[0].shape))
+            for graph, parts in zip(graphs, zip(*pieces, strict=True), strict=True)
+        ]
+
+    @cached_property
+    def _functions(self) -> dict[tuple[Any, ...], Any]:
+        return {}
+
+    def theta(self, points: Sequence[Array]) -> Theta:
+        """The free variables at points, by name."""
+        found = self.evaluate(list(self.constrained.values()), points)
+        return {str(v.name): values for v, values in zip(self.free, found, strict=True)}

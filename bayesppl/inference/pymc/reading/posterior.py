@@ -1,0 +1,214 @@
+"""A posterior some parts of which are known in closed form, and the others by draws."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NoReturn
+
+import numpy as np
+from scipy.special import logsumexp
+
+from bayesppl.beliefs import Conjugate
+from bayesppl.errors import NotConjugateError
+from bayesppl.families._bases.log_density import LogDensity
+from bayesppl.inference.pymc.reading.by_rows import ByRows
+from bayesppl.kernels.arrays import Array, Theta, log_mean_exp
+from bayesppl.model.convergence import Diagnosis
+from bayesppl.model.declaration import CLASS_WEIGHTS
+from bayesppl.model.normalisation import normalise, tempered
+from bayesppl.model.posterior import CHUNK_CELLS, Posterior, Report
+
+
+@dataclass(frozen=True, eq=False)
+class SampledPart:
+    """Draws of one part of a model.
+
+    Attributes
+    ----------
+    family : ByRows
+    samples : Theta
+        Axes (chain, draw) lead.
+    weights : array, optional
+        Class weights at each draw, (chain, draw, class), where the part determines them too.
+    """
+
+    family: ByRows
+    samples: Theta
+    weights: Array | None
+    report: Report
+
+
+@dataclass(frozen=True, eq=False)
+class SampledLabel:
+    """Draws of what the class weights are computed from, and of the weights: (chain, draw, class)."""
+
+    samples: Theta
+    weights: Array
+    report: Report
+
+
+@dataclass(frozen=True, eq=False)
+class PartlyExact(Posterior):
+    """Parts that are independent given the labels: each is solved by itself, and predictives multiply.
+
+    Attributes
+    ----------
+    exact : mapping of str to (family, belief)
+        Families and posterior beliefs by block.
+    exact_weights : Conjugate or None
+        Posterior belief about the class weights; None where they are sampled with a part.
+    sampled : mapping of str to SampledPart
+    label : SampledLabel or None
+        Where the class weights are sampled by themselves.
+    """
+
+    exact: Mapping[str, tuple[Any, Conjugate]]
+    exact_weights: Conjugate | None
+    sampled: Mapping[str, SampledPart]
+    label: SampledLabel | None
+
+    @property
+    def _parts(self) -> dict[str, SampledPart | SampledLabel]:
+        return {**self.sampled, **({} if self.label is None else {CLASS_WEIGHTS: self.label})}
+
+    @property
+    def _lead(self) -> tuple[int, int]:
+        """Numbers of chains and draws."""
+        values = next(iter(next(iter(self._parts.values())).samples.values()))
+        return values.shape[0], values.shape[1]
+
+    @property
+    def record(self) -> Mapping[str, Any]:
+        first = next(iter(self._parts.values())).report.record
+        return {**first, "exact": list(self.exact), "sampled": list(self.sampled)}
+
+    @property
+    def is_exact(self) -> bool:
+        return False
+
+    @property
+    def diagnosis(self) -> Diagnosis:
+        measures = {
+            f"{block}_{name}": values
+            for block, part in self._parts.items()
+            for name, values in part.report.diagnosis.measures.items()
+        }
+        return Diagnosis(
+            measures, [problem for p in self._parts.values() for problem in p.report.diagnosis.problems]
+        )
+
+    @property
+    def hyper_dims(self) -> Mapping[str, tuple[str, ...]]:
+        return {}
+
+    @property
+    def sample_stats(self) -> Mapping[str, Array]:
+        return next(iter(self._parts.values())).report.sample_stats
+
+    def mode(self) -> NoReturn:
+        raise NotConjugateError(
+            "rule='map' is not defined here: parts of the model were sampled in the variables of its user, whose mode depends "
+            "on how they were chosen; use rule='mean' or 'predictive'"
+        )
+
+    def mean(self) -> Theta:
+        return self._collect(
+            {block: belief.mean() for block, (_, belief) in self.exact.items()},
+            {block: {k: v.mean((0, 1)) for k, v in part.samples.items()} for block, part in self.sampled.items()},
+            self.predictive_weights(),
+        )
+
+    def draws(self, chains: int, size: int, rng: np.random.Generator) -> Theta:
+        lead = self._lead
+        n = lead[0] * lead[1]
+        exact = {
+            block: {k: v.reshape(*lead, *v.shape[1:]) for k, v in belief.draw(n, rng).items()}
+            for block, (_, belief) in self.exact.items()
+        }
+        if self.exact_weights is not None:
+            flat = self.exact_weights.draw(n, rng)[CLASS_WEIGHTS]
+            weights = flat.reshape(*lead, -1)
+        else:
+            weights = self._sampled_weights()
+        return self._collect(exact, {block: part.samples for block, part in self.sampled.items()}, weights)
+
+    def predictive_weights(self) -> Array:
+        if self.exact_weights is not None:
+            return self.exact_weights.mean()[CLASS_WEIGHTS]
+        return self._sampled_weights().mean((0, 1))
+
+    def log_joint_predictive(self) -> LogDensity:
+        def log_joint(X: Any) -> Array:
+            total = self._exact_part(X)
+            for block, part in self.sampled.items():
+                total = total + log_mean_exp(_batches(part, self._rows(X, block), 1), axis=0)
+            return total
+
+        return LogDensity(log_joint)
+
+    def predictive_mcse(self, X: Any, temperature: float = 1.0) -> Array:
+        """By batch means, as for any sampled posterior; errors of independent parts add up.
+
+        That of class weights which are sampled by themselves is not counted: it is small beside that of the features.
+        """
+        exact = self._exact_part(X)
+        per_chain = int(np.sqrt(self._lead[1]))
+        batches = {b: _batches(part, self._rows(X, b), per_chain) for b, part in self.sampled.items()}
+        middle = {block: log_mean_exp(values, axis=0) for block, values in batches.items()}
+        total = exact + sum(middle.values())
+        weights = self.predictive_weights()
+        share = normalise(tempered(total, weights, temperature), weights, log=False)[0]
+        variance = np.zeros(share.shape)
+        for block, values in batches.items():
+            relative = np.exp(values - middle[block]) / temperature
+            influence = share * (relative - (share * relative).sum(-1, keepdims=True))
+            variance += (influence**2).sum(0) / (len(values) - 1) / len(values)
+        return np.sqrt(variance)
+
+    def _exact_part(self, X: Any) -> Array:
+        shape = (X.shape[0], self.model.n_classes)
+        total = np.zeros(shape)
+        if self.exact_weights is not None or self.label is not None:
+            with np.errstate(divide="ignore"):
+                total = total + np.log(self.predictive_weights())
+        for block, (family, belief) in self.exact.items():
+            total = total + family.log_predictive(belief)(self._rows(X, block))
+        return total
+
+    def _rows(self, X: Any, block: str) -> Any:
+        return X.parts[block] if len(self.exact) + len(self.sampled) > 1 else X
+
+    def _sampled_weights(self) -> Array:
+        if self.label is not None:
+            return self.label.weights
+        [weights] = [part.weights for part in self.sampled.values() if part.weights is not None]
+        return weights
+
+    def _collect(self, exact: Mapping[str, Theta], sampled: Mapping[str, Theta], weights: Array) -> Theta:
+        several = len(exact) + len(sampled) > 1
+        return {CLASS_WEIGHTS: weights} | {
+            (f"{block}_" if several else "") + name: values
+            for block, theta in {**exact, **sampled}.items()
+            for name, values in theta.items()
+        }
+
+
+def _batches(part: SampledPart, X: Any, per_chain: int) -> Array:
+    """Log density of rows, averaged over batches of consecutive draws: (n_batches, n_rows, n_classes)."""
+    n_chains, n_draws = next(iter(part.samples.values())).shape[:2]
+    edges = np.linspace(0, n_draws, per_chain + 1).astype(int)
+    portion = max(1, CHUNK_CELLS // max(1, X.shape[0] * len(part.family.classes)))
+    batches = []
+    for chain in range(n_chains):
+        for first, last in pairwise(edges):
+            total = np.full((X.shape[0], len(part.family.classes)), -np.inf)
+            for start in range(first, last, portion):
+                at = slice(start, min(start + portion, last))
+                log_density = part.family.log_likelihood({k: v[chain, at] for k, v in part.samples.items()})(X)
+                if part.weights is not None:
+                    log_density = log_density + np.log(part.weights[chain, at])[:, None, :]
+                total = np.logaddexp(total, logsumexp(log_density, axis=0))
+            batches.append(total - np.log(last - first))
+    return np.asarray(batches)

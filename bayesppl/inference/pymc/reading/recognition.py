@@ -1,0 +1,222 @@
+"""What every part of a model is: solved exactly, or sampled, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+
+from bayesppl.beliefs import Conjugate, Fixed
+from bayesppl.data.table import as_table
+from bayesppl.families import Family
+from bayesppl.inference.pymc.reading import likelihoods, priors, proof
+from bayesppl.inference.pymc.reading.blocks import Component, components
+from bayesppl.inference.pymc.reading.cloning import read_observed
+from bayesppl.inference.pymc.reading.compressed import compress
+from bayesppl.inference.pymc.reading.graphs import evaluate, substitute
+from bayesppl.inference.pymc.reading.independence import require_rows
+from bayesppl.inference.pymc.reading.labels import Label, find_label
+from bayesppl.inference.pymc.reading.naturals import Natural, Simplices
+from bayesppl.inference.pymc.reading.parts import Block, Reading, Solution, Solved
+from bayesppl.inference.pymc.reading.points import Coordinates
+from bayesppl.inference.pymc.reading.proposals import Proposal
+from bayesppl.inference.pymc.reading.rows import Observed, same_values
+from bayesppl.inference.pymc.reading.sampling import WeightedRows, all_rows
+from bayesppl.inference.pymc.reading.trial import given_like, rows_like
+from bayesppl.kernels.arrays import Array
+from bayesppl.model.declaration import CLASS_WEIGHTS
+
+
+def read(model: Any, label_name: str, seed: int = 0) -> Reading:
+    """Take a model apart and prove which parts have a closed form.
+
+    Raises
+    ------
+    ValueError
+        If the label or the rows of an observed variable cannot be read.
+    """
+    with pytensor.config.change_flags(
+        traceback__limit=0
+    ):  # where operations were made is of no interest, and slow to note
+        return _read(model, label_name, np.random.default_rng(seed))
+
+
+def _read(model: Any, label_name: str, rng: np.random.Generator) -> Reading:
+    label = find_label(model, label_name)
+    _require_plain(model)
+    inputs = {variable: variable.type(name=variable.name) for variable in model.free_RVs}
+    whole = Coordinates(model, list(model.free_RVs), inputs)
+    theta = whole.theta(whole.draw(1, rng, 0.1))
+    weights = _class_weights(label, inputs, theta)
+    found = []
+    for component in components(model, label):
+        coordinates = Coordinates(
+            model, component.free, inputs, component.potentials, whole.start_of(component.free)
+        )
+        observed = [read_observed(model, v, label, inputs, theta) for v in component.observed]
+        dependent = tuple(x for x in observed if x.depends_on_label)
+        for x in dependent:
+            require_rows(x, theta, label, rng)
+        found.append(_recognise(component, observed, dependent, coordinates, label, weights, rng))
+    if not any(block.observed for block in found):
+        raise ValueError(
+            f"no observed variable depends on the label {label.name!r}, so that there is nothing to classify by; index the "
+            f"parameters of the features by it, as in mu[{label.name}]"
+        )
+    found.sort(key=lambda block: not block.component.holds_label)
+    return Reading(model, label, inputs, tuple(found), weights)
+
+
+def _require_plain(model: Any) -> None:
+    discrete = [v.name for v in model.free_RVs if not v.dtype.startswith("float")]
+    if discrete:
+        raise ValueError(
+            f"{discrete[0]!r} is a discrete variable that is learned, along which a density has no gradient; sum over its "
+            "values, as pm.Mixture does"
+        )
+
+
+def _class_weights(label: Label, inputs: Mapping[Any, Any], theta: Mapping[str, Array]) -> Any:
+    """The probabilities of the classes as a graph of the inputs."""
+    [p] = substitute(label.variable.owner.op.dist_params(label.variable.owner), inputs)
+    known = {inputs[v]: pt.constant(theta[v.name][0]) for v in inputs}
+    [values] = evaluate(substitute([p], known))
+    n_lead = values.ndim - (0 if label.is_binary else 1)
+    flat = values.reshape(-1, *values.shape[n_lead:])
+    if not same_values(flat, np.broadcast_to(flat[:1], flat.shape), 1e-14):
+        raise ValueError(
+            f"the class weights of {label.name!r} differ from row to row: that is a regression of the label on something, and "
+            "not a generative classifier, whose features are distributed given the label"
+        )
+    for _ in range(n_lead):
+        p = p[0]
+    return pt.stack([1 - p, p]) if label.is_binary else p
+
+
+def _recognise(
+    component: Component,
+    observed: Sequence[Observed],
+    dependent: tuple[Observed, ...],
+    coordinates: Coordinates,
+    label: Label,
+    weights: Any,
+    rng: np.random.Generator,
+) -> Block:
+    def block(solution: Solution, family: str, prior: str, why: str, solved: Solved | None = None) -> Block:
+        rows: tuple[WeightedRows, ...] = ()
+        if solution == "by rows":
+            theta = coordinates.theta(coordinates.draw(3, rng))
+            fewer = [compress(x, label.codes, theta) for x in observed]
+            solution = "compressed" if observed and all(fewer) else "by rows"
+            rows = tuple(few or all_rows(x, label.codes) for x, few in zip(observed, fewer, strict=True))
+        return Block(
+            component, dependent, tuple(observed), coordinates, solution, family, prior, why, solved, rows
+        )
+
+    if component.holds_label:
+        if observed:
+            return block("by rows", "", "", "the class weights share parameters with the features")
+        return _label_block(block, coordinates, label, weights, rng)
+    if not dependent:
+        return block("unused", "", "", "it does not depend on the label")
+    if len(observed) > len(dependent):
+        return block("by rows", "", "", "it shares parameters with observations that do not depend on the label")
+    return _feature_block(block, dependent, coordinates, len(label.classes), rng)
+
+
+def _label_block(
+    block: Any, coordinates: Coordinates, label: Label, weights: Any, rng: np.random.Generator
+) -> Block:
+    n_classes = len(label.classes)
+    if not coordinates.free:
+        [values] = evaluate([weights])
+        if abs(values.sum() - 1) > 1e-9:
+            raise ValueError(f"the class weights of {label.name!r} sum to {values.sum():g}, not to one")
+        known = Fixed(values / values.sum(), CLASS_WEIGHTS)
+        solved = Solved(Simplices(CLASS_WEIGHTS, (), n_classes), {CLASS_WEIGHTS: weights}, None, known, None)
+        return block("exact", "Categorical", "known", "", solved)
+    natural = Simplices(CLASS_WEIGHTS, (), n_classes)
+    found = _prior(natural, {CLASS_WEIGHTS: weights}, coordinates, rng)
+    if isinstance(found, str):
+        return block("by rows", "Categorical", "", found)
+    belief, density = found
+    solved = Solved(natural, {CLASS_WEIGHTS: weights}, None, belief, density)
+    return block("exact", "Categorical", natural.words, "", solved)
+
+
+def _feature_block(
+    block: Any, observed: tuple[Observed, ...], coordinates: Coordinates, n_classes: int, rng: np.random.Generator
+) -> Block:
+    proposal = likelihoods.propose(observed, n_classes, coordinates, rng)
+    if isinstance(proposal, str):
+        return block("by rows", "", "", proposal)
+    natural = proposal.natural
+    found = _prior(natural, proposal.theta, coordinates, rng)
+    if isinstance(found, str):
+        return block("by rows", "", "", found)
+    belief, density = found
+
+    def family(columns: Sequence[Hashable]) -> Family:
+        return proposal.family(belief, columns)
+
+    wrong = _check_rows(family, proposal, observed, coordinates, n_classes, rng)
+    if wrong is not None:
+        return block("by rows", "", "", wrong)
+    solved = Solved(natural, proposal.theta, family, belief, density)
+    return block("exact", family([""] * len(proposal.levels)).name, natural.words, "", solved)
+
+
+def _prior(
+    natural: Natural, theta: Mapping[str, Any], coordinates: Coordinates, rng: np.random.Generator
+) -> tuple[Conjugate, priors.Density] | str:
+    """The belief that is the prior, proved, or the reason why there is none."""
+    graphs = dict(zip(theta, coordinates.of(list(theta.values())), strict=True))
+    density = priors.as_density(coordinates, natural, graphs, rng)
+    if isinstance(density, str):
+        return density
+    belief = priors.propose(density, natural, rng)
+    if isinstance(belief, str):
+        return belief
+    wrong = proof.prior_differs(density, natural, belief, rng)
+    return wrong if wrong is not None else (belief, density)
+
+
+def _check_rows(
+    make: Callable[[Sequence[Hashable]], Family],
+    proposal: Proposal,
+    observed: Sequence[Observed],
+    coordinates: Coordinates,
+    n_classes: int,
+    rng: np.random.Generator,
+) -> str | None:
+    """Why the rows are not those of the family; None if they are."""
+    points = coordinates.draw(3, rng)
+    theirs = coordinates.theta(points)
+    values = coordinates.evaluate(coordinates.of(list(proposal.theta.values())), points)
+    ours = proposal.natural.for_family(dict(zip(proposal.theta, values, strict=True)))
+    given = {name: given_like(values, rng) for x in observed for name, values in x.held.items()}
+    width = sum(x.observed[0].size for x in observed)
+    names = [f"x{j}" for j in range(width)]
+    family = make(names)
+    tried: dict[str, Array] = {}
+    for x in observed:
+        first = sum(values[0].size for values in tried.values())
+        bounds = _bounds(family, proposal, given, slice(first, first + x.observed[0].size))
+        tried[x.name] = rows_like(x.observed, proposal.support, rng, bounds)
+    flat = [values.reshape(len(values), -1) for values in (*tried.values(), *given.values())]
+    table = as_table(np.column_stack(flat)).renamed([*names, *given])
+    bound = family.bind(table, tuple(range(n_classes)))
+    return proof.likelihood_differs(observed, tried, bound, table, theirs, ours, given)
+
+
+def _bounds(family: Family, proposal: Proposal, given: Mapping[str, Array], columns: slice) -> Array | None:
+    """Largest counts of some columns, or their numbers of levels."""
+    if proposal.levels:
+        return np.asarray(proposal.levels[columns])
+    trials = vars(family).get("trials")
+    if isinstance(trials, str):
+        return given[trials].reshape(-1, 1)
+    return None if trials is None else np.asarray(trials[columns])

@@ -1,0 +1,77 @@
+"""A model written in PyMC as an estimator: columns, classes, refusals."""
+
+import numpy as np
+import pandas as pd
+import pymc as pm
+import pytest
+from sklearn.base import clone
+
+import bayesppl as bp
+
+X = pd.DataFrame({"a": [0, 1, 7, 5, 6], "b": [4, 6, 1, 2, 0]})
+Y = ["no", "no", "yes", "yes", "yes"]
+
+
+def build(X, y):
+    with pm.Model() as model:
+        label = pm.Categorical("y", pm.Dirichlet("w", np.ones(2)), observed=y)
+        rate = pm.Gamma("rate", 2.0, 0.5, shape=(2, 2))
+        pm.Poisson("x", rate[label], observed=np.asarray(X))
+    return model
+
+
+@pytest.fixture(scope="module")
+def clf():
+    return bp.PyMCClassifier(build).fit(X, Y)
+
+
+@pytest.fixture(scope="module")
+def ours():
+    return bp.PoissonNB(bp.Gamma(2.0, 0.5)).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [X, X[["b", "a"]], X.to_numpy(), {"x": X.to_numpy()}],
+    ids=["table", "other order", "array", "mapping"],
+)
+def test_rows_come_as_tables_arrays_and_mappings(clf, ours, rows):
+    np.testing.assert_allclose(clf.predict_proba(rows), ours.predict_proba(X), rtol=1e-9)
+
+
+def test_the_estimator_has_what_scikit_learn_asks_for(clf):
+    assert clf.classes_.tolist() == ["no", "yes"]
+    assert clf.class_count_.tolist() == [2.0, 3.0]
+    assert clf.feature_names_in_.tolist() == ["a", "b"]
+    assert clf.get_params()["build"] is build
+    assert clone(clf).get_params() == clf.get_params()
+
+
+def test_questions_about_the_rows_of_the_fit_have_the_same_answers(clf, ours):
+    np.testing.assert_allclose(clf.loo().log_proba, ours.loo().log_proba, rtol=1e-9)
+    assert np.isclose(float(clf.log_evidence()["total"]), float(ours.log_evidence()["total"]), rtol=1e-9)
+
+
+def test_the_user_s_names_are_kept(clf):
+    assert clf.to_datatree(draws=5, chains=2)["posterior"]["rate"].shape == (2, 5, 2, 2)
+    assert isinstance(clf.to_pymc(), pm.Model)
+
+
+def test_what_a_model_of_rows_cannot_do_is_refused(clf, tmp_path):
+    with pytest.raises(ValueError, match="sample_weight"):
+        bp.PyMCClassifier(build).fit(X, Y, np.ones(5))
+    with pytest.raises(ValueError, match="pass build="):
+        bp.PyMCClassifier().fit(X, Y)
+    with pytest.raises(ValueError, match=r"bayesppl.NUTS"):
+        bp.PyMCClassifier(build, inference="laplace").fit(X, Y)
+    with pytest.raises(ValueError, match="2 classes, and y holds 3"):
+        bp.PyMCClassifier(lambda X, y: build(X, np.minimum(y, 1)), classes=["no", "yes", "maybe"]).fit(X, Y)
+    for question in (lambda: clf.partial_fit(X, Y), lambda: clf + clf, clf.tune_prior):
+        with pytest.raises(bp.NotConjugateError):
+            question()
+    with pytest.raises(TypeError, match="is code"):
+        clf.save(tmp_path / "model.nc")
+    with pytest.raises(ValueError, match="likelihood must be 'rows'"):
+        clf.to_pymc("statistics")
+    with pytest.raises(ValueError, match="missing"):
+        clf.predict({"z": X.to_numpy()})

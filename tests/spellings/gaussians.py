@@ -1,0 +1,403 @@
+"""Gaussian features, as people write them."""
+
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+from registry import BINARY, COUNTS, POSITIVE, REAL, spelling
+
+K, D = 3, 2
+COORDS = {"class": ["setosa", "versicolor", "virginica"], "feature": ["length", "width"]}
+
+
+def label(codes, n=K):
+    return pm.Categorical("y", pm.Dirichlet("w", np.ones(n)), observed=codes)
+
+
+@spelling({"x": REAL}, x="exact")
+def precision_and_mean_given_it(rows, codes):
+    with pm.Model(coords={**COORDS, "row": range(len(codes))}) as model:
+        w = pm.Dirichlet("w", np.ones(3), dims="class")
+        y = pm.Categorical("y", w, observed=codes, dims="row")
+        tau = pm.Gamma("tau", 2.0, 0.5, dims=("class", "feature"))
+        mu = pm.Normal("mu", 4.0, tau=0.1 * tau, dims=("class", "feature"))
+        pm.Normal("x", mu[y], tau=tau[y], observed=rows["x"], dims=("row", "feature"))
+    return model
+
+
+@spelling({"x": REAL}, x="exact")
+def variance_and_centred_mean(rows, codes):
+    with pm.Model() as model:
+        label(codes)
+        v = pm.InverseGamma("v", 2.5, 1.5, shape=(K, D))
+        mu = pm.Normal("mu", 0.5, pt.sqrt(v / 0.7), shape=(K, D))
+        pm.Normal("x", mu[codes], pt.sqrt(v)[codes], observed=rows["x"])
+    return model
+
+
+@spelling({"x": REAL}, x="exact")
+def variance_and_non_centred_mean(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        v = pm.InverseGamma("v", 2.5, 1.5, shape=(K, D))
+        z = pm.Normal("z", 0.0, 1.0, shape=(K, D))
+        mu = pm.Deterministic("mu", 0.5 + 2.0 * z * pt.sqrt(v))
+        sd = pm.Deterministic("sd", pt.sqrt(v))
+        pm.Normal("x", mu[y], sd[y], observed=rows["x"])
+    return model
+
+
+@spelling({"x": REAL}, x="exact")
+def standard_deviation_from_a_log_precision(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        tau = pm.Gamma("tau", alpha=2.0, beta=np.array([0.5, 3.0]), shape=(K, D))
+        sd = pm.Deterministic("sd", pt.exp(-0.5 * pt.log(tau)))
+        mu = pm.Normal("mu", np.array([[1.0, -1.0]]), 3.0 * sd, shape=(K, D))
+        pm.Normal("x", mu[y], sd[y], observed=rows["x"])
+    return model
+
+
+@spelling({"x": REAL}, x="exact")
+def indexed_by_data(rows, codes):
+    with pm.Model() as model:
+        index = pm.Data("index", codes)
+        y = pm.Categorical("y", pm.Dirichlet("w", [1.0, 2.0, 3.0]), observed=index)
+        tau = pm.Gamma("tau", 2.0, 0.5, shape=(K, D))
+        mu = pm.Normal("mu", 0.0, tau=0.5 * tau, shape=(K, D))
+        pm.Normal("x", pt.take(mu, index, axis=0), tau=tau[index, :], observed=pm.Data("X", rows["x"]))
+    assert y is not None
+    return model
+
+
+@spelling({"x": REAL}, x="exact")
+def features_first(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        v = pm.InverseGamma("v", 2.5, 1.5, shape=(D, K))
+        mu = pm.Normal("mu", 0.0, pt.sqrt(v / 0.5), shape=(D, K))
+        pm.Normal("x", mu.T[y], pt.sqrt(v).T[y], observed=rows["x"])
+    return model
+
+
+@spelling({"x": REAL}, x="exact")
+def tied_variances(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        v = pm.InverseGamma("v", 2.0, 1.0, shape=D)
+        mu = pm.Normal("mu", 0.0, pt.sqrt(v / 0.2), shape=(K, D))
+        pm.Normal("x", mu[y], pt.sqrt(v), observed=rows["x"])
+    return model
+
+
+@spelling({"x": REAL}, x="exact")
+def spherical_classes(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        tau = pm.Gamma("tau", 3.0, 2.0, shape=K)
+        mu = pm.Normal("mu", 0.0, tau=(0.3 * tau)[:, None], shape=(K, D))
+        pm.Normal("x", mu[y], tau=tau[y][:, None], observed=rows["x"])
+    return model
+
+
+@spelling({"x": REAL[:, 0]}, x="exact")
+def one_feature(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        v = pm.InverseGamma("v", 2.0, 1.0, shape=K)
+        mu = pm.Normal("mu", 1.0, pt.sqrt(2.0 * v), shape=K)
+        pm.Normal("x", mu[y], pt.sqrt(v[y]), observed=rows["x"])
+    return model
+
+
+@spelling({"x": REAL[:, 0]}, BINARY, x="exact")
+def binary_label_by_switch(rows, codes):
+    with pm.Model() as model:
+        p = pm.Beta("p", 2.0, 3.0)
+        y = pm.Bernoulli("y", p, observed=codes)
+        v = pm.InverseGamma("v", 2.0, 1.0, shape=2)
+        low = pm.Normal("low", 0.0, pt.sqrt(v[0] / 0.5))
+        high = pm.Normal("high", 1.0, pt.sqrt(v[1] / 0.5))
+        pm.Normal("x", pt.switch(pt.eq(y, 1), high, low), pt.sqrt(v[y]), observed=rows["x"])
+    return model
+
+
+@spelling({"x": REAL[:, 0]}, BINARY, x="exact")
+def binary_label_as_condition(rows, codes):
+    with pm.Model() as model:
+        pm.Bernoulli("y", 0.4, observed=codes)
+        t0, t1 = pm.Gamma("t0", 2.0, 1.0), pm.Gamma("t1", 3.0, 1.0)
+        m0, m1 = pm.Normal("m0", 0.0, tau=0.5 * t0), pm.Normal("m1", 0.0, tau=0.5 * t1)
+        pm.Normal("x", pm.math.switch(codes, m1, m0), tau=pm.math.switch(codes, t1, t0), observed=rows["x"])
+    return model
+
+
+@spelling({"x": REAL}, x="exact")
+def a_list_of_classes(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        v = [pm.InverseGamma(f"v{k}", 2.0 + k, 1.0, shape=D) for k in range(K)]
+        mu = [pm.Normal(f"mu{k}", float(k), pt.sqrt(v[k] / 0.5), shape=D) for k in range(K)]
+        pm.Normal("x", pt.stack(mu)[y], pt.sqrt(pt.stack(v))[y], observed=rows["x"])
+    return model
+
+
+@spelling({"length": REAL[:, 0], "width": REAL[:, 1]}, length="exact", width="exact")
+def a_variable_per_feature(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        for name, values in rows.items():
+            v = pm.InverseGamma(f"v_{name}", 2.0, 1.0, shape=K)
+            mu = pm.Normal(f"mu_{name}", 0.0, pt.sqrt(v / 0.5), shape=K)
+            pm.Normal(name, mu[y], pt.sqrt(v)[y], observed=values)
+    return model
+
+
+@spelling({"length": REAL[:, 0], "width": REAL[:, 1]}, length__width="exact")
+def a_loop_over_columns_of_one_parameter(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        v = pm.InverseGamma("v", 2.0, 1.0, shape=(K, D))
+        mu = pm.Normal("mu", 0.0, pt.sqrt(v / 0.5), shape=(K, D))
+        for d, (name, values) in enumerate(rows.items()):
+            pm.Normal(name, mu[y, d], pt.sqrt(v[y, d]), observed=values)
+    return model
+
+
+@spelling({"x": REAL, "c": COUNTS}, x="exact", c="exact")
+def numbers_beside_counts(rows, codes):
+    with pm.Model(coords=COORDS) as model:
+        y = label(codes)
+        v = pm.InverseGamma("v", 2.0, 1.0, shape=(K, D))
+        mu = pm.Normal("mu", 0.0, pt.sqrt(v / 0.5), shape=(K, D))
+        pm.Normal("x", mu[y], pt.sqrt(v)[y], observed=rows["x"])
+        rate = pm.Gamma("rate", 2.0, 1.0, shape=(K, D))
+        pm.Poisson("c", rate[y], observed=rows["c"])
+    return model
+
+
+@spelling({"x": POSITIVE}, x="exact")
+def log_normal_features(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        v = pm.InverseGamma("v", 2.0, 1.0, shape=(K, D))
+        mu = pm.Normal("mu", 0.0, pt.sqrt(v / 0.5), shape=(K, D))
+        pm.LogNormal("x", mu[y], pt.sqrt(v)[y], observed=rows["x"])
+    return model
+
+
+def _wishart_means(precision, n=K):
+    cov = pt.stack([10.0 * pt.linalg.inv(precision[k]) for k in range(n)])
+    return pm.MvNormal("mu", np.array([1.0, -1.0]), cov=cov, shape=(n, D))
+
+
+@spelling({"x": REAL}, x="exact")
+def wishart_precisions(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        precision = pm.Wishart("precision", 5, np.array([[2.0, 0.3], [0.3, 1.0]]), shape=(K, D, D))
+        mu = _wishart_means(precision)
+        pm.MvNormal("x", mu[y], tau=precision[y], observed=rows["x"])
+    return model
+
+
+@spelling({"x": REAL}, x="exact")
+def wishart_covariances_by_inverse(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        precision = pm.Wishart("precision", 6, np.eye(2), shape=(K, D, D))
+        mu = _wishart_means(precision)
+        cov = pm.Deterministic("cov", pt.linalg.inv(precision))
+        pm.MvNormal("x", mu[y], cov=cov[y], observed=rows["x"])
+    return model
+
+
+@spelling({"x": REAL}, x="exact")
+def wishart_per_class_in_a_list(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        precision = [pm.Wishart(f"precision{k}", 5 + k, np.eye(2)) for k in range(K)]
+        mu = [pm.MvNormal(f"mu{k}", np.zeros(2), tau=0.5 * precision[k]) for k in range(K)]
+        pm.MvNormal("x", pt.stack(mu)[y], tau=pt.stack(precision)[y], observed=rows["x"])
+    return model
+
+
+@spelling({"x": REAL}, x="exact")
+def linear_discriminant(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        precision = pm.Wishart("precision", 5, np.eye(2))
+        mu = pm.MvNormal("mu", np.zeros(2), cov=4.0 * pt.linalg.inv(precision), shape=(K, D))
+        pm.MvNormal("x", mu[y], tau=precision, observed=rows["x"])
+    return model
+
+
+@spelling({"x": REAL}, x="exact")
+def means_weighted_by_potential(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        v = pm.InverseGamma("v", 2.0, 1.0, shape=(K, D))
+        mu = pm.Flat("mu", shape=(K, D))
+        pm.Potential("prior of mu", (-0.5 * (pt.log(v) + 0.5 * (mu - 1.0) ** 2 / v)).sum())
+        pm.Normal("x", mu[y], pt.sqrt(v)[y], observed=rows["x"])
+    return model
+
+
+# --- without a closed form --------------------------------------------------------------------------------
+
+
+@spelling({"x": REAL}, x="compressed")
+def half_normal_scales(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        mu = pm.Normal("mu", 0.0, 5.0, shape=(K, D))
+        sd = pm.HalfNormal("sd", 2.0, shape=(K, D))
+        pm.Normal("x", mu[y], sd[y], observed=rows["x"])
+    return model
+
+
+@spelling({"x": REAL}, x="compressed")
+def inverse_gamma_with_an_independent_mean(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        mu = pm.Normal("mu", 0.0, 5.0, shape=(K, D))
+        v = pm.InverseGamma("v", 2.0, 1.0, shape=(K, D))
+        pm.Normal("x", mu[y], pt.sqrt(v)[y], observed=rows["x"])
+    return model
+
+
+@spelling({"x": REAL}, x="compressed")
+def one_scale_for_all(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        mu = pm.Normal("mu", 0.0, 5.0, shape=(K, D))
+        pm.Normal("x", mu[y], pm.Exponential("sd", 1.0), observed=rows["x"])
+    return model
+
+
+@spelling({"x": REAL}, x="compressed")
+def partial_pooling(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        centre = pm.Normal("centre", 0.0, 5.0, shape=D)
+        spread = pm.HalfNormal("spread", 2.0, shape=D)
+        mu = pm.Normal("mu", centre, spread, shape=(K, D))
+        sd = pm.HalfNormal("sd", 2.0, shape=D)
+        pm.Normal("x", mu[y], sd, observed=rows["x"])
+    return model
+
+
+@spelling({"x": REAL}, x="compressed")
+def partial_pooling_non_centred(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        centre, spread = pm.Normal("centre", 0.0, 5.0, shape=D), pm.HalfNormal("spread", 2.0, shape=D)
+        mu = pm.Deterministic("mu", centre + spread * pm.Normal("z", shape=(K, D)))
+        sd = pm.HalfNormal("sd", 2.0, shape=(K, D))
+        pm.Normal("x", mu[y], sd[y], observed=rows["x"])
+    return model
+
+
+@spelling({"x": REAL}, x="compressed")
+def lkj_tied(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        root, _, _ = pm.LKJCholeskyCov("root", n=D, eta=2.0, sd_dist=pm.HalfNormal.dist(2.0, shape=D))
+        mu = pm.Normal("mu", 0.0, 5.0, shape=(K, D))
+        pm.MvNormal("x", mu[y], chol=root, observed=rows["x"])
+    return model
+
+
+@spelling({"x": REAL}, x="compressed")
+def lkj_per_class(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        roots = [
+            pm.LKJCholeskyCov(
+                f"root{k}", n=D, eta=2.0, sd_dist=pm.HalfNormal.dist(2.0, shape=D), compute_corr=False
+            )
+            for k in range(K)
+        ]
+        roots = pt.stack([pm.math.expand_packed_triangular(D, root) for root in roots])
+        mu = pm.Normal("mu", 0.0, 5.0, shape=(K, D))
+        pm.MvNormal("x", mu[y], chol=roots[y], observed=rows["x"])
+    return model
+
+
+@spelling({"x": REAL}, x="by rows")
+def student_t(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        mu = pm.Normal("mu", 0.0, 5.0, shape=(K, D))
+        sd = pm.HalfNormal("sd", 2.0, shape=(K, D))
+        pm.StudentT("x", nu=4.0, mu=mu[y], sigma=sd[y], observed=rows["x"])
+    return model
+
+
+@spelling({"x": REAL}, x="by rows")
+def skewed(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        mu = pm.Normal("mu", 0.0, 5.0, shape=(K, D))
+        sd = pm.HalfNormal("sd", 2.0, shape=D)
+        alpha = pm.Normal("alpha", 0.0, 2.0, shape=(K, D))
+        pm.SkewNormal("x", mu=mu[y], sigma=sd, alpha=alpha[y], observed=rows["x"])
+    return model
+
+
+@spelling({"x": REAL[:, 0]}, x="by rows")
+def mixture_within_each_class(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        share = pm.Dirichlet("share", np.ones(2), shape=(K, 2))
+        mu = pm.Normal("mu", np.array([-1.0, 1.0]), 1.0, shape=(K, 2))
+        pm.NormalMixture("x", w=share[y], mu=mu[y], sigma=1.0, observed=rows["x"])
+    return model
+
+
+@spelling({"x1": REAL[:, 0], "x2": REAL[:, 1]}, x1="exact", x2="by rows")
+def one_feature_given_another(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        v = pm.InverseGamma("v", 2.0, 1.0, shape=K)
+        mu = pm.Normal("mu", 0.0, pt.sqrt(v / 0.5), shape=K)
+        first = pm.Normal("x1", mu[y], pt.sqrt(v)[y], observed=rows["x1"])
+        a, b = pm.Normal("a", 0.0, 1.0, shape=K), pm.Normal("b", 0.0, 1.0, shape=K)
+        pm.Normal("x2", a[y] + b[y] * first, pm.HalfNormal("s", 1.0), observed=rows["x2"])
+    return model
+
+
+@spelling({"x": REAL[:, 0], "z": REAL[:, 1]}, given=("z",), x="by rows")
+def regression_on_a_covariate(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        z = pm.Data("z", rows["z"])
+        a, b = pm.Normal("a", 0.0, 1.0, shape=K), pm.Normal("b", 0.0, 1.0, shape=K)
+        pm.Normal("x", a[y] + b[y] * z, pm.HalfNormal("s", 1.0), observed=rows["x"])
+    return model
+
+
+@spelling({"x": REAL}, x="by rows")
+def laplace_features(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        mu = pm.Normal("mu", 0.0, 5.0, shape=(K, D))
+        pm.Laplace("x", mu[y], pm.HalfNormal("b", 1.0, shape=D), observed=rows["x"])
+    return model
+
+
+@spelling({"x": REAL}, x="compressed")
+def known_scale(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        pm.Normal("x", pm.Normal("mu", 0.0, 5.0, shape=(K, D))[y], 1.0, observed=rows["x"])
+    return model
+
+
+@spelling({"x": REAL}, y="by rows", x="compressed")
+def class_weights_by_softmax(rows, codes):
+    with pm.Model() as model:
+        weights = pm.math.softmax(pm.Normal("logits", 0.0, 1.0, shape=K))
+        y = pm.Categorical("y", weights, observed=codes)
+        mu = pm.Normal("mu", 0.0, 5.0, shape=(K, D))
+        pm.Normal("x", mu[y], pm.HalfNormal("sd", 1.0, shape=D), observed=rows["x"])
+    return model

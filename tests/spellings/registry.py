@@ -1,0 +1,52 @@
+"""Spellings of generative classifiers, each with the rows it is for and what is expected of its parts."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+_rng = np.random.default_rng(7)
+
+N_ROWS = 27
+CODES = np.arange(N_ROWS) % 3
+BINARY = (np.arange(N_ROWS) % 5 < 2).astype(np.int64)
+
+REAL = _rng.normal([1.0, -2.0], [1.0, 0.5], (N_ROWS, 2)) + CODES[:, None]
+POSITIVE = _rng.gamma(2.0 + CODES[:, None], [0.5, 1.0], (N_ROWS, 2))
+COUNTS = _rng.poisson([2.0, 4.0] + CODES[:, None])
+BITS = (_rng.random((N_ROWS, 3)) < 0.2 + 0.25 * CODES[:, None]).astype(np.int64)
+LEVELS = _rng.integers(0, 4, (N_ROWS, 2))
+WORDS = _rng.multinomial(9, [0.2, 0.3, 0.5], N_ROWS)
+TIME = _rng.gamma(2.0, 1.0, N_ROWS)
+
+Rows = Mapping[str, np.ndarray]
+Build = Callable[[Rows, np.ndarray], Any]
+
+
+class Spelling(NamedTuple):
+    """A way to write a model.
+
+    ``expected`` maps the variables of a part ("y" for the label) to how it is solved.
+    """
+
+    build: Build
+    rows: Rows
+    codes: np.ndarray
+    expected: Mapping[str, str]
+    given: tuple[str, ...] = ()
+
+
+SPELLINGS: dict[str, Spelling] = {}
+
+
+def spelling(
+    rows: Rows, codes: np.ndarray = CODES, given: tuple[str, ...] = (), **expected: str
+) -> Callable[[Build], Build]:
+    """Register a function of rows and codes that builds a model."""
+
+    def register(build: Build) -> Build:
+        parts = {"y": "exact", **{name.replace("__", ", "): solution for name, solution in expected.items()}}
+        SPELLINGS[build.__name__] = Spelling(build, rows, codes, parts, given)
+        return build
+
+    return register

@@ -1,0 +1,30 @@
+"""Nothing is called exact unless its density is that of a declaration with a closed form."""
+
+import pytest
+from mutants import CONFINED, mutant
+
+from bayesppl.inference.pymc.reading.recognition import read
+
+
+def _is_exact(model) -> bool:
+    blocks = read(model, "y").blocks
+    return all(block.solution == "exact" for block in blocks)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_changed_model_is_exact_only_if_it_keeps_its_closed_form(seed):
+    model, exact = mutant(seed)
+    assert _is_exact(model) == exact
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(20, 1020))
+def test_none_of_a_thousand_changed_models_is_falsely_called_exact(seed):
+    model, exact = mutant(seed)
+    assert _is_exact(model) == exact
+
+
+@pytest.mark.parametrize("limit", [20.0, 2000.0])
+@pytest.mark.parametrize("build", CONFINED, ids=lambda build: build.__name__)
+def test_a_prior_that_covers_a_part_of_the_space_of_its_family_is_not_exact(build, limit):
+    assert not _is_exact(build(limit))

@@ -1,0 +1,176 @@
+"""Models that are no generative classifiers, or not readable as such, get a sentence and not a traceback."""
+
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+import pytest
+from registry import BINARY, CODES, N_ROWS, REAL
+
+import bayesppl as bp
+
+K = 3
+
+
+def label(codes=CODES):
+    return pm.Categorical("y", pm.Dirichlet("w", np.ones(K)), observed=codes)
+
+
+def means():
+    return pm.Normal("mu", 0.0, 1.0, shape=(K, 2))
+
+
+def no_label():
+    pm.Normal("x", means()[CODES], 1.0, observed=REAL)
+
+
+def label_not_observed():
+    y = pm.Categorical("y", np.ones(K) / K, shape=N_ROWS)
+    pm.Normal("x", means()[y], 1.0, observed=REAL)
+
+
+def label_of_another_kind():
+    y = pm.Poisson("y", 1.0, observed=CODES)
+    pm.Normal("x", means()[y], 1.0, observed=REAL)
+
+
+def label_partly_missing():
+    with pytest.warns(UserWarning, match="missing"):
+        y = pm.Categorical("y", np.ones((N_ROWS, K)) / K, observed=np.ma.masked_array(CODES, CODES == 2))
+    pm.Normal("x", means()[y], 1.0, observed=REAL)
+
+
+def label_of_two_dimensions():
+    y = pm.Categorical("y", np.ones(K) / K, observed=np.stack([CODES, CODES]))
+    pm.Normal("x", means()[y[0]], 1.0, observed=REAL)
+
+
+def code_out_of_range():
+    y = pm.Categorical("y", np.ones(2) / 2, observed=CODES)
+    pm.Normal("x", means()[y], 1.0, observed=REAL)
+
+
+def nothing_depends_on_the_label():
+    label()
+    pm.Normal("x", means()[0], 1.0, observed=REAL)
+
+
+def other_number_of_rows():
+    y = label()
+    pm.Normal("x", means()[y[:5]], 1.0, observed=REAL[:5])
+
+
+def time_series():
+    y = label()
+    pm.GaussianRandomWalk("x", mu=means()[0, 0], sigma=1.0, init_dist=pm.Normal.dist(0, 1), observed=REAL[:, 0])
+    assert y is not None
+
+
+def gaussian_process():
+    y = label()
+    cov = pt.exp(-0.5 * (np.arange(N_ROWS)[:, None] - np.arange(N_ROWS)) ** 2.0) + np.eye(N_ROWS)
+    pm.MvNormal("x", means()[y, 0], cov=cov, observed=REAL[:, 0])
+
+
+def potential_over_rows():
+    y = label()
+    pm.Potential("x", -0.5 * ((REAL - means()[y]) ** 2).sum())
+
+
+def potential_over_labels():
+    y = label()
+    mu = means()
+    pm.Potential("extra", mu[y, 0].sum())
+    pm.Normal("x", mu[y], 1.0, observed=REAL)
+
+
+def constant_of_the_length_of_the_rows():
+    y = label()
+    pm.Normal("x", means()[y] + np.linspace(0, 1, N_ROWS)[:, None], 1.0, observed=REAL)
+
+
+def labels_as_numbers():
+    y = label()
+    pm.Normal("x", means()[0] + CODES[:, None] * means2(), 1.0, observed=REAL)
+    assert y is not None
+
+
+def means2():
+    return pm.Normal("slope", 0.0, 1.0, shape=2)
+
+
+def missing_cells():
+    y = label()
+    values = REAL.copy()
+    values[3, 1] = np.nan
+    with pytest.warns(UserWarning, match="missing"):
+        pm.Normal("x", means()[y], 1.0, observed=values)
+
+
+def discrete_latent():
+    y = label()
+    k = pm.Bernoulli("switch", 0.5)
+    pm.Normal("x", means()[y] + k, 1.0, observed=REAL)
+
+
+def regression_of_the_label():
+    y = pm.Categorical("y", pm.math.softmax(REAL @ pm.Normal("b", 0.0, 1.0, shape=(2, K)), axis=1), observed=CODES)
+    pm.Normal("x", means()[y], 1.0, observed=REAL)
+
+
+def no_density():
+    y = label()
+
+    def random(mu, rng=None, size=None):
+        return rng.normal(mu, 1.0, size)
+
+    pm.CustomDist("x", means()[y], random=random, observed=REAL)
+
+
+REFUSED = {
+    no_label: "no variable 'y'",
+    label_not_observed: "'y' is not observed",
+    label_of_another_kind: "distributed as",
+    label_partly_missing: "labels of 'y' are missing",
+    label_of_two_dimensions: "one code for each row",
+    code_out_of_range: "holds the code 2, and its classes are 0 to 1",
+    nothing_depends_on_the_label: "no observed variable depends on the label",
+    other_number_of_rows: "leading dimension is not that of the 27 rows",
+    time_series: "'x'",
+    gaussian_process: "one density for all rows together",
+    potential_over_rows: "potential 'x' is computed from observed variables",
+    potential_over_labels: "potential 'extra' is computed from observed variables",
+    constant_of_the_length_of_the_rows: "constant of shape .27, 1.*pm.Data",
+    labels_as_numbers: "depends on a constant",
+    missing_cells: "cells of 'x' are missing",
+    discrete_latent: "'switch' is a discrete variable",
+    regression_of_the_label: "differ from row to row",
+    no_density: "'x' has no log density",
+}
+
+
+@pytest.mark.parametrize("write", REFUSED, ids=lambda write: write.__name__)
+def test_a_model_that_cannot_be_read_is_refused_in_a_sentence(write):
+    with pm.Model() as model:
+        write()
+    with pytest.raises(ValueError, match=REFUSED[write]):
+        bp.from_pymc(model, "y")
+
+
+def test_the_user_s_model_is_not_changed():
+    with pm.Model() as model:
+        y = label()
+        rate = pm.Gamma("rate", 2.0, 1.0, shape=(K, 2))
+        pm.Poisson("x", rate[y], observed=np.abs(REAL).astype(int))
+    before = (list(model.named_vars), dict(model.rvs_to_transforms), dict(model.rvs_to_values), model["x"])
+    bp.from_pymc(model, "y")
+    assert before == (list(model.named_vars), dict(model.rvs_to_transforms), dict(model.rvs_to_values), model["x"])
+
+
+def test_a_binary_label_has_two_classes():
+    with pm.Model() as model:
+        y = pm.Bernoulli("y", pm.Beta("p", 1.0, 1.0), observed=BINARY)
+        pm.Poisson("x", pm.Gamma("rate", 2.0, 1.0, shape=2)[y], observed=np.abs(REAL[:, 0]).astype(int))
+    clf = bp.from_pymc(model, "y")
+    assert clf.classes_.tolist() == [0, 1]
+    count = np.bincount(BINARY)
+    assert np.allclose(clf.posterior_.predictive_weights(), (count + 1) / (count.sum() + 2), rtol=1e-12)

@@ -1,0 +1,88 @@
+"""What is recognised in a model does not depend on how it is written, and its answers are those of its densities."""
+
+import warnings
+
+import counts
+import gaussians
+import numpy as np
+import pymc as pm
+import pytensor
+import pytest
+import xarray as xr
+from pytensor.compile.mode import Mode
+from pytensor.graph.replace import clone_replace
+from registry import SPELLINGS, Spelling
+from scipy.special import logsumexp
+
+import bayesppl as bp
+from bayesppl.inference.pymc.reading.points import Coordinates
+from bayesppl.inference.pymc.reading.recognition import read
+
+#: Modules that register spellings as they are imported.
+REGISTERING = (counts, gaussians)
+NEW = 4
+DRAWS = 60
+
+
+@pytest.mark.parametrize("name", SPELLINGS)
+def test_every_part_is_solved_as_expected(name):
+    case = SPELLINGS[name]
+    reading = read(case.build(case.rows, case.codes), "y")
+    found = {"y" if b.component.holds_label else b.name: (b.solution, b.why) for b in reading.blocks}
+    assert {part: solution for part, (solution, _) in found.items()} == dict(case.expected), found
+
+
+@pytest.mark.parametrize("name", SPELLINGS)
+def test_class_probabilities_are_those_of_the_model_evaluated_row_by_row(name):
+    case = SPELLINGS[name]
+    model = case.build(case.rows, case.codes)
+    clf = _fitted(case, model)
+    tree = clf.to_datatree(draws=DRAWS, chains=1, random_state=1)["posterior"]
+    theta = {v.name: tree[v.name].values.reshape(-1, *tree[v.name].shape[2:]) for v in model.free_RVs}
+    some = np.linspace(0, len(case.codes) - 1, NEW).astype(int)
+    new = {key: values[some] for key, values in case.rows.items()}
+    joint = _log_joint(case, new, theta, len(clf.classes_))  # (draw, row, class)
+    found = clf.predict_proba(new)
+    average = logsumexp(joint, axis=0) - np.log(len(joint))
+    share = np.exp(average - logsumexp(average, axis=1, keepdims=True))
+    relative = np.exp(joint - average)
+    influence = share * (relative - (share * relative).sum(-1, keepdims=True))
+    error = influence.std(0) / np.sqrt(len(joint))
+    assert (np.abs(found - share) <= 6 * error + 1e-9).all(), np.abs(found - share) / (error + 1e-12)
+
+
+def _fitted(case: Spelling, model) -> bp.PyMCClassifier:
+    """Read with draws from somewhere in the prior: that they are from the posterior is not what is tested here."""
+    inputs = {variable: variable.type(name=variable.name) for variable in model.free_RVs}
+    everything = Coordinates(model, list(model.free_RVs), inputs)
+    theta = everything.theta(everything.draw(DRAWS, np.random.default_rng(3), 0.3))
+    draws = xr.Dataset(
+        {
+            name: (("chain", "draw", *(f"{name}{i}" for i in range(v.ndim - 1))), v[None])
+            for name, v in theta.items()
+        }
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", bp.ConvergenceWarning)
+        return bp.from_pymc(model, "y", draws=xr.DataTree.from_dict({"posterior": draws}))
+
+
+def _log_joint(case: Spelling, new, theta, n_classes):
+    """log p(y = k, x | θ) by PyMC itself, of models that hold the new rows under each class."""
+    out = []
+    for k in range(n_classes):
+        model = case.build(new, np.full(NEW, k))
+        values = {v: v.type() for v in model.free_RVs}
+        known = {v: pytensor.tensor.constant(model.rvs_to_values[v].eval()) for v in model.observed_RVs}
+        terms = []
+        for variable in model.observed_RVs:
+            others = {v: value for v, value in known.items() if v is not variable}
+            [own] = clone_replace([variable], {**values, **others}, rebuild_strict=False)
+            terms.append(pm.logp(own, known[variable], warn_rvs=False))
+        function = pytensor.function(list(values.values()), terms, mode=Mode("py", None), on_unused_input="ignore")
+        per_draw = [
+            sum(np.asarray(t).reshape(NEW, -1).sum(1) for t in function(*(theta[v.name][s] for v in values)))
+            for s in range(DRAWS)
+        ]
+        out.append(np.asarray(per_draw))
+    return np.stack(out, axis=-1)
