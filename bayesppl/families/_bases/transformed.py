@@ -9,7 +9,7 @@ estimates are those of the other family; so is the evidence, for the statistics 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Self, final
 
 import numpy as np
@@ -111,6 +111,18 @@ class Transformed(ConjugateFamily):
     @final
     def log_evidence(self, prior: Any, statistics: Any) -> dict[str, Evidence]:
         return self.inner.log_evidence(prior, statistics)
+
+    @final
+    def common_prior(self, statistics: Any) -> Any:
+        return self.inner.common_prior(statistics)
+
+    @final
+    def log_dependence(self, prior: Any, common: Any, statistics: Any) -> dict[str, Evidence]:
+        return self.inner.log_dependence(prior, common, statistics)
+
+    @final
+    def averaged_predictive(self, posterior: Any, common: Any, log_odds: Mapping[str, Array]) -> LogDensity:
+        return self._of_transformed(self.inner.averaged_predictive(posterior, common, log_odds))
 
     @final
     def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
