@@ -5,7 +5,8 @@ explanations have an evidence in closed form, and the ratio of the two is the Ba
 
 .. math:: B_d = \frac{\prod_k p(x_{\cdot d} \mid \text{rows of class } k)}{p(x_{\cdot d} \mid \text{all rows})}
 
-(Kass & Raftery 1995; for labelled features the test of independence of Gunel & Dickey 1974). With prior
+(Kass & Raftery 1995). Of tables of counts (levels, zeros and ones, successes, words) it is taken given both margins, as in the
+test of independence of Gunel & Dickey (1974): see :mod:`bayesppl.families._bases.association`. With prior
 probability ρ the feature is relevant with probability :math:`r = \rho B / (\rho B + 1 - \rho)`.
 """
 
@@ -31,7 +32,8 @@ def feature_relevance(fitted: Fitted, prior: float = 0.5) -> xr.Dataset:
     Parameters
     ----------
     fitted : Fitted
-        together, as one block. The one distribution of all classes has the declared prior, resolved for one class.
+        together, as one block. The one distribution of all classes has the declared prior, resolved for one class; a
+        hierarchical prior keeps what it learned of the classes.
     prior : float
         ρ, the prior probability that a feature is relevant.
 
@@ -51,6 +53,11 @@ def feature_relevance(fitted: Fitted, prior: float = 0.5) -> xr.Dataset:
     A Bayes factor takes the prior of the parameters at its word. A very spread one, such as the default of the Gaussian
     families (whose means are worth 0.01 rows), expects classes to lie far apart and so favours "does not depend" where
     they lie close (Lindley 1957). Declare what you expect, or tune it from the data.
+
+    Levels of a column, however many, are no evidence by themselves: a column of identifiers has a Bayes factor of one. Under
+    labels that were shuffled, the probability of relevance averages at most ``prior``. The exceptions are the hierarchical priors of
+    full and tied Gaussians, which learn from the classes how far apart they lie: of a block of noise they are undecided (.5 to
+    .7 in place of .5). Declare a prior where that matters.
 
     Examples
     --------
@@ -81,7 +88,7 @@ def averaged_proba(fitted: Fitted, X: Any, prior: float = 0.5, *, log: bool = Fa
 
     Features are independent given the class, so the sum over all subsets of relevant features is a product of two-point
     mixtures, :math:`p(x_d \mid y = k, D) = r_d\,p(x_d \mid \text{class } k) + (1 - r_d)\,p(x_d \mid \text{all})`: exact at
-    the cost of two predictions.
+    the cost of a few predictions.
 
     Parameters
     ----------

@@ -82,6 +82,15 @@ def test_every_family(name):
         _assert_noise_is_no_evidence(_log_factors(family, X, np.arange(n_rows) % 3, 60), 0.5)
 
 
+@pytest.mark.parametrize("name", ["lognormal tied, default prior", "gaussian full, default prior"])
+def test_hierarchical_priors_are_undecided_on_noise(name):
+    # they learn from the same classes how far apart these lie: the best of many explanations, not their average
+    for n_rows in (12, 60, 180):
+        family, X = _noise(name, n_rows)
+        probability = expit(_log_factors(family, X, np.arange(n_rows) % 3, 60))
+        assert 0.3 < probability.mean() < 0.75
+
+
 @pytest.mark.parametrize(("n_classes", "n_levels"), [(2, 2), (2, 5), (3, 3), (3, 6)])
 def test_bayes_factors_average_to_one_over_all_shuffles(n_classes, n_levels):
     # all tables with these margins, by brute force; the match of two moments is all that is approximate
