@@ -81,7 +81,11 @@ class ConjugateColumns(ConjugateFamily, ColumnFamily):
 
     @final
     def log_evidence(self, prior: Conjugate, statistics: Any) -> dict[str, Evidence]:
-        self._require_proper(prior)
+        if not prior.is_proper().all():
+            raise ImproperError(
+                f"the evidence is undefined under the improper prior of the {self.name} family: a density that does "
+                "not integrate to one can be scaled at will. Use a proper prior, for example the default one."
+            )
         base = np.asarray(statistics.log_base)
         dims = ("class", "feature")[: base.ndim]
         base = base.sum(tuple(axis for axis, dim in enumerate(dims) if dim not in self.factor_dims))
@@ -92,7 +96,7 @@ class ConjugateColumns(ConjugateFamily, ColumnFamily):
 
     @final
     def log_dependence(self, prior: Conjugate, common: Conjugate, statistics: Any) -> dict[str, Evidence]:
-        self._require_proper(prior)
+        self.log_evidence(prior, statistics)  # refuses a prior under which there is none
         dims = tuple(dim for dim in self.factor_dims if dim != "class")
         return {"": Evidence(dims, np.asarray(self._log_dependence(prior, common, statistics)))}
 
@@ -111,13 +115,6 @@ class ConjugateColumns(ConjugateFamily, ColumnFamily):
 
     def _over_classes(self, values: Array) -> Array:
         return values.sum(self.factor_dims.index("class")) if "class" in self.factor_dims else values
-
-    def _require_proper(self, prior: Conjugate) -> None:
-        if not prior.is_proper().all():
-            raise ImproperError(
-                f"the evidence is undefined under the improper prior of the {self.name} family: a density that does "
-                "not integrate to one can be scaled at will. Use a proper prior, for example the default one."
-            )
 
 
 @dataclass(frozen=True, eq=False)
