@@ -5,21 +5,19 @@ explanations have an evidence in closed form, and the ratio of the two is the Ba
 
 .. math:: B_d = \frac{\prod_k p(x_{\cdot d} \mid \text{rows of class } k)}{p(x_{\cdot d} \mid \text{all rows})}
 
-(Kass & Raftery 1995; for labelled features the test of independence of Gunel & Dickey 1974). With prior
+(Kass & Raftery 1995). Of tables of counts (levels, zeros and ones, successes, words) it is taken given both margins, as in the
+test of independence of Gunel & Dickey (1974): see :mod:`bayesppl.families._bases.association`. With prior
 probability ρ the feature is relevant with probability :math:`r = \rho B / (\rho B + 1 - \rho)`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import expit, logit
 
-from bayesppl.beliefs import Joint
-from bayesppl.data.labels import one_hot
-from bayesppl.families._bases.leave_one_out import log_evidence_of, row_blocks
+from bayesppl.families._bases.family import Evidence
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.normalisation import log_probabilities
@@ -34,7 +32,8 @@ def feature_relevance(fitted: Fitted, prior: float = 0.5) -> xr.Dataset:
     Parameters
     ----------
     fitted : Fitted
-        together, as one block. The one distribution of all classes has the declared prior, resolved for one class.
+        together, as one block. The one distribution of all classes has the declared prior, resolved for one class; a
+        hierarchical prior keeps what it learned of the classes.
     prior : float
         ρ, the prior probability that a feature is relevant.
 
@@ -55,6 +54,11 @@ def feature_relevance(fitted: Fitted, prior: float = 0.5) -> xr.Dataset:
     families (whose means are worth 0.01 rows), expects classes to lie far apart and so favours "does not depend" where
     they lie close (Lindley 1957). Declare what you expect, or tune it from the data.
 
+    Levels of a column, however many, are no evidence by themselves: a column of identifiers has a Bayes factor of one. Under
+    labels that were shuffled, the probability of relevance averages at most ``prior``. The exceptions are the hierarchical priors of
+    full and tied Gaussians, which learn from the classes how far apart they lie: of a block of noise they are undecided (.5 to
+    .7 in place of .5). Declare a prior where that matters.
+
     Examples
     --------
     >>> import bayesppl as bp
@@ -65,13 +69,16 @@ def feature_relevance(fitted: Fitted, prior: float = 0.5) -> xr.Dataset:
     """
     import xarray as xr
 
-    if not 0 < prior < 1:
-        raise ValueError(f"prior must lie between 0 and 1, found {prior:g}")
-    units = list(_units(fitted))
-    factor = np.concatenate([unit.log_bayes_factor for unit in units])
+    log_odds = _logit(prior)
+    found, coords = _dependence(fitted), fitted.model.coords
+    factor = np.concatenate([np.ravel(part.values) for part in found.values()])
+    names = [
+        [str(label) for dim in part.dims for label in coords[dim]] or [unit or "all features"]
+        for unit, part in found.items()
+    ]
     return xr.Dataset(
-        {"log_bayes_factor": ("feature", factor), "probability": ("feature", expit(factor + logit(prior)))},
-        coords={"feature": [name for unit in units for name in unit.names]},
+        {"log_bayes_factor": ("feature", factor), "probability": ("feature", expit(factor + log_odds))},
+        coords={"feature": [name for labels in names for name in labels]},
         attrs={"prior": prior},
     )
 
@@ -81,7 +88,7 @@ def averaged_proba(fitted: Fitted, X: Any, prior: float = 0.5, *, log: bool = Fa
 
     Features are independent given the class, so the sum over all subsets of relevant features is a product of two-point
     mixtures, :math:`p(x_d \mid y = k, D) = r_d\,p(x_d \mid \text{class } k) + (1 - r_d)\,p(x_d \mid \text{all})`: exact at
-    the cost of two predictions.
+    the cost of a few predictions.
 
     Parameters
     ----------
@@ -105,59 +112,29 @@ def averaged_proba(fitted: Fitted, X: Any, prior: float = 0.5, *, log: bool = Fa
     >>> clf.averaged_proba([[1.5, 5.5]]).round(2).tolist()
     [[0.71, 0.29]]
     """
-    model, n_classes = fitted.model, len(fitted.classes)
-    relevance = feature_relevance(fitted, prior)["probability"].values
+    found = _dependence(fitted)
+    log_odds = {unit: part.values + _logit(prior) for unit, part in found.items()}
+    posterior = fitted.posterior
+    statistics = posterior.statistics.parts["features"]
+    common = posterior.model.common_prior_of_features(statistics).update(statistics.pooled())
+    about_classes = posterior.prior.parts["features"].update(statistics)
+    density = fitted.model.family.averaged_predictive(about_classes, common, log_odds)
+    weights = posterior.predictive_weights()
     with np.errstate(divide="ignore"):
-        log_relevant, log_irrelevant = np.log(relevance), np.log1p(-relevance)
-    encoded = fitted.encode(X)
-    weights = fitted.posterior.predictive_weights()
-    with np.errstate(divide="ignore"):
-        out = np.tile(np.log(weights), (encoded.shape[0], 1))
-    belief, pooled = _beliefs(fitted)
-    for block in row_blocks(encoded):
-        rows = encoded[block]
-        each = np.arange(rows.shape[0])
-        statistics = model.family.sufficient_statistics(rows, one_hot(each, len(each)))
-        of_none = _log_predictives(pooled, statistics, np.zeros_like(each))
-        for k in range(n_classes):
-            of_class = _log_predictives(belief, statistics, np.full_like(each, k))
-            out[block, k] += np.logaddexp(log_relevant + of_class, log_irrelevant + of_none).sum(1)
-    log_proba = log_probabilities(out, weights)
+        log_joint = density(fitted.encode(X)) + np.log(weights)
+    log_proba = log_probabilities(log_joint, weights)
     return log_proba if log else np.exp(log_proba)
 
 
-class _Unit(NamedTuple):
-    """Features that are judged one by one, or a block judged as a whole."""
-
-    names: list[str]
-    log_bayes_factor: Array
-
-
-def _units(fitted: Fitted) -> Iterator[_Unit]:
-    model, prior = fitted.model, fitted.posterior.prior
-    statistics = fitted.posterior.statistics.parts["features"]
-    family, pooled = model.family, statistics.pooled()
-    dependent = family.log_evidence(prior.parts["features"], statistics)
-    common = family.log_evidence(fitted.posterior.model.prior_of_features(pooled), pooled)
-    for block, (dims, values) in dependent.items():
-        features = [dim for dim in dims if dim != "class"]
-        names = [str(label) for dim in features for label in model.coords[dim]]
-        of_classes = values.sum(dims.index("class")) if "class" in dims else values
-        of_all = common[block].values.sum(dims.index("class")) if "class" in dims else common[block].values
-        yield _Unit(names or [block or "all features"], np.atleast_1d(of_classes - of_all))
+def _logit(prior: float) -> float:
+    if not 0 < prior < 1:
+        raise ValueError(f"prior must lie between 0 and 1, found {prior:g}")
+    return float(logit(prior))
 
 
-def _beliefs(fitted: Fitted) -> tuple[Any, Any]:
-    """The belief about the classes, and that about one class that holds all rows."""
+def _dependence(fitted: Fitted) -> dict[str, Evidence]:
+    """The log Bayes factor of every unit: of columns that are judged one by one, or of a block judged as a whole."""
     posterior = fitted.posterior
-    pooled = posterior.statistics.parts["features"].pooled()
-    one = posterior.model.prior_of_features(pooled).update(pooled)
-    return posterior.prior.update(posterior.statistics).parts["features"], one
-
-
-def _log_predictives(belief: Any, statistics: Any, classes: Array) -> Array:
-    """log p(x) of every row (its own class in ``statistics``) and unit, up to what all classes share."""
-    if isinstance(belief, Joint):  # blocks side by side, in the order of the units
-        blocks = [_log_predictives(belief.parts[b], statistics.parts[b], classes) for b in belief.parts]
-        return np.concatenate(blocks, axis=1)
-    return log_evidence_of(belief.take(classes), statistics).reshape(len(classes), -1)
+    statistics = posterior.statistics.parts["features"]
+    common = posterior.model.common_prior_of_features(statistics)
+    return fitted.model.family.log_dependence(posterior.prior.parts["features"], common, statistics)

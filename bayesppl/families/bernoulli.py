@@ -9,11 +9,13 @@ agree.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.special import expit
 
 from bayesppl.beliefs import Beta
 from bayesppl.beliefs.statistics import Successes, class_sums, remainder
@@ -24,7 +26,7 @@ from bayesppl.families._bases.leave_one_out import counts_without, weight_by_wei
 from bayesppl.families._bases.log_density import Evaluate, LogDensity, on_first_use
 from bayesppl.families._bases.membership import Membership
 from bayesppl.families._bases.missing import observed_weight, present_cells, split_missing
-from bayesppl.families._bases.one_parameter import LogFactors, ProbabilityFamily
+from bayesppl.families._bases.one_parameter import LogFactors, ProbabilityFamily, log_association_of_successes
 from bayesppl.families._bases.support import Support
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta, dense, dot_log, log_contrast, log_dotter
 
@@ -91,6 +93,17 @@ class Bernoulli(ProbabilityFamily, NumericFamily):
 
     def log_likelihood(self, theta: Theta) -> LogDensity:
         return _log_mass(self.log_factors(theta))
+
+    def averaged_predictive(self, posterior: Beta, common: Beta, log_odds: Mapping[str, Array]) -> LogDensity:
+        # a mixture of two Bernoulli distributions is one
+        relevant, irrelevant = expit(log_odds[""]), expit(-log_odds[""])
+        of_classes, of_all = posterior.alpha + posterior.beta, common.alpha + common.beta
+        yes = relevant * (posterior.alpha / of_classes) + irrelevant * (common.alpha / of_all)
+        no = relevant * (posterior.beta / of_classes) + irrelevant * (common.beta / of_all)
+        return _log_mass((np.log(yes), np.log(no)))
+
+    def _log_dependence(self, prior: Any, common: Any, statistics: Successes) -> Array:
+        return log_association_of_successes(prior, statistics)
 
     def simulate(
         self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES

@@ -27,7 +27,7 @@ from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
 from bayesppl.families._bases.factorised import COUNTS, CellFamily, per_column
 from bayesppl.families._bases.leave_one_out import row_blocks
 from bayesppl.families._bases.missing import present_cells
-from bayesppl.families._bases.one_parameter import ProbabilityFamily
+from bayesppl.families._bases.one_parameter import ProbabilityFamily, log_association_of_successes
 from bayesppl.families._bases.support import Support
 from bayesppl.kernels.arrays import Array, Theta, log_rising
 
@@ -82,6 +82,9 @@ class Binomial(ProbabilityFamily, CellFamily):
         x, m = np.where(present, successes, 0.0), np.where(present, trials, 0.0)
         few = np.minimum(x, m - x)  # a binomial coefficient is the same for successes and for failures
         return Successes(x, m - x, log_rising(m - few + 1, few) - gammaln(few + 1))
+
+    def _log_dependence(self, prior: Any, common: Any, statistics: Successes) -> Array:
+        return log_association_of_successes(prior, statistics)
 
     def simulate(
         self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES

@@ -11,11 +11,13 @@ simplices of all columns lie side by side on one "cell" axis, for columns may ha
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.special import expit
 
 from bayesppl.beliefs import Dirichlet
 from bayesppl.beliefs.simplices import SimplexPrior, simplex_prior
@@ -90,6 +92,15 @@ class Categorical(LevelFamily):
             return np.moveaxis(sums(X).reshape(*probability.shape[:-1], len(X)), -2, -1)
 
         return LogDensity(log_mass)
+
+    def averaged_predictive(
+        self, posterior: Dirichlet, common: Dirichlet, log_odds: Mapping[str, Array]
+    ) -> LogDensity:
+        # a mixture of two tables is a table
+        relevant = np.repeat(expit(log_odds[""]), self._sizes)
+        irrelevant = np.repeat(expit(-log_odds[""]), self._sizes)
+        mixed = relevant * posterior.mean()["probability"] + irrelevant * common.mean()["probability"]
+        return self.log_likelihood({"probability": mixed})
 
     def label_rows(self, X: Array, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
         """Codes of the levels, -1 where missing."""

@@ -10,10 +10,13 @@ predicted together, by a multivariate t, for they are not independent once the v
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.special import log_expit
 
 from bayesppl.beliefs import NormalInverseGamma
 from bayesppl.beliefs.conjugate import replace_unchecked
@@ -34,7 +37,7 @@ from bayesppl.families._bases.gaussian_prior import (
 from bayesppl.families._bases.leave_one_out import forget, log_evidence_of, own_class_without, per_row, row_blocks
 from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.families._bases.membership import Membership
-from bayesppl.families._bases.missing import observed_mask, present_cells
+from bayesppl.families._bases.missing import observed_mask, present_cells, split_missing
 from bayesppl.families._bases.support import LARGEST, REAL_NUMBERS
 from bayesppl.kernels.arrays import LOG_2PI, Array, Responsibilities, Theta, log_rising
 from bayesppl.kernels.squares import weighted_squares
@@ -146,6 +149,27 @@ class DiagonalGaussian(ConjugateNumeric):
 
         return LogDensity(log_t)
 
+    def averaged_predictive(
+        self, posterior: NormalInverseGamma, common: NormalInverseGamma, log_odds: Mapping[str, Array]
+    ) -> LogDensity:
+        if "feature" in self.shared:
+            return super().averaged_predictive(posterior, common, log_odds)
+        relevant, irrelevant = log_expit(log_odds[""]), log_expit(-log_odds[""])
+        [of_all] = _log_t_of_cells(common)
+        of_classes = _log_t_of_cells(posterior)
+
+        def log_average(X: Array) -> Array:
+            out = np.empty((len(X), len(of_classes)))
+            for rows in row_blocks(X):
+                cells, present = split_missing(X[rows])
+                constant = irrelevant + of_all(cells)
+                for k, of_class in enumerate(of_classes):
+                    mixed = np.logaddexp(relevant + of_class(cells), constant)
+                    out[rows, k] = mixed.sum(1, where=True if present is None else present)
+            return out
+
+        return LogDensity(log_average)
+
     def loo_log_predictive(
         self, posterior: NormalInverseGamma, X: Array, members: Membership
     ) -> tuple[Array, Array]:
@@ -235,6 +259,22 @@ class DiagonalGaussian(ConjugateNumeric):
         b = np.square(scale) / n_classes ** (2 / dimension) / 2
         prior = NormalInverseGamma(statistics.pooled().mean, 0.01, (dimension + 2) / 2, b)
         return prior.sized(statistics.mean.shape, self._axes)
+
+
+def _log_t_of_cells(posterior: NormalInverseGamma) -> list[Callable[[Array], Array]]:
+    """The log predictive density of every cell under each class: functions of (n_rows, n_features)."""
+    shape = posterior.kappa.shape
+    half_dof = np.broadcast_to(posterior.spread(posterior.a), shape)
+    b = np.broadcast_to(posterior.spread(posterior.b), shape)
+    spread = 2 * b * (posterior.kappa + 1) / posterior.kappa
+    constant = log_rising(half_dof, np.asarray(0.5)) - 0.5 * np.log(np.pi * spread)
+
+    def of_class(k: int, X: Array) -> Array:
+        return np.asarray(
+            constant[k] - (half_dof[k] + 0.5) * np.log1p((X - posterior.location[k]) ** 2 / spread[k])
+        )
+
+    return [partial(of_class, k) for k in range(len(constant))]
 
 
 def _plus_cells(out: Array, constant: Array, X: Array, odd: Array) -> Array:

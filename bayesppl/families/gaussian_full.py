@@ -27,7 +27,12 @@ from bayesppl.data.labels import one_hot
 from bayesppl.data.table import Table
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.families._bases.conjugate_family import ConjugateNumeric
-from bayesppl.families._bases.covariance_prior import chained_log_evidence, hierarchical_prior, lent_share
+from bayesppl.families._bases.covariance_prior import (
+    chained_log_evidence,
+    common_hierarchical_prior,
+    hierarchical_prior,
+    lent_share,
+)
 from bayesppl.families._bases.covariance_prior_loo import of_other_classes
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
 from bayesppl.families._bases.gaussian_declared import MeanAndCholesky
@@ -118,6 +123,11 @@ class FullGaussian(ConjugateNumeric):
     def tunable(self, prior: Any) -> Mapping[str, tuple[float, float]]:
         # chosen by the evidence already, which is one of priors that hold fewer rows than this one: no factor changes it
         return {} if self._is_lent else prior.tunable
+
+    def common_prior(self, statistics: Moments) -> Any:
+        if self.prior == "hierarchical":
+            return common_hierarchical_prior(statistics, self.tied, self.columns)
+        return super().common_prior(statistics)
 
     def log_increment(self, prior: Conjugate, statistics: Moments) -> Array:
         # the prior of a class holds the rows of the others, each of which would be counted K times

@@ -138,6 +138,15 @@ class LogGaussian(ConjugateFamily):
             block: Evidence(dims, values + _over(log_jacobian, dims)) for block, (dims, values) in evidence.items()
         }
 
+    def common_prior(self, statistics: Moments) -> Any:
+        return self.gaussian.common_prior(statistics)
+
+    def log_dependence(self, prior: Any, common: Any, statistics: Moments) -> dict[str, Evidence]:
+        return self.gaussian.log_dependence(prior, common, statistics)
+
+    def averaged_predictive(self, posterior: Any, common: Any, log_odds: Mapping[str, Array]) -> LogDensity:
+        return _of_logarithms(self.gaussian.averaged_predictive(posterior, common, log_odds))
+
     def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
         """The logarithms are the observed variable; the Jacobian is a potential."""
         import pymc as pm

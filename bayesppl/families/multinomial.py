@@ -27,6 +27,7 @@ from bayesppl.beliefs import Dirichlet
 from bayesppl.beliefs.simplices import SimplexPrior, simplex_prior
 from bayesppl.beliefs.statistics import Counts, class_sums
 from bayesppl.data.table import Table
+from bayesppl.families._bases.association import log_association
 from bayesppl.families._bases.conjugate_family import ConjugateNumeric
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates, required
 from bayesppl.families._bases.dirichlet_multinomial import (
@@ -105,6 +106,9 @@ class Multinomial(ConjugateNumeric):
     @property
     def factor_dims(self) -> tuple[str, ...]:
         return ("class",)
+
+    def _log_dependence(self, prior: Any, common: Any, statistics: Counts) -> Array:
+        return log_association(prior.concentration, statistics.counts, np.zeros(1, np.intp))[0]
 
     @property
     def covariate_supports(self) -> Mapping[str, Support]:

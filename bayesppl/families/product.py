@@ -306,10 +306,33 @@ class Product(ConjugateFamily):
 
     def log_evidence(self, prior: Joint, statistics: JointStatistics) -> dict[str, Evidence]:
         return {
-            prefix + inner if inner else block: Evidence(prefixed(part.dims, prefix), part.values)
+            _unit_of(block, prefix, inner): Evidence(prefixed(part.dims, prefix), part.values)
             for block, prefix, family in self.families
             for inner, part in family.log_evidence(prior.parts[block], statistics.parts[block]).items()
         }
+
+    def common_prior(self, statistics: JointStatistics) -> Joint:
+        parts = {block: family.common_prior(statistics.parts[block]) for block, _, family in self.families}
+        return Joint(parts, {block: prefix for block, prefix, _ in self.families})
+
+    def log_dependence(self, prior: Joint, common: Joint, statistics: JointStatistics) -> dict[str, Evidence]:
+        return {
+            _unit_of(block, prefix, inner): Evidence(prefixed(part.dims, prefix), part.values)
+            for block, prefix, family in self.families
+            for inner, part in family.log_dependence(
+                prior.parts[block], common.parts[block], statistics.parts[block]
+            ).items()
+        }
+
+    def averaged_predictive(self, posterior: Joint, common: Joint, log_odds: Mapping[str, Array]) -> LogDensity:
+        return _sum_of(
+            {
+                block: family.averaged_predictive(
+                    posterior.parts[block], common.parts[block], _units_of(block, prefix, log_odds)
+                )
+                for block, prefix, family in self.families
+            }
+        )
 
     def observe_rows(self, variables: dict[str, Any], X: BlockRows, codes: Array, prefix: str = "") -> None:
         for block, inner, family in self.families:
@@ -360,6 +383,16 @@ def _check_columns(columns: Mapping[str, tuple[Hashable, ...]], table: Table) ->
 
 def _without(prefix: str, theta: Theta, family: Family) -> Theta:
     return {parameter: theta[prefix + parameter] for parameter in family.dims}
+
+
+def _unit_of(block: str, prefix: str, inner: str) -> str:
+    return prefix + inner if inner else block
+
+
+def _units_of(block: str, prefix: str, values: Mapping[str, Array]) -> dict[str, Array]:
+    """What belongs to one block, under the names its own family gives its units."""
+    inner = {name.removeprefix(prefix): value for name, value in values.items() if name.startswith(prefix)}
+    return {**inner, **({"": values[block]} if block in values else {})}
 
 
 def _covariates_of(prefix: str, covariates: Covariates, family: Family) -> Covariates:

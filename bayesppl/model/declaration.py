@@ -145,6 +145,11 @@ class GenerativeModel:
         resolved = self.family.resolve_prior(statistics)
         return resolved.rescaled(self.factors) if self.factors else resolved
 
+    def common_prior_of_features(self, statistics: Statistics) -> Conjugate:
+        """The prior of one distribution in place of those of the classes, whose ``statistics`` these are."""
+        prior = self.family.common_prior(statistics)
+        return prior.rescaled(self.factors) if self.factors else prior
+
     def mle(self, prior: Joint, statistics: JointStatistics) -> Theta:
         """Maximum likelihood; class weights that are known stay as they are."""
         weights = prior.parts[CLASS_WEIGHTS].mle(statistics.parts[CLASS_WEIGHTS])

@@ -4,31 +4,43 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 from scipy.special import betaln, expit, logit
+from scipy.stats import betabinom
 from sklearn.datasets import load_iris
 from support.examples import EXAMPLES
 
 import bayesppl as bp
 from bayesppl.data.labels import one_hot
 from bayesppl.data.table import as_table
+from bayesppl.families._bases.covariance_prior import _hierarchy
 
 IRIS = load_iris(return_X_y=True)
-NAIVE = ["bernoulli", "gaussian diag", "gaussian tied_diag", "binomial", "poisson"]
+TABLES = ["bernoulli", "binomial", "categorical", "histogram"]
+NAIVE = [*TABLES, "gaussian diag", "gaussian tied_diag", "poisson", "negative binomial", "lognormal"]
 
 
 def test_bayes_factor_of_a_two_by_two_table():
-    # class a: 7 of 10, class b: 2 of 9; independent beta(2, 3) priors (Gunel & Dickey 1974, independent samples)
+    # class a: 7 of 10, class b: 2 of 9; beta(2, 3) priors; conditional on both margins
     X = np.r_[np.ones(7), np.zeros(3), np.ones(2), np.zeros(7)][:, None]
     clf = bp.BernoulliNB(bp.Beta(2, 3)).fit(X, np.repeat(["a", "b"], [10, 9]))
-    of_classes = betaln(2 + 7, 3 + 3) + betaln(2 + 2, 3 + 7) - 2 * betaln(2, 3)
-    of_all = betaln(2 + 9, 3 + 10) - betaln(2, 3)
+    q = 10 / 19  # the prior masses, 4 of ones and 6 of zeros, are divided among the classes by their sizes
+    yes, no = (4 * q, 4 * (1 - q)), (6 * q, 6 * (1 - q))
+    by_outcome = betaln(yes[0] + 7, yes[1] + 2) - betaln(*yes) + betaln(no[0] + 3, no[1] + 7) - betaln(*no)
+    # the number of rows of class a under dependence, and the beta-binomial of its mean and variance
+    rows_of_a = np.convolve(betabinom.pmf(np.arange(10), 9, *yes), betabinom.pmf(np.arange(11), 10, *no))
+    assert rows_of_a @ np.arange(20) == pytest.approx(10)
+    variance = rows_of_a @ (np.arange(20) - 10) ** 2
+    mass = brentq(lambda a: betabinom.var(19, a * q, a * (1 - q)) - variance, 0.1, 100, xtol=1e-14)
+    of_all = betaln(mass * q + 10, mass * (1 - q) + 9) - betaln(mass * q, mass * (1 - q))
     found = clf.feature_relevance(prior=0.2)
-    assert float(found["log_bayes_factor"][0]) == pytest.approx(of_classes - of_all, rel=1e-12)
-    assert float(found["probability"][0]) == pytest.approx(expit(of_classes - of_all + logit(0.2)))
+    assert float(found["log_bayes_factor"][0]) == pytest.approx(by_outcome - of_all, rel=1e-8)
+    assert float(found["probability"][0]) == pytest.approx(expit(by_outcome - of_all + logit(0.2)))
 
 
-def _subset_evidences(family, X, y, prior):
+def _subset_evidences(name, X, y, prior):
     """Log probability of every subset of relevant features, and the predictive of every row under it, by brute force."""
+    family = EXAMPLES[name].family
     clf = bp.GenerativeClassifier(family, class_weights="empirical").fit(X, y)
     model, rows = clf.posterior_.model, clf.fitted_.rows
     n, n_classes = len(y), model.n_classes
@@ -42,6 +54,9 @@ def _subset_evidences(family, X, y, prior):
             after = belief.update(statistics)
             evidence = sum(part.values.sum() for part in alone.log_evidence(belief, statistics).values())
             singles.append((evidence, np.broadcast_to(alone.log_predictive(after)(encoded), (n, n_classes))))
+    if name in TABLES:  # given the margins, only the Bayes factors are known
+        factors = clf.feature_relevance()["log_bayes_factor"].values
+        singles = [(0.0 if d % 2 else factors[d // 2], log_p) for d, (_, log_p) in enumerate(singles)]
     log_weights, log_joints = [], []
     for subset in product([0, 1], repeat=len(X.columns)):
         chosen = [singles[2 * d + irrelevant] for d, irrelevant in enumerate(subset)]
@@ -54,9 +69,9 @@ def _subset_evidences(family, X, y, prior):
 @pytest.mark.parametrize("prior", [0.5, 0.1])
 @pytest.mark.parametrize("name", NAIVE)
 def test_averaging_is_the_sum_over_all_subsets(name, prior):
-    family, X, y = EXAMPLES[name]
+    _, X, y = EXAMPLES[name]
     X = X[: len(y)]
-    clf, log_weights, log_joints = _subset_evidences(family, X, y, prior)
+    clf, log_weights, log_joints = _subset_evidences(name, X, y, prior)
     weights = np.exp(log_weights - np.logaddexp.reduce(log_weights))
     joint = np.einsum("s,snk->nk", weights, np.exp(log_joints))
     np.testing.assert_allclose(clf.averaged_proba(X, prior), joint / joint.sum(1, keepdims=True), rtol=1e-8)
@@ -69,11 +84,20 @@ def test_correlated_features_are_judged_as_a_block(covariance):
     clf = bp.GenerativeClassifier(bp.Gaussian(covariance)).fit(*IRIS)
     found = clf.feature_relevance()
     assert found["feature"].values.tolist() == ["all features"]
-    family = bp.Gaussian(covariance)
-    pooled = family.bind(as_table(IRIS[0]), (0,))
+    # one class, whose prior has the numbers of the first prior of the classes, written out
+    prior = clf.posterior_.prior.parts["features"]
+    if covariance == "full":
+        found_of_all = _hierarchy(clf.posterior_.statistics.parts["features"], False, range(4))
+        rows = found_of_all.independence * found_of_all.others / (found_of_all.others + found_of_all.independence)
+        psi = np.diag(rows * found_of_all.sd**2)
+        declared = bp.NormalInverseWishart(prior.location[0], prior.kappa[0], 3 + rows, psi)
+    elif covariance == "tied":
+        declared = bp.NormalInverseWishart(prior.location[0], prior.kappa[0], float(prior.nu), prior.psi)
+    else:
+        declared = "fraley-raftery"
+    pooled = bp.Gaussian(covariance, declared).bind(as_table(IRIS[0]), (0,))
     statistics = pooled.sufficient_statistics(IRIS[0], one_hot(np.zeros(150, int), 1))
-    belief = pooled.resolve_prior(statistics)
-    common = pooled.log_evidence(belief, statistics)[""].values.sum()
+    common = pooled.log_evidence(pooled.resolve_prior(statistics), statistics)[""].values.sum()
     dependent = float(clf.log_evidence()["features"].sum())
     assert float(found["log_bayes_factor"][0]) == pytest.approx(dependent - common, rel=1e-10)
     np.testing.assert_allclose(clf.averaged_proba(IRIS[0]), clf.predict_proba(IRIS[0]), atol=1e-9)

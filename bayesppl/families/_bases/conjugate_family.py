@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
+from scipy.special import log_expit
 
 from bayesppl.beliefs import Conjugate
 from bayesppl.beliefs.statistics import Statistics
@@ -34,6 +36,15 @@ class ConjugateFamily(Family):
 
     @abstractmethod
     def log_evidence(self, prior: Any, statistics: Any) -> dict[str, Evidence]: ...
+
+    @abstractmethod
+    def common_prior(self, statistics: Any) -> Any: ...
+
+    @abstractmethod
+    def log_dependence(self, prior: Any, common: Any, statistics: Any) -> dict[str, Evidence]: ...
+
+    @abstractmethod
+    def averaged_predictive(self, posterior: Any, common: Any, log_odds: Mapping[str, Array]) -> LogDensity: ...
 
     @abstractmethod
     def observe_statistics(self, variables: dict[str, Any], statistics: Any, prefix: str = "") -> None:
@@ -79,6 +90,31 @@ class ConjugateColumns(ConjugateFamily, ColumnFamily):
         dims = ("class", "feature")[: base.ndim]
         base = base.sum(tuple(axis for axis, dim in enumerate(dims) if dim not in self.factor_dims))
         return {"": Evidence(self.factor_dims, self.log_increment(prior, statistics) + base)}
+
+    def common_prior(self, statistics: Any) -> Any:
+        return self.resolve_prior(statistics.pooled())
+
+    @final
+    def log_dependence(self, prior: Conjugate, common: Conjugate, statistics: Any) -> dict[str, Evidence]:
+        self.log_evidence(prior, statistics)  # refuses a prior under which there is none
+        dims = tuple(dim for dim in self.factor_dims if dim != "class")
+        return {"": Evidence(dims, np.asarray(self._log_dependence(prior, common, statistics)))}
+
+    def _log_dependence(self, prior: Any, common: Any, statistics: Any) -> Array:
+        """Of every unit: the ratio of both evidences, whose base measures are the same."""
+        of_classes = self.log_increment(prior, statistics)
+        of_all = common.log_increment(statistics.pooled())
+        return self._over_classes(of_classes) - self._over_classes(of_all)
+
+    def averaged_predictive(self, posterior: Any, common: Any, log_odds: Mapping[str, Array]) -> LogDensity:
+        # overridden where the units are single columns
+        of_class = self.log_predictive(posterior)
+        of_all = self.with_classes((0,)).log_predictive(common)
+        relevant, irrelevant = log_expit(log_odds[""]), log_expit(-log_odds[""])
+        return LogDensity(lambda X: np.logaddexp(relevant + of_class(X), irrelevant + of_all(X)))
+
+    def _over_classes(self, values: Array) -> Array:
+        return values.sum(self.factor_dims.index("class")) if "class" in self.factor_dims else values
 
 
 @dataclass(frozen=True, eq=False)

@@ -96,6 +96,22 @@ def hierarchical_prior(statistics: Moments, tied: bool, columns: Sequence[Hashab
     return found.given(found.scatter.sum(0) - found.scatter, found.degrees.sum() - found.degrees)
 
 
+def common_hierarchical_prior(
+    statistics: Moments, tied: bool, columns: Sequence[Hashable]
+) -> NormalInverseWishart:
+    """The prior of one class in place of all, which has the numbers that the classes share.
+
+    It is that of the first class in :func:`chained_log_evidence`. Numbers found without the classes, such as κ of a single
+    mean, would be found for another question, and the two evidences would differ in them.
+    """
+    found = _hierarchy(statistics, tied, columns)
+    n_features = len(found.sd)
+    if tied:
+        prior = found.of(n_features - 1 + found.independence, found.independence * np.eye(n_features))
+        return prior.sized((1, n_features), tied)
+    return found.given(np.zeros((1, n_features, n_features)), np.zeros(1))
+
+
 def lent_share(statistics: Moments, columns: Sequence[Hashable]) -> Array:
     """The share of the rows of the other classes that the prior of each class holds: (n_classes,)."""
     found = _hierarchy(statistics, False, columns)

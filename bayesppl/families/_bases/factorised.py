@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
+from scipy.special import log_expit
 
 from bayesppl.data.columns import LARGEST_EXACT
 from bayesppl.data.table import Table
@@ -156,12 +157,27 @@ class CellFamily(ConjugateColumns):
 
     @final
     def log_predictive(self, posterior: Any) -> LogDensity:
-        by_class = [posterior.take([k]) for k in range(len(self.classes))]
+        by_class = self._by_class(posterior)
 
         def kernel(cells: Any) -> Array:
             return np.stack([belief.log_increment(cells).sum(1) for belief in by_class], axis=-1)
 
         return self._in_blocks(kernel, (len(by_class),))
+
+    @final
+    def averaged_predictive(self, posterior: Any, common: Any, log_odds: Mapping[str, Array]) -> LogDensity:
+        by_class = self._by_class(posterior)
+        relevant, irrelevant = log_expit(log_odds[""]), log_expit(-log_odds[""])
+
+        def kernel(cells: Any) -> Array:
+            of_all = irrelevant + common.log_increment(cells)
+            mixed = (np.logaddexp(relevant + belief.log_increment(cells), of_all) for belief in by_class)
+            return np.stack([values.sum(1) for values in mixed], axis=-1)
+
+        return self._in_blocks(kernel, (len(by_class),))
+
+    def _by_class(self, posterior: Any) -> list[Any]:
+        return [posterior.take([k]) for k in range(len(self.classes))]
 
     def _in_blocks(self, kernel: Callable[[Any], Array], shape: tuple[int, ...]) -> LogDensity:
         """The density of rows from the kernel of their cells, (..., n_rows, n_classes), and their base measure."""

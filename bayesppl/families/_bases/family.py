@@ -237,6 +237,34 @@ class Family(ABC):
         """log p(X | y) per block of columns (the empty name for a family of one block)."""
         raise self._no_closed_form()
 
+    def common_prior(self, statistics: Any) -> Any:
+        """The prior of one distribution in place of those of the classes, from the statistics of the classes."""
+        raise self._no_closed_form()
+
+    def log_dependence(self, prior: Any, common: Any, statistics: Any) -> dict[str, Evidence]:
+        """Log Bayes factor between "one distribution per class" and "one for all", of every unit of columns.
+
+        Parameters
+        ----------
+        prior, common : Conjugate
+            Of the classes, and of the one distribution.
+        statistics : Statistics
+            Of the classes.
+        """
+        raise self._no_closed_form()
+
+    def averaged_predictive(self, posterior: Any, common: Any, log_odds: Mapping[str, Array]) -> LogDensity:
+        """The predictive averaged over which units depend on the class, up to a term that all classes of a row share.
+
+        Parameters
+        ----------
+        posterior, common : Conjugate
+            Beliefs about the classes, and about one distribution for all of them.
+        log_odds : mapping of str to array
+            That each unit depends on the class; units as in :meth:`log_dependence`.
+        """
+        raise self._no_closed_form()
+
     def simulate_predictive(
         self, posterior: Any, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
     ) -> Any:

@@ -26,6 +26,7 @@ from bayesppl.beliefs.statistics import Counts
 from bayesppl.data.columns import factorize
 from bayesppl.data.table import Table
 from bayesppl.errors import RowError, UnseenLevelWarning
+from bayesppl.families._bases.association import log_association
 from bayesppl.families._bases.conjugate_family import ConjugateColumns
 from bayesppl.families._bases.family import Measure
 from bayesppl.families._bases.leave_one_out import counts_without, weight_by_weight
@@ -114,6 +115,12 @@ class LevelFamily(ConjugateColumns):
         _, sizes = self._tables(np.empty((0, len(self.columns)), dtype=np.intp))
         starts = np.cumsum((0, *sizes))[:-1]
         return starts, np.add.reduceat(posterior.concentration, starts, axis=1)
+
+    @final
+    def _log_dependence(self, prior: Any, common: Any, statistics: Counts) -> Array:
+        starts, _ = self._totals(prior)
+        found = log_association(prior.concentration, statistics.counts, starts)
+        return found if "feature" in self.factor_dims else found[0]
 
     @final
     def decode(self, X: Array) -> dict[Hashable, Array]:

@@ -17,6 +17,7 @@ from bayesppl.beliefs.conjugate import require_kind
 from bayesppl.beliefs.declared_priors import Direct, is_declaration
 from bayesppl.beliefs.statistics import Events, Successes
 from bayesppl.errors import UndefinedEstimateError
+from bayesppl.families._bases.association import log_association
 from bayesppl.families._bases.conjugate_family import ConjugateColumns
 from bayesppl.families._bases.gaussian_prior import choose_prior
 from bayesppl.kernels.arrays import Array, Theta
@@ -89,6 +90,16 @@ class ProbabilityFamily(OneParameterFamily):
         p = variables["probability"]
         log_density = statistics.successes * pt.log(p) + statistics.failures * pt.log1p(-p)
         pm.Potential(f"{prefix}x", (log_density + statistics.log_base).sum())
+
+
+def log_association_of_successes(prior: Beta, statistics: Successes) -> Array:
+    """The log Bayes factor of the table of successes and failures of every feature: (n_features,)."""
+    concentration = np.stack([prior.alpha, prior.beta], axis=-1)
+    counts = np.stack([statistics.successes, statistics.failures], axis=-1)
+    n_classes, n_features = prior.alpha.shape
+    return log_association(
+        concentration.reshape(n_classes, -1), counts.reshape(n_classes, -1), 2 * np.arange(n_features)
+    )
 
 
 @dataclass(frozen=True, eq=False)

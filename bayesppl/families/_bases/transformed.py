@@ -117,6 +117,18 @@ class Transformed(ConjugateFamily):
         return self.inner.log_evidence(prior, statistics)
 
     @final
+    def common_prior(self, statistics: Any) -> Any:
+        return self.inner.common_prior(statistics)
+
+    @final
+    def log_dependence(self, prior: Any, common: Any, statistics: Any) -> dict[str, Evidence]:
+        return self.inner.log_dependence(prior, common, statistics)
+
+    @final
+    def averaged_predictive(self, posterior: Any, common: Any, log_odds: Mapping[str, Array]) -> LogDensity:
+        return self._of_transformed(self.inner.averaged_predictive(posterior, common, log_odds))
+
+    @final
     def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
         """The transformed rows are the observed variable; what holds no parameter is a potential."""
         self.inner.observe_rows(variables, self.transform(X), codes, prefix)
