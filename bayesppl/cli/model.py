@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -15,9 +15,6 @@ from bayesppl.cli.inferences import CALIBRATE_OPTION, INFERENCE_OPTION, PRIOR_OP
 from bayesppl.cli.models import AUTO, INTEGERS_OPTION, make, model_option
 from bayesppl.cli.source import require_place
 from bayesppl.cli.terminal import cells, say, visible
-
-if TYPE_CHECKING:
-    from bayesppl.estimators.classifier import BayesClassifier
 
 RULES = ("predictive", "mle", "map", "mean")
 
@@ -183,35 +180,17 @@ def predict(
 @click.command(epilog="Example: bayesppl summary flowers.nc")
 @_MODEL
 def summary(model: Path) -> None:
-    """Say what a saved model is and what it has seen."""
-    from bayesppl.estimators.auto import AutoClassifier
+    """Print what a saved model is, what it has seen and what it found."""
     from bayesppl.estimators.loading import load
     from bayesppl.files.saving import read_provenance
 
     classifier = load(model)
     say(f"{classifier!r}")
-    if isinstance(classifier, AutoClassifier):
-        say(classifier.summary())
-    else:
-        _summarise(classifier)
+    for line in str(classifier.summary()).splitlines():
+        say(line)
     origin = read_provenance(model)
     for name in ("command", "bayesppl_version", "data_hash"):
         say(f"{name.replace('_', ' ')}: {origin.get(name, 'not recorded')}")
-
-
-def _summarise(classifier: BayesClassifier) -> None:
-    """What one declared model has seen."""
-    from bayesppl.data.columns import listed
-    from bayesppl.errors import ImproperError
-
-    say(f"columns: {listed(classifier.fitted_.columns.names)}")
-    for label, count in zip(classifier.classes_.tolist(), classifier.class_count_.tolist(), strict=True):
-        say(f"class {label!r}: {count:g} rows")
-    try:
-        say(f"posterior: {type(classifier.posterior_).__name__.lower()}")
-        say(f"log evidence: {float(classifier.log_evidence()['total']):.6g}")
-    except ImproperError as error:
-        say(f"log evidence: undefined, {error}")
 
 
 @click.command()

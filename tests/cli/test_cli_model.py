@@ -117,8 +117,9 @@ def test_summary(run: Any, saved: Path) -> None:
     assert status == 0
     for part in (
         "QuadraticDiscriminantAnalysis()",
-        "class 'setosa': 50 rows",
-        "'petal width (cm)'",
+        "'setosa' (50)",
+        "'sepal width (cm)'",
+        "class_weights[setosa] ",
         "log evidence: -",
         "command: bayesppl fit ",
         f"data hash: {bp.load(saved).provenance()['data_hash']}",
