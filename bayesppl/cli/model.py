@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -154,7 +155,7 @@ def predict(
     def classified() -> Iterator[Any]:
         seen = 0
         for frame in batches.read(data, rows, dialect):
-            features = _features(frame, (*keep, *drop), data)
+            features = _features(frame, (*keep, *drop), data, classifier)
             predictions = _predictions(classifier, features, rule, interval, draws, seed)
             if explain is not None:
                 predictions.update(reasons(classifier, features, predictions["predicted"], rule, explain, seed))
@@ -228,7 +229,7 @@ def _predictions(
     return columns
 
 
-def _features(frame: Any, others: Sequence[str], data: Path) -> Any:
+def _features(frame: Any, others: Sequence[str], data: Path, classifier: Any) -> Any:
     from bayesppl.data.columns import listed
 
     for name in others:
@@ -236,4 +237,15 @@ def _features(frame: Any, others: Sequence[str], data: Path) -> Any:
             raise ValueError(
                 f"there is no column {name!r} in {str(data)!r}; its columns are {listed(frame.columns)}"
             )
-    return frame.drop(columns=list(dict.fromkeys(others)))
+    features = frame.drop(columns=list(dict.fromkeys(others)))
+    known = classifier.feature_names_in_.tolist()
+    surplus = [name for name in features.columns if name not in known]
+    if surplus:
+        drops, keeps = (
+            " ".join(f"{option} {shlex.quote(str(name))}" for name in surplus) for option in ("--drop", "--keep")
+        )
+        raise ValueError(
+            f"the model was not fitted to {listed(surplus)} of {str(data)!r}; its features are {listed(known)}. Pass {drops} to "
+            f"leave out what is no feature, such as the target, or {keeps} to copy it beside the predictions"
+        )
+    return features
