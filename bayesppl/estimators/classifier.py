@@ -82,7 +82,7 @@ class BayesClassifier(Learner, ABC):
     def probabilities(
         self, X: Any, rule: RuleName | None = None, class_weights: ClassWeights | None = None
     ) -> Array:
-        """``predict_proba`` as an array, whatever ``set_output`` says."""
+        """``predict_proba`` as an array, whatever the setting of ``set_output``."""
         return predictions.probabilities(self.fitted_, X, rule, class_weights, n_jobs=self.n_jobs)
 
     def predict_log_proba(

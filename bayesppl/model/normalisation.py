@@ -65,7 +65,7 @@ def warn_of_impossible_rows(n_impossible: int, n_rows: int) -> None:
     if n_impossible:
         warn(
             f"{n_impossible} of {n_rows} rows have probability zero under every class (an estimate of exactly zero, as "
-            "rule='mle' gives for a value never seen in training); their class weights are returned. Use "
+            "rule='mle' gives for a value never seen in training) and were classified by class weights alone. Use "
             "rule='predictive', which never assigns zero.",
             ImpossibleRowWarning,
         )

@@ -144,7 +144,7 @@ def test_help_teaches(run: Any, command: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (("predict", "{saved}", "{train}", "-o", "{folder}/out.csv"), "unknown column"),
+        (("predict", "{saved}", "{train}", "-o", "{folder}/out.csv"), "was not fitted to"),
         (("predict", "{saved}", "{train}", "--drop", "height", "-o", "{folder}/out.csv"), "no column 'height'"),
         (
             ("predict", "{saved}", "{train}", "--drop", "species", "--drop", "plant", "-o", "{folder}/out.txt"),
