@@ -42,6 +42,8 @@ class Column:
         Whether its values are numbers; few whole ones may still be codes of levels.
     levels : tuple
         Different values, where they are few or no numbers; those of one row only are left out.
+    has_others : bool
+        Whether there were values of one row only: what is new later counts among them, and is missing where there were none.
     has_gaps : bool
     median : float
     knots, scores : (n_knots,)
@@ -53,6 +55,7 @@ class Column:
     name: Hashable
     is_number: bool
     levels: tuple[Hashable, ...]
+    has_others: bool
     has_gaps: bool
     median: float
     knots: Array
@@ -100,7 +103,7 @@ def _read_levels(raw: Array, name: Hashable) -> Column | None:
     if not kept or (len(levels) == 1 and not gaps):
         return None
     none = np.empty(0)
-    return Column(name, False, kept, gaps, 0.0, none, none, none, none)
+    return Column(name, False, kept, len(kept) < len(levels), gaps, 0.0, none, none, none, none)
 
 
 def _read_numbers(table: Table, name: Hashable) -> Column | None:
@@ -122,6 +125,7 @@ def _read_numbers(table: Table, name: Hashable) -> Column | None:
         name,
         True,
         few,
+        False,
         has_gaps,
         _quantile(ordered, 0.5),
         knots,
@@ -168,13 +172,21 @@ def _score(column: Column, table: Table) -> list[Array]:
 
 
 def _code(column: Column, table: Table) -> list[Array]:
-    codes = column.codes(table).astype(np.float64)
-    codes[codes == -1] = np.nan
-    return [codes]
+    return [_seen(column, column.codes(table), gaps=False)]
 
 
 def _code_of_gap(column: Column, table: Table) -> list[Array]:
-    return [column.codes(table).astype(np.float64)]
+    return [_seen(column, column.codes(table), gaps=column.has_gaps)]
+
+
+def _seen(column: Column, codes: Array, *, gaps: bool) -> Array:
+    """Codes as numbers, NaN for what the fit has not seen, and for gaps unless they are a level."""
+    out = codes.astype(np.float64)
+    if not gaps:
+        out[codes == -1] = np.nan
+    if not column.has_others:
+        out[codes == -2] = np.nan
+    return out
 
 
 def _binned(edges: Array, values: Array) -> Array:
@@ -182,7 +194,7 @@ def _binned(edges: Array, values: Array) -> Array:
 
 
 def _bin(column: Column, table: Table) -> list[Array]:
-    return [_binned(column.edges, column.numbers(table)).astype(np.float64)]
+    return [_seen(column, _binned(column.edges, column.numbers(table)), gaps=column.has_gaps)]
 
 
 def _indicator_columns(codes: Array, size: int, has_gaps: bool) -> list[Array]:
