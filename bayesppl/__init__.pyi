@@ -5,7 +5,6 @@ from . import datasets as datasets
 from . import families as families
 from . import inference as inference
 from . import plots as plots
-from .answers.datatree import joint_log_likelihood as joint_log_likelihood
 from .beliefs import Beta as Beta
 from .beliefs import Dirichlet as Dirichlet
 from .beliefs import Gamma as Gamma

@@ -1,4 +1,19 @@
-"""The errors and warnings a user may want to catch by name."""
+"""The errors and warnings a user may want to catch by name, and how to warn."""
+
+import os
+import sys
+import warnings
+from pathlib import Path
+
+# Folders whose lines no user wrote: this package, and what calls it on behalf of a user, as a pipeline does.
+_PACKAGE, _CALLERS = Path(__file__).parent, ("sklearn", "joblib")
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn, and point at the line of the user that led here, however deep the call."""
+    loaded = [getattr(sys.modules.get(name), "__file__", None) for name in _CALLERS]
+    folders = [_PACKAGE, *(Path(file).parent for file in loaded if file)]
+    warnings.warn(message, category, skip_file_prefixes=tuple(f"{folder}{os.sep}" for folder in folders))
 
 
 class UndefinedEstimateError(ValueError):

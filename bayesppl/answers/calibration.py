@@ -11,14 +11,12 @@ takes each density to the power 1/T. T is the one that predicts the labels of le
 
 from __future__ import annotations
 
-import warnings
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
 
-from bayesppl.errors import OverconfidentWarning
+from bayesppl.errors import OverconfidentWarning, warn
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.calibration import Calibration
 from bayesppl.model.normalisation import normalise
@@ -32,8 +30,6 @@ _BOUNDS = (-20.0, 20.0)
 # A predictive is badly overconfident where its own log score is below what it expects by so many standard errors, and by
 # so much per row: a tenth of a nat is the loss of one who says 0.9 of what happens in 0.7 of the cases.
 _STANDARD_ERRORS, _LOSS = 3.0, 0.1
-
-_PACKAGE = str(Path(__file__).parents[1])
 
 
 def temper(log_density: Array, log_weights: Array, codes: Array, row_weights: Array) -> float:
@@ -98,12 +94,11 @@ class Confidence(NamedTuple):
     def warn_if_far_too_high(self, model: str) -> None:
         """Name the remedy."""
         if self.is_far_too_high:
-            warnings.warn(
+            warn(
                 f"{model} is badly overconfident: it expects a log score of {self.expected:.3g} of left-out labels, and attains "
                 f"{self.attained:.3g}. Columns may depend on each other within the classes, or have other shapes than the family's. "
                 "calibration='temperature' makes the probabilities honest; a family that fits better mends the cause",
                 OverconfidentWarning,
-                skip_file_prefixes=(_PACKAGE,),
             )
 
 

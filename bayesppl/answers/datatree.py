@@ -1,4 +1,4 @@
-"""Everything a fit knows, as an ``xarray.DataTree`` by ArviZ's schema."""
+"""Everything that a fit has found, as an ``xarray.DataTree`` by ArviZ's schema."""
 
 from __future__ import annotations
 
@@ -10,7 +10,16 @@ import numpy as np
 
 from bayesppl.answers.labelled import storable
 from bayesppl.answers.simulation import numbers_of_draw
-from bayesppl.answers.tree_groups import BUILDERS, CELLS_AT_MOST, GROUPS, Group, NotAvailableError, Trunk
+from bayesppl.answers.tree_groups import (
+    BUILDERS,
+    CELLS_AT_MOST,
+    GROUPS,
+    PARTS,
+    Group,
+    NotAvailableError,
+    Part,
+    Trunk,
+)
 from bayesppl.errors import ChangedRowsError, ImproperError, NotConjugateError
 from bayesppl.files.provenance import in_words, provenance
 from bayesppl.model.declaration import CLASS_WEIGHTS
@@ -27,6 +36,7 @@ def to_datatree(
     chains: int = 4,
     random_state: int | None = None,
     groups: Group | Sequence[Group] | Literal["all"] = ("posterior", "sample_stats"),
+    log_likelihood: Part | Sequence[Part] = "joint",
 ) -> xr.DataTree:
     """Posterior draws, and on request all that follows from them, by ArviZ's schema with named dims and coords.
 
@@ -40,10 +50,13 @@ def to_datatree(
     groups : sequence of str, or "all"
         ``posterior``, ``prior``: draws of the parameters. ``posterior_predictive``: labels given the features of
         each row of the fit, and features given its label. ``prior_predictive``: labels, and features given them.
-        ``log_likelihood``: per row, of labels (``y``) and of features given labels (``x``); see
-        :func:`bayesppl.joint_log_likelihood` for their sum. ``log_prior``. ``observed_data``, ``constant_data``:
+        ``log_likelihood``: per row, see below. ``log_prior``. ``observed_data``, ``constant_data``:
         the rows, their weights and covariates (trials, exposure, total), which both predictive groups take row by
         row. ``sample_stats``: what the sampler reports. ``"all"`` builds those that exist; the attribute ``left_out`` says which do not, and why.
+    log_likelihood : {"joint", "y", "x"}, or a sequence of them
+        Variables of the group ``log_likelihood``: of label and features together, log p(y, x | θ); of the label,
+        log p(y | θ); of the features given the label, log p(x | y, θ). ArviZ's ``loo`` and ``compare`` take one, or the
+        ``var_name`` of one.
 
     Raises
     ------
@@ -57,6 +70,14 @@ def to_datatree(
     >>> tree = bp.GaussianNB().fit(*load_iris(return_X_y=True)).to_datatree(random_state=1)
     >>> dict(tree["posterior"]["mean"].sizes)
     {'chain': 4, 'draw': 1000, 'class': 3, 'feature': 4}
+
+    Leave-one-out by importance sampling, beside the exact one:
+
+    >>> import arviz as az
+    >>> clf = bp.GaussianNB().fit(*load_iris(return_X_y=True))
+    >>> loo = az.loo(clf.to_datatree(random_state=1, groups=["posterior", "log_likelihood"]))
+    >>> bool(abs(loo.elpd - clf.loo().log_predictive.sum()) < 0.5)
+    True
     """
     import xarray as xr
 
@@ -64,13 +85,14 @@ def to_datatree(
     if draws < 1 or chains < 1:
         raise ValueError(f"draws and chains must be at least 1, found draws={draws} and chains={chains}")
     wanted = _wanted(groups)
+    parts = _parts(log_likelihood)
     _refuse_huge_draws(posterior, draws * chains)
     theta = posterior.draws(chains, draws, np.random.default_rng(random_state))
     n_chains, n_draws = theta[CLASS_WEIGHTS].shape[:2]
     # every group has a random stream of its own, so that asking for more groups changes none of them
     streams = np.random.default_rng(random_state).spawn(len(GROUPS))
     prior_seed = int(streams[0].integers(2**31))
-    trunk = Trunk(fitted, theta, n_chains, n_draws, dict(zip(GROUPS, streams, strict=True)), prior_seed)
+    trunk = Trunk(fitted, theta, n_chains, n_draws, dict(zip(GROUPS, streams, strict=True)), prior_seed, parts)
     built, left_out = {}, []
     for name in wanted:
         try:
@@ -99,44 +121,22 @@ def to_datatree(
     return tree
 
 
-def joint_log_likelihood(tree: xr.DataTree) -> xr.DataTree:
-    """The same tree whose log likelihood is that of label and features together, log p(y, x | θ).
-
-    ArviZ's ``loo`` and ``compare`` take one likelihood: with ``var_name="y"`` or ``"x"`` they judge the class weights or
-    the class-conditional density alone, after this function the model as a whole.
-
-    Parameters
-    ----------
-    tree : DataTree
-        With a group ``log_likelihood``.
-
-    Examples
-    --------
-    >>> import arviz as az
-    >>> import bayesppl as bp
-    >>> from sklearn.datasets import load_iris
-    >>> clf = bp.GaussianNB().fit(*load_iris(return_X_y=True))
-    >>> tree = clf.to_datatree(random_state=1, groups=["posterior", "log_likelihood"])
-    >>> loo = az.loo(bp.joint_log_likelihood(tree))
-    >>> bool(abs(loo.elpd - clf.loo().log_predictive.sum()) < 0.5)
-    True
-    """
-    import xarray as xr
-
-    together = tree.copy()
-    parts = tree["log_likelihood"].to_dataset()
-    together["log_likelihood"] = xr.DataTree(
-        xr.Dataset({"joint": sum(parts.data_vars.values())}, attrs=parts.attrs)
-    )
-    return together
-
-
 def _wanted(groups: Group | Sequence[Group] | Literal["all"]) -> list[Group]:
     names = GROUPS if groups == "all" else (groups,) if isinstance(groups, str) else groups
     unknown = [name for name in names if name not in GROUPS]
     if unknown:
         raise ValueError(f"group {unknown[0]!r} is not known; choose 'all' or among {', '.join(GROUPS)}")
     return [name for name in GROUPS if name in names]
+
+
+def _parts(asked: Part | Sequence[Part]) -> tuple[Part, ...]:
+    names = (asked,) if isinstance(asked, str) else tuple(dict.fromkeys(asked))
+    unknown = [name for name in names if name not in PARTS]
+    if unknown or not names:
+        raise ValueError(
+            f"log_likelihood must be one or several of {', '.join(map(repr, PARTS))}, found {asked!r}"
+        )
+    return names
 
 
 def _refuse_huge_draws(posterior: Posterior, n_draws: int) -> None:

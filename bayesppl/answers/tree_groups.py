@@ -35,6 +35,10 @@ Group = Literal[
 ]
 GROUPS: tuple[Group, ...] = get_args(Group)
 
+#: Of label and features together, of the label, of the features given the label.
+Part = Literal["joint", "y", "x"]
+PARTS: tuple[Part, ...] = get_args(Part)
+
 # Largest number of cells of one array of a tree (a gigabyte of float64).
 CELLS_AT_MOST = 1 << 27
 
@@ -53,6 +57,7 @@ class Trunk:
     n_draws: int
     streams: Mapping[Group, np.random.Generator]
     prior_seed: int
+    parts: tuple[Part, ...]
 
     @property
     def leading(self) -> dict[str, Array]:
@@ -154,7 +159,7 @@ def _posterior_predictive(trunk: Trunk) -> xr.Dataset:
 
 
 def _log_likelihood(trunk: Trunk) -> xr.Dataset:
-    """log p(y | θ) and log p(x | y, θ), the features of a row taken together."""
+    """log p(y, x | θ), log p(y | θ) and log p(x | y, θ), those asked for, the features of a row taken together."""
     model, rows, theta = trunk.posterior.model, trunk.held_rows, trunk.flat
     n_rows = len(rows.codes)
     _refuse_huge("log_likelihood", len(theta[CLASS_WEIGHTS]), n_rows, trunk)
@@ -164,13 +169,12 @@ def _log_likelihood(trunk: Trunk) -> xr.Dataset:
         return model.family.log_likelihood(chunk)(trunk.X)[:, own, rows.codes]
 
     with np.errstate(divide="ignore"):
-        of_labels = np.log(theta[CLASS_WEIGHTS])[:, rows.codes]
-    return trunk.per_draw(
-        {
-            "y": (("row",), of_labels),
-            "x": (("row",), np.concatenate(list(_in_chunks(of_features, theta, n_rows)))),
-        }
-    )
+        y = np.log(theta[CLASS_WEIGHTS])[:, rows.codes]
+    found = {"y": y}
+    if trunk.parts != ("y",):
+        found["x"] = np.concatenate(list(_in_chunks(of_features, theta, n_rows)))
+        found["joint"] = y + found["x"]
+    return trunk.per_draw({part: (("row",), found[part]) for part in trunk.parts})
 
 
 def _log_prior(trunk: Trunk) -> xr.Dataset:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +13,7 @@ from bayesppl.answers.leave_one_out import leave_out_each
 from bayesppl.beliefs import Conjugate, Joint
 from bayesppl.beliefs.statistics import JointStatistics
 from bayesppl.data.rows import Rows
-from bayesppl.errors import ConvergenceWarning
+from bayesppl.errors import ConvergenceWarning, warn
 from bayesppl.kernels.arrays import Array, leaves
 from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
 from bayesppl.model.posterior import Exact
@@ -29,7 +27,6 @@ if TYPE_CHECKING:
 HYPERPRIOR_SD = 2.0
 
 _CORRELATION = "correlation"
-_PACKAGE = str(Path(__file__).parents[1])
 
 
 def tune(
@@ -184,11 +181,10 @@ def _warn_of_bounds(at_bound: tuple[str, ...], bounds: Mapping[str, tuple[float,
             f"{name!r} (factors from {np.exp(bounds[name][0]):.2g} to {np.exp(bounds[name][1]):.2g})"
             for name in at_bound
         )
-        warnings.warn(
+        warn(
             f"the search for hyperparameters ended at the bound of {limits}: the data would have it without limit. Leave it "
             "out of names, or declare a prior",
             ConvergenceWarning,
-            skip_file_prefixes=(_PACKAGE,),
         )
 
 

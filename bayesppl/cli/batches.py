@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bayesppl.cli.big_integers import refuse_rounded
 from bayesppl.cli.terminal import cells
 
 #: Suffixes of text files; each may be followed by that of a compression.
@@ -54,7 +55,10 @@ def read(path: Path, rows: int, dialect: Dialect) -> Iterator[Any]:
         with _csv_errors(path, dialect):
             _check_header(path, dialect)
             with pd.read_csv(path, chunksize=rows, **dialect.options()) as chunks:
-                yield from chunks
+                exact: set[str] = set()
+                for frame in chunks:
+                    exact |= refuse_rounded(frame, path, dialect, exact)
+                    yield frame
         return
     with _arrow(path) as batches:
         for batch in batches(rows):
@@ -70,7 +74,9 @@ def read_all(path: Path, dialect: Dialect) -> Any:
         dialect = dialect.of(path)
         with _csv_errors(path, dialect):
             _check_header(path, dialect)
-            return pd.read_csv(path, low_memory=False, **dialect.options())
+            frame = pd.read_csv(path, low_memory=False, **dialect.options())
+            refuse_rounded(frame, path, dialect)
+            return frame
     return pd.concat(list(read(path, 1 << 18, dialect)), ignore_index=True)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -15,9 +16,6 @@ from bayesppl.cli.inferences import CALIBRATE_OPTION, INFERENCE_OPTION, PRIOR_OP
 from bayesppl.cli.models import AUTO, INTEGERS_OPTION, make, model_option
 from bayesppl.cli.source import require_place
 from bayesppl.cli.terminal import cells, say, visible
-
-if TYPE_CHECKING:
-    from bayesppl.estimators.classifier import BayesClassifier
 
 RULES = ("predictive", "mle", "map", "mean")
 
@@ -157,7 +155,7 @@ def predict(
     def classified() -> Iterator[Any]:
         seen = 0
         for frame in batches.read(data, rows, dialect):
-            features = _features(frame, (*keep, *drop), data)
+            features = _features(frame, (*keep, *drop), data, classifier)
             predictions = _predictions(classifier, features, rule, interval, draws, seed)
             if explain is not None:
                 predictions.update(reasons(classifier, features, predictions["predicted"], rule, explain, seed))
@@ -183,35 +181,17 @@ def predict(
 @click.command(epilog="Example: bayesppl summary flowers.nc")
 @_MODEL
 def summary(model: Path) -> None:
-    """Say what a saved model is and what it has seen."""
-    from bayesppl.estimators.auto import AutoClassifier
+    """Print what a saved model is, what it has seen and what it found."""
     from bayesppl.estimators.loading import load
     from bayesppl.files.saving import read_provenance
 
     classifier = load(model)
     say(f"{classifier!r}")
-    if isinstance(classifier, AutoClassifier):
-        say(classifier.summary())
-    else:
-        _summarise(classifier)
+    for line in str(classifier.summary()).splitlines():
+        say(line)
     origin = read_provenance(model)
     for name in ("command", "bayesppl_version", "data_hash"):
         say(f"{name.replace('_', ' ')}: {origin.get(name, 'not recorded')}")
-
-
-def _summarise(classifier: BayesClassifier) -> None:
-    """What one declared model has seen."""
-    from bayesppl.data.columns import listed
-    from bayesppl.errors import ImproperError
-
-    say(f"columns: {listed(classifier.fitted_.columns.names)}")
-    for label, count in zip(classifier.classes_.tolist(), classifier.class_count_.tolist(), strict=True):
-        say(f"class {label!r}: {count:g} rows")
-    try:
-        say(f"posterior: {type(classifier.posterior_).__name__.lower()}")
-        say(f"log evidence: {float(classifier.log_evidence()['total']):.6g}")
-    except ImproperError as error:
-        say(f"log evidence: undefined, {error}")
 
 
 @click.command()
@@ -249,7 +229,7 @@ def _predictions(
     return columns
 
 
-def _features(frame: Any, others: Sequence[str], data: Path) -> Any:
+def _features(frame: Any, others: Sequence[str], data: Path, classifier: Any) -> Any:
     from bayesppl.data.columns import listed
 
     for name in others:
@@ -257,4 +237,15 @@ def _features(frame: Any, others: Sequence[str], data: Path) -> Any:
             raise ValueError(
                 f"there is no column {name!r} in {str(data)!r}; its columns are {listed(frame.columns)}"
             )
-    return frame.drop(columns=list(dict.fromkeys(others)))
+    features = frame.drop(columns=list(dict.fromkeys(others)))
+    known = classifier.feature_names_in_.tolist()
+    surplus = [name for name in features.columns if name not in known]
+    if surplus:
+        drops, keeps = (
+            " ".join(f"{option} {shlex.quote(str(name))}" for name in surplus) for option in ("--drop", "--keep")
+        )
+        raise ValueError(
+            f"the model was not fitted to {listed(surplus)} of {str(data)!r}; its features are {listed(known)}. Pass {drops} to "
+            f"leave out what is no feature, such as the target, or {keeps} to copy it beside the predictions"
+        )
+    return features

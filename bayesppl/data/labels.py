@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Sequence
 from typing import Any
 
@@ -12,6 +11,7 @@ from scipy.sparse import csr_array
 from sklearn.exceptions import DataConversionWarning
 
 from bayesppl.data.columns import listed
+from bayesppl.errors import warn
 from bayesppl.kernels.arrays import Array, Responsibilities
 from bayesppl.kernels.blocks import BLOCK_CELLS, row_blocks
 from bayesppl.kernels.class_sums import one_in_each, sparse_of
@@ -100,10 +100,9 @@ def _labels(y: Any, what: str) -> Array:
     series = y if isinstance(y, np.ndarray) else nw.from_native(y, series_only=True, pass_through=True)
     labels: Array = series.to_numpy() if isinstance(series, nw.Series) else np.asarray(y)
     if labels.ndim == 2 and labels.shape[1] == 1:
-        warnings.warn(
+        warn(
             "A column-vector y was passed when a 1d array was expected; it is read as y.ravel()",
             DataConversionWarning,
-            stacklevel=2,
         )
         labels = labels.ravel()
     if labels.ndim != 1:

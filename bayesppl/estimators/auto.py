@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn, Self
@@ -20,6 +19,7 @@ from bayesppl.beliefs import Dirichlet
 from bayesppl.data.recoding import AsTheyAre
 from bayesppl.data.rows import Rows
 from bayesppl.data.table import Columns
+from bayesppl.errors import warn
 from bayesppl.estimators.candidates import ROWS_PER_CANDIDATE, Candidate, propose
 from bayesppl.estimators.classifier import ESTIMATORS, BayesClassifier, GenerativeClassifier
 from bayesppl.estimators.findings import facts_about, summarise
@@ -156,11 +156,10 @@ class AutoClassifier(ClassifierMixin, BaseEstimator):
                     "bayesppl have and others have not. (Steps of a pipeline go before AutoClassifier)"
                 )
         if len(rows) < ROWS_PER_CANDIDATE * len(given):
-            warnings.warn(
+            warn(
                 f"{len(rows)} rows are few to choose among {len(given)} candidates: chance decides between models that are "
                 f"nearly as good. Give {ROWS_PER_CANDIDATE} rows for each, or fewer candidates",
                 UserWarning,
-                stacklevel=3,
             )
         return [
             _left_out(name, AsTheyAre(), clone(clf).set_params(rule="predictive", calibration=None), rows)

@@ -23,6 +23,7 @@ from bayesppl.answers.prior_shift import estimate_class_weights
 from bayesppl.answers.pymc_model import to_pymc
 from bayesppl.answers.relevance import averaged_proba, feature_relevance
 from bayesppl.answers.sampling import sample
+from bayesppl.answers.summary import summary
 from bayesppl.answers.tuning import path_of
 from bayesppl.answers.uncertainty import predict_proba_interval, uncertainty
 from bayesppl.data.containers import Container, check_container, in_container
@@ -81,7 +82,7 @@ class BayesClassifier(Learner, ABC):
     def probabilities(
         self, X: Any, rule: RuleName | None = None, class_weights: ClassWeights | None = None
     ) -> Array:
-        """``predict_proba`` as an array, whatever ``set_output`` says."""
+        """``predict_proba`` as an array, whatever the setting of ``set_output``."""
         return predictions.probabilities(self.fitted_, X, rule, class_weights, n_jobs=self.n_jobs)
 
     def predict_log_proba(
@@ -122,6 +123,7 @@ class BayesClassifier(Learner, ABC):
     feature_relevance = ask(feature_relevance)
     averaged_proba = ask(averaged_proba)
     diagnostics = ask(diagnostics)
+    summary = ask(summary)
     to_datatree = ask(to_datatree)
     to_pymc = ask(to_pymc)
     provenance = ask(provenance)

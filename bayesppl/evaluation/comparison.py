@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -13,13 +12,13 @@ from sklearn.base import clone
 
 from bayesppl.answers import scores
 from bayesppl.answers.intervals import PROB, tails
+from bayesppl.answers.parameters import parameter_summary
 from bayesppl.data.labels import encode_labels
 from bayesppl.data.table import as_table
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.normalisation import log_probabilities
-from bayesppl.model.posterior import Posterior
-from bayesppl.model.rules import ESTIMATES, REFERENCE, RULES, RuleName
+from bayesppl.model.rules import REFERENCE, RULES, RuleName
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -29,9 +28,6 @@ if TYPE_CHECKING:
 #: Scores that are averages over rows, by name.
 ROW_SCORES = {"accuracy": scores.hits, "log_score": scores.log_scores, "brier": scores.brier_scores}
 SCORES = (*ROW_SCORES, "ece")
-
-# Numbers held at once while summarising draws (a quarter of a gigabyte).
-_MAX_CELLS = 1 << 25
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +136,7 @@ def compare(
     bootstrap = np.random.default_rng(random_state).spawn(1)[0]
     log_proba, impossible, undefined = probabilities_by_rule(fitted, table)
     return Comparison(
-        parameter_summary(fitted, draws, prob, random_state),
+        parameter_summary(fitted.fitted_, draws, prob, random_state),
         _scores(log_proba, impossible, codes, bootstrap).assign_attrs(temperature=fitted.fitted_.temperature),
         _label_probabilities(log_proba, codes, fitted),
         undefined,
@@ -165,61 +161,6 @@ def probabilities_by_rule(
         impossible[rule] = int(np.isneginf(log_joint).all(-1).sum())
         log_proba[rule] = log_probabilities(log_joint, class_weights)
     return log_proba, impossible, undefined
-
-
-def parameter_summary(
-    clf: BayesClassifier, draws: int = 4000, prob: float = PROB, random_state: int | None = 0
-) -> xr.Dataset:
-    """Every point estimate of every parameter, beside its posterior standard deviation and credible interval.
-
-    Parameters
-    ----------
-    clf : BayesClassifier
-        Fitted.
-    draws, prob, random_state
-        As for :func:`compare`.
-
-    Returns
-    -------
-    xarray.Dataset
-        As the attribute ``parameters`` of a :class:`Comparison`; an estimate that does not exist is nan.
-
-    Examples
-    --------
-    >>> import bayesppl as bp
-    >>> from bayesppl.evaluation.comparison import parameter_summary
-    >>> clf = bp.BernoulliNB().fit([[1], [1], [0], [0]], ["a", "a", "b", "b"])
-    >>> parameter_summary(clf)["probability"].sel({"class": "a", "feature": "x0"}).round(1).to_series().to_dict()
-    {'mle': 1.0, 'map': 1.0, 'mean': 0.8, 'sd': 0.2, 'lower': 0.4, 'upper': 1.0}
-    """
-    import xarray as xr
-
-    found = []
-    for rule in ESTIMATES:
-        with suppress(UndefinedEstimateError):
-            found.append(clf.estimates([rule]))
-    spread = _spread(clf.posterior_, draws, tails(prob), np.random.default_rng(random_state))
-    order = [*ESTIMATES, *spread["estimate"].values.tolist()]
-    return (
-        xr.concat([*found, spread], dim="estimate").reindex(estimate=order).assign_attrs(spread.attrs, prob=prob)
-    )
-
-
-def _spread(posterior: Posterior, draws: int, bounds: tuple[float, float], rng: np.random.Generator) -> xr.Dataset:
-    """Standard deviation and credible interval of every parameter, from draws."""
-    from bayesppl.answers.labelled import dataset
-
-    model = posterior.model
-    cells = sum(int(np.prod(values.shape)) for values in posterior.draws(1, 1, np.random.default_rng(0)).values())
-    size = max(2, min(draws, _MAX_CELLS // cells))
-    theta = posterior.draws(1, size, rng)
-    summary = {}
-    for name in model.dims:
-        flat = theta[name].reshape(-1, *theta[name].shape[2:])
-        summary[name] = np.stack([flat.std(0, ddof=1), *np.quantile(flat, bounds, axis=0)])
-    n_chains, n_draws = next(iter(theta.values())).shape[:2]
-    out = dataset(model, summary, {"estimate": ["sd", "lower", "upper"]})
-    return out.assign_attrs(draws=n_chains * n_draws)
 
 
 def _scores(

@@ -6,15 +6,13 @@ an improved R-hat"): R-hat below 1.01, and 100 effective draws per chain in the 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from bayesppl.errors import ConvergenceWarning
+from bayesppl.errors import ConvergenceWarning, warn
 from bayesppl.kernels.arrays import Array, Theta
 
 R_HAT_LIMIT = 1.01
@@ -76,10 +74,9 @@ def diagnose(samples: Theta, sample_stats: Mapping[str, Array]) -> Diagnosis:
 def warn_of_problems(diagnosis: Diagnosis) -> None:
     """One warning for all problems."""
     if diagnosis.problems:
-        warnings.warn(
+        warn(
             "the draws are not to be trusted yet: " + " Also: ".join(diagnosis.problems),
             ConvergenceWarning,
-            skip_file_prefixes=(str(Path(__file__).parents[1]),),  # the line that calls fit
         )
 
 

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
-from pathlib import Path
-
 import numpy as np
 
-from bayesppl.errors import ImpossibleRowWarning
+from bayesppl.errors import ImpossibleRowWarning, warn
 from bayesppl.kernels.arrays import Array
-
-_PACKAGE = str(Path(__file__).parents[1])
 
 
 def log_probabilities(log_joint: Array, class_weights: Array) -> Array:
@@ -68,12 +63,11 @@ def normalise(log_joint: Array, class_weights: Array, *, log: bool) -> tuple[Arr
 def warn_of_impossible_rows(n_impossible: int, n_rows: int) -> None:
     """Say so if there were rows that are impossible under every class."""
     if n_impossible:
-        warnings.warn(
+        warn(
             f"{n_impossible} of {n_rows} rows have probability zero under every class (an estimate of exactly zero, as "
-            "rule='mle' gives for a value never seen in training); their class weights are returned. Use "
+            "rule='mle' gives for a value never seen in training) and were classified by class weights alone. Use "
             "rule='predictive', which never assigns zero.",
             ImpossibleRowWarning,
-            skip_file_prefixes=(_PACKAGE,),  # the line that asked
         )
 
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayesppl.answers.intervals import PROB
+from bayesppl.answers.parameters import parameter_summary
 from bayesppl.errors import ImproperError
-from bayesppl.evaluation.comparison import Comparison, parameter_summary
+from bayesppl.evaluation.comparison import Comparison
 from bayesppl.plots.style import (
     RULE_STYLE,
     axes_or_new,
@@ -73,7 +74,7 @@ def plot_estimates(
     if isinstance(source, Comparison):
         table = source.parameters
     else:
-        table = parameter_summary(source, draws, prob, random_state)
+        table = parameter_summary(source.fitted_, draws, prob, random_state)
     _require(parameter, table.data_vars)
     values = table[parameter].sel(selection)
     dims = [str(dim) for dim in values.dims if dim != "estimate"]

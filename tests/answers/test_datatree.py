@@ -74,15 +74,40 @@ def test_a_group_does_not_depend_on_which_others_were_asked_for(exact, tree):
         xr.testing.assert_equal(alone[name].to_dataset(), tree[name].to_dataset())
 
 
-def test_log_likelihood_is_that_of_scipy(tree):
+def test_log_likelihood_is_that_of_scipy(exact):
     from scipy.stats import bernoulli
 
+    tree = exact.to_datatree(
+        500, 2, 3, groups=["posterior", "observed_data", "log_likelihood"], log_likelihood=("joint", "y", "x")
+    )
     codes, features = tree["observed_data"]["y"].values, tree["observed_data"]["x"].values
     p = tree["posterior"]["probability"].values[1, 7]
     weights = tree["posterior"]["class_weights"].values[1, 7]
     found = tree["log_likelihood"]
     np.testing.assert_allclose(found["x"].values[1, 7], bernoulli(p[codes]).logpmf(features).sum(1))
     np.testing.assert_allclose(found["y"].values[1, 7], np.log(weights[codes]))
+    np.testing.assert_allclose(found["joint"], found["x"] + found["y"], rtol=1e-14)
+    assert az.loo(tree, var_name="x").n_data_points == 40
+
+
+@pytest.mark.parametrize("part", ["joint", "y", "x"])
+def test_one_part_of_the_log_likelihood_is_all_that_arviz_needs(exact, part):
+    tree = exact.to_datatree(100, 2, 3, groups=["posterior", "log_likelihood"], log_likelihood=part)
+    assert list(tree["log_likelihood"].data_vars) == [part]
+    assert az.loo(tree).n_data_points == 40
+
+
+@pytest.mark.parametrize("asked", ["both", (), ("joint", "z")])
+def test_an_unknown_part_of_the_log_likelihood_is_refused(exact, asked):
+    with pytest.raises(ValueError, match="log_likelihood must be one or several of 'joint', 'y', 'x'"):
+        exact.to_datatree(10, 1, 3, groups=["log_likelihood"], log_likelihood=asked)
+
+
+def test_exact_draws_pass_arvizs_diagnosis(exact, tree):
+    """All warnings are errors here."""
+    assert az.diagnose(exact.to_datatree(random_state=1), show_diagnostics=False) is False
+    assert az.diagnose(exact.to_datatree(random_state=1, groups="all"), show_diagnostics=False) is False
+    assert "probability[no, red]" in az.summary(tree).index
 
 
 def test_log_prior_is_that_of_scipy(tree):
@@ -99,8 +124,7 @@ def test_log_prior_is_that_of_scipy(tree):
 def test_the_sampler_s_density_is_that_of_the_groups(sampled_tree):
     """Log prior and log likelihood of every draw, and the Jacobian of logits, are what the sampler climbed."""
     posterior, stats = sampled_tree["posterior"], sampled_tree["sample_stats"]
-    joint = sum(group.sum(("row",)) for group in sampled_tree["log_likelihood"].data_vars.values())
-    joint = joint + sum(sampled_tree["log_prior"].data_vars.values())
+    joint = sampled_tree["log_likelihood"]["joint"].sum("row") + sum(sampled_tree["log_prior"].data_vars.values())
     p, weights = posterior["probability"], posterior["class_weights"]
     jacobian = np.log(p * (1 - p)).sum(("class", "feature")) + np.log(weights).sum("class") + np.log(2)
     np.testing.assert_allclose(stats["lp"], joint + jacobian, rtol=1e-12)
@@ -130,20 +154,16 @@ def test_arviz_reads_it(kind, request):
     summary = az.summary(data)
     assert summary.shape[0] == 2 + 6
     assert float(summary["r_hat"].astype(float).max()) < 1.05
-    joint = bp.joint_log_likelihood(data)
-    loo = az.loo(joint)
-    assert loo.n_data_points == 40
-    assert az.compare({"a": joint, "b": joint}).shape[0] == 2
-    assert az.loo(data, var_name="x").n_data_points == 40
+    assert az.loo(data).n_data_points == 40
+    assert az.compare({"a": data, "b": data}).shape[0] == 2
     assert {"prior", "likelihood"} <= set(az.psense_summary(data).columns)
     az.plot_forest(data, backend="none")
     az.plot_ppc_dist(data, var_names=["x"], backend="none", kind="ecdf")
 
 
 def test_loo_by_importance_sampling_agrees_with_exact_leave_one_out(exact, tree):
-    joint = bp.joint_log_likelihood(tree)
-    estimated = az.loo(joint, pointwise=True)
-    weights = np.exp(-joint["log_likelihood"]["joint"].values.reshape(1000, 40))
+    estimated = az.loo(tree, pointwise=True)
+    weights = np.exp(-tree["log_likelihood"]["joint"].values.reshape(1000, 40))
     error = weights.std(0) / weights.mean(0) / np.sqrt(1000)
     assert error.max() < 0.02
     assert (np.abs(estimated.elpd_i.values - exact.loo().log_predictive) < 4 * error).all()

@@ -10,7 +10,7 @@ from scipy.stats import beta
 import bayesppl as bp
 from bayesppl import plots
 from bayesppl.answers import intervals, prior_shift, uncertainty
-from bayesppl.evaluation.comparison import parameter_summary
+from bayesppl.answers.parameters import parameter_summary
 
 FUNCTIONS = [
     bp.compare,
@@ -42,7 +42,7 @@ def test_what_is_no_probability_is_refused(prob):
 
 def test_the_interval_of_a_parameter_is_equal_tailed():
     clf = bp.BernoulliNB(bp.Beta(2, 3)).fit([[1], [1], [0], [0]], ["a", "a", "b", "b"])
-    found = parameter_summary(clf, draws=40_000)["probability"].sel({"class": "a", "feature": "x0"})
+    found = parameter_summary(clf.fitted_, draws=40_000)["probability"].sel({"class": "a", "feature": "x0"})
     exact = beta(4, 3)
     for name, level in (("lower", 0.055), ("upper", 0.945)):
         at = exact.ppf(level)

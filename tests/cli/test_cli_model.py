@@ -117,8 +117,9 @@ def test_summary(run: Any, saved: Path) -> None:
     assert status == 0
     for part in (
         "QuadraticDiscriminantAnalysis()",
-        "class 'setosa': 50 rows",
-        "'petal width (cm)'",
+        "'setosa' (50)",
+        "'sepal width (cm)'",
+        "class_weights[setosa] ",
         "log evidence: -",
         "command: bayesppl fit ",
         f"data hash: {bp.load(saved).provenance()['data_hash']}",
@@ -143,7 +144,7 @@ def test_help_teaches(run: Any, command: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (("predict", "{saved}", "{train}", "-o", "{folder}/out.csv"), "unknown column"),
+        (("predict", "{saved}", "{train}", "-o", "{folder}/out.csv"), "was not fitted to"),
         (("predict", "{saved}", "{train}", "--drop", "height", "-o", "{folder}/out.csv"), "no column 'height'"),
         (
             ("predict", "{saved}", "{train}", "--drop", "species", "--drop", "plant", "-o", "{folder}/out.txt"),

@@ -1,6 +1,7 @@
 """The reference has every public name, once."""
 
 import inspect
+import pkgutil
 import re
 from collections import Counter
 from pathlib import Path
@@ -50,3 +51,24 @@ def test_a_public_name_is_described_once(name):
 def test_every_page_of_the_reference_is_linked():
     listed = (PAGES / "index.md").read_text(encoding="utf-8").splitlines()
     assert all(page.stem in listed for page in PAGES.glob("*.md") if page.stem != "index")
+
+
+def described() -> list[str]:
+    """Full names of all that directives name, and of the members that they list."""
+    names = list(DOCUMENTED)
+    for page in PAGES.glob("*.md"):
+        text = page.read_text(encoding="utf-8")
+        for name, members in re.findall(r"^\.\. autoclass:: (\S+)\n   :members: (.+)$", text, re.M):
+            full = name if name.startswith("bayesppl.") else f"bayesppl.{name}"
+            names += [f"{full}.{member.strip()}" for member in members.split(",")]
+    return sorted(set(names))
+
+
+@pytest.mark.parametrize("name", described())
+def test_what_the_reference_names_exists(name):
+    try:
+        pkgutil.resolve_name(name)
+    except AttributeError:
+        # a field without a default is no attribute of its class
+        owner, _, field = name.rpartition(".")
+        assert field in inspect.get_annotations(pkgutil.resolve_name(owner))

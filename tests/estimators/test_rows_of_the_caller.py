@@ -147,7 +147,9 @@ CASES += [pytest.param(bp.MultinomialNB(), COUNTS, *case.values, id=f"counts-{ca
 
 
 def tree_of(clf):
-    tree = clf.to_datatree(draws=5, chains=1, random_state=1, groups=["observed_data", "log_likelihood"])
+    tree = clf.to_datatree(
+        draws=5, chains=1, random_state=1, groups=["observed_data", "log_likelihood"], log_likelihood="x"
+    )
     return np.concatenate([tree["observed_data"]["x"].values.ravel(), tree["log_likelihood"]["x"].values.ravel()])
 
 

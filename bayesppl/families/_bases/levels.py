@@ -9,13 +9,11 @@ default such a cell is skipped, as a missing one is, with a warning; as an outco
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from numbers import Integral
-from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, final, get_args
 
 import numpy as np
@@ -25,7 +23,7 @@ from bayesppl.beliefs.simplices import SimplexPrior
 from bayesppl.beliefs.statistics import Counts
 from bayesppl.data.columns import factorize
 from bayesppl.data.table import Table
-from bayesppl.errors import RowError, UnseenLevelWarning
+from bayesppl.errors import RowError, UnseenLevelWarning, warn
 from bayesppl.families._bases.association import log_association
 from bayesppl.families._bases.conjugate_family import ConjugateColumns
 from bayesppl.families._bases.family import Measure
@@ -42,8 +40,6 @@ _UNKNOWN = -2
 
 #: What an unseen level is: a missing cell, an error, or an outcome of each class with a probability of its own.
 Unseen = Literal["missing", "error", "learned"]
-
-_PACKAGE = str(Path(__file__).parents[2])
 
 Levels = Sequence[Hashable] | Mapping[Hashable, Sequence[Hashable]]
 
@@ -185,12 +181,11 @@ class LevelFamily(ConjugateColumns):
                     row,
                     ", a level that the fit has not seen. Correct the value, or use unseen='missing' to skip such cells",
                 )
-            warnings.warn(
+            warn(
                 f"column {name!r} holds {value!r}, a level that the fit has not seen, and so in {int(new.sum())} rows: such cells "
                 "are skipped, for they say nothing of the class. unseen='error' refuses them; unseen='learned' takes them as "
                 "evidence for classes of few rows",
                 UnseenLevelWarning,
-                skip_file_prefixes=(_PACKAGE,),
             )
             codes[new, j] = -1
 

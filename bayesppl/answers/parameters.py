@@ -1,0 +1,77 @@
+"""Every parameter beside its uncertainty: estimates by rule, standard deviations and credible intervals."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bayesppl.answers.intervals import PROB, tails
+from bayesppl.answers.labelled import dataset, estimates
+from bayesppl.errors import NotConjugateError, UndefinedEstimateError
+from bayesppl.model.fitted import Fitted
+from bayesppl.model.posterior import Posterior
+from bayesppl.model.rules import ESTIMATES
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+# Numbers held at once while summarising draws (a quarter of a gigabyte).
+_MAX_CELLS = 1 << 25
+
+
+def parameter_summary(
+    fitted: Fitted, draws: int = 4000, prob: float = PROB, random_state: int | None = 0
+) -> xr.Dataset:
+    """Every point estimate of every parameter, beside its posterior standard deviation and credible interval.
+
+    Parameters
+    ----------
+    fitted : Fitted
+    draws : int
+        Exact posterior draws behind sd and interval; fewer where draws times parameters would be too many to hold.
+    prob : float
+        Probability of the credible intervals.
+    random_state : int, optional
+
+    Returns
+    -------
+    xarray.Dataset
+        Every parameter along "estimate": ``mle``, ``map`` and ``mean``, nan where they do not exist, then ``sd``,
+        ``lower`` and ``upper``. ``attrs`` name the probability (``prob``) and the number of draws (``draws``).
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> from bayesppl.answers.parameters import parameter_summary
+    >>> clf = bp.BernoulliNB().fit([[1], [1], [0], [0]], ["a", "a", "b", "b"])
+    >>> parameter_summary(clf.fitted_)["probability"].sel({"class": "a", "feature": "x0"}).round(1).to_series().to_dict()
+    {'mle': 1.0, 'map': 1.0, 'mean': 0.8, 'sd': 0.2, 'lower': 0.4, 'upper': 1.0}
+    """
+    import xarray as xr
+
+    found = []
+    for rule in ESTIMATES:
+        with suppress(UndefinedEstimateError, NotConjugateError):
+            found.append(estimates(fitted, [rule]))
+    spread = _spread(fitted.posterior, draws, tails(prob), np.random.default_rng(random_state))
+    order = [*ESTIMATES, *spread["estimate"].values.tolist()]
+    return (
+        xr.concat([*found, spread], dim="estimate").reindex(estimate=order).assign_attrs(spread.attrs, prob=prob)
+    )
+
+
+def _spread(posterior: Posterior, draws: int, bounds: tuple[float, float], rng: np.random.Generator) -> xr.Dataset:
+    """Standard deviation and credible interval of every parameter, from draws."""
+    model = posterior.model
+    cells = sum(int(np.prod(values.shape)) for values in posterior.draws(1, 1, np.random.default_rng(0)).values())
+    size = max(2, min(draws, _MAX_CELLS // cells))
+    theta = posterior.draws(1, size, rng)
+    summary = {}
+    for name in model.dims:
+        flat = theta[name].reshape(-1, *theta[name].shape[2:])
+        summary[name] = np.stack([flat.std(0, ddof=1), *np.quantile(flat, bounds, axis=0)])
+    n_chains, n_draws = next(iter(theta.values())).shape[:2]
+    out = dataset(model, summary, {"estimate": ["sd", "lower", "upper"]})
+    return out.assign_attrs(draws=n_chains * n_draws)
