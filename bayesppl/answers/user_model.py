@@ -44,6 +44,7 @@ def to_datatree(
     chains: int = 4,
     random_state: int | None = None,
     groups: Any = ("posterior", "sample_stats"),
+    log_likelihood: Any = "joint",
 ) -> xr.DataTree:
     """Posterior draws under the names, dims and coords of the user's model.
 
@@ -55,12 +56,14 @@ def to_datatree(
     random_state : int, optional
     groups : sequence of str, or "all"
         ``posterior`` and ``sample_stats``. Where other groups are asked for too, all name parameters as this package does.
+    log_likelihood : {"joint", "y", "x"} or sequence of them
+        As for the estimators of this package.
     """
     from bayesppl.inference.pymc.reading.tree import user_tree
 
     wanted: Sequence[str] = (groups,) if isinstance(groups, str) else tuple(groups)
     if set(wanted) - _USER_GROUPS:
-        return datatree.to_datatree(fitted, draws, chains, random_state, groups)
+        return datatree.to_datatree(fitted, draws, chains, random_state, groups, log_likelihood)
     return user_tree(fitted.reading, fitted.posterior, draws, chains, random_state)
 
 
