@@ -7,8 +7,6 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Protocol
 
-import numpy as np
-
 _INTEGER = re.compile(r"\s*[+-]?\d+\s*")
 
 # Rows read as text at a time.
@@ -55,6 +53,8 @@ def refuse_rounded(frame: Any, path: Path, dialect: Written, checked: Collection
 
 
 def _may_be_rounded(column: Any) -> bool:
+    import numpy as np
+
     if column.dtype != np.float64:
         return False
     numbers = column.to_numpy()

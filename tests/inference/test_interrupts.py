@@ -92,7 +92,7 @@ def _fail(monkeypatch, fault):
         return xr.DataTree.from_dict({"posterior": xr.Dataset(posterior)}), {"inference": "of a test"}
 
     monkeypatch.setattr(Density, "compiled", lambda self, notify: None)
-    monkeypatch.setattr(bp.NUTS, "_sample", of_nuts)
+    monkeypatch.setattr(bp.NUTS, "run", of_nuts)
     monkeypatch.setattr(laplace, "constrain", of_laplace)
     monkeypatch.setattr(approximate.ADVI, "_run", of_pymc)
     monkeypatch.setattr(approximate.SMC, "_run", of_pymc)
