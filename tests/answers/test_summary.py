@@ -16,7 +16,7 @@ from bayesppl.model.convergence import Diagnosis
 IRIS = load_iris(as_frame=True)
 ESTIMATORS = {
     "diagonal": bp.GaussianNB(),
-    "full": bp.QuadraticDiscriminantAnalysis(calibration="temperature", tuning="evidence"),
+    "full": bp.QuadraticDiscriminantAnalysis("fraley-raftery", calibration="temperature", tuning="evidence"),
     "tied": bp.LinearDiscriminantAnalysis(),
     "approximate": bp.GaussianNB(inference="laplace"),
     "improper": bp.GaussianNB("jeffreys"),
