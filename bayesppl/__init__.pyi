@@ -18,6 +18,7 @@ from .errors import IncompleteDrawsError as IncompleteDrawsError
 from .errors import ModelFileError as ModelFileError
 from .errors import NotConjugateError as NotConjugateError
 from .errors import OverconfidentWarning as OverconfidentWarning
+from .errors import SeveralModelsError as SeveralModelsError
 from .errors import UndefinedEstimateError as UndefinedEstimateError
 from .errors import UnseenLevelWarning as UnseenLevelWarning
 from .estimators.auto import AutoClassifier as AutoClassifier

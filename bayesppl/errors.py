@@ -52,6 +52,10 @@ class NotConjugateError(ValueError):
     """The request needs a closed form, and this prior has none."""
 
 
+class SeveralModelsError(AttributeError, ValueError):
+    """The request needs one declared model, and the estimator holds several."""
+
+
 class ChangedRowsError(ValueError):
     """The rows of the fit are needed again, and the caller has changed them in place."""
 

@@ -19,7 +19,7 @@ from bayesppl.beliefs import Dirichlet
 from bayesppl.data.recoding import AsTheyAre
 from bayesppl.data.rows import Rows
 from bayesppl.data.table import Columns
-from bayesppl.errors import warn
+from bayesppl.errors import SeveralModelsError, warn
 from bayesppl.estimators.candidates import ROWS_PER_CANDIDATE, Candidate, propose
 from bayesppl.estimators.classifier import ESTIMATORS, BayesClassifier, GenerativeClassifier
 from bayesppl.estimators.findings import facts_about, summarise
@@ -47,7 +47,7 @@ class Undefined:
         self._name = name
 
     def __get__(self, instance: Any, owner: type | None = None) -> NoReturn:
-        raise AttributeError(f"AutoClassifier has no {self._name}: {self._reason}")
+        raise SeveralModelsError(f"AutoClassifier has no {self._name}: {self._reason}")
 
 
 @dataclass(eq=False, repr=False)
@@ -175,6 +175,10 @@ class AutoClassifier(ClassifierMixin, BaseEstimator):
     to_pymc = Undefined(_SEVERAL)
     to_datatree = Undefined(_SEVERAL)
     feature_relevance = Undefined(_SEVERAL)
+    explain = Undefined(
+        "its log odds are no sum over columns; explain one of its models, as in clf.members_['columns'].explain(X), "
+        "or fit one (bayesppl fit --model mixed-nb)"
+    )
     tune_prior = Undefined("its members have a prior each; pass tuned estimators as candidates={...}")
     partial_fit = Undefined(_ALL_ROWS)
     forget = Undefined(_ALL_ROWS)

@@ -215,3 +215,13 @@ def test_predictions_are_explained(run: Any, saved: Path, iris: pd.DataFrame, tm
         assert line["reason 1"] == first
         assert line["weight 1"] == pytest.approx(float(own.sel(feature=first)), rel=1e-9)
     assert "reason 3" not in found
+
+
+def test_a_stack_is_not_explained(run: Any, iris: pd.DataFrame, tmp_path: Path) -> None:
+    iris.to_csv(tmp_path / "iris.csv", index=False)
+    path, model = tmp_path / "iris.csv", tmp_path / "stack.nc"
+    assert run("fit", path, "--target", "species", "--drop", "plant", "--save", model)[0] == 0
+    status, _, err = run("predict", model, path, "--drop", "species", "--drop", "plant", "--explain", 2)
+    assert status == 2
+    assert "its log odds are no sum over columns" in err
+    assert "--model mixed-nb" in err
