@@ -37,6 +37,6 @@ def test_options_named_in_the_text_exist():
 
 def test_ci_runs_the_two_commands_of_the_readme():
     script = (README.parent / ".ci" / "run").read_text()
-    for command in ("uv run bayesppl compare iris", "uv run pytest"):
+    for command in ("uv run bayesppl compare iris", "uv run pytest -n auto"):
         assert command in README.read_text()
         assert f"run {command}\n" in script

@@ -7,15 +7,16 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris
 from sklearn.ensemble import VotingClassifier
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_validate
 from sklearn.naive_bayes import GaussianNB as ScikitGaussianNB
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import Binarizer, FunctionTransformer, StandardScaler
+from sklearn.preprocessing import Binarizer, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 import bayesppl as bp
 from bayesppl.estimators.classifier import BayesClassifier
@@ -44,8 +45,17 @@ ARGUMENTS = {
 }
 
 
-def present_and_absent(X: np.ndarray) -> np.ndarray:
-    return np.hstack([X > 0, X <= 0]).astype(float)
+class PresentAndAbsent(TransformerMixin, BaseEstimator):
+    """Two columns for each: a one where it is positive, and a one where it is not."""
+
+    def fit(self, X: Any, y: Any = None) -> "PresentAndAbsent":
+        validate_data(self, X)
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False)
+        return np.hstack([X > 0, X <= 0]).astype(float)
 
 
 def ready_for_checks(cls: type) -> BaseEstimator:
@@ -54,7 +64,7 @@ def ready_for_checks(cls: type) -> BaseEstimator:
     if cls.__name__ in OF_REAL_NUMBERS:
         return estimator
     if cls.__name__ == "MultinomialNB":  # knows shares only: what is absent must show in another column
-        return make_pipeline(FunctionTransformer(present_and_absent, validate=True), estimator)
+        return make_pipeline(PresentAndAbsent(), estimator)
     return make_pipeline(Binarizer(), estimator)
 
 

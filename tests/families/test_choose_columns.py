@@ -168,7 +168,6 @@ NAMES = ("gaussian", "lognormal", "gamma")
         (make_column_selector(dtype_include="number"), NAMES),
         (lambda frame: frame.columns[:1], ("gaussian",)),
     ],
-    ids=str,
 )
 def test_blocks_by_position_slice_and_selector(columns, expected):
     X = TABLE[list(NAMES)]
