@@ -40,6 +40,7 @@ from .estimators.pymc_classifier import from_pymc as from_pymc
 from .evaluation.calibration import reliability as reliability
 from .evaluation.comparison import Comparison as Comparison
 from .evaluation.comparison import compare as compare
+from .evaluation.covariance_structures import covariance_structures as covariance_structures
 from .evaluation.learning_curve import learning_curve as learning_curve
 from .evaluation.models import compare_models as compare_models
 from .evaluation.sbc import simulation_based_calibration as simulation_based_calibration

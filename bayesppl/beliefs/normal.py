@@ -76,7 +76,7 @@ class NormalInverseGamma(Conjugate):
 
     @classmethod
     def improper(cls, shape: tuple[int, ...], shared: tuple[int, ...], power: float) -> NormalInverseGamma:
-        """The density (σ²)^−power, flat in μ: 1 is Jeffreys' independence prior, 0 is flat in (μ, σ²)."""
+        """The density (σ²)^−power, flat in μ: 1 is Jeffreys' independence prior, 0 is flat in (μ, σ²), −m/2 makes the mode unbiased."""
         zero = np.zeros(shape)
         factors = zero.sum(shared)
         means_per_variance = zero.size / factors.size
@@ -248,7 +248,7 @@ class NormalInverseWishart(Conjugate):
 
     @classmethod
     def improper(cls, shape: tuple[int, ...], tied: bool, power: float) -> NormalInverseWishart:
-        """The density |Σ|^−power, flat in μ: (D + 1)/2 is Jeffreys' (Geisser 1964), 0 is flat in (μ, Σ)."""
+        """The density |Σ|^−power, flat in μ: (D + 1)/2 is Jeffreys' (Geisser 1964), 0 flat in (μ, Σ), −m/2 has an unbiased mode."""
         n_classes, n_features = shape
         batch = () if tied else (n_classes,)
         nu = 2 * power - (n_features + 1) - (n_classes if tied else 1)

@@ -102,6 +102,7 @@ class DiagonalGaussian(ConjugateNumeric):
                 "fraley-raftery": lambda: self._fraley_raftery(statistics),
                 "jeffreys": lambda: self._improper(statistics, power=1),
                 "flat": lambda: self._improper(statistics, power=0),
+                "unbiased": lambda: self._improper(statistics, -self._means_per_variance(statistics) / 2),
             },
             lambda declared: declared.sized(shape, self._axes),
             NormalInverseGamma,
@@ -245,6 +246,9 @@ class DiagonalGaussian(ConjugateNumeric):
         needed = np.floor(-2 * prior.a.max() / cells_per_row) + 1
         per = "in all" if "class" in self.shared else "in each class"
         return require_proper(prior, statistics, self.classes, needed, per)
+
+    def _means_per_variance(self, statistics: Moments) -> float:
+        return float(np.prod([statistics.mean.shape[axis] for axis in self._axes]))
 
     def _columnwise(self, statistics: Moments) -> NormalInverseGamma:
         return self._weak(statistics, column_scales(statistics.pooled(), self.columns), dimension=1)

@@ -115,6 +115,7 @@ class FullGaussian(ConjugateNumeric):
                 ),
                 "jeffreys": lambda: self._improper(statistics, (shape[1] + 1) / 2),
                 "flat": lambda: self._improper(statistics, power=0),
+                "unbiased": lambda: self._improper(statistics, -(shape[0] if self.tied else 1) / 2),
             },
             lambda declared: self._definite(declared.sized(shape, self.tied), statistics),
             NormalInverseWishart,

@@ -131,6 +131,24 @@ def test_mle_qda_is_scikit_learns():
     np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), rtol=1e-6, atol=1e-12)
 
 
+def test_map_under_the_unbiased_prior_divides_as_textbooks_do():
+    X, y = IRIS
+    covariances = np.array([np.cov(X[y == k].T) for k in range(3)])  # numpy divides by n - 1
+    variances = np.diagonal(covariances, axis1=1, axis2=2)
+    expected = {  # classes of equal size: a pooled estimate is an average
+        "full": covariances,
+        "tied": covariances.mean(0),
+        "diag": variances,
+        "tied_diag": variances.mean(0),
+        "spherical": variances.mean(1),
+    }
+    for covariance, values in expected.items():
+        clf = bp.GenerativeClassifier(bp.Gaussian(covariance, "unbiased")).fit(X, y)
+        estimates = clf.estimates(["map"]).sel(estimate="map")
+        found = estimates["covariance" if covariance in ("full", "tied") else "variance"]
+        np.testing.assert_allclose(found, values, rtol=1e-12)
+
+
 @pytest.mark.parametrize("covariance", STRUCTURES)
 def test_map_under_a_flat_prior_is_mle(covariance):
     clf = bp.GenerativeClassifier(bp.Gaussian(covariance, "flat")).fit(*IRIS)
@@ -246,6 +264,7 @@ def test_a_row_of_missing_cells_predicts_the_class_weights(covariance):
     [
         ("full", "jeffreys", 4, "at least 5 rows in each class"),
         ("full", "flat", 9, "at least 10 rows in each class"),
+        ("full", "unbiased", 10, "at least 11 rows in each class"),
         ("diag", "jeffreys", 1, "at least 2 rows in each class"),
         ("tied", "jeffreys", 2, "at least 6 rows in all"),
     ],

@@ -1,0 +1,123 @@
+"""Fourteen covariance structures against mclust's published numbers and a general-purpose optimiser."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from sklearn.datasets import load_iris
+
+import bayesppl as bp
+from bayesppl.evaluation.eigen_covariances import STRUCTURES, eigen_covariances, n_covariance_parameters
+
+X, Y = load_iris(return_X_y=True)
+
+
+def sums(n_classes, n_features, seed=0):
+    """Scatters about class means, and counts, of classes of different shapes."""
+    rng = np.random.default_rng(seed)
+    count = np.array([9.0, 14.0, 23.0])[:n_classes]
+    scatter = []
+    for n in count.astype(int):
+        rows = rng.standard_normal((n, n_features)) @ rng.standard_normal((n_features, n_features))
+        scatter.append(np.cov(rows.T, bias=True) * n)
+    return np.array(scatter), count
+
+
+def deviance(covariances, scatter, count):
+    """Minus twice the log likelihood, but for a constant."""
+    log_det = np.linalg.slogdet(covariances)[1]
+    return count @ log_det + np.trace(np.linalg.solve(covariances, scatter), axis1=1, axis2=2).sum()
+
+
+def test_numbers_of_mclust():
+    # MclustDA(iris[, 1:4], iris$Species, modelType = "EDDA"): VEV, log likelihood -187.7097, df 38, BIC -565.8236
+    table = bp.covariance_structures(X, Y).sel(structure="VEV")
+    assert int(table["n_parameters"]) == 38
+    assert round(float(table["mixture_log_likelihood"]), 4) == -187.7097
+    assert round(float(table["mixture_bic"]), 4) == -565.8236
+    assert str(bp.covariance_structures(X, Y)["mixture_bic"].idxmax().item()) == "VEV"
+
+
+@pytest.mark.parametrize("structure", STRUCTURES)
+def test_no_optimiser_finds_a_larger_likelihood(structure):
+    # two columns: volumes, one ratio of axes and one angle each, as many numbers as the letters allow
+    n_classes = 3
+    scatter, count = sums(n_classes, 2)
+    times = {"E": 1, "V": n_classes, "I": 0}
+    sizes = [times[letter] for letter in structure]
+    assert sum(sizes) == n_covariance_parameters(structure, n_classes, 2)
+
+    def covariances(numbers):
+        volumes, ratios, angles = (
+            np.broadcast_to(part if len(part) else [0.0], n_classes)
+            for part in np.split(numbers, np.cumsum(sizes)[:2])
+        )
+        axes = np.moveaxis(np.array([[np.cos(angles), -np.sin(angles)], [np.sin(angles), np.cos(angles)]]), -1, 0)
+        diagonal = np.exp(np.stack([volumes + ratios, volumes - ratios], 1))
+        return (axes * diagonal[:, None, :]) @ np.swapaxes(axes, 1, 2)
+
+    rng = np.random.default_rng(1)
+    found = min(
+        minimize(
+            lambda numbers: deviance(covariances(numbers), scatter, count),
+            rng.standard_normal(sum(sizes)),
+            options={"gtol": 1e-8},
+        ).fun
+        for _ in range(12)
+    )
+    ours = deviance(eigen_covariances(structure, scatter, count), scatter, count)
+    assert ours == pytest.approx(found, rel=1e-9)
+
+
+@pytest.mark.parametrize("structure", STRUCTURES)
+def test_a_structure_has_what_its_letters_name(structure):
+    covariances = eigen_covariances(structure, *sums(3, 4))
+    values = np.linalg.eigvalsh(covariances)
+    volumes = np.exp(np.log(values).mean(1))
+    assert np.allclose(volumes, volumes[0]) == (structure[0] == "E")
+    shapes = values / volumes[:, None]
+    if structure[2] == "I":  # the axes keep their columns
+        shapes = np.diagonal(covariances, axis1=1, axis2=2) / volumes[:, None]
+    assert np.allclose(shapes, shapes[0]) == (structure[1] in "EI")
+    same_axes = all(np.allclose(covariances[0] @ other, other @ covariances[0]) for other in covariances)
+    assert same_axes == (structure[2] in "EI")
+
+
+def test_richer_structures_are_never_less_likely():
+    scatter, count = sums(3, 4)
+    found = {name: -deviance(eigen_covariances(name, scatter, count), scatter, count) for name in STRUCTURES}
+    poorer = {"I": "I", "E": "EI", "V": "VEI"}
+    for name in STRUCTURES:
+        for other in STRUCTURES:
+            if all(letter in poorer[richer] for letter, richer in zip(other, name, strict=True)):
+                assert found[other] <= found[name] + 1e-9
+
+
+def test_units_and_the_order_of_rows_and_columns_do_not_matter():
+    table, order = bp.covariance_structures(X, Y), np.random.default_rng(0).permutation(len(X))
+    turned = bp.covariance_structures(X[order][:, ::-1], Y[order])
+    np.testing.assert_allclose(turned["log_likelihood"], table["log_likelihood"], rtol=1e-9)
+    halved = bp.covariance_structures(X * 0.5, Y)
+    np.testing.assert_allclose(halved["log_likelihood"], table["log_likelihood"] + X.size * np.log(2), rtol=1e-9)
+
+
+def test_evidences_are_those_of_the_models():
+    table = bp.covariance_structures(X, Y)
+    known = table["log_evidence"].dropna("structure")
+    assert known["structure"].values.tolist() == ["VII", "EEI", "VVI", "EEE", "VVV"]
+    for name, clf in (("VVI", bp.GaussianNB()), ("EEE", bp.LinearDiscriminantAnalysis())):
+        assert float(known.sel(structure=name)) == float(clf.fit(X, Y).log_evidence()["total"])
+
+
+def test_without_a_maximum_the_likelihood_is_nan():
+    few = np.r_[0:4, 50:54, 100:104]  # four rows a class, of four columns: along one axis they do not spread
+    table = bp.covariance_structures(X[few] + np.random.default_rng(0).normal(0, 1e-3, (12, 4)), Y[few])
+    missing = table["structure"].values[np.isnan(table["log_likelihood"])].tolist()
+    assert missing == ["EVE", "VVE", "EEV", "VEV", "EVV", "VVV"]
+    assert table["n_parameters"].notnull().all()
+
+
+def test_a_missing_cell_is_refused():
+    holed = X.copy()
+    holed[3, 1] = np.nan
+    with pytest.raises(ValueError, match="missing values in column 'x1'"):
+        bp.covariance_structures(holed, Y)
