@@ -114,10 +114,10 @@ def _binomial(parameters: Sequence[Any], at: At) -> Proposal | str:
 
 def _negative_binomial(parameters: Sequence[Any], at: At) -> Proposal | str:
     n, p = _columns(parameters, 0), _columns(parameters, 1)
-    dispersion = at.constant(n)
-    if dispersion is None:
-        return "its dispersion is learned, or differs between classes"
-    known = dispersion.tolist()
+    size = at.constant(n)
+    if size is None:
+        return "its size is learned, or differs between classes"
+    known = size.tolist()
     return Proposal(
         Probabilities(_shape(at, p)),
         {"probability": p},
