@@ -57,6 +57,9 @@ class Family(ABC):
     allows_missing: ClassVar[bool] = True
     fits_missing: ClassVar[bool] = True
 
+    #: Whether predictive and evidence have a closed form under a conjugate prior.
+    has_closed_forms: ClassVar[bool] = False
+
     def __init_subclass__(cls, *, listed: bool = True, **options: Any) -> None:
         super().__init_subclass__(**options)
         if listed and "name" in vars(cls):
