@@ -3,7 +3,7 @@ r"""How sure the model is of its class probabilities.
 Given parameters θ the class probabilities of a row are p(y | x, θ); the posterior of θ makes a distribution of them.
 Its average, E[p(y | x, θ) | D], is what intervals and the entropy split refer to. It is *not* the predictive
 p(y | x, D), which averages p(y, x | θ) first and normalises afterwards, because x itself informs θ; on rows that the
-training data say little about, the two may even name different winners.
+training data hold little information about, the two may even name different winners.
 """
 
 from __future__ import annotations

@@ -302,7 +302,7 @@ class Dirichlet(Conjugate):
 
 @dataclass(frozen=True, eq=False)
 class Fixed(Conjugate):
-    """A parameter known exactly; observing rows teaches nothing about it."""
+    """A parameter known exactly; observing rows does not change it."""
 
     value: Array
     parameter: str = field(default="probability", repr=False)

@@ -22,7 +22,7 @@ Write = Callable[[Any], None]
 
 
 class Dialect(NamedTuple):
-    """How a text file is written; other formats say so themselves."""
+    """How a text file is written; other formats contain it."""
 
     sep: str = ","
     decimal: str = "."
@@ -45,7 +45,7 @@ def read(path: Path, rows: int, dialect: Dialect) -> Iterator[Any]:
     Raises
     ------
     ValueError
-        If there is no such file, or it is not what its suffix says.
+        If there is no such file, or its format is not that of its suffix.
     """
     _require(path)
     if _format(path) in TEXT:
@@ -135,7 +135,7 @@ def _csv_errors(path: Path, dialect: Dialect) -> Iterator[None]:
 
 @contextmanager
 def writing(path: Path, target: Path) -> Iterator[Write]:
-    """Give a function that appends data frames to the file ``path``, whose format the suffix of ``target`` says."""
+    """Give a function that appends data frames to the file ``path``, in the format of the suffix of ``target``."""
     if target.suffix.lower() == ".csv":
         with path.open("w", newline="", encoding="utf-8") as file:
             yield lambda frame: cells(frame).to_csv(
@@ -167,7 +167,7 @@ def _format(path: Path) -> str:
     suffix = plain.suffix.lower()
     if suffix not in SUFFIXES or (plain is not path and suffix not in TEXT):
         raise ValueError(
-            f"{str(path)!r} must end in one of {', '.join(SUFFIXES)}, which says what the file holds (text files may be "
+            f"{str(path)!r} must end in one of {', '.join(SUFFIXES)}, which names its format (text files may be "
             f"compressed, as in .csv.gz)"
         )
     return suffix

@@ -68,7 +68,7 @@ def remarks(X: Any, na_values: Sequence[str] = ()) -> Iterator[str]:
             )
         elif cells.nunique() > max(_FEW_TEXTS, _UNIQUE_SHARE * len(cells)):
             yield (
-                f"column {name!r} holds {cells.nunique()} different texts in {len(cells)} rows; as levels they say nothing "
+                f"column {name!r} holds {cells.nunique()} different texts in {len(cells)} rows; as levels they hold no information "
                 f"about new rows. Leave it out with --drop {name!r}"
             )
 

@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     import xarray as xr
 
 _NO_COMMON_UNIT = "its members are densities of differently recoded columns, which have no common unit"
-_SEVERAL = "it is several models and their weights; ask one of them, as in clf.members_['columns']"
+_SEVERAL = "it is several models and their weights; use one of them, as in clf.members_['columns']"
 _ALL_ROWS = "its weights come from leaving out every row in turn, for which all rows must be there; fit again"
 
 
 class Undefined:
-    """A question that a stack cannot answer: the attribute does not exist, and the error says why."""
+    """A question that a stack cannot answer: the attribute does not exist, and the error gives the reason."""
 
     def __init__(self, reason: str) -> None:
         self._reason = reason
@@ -56,7 +56,7 @@ class AutoClassifier(FittedColumns, ClassifierMixin, BaseEstimator):
 
     Several generative models of the same rows, picked from what the columns hold, are fitted in closed form. Each predicts every
     row from all the others, exactly and at the cost of a prediction; from these left-out labels come a temperature
-    for each model, which tells how far its densities can be trusted, and the weights of the models
+    for each model, which measures how far its densities can be trusted, and the weights of the models
     :math:`p(y \mid x) = \sum_m \omega_m\, p_m(y \mid x)` (stacking; Yao, Vehtari, Simpson & Gelman 2018). No model is
     fitted twice.
 

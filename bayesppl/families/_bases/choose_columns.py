@@ -50,7 +50,7 @@ _JEFFREYS = 0.5
 
 
 class Candidate(NamedTuple):
-    """One kind of density: the log evidence of its best member, and what tells this member from others of the kind."""
+    """One kind of density: the log evidence of its best member, and what distinguishes this member from others of the kind."""
 
     log_evidence: float
     detail: Any = None

@@ -1,4 +1,4 @@
-"""Means with variances or covariance matrices, as their conjugate priors know them; see :mod:`.naturals`."""
+"""Means with variances or covariance matrices, in the parametrisation of their conjugate priors; see :mod:`.naturals`."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ Event = Literal["scalar", "simplex", "matrix"] | tuple[int, ...]
 
 
 class Natural(ABC):
-    """Parameters of a family as its conjugate prior knows them."""
+    """Parameters of a family, in the parametrisation of its conjugate prior."""
 
     words: ClassVar[str]
 
