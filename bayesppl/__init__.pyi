@@ -5,6 +5,7 @@ from . import datasets as datasets
 from . import families as families
 from . import inference as inference
 from . import plots as plots
+from . import priors as priors
 from .beliefs import Beta as Beta
 from .beliefs import Dirichlet as Dirichlet
 from .beliefs import Gamma as Gamma

@@ -37,7 +37,7 @@ class OverconfidentWarning(UserWarning):
 
 
 class UnseenLevelWarning(UserWarning):
-    """A row holds a level that the fit has not seen; the cell was skipped."""
+    """A row holds a level that did not occur in training; the cell was skipped."""
 
 
 class ModelFileError(ValueError):

@@ -52,7 +52,7 @@ def to_datatree(
         each row of the fit, and features given its label. ``prior_predictive``: labels, and features given them.
         ``log_likelihood``: per row, see below. ``log_prior``. ``observed_data``, ``constant_data``:
         the rows, their weights and covariates (trials, exposure, total), which both predictive groups take row by
-        row. ``sample_stats``: what the sampler reports. ``"all"`` builds those that exist; the attribute ``left_out`` says which do not, and why.
+        row. ``sample_stats``: what the sampler reports. ``"all"`` builds those that exist; the attribute ``left_out`` names those that do not, and why.
     log_likelihood : {"joint", "y", "x"}, or a sequence of them
         Variables of the group ``log_likelihood``: of label and features together, log p(y, x | θ); of the label,
         log p(y | θ); of the features given the label, log p(x | y, θ). ArviZ's ``loo`` and ``compare`` take one, or the

@@ -162,10 +162,10 @@ def expected_error_rate(
         Rows simulated per draw; the error of each value is at most 0.5/√rows.
     random_state : int, optional
     rule : optional
-        Rule that the classifier decides by.
+        Rule that the decisions are made by.
     covariates : mapping of str to number or (rows,) array, optional
-        What the rows bring along that is not modelled, such as the total of rows of counts: it decides how easily
-        they are told apart. By default that of rows of the fit; see :func:`bayesppl.answers.sampling.sample`.
+        What the rows bring along that is not modelled, such as the total of rows of counts: it determines how easily
+        classes are distinguished. By default that of rows of the fit; see :func:`bayesppl.answers.sampling.sample`.
 
     Returns
     -------

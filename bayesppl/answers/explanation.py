@@ -72,7 +72,7 @@ def explain(
     orders: int = 64,
     random_state: int | None = None,
 ) -> xr.Dataset:
-    """Weights of evidence: how much every column of a row spoke for each class.
+    """Weights of evidence: how much every column of a row supports each class.
 
     Parameters
     ----------

@@ -210,7 +210,7 @@ def _finite(logs: Array) -> Array:
 
 
 def _standard_error_of_sum(values: Array) -> float:
-    """Of the sum over the rows; nan where one row, or a score of -inf, says nothing of its spread."""
+    """Of the sum over the rows; nan where there is one row or a score of -inf, from which its spread cannot be estimated."""
     if len(values) < 2 or not np.isfinite(values).all():
         return float("nan")
     return float(np.sqrt(len(values) * values.var(ddof=1)))

@@ -1,4 +1,4 @@
-"""Rows unlike anything the model has seen."""
+"""Rows unlike those of training."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 r"""Deployment where the classes are not as frequent as in training ("prior shift").
 
 What a row of class k looks like, p(x | y = k), is taken to be the same; only p(y) differs. Class probabilities then
-follow from the ones at hand by exchanging one set of weights for another, and unlabelled rows tell the new weights.
+follow from the ones at hand by exchanging one set of weights for another, and the new weights are estimated from unlabelled rows.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def estimate_class_weights(
     bounds = tails(prob)
     ones = np.ones(len(fitted.classes))
     log_density = fitted.map_log_joint(X, lambda log_joint, old: exchange_weights(log_joint, old, ones), rule)
-    log_density = log_density[~np.isneginf(log_density).all(1)]  # an impossible row says nothing of its class
+    log_density = log_density[~np.isneginf(log_density).all(1)]  # an impossible row is no evidence of its class
     concentration = prior.sized(ones.shape).concentration
     em = _maximise(log_density)
     samples = _gibbs(log_density, concentration, em, draws, np.random.default_rng(random_state))

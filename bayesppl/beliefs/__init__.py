@@ -11,8 +11,11 @@ The evidence of data is therefore a difference of two normalisers. Formulas foll
 and Murphy (2007, "Conjugate Bayesian analysis of the Gaussian distribution").
 """
 
+from bayesppl.beliefs.beta import Beta
 from bayesppl.beliefs.conjugate import Conjugate
-from bayesppl.beliefs.discrete import Beta, Dirichlet, Fixed, Gamma
+from bayesppl.beliefs.dirichlet import Dirichlet
+from bayesppl.beliefs.fixed import Fixed
+from bayesppl.beliefs.gamma import Gamma
 from bayesppl.beliefs.joint import Joint
 from bayesppl.beliefs.normal import NormalInverseGamma, NormalInverseWishart
 

@@ -1,4 +1,4 @@
-"""Options that say how a text file is written, and which of its columns are used as what."""
+"""Options for how a text file is written, and which of its columns are used as what."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def fit(
     "--explain",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Add the N columns that spoke loudest for or against the predicted label, and their weights of evidence in nats.",
+    help="Add the N columns that count most for or against the predicted label, and their weights of evidence in nats.",
 )
 @click.option(
     "--draws", type=click.IntRange(min=2), default=1000, show_default=True, help="Posterior draws for intervals."
@@ -181,7 +181,7 @@ def predict(
 @click.command(epilog="Example: bayesppl summary flowers.nc")
 @_MODEL
 def summary(model: Path) -> None:
-    """Print what a saved model is, what it has seen and what it found."""
+    """Print what a saved model is, the rows it was fitted to and what was found."""
     from bayesppl.estimators.loading import load
     from bayesppl.files.saving import read_provenance
 

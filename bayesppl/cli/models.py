@@ -1,4 +1,4 @@
-"""The models that commands know by name."""
+"""The models that commands take, by name."""
 
 from __future__ import annotations
 

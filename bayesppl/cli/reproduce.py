@@ -41,7 +41,7 @@ import click
     "written",
     type=click.Path(path_type=Path, exists=True),
     metavar="REPORT",
-    help="Recompute a report written earlier, or one of 'bayesppl compare --json', and say what differs.",
+    help="Recompute a report written earlier, or one of 'bayesppl compare --json', and list what differs.",
 )
 def reproduce(
     only: tuple[str, ...],

@@ -41,7 +41,7 @@ def print_tables(
     *,
     with_parameters: bool,
 ) -> None:
-    """Print scores, differences, what every column was taken for, and what there is to know about them."""
+    """Print scores, differences, what every column was taken for, and remarks on them."""
     from rich.console import Console
 
     console = Console(highlight=False)

@@ -26,7 +26,7 @@ def say(text: str, *, err: bool = False) -> None:
 
 def cell(value: Any) -> Any:
     """A cell of a CSV file: an apostrophe stands before text that a spreadsheet would take for a formula."""
-    if isinstance(value, str) and _FORMULA.match(value) and not _is_number(value):
+    if isinstance(value, str) and _FORMULA.match(value) and not is_number(value):
         return f"'{value}"
     return value
 
@@ -38,7 +38,8 @@ def cells(frame: Any) -> Any:
     return safe.set_axis([cell(name) for name in safe.columns], axis=1)
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
+    """Whether a text is written as a number."""
     try:
         float(text)
     except ValueError:

@@ -49,11 +49,11 @@ def factorize(values: Array, name: Hashable) -> tuple[list[Hashable], Array]:
             f"column {name!r} holds {bad!r}, which cannot be a level: levels are hashable values such as text or "
             "numbers. Convert the column, for example lists to tuples."
         ) from None
-    levels = [as_level(level) for level in found.tolist()]
+    levels: list[Any] = [as_level(level) for level in found.tolist()]
     _refuse_odd_levels(cells, codes, levels, name)
     try:
         # whether the levels can be compared is what is tried here
-        order = sorted(range(len(levels)), key=levels.__getitem__)  # type: ignore[arg-type]
+        order = sorted(range(len(levels)), key=levels.__getitem__)
     except TypeError:
         order = sorted(range(len(levels)), key=lambda i: (type(levels[i]).__name__, repr(levels[i])))
     position = np.append(np.argsort(order), -1)

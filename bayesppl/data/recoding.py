@@ -1,4 +1,4 @@
-"""Columns of a table as a model wants them: gaps filled, levels as codes or indicators, numbers in bins or as normal scores.
+"""Columns of a table as a model takes them: gaps filled, levels as codes or indicators, numbers in bins or as normal scores.
 
 What a recoding needs of the rows of a fit (medians, levels, quantiles) is read once and kept; labels have no part in it.
 """
@@ -16,7 +16,7 @@ from bayesppl.data.columns import factorize
 from bayesppl.data.table import MatrixTable, Table
 from bayesppl.kernels.arrays import Array
 
-#: One way to see a column.
+#: One way to recode a column.
 View = Literal["number", "filled", "score", "code", "code_of_gap", "bin", "indicators", "steps"]
 
 #: Whole numbers of up to this many different values may be codes of levels.
@@ -33,7 +33,7 @@ _SAMPLE = 2000
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """What the rows of a fit say about one column, whatever their labels.
+    """What the rows of a fit show of one column, whatever their labels.
 
     Attributes
     ----------
@@ -180,7 +180,7 @@ def _code_of_gap(column: Column, table: Table) -> list[Array]:
 
 
 def _seen(column: Column, codes: Array, *, gaps: bool) -> Array:
-    """Codes as numbers, NaN for what the fit has not seen, and for gaps unless they are a level."""
+    """Codes as numbers, NaN for what did not occur in training, and for gaps unless they are a level."""
     out = codes.astype(np.float64)
     if not gaps:
         out[codes == -1] = np.nan

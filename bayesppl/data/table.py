@@ -1,6 +1,6 @@
 """The input edge: tables, arrays and sparse matrices become columns, labels become codes.
 
-Nothing behind this file knows pandas, polars or pyarrow. A :class:`Table` has named columns; a family asks it for
+Nothing behind this file depends on pandas, polars or pyarrow. A :class:`Table` has named columns; a family reads from it
 numbers or for the raw values of a column, and refusals name the column, the value found and the remedy.
 """
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.exceptions import NotFittedError
 
 from bayesppl.answers import stack_intervals
 from bayesppl.answers.build_stack import LeftOut, combine, leave_out
@@ -24,6 +23,7 @@ from bayesppl.estimators.candidates import ROWS_PER_CANDIDATE, Candidate, propos
 from bayesppl.estimators.classifier import ESTIMATORS, BayesClassifier, GenerativeClassifier
 from bayesppl.estimators.findings import facts_about, summarise
 from bayesppl.estimators.first_rows import read_first, start
+from bayesppl.estimators.fitted_columns import FittedColumns
 from bayesppl.files.saving import write_stack
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import ClassWeights
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     import xarray as xr
 
 _NO_COMMON_UNIT = "its members are densities of differently recoded columns, which have no common unit"
-_SEVERAL = "it is several models and their weights; ask one of them, as in clf.members_['columns']"
+_SEVERAL = "it is several models and their weights; use one of them, as in clf.members_['columns']"
 _ALL_ROWS = "its weights come from leaving out every row in turn, for which all rows must be there; fit again"
 
 
 class Undefined:
-    """A question that a stack cannot answer: the attribute does not exist, and the error says why."""
+    """A question that a stack cannot answer: the attribute does not exist, and the error gives the reason."""
 
     def __init__(self, reason: str) -> None:
         self._reason = reason
@@ -51,12 +51,12 @@ class Undefined:
 
 
 @dataclass(eq=False, repr=False)
-class AutoClassifier(ClassifierMixin, BaseEstimator):
+class AutoClassifier(FittedColumns, ClassifierMixin, BaseEstimator):
     r"""The classifier that chooses itself, for any table.
 
     Several generative models of the same rows, picked from what the columns hold, are fitted in closed form. Each predicts every
     row from all the others, exactly and at the cost of a prediction; from these left-out labels come a temperature
-    for each model, which tells how far its densities can be trusted, and the weights of the models
+    for each model, which measures how far its densities can be trusted, and the weights of the models
     :math:`p(y \mid x) = \sum_m \omega_m\, p_m(y \mid x)` (stacking; Yao, Vehtari, Simpson & Gelman 2018). No model is
     fitted twice.
 
@@ -197,10 +197,7 @@ class AutoClassifier(ClassifierMixin, BaseEstimator):
     def stack_(self) -> Stack:
         """All that the fit has found, as one immutable value."""
         if not self.__sklearn_is_fitted__():
-            raise NotFittedError(
-                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before "
-                "using this estimator."
-            )
+            raise self._not_fitted()
         return self._stack
 
     @property
@@ -208,18 +205,8 @@ class AutoClassifier(ClassifierMixin, BaseEstimator):
         """Labels in ascending order: (n_classes,)."""
         return self.stack_.classes
 
-    @property
-    def n_features_in_(self) -> int:
-        """Number of columns of the fit."""
-        return len(self.stack_.columns.names)
-
-    @property
-    def feature_names_in_(self) -> Array:
-        """Names of the columns of the fit, where they have any."""
-        columns = self.stack_.columns
-        if not columns.are_named:
-            raise AttributeError("the columns of the fit have no names")
-        return np.asarray(columns.names, dtype=object)
+    def _columns_of_fit(self) -> Columns:
+        return self.stack_.columns
 
     @property
     def weights_(self) -> xr.DataArray:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import NotFittedError
 
 from bayesppl.answers.leave_one_out import calibrated
 from bayesppl.answers.tuning import tune
 from bayesppl.beliefs import Dirichlet
 from bayesppl.data.rows import Rows
+from bayesppl.data.table import Columns
 from bayesppl.errors import ImproperError
+from bayesppl.estimators.fitted_columns import FittedColumns
 from bayesppl.estimators.sklearn_names import refuse_foreign_parameters
 from bayesppl.families import Family
 from bayesppl.inference import Inference, choose
@@ -33,7 +33,7 @@ _WRITTEN_OUT = 8
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class Base(ClassifierMixin, BaseEstimator, ABC):
+class Base(FittedColumns, ClassifierMixin, BaseEstimator):
     """Parameters and fitted state of all estimators; see :class:`~bayesppl.GenerativeClassifier`.
 
     All that a fit finds is one value, which is replaced as a whole: an error or another thread meets the former fit or
@@ -70,10 +70,7 @@ class Base(ClassifierMixin, BaseEstimator, ABC):
         """All that the fit has found, as one immutable value."""
         fitted: Fitted | None = vars(self).get("_fitted")
         if fitted is None:
-            raise NotFittedError(
-                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before "
-                "using this estimator."
-            )
+            raise self._not_fitted()
         return fitted if fitted.rule == self.rule else replace(fitted, rule=self.rule)
 
     @property
@@ -91,18 +88,8 @@ class Base(ClassifierMixin, BaseEstimator, ABC):
         """Total weight of the rows of each class: (n_classes,)."""
         return self.fitted_.learned.class_count
 
-    @property
-    def n_features_in_(self) -> int:
-        """Number of columns of the fit."""
-        return len(self.fitted_.columns.names)
-
-    @property
-    def feature_names_in_(self) -> Array:
-        """Names of the columns of the fit, where they have any."""
-        columns = self.fitted_.columns
-        if not columns.are_named:
-            raise AttributeError("the columns of the fit have no names")
-        return np.asarray(columns.names, dtype=object)
+    def _columns_of_fit(self) -> Columns:
+        return self.fitted_.columns
 
     def infer(self, learned: Learned, rows: Rows | None = None) -> Fitted:
         """The posterior of what was learned, as a fitted value; the estimator stays as it is.

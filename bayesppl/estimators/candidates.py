@@ -74,7 +74,7 @@ def _of_columns(columns: tuple[Column, ...], n_rows: int) -> list[Candidate | No
 
 
 def _views(columns: tuple[Column, ...], number: View, level: View, few: View | None = None) -> Recoding:
-    """Numbers seen one way, levels another; few whole numbers as levels, unless told otherwise."""
+    """Numbers recoded one way, levels another; few whole numbers as levels, unless ``few`` is given."""
     few = level if few is None else few
     return Recoding(
         columns,

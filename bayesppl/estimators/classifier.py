@@ -237,7 +237,7 @@ class GenerativeClassifier(BayesClassifier):
         Learn from the exact leave-one-out of the fit how far the densities can be trusted where labels are predicted: with the
         power 1/T of all of them, π_k p(x | k)^(1/T). It costs about one prediction; see :doc:`/howto/calibrate`.
     tuning : {"evidence", "loo"} or Tuning, optional
-        Multiply the hyperparameters of the prior by factors that the data choose, in every fit anew; see
+        Multiply the hyperparameters of the prior by factors that are chosen by the data, in every fit anew; see
         :func:`bayesppl.answers.tuning.tune`. ``"evidence"`` needs sums alone, and so goes with ``partial_fit``.
 
     Attributes

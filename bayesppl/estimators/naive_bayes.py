@@ -154,7 +154,7 @@ class MixedNB(BayesClassifier):
     @property
     def columns_(self) -> xr.Dataset:
         """The densities that were tried for each column: log evidence, choice and margin."""
-        return column_choice(self.fitted_)
+        return column_choice(cast(Product, self.fitted_.model.family).choice)
 
     @property
     def families_(self) -> Blocks:

@@ -106,10 +106,9 @@ class Binomial(ProbabilityFamily, CellFamily):
 
     def _trials(self) -> Array:
         """Numbers of trials by column; one, in place of those that a column of the table holds."""
-        if self.row_column is not None:
+        if isinstance(self.trials, str):
             return np.ones(1)
-        # they are numbers here, and no name
-        trials = per_column(self.trials, self.columns)  # type: ignore[arg-type]
+        trials = per_column(self.trials, self.columns)
         wrong = ~(np.isfinite(trials) & (trials > 0) & (trials == np.floor(trials)))
         if wrong.any():
             column = int(np.argmax(wrong))

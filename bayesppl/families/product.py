@@ -72,10 +72,10 @@ class Product(ConjugateFamily):
         ``bill_mean``, and so do its dimensions, as in ``bill_feature``. A family may itself be a ``Product``.
         By default the blocks are picked from the dtypes of the columns: Boolean columns are
         :class:`~bayesppl.Bernoulli`, text and categories are :class:`~bayesppl.Categorical`, floating-point
-        columns are ``Gaussian("diag")``, and integers are what ``integers`` says.
+        columns are ``Gaussian("diag")``, and integers are as ``integers`` declares.
     integers : {"gaussian", "poisson", "categorical"} or mapping of columns to these, optional
-        What integer columns are, all of them or each by name, where the blocks are picked from dtypes. A dtype cannot tell counts, codes and
-        rounded measurements apart, so that by default integer columns are refused.
+        What integer columns are, all of them or each by name, where the blocks are picked from dtypes. A dtype does not distinguish counts, codes and
+        rounded measurements, so that by default integer columns are refused.
     columns : {"dtype", "evidence"}
         How the blocks are picked where there are none. ``"evidence"`` gives every column of numbers the density of the highest
         evidence on the rows of the fit (of the first batch), out of Gaussian, log-normal, gamma, exponential, Poisson,
@@ -163,7 +163,7 @@ class Product(ConjugateFamily):
             return families_by_dtype(table, self.integers), None
         if self.integers is not None:
             raise ValueError(
-                "integers says what integer columns are, which columns='evidence' finds out; drop one of the two"
+                "integers declares what integer columns are, which columns='evidence' finds out; drop one of the two"
             )
         return choose_columns(table, classes, codes, weights, self.ranges)
 

@@ -31,7 +31,7 @@ _NUMBERS = ("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "u
 class Encoder:
     """Turns objects into plain values; arrays are set aside under the name of the place they were found at.
 
-    A prior declared in PyMC is code, of which only the words are kept: ``by_identity`` tells two of them apart.
+    A prior declared in PyMC is code, of which only the text is kept: ``by_identity`` distinguishes two of them.
     """
 
     def __init__(self, *, by_identity: bool = False) -> None:

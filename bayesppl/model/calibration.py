@@ -18,8 +18,8 @@ class Calibration:
     Attributes
     ----------
     temperature : float
-        T. Above 1 the model is too sure of itself, which rows that depend on each other's columns make it; below 1 it is not
-        sure enough. Far from 1 the model is wrong.
+        T. Above 1 the model is overconfident, as it is where columns depend on each other; below 1 it is
+        underconfident. Far from 1 the model is wrong.
     log_sd : float
         Standard error of log T, by the sandwich formula (Godambe 1960; White 1982).
     log_score, log_score_uncalibrated : float

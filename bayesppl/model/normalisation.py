@@ -16,7 +16,7 @@ def log_probabilities(log_joint: Array, class_weights: Array) -> Array:
     log_joint : (..., n_classes)
     class_weights : (..., n_classes) or broadcastable
         Returned, with an :class:`~bayesppl.errors.ImpossibleRowWarning`, for rows whose density is zero under every
-        class: such a row says nothing about its class.
+        class: such a row is no evidence of its class.
 
     Returns
     -------
@@ -61,7 +61,7 @@ def normalise(log_joint: Array, class_weights: Array, *, log: bool) -> tuple[Arr
 
 
 def warn_of_impossible_rows(n_impossible: int, n_rows: int) -> None:
-    """Say so if there were rows that are impossible under every class."""
+    """Warn if there were rows that are impossible under every class."""
     if n_impossible:
         warn(
             f"{n_impossible} of {n_rows} rows have probability zero under every class (an estimate of exactly zero, as "

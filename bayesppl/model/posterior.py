@@ -40,7 +40,7 @@ class Posterior(ABC):
     ----------
     model : GenerativeModel
     statistics : JointStatistics
-        Of the rows the posterior has seen.
+        Of the rows of the posterior.
     prior : Joint
         The prior, resolved.
     """

@@ -3,8 +3,8 @@
 Each function accepts a result, or the arguments that produce it, so that
 ``plot_reliability(bp.reliability(clf, X, y))`` and ``plot_reliability(clf, X, y)`` are the same; the others take a fitted
 classifier first. Every function but :func:`plot_probabilities` and :func:`plot_columns` (which fill a figure of their own) draws into the ``ax`` it is
-given, or into a new figure, and returns the axes. Intervals are equal-tailed, of probability 0.89 unless ``prob`` says
-otherwise, as everywhere in the package.
+given, or into a new figure, and returns the axes. Intervals are equal-tailed, of probability 0.89 unless ``prob`` is
+given, as everywhere in the package.
 """
 
 from bayesppl.plots.boundary import plot_decision_boundary

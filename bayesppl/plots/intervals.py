@@ -34,7 +34,7 @@ def plot_intervals(
     ax: Axes | None = None,
     **options: Any,
 ) -> Axes:
-    """Posterior mean and credible interval of p(y | x, θ) of a few rows, and what ``predict_proba`` says.
+    """Posterior mean and credible interval of p(y | x, θ) of a few rows, and the result of ``predict_proba``.
 
     Parameters
     ----------

@@ -16,6 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 
 import bayesppl as bp
+from bayesppl.answers import proba_draws
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 EXPLICIT = {
@@ -171,6 +172,20 @@ def test_intervals_hold_the_probability_and_shrink_with_rows(fitted: bp.AutoClas
     assert float(many["sd"].mean()) < 0.7 * float(found["sd"].mean())
     split = fitted.uncertainty(table[:10], random_state=0)
     np.testing.assert_allclose(split["total"] - split["aleatoric"], split["epistemic"], atol=1e-12)
+
+
+def test_blocks_of_rows_change_no_interval_of_a_stack(
+    fitted: bp.AutoClassifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table, _ = mixed()
+    whole = fitted.predict_proba_interval(table[:7], draws=40, random_state=0)
+    split = fitted.uncertainty(table[:7], draws=40, random_state=0)
+    monkeypatch.setattr(proba_draws, "_BLOCK_CELLS", 2 * 40 * 2)  # two rows at a time
+    found = fitted.predict_proba_interval(table[:7], draws=40, random_state=0)
+    for name in whole:
+        np.testing.assert_allclose(found[name], whole[name], rtol=1e-12, atol=1e-14)
+    found = fitted.uncertainty(table[:7], draws=40, random_state=0)
+    np.testing.assert_allclose(found["epistemic"], split["epistemic"], atol=1e-12)
 
 
 def test_decisions_and_other_class_weights(fitted: bp.AutoClassifier) -> None:

@@ -58,6 +58,15 @@ def test_every_public_name_exists():
     assert set(bp.__all__) <= set(dir(bp))
 
 
+def test_priors_are_loaded_on_first_use():
+    code = (
+        "import sys, bayesppl as bp\n"
+        "assert 'bayesppl.priors' not in sys.modules\n"
+        "assert bp.priors.Beta is bp.Beta and 'bayesppl.priors' in sys.modules"
+    )
+    assert loaded_by(code) == []
+
+
 def test_an_unknown_name_is_refused():
     import bayesppl as bp
 

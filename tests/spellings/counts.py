@@ -98,7 +98,7 @@ def trials_by_row(rows, codes):
 
 
 @spelling({"x": COUNTS}, x="exact")
-def known_dispersion(rows, codes):
+def known_size(rows, codes):
     with pm.Model() as model:
         y = label(codes)
         pm.NegativeBinomial("x", n=1.5, p=pm.Beta("p", 2.0, 1.0, shape=(K, 2))[y], observed=rows["x"])
@@ -106,7 +106,7 @@ def known_dispersion(rows, codes):
 
 
 @spelling({"x": COUNTS}, x="by rows")
-def learned_dispersion(rows, codes):
+def learned_size(rows, codes):
     with pm.Model() as model:
         y = label(codes)
         mu = pm.Gamma("mu", 2.0, 0.5, shape=(K, 2))

@@ -58,7 +58,7 @@ EXAMPLES: dict[str, Example] = {
     ),
     "poisson, default prior": Example(bp.Poisson(), COUNTS, LABELS),
     "negative binomial": Example(bp.NegativeBinomial(1.3, probability=bp.Beta(2.0, 3.5)), COUNTS, LABELS),
-    "negative binomial, dispersion by column": Example(bp.NegativeBinomial([0.4, 2.0, 9.5]), COUNTS, LABELS),
+    "negative binomial, size by column": Example(bp.NegativeBinomial([0.4, 2.0, 9.5]), COUNTS, LABELS),
     "exponential": Example(bp.Exponential(bp.Gamma(2.5, 0.7)), POSITIVE, LABELS),
     "gamma": Example(bp.GammaRate([0.6, 1.0, 4.5], rate=bp.Gamma(2.5, 0.7)), POSITIVE, LABELS),
     "gamma, default prior": Example(bp.GammaRate(2.0), POSITIVE, LABELS),

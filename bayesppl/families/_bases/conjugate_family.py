@@ -24,6 +24,8 @@ from bayesppl.kernels.arrays import Array, Responsibilities, Theta
 class ConjugateFamily(Family):
     """A family with sufficient statistics and a conjugate prior."""
 
+    has_closed_forms: ClassVar[bool] = True
+
     @abstractmethod
     def sufficient_statistics(self, X: Any, responsibilities: Responsibilities) -> Statistics:
         """Sum the rows into their classes."""

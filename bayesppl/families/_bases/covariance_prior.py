@@ -1,4 +1,4 @@
-r"""The default prior of correlated Gaussian features: as much shrinkage as the evidence asks for.
+r"""The default prior of correlated Gaussian features: as much shrinkage as maximises the evidence.
 
 Three numbers are chosen, each by averaging its logarithm over a grid, with weights proportional to an evidence. So the
 prior is a smooth function of the sufficient statistics alone:

@@ -1,6 +1,6 @@
 """The data side of families whose likelihood is a product over cells.
 
-Each family says how one cell counts: as successes and failures, or as events over an exposure, with a factor of its
+Each family defines how one cell counts: as successes and failures, or as events over an exposure, with a factor of its
 own that holds no parameter (the base measure). Sums over rows, likelihood and predictive follow.
 
 A family may need one further number per row, such as the number of trials or the exposure. It names the column that

@@ -1,7 +1,7 @@
 """The contract of a class-conditional family, and what families of numbers share.
 
-A family is a frozen dataclass whose fields declare the prior. ``bind`` tells it the columns and classes of the
-data (and lets it learn what the declaration left open, such as the levels of a category); every other method
+A family is a frozen dataclass whose fields declare the prior. ``bind`` gives it the columns and classes of the
+data (from which it learns what the declaration left open, such as the levels of a category); every other method
 works on the arrays that ``encode`` returns. Adding a family means one file and one import line in
 ``bayesppl/families/__init__.py``; ``bayesppl.evaluation.contract.check_family`` proves that it keeps the contract.
 """
@@ -52,10 +52,13 @@ class Family(ABC):
 
     name: ClassVar[str]
 
-    #: Whether sparse matrices are welcome, whether cells may be missing, and whether such rows can be fitted too.
+    #: Whether sparse matrices are taken, whether cells may be missing, and whether such rows can be fitted too.
     allows_sparse: ClassVar[bool] = False
     allows_missing: ClassVar[bool] = True
     fits_missing: ClassVar[bool] = True
+
+    #: Whether predictive and evidence have a closed form under a conjugate prior.
+    has_closed_forms: ClassVar[bool] = False
 
     def __init_subclass__(cls, *, listed: bool = True, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -181,13 +184,13 @@ class Family(ABC):
     # --- what a family has that is fitted by its rows -------------------------------------------------------
 
     def sufficient_statistics(self, X: Any, responsibilities: Responsibilities) -> Statistics:
-        """What the rows tell of the parameters of every class: here, the rows themselves and their weights."""
+        """What the likelihood of every class needs of the rows: here, the rows themselves and their weights."""
         return WeightedRows.of(X, responsibilities)
 
     def read_statistics(self, table: Table, responsibilities: Responsibilities) -> Statistics:
         """Check the rows of a table and sum them, as ``encode`` and ``sufficient_statistics`` do one after the other.
 
-        Overridden where sums tell whether a number lies outside the support: a pass over the rows is saved.
+        Overridden where sums show whether a number lies outside the support: a pass over the rows is saved.
         """
         return self.sufficient_statistics(self.encode(table), responsibilities)
 

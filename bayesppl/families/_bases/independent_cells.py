@@ -1,4 +1,4 @@
-"""Families of independent numeric cells without sufficient statistics: each says what the log density of one cell is."""
+"""Families of independent numeric cells without sufficient statistics: each defines the log density of one cell."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Families picked from the dtypes of columns: Boolean, text, floating point, and integers as the user says."""
+"""Families picked from the dtypes of columns: Boolean, text, floating point, and integers as declared."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def families_by_dtype(table: Table, integers: Integers | None) -> dict[str, tupl
     Raises
     ------
     ValueError
-        If there are integer columns and ``integers`` does not say what they are, if it speaks of other columns, or for
+        If there are integer columns and ``integers`` does not declare what they are, if it names other columns, or for
         columns of other dtypes.
     """
     kinds = {name: table.kind(name) for name in table.names}
@@ -52,7 +52,7 @@ def _families_of(columns: Sequence[Hashable], integers: Integers | None) -> dict
     undecided = [name for name in columns if chosen.get(name) is None]
     if undecided:
         raise ValueError(
-            f"integer columns may hold counts, codes or measurements, and a dtype cannot tell which: {listed(undecided)}. "
+            f"integer columns may hold counts, codes or measurements, and their dtype does not determine which: {listed(undecided)}. "
             "Pass integers='poisson', 'categorical' or 'gaussian', or a mapping of columns to these; convert the columns; "
             "or name the blocks yourself"
         )

@@ -2,8 +2,8 @@
 
 Where levels are learned, every column gets one more outcome, ``"(unseen)"``, which stands for all levels still to come: it
 has a prior concentration and no counts. Its probability in a class falls with the rows of the class, so that a
-level nobody has seen would be evidence for the class of the fewest rows, and strong evidence. Rows come from an open
-vocabulary rather: something new turns up as often in one class as in another, and then says nothing of the class. By
+level that did not occur would be evidence for the class of the fewest rows, and strong evidence. Rows come from an open
+vocabulary rather: something new turns up as often in one class as in another, and is then no evidence for any class. By
 default such a cell is skipped, as a missing one is, with a warning; as an outcome like any other it is on request.
 """
 
@@ -179,11 +179,11 @@ class LevelFamily(ConjugateColumns):
                 raise RowError(
                     f"column {name!r} holds {value!r} in row ",
                     row,
-                    ", a level that the fit has not seen. Correct the value, or use unseen='missing' to skip such cells",
+                    ", a level that did not occur in training. Correct the value, or use unseen='missing' to skip such cells",
                 )
             warn(
-                f"column {name!r} holds {value!r}, a level that the fit has not seen, and so in {int(new.sum())} rows: such cells "
-                "are skipped, for they say nothing of the class. unseen='error' refuses them; unseen='learned' takes them as "
+                f"column {name!r} holds {value!r}, a level that did not occur in training, and so in {int(new.sum())} rows: such cells "
+                "are skipped. unseen='error' refuses them; unseen='learned' takes them as "
                 "evidence for classes of few rows",
                 UnseenLevelWarning,
             )
@@ -209,7 +209,7 @@ class LevelFamily(ConjugateColumns):
         if not all(isinstance(level, Integral) for levels in self._named for level in levels):
             return None
         unknown = [len(levels) if self.levels is None else _UNKNOWN for levels in self._named]
-        # every level is a whole number, as was asked above
+        # every level is a whole number, as was checked above; mypy takes no Hashable for an Integral
         return Places.of([[int(level) for level in levels] for levels in self._named], unknown)  # type: ignore[call-overload]
 
     def _codes(self, values: Array, j: int) -> Array:

@@ -19,7 +19,7 @@ from bayesppl.kernels.blocks import BLOCK_CELLS, row_blocks
 class Support(NamedTuple):
     """The values a family can take: in words, as a test of finite values, and what to do about others.
 
-    Where all integers between two numbers are among them, the ends of this range tell sooner.
+    Where all integers between two numbers are among them, comparing with the ends of this range is faster.
     """
 
     words: str

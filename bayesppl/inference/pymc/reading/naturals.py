@@ -25,16 +25,24 @@ Event = Literal["scalar", "simplex", "matrix"] | tuple[int, ...]
 
 
 class Natural(ABC):
-    """Parameters of a family as its conjugate prior knows them."""
+    """Parameters of a family, in the parametrisation of its conjugate prior."""
 
     words: ClassVar[str]
 
-    #: What kind of entries each parameter has.
-    events: Mapping[str, Event]
+    @property
+    @abstractmethod
+    def events(self) -> Mapping[str, Event]:
+        """What kind of entries each parameter has."""
 
-    #: Shape of the independent factors of the prior, and of the entries before some are summed into a factor.
-    factors: tuple[int, ...]
-    entries: tuple[int, ...]
+    @property
+    @abstractmethod
+    def factors(self) -> tuple[int, ...]:
+        """Shape of the independent factors of the prior."""
+
+    @property
+    def entries(self) -> tuple[int, ...]:
+        """Shape of the terms of the prior before some are summed into a factor."""
+        return self.factors
 
     @abstractmethod
     def statistics(self, theta: Theta) -> Array:
@@ -79,46 +87,46 @@ class Natural(ABC):
 class Probabilities(Natural):
     """Probabilities of successes, (n_classes, n_features), under beta priors."""
 
-    entries: tuple[int, ...]
+    shape: tuple[int, ...]
     words: ClassVar[str] = "Beta"
 
     @property
-    def events(self) -> Mapping[str, Event]:  # type: ignore[override]  # a property where the contract declares a field
+    def events(self) -> Mapping[str, Event]:
         return {"probability": "scalar"}
 
     @property
-    def factors(self) -> tuple[int, ...]:  # type: ignore[override]  # a property where the contract declares a field
-        return self.entries
+    def factors(self) -> tuple[int, ...]:
+        return self.shape
 
     def statistics(self, theta: Theta) -> Array:
         p = theta["probability"]
         return np.stack([np.log(p), np.log1p(-p)], axis=-1)
 
     def belief(self, coefficients: Array) -> Beta:
-        return Beta(tidy(coefficients[..., 0] + 1), tidy(coefficients[..., 1] + 1)).sized(self.entries)
+        return Beta(tidy(coefficients[..., 0] + 1), tidy(coefficients[..., 1] + 1)).sized(self.shape)
 
 
 @dataclass(frozen=True, eq=False)
 class Rates(Natural):
     """Rates, (n_classes, n_features), under gamma priors."""
 
-    entries: tuple[int, ...]
+    shape: tuple[int, ...]
     words: ClassVar[str] = "Gamma"
 
     @property
-    def events(self) -> Mapping[str, Event]:  # type: ignore[override]  # a property where the contract declares a field
+    def events(self) -> Mapping[str, Event]:
         return {"rate": "scalar"}
 
     @property
-    def factors(self) -> tuple[int, ...]:  # type: ignore[override]  # a property where the contract declares a field
-        return self.entries
+    def factors(self) -> tuple[int, ...]:
+        return self.shape
 
     def statistics(self, theta: Theta) -> Array:
         rate = theta["rate"]
         return np.stack([np.log(rate), -rate], axis=-1)
 
     def belief(self, coefficients: Array) -> Gamma:
-        return Gamma(tidy(coefficients[..., 0] + 1), tidy(coefficients[..., 1])).sized(self.entries)
+        return Gamma(tidy(coefficients[..., 0] + 1), tidy(coefficients[..., 1])).sized(self.shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,15 +150,11 @@ class Simplices(Natural):
     words: ClassVar[str] = "Dirichlet"
 
     @property
-    def events(self) -> Mapping[str, Event]:  # type: ignore[override]  # a property where the contract declares a field
+    def events(self) -> Mapping[str, Event]:
         return {self.parameter: "simplex"}
 
     @property
-    def factors(self) -> tuple[int, ...]:  # type: ignore[override]  # a property where the contract declares a field
-        return self.lead
-
-    @property
-    def entries(self) -> tuple[int, ...]:  # type: ignore[override]  # a property where the contract declares a field
+    def factors(self) -> tuple[int, ...]:
         return self.lead
 
     def for_family(self, theta: Theta) -> Theta:
@@ -180,17 +184,13 @@ class UnequalSimplices(Natural):
     words: ClassVar[str] = "Dirichlet"
 
     @property
-    def events(self) -> Mapping[str, Event]:  # type: ignore[override]  # a property where the contract declares a field
+    def events(self) -> Mapping[str, Event]:
         last = np.cumsum(self.sizes) - 1
         return {"probability": tuple(cell for cell in range(sum(self.sizes)) if cell not in last)}
 
     @property
-    def factors(self) -> tuple[int, ...]:  # type: ignore[override]  # a property where the contract declares a field
+    def factors(self) -> tuple[int, ...]:
         return (self.n_classes,)
-
-    @property
-    def entries(self) -> tuple[int, ...]:  # type: ignore[override]  # a property where the contract declares a field
-        return self.factors
 
     def statistics(self, theta: Theta) -> Array:
         return np.log(theta["probability"])
