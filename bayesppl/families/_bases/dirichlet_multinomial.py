@@ -16,6 +16,9 @@ from bayesppl.kernels.arrays import Array, log_rising
 #: Counts up to this are looked up in a table, as far as it has no more numbers than that; log gamma is dearer.
 _LOOKED_UP, _TABLE = 6, 1 << 21
 
+# where log gamma and its series take turns in log_rising
+_LARGE = 16.0
+
 # columns from which on it pays to leave out those without counts
 _WIDE = 1 << 10
 
@@ -135,7 +138,9 @@ def share_rising_sums(alpha: Array, shares: csr_array) -> Array:
     of_rows = row_totals(shares)
     out = np.empty((len(alpha), shares.shape[0]))
     for k, concentration in enumerate(alpha):
-        rising = log_rising(concentration[shares.indices], shares.data)
+        rising, large = np.empty(shares.nnz), concentration[shares.indices] >= _LARGE
+        for part in (np.flatnonzero(large), np.flatnonzero(~large)):  # by themselves, each takes one series only
+            rising[part] = log_rising(concentration[shares.indices[part]], shares.data[part])
         of_words = csr_array((rising, shares.indices, shares.indptr), shape=shares.shape)
         out[k] = row_totals(of_words) - log_rising(concentration.sum(), of_rows)
     return out.T
