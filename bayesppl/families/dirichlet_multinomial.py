@@ -42,6 +42,7 @@ from bayesppl.families._bases.association import log_association
 from bayesppl.families._bases.conjugate_family import ConjugateNumeric
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates, required
 from bayesppl.families._bases.dirichlet_multinomial import (
+    WORD_COUNTS,
     narrowed_words,
     nonzeros,
     own_rising_sums,
@@ -86,7 +87,7 @@ class DirichletMultinomial(ConjugateNumeric):
 
     name: ClassVar[str] = "dirichlet multinomial"
     prior_field: ClassVar[str] = "probability"
-    support: ClassVar = COUNTS
+    support: ClassVar = WORD_COUNTS
     measure: ClassVar = "approximate mass given the row total"
     allows_sparse: ClassVar[bool] = True
     allows_missing: ClassVar[bool] = False

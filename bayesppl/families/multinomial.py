@@ -31,6 +31,7 @@ from bayesppl.families._bases.association import log_association
 from bayesppl.families._bases.conjugate_family import ConjugateNumeric
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates, required
 from bayesppl.families._bases.dirichlet_multinomial import (
+    WORD_COUNTS,
     narrowed_words,
     nonzeros,
     own_rising_sums,
@@ -89,7 +90,7 @@ class Multinomial(ConjugateNumeric):
 
     name: ClassVar[str] = "multinomial"
     prior_field: ClassVar[str] = "probability"
-    support: ClassVar = COUNTS
+    support: ClassVar = WORD_COUNTS
     measure: ClassVar = "mass given the row total"
     allows_sparse: ClassVar[bool] = True
     allows_missing: ClassVar[bool] = False

@@ -9,12 +9,19 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from bayesppl.beliefs import Dirichlet
+from bayesppl.families._bases.factorised import COUNTS
 from bayesppl.families._bases.leave_one_out import counts_without
 from bayesppl.families._bases.membership import Membership
 from bayesppl.kernels.arrays import Array, log_rising
 
 #: Counts up to this are looked up in a table, as far as it has no more numbers than that; log gamma is dearer.
 _LOOKED_UP, _TABLE = 6, 1 << 21
+
+#: Counts of words, which are often passed as weights instead.
+WORD_COUNTS = COUNTS._replace(
+    remedy="Weights, such as tf-idf, are no counts and have no mass: pass the counts themselves, as CountVectorizer makes "
+    "them. Otherwise correct the value, or choose a family of real numbers."
+)
 
 # where log gamma and its series take turns in log_rising
 _LARGE = 16.0
