@@ -31,6 +31,7 @@ from .estimators.loading import load as load
 from .estimators.naive_bayes import BernoulliNB as BernoulliNB
 from .estimators.naive_bayes import BinomialNB as BinomialNB
 from .estimators.naive_bayes import CategoricalNB as CategoricalNB
+from .estimators.naive_bayes import DirichletMultinomialNB as DirichletMultinomialNB
 from .estimators.naive_bayes import GaussianNB as GaussianNB
 from .estimators.naive_bayes import JointCategoricalNB as JointCategoricalNB
 from .estimators.naive_bayes import MixedNB as MixedNB
@@ -49,6 +50,7 @@ from .evaluation.sensitivity import credal_proba as credal_proba
 from .families import Bernoulli as Bernoulli
 from .families import Binomial as Binomial
 from .families import Categorical as Categorical
+from .families import DirichletMultinomial as DirichletMultinomial
 from .families import Exponential as Exponential
 from .families import GammaRate as GammaRate
 from .families import Gaussian as Gaussian

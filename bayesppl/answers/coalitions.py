@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 
 from bayesppl.data.columns import beyond_floats
 from bayesppl.data.table import MatrixTable, Table
+from bayesppl.families._bases.family import GIVEN_TOTAL
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.fitted import Fitted
 
@@ -116,7 +117,7 @@ class SeenRows:
         for u, names in enumerate(units):
             belongs[u, [place[name] for name in names]] = True
         measures = fitted.model.family.measures
-        counts = np.array([measures.get(name) == "mass given the row total" for name in table.names])
+        counts = np.array([measures.get(name) in GIVEN_TOTAL for name in table.names])
         return cls(table.names, values, belongs, counts)
 
     @property

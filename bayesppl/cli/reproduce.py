@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from bayesppl.reproduce import Inputs
 
 
 @click.command()
@@ -23,10 +27,16 @@ import click
     help="The SMS Spam Collection: its file, or the folder that holds it.",
 )
 @click.option(
+    "--newsgroups",
+    type=click.Path(path_type=Path, exists=True),
+    metavar="PATH",
+    help="20 Newsgroups by date: 20news-bydate.tar.gz, or the folder that holds it.",
+)
+@click.option(
     "--study",
     "studies",
     multiple=True,
-    type=click.Choice(["energy", "spam", "boundaries", "iris", "height-weight", "digits"]),
+    type=click.Choice(["energy", "spam", "newsgroups", "boundaries", "iris", "height-weight", "digits"]),
     help="Run this experiment instead of the claims; may be given several times.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
@@ -48,6 +58,7 @@ def reproduce(
     seed: int,
     mnist: str | None,
     sms: Path | None,
+    newsgroups: Path | None,
     studies: tuple[str, ...],
     as_json: bool,
     out: Path | None,
@@ -61,8 +72,8 @@ def reproduce(
 
     With --study, an experiment that the texts only talk about: tables, and with --out also as files with a picture.
     """
+    from bayesppl.reproduce import Inputs, verify
     from bayesppl.reproduce import reproduce as recompute
-    from bayesppl.reproduce import verify
 
     if written is not None:
         from bayesppl.cli import verify as comparisons
@@ -75,7 +86,7 @@ def reproduce(
         click.echo("\n".join(differences) if differences else f"{written}: nothing differs")
         raise SystemExit(1 if differences else 0)
     if studies:
-        _run_studies(studies, seed, mnist, sms, as_json, out)
+        _run_studies(studies, Inputs(seed, mnist, sms, newsgroups), as_json, out)
         return
     report = recompute(only, seed, mnist)
     click.echo(report.to_json() if as_json else report.to_text())
@@ -87,13 +98,9 @@ def reproduce(
         raise SystemExit(1)
 
 
-def _run_studies(
-    names: tuple[str, ...], seed: int, mnist: str | None, sms: Path | None, as_json: bool, out: Path | None
-) -> None:
-    from bayesppl.reproduce import Inputs
+def _run_studies(names: tuple[str, ...], inputs: Inputs, as_json: bool, out: Path | None) -> None:
     from bayesppl.reproduce.studies import STUDIES
 
-    inputs = Inputs(seed, mnist, sms)
     for name in names:
         STUDIES[name].check(inputs)
     found = {}
@@ -107,4 +114,4 @@ def _run_studies(
             for file in study.write(out, inputs, tables):
                 click.echo(f"wrote {file}", err=True)
     if as_json:
-        click.echo(json.dumps({"seed": seed, "studies": found}, indent=2, ensure_ascii=False))
+        click.echo(json.dumps({"seed": inputs.seed, "studies": found}, indent=2, ensure_ascii=False))

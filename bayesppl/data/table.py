@@ -308,7 +308,7 @@ def as_table(X: Any) -> Table:
 
     Parameters
     ----------
-    X : data frame (pandas, polars, pyarrow, …), 2-D xarray.DataArray, array-like or scipy.sparse matrix
+    X : data frame (pandas, polars, pyarrow, …; sparse columns stay sparse), 2-D xarray.DataArray, array-like or scipy.sparse matrix
         Rows by columns. The columns of a DataArray are named by the text coords of its second dimension; columns
         of arrays without names are called ``x0``, ``x1``, … Masked cells of a numpy masked array are missing.
 
@@ -327,7 +327,8 @@ def as_table(X: Any) -> Table:
         if len(set(names)) < len(names):
             raise ValueError(f"column names must be unique, found {listed(names)}")
         if all(isinstance(name, str) for name in names):
-            return FrameTable(names, frame)
+            sparse = _sparse_columns(X)
+            return FrameTable(names, frame) if sparse is None else MatrixTable(names, _sparse(sparse), True)
         if any(isinstance(name, str) for name in names):
             raise TypeError(
                 f"Feature names are only supported if all input features have string names, found {listed(names)}; "
@@ -354,6 +355,15 @@ def _sparse(X: Any) -> csr_array:
     if X.format == "csr":  # kept by the matrix that was passed, so that it is found out once
         matrix.has_canonical_format = X.has_canonical_format
     return matrix
+
+
+def _sparse_columns(X: Any) -> Any:
+    """A data frame of pandas as a sparse matrix, if all of its columns are sparse ones whose other cells are zero."""
+    if not nw.dependencies.is_pandas_dataframe(X) or not X.shape[1]:
+        return None
+    kind = nw.dependencies.get_pandas().SparseDtype
+    stored = all(isinstance(dtype, kind) and dtype.fill_value == 0 for dtype in X.dtypes)
+    return X.sparse.to_coo() if stored else None
 
 
 def _view(matrix: csr_array, start: int, stop: int) -> csr_array:

@@ -13,6 +13,7 @@ from bayesppl.families import (
     Bernoulli,
     Binomial,
     Categorical,
+    DirichletMultinomial,
     Family,
     Gaussian,
     JointCategorical,
@@ -108,6 +109,32 @@ class MultinomialNB(BayesClassifier):
 
     def declare_family(self) -> Family:
         return Multinomial(self.probability)
+
+
+@dataclass(eq=False, repr=False)
+class DirichletMultinomialNB(BayesClassifier):
+    """Naive Bayes for texts: counts of words that come in bursts, in documents of any length.
+
+    Parameters
+    ----------
+    probability, concentration
+        See :class:`bayesppl.DirichletMultinomial`.
+    class_weights, inference, rule, classes, n_jobs, calibration, tuning
+        See :class:`GenerativeClassifier`.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> X, y = [[3, 0, 1], [2, 1, 0], [0, 2, 2], [1, 0, 4]], list("aabb")
+    >>> bp.DirichletMultinomialNB().fit(X, y).predict([[2, 1, 0]]).tolist()
+    ['a']
+    """
+
+    probability: str | Dirichlet = "overall"
+    concentration: float = 60.0
+
+    def declare_family(self) -> Family:
+        return DirichletMultinomial(self.probability, self.concentration)
 
 
 @dataclass(eq=False, repr=False)

@@ -56,11 +56,14 @@ class Inputs:
         Where to find the MNIST digits.
     sms : Path, optional
         Where to find the SMS Spam Collection.
+    newsgroups : Path, optional
+        Where to find the archive of 20 Newsgroups by date.
     """
 
     seed: int = 0
     mnist: Path | str | None = None
     sms: Path | None = None
+    newsgroups: Path | None = None
 
 
 class Published(ABC):

@@ -88,6 +88,12 @@ EXAMPLES: dict[str, Example] = {
     "multinomial, concentration per class and column": Example(
         bp.Multinomial(bp.Dirichlet(0.5 + np.arange(9.0).reshape(3, 3))), SMALL_COUNTS.assign(third=1), LABELS
     ),
+    "dirichlet multinomial": Example(
+        bp.DirichletMultinomial(bp.Dirichlet(1.7), 1.5), SMALL_COUNTS.assign(third=1), LABELS
+    ),
+    "dirichlet multinomial, default prior": Example(
+        bp.DirichletMultinomial(concentration=1.5), SMALL_COUNTS.assign(third=1), LABELS
+    ),
     "gaussian diag": Example(bp.Gaussian("diag", _NIG), REAL, LABELS),
     "gaussian tied_diag": Example(bp.Gaussian("tied_diag", _NIG), REAL, LABELS),
     "gaussian spherical": Example(bp.Gaussian("spherical", _NIG), REAL, LABELS),

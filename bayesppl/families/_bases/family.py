@@ -39,7 +39,16 @@ class Evidence(NamedTuple):
 
 
 #: What a density is taken over. Evidences of models that differ in it measure different things.
-Measure = Literal["mass", "mass given the row total", "density", "mass at zero, density elsewhere"]
+Measure = Literal[
+    "mass",
+    "mass given the row total",
+    "approximate mass given the row total",
+    "density",
+    "mass at zero, density elsewhere",
+]
+
+#: Measures of rows of counts: a document without a word is another document, not a row with a gap.
+GIVEN_TOTAL: tuple[Measure, ...] = ("mass given the row total", "approximate mass given the row total")
 
 
 class Family(ABC):
