@@ -14,6 +14,7 @@ and Murphy (2007, "Conjugate Bayesian analysis of the Gaussian distribution").
 from bayesppl.beliefs.conjugate import Conjugate
 from bayesppl.beliefs.discrete import Beta, Dirichlet, Fixed, Gamma
 from bayesppl.beliefs.joint import Joint
+from bayesppl.beliefs.matrix_normal import MatrixNormalInverseWishart
 from bayesppl.beliefs.normal import NormalInverseGamma, NormalInverseWishart
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "Fixed",
     "Gamma",
     "Joint",
+    "MatrixNormalInverseWishart",
     "NormalInverseGamma",
     "NormalInverseWishart",
 ]

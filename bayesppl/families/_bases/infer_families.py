@@ -35,6 +35,35 @@ def families_by_dtype(table: Table, integers: Integers | None) -> dict[str, tupl
     return {family: (tuple(names), REGISTRY[family]()) for family, names in by_family.items()}
 
 
+def categories_and_numbers(
+    table: Table, integers: Integers | None
+) -> tuple[tuple[Hashable, ...], tuple[Hashable, ...]]:
+    """The columns that are categories, and those that are numbers, by their dtypes.
+
+    Raises
+    ------
+    ValueError
+        If there are none of either, and as :func:`families_by_dtype`.
+    """
+    by_family = {family: names for family, (names, _) in families_by_dtype(table, integers).items()}
+    if "poisson" in by_family:
+        raise ValueError(
+            f"integers makes column {by_family['poisson'][0]!r} a count, but here numbers are correlated Gaussians: pass 'gaussian' or "
+            "'categorical', or declare a bayesppl.Product"
+        )
+    levels = {*by_family.get("categorical", ()), *by_family.get("bernoulli", ())}
+    found = tuple(name for name in table.names if name in levels), by_family.get("gaussian", ())
+    for names, kind, other in zip(
+        found, ("categories", "numbers"), ("Gaussian('tied')", "Categorical()"), strict=True
+    ):
+        if not names:
+            raise ValueError(
+                f"no column holds {kind}, so that there is nothing for the others to depend on; use bayesppl.{other}, or convert the "
+                f"columns that are {kind} (integers= says what integers are)"
+            )
+    return found
+
+
 def _families_of(columns: Sequence[Hashable], integers: Integers | None) -> dict[Hashable, str]:
     """The family of each of these integer columns."""
     chosen = dict(integers) if isinstance(integers, Mapping) else dict.fromkeys(columns, integers)
