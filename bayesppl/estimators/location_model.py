@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from bayesppl.beliefs import Dirichlet, MatrixNormalInverseWishart
 from bayesppl.estimators.classifier import BayesClassifier
 from bayesppl.families import ConditionalGaussian, Family
 from bayesppl.families._bases.infer_families import Integers
 from bayesppl.families._bases.levels import Levels, Unseen
+from bayesppl.families.conditional_gaussian import CategoryTables
 
 
 @dataclass(eq=False, repr=False)
@@ -20,7 +21,7 @@ class LocationModel(BayesClassifier):
 
     Parameters
     ----------
-    covariance, table, prior, probability, levels, unseen, integers
+    covariance, table, prior, probability, levels, unseen, integers, categories
         See :class:`bayesppl.ConditionalGaussian`.
     class_weights, inference, rule, classes, n_jobs, calibration, tuning
         See :class:`GenerativeClassifier`.
@@ -42,14 +43,22 @@ class LocationModel(BayesClassifier):
     """
 
     covariance: Literal["tied", "full"] = "tied"
-    table: Literal["independent", "joint"] = "independent"
+    table: CategoryTables = "evidence"
     prior: str | MatrixNormalInverseWishart = "hierarchical"
     probability: Dirichlet = Dirichlet(1.0)
     levels: Levels | None = None
     unseen: Unseen = "missing"
     integers: Integers | None = None
+    categories: Any = None
 
     def declare_family(self) -> Family:
         return ConditionalGaussian(
-            self.covariance, self.table, self.prior, self.probability, self.levels, self.unseen, self.integers
+            self.covariance,
+            self.table,
+            self.prior,
+            self.probability,
+            self.levels,
+            self.unseen,
+            self.integers,
+            self.categories,
         )

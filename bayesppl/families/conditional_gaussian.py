@@ -19,6 +19,7 @@ from bayesppl.beliefs import Dirichlet, Joint
 from bayesppl.beliefs.matrix_normal import MatrixNormalInverseWishart
 from bayesppl.beliefs.statistics import JointStatistics
 from bayesppl.data.table import Table
+from bayesppl.families._bases.categorical_blocks import CategoricalBlocks
 from bayesppl.families._bases.conjugate_family import ConjugateFamily
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
 from bayesppl.families._bases.family import Evidence, Measure
@@ -33,7 +34,14 @@ from bayesppl.families.joint_categorical import JointCategorical
 from bayesppl.families.product import BlockRows, Product
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta
 
-_TABLES: dict[str, type[LevelFamily]] = {"independent": Categorical, "joint": JointCategorical}
+_TABLES: dict[str, type[LevelFamily]] = {
+    "evidence": CategoricalBlocks,
+    "independent": Categorical,
+    "joint": JointCategorical,
+}
+
+#: How the categories depend on each other within a class.
+CategoryTables = Literal["evidence", "independent", "joint"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +53,9 @@ class ConditionalGaussian(ConjugateFamily):
     covariance : {"tied", "full"}
         Whether the classes share one covariance matrix of the numbers, and what the levels add to their mean (each class has an
         intercept of its own), or have a matrix and effects of their own.
-    table : {"independent", "joint"}
-        Whether the categories are independent given the class, or have one table of all their combinations.
+    table : {"evidence", "independent", "joint"}
+        Whether the categories are independent given the class, have one table of all their combinations, or several tables: with
+        ``"evidence"``, categories share a table as long as the evidence on the rows of the fit (of the first batch) grows.
     prior : "hierarchical" or MatrixNormalInverseWishart
         Of the numbers given the categories. By default proper, weak and free of units, with the worth of an effect in rows
         found by evidence.
@@ -57,6 +66,9 @@ class ConditionalGaussian(ConjugateFamily):
     integers : {"gaussian", "categorical"} or mapping of columns to these, optional
         What integer columns are, numbers or categories, all of them or each by name. Text, categories and Booleans are
         categories, and floating-point columns numbers.
+    categories : columns, optional
+        The columns that are categories, in place of what their dtypes say; all others are numbers. Names, positions, a slice or a
+        selector, as in :class:`bayesppl.Product`.
 
     Notes
     -----
@@ -78,12 +90,13 @@ class ConditionalGaussian(ConjugateFamily):
     fits_missing: ClassVar[bool] = False
 
     covariance: Literal["tied", "full"] = "tied"
-    table: Literal["independent", "joint"] = "independent"
+    table: CategoryTables = "evidence"
     prior: str | MatrixNormalInverseWishart = "hierarchical"
     probability: Dirichlet | Any = Dirichlet()
     levels: Levels | None = None
     unseen: Unseen = "missing"
     integers: Integers | None = None
+    categories: Any = None
 
     #: Categories and numbers, once bound.
     blocks: Product | None = field(default=None, kw_only=True, repr=False)
@@ -96,19 +109,19 @@ class ConditionalGaussian(ConjugateFamily):
         return self.blocks
 
     @property
-    def categories(self) -> LevelFamily:
+    def of_categories(self) -> LevelFamily:
         found: LevelFamily = (self.parts.blocks or {})["categories"][1]  # type: ignore[assignment]  # as bind made it
         return found
 
     @property
-    def numbers(self) -> GaussianRegression:
+    def of_numbers(self) -> GaussianRegression:
         found: GaussianRegression = (self.parts.blocks or {})["numbers"][1]  # type: ignore[assignment]  # as bind made it
         return found
 
     @property
     def coding(self) -> LevelCoding:
         """The categories as indicators."""
-        categories = self.categories
+        categories = self.of_categories
         return LevelCoding(categories.columns, categories.outcomes, categories.levels is None)
 
     @property
@@ -128,15 +141,18 @@ class ConditionalGaussian(ConjugateFamily):
         return dict.fromkeys(self.parts.measures, self.name)
 
     def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
+        return self.bind_labelled(table, classes, np.zeros(len(table), dtype=np.intp), np.ones(len(table)))
+
+    def bind_labelled(self, table: Table, classes: Sequence[Hashable], codes: Array, weights: Array) -> Self:
         for argument, value, known in (
             ("covariance", self.covariance, ("tied", "full")),
             ("table", self.table, tuple(_TABLES)),
         ):
             if value not in known:
                 raise ValueError(f"{argument} must be one of {', '.join(map(repr, known))}, found {value!r}")
-        of_levels, of_numbers = categories_and_numbers(table, self.integers)
-        categories = _TABLES[self.table](self.probability, self.levels, self.unseen)
-        categories = categories.bind(table.select(of_levels), classes)
+        of_levels, of_numbers = categories_and_numbers(table, self.categories, self.integers)
+        bound = _TABLES[self.table](self.probability, self.levels, self.unseen)
+        categories = bound.bind_labelled(table.select(of_levels), classes, codes, weights)
         names = LevelCoding(categories.columns, categories.outcomes, categories.levels is None).names
         numbers = GaussianRegression(self.prior, self.covariance == "tied", names)
         numbers = numbers.bind(table.select(of_numbers), classes)
@@ -151,13 +167,13 @@ class ConditionalGaussian(ConjugateFamily):
         return self._rows(rows["categories"], np.asarray(rows["numbers"], dtype=np.float64))
 
     def decode(self, X: BlockRows) -> dict[Hashable, Array]:
-        numbers = X.parts["numbers"][:, len(self.numbers.predictors) :]
+        numbers = X.parts["numbers"][:, len(self.of_numbers.predictors) :]
         return self.parts.decode(BlockRows({"categories": X.parts["categories"], "numbers": numbers}))
 
     def sufficient_statistics(self, X: BlockRows, responsibilities: Responsibilities) -> JointStatistics:
         gaps = X.parts["categories"] < 0
         if gaps.any():
-            categories = self.categories.columns
+            categories = self.of_categories.columns
             names = ", ".join(repr(name) for name, gap in zip(categories, gaps.T, strict=True) if gap.any())
             raise ValueError(
                 f"missing values in column {names} ({gaps.any(1).sum()} rows); numbers that depend on categories cannot be fitted "
@@ -196,12 +212,12 @@ class ConditionalGaussian(ConjugateFamily):
     def simulate(
         self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
     ) -> BlockRows:
-        of_levels, of_numbers = (
+        levels, numbers = (
             {name: theta[prefix + name] for name in family.dims} for _, prefix, family in self.parts.families
         )
-        drawn = self.categories.simulate(of_levels, codes, rng)
+        drawn = self.of_categories.simulate(levels, codes, rng)
         given = {"given": self.coding.indicators(drawn)}
-        return BlockRows({"categories": drawn, "numbers": self.numbers.simulate(of_numbers, codes, rng, given)})
+        return BlockRows({"categories": drawn, "numbers": self.of_numbers.simulate(numbers, codes, rng, given)})
 
     def label_rows(self, X: BlockRows, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
         return self.parts.label_rows(X, prefix)
@@ -229,7 +245,7 @@ class ConditionalGaussian(ConjugateFamily):
 
     def _over_levels(self, evaluate: Evaluate) -> Evaluate:
         """The density of rows some of whose categories are missing: the sum over the levels that they can have."""
-        coding, q = self.coding, len(self.numbers.predictors)
+        coding, q = self.coding, len(self.of_numbers.predictors)
 
         def log_density(X: BlockRows) -> Array:
             out, codes = evaluate(X), X.parts["categories"]

@@ -53,6 +53,7 @@ MODELS: dict[str, Callable[[], Any]] = {
     "location, tied, tempered": lambda: LocationModel(calibration="temperature"),
     "location, full": lambda: LocationModel("full"),
     "location, full, tempered": lambda: LocationModel("full", calibration="temperature"),
+    "location, tied, independent categories": lambda: LocationModel(table="independent"),
     "MixedNB": MixedNB,
     "MixedNB, evidence": lambda: MixedNB(columns="evidence"),
     "LDA on indicators": lambda: _indicators(LinearDiscriminantAnalysis()),

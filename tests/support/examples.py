@@ -89,7 +89,7 @@ EXAMPLES: dict[str, Example] = {
         LABELS,
     ),
     "conditional gaussian, tied": Example(
-        bp.ConditionalGaussian("tied", prior=_MNIW, probability=bp.Dirichlet(1.7)), SOME_LEVELS, LABELS
+        bp.ConditionalGaussian("tied", "independent", _MNIW, bp.Dirichlet(1.7)), SOME_LEVELS, LABELS
     ),
     "conditional gaussian, full, joint table": Example(
         bp.ConditionalGaussian(
@@ -102,7 +102,14 @@ EXAMPLES: dict[str, Example] = {
         SOME_LEVELS.assign(size=LEVELS["size"]),
         LABELS,
     ),
-    "conditional gaussian, full, default priors": Example(bp.ConditionalGaussian("full"), SOME_LEVELS, LABELS),
+    "conditional gaussian, tables by evidence": Example(
+        bp.ConditionalGaussian(prior=_MNIW),
+        SOME_LEVELS.assign(shade=LEVELS["colour"], shape=LEVELS["shape"]),
+        LABELS,
+    ),
+    "conditional gaussian, full, default priors": Example(
+        bp.ConditionalGaussian("full", "independent"), SOME_LEVELS, LABELS
+    ),
     "multinomial": Example(bp.Multinomial(bp.Dirichlet(1.7)), COUNTS, LABELS),
     "multinomial, concentration per class and column": Example(
         bp.Multinomial(bp.Dirichlet(0.5 + np.arange(9.0).reshape(3, 3))), SMALL_COUNTS.assign(third=1), LABELS
