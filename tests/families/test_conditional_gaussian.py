@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from arviz_stats.base.array import array_stats
 from scipy import integrate
-from scipy.special import multigammaln
+from scipy.special import gammaln, multigammaln
 
 import bayesppl as bp
 from bayesppl.beliefs.statistics import Moments, moments
@@ -167,8 +167,9 @@ def test_a_missing_number_is_integrated_out(covariance, rule):
         np.testing.assert_allclose(found[k], whole, rtol=1e-6)
 
 
-@pytest.mark.parametrize("table", ["independent", "joint"])
-@pytest.mark.parametrize("rule", ["predictive", "map"])
+@pytest.mark.parametrize(
+    ("table", "rule"), [("independent", "predictive"), ("joint", "map"), ("evidence", "predictive")]
+)
 def test_missing_categories_are_summed_over(table, rule):
     clf = fitted(table=table, rule=rule, probability=bp.Dirichlet(1.3))
     gaps = pd.DataFrame(
@@ -240,6 +241,77 @@ def test_explanations_add_up_to_the_log_odds():
     np.testing.assert_allclose(found["log_odds"], np.log(proba / (1 - proba)), rtol=1e-9)
 
 
+def dependent_categories(n_rows=90, seed=0):
+    """Two categories of which one nearly copies the other, a third that does not, and a number."""
+    rng = np.random.default_rng(seed)
+    first = rng.integers(0, 3, n_rows)
+    copy = np.where(rng.random(n_rows) < 0.85, first, rng.integers(0, 3, n_rows))
+    table = {"first": first, "other": rng.integers(0, 2, n_rows), "copy": copy}
+    levels = {name: [f"{name} {level}" for level in range(codes.max() + 1)] for name, codes in table.items()}
+    X = pd.DataFrame({name: np.asarray(levels[name], dtype=object)[codes] for name, codes in table.items()})
+    return X.assign(size=rng.normal(size=n_rows)), np.arange(n_rows) % 2, levels
+
+
+def log_evidence_of_table(X, y, columns, levels):
+    """Dirichlet-multinomial sequences by class, with the prior mass of the widest column, by counting cells."""
+    cells = np.prod([len(levels[name]) for name in columns])
+    alpha = max(len(levels[name]) for name in columns) / cells
+    total = 0.0
+    for k in np.unique(y):
+        counts = X[y == k].groupby(columns).size().to_numpy()
+        total += gammaln(alpha * cells) - gammaln(alpha * cells + counts.sum())
+        total += (gammaln(alpha + counts) - gammaln(alpha)).sum()
+    return total
+
+
+def test_categories_share_the_tables_of_the_highest_evidence():
+    X, y, levels = dependent_categories()
+    names = list(levels)
+    partitions = [[[0], [1], [2]], [[0, 1], [2]], [[0, 2], [1]], [[1, 2], [0]], [[0, 1, 2]]]
+    evidence = [
+        sum(log_evidence_of_table(X, y, [names[j] for j in block], levels) for block in blocks)
+        for blocks in partitions
+    ]
+    clf = bp.LocationModel(levels=levels).fit(X, y)
+    assert partitions[int(np.argmax(evidence))] == [[0, 2], [1]]
+    assert clf.fitted_.model.family.of_categories.groups == ((0, 2), (1,))
+    found = clf.log_evidence()["categories"]
+    np.testing.assert_allclose(found.sum(), max(evidence), rtol=1e-12)
+    assert found["categories_feature"].values.tolist() == ["first × copy", "other"]
+    assert (
+        found.sum()
+        > bp.LocationModel(table="independent", levels=levels).fit(X, y).log_evidence()["categories"].sum()
+    )
+
+
+def test_weights_count_where_tables_are_chosen():
+    X, y, levels = dependent_categories()
+    weights = np.r_[np.ones(60), np.zeros(30)]
+    one = bp.LocationModel(levels=levels).fit(X, y, sample_weight=weights).log_evidence()
+    two = bp.LocationModel(levels=levels).fit(X[:60], y[:60]).log_evidence()
+    np.testing.assert_allclose(one["total"], two["total"], rtol=1e-9)
+
+
+def test_tables_are_compared_by_priors_of_a_closed_form():
+    import pymc as pm
+
+    X, y, _ = dependent_categories()
+    declared = pm.Dirichlet.dist(np.ones(3))
+    with pytest.raises(ValueError, match="table='evidence' needs a probability with a closed form"):
+        bp.LocationModel(probability=declared).fit(X[["first", "size"]], y)
+
+
+def test_categories_are_what_one_says():
+    X, y = penguins()
+    coded = X.assign(sex=(X["sex"] == "m").astype(float), island=X["island"].map({"x": 1.0, "y": 2.0, "z": 3.0}))
+    expected = bp.LocationModel().fit(X, y).predict_proba(X)
+    for categories in (["sex", "island"], [0, 1], slice(0, 2), lambda table: ["sex", "island"]):
+        found = bp.LocationModel(categories=categories).fit(coded, y).predict_proba(coded)
+        np.testing.assert_allclose(found, expected, rtol=1e-9)
+    with pytest.raises(ValueError, match="drop one of the two"):
+        bp.LocationModel(categories=["sex"], integers="gaussian").fit(coded, y)
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -272,7 +344,11 @@ def test_too_many_missing_categories_are_refused_when_predicting():
     ("settings", "table", "words"),
     [
         ({"covariance": "diag"}, ["sex", "mass"], "covariance must be one of 'tied', 'full', found 'diag'"),
-        ({"table": "full"}, ["sex", "mass"], "table must be one of 'evidence', 'independent', 'joint', found 'full'"),
+        (
+            {"table": "full"},
+            ["sex", "mass"],
+            "table must be one of 'evidence', 'independent', 'joint', found 'full'",
+        ),
         ({"prior": "jeffreys"}, ["sex", "mass"], "prior='jeffreys' is not known; choose one of 'hierarchical'"),
         ({}, ["mass", "bill"], "no column holds categories.*Gaussian"),
         ({}, ["sex"], "no column holds numbers.*Categorical"),

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import prod
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
@@ -112,12 +112,12 @@ class CategoricalBlocks(LevelFamily, listed=False):
             alone = bound._of(block)
             statistics = alone.sufficient_statistics(rows[:, list(block)], responsibilities)
             prior = alone.resolve_prior(statistics)
-            if not isinstance(prior, Dirichlet):
+            if not prior.has_closed_form:
                 raise ValueError(
                     "table='evidence' needs a probability with a closed form, such as bayesppl.Dirichlet(1), to compare tables by; "
                     "found one that is declared in PyMC. Use table='independent' or 'joint' with it"
                 )
-            return float(alone.log_evidence(prior, statistics)[""].values.sum())
+            return float(alone.log_evidence(cast(Dirichlet, prior), statistics)[""].values.sum())
 
         def allows(block: Block) -> bool:
             return prod(bound._sizes[j] for j in block) <= _MOST_CELLS
