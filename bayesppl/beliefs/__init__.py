@@ -17,6 +17,7 @@ from bayesppl.beliefs.dirichlet import Dirichlet
 from bayesppl.beliefs.fixed import Fixed
 from bayesppl.beliefs.gamma import Gamma
 from bayesppl.beliefs.joint import Joint
+from bayesppl.beliefs.matrix_normal import MatrixNormalInverseWishart
 from bayesppl.beliefs.normal import NormalInverseGamma, NormalInverseWishart
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "Fixed",
     "Gamma",
     "Joint",
+    "MatrixNormalInverseWishart",
     "NormalInverseGamma",
     "NormalInverseWishart",
 ]

@@ -17,7 +17,7 @@ from bayesppl.data.table import MatrixTable, Table
 from bayesppl.kernels.arrays import Array
 
 #: One way to recode a column.
-View = Literal["number", "filled", "score", "code", "code_of_gap", "bin", "indicators", "steps"]
+View = Literal["number", "filled", "score", "code", "code_of_gap", "code_filled", "bin", "indicators", "steps"]
 
 #: Whole numbers of up to this many different values may be codes of levels.
 FEW_VALUES = 10
@@ -179,6 +179,12 @@ def _code_of_gap(column: Column, table: Table) -> list[Array]:
     return [_seen(column, column.codes(table), gaps=column.has_gaps)]
 
 
+def _code_filled(column: Column, table: Table) -> list[Array]:
+    codes = column.codes(table)
+    new = ((codes == -1) & (not column.has_gaps)) | ((codes == -2) & (not column.has_others))
+    return [np.where(new, 0, codes).astype(np.float64)]
+
+
 def _seen(column: Column, codes: Array, *, gaps: bool) -> Array:
     """Codes as numbers, NaN for what did not occur in training, and for gaps unless they are a level."""
     out = codes.astype(np.float64)
@@ -218,6 +224,7 @@ _VIEWS: Mapping[str, Callable[[Column, Table], list[Array]]] = {
     "score": _score,
     "code": _code,
     "code_of_gap": _code_of_gap,
+    "code_filled": _code_filled,
     "bin": _bin,
     "indicators": _indicators,
     "steps": _steps,
@@ -233,7 +240,8 @@ class Recoding:
     columns : tuple of Column
     views : tuple of str
         One for each column: ``number`` and ``code`` keep gaps; ``filled`` and ``score`` (normal scores) fill them and add
-        an indicator, ``code_of_gap`` and ``bin`` make them a level; ``indicators`` and ``steps`` are zeros and ones, for
+        an indicator, ``code_of_gap`` and ``bin`` make them a level, and so does ``code_filled``, where what the fit has not seen is the
+        first level; ``indicators`` and ``steps`` are zeros and ones, for
         each level or bin but the first.
     """
 

@@ -233,3 +233,13 @@ def test_refusals() -> None:
 
 def test_cross_validation() -> None:
     assert cross_val_score(bp.AutoClassifier(), IRIS, SPECIES, cv=3).mean() > 0.93
+
+
+def test_the_location_model_is_a_candidate_where_there_are_numbers_and_levels() -> None:
+    """With cells and levels at prediction that the fit has not seen."""
+    X, y = mixed(150)
+    clf = bp.AutoClassifier().fit(X, y)
+    assert "location" in clf.stack_.candidates
+    assert "location" not in bp.AutoClassifier().fit(X[["size", "age"]], y).stack_.candidates
+    new = X.head(3).assign(colour=["violet", None, "red"], owner=[None, True, False])
+    assert np.isfinite(clf.predict_log_proba(new)).all()
