@@ -1,4 +1,4 @@
-"""What every part of a model is: solved exactly, or sampled, and why."""
+"""What every part of a model is: solved exactly, collapsed, or sampled, and why."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from bayesppl.families import Family
 from bayesppl.inference.pymc.reading import likelihoods, priors, proof
 from bayesppl.inference.pymc.reading.blocks import Component, components
 from bayesppl.inference.pymc.reading.cloning import read_observed
+from bayesppl.inference.pymc.reading.collapsing import Collapsed, collapse
 from bayesppl.inference.pymc.reading.compressed import compress
 from bayesppl.inference.pymc.reading.graphs import evaluate, substitute
 from bayesppl.inference.pymc.reading.independence import require_rows
@@ -105,7 +106,14 @@ def _recognise(
     weights: Any,
     rng: np.random.Generator,
 ) -> Block:
-    def block(solution: Solution, family: str, prior: str, why: str, solved: Solved | None = None) -> Block:
+    def block(
+        solution: Solution,
+        family: str,
+        prior: str,
+        why: str,
+        solved: Solved | None = None,
+        collapsed: Collapsed | None = None,
+    ) -> Block:
         rows: tuple[WeightedRows, ...] = ()
         if solution == "by rows":
             theta = coordinates.theta(coordinates.draw(3, rng))
@@ -113,7 +121,17 @@ def _recognise(
             solution = "compressed" if observed and all(fewer) else "by rows"
             rows = tuple(few or all_rows(x, label.codes) for x, few in zip(observed, fewer, strict=True))
         return Block(
-            component, dependent, tuple(observed), coordinates, solution, family, prior, why, solved, rows
+            component,
+            dependent,
+            tuple(observed),
+            coordinates,
+            solution,
+            family,
+            prior,
+            why,
+            solved,
+            collapsed,
+            rows,
         )
 
     if component.holds_label:
@@ -154,10 +172,19 @@ def _feature_block(
     if isinstance(proposal, str):
         return block("by rows", "", "", proposal)
     natural = proposal.natural
-    found = _prior(natural, proposal.theta, coordinates, rng)
+
+    def prove(given: Coordinates) -> tuple[Conjugate, priors.Density] | str:
+        return _prior(natural, proposal.theta, given, rng)
+
+    collapsed = None
+    found = prove(coordinates)
     if isinstance(found, str):
-        return block("by rows", "", "", found)
-    belief, density = found
+        collapsed = collapse(coordinates, proposal, prove, rng)
+        if collapsed is None:
+            return block("by rows", "", "", found)
+        belief, density = collapsed.belief, collapsed.density
+    else:
+        belief, density = found
 
     def family(columns: Sequence[Hashable]) -> Family:
         return proposal.family(belief, columns)
@@ -165,8 +192,11 @@ def _feature_block(
     wrong = _check_rows(family, proposal, observed, coordinates, n_classes, rng)
     if wrong is not None:
         return block("by rows", "", "", wrong)
+    name = family([""] * len(proposal.levels)).name
+    if collapsed is not None:
+        return block("collapsed", name, f"{natural.words} given {collapsed.names}", "", None, collapsed)
     solved = Solved(natural, proposal.theta, family, belief, density)
-    return block("exact", family([""] * len(proposal.levels)).name, natural.words, "", solved)
+    return block("exact", name, natural.words, "", solved)
 
 
 def _prior(
