@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
+from pytensor.xtensor.type import XTensorType
 
 from bayesppl.beliefs import Conjugate, Fixed
 from bayesppl.data.table import as_table
@@ -17,7 +18,7 @@ from bayesppl.inference.pymc.reading.blocks import Component, components
 from bayesppl.inference.pymc.reading.cloning import read_observed
 from bayesppl.inference.pymc.reading.collapsing import Collapsed, collapse
 from bayesppl.inference.pymc.reading.compressed import compress
-from bayesppl.inference.pymc.reading.graphs import evaluate, substitute
+from bayesppl.inference.pymc.reading.graphs import evaluate, nodes_above, substitute
 from bayesppl.inference.pymc.reading.independence import require_rows
 from bayesppl.inference.pymc.reading.labels import Label, find_label
 from bayesppl.inference.pymc.reading.naturals import Natural, Simplices
@@ -46,6 +47,7 @@ def read(model: Any, label_name: str, seed: int = 0) -> Reading:
 
 
 def _read(model: Any, label_name: str, rng: np.random.Generator) -> Reading:
+    _require_tensors(model)
     label = find_label(model, label_name)
     _require_plain(model)
     inputs = {variable: variable.type(name=variable.name) for variable in model.free_RVs}
@@ -69,6 +71,16 @@ def _read(model: Any, label_name: str, rng: np.random.Generator) -> Reading:
         )
     found.sort(key=lambda block: not block.component.holds_label)
     return Reading(model, label, inputs, tuple(found), weights)
+
+
+def _require_tensors(model: Any) -> None:
+    for variable in [*model.basic_RVs, *model.potentials]:
+        nodes = nodes_above([variable])
+        if any(isinstance(v.type, XTensorType) for node in nodes for v in (*node.inputs, *node.outputs)):
+            raise ValueError(
+                f"{variable.name!r} is computed by operations of pymc.dims, which are not read; write the model with the "
+                "distributions of pymc itself, as in pm.Normal('x', mu[y], dims=('row', 'feature'))"
+            )
 
 
 def _require_plain(model: Any) -> None:
