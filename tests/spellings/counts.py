@@ -70,7 +70,7 @@ def additive_log_rates(rows, codes):
     return model
 
 
-@spelling({"x": COUNTS}, x="compressed")
+@spelling({"x": COUNTS}, x="collapsed")
 def rates_with_a_learned_prior(rows, codes):
     with pm.Model() as model:
         y = label(codes)
@@ -172,7 +172,7 @@ def logits_shifted_by_the_label(rows, codes):
     return model
 
 
-@spelling({"x": BITS}, x="compressed")
+@spelling({"x": BITS}, x="collapsed")
 def learned_concentration(rows, codes):
     with pm.Model() as model:
         y = label(codes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -39,8 +39,8 @@ class MeansAndVariances(Natural):
 
     def statistics(self, theta: Theta) -> Array:
         variance = theta["variance"]
-        mean = self._means_last(theta["mean"]) / variance[..., None]
-        squares = self._means_last(theta["mean"]) * mean
+        mean = self.means_last(theta["mean"]) / variance[..., None]
+        squares = self.means_last(theta["mean"]) * mean
         return np.concatenate([np.log(variance)[..., None], 1 / variance[..., None], mean, squares], axis=-1)
 
     def belief(self, coefficients: Array) -> NormalInverseGamma:
@@ -52,7 +52,7 @@ class MeansAndVariances(Natural):
         back = (self._classes_first(location), self._classes_first(kappa))
         return NormalInverseGamma(*back, a, b).sized(self.shape, self.shared)
 
-    def _means_last(self, mean: Array) -> Array:
+    def means_last(self, mean: Array) -> Array:
         """Means with those of one variance on the last axis."""
         if not self.shared:
             return mean[..., None]
@@ -81,12 +81,12 @@ class MeansAndCovariances(Natural):
     def factors(self) -> tuple[int, ...]:
         return () if self.tied else (self.n_classes,)
 
-    def by_factor(self, values: Array) -> Array | None:
-        if values.shape[1:] == (self.n_classes, self.n_features):  # independent means
-            values = values.sum(-1)
+    def by_factor(self, values: Any, shape: tuple[int, ...]) -> Any | None:
+        if shape[1:] == (self.n_classes, self.n_features):  # independent means
+            values, shape = values.sum(-1), shape[:-1]
         if self.tied:
-            return values.reshape(len(values), -1).sum(-1)
-        return super().by_factor(values)
+            return values.reshape((shape[0], -1)).sum(-1)
+        return super().by_factor(values, shape)
 
     def statistics(self, theta: Theta) -> Array:
         covariance = theta["covariance"]

@@ -13,7 +13,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -66,14 +66,17 @@ class Natural(ABC):
         """The inverse of :meth:`for_family`."""
         return theta
 
-    def by_factor(self, values: Array) -> Array | None:
-        """Terms of a log density, (n_draws, ...), summed into the factors; None where they do not match them."""
-        n_draws, size = len(values), int(np.prod(values.shape[1:]))
+    def by_factor(self, values: Any, shape: tuple[int, ...]) -> Any | None:
+        """Terms of a log density, an array or a graph of this shape, (n_draws, ...), summed into the factors.
+
+        None where they do not match the factors.
+        """
+        n_draws, size = shape[0], int(np.prod(shape[1:]))
         if size == int(np.prod(self.factors)):
-            return values.reshape(n_draws, *self.factors)
+            return values.reshape((n_draws, *self.factors))
         if size != int(np.prod(self.entries)):
             return None
-        full = values.reshape(n_draws, *self.entries)
+        full = values.reshape((n_draws, *self.entries))
         shared = tuple(axis + 1 for axis, length in enumerate(self._kept) if not length)
         return full.sum(shared)
 
@@ -200,10 +203,13 @@ class UnequalSimplices(Natural):
 
 
 def tidy(values: Array) -> Array:
-    """Numbers that were found by least squares, without the rounding errors of those that have few digits."""
+    """Numbers that were found by least squares, without the rounding errors of those that have few digits.
+
+    Six digits: of numbers that have more, hardly any is as close as this to one with six.
+    """
     values = np.asarray(values, dtype=np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
-        digits = 10.0 ** (8 - np.floor(np.log10(np.abs(values))))
+        digits = 10.0 ** (5 - np.floor(np.log10(np.abs(values))))
         short = np.round(values * digits) / digits
     near = np.abs(values - short) <= 1e-10 * np.abs(values)
     return np.where(np.abs(values) < 1e-11, 0.0, np.where(near, short, values))

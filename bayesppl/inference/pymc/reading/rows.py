@@ -87,6 +87,10 @@ class Observed:
         inputs, batched = over_draws(list(self.parameters.values()), [self._rows])
         return function([*inputs, self.codes, self.values, *self.given.values()], batched)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but compiled functions, which are made anew."""
+        return {name: value for name, value in vars(self).items() if name not in ("_of_one_draw", "_of_draws")}
+
     def _by_row(self, arguments: Sequence[Array], rows: Sequence[Array], n_draws: int) -> Array:
         if not arguments:
             return np.broadcast_to(self._of_one_draw(*rows)[0], (n_draws, len(rows[0])))
