@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 
 from bayesppl.answers import stack_intervals
@@ -24,6 +24,7 @@ from bayesppl.estimators.candidates import ROWS_PER_CANDIDATE, Candidate, propos
 from bayesppl.estimators.classifier import ESTIMATORS, BayesClassifier, GenerativeClassifier
 from bayesppl.estimators.findings import facts_about, summarise
 from bayesppl.estimators.first_rows import read_first, start
+from bayesppl.estimators.scoring import ScoredMixin
 from bayesppl.files.saving import write_stack
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import ClassWeights
@@ -51,7 +52,7 @@ class Undefined:
 
 
 @dataclass(eq=False, repr=False)
-class AutoClassifier(ClassifierMixin, BaseEstimator):
+class AutoClassifier(ScoredMixin, BaseEstimator):
     r"""The classifier that chooses itself, for any table.
 
     Several generative models of the same rows, picked from what the columns hold, are fitted in closed form. Each predicts every

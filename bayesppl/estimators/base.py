@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from bayesppl.answers.leave_one_out import calibrated
@@ -16,6 +16,7 @@ from bayesppl.answers.tuning import tune
 from bayesppl.beliefs import Dirichlet
 from bayesppl.data.rows import Rows
 from bayesppl.errors import ImproperError
+from bayesppl.estimators.scoring import ScoredMixin
 from bayesppl.estimators.sklearn_names import refuse_foreign_parameters
 from bayesppl.families import Family
 from bayesppl.inference import Inference, choose
@@ -33,7 +34,7 @@ _WRITTEN_OUT = 8
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class Base(ClassifierMixin, BaseEstimator, ABC):
+class Base(ScoredMixin, BaseEstimator, ABC):
     """Parameters and fitted state of all estimators; see :class:`~bayesppl.GenerativeClassifier`.
 
     All that a fit finds is one value, which is replaced as a whole: an error or another thread meets the former fit or

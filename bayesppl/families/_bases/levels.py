@@ -220,10 +220,11 @@ class LevelFamily(ConjugateColumns):
             alike = lookalikes([*position, *unknown]) if unknown else None
             if alike is not None:
                 row = int(np.argmax(codes == found.index(alike[1])))
-                raise ValueError(
-                    f"column {self.columns[j]!r} holds {alike[1]!r} ({_type(alike[1])}) in row {row}, which resembles the "
-                    f"level {alike[0]!r} ({_type(alike[0])}) of the fit, but is another one. Convert the column to the type "
-                    "it had in the fit."
+                raise RowError(
+                    f"column {self.columns[j]!r} holds {alike[1]!r} ({_type(alike[1])}) in row ",
+                    row,
+                    f", which resembles the level {alike[0]!r} ({_type(alike[0])}) of the fit, but is another one. Convert "
+                    "the column to the type it had in the fit.",
                 )
             known = [position.get(level, len(position)) for level in found]
         else:
