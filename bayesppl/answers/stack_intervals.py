@@ -70,7 +70,7 @@ def _probability_draws(stack: Stack, X: Any, draws: int, random_state: int | Non
         mean **= 1 / stack.temperature
         return np.asarray(mean / mean.sum(-1, keepdims=True))
 
-    return [block(table.take(slice(at, at + step))) for at in range(0, len(table), step)]
+    return [block(table.take(slice(at, at + step))) for at in range(0, max(1, len(table)), step)]
 
 
 def _of_member(member: Member, part: Table, size: int, rng: np.random.Generator) -> Array:

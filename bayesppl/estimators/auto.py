@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from bayesppl.answers import stack_intervals
@@ -24,6 +24,7 @@ from bayesppl.estimators.candidates import ROWS_PER_CANDIDATE, Candidate, propos
 from bayesppl.estimators.classifier import ESTIMATORS, BayesClassifier, GenerativeClassifier
 from bayesppl.estimators.findings import facts_about, summarise
 from bayesppl.estimators.first_rows import read_first, start
+from bayesppl.estimators.parameters import Nested
 from bayesppl.estimators.scoring import ScoredMixin
 from bayesppl.files.saving import write_stack
 from bayesppl.kernels.arrays import Array
@@ -52,7 +53,7 @@ class Undefined:
 
 
 @dataclass(eq=False, repr=False)
-class AutoClassifier(ScoredMixin, BaseEstimator):
+class AutoClassifier(ScoredMixin, Nested):
     r"""The classifier that chooses itself, for any table.
 
     Several generative models of the same rows, picked from what the columns hold, are fitted in closed form. Each predicts every
@@ -188,7 +189,7 @@ class AutoClassifier(ScoredMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = tags.input_tags.allow_nan = tags.input_tags.string = True
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:

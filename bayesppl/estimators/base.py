@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from bayesppl.answers.leave_one_out import calibrated
@@ -16,6 +15,7 @@ from bayesppl.answers.tuning import tune
 from bayesppl.beliefs import Dirichlet
 from bayesppl.data.rows import Rows
 from bayesppl.errors import ImproperError
+from bayesppl.estimators.parameters import Nested
 from bayesppl.estimators.scoring import ScoredMixin
 from bayesppl.estimators.sklearn_names import refuse_foreign_parameters
 from bayesppl.families import Family
@@ -34,7 +34,7 @@ _WRITTEN_OUT = 8
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class Base(ScoredMixin, BaseEstimator, ABC):
+class Base(ScoredMixin, Nested, ABC):
     """Parameters and fitted state of all estimators; see :class:`~bayesppl.GenerativeClassifier`.
 
     All that a fit finds is one value, which is replaced as a whole: an error or another thread meets the former fit or
@@ -159,4 +159,10 @@ class Base(ScoredMixin, BaseEstimator, ABC):
         family = self.declare_family()
         tags.input_tags.sparse = family.allows_sparse
         tags.input_tags.allow_nan = family.allows_missing and family.fits_missing
+        # scikit-learn has no word for counts; what it calls categorical are whole numbers from zero
+        tags.input_tags.categorical = family.takes in ("whole numbers", "levels")
+        # and what it tries them on are distances from the smallest number, of which shares and rates say little
+        tags.classifier_tags.poor_score = family.takes == "whole numbers"
+        tags.input_tags.positive_only = family.takes in ("whole numbers", "positive numbers")
+        tags.input_tags.string = family.takes in ("levels", "columns of any kind")
         return tags

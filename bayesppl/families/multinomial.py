@@ -36,6 +36,7 @@ from bayesppl.families._bases.dirichlet_multinomial import (
     rising_sums_with_and_without,
 )
 from bayesppl.families._bases.factorised import COUNTS
+from bayesppl.families._bases.family import Takes
 from bayesppl.families._bases.leave_one_out import counts_without
 from bayesppl.families._bases.log_density import LogDensity, on_first_use
 from bayesppl.families._bases.membership import Membership
@@ -88,6 +89,7 @@ class Multinomial(ConjugateNumeric):
 
     name: ClassVar[str] = "multinomial"
     prior_field: ClassVar[str] = "probability"
+    takes: ClassVar[Takes] = "whole numbers"
     support: ClassVar = COUNTS
     measure: ClassVar = "mass given the row total"
     allows_sparse: ClassVar[bool] = True

@@ -1,18 +1,9 @@
-"""Tables, labels and weights that nobody should pass, and the question whether a refusal is one of this package.
+"""Tables that nobody should pass: each is to be read rightly, or refused in a sentence."""
 
-A refusal is a ``ValueError`` or ``TypeError`` that a ``raise`` of this package raised: what numpy, pandas or narwhals say about their
-own insides names neither column nor remedy.
-"""
-
-import ast
 import datetime
 import decimal
 import fractions
-import traceback
-import warnings
-from collections.abc import Callable, Iterator
-from functools import cache
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import narwhals as nw
@@ -22,11 +13,7 @@ import polars as pl
 import pyarrow as pa
 import scipy.sparse as sp
 import xarray as xr
-from sklearn.exceptions import DataConversionWarning, NotFittedError
 
-import bayesppl as bp
-
-PACKAGE = str(Path(bp.__file__).parent)
 N = 12
 _rng = np.random.default_rng(7)
 BINARY = _rng.integers(0, 2, size=(N, 2)).astype(float)
@@ -52,7 +39,7 @@ def _polars(values: Any, dtype: Any = None) -> pl.DataFrame:
 
 
 _ONE_ZERO = BINARY[:, 1].astype(int).tolist()
-_DATES = pd.date_range("2020-01-01", periods=N)
+DATES = pd.date_range("2020-01-01", periods=N)
 
 TABLES: dict[str, Make] = {
     "zeros and ones": lambda: BINARY.copy(),
@@ -66,7 +53,7 @@ TABLES: dict[str, Make] = {
     "names of several types": lambda: pd.DataFrame(BINARY, columns=["a", 1]),
     "a missing name": lambda: pd.DataFrame(BINARY, columns=["a", None]),
     "missing names": lambda: pd.DataFrame(BINARY, columns=[np.nan, None]),
-    "dates as names": lambda: pd.DataFrame(BINARY, columns=_DATES[:2]),
+    "dates as names": lambda: pd.DataFrame(BINARY, columns=DATES[:2]),
     "empty names": lambda: pd.DataFrame(BINARY, columns=["", " "]),
     "names of parameters": lambda: pd.DataFrame(BINARY, columns=["class", "feature"]),
     "odd names": lambda: pd.DataFrame(BINARY, columns=["a/b", "\x1b[31m\n"]),
@@ -206,11 +193,11 @@ TABLES: dict[str, Make] = {
     "structured, 2-D": lambda: np.zeros((N, 2), dtype=[("a", float)]),
     "records": lambda: pd.DataFrame(BINARY, columns=["a", "b"]).to_records(index=False),
     "void": lambda: np.zeros((N, 2), dtype="V8"),
-    "dates": lambda: np.tile(_DATES.to_numpy()[:, None], 2),
-    "durations": lambda: np.tile((_DATES - _DATES[0]).to_numpy()[:, None], 2),
-    "date column": lambda: _frame(_DATES),
-    "date column with a zone": lambda: _frame(_DATES.tz_localize("UTC")),
-    "duration column": lambda: _frame(_DATES - _DATES[0]),
+    "dates": lambda: np.tile(DATES.to_numpy()[:, None], 2),
+    "durations": lambda: np.tile((DATES - DATES[0]).to_numpy()[:, None], 2),
+    "date column": lambda: _frame(DATES),
+    "date column with a zone": lambda: _frame(DATES.tz_localize("UTC")),
+    "duration column": lambda: _frame(DATES - DATES[0]),
     "period column": lambda: _frame(pd.period_range("2020-01", periods=N, freq="M")),
     "interval column": lambda: _frame(pd.interval_range(0, N)),
     "date cells": lambda: _frame(np.array([datetime.date(2020, 1, 1)] * N, dtype=object)),
@@ -282,192 +269,9 @@ TABLES: dict[str, Make] = {
     "three columns": lambda: np.column_stack([BINARY, BINARY[:, 0]]),
 }
 
-LABELS: dict[str, Make] = {
-    "codes": lambda: CODES.copy(),
-    "two dimensions": lambda: np.tile(CODES[:, None], 2),
-    "a column": lambda: CODES[:, None],
-    "three dimensions": lambda: CODES[:, None, None],
-    "too few": lambda: CODES[:-1],
-    "too many": lambda: np.r_[CODES, 0],
-    "none": lambda: CODES[:0],
-    "None as labels": lambda: None,
-    "a number": lambda: 3,
-    "a text": lambda: "a" * N,
-    "one class": lambda: np.zeros(N, dtype=int),
-    "all different": lambda: np.arange(N),
-    "NaN": lambda: _labels(np.nan, float),
-    "inf": lambda: _labels(np.inf, float),
-    "half": lambda: _labels(0.5, float),
-    "whole floats": lambda: CODES.astype(float),
-    "huge floats": lambda: CODES * 1e300,
-    "float16": lambda: CODES.astype(np.float16),
-    "longdouble": lambda: CODES.astype(np.longdouble),
-    "complex": lambda: CODES.astype(complex),
-    "big-endian": lambda: CODES.astype(">i4"),
-    "big-endian text": lambda: CODES.astype(">U3"),
-    "None": lambda: _labels(None, object),
-    "NA": lambda: _labels(pd.NA, object),
-    "NaT": lambda: _labels(pd.NaT, object),
-    "text and NaN": lambda: np.array(["u", "v", np.nan] * 4, dtype=object),
-    "truth values": lambda: CODES > 0,
-    "truth values and numbers": lambda: [True, 2, 0] * 4,
-    "numbers and text": lambda: [1, "a", 2] * 4,
-    "mixed objects": lambda: np.array([1, "a", 2.0] * 4, dtype=object),
-    "bytes": lambda: CODES.astype("S2"),
-    "dates": lambda: _DATES[CODES].to_numpy(),
-    "date objects": lambda: np.array([datetime.date(2020, 1, 1 + k) for k in CODES], dtype=object),
-    "durations": lambda: (_DATES[CODES] - _DATES[0]).to_numpy(),
-    "NaT among dates": lambda: np.where(CODES == 0, np.datetime64("NaT", "ns"), _DATES[CODES].to_numpy()),
-    "periods": lambda: pd.Series(pd.period_range("2020-01", periods=N, freq="M")),
-    "lists": lambda: [[0], [1], [2]] * 4,
-    "ragged lists": lambda: [[0], [1, 2], [2]] * 4,
-    "tuples": lambda: np.array([*[(0, 1), (1, 0)] * 6, None], dtype=object)[:-1],
-    "sets": lambda: np.array([{0}, {1}] * 6, dtype=object),
-    "dictionary": lambda: {"a": 1},
-    "decimals": lambda: np.array([decimal.Decimal(int(k)) for k in CODES], dtype=object),
-    "fractions": lambda: np.array([fractions.Fraction(int(k), 2) for k in CODES], dtype=object),
-    "huge integers": lambda: np.array([10**30 * int(k) for k in CODES], dtype=object),
-    "uint64": lambda: CODES.astype(np.uint64) + np.uint64(2**63),
-    "int64 extremes": lambda: np.array([-(2**63), 2**63 - 1, 0] * 4),
-    "structured": lambda: np.zeros(N, dtype=[("a", int)]),
-    "numpy strings": lambda: CODES.astype(str).astype(np.dtypes.StringDType()),
-    "masked": lambda: np.ma.masked_array(CODES, mask=CODES == 2),
-    "sparse": lambda: sp.csr_array(CODES[None]),
-    "Int64 with NA": lambda: pd.Series([pd.NA, *CODES[1:].tolist()], dtype="Int64"),
-    "Int64": lambda: pd.Series(CODES, dtype="Int64"),
-    "boolean with NA": lambda: pd.Series([pd.NA, True, False] * 4, dtype="boolean"),
-    "categories": lambda: pd.Series(pd.Categorical(["u", "v", "w"] * 4)),
-    "categories with NaN": lambda: pd.Series(pd.Categorical(["u", None, "w"] * 4)),
-    "a Categorical": lambda: pd.Categorical(["u", "v"] * 6),
-    "string": lambda: pd.Series(["u", "v"] * 6, dtype="string"),
-    "an index": lambda: pd.Index(["u", "v"] * 6),
-    "data frame": lambda: pd.DataFrame({"y": CODES}),
-    "data frame of two": lambda: pd.DataFrame({"y": CODES, "z": CODES}),
-    "polars": lambda: pl.Series(["u", None, "w"] * 4),
-    "polars frame": lambda: pl.DataFrame({"y": CODES}),
-    "polars Enum": lambda: pl.Series(["u", "w"] * 6, dtype=pl.Enum(["w", "u"])),
-    "polars List": lambda: pl.Series([[1], [2]] * 6),
-    "polars Struct": lambda: pl.Series([{"u": 1}] * N),
-    "arrow": lambda: pa.array(["u", None, "w"] * 4),
-    "arrow chunks": lambda: pa.chunked_array([["u", "v", "w"] * 4]),
-    "DataArray": lambda: xr.DataArray(CODES),
-    "Dataset": lambda: xr.Dataset({"y": ("row", CODES)}),
-    "generator": lambda: (int(code) for code in CODES),
-    "range": lambda: range(N),
-    "empty texts": lambda: ["", " ", "a"] * 4,
-    "control characters": lambda: ["\x1b[31m", "a\nb", "\x00"] * 4,
-    "-0.0": lambda: np.array([-0.0, 0.0, 1.0] * 4),
-}
-
-WEIGHTS: dict[str, Make] = {
-    "one": lambda: 1.0,
-    "two dimensions": lambda: np.ones((N, 1)),
-    "too few": lambda: np.ones(N - 1),
-    "none": lambda: np.ones(0),
-    "negative": lambda: _weights(-1.0),
-    "NaN": lambda: _weights(np.nan),
-    "inf": lambda: _weights(np.inf),
-    "all zero": lambda: np.zeros(N),
-    "a class without weight": lambda: (CODES > 0).astype(float),
-    "one row": lambda: np.eye(N)[0],
-    "1e300": lambda: np.full(N, 1e300),
-    "1e100": lambda: np.full(N, 1e100),
-    "1e150": lambda: np.full(N, 1e150),
-    "1e-100": lambda: np.full(N, 1e-100),
-    "1e-300": lambda: np.full(N, 1e-300),
-    "1e-100 and 1e100": lambda: np.geomspace(1e-100, 1e100, N),
-    "integers": lambda: np.arange(N),
-    "truth values": lambda: CODES > 0,
-    "text": lambda: ["a"] * N,
-    "text of numbers": lambda: ["1"] * N,
-    "a text": lambda: "balanced",
-    "None": lambda: [None, *[1.0] * (N - 1)],
-    "NA": lambda: pd.Series([pd.NA, *[1] * (N - 1)], dtype="Int64"),
-    "Int64": lambda: pd.Series([2] * N, dtype="Int64"),
-    "complex": lambda: np.ones(N, dtype=complex),
-    "complex object": lambda: np.array([1 + 1j] * N, dtype=object),
-    "decimals": lambda: [decimal.Decimal(1)] * N,
-    "objects": lambda: np.array([object()] * N),
-    "ragged lists": lambda: [[1.0], [1.0, 2.0]] * 6,
-    "lists": lambda: [[1.0]] * N,
-    "dictionary": lambda: {0: 1.0, 1: 2.0},
-    "dates": lambda: _DATES,
-    "durations": lambda: (_DATES - _DATES[0]).to_numpy(),
-    "structured": lambda: np.ones(N, dtype=[("a", float)]),
-    "big-endian": lambda: np.ones(N, dtype=">f4"),
-    "float16": lambda: np.ones(N, dtype=np.float16),
-    "longdouble": lambda: np.ones(N, dtype=np.longdouble),
-    "longdouble beyond float64": lambda: np.full(N, np.longdouble("1e400")),
-    "huge integers": lambda: [10**400] * N,
-    "masked": lambda: np.ma.masked_array(np.ones(N), mask=CODES == 0),
-    "sparse": lambda: sp.csr_array(np.ones((1, N))),
-    "polars": lambda: pl.Series([1.0] * N),
-    "polars with null": lambda: pl.Series([None, *[1.0] * (N - 1)]),
-    "arrow": lambda: pa.array([1.0] * N),
-    "DataArray": lambda: xr.DataArray(np.ones(N)),
-    "data frame": lambda: pd.DataFrame({"w": np.ones(N)}),
-    "generator": lambda: (1.0 for _ in range(N)),
-    "function": lambda: len,
-}
-
 
 def _sparse(dtype: Any) -> sp.csr_array:
     """Whatever scipy thinks of the type."""
     matrix = sp.csr_array(BINARY)
     matrix.data = matrix.data.astype(dtype)
     return matrix
-
-
-def _labels(value: Any, dtype: Any) -> np.ndarray:
-    labels = CODES.astype(dtype)
-    labels[4] = value
-    return labels
-
-
-def _weights(value: float) -> np.ndarray:
-    weights = np.ones(N)
-    weights[4] = value
-    return weights
-
-
-@cache
-def _raising_lines(path: str) -> frozenset[int]:
-    tree = ast.parse(Path(path).read_text(encoding="utf-8"))
-    return frozenset(
-        line
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Raise)
-        for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
-    )
-
-
-def complaint(error: BaseException) -> str:
-    """What is wrong with an error, as a refusal of this package; empty if nothing is."""
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    place = (
-        f"{type(error).__name__} at {last.filename.split('site-packages/')[-1]}:{last.lineno}: {str(error)[:200]}"
-    )
-    if not isinstance(error, ValueError | TypeError | NotFittedError):
-        return place
-    if isinstance(error, UnicodeError):
-        return place
-    if not last.filename.startswith(PACKAGE) or last.lineno not in _raising_lines(last.filename):
-        return place
-    return "" if len(str(error)) > 15 else place
-
-
-def attempt(action: Callable[[], Any]) -> tuple[Any, str, str]:
-    """The result of an action, what it refused, and what is wrong with how it ended."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        warnings.simplefilter("ignore", UserWarning)  # those of this package: unseen levels, impossible rows
-        warnings.simplefilter("ignore", DataConversionWarning)
-        try:
-            return action(), "", ""
-        except Exception as error:
-            return None, f"{type(error).__name__}: {error}", complaint(error)
-
-
-def numbers_in(result: Any) -> Iterator[np.ndarray]:
-    if isinstance(result, np.ndarray) and result.dtype.kind == "f":
-        yield result

@@ -41,6 +41,9 @@ class Evidence(NamedTuple):
 #: What a density is taken over. Evidences of models that differ in it measure different things.
 Measure = Literal["mass", "mass given the row total", "density", "mass at zero, density elsewhere"]
 
+#: What the cells of a family can be, as far as other libraries have words for it.
+Takes = Literal["numbers", "positive numbers", "whole numbers", "levels", "columns of any kind"]
+
 
 class Family(ABC):
     """Class-conditional density p(x | y = k, θ) of all classes at once, with a prior on θ.
@@ -56,6 +59,9 @@ class Family(ABC):
     allows_sparse: ClassVar[bool] = False
     allows_missing: ClassVar[bool] = True
     fits_missing: ClassVar[bool] = True
+
+    #: What cells can be.
+    takes: ClassVar[Takes] = "numbers"
 
     def __init_subclass__(cls, *, listed: bool = True, **options: Any) -> None:
         super().__init_subclass__(**options)
