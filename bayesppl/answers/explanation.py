@@ -38,6 +38,7 @@ from bayesppl.answers.coalitions import (
 from bayesppl.answers.intervals import PROB, tails
 from bayesppl.answers.labelled import coord
 from bayesppl.answers.simulation import in_steps, portions
+from bayesppl.data.cells import missing
 from bayesppl.data.columns import listed
 from bayesppl.data.table import Table
 from bayesppl.families._bases.log_density import LogDensity
@@ -376,7 +377,8 @@ def _cells(seen: SeenRows, units: Mapping[Hashable, list[Hashable]]) -> Array:
     cells = np.full((len(seen.values), len(units)), "", dtype=object)
     for u, names in enumerate(units.values()):
         if len(names) == 1:
-            for i, value in enumerate(seen.values[:, place[names[0]]].tolist()):
-                missing = value is None or value != value
-                cells[i, u] = "missing" if missing else f"{value:.4g}" if isinstance(value, float) else str(value)
+            column = seen.values[:, place[names[0]]]
+            for i, value in enumerate(column.tolist()):
+                cells[i, u] = f"{value:.4g}" if isinstance(value, float) else str(value)
+            cells[missing(column, names[0]), u] = "missing"
     return cells.astype(str)

@@ -338,7 +338,8 @@ def _predictive(posterior: Posterior, X: Any, codes: Array, weights: Array) -> _
         log_joint[row] = _predict_from_others(posterior, X, codes, weights, int(row))
     fitted_weights = labels.mean()[CLASS_WEIGHTS]
     class_weights = class_weights_without(labels, members.groups, model.n_classes)
-    with np.errstate(divide="ignore"):
+    # a group that has no rows may weigh more than its class
+    with np.errstate(divide="ignore", invalid="ignore"):
         fitted += np.log(fitted_weights)
         log_joint += _of_rows(np.log(class_weights), members.groups)
     return _Joints(log_joint, _of_rows(class_weights, members.groups), fitted, fitted_weights)

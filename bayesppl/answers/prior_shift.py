@@ -83,6 +83,10 @@ def estimate_class_weights(
     log_density = fitted.map_log_joint(X, lambda log_joint, old: exchange_weights(log_joint, old, ones), rule)
     log_density = log_density[~np.isneginf(log_density).all(1)]  # an impossible row is no evidence of its class
     concentration = prior.sized(ones.shape).concentration
+    if not len(log_density):
+        raise ValueError(
+            "X has no row that is possible under any class, so that nothing follows about class weights; pass rows"
+        )
     em = _maximise(log_density)
     samples = _gibbs(log_density, concentration, em, draws, np.random.default_rng(random_state))
     lower, upper = np.quantile(samples, bounds, axis=0)

@@ -47,7 +47,7 @@ def _blocks(stack: Stack, table: Table, draws: int, rng: np.random.Generator) ->
     size = min(number_of_draws(member.fitted.posterior, draws) for member in stack.members)
     chosen = stack.weight_draws[rng.integers(0, len(stack.weight_draws), size)]
     step = rows_per_block(size, len(stack.classes))
-    for start in range(0, len(table), step):
+    for start in range(0, max(1, len(table)), step):
         part = table.take(slice(start, start + step))
         mean = np.zeros((size, len(part), len(stack.classes)))
         for place, member in enumerate(stack.members):

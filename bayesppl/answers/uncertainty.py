@@ -108,9 +108,9 @@ def _blocks(
 ) -> Iterator[Array]:
     size, n_classes, n_rows = number_of_draws(posterior, draws), posterior.model.n_classes, X.shape[0]
     rows = rows_per_block(size, n_classes)
-    for start in range(0, n_rows, rows):
+    for start in range(0, max(1, n_rows), rows):  # of no rows, one block without any
         about_block, block = narrowed(posterior, X[start : start + rows])
-        step = max(1, CHUNK_CELLS // (block.shape[0] * max(n_classes, block.shape[1])))
+        step = max(1, CHUNK_CELLS // max(1, block.shape[0] * max(n_classes, block.shape[1])))
         # the draws of a row and class lie side by side, for quantiles and averages are taken over them
         out = np.empty((n_classes, block.shape[0], size))
         first = 0

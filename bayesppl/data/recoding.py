@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.special import ndtri
 
 from bayesppl.data.columns import factorize
@@ -272,12 +273,10 @@ class Recoding:
 
 @dataclass(frozen=True, eq=False)
 class Presence:
-    """Which cells are not zero, of a sparse matrix of counts."""
+    """Which cells are not zero, of counts, sparse in the fit."""
 
     def __call__(self, table: Table) -> Table:
-        present = table.numeric().copy()
-        present.eliminate_zeros()
-        present.data = np.ones_like(present.data)
+        present = csr_array(table.numeric() != 0).astype(np.float64)
         return MatrixTable(table.names, present, table.is_named)
 
 

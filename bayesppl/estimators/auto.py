@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import clone
 
 from bayesppl.answers import stack_intervals
 from bayesppl.answers.build_stack import LeftOut, combine, leave_out
@@ -24,6 +24,8 @@ from bayesppl.estimators.classifier import ESTIMATORS, BayesClassifier, Generati
 from bayesppl.estimators.findings import facts_about, summarise
 from bayesppl.estimators.first_rows import read_first, start
 from bayesppl.estimators.fitted_columns import FittedColumns
+from bayesppl.estimators.parameters import Nested
+from bayesppl.estimators.scoring import ScoredMixin
 from bayesppl.files.saving import write_stack
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import ClassWeights
@@ -51,7 +53,7 @@ class Undefined:
 
 
 @dataclass(eq=False, repr=False)
-class AutoClassifier(FittedColumns, ClassifierMixin, BaseEstimator):
+class AutoClassifier(FittedColumns, ScoredMixin, Nested):
     r"""The classifier that chooses itself, for any table.
 
     Several generative models of the same rows, picked from what the columns hold, are fitted in closed form. Each predicts every
@@ -187,7 +189,7 @@ class AutoClassifier(FittedColumns, ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = tags.input_tags.allow_nan = tags.input_tags.string = True
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:

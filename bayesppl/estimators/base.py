@@ -7,8 +7,6 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from sklearn.base import BaseEstimator, ClassifierMixin
-
 from bayesppl.answers.leave_one_out import calibrated
 from bayesppl.answers.tuning import tune
 from bayesppl.beliefs import Dirichlet
@@ -16,6 +14,8 @@ from bayesppl.data.rows import Rows
 from bayesppl.data.table import Columns
 from bayesppl.errors import ImproperError
 from bayesppl.estimators.fitted_columns import FittedColumns
+from bayesppl.estimators.parameters import Nested
+from bayesppl.estimators.scoring import ScoredMixin
 from bayesppl.estimators.sklearn_names import refuse_foreign_parameters
 from bayesppl.families import Family
 from bayesppl.inference import Inference, choose
@@ -33,7 +33,7 @@ _WRITTEN_OUT = 8
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class Base(FittedColumns, ClassifierMixin, BaseEstimator):
+class Base(FittedColumns, ScoredMixin, Nested):
     """Parameters and fitted state of all estimators; see :class:`~bayesppl.GenerativeClassifier`.
 
     All that a fit finds is one value, which is replaced as a whole: an error or another thread meets the former fit or
@@ -145,4 +145,10 @@ class Base(FittedColumns, ClassifierMixin, BaseEstimator):
         family = self.declare_family()
         tags.input_tags.sparse = family.allows_sparse
         tags.input_tags.allow_nan = family.allows_missing and family.fits_missing
+        # scikit-learn has no word for counts; what it calls categorical are whole numbers from zero
+        tags.input_tags.categorical = family.takes in ("whole numbers", "levels")
+        # and what it tries them on are distances from the smallest number, of which shares and rates say little
+        tags.classifier_tags.poor_score = family.takes == "whole numbers"
+        tags.input_tags.positive_only = family.takes in ("whole numbers", "positive numbers")
+        tags.input_tags.string = family.takes in ("levels", "columns of any kind")
         return tags

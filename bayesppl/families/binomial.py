@@ -25,6 +25,7 @@ from bayesppl.data.table import Table
 from bayesppl.errors import RowError
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
 from bayesppl.families._bases.factorised import COUNTS, CellFamily, per_column
+from bayesppl.families._bases.family import Takes
 from bayesppl.families._bases.leave_one_out import row_blocks
 from bayesppl.families._bases.missing import present_cells
 from bayesppl.families._bases.one_parameter import ProbabilityFamily, log_association_of_successes
@@ -53,6 +54,7 @@ class Binomial(ProbabilityFamily, CellFamily):
     """
 
     name: ClassVar[str] = "binomial"
+    takes: ClassVar[Takes] = "whole numbers"
     support: ClassVar[Support] = COUNTS
     measure: ClassVar = "mass"
     per_row: ClassVar[str | None] = "trials"

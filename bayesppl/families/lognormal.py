@@ -21,7 +21,7 @@ from bayesppl.data.table import Table
 from bayesppl.families._bases.conjugate_family import ConjugateFamily, ConjugateNumeric
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
 from bayesppl.families._bases.factorised import POSITIVE_NUMBERS
-from bayesppl.families._bases.family import Evidence, Family, Measure
+from bayesppl.families._bases.family import Evidence, Family, Measure, Takes
 from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.families._bases.membership import Membership
 from bayesppl.families._bases.support import check_support, numbers_of
@@ -67,6 +67,7 @@ class LogGaussian(ConjugateFamily):
     """
 
     name: ClassVar[str] = "lognormal"
+    takes: ClassVar[Takes] = "positive numbers"
 
     gaussian: ConjugateNumeric
 

@@ -41,6 +41,7 @@ from bayesppl.families._bases.dirichlet_multinomial import (
     row_totals,
 )
 from bayesppl.families._bases.factorised import COUNTS
+from bayesppl.families._bases.family import Takes
 from bayesppl.families._bases.leave_one_out import counts_without
 from bayesppl.families._bases.log_density import LogDensity, on_first_use
 from bayesppl.families._bases.membership import Membership
@@ -91,6 +92,7 @@ class Multinomial(ConjugateNumeric):
     name: ClassVar[str] = "multinomial"
     prior_field: ClassVar[str] = "probability"
     support: ClassVar = WORD_COUNTS
+    takes: ClassVar[Takes] = "whole numbers"
     measure: ClassVar = "mass given the row total"
     allows_sparse: ClassVar[bool] = True
     allows_missing: ClassVar[bool] = False

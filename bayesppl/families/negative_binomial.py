@@ -24,6 +24,7 @@ from bayesppl.beliefs.statistics import Successes
 from bayesppl.data.table import Table
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
 from bayesppl.families._bases.factorised import COUNTS, CellFamily, positive_per_column
+from bayesppl.families._bases.family import Takes
 from bayesppl.families._bases.missing import present_cells
 from bayesppl.families._bases.one_parameter import ProbabilityFamily
 from bayesppl.families._bases.support import Support
@@ -51,6 +52,7 @@ class NegativeBinomial(ProbabilityFamily, CellFamily):
     """
 
     name: ClassVar[str] = "negative binomial"
+    takes: ClassVar[Takes] = "whole numbers"
     support: ClassVar[Support] = COUNTS
     measure: ClassVar = "mass"
 

@@ -23,7 +23,7 @@ from bayesppl.families._bases.choose_columns import choose_columns
 from bayesppl.families._bases.column_choice import ColumnChoice, Ranges
 from bayesppl.families._bases.conjugate_family import ConjugateFamily
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates, required
-from bayesppl.families._bases.family import Evidence, Family, Measure, prefixed
+from bayesppl.families._bases.family import Evidence, Family, Measure, Takes, prefixed
 from bayesppl.families._bases.infer_families import Integers, families_by_dtype
 from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.families._bases.membership import Membership
@@ -98,6 +98,7 @@ class Product(ConjugateFamily):
     """
 
     name: ClassVar[str] = "product"
+    takes: ClassVar[Takes] = "columns of any kind"
 
     blocks: Blocks | None = None
     integers: Integers | None = None

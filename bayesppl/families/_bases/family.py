@@ -50,6 +50,9 @@ Measure = Literal[
 #: Measures of rows of counts: a document without a word is another document, not a row with a gap.
 GIVEN_TOTAL: tuple[Measure, ...] = ("mass given the row total", "approximate mass given the row total")
 
+#: What the cells of a family can be, as far as other libraries have words for it.
+Takes = Literal["numbers", "positive numbers", "whole numbers", "levels", "columns of any kind"]
+
 
 class Family(ABC):
     """Class-conditional density p(x | y = k, θ) of all classes at once, with a prior on θ.
@@ -68,6 +71,8 @@ class Family(ABC):
 
     #: Whether predictive and evidence have a closed form under a conjugate prior.
     has_closed_forms: ClassVar[bool] = False
+    #: What cells can be.
+    takes: ClassVar[Takes] = "numbers"
 
     def __init_subclass__(cls, *, listed: bool = True, **options: Any) -> None:
         super().__init_subclass__(**options)

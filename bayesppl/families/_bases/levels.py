@@ -26,7 +26,7 @@ from bayesppl.data.table import Table
 from bayesppl.errors import RowError, UnseenLevelWarning, warn
 from bayesppl.families._bases.association import log_association
 from bayesppl.families._bases.conjugate_family import ConjugateColumns
-from bayesppl.families._bases.family import Measure
+from bayesppl.families._bases.family import Measure, Takes
 from bayesppl.families._bases.leave_one_out import counts_without, weight_by_weight
 from bayesppl.families._bases.level_names import lookalikes, unseen_beside
 from bayesppl.families._bases.log_density import LogDensity
@@ -49,6 +49,7 @@ class LevelFamily(ConjugateColumns):
     """A family of columns that hold levels; encoded rows are the codes of the levels, -1 where a cell is missing."""
 
     measure: ClassVar[Measure] = "mass"
+    takes: ClassVar[Takes] = "levels"
     prior_field: ClassVar[str] = "probability"
 
     probability: Dirichlet | Any = Dirichlet()
@@ -220,10 +221,11 @@ class LevelFamily(ConjugateColumns):
             alike = lookalikes([*position, *unknown]) if unknown else None
             if alike is not None:
                 row = int(np.argmax(codes == found.index(alike[1])))
-                raise ValueError(
-                    f"column {self.columns[j]!r} holds {alike[1]!r} ({_type(alike[1])}) in row {row}, which resembles the "
-                    f"level {alike[0]!r} ({_type(alike[0])}) of the fit, but is another one. Convert the column to the type "
-                    "it had in the fit."
+                raise RowError(
+                    f"column {self.columns[j]!r} holds {alike[1]!r} ({_type(alike[1])}) in row ",
+                    row,
+                    f", which resembles the level {alike[0]!r} ({_type(alike[0])}) of the fit, but is another one. Convert "
+                    "the column to the type it had in the fit.",
                 )
             known = [position.get(level, len(position)) for level in found]
         else:
