@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bayesppl.cli.big_integers import refuse_rounded
-from bayesppl.cli.terminal import cells
+from bayesppl.cli.terminal import cells, is_number
 
 #: Suffixes of text files; each may be followed by that of a compression.
 TEXT = (".csv", ".tsv", ".txt", ".dat", ".data")
@@ -99,7 +99,7 @@ def _check_header(path: Path, dialect: Dialect) -> None:
     twice = names[names.duplicated()]
     if len(twice):
         raise ValueError(f"the header of {str(path)!r} names column {twice.iloc[0]!r} twice; rename one of them")
-    numbers = [name for name in names if _is_number(name)]
+    numbers = [name for name in names if is_number(name)]
     if len(numbers) and len(numbers) >= len(header.columns) - 1:
         raise ValueError(
             f"the first line of {str(path)!r} holds the number {numbers[0]}, so the file seems to have no header line; add a "
@@ -112,14 +112,6 @@ def _check_header(path: Path, dialect: Dialect) -> None:
                 f"the header of {str(path)!r} is separated by {found[0]!r}, not by {dialect.sep!r}; pass --sep "
                 f"{'tab' if found[0] == '\t' else repr(found[0])}"
             )
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 @contextmanager
