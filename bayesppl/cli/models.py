@@ -29,9 +29,15 @@ MODELS = {
 OF_LEVELS = (AUTO, "categorical-nb", "mixed-nb")
 
 
-def model_option[F: Callable[..., Any]](default: str) -> Callable[[F], F]:
-    """The option that names a model."""
-    return click.option("--model", type=click.Choice(list(MODELS)), default=default, show_default=True)
+def model_option[F: Callable[..., Any]](default: str | None, shown: str | bool = True) -> Callable[[F], F]:
+    """The option that names a model, and how its default is shown."""
+    return click.option(
+        "--model",
+        type=click.Choice(list(MODELS)),
+        default=default,
+        show_default=shown,
+        help="auto combines several.",
+    )
 
 
 INTEGERS_OPTION = click.option(

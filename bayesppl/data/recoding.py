@@ -15,6 +15,7 @@ from scipy.special import ndtri
 
 from bayesppl.data.columns import factorize
 from bayesppl.data.table import MatrixTable, Table
+from bayesppl.errors import RowError
 from bayesppl.kernels.arrays import Array
 
 #: One way to recode a column.
@@ -109,6 +110,14 @@ def _read_levels(raw: Array, name: Hashable) -> Column | None:
 
 def _read_numbers(table: Table, name: Hashable) -> Column | None:
     values = np.array(table.select((name,)).numeric(), dtype=np.float64).reshape(len(table))
+    infinite = np.isinf(values)
+    if infinite.any():
+        row = int(infinite.argmax())
+        raise RowError(
+            f"column {name!r} holds {values[row]:g} in row ",
+            row,
+            ", where a finite number must be; replace infinities, or drop the rows that hold them",
+        )
     present = values[~np.isnan(values)]
     has_gaps = len(present) < len(values)
     if not len(present) or (present.min() == present.max() and not has_gaps):
