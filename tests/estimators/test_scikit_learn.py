@@ -204,16 +204,29 @@ def test_a_script_written_for_scikit_learn() -> None:
     [
         (bp.GaussianNB, {"priors": [0.5, 0.5]}, r"class_weights=\[...\]"),
         (bp.GaussianNB, {"var_smoothing": 1e-9}, "proper prior"),
+        (bp.GaussianNB, {"var_smoothing": 1e-9}, "a=1, b=n\\*eps/2"),
         (bp.BernoulliNB, {"alpha": 0.5}, "probability=bayesppl.Beta"),
+        (bp.CategoricalNB, {"min_categories": 4}, "levels={column: range"),
+        (bp.MultinomialNB, {"norm": True}, "class_weights='uniform'"),
         (bp.BernoulliNB, {"binarize": 0.5}, "Binarizer"),
         (bp.BernoulliNB, {"fit_prior": False}, "class_weights='uniform'"),
-        (bp.LinearDiscriminantAnalysis, {"shrinkage": "auto"}, "NormalInverseWishart"),
-        (bp.QuadraticDiscriminantAnalysis, {"reg_param": 0.1}, "NormalInverseWishart"),
+        (bp.LinearDiscriminantAnalysis, {"shrinkage": "auto"}, r"nu=r \+ D \+ 1, psi=r\*v"),
+        (bp.QuadraticDiscriminantAnalysis, {"reg_param": 0.1}, r"nu=r \+ D \+ 1, psi=r\)"),
+        (bp.LinearDiscriminantAnalysis, {"covariance_estimator": None}, r"nu=1e12, psi=1e12\*C"),
     ],
 )
 def test_parameters_of_scikit_learn_get_advice(estimator: type, foreign: dict[str, Any], advice: str) -> None:
     with pytest.raises(TypeError, match=advice):
         estimator(**foreign)
+
+
+@pytest.mark.parametrize("make", [bp.GaussianNB, bp.LinearDiscriminantAnalysis, bp.QuadraticDiscriminantAnalysis])
+def test_results_are_float64_whatever_the_rows_are(make: type) -> None:
+    narrow = IRIS.astype(np.float32)
+    of_narrow = make().fit(narrow, SPECIES).predict_proba(narrow)
+    wide = narrow.astype(np.float64)
+    assert of_narrow.dtype == np.float64
+    np.testing.assert_allclose(of_narrow, make().fit(wide, SPECIES).predict_proba(wide), rtol=1e-12)
 
 
 def test_pickles_do_not_carry_training_rows() -> None:
