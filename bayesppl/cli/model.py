@@ -51,7 +51,7 @@ def fit(
     integers: tuple[str, ...],
     prior: str | None,
     tune: bool,
-    calibrate: bool,
+    calibrate: str | None,
     dialect: Dialect,
     rule: str,
     inference: str,

@@ -27,6 +27,11 @@ class Power(ABC):
     def overall_temperature(self) -> float:
         """The reciprocal of the power, or of the geometric mean of the powers."""
 
+    @property
+    def column_weights(self) -> ColumnWeights | None:
+        """The weights of columns or blocks, where there are several."""
+        return None
+
     @abstractmethod
     def parts(self, X: Any, family: Family) -> Iterator[tuple[float, Any]]:
         """Powers, and the encoded rows with what is seen of them where the density is taken to that power."""
@@ -116,6 +121,10 @@ class ColumnWeights(Power):
         return float(np.exp(-np.log(self.weights).mean()))
 
     @property
+    def column_weights(self) -> ColumnWeights | None:
+        return self
+
+    @property
     def intervals(self) -> tuple[Array, Array]:
         """w less and plus two standard errors of log w: (n_units,) each."""
         factor = np.exp(2 * self.log_sd)
@@ -132,9 +141,8 @@ class ColumnWeights(Power):
         order = np.argsort(self.weights)
         least, most = order[0], order[-1]
         return (
-            f"weights of {len(self.names)} columns or blocks, {self.weights[least]:.2g} ({self.names[least]}) to "
-            f"{self.weights[most]:.2g} ({self.names[most]}), T = {self.overall_temperature:.3g} on average; leave-one-out log score "
-            f"{self.log_score_uncalibrated:.3g} without, {self.log_score:.3g} with them"
+            f"leave-one-out log score {self.log_score_uncalibrated:.3g} without, {self.log_score:.3g} with {len(self.names)} "
+            f"weights, {self.weights[least]:.2g} ({self.names[least]}) to {self.weights[most]:.2g} ({self.names[most]})"
         )
 
 
