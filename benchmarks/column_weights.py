@@ -2,7 +2,8 @@
 
     python -m benchmarks.column_weights [FOLDER] [--sets NAME ...] [--splits 3] [--rows 800]
 
-FOLDER and the sets are those of ``benchmarks.tempering``. Sets of more rows are sampled. The models are ``MixedNB`` (columns by
+FOLDER holds CSV files with a column ``class``; without any, it and the sets are those of ``benchmarks.tempering``. Sets of more
+rows are sampled. The models are ``MixedNB`` (columns by
 their kind), ``GaussianNB`` where all columns are numbers, and ``CategoricalNB`` of levels, numbers cut at quintiles of the
 training half.
 """
@@ -25,6 +26,17 @@ from sklearn.model_selection import train_test_split
 import bayesppl as bp
 from bayesppl.answers.scores import hits, log_scores
 from benchmarks.tempering import data_sets, models
+
+
+def sets(folder: Path) -> Iterator[tuple[str, Any, Any]]:
+    """Name, features and labels."""
+    files = sorted(folder.glob("*.csv*"))
+    for path in files:
+        frame = pd.read_csv(path, dtype={"class": str})
+        yield path.name.split(".")[0], frame.drop(columns="class"), frame["class"]
+    if not files:
+        yield from data_sets(folder)
+
 
 OPTIONS = (None, "temperature", "weights")
 
@@ -80,7 +92,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=800)
     arguments = parser.parse_args()
     lines = []
-    for name, X, y in data_sets(arguments.folder):
+    for name, X, y in sets(arguments.folder):
         if not isinstance(X, (pd.DataFrame, np.ndarray)) or (arguments.sets and name not in arguments.sets):
             continue
         X, y = pd.DataFrame(X), pd.Series(np.asarray(y))

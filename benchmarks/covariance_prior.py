@@ -46,7 +46,7 @@ LINEAR: dict[str, Callable[[int], Any]] = {
         LinearDiscriminantAnalysis(solver="lsqr"), {"shrinkage": [0.02, 0.1, 0.3, 0.8]}, folds
     ),
 }
-OTHERS: dict[str, Callable[[int], Any]] = {
+QUADRATIC: dict[str, Callable[[int], Any]] = {
     "QDA, reg_param by CV": lambda folds: _searched(
         QuadraticDiscriminantAnalysis(), {"reg_param": [0.02, 0.1, 0.3, 0.8]}, folds
     ),
@@ -107,7 +107,7 @@ def study(name: str, frame: pd.DataFrame, sizes: list[int], splits: int) -> list
             folds = max(2, min(3, int(pd.Series(labels).value_counts().min())))
             scaled = StandardScaler().fit(rows)
             models: dict[str, tuple[Any, Any, Any]] = {k: (make(), rows, others) for k, make in OURS.items()}
-            for key, make in {**LINEAR, **OTHERS, **LOGISTIC}.items():
+            for key, make in {**LINEAR, **QUADRATIC, **LOGISTIC}.items():
                 models[key] = make(folds), scaled.transform(rows), scaled.transform(others)
             for model, (clf, train, test) in models.items():
                 log_score, accuracy = scores(clf, train, labels, test, truth)
@@ -119,9 +119,9 @@ def study(name: str, frame: pd.DataFrame, sizes: list[int], splits: int) -> list
 
 def shares(table: pd.DataFrame) -> pd.DataFrame:
     """Of each of ours and each group of rivals: the share of cells within one standard error of the best of them."""
-    groups = {"linear": list(LINEAR), "generative": [*LINEAR, *OTHERS], "logistic": list(LOGISTIC)}
     found = []
-    for ours in OURS:
+    for ours, alike in (("linear", LINEAR), ("quadratic", QUADRATIC)):
+        groups = {"of its kind": [*alike], "generative": [*LINEAR, *QUADRATIC], "logistic": [*LOGISTIC]}
         for score in ("log score", "accuracy"):
             by_model = table.pivot_table(index=["set", "rows", "split"], columns="model", values=score)
             for group, members in groups.items():
