@@ -12,7 +12,7 @@ from bayesppl.answers.simulation import covariates_for, thetas
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.model.fitted import Fitted
-from bayesppl.model.normalisation import log_probabilities, tempered
+from bayesppl.model.normalisation import log_probabilities
 from bayesppl.model.rules import RuleName
 
 
@@ -195,7 +195,7 @@ def expected_error_rate(
         codes = rng.choice(model.n_classes, size=rows, p=truth[CLASS_WEIGHTS])
         X = model.family.simulate(truth, codes, rng, draw_covariates())
         scorer = posterior.scorer(fitted.rule if rule is None else rule)
-        decided = tempered(scorer.log_joint(X), scorer.class_weights, fitted.temperature).argmax(1)
+        decided = fitted.calibrated(scorer.log_joint, scorer.class_weights)(X).argmax(1)
         log_proba = log_probabilities(model.log_joint(truth)(X), truth[CLASS_WEIGHTS])
         rates.append(1 - np.exp(log_proba[np.arange(rows), decided]).mean())
     return np.asarray(rates)

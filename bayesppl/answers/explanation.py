@@ -45,7 +45,6 @@ from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.model.fitted import Fitted
-from bayesppl.model.normalisation import tempered
 from bayesppl.model.rules import RuleName, check_rule
 
 if TYPE_CHECKING:
@@ -214,7 +213,7 @@ def _by_draws(fitted: Fitted, draws: int, seed: int, table: Table) -> Array:
     X, model = fitted.encode(table), fitted.model
 
     def scored(theta: Theta) -> Array:
-        return tempered(model.log_joint(theta).kernel(X), theta[CLASS_WEIGHTS][:, None], fitted.temperature)
+        return fitted.calibrated(model.log_joint(theta), theta[CLASS_WEIGHTS]).kernel(X)
 
     step = max(1, _NUMBERS // max(1, X.shape[0] * max(model.n_classes, X.shape[1])))
     held = portions(fitted.posterior, draws, np.random.default_rng(seed))

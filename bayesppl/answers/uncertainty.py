@@ -21,8 +21,8 @@ from bayesppl.answers.simulation import in_steps, narrowed, number_of_draws, por
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.model.fitted import Fitted
-from bayesppl.model.normalisation import normalise, tempered, warn_of_impossible_rows
-from bayesppl.model.posterior import CHUNK_CELLS, Posterior
+from bayesppl.model.normalisation import normalise, warn_of_impossible_rows
+from bayesppl.model.posterior import CHUNK_CELLS
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -97,15 +97,13 @@ def probability_draws(
     fitted: Fitted, X: Any, draws: int, random_state: int | np.random.Generator | None
 ) -> Iterator[Array]:
     """p(y = k | x, θ) under posterior draws, for one block of rows after the other: (n_draws, n_block, n_classes)."""
-    posterior = fitted.posterior
     check_draws(draws)
     encoded = fitted.encode(X)
-    return _blocks(posterior, encoded, draws, np.random.default_rng(random_state), fitted.temperature)
+    return _blocks(fitted, encoded, draws, np.random.default_rng(random_state))
 
 
-def _blocks(
-    posterior: Posterior, X: Any, draws: int, rng: np.random.Generator, temperature: float
-) -> Iterator[Array]:
+def _blocks(fitted: Fitted, X: Any, draws: int, rng: np.random.Generator) -> Iterator[Array]:
+    posterior = fitted.posterior
     size, n_classes, n_rows = number_of_draws(posterior, draws), posterior.model.n_classes, X.shape[0]
     rows = rows_per_block(size, n_classes)
     for start in range(0, max(1, n_rows), rows):  # of no rows, one block without any
@@ -117,9 +115,9 @@ def _blocks(
         # the same draws for every block of rows
         for portion in portions(about_block, draws, deepcopy(rng)):
             for chunk in in_steps(portion, step):
-                weights = chunk[CLASS_WEIGHTS][:, None]
-                log_joint = tempered(posterior.model.log_joint(chunk).kernel(block), weights, temperature)
-                proba, n_impossible = normalise(log_joint, weights, log=False)
+                weights = chunk[CLASS_WEIGHTS]
+                log_joint = fitted.calibrated(posterior.model.log_joint(chunk), weights).kernel(block)
+                proba, n_impossible = normalise(log_joint, weights[:, None], log=False)
                 warn_of_impossible_rows(n_impossible, log_joint[..., 0].size)
                 out[:, :, first : first + len(proba)] = proba.T
                 first += len(proba)

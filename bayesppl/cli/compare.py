@@ -111,7 +111,7 @@ def compare(
     dialect: Dialect,
     prior: str | None,
     tune: bool,
-    calibrate: bool,
+    calibrate: str | None,
     inference: str,
     target: str | None,
     chosen: Chosen,

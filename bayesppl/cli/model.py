@@ -61,7 +61,7 @@ def fit(
     integers: tuple[str, ...],
     prior: str | None,
     tune: bool,
-    calibrate: bool,
+    calibrate: str | None,
     dialect: Dialect,
     missing: str,
     unlabelled: str,

@@ -81,7 +81,7 @@ def _auto(
     others = [f"--integers {choice}" for choice in integers]
     others += [f"--rule {rule}"] * (rule != "predictive") + ["--inference"] * (inference != "closed_form")
     others += [f"--prior {prior}"] * (prior is not None) + ["--tune"] * tune
-    others += ["--calibrate"] * (calibration is not None)
+    others += [f"--calibrate {calibration}"] * (calibration is not None)
     if others:
         raise ValueError(
             f"{others[0]} is for one declared model, and --model auto combines several; name a --model"

@@ -123,7 +123,7 @@ class Base(FittedColumns, ScoredMixin, Nested):
                 raise
             return Fitted(learned, None, self.rule, undetermined=str(reason))
         fitted = Fitted(learned, posterior, self.rule, rows, search=search)
-        return fitted if self.calibration is None or rows is None else calibrated(fitted, rows)
+        return fitted if self.calibration is None or rows is None else calibrated(fitted, rows, self.calibration)
 
     def adopt(self, fitted: Fitted) -> Self:
         """Hold this value from now on."""

@@ -15,7 +15,7 @@ the non-zeros.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -113,6 +113,10 @@ class Multinomial(ConjugateNumeric):
 
     def _log_dependence(self, prior: Any, common: Any, statistics: Counts) -> Array:
         return log_association(prior.concentration, statistics.counts, np.zeros(1, np.intp))[0]
+
+    def seen(self, X: Any, units: Sequence[int]) -> Any:
+        # a row without any word has the same density, one, under every class
+        return X if units else csr_array(X.shape)
 
     @property
     def covariate_supports(self) -> Mapping[str, Support]:

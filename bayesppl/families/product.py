@@ -28,6 +28,7 @@ from bayesppl.families._bases.infer_families import Integers, families_by_dtype
 from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.families._bases.membership import Membership
 from bayesppl.families._bases.support import Support
+from bayesppl.families._bases.units import Unit, of_block
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta
 
 #: Names that a model uses for itself, in its PyMC model or in its tables.
@@ -168,6 +169,18 @@ class Product(ConjugateFamily):
             )
         return choose_columns(table, classes, codes, weights, self.ranges)
 
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        return tuple(unit for block, _, family in self.families for unit in of_block(block, family.units))
+
+    def seen(self, X: BlockRows, units: Sequence[int]) -> BlockRows:
+        parts, first = {}, 0
+        for block, _, family in self.families:
+            last = first + len(family.units)
+            parts[block] = family.seen(X.parts[block], [unit - first for unit in units if first <= unit < last])
+            first = last
+        return BlockRows(parts)
+
     def with_classes(self, classes: Sequence[Hashable]) -> Self:
         blocks = self.blocks or {}
         return replace(
@@ -251,6 +264,10 @@ class Product(ConjugateFamily):
             strict=True,
         )
         return _sum(iter(fitted)), _sum(iter(without))
+
+    def loo_of_units(self, posterior: Joint, X: BlockRows, members: Membership) -> Iterator[tuple[Array, Array]]:
+        for block, _, family in self.families:
+            yield from family.loo_of_units(posterior.parts[block], X.parts[block], members)
 
     @property
     def covariate_supports(self) -> Mapping[str, Support]:

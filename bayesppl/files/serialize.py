@@ -180,7 +180,7 @@ def _classes() -> Mapping[str, type[Any]]:
     from bayesppl.families._bases.column_choice import ColumnChoice
     from bayesppl.families._bases.gaussian_declared import LKJ
     from bayesppl.kernels.pairs import Pairs
-    from bayesppl.model.calibration import Calibration
+    from bayesppl.model.calibration import Calibration, ColumnWeights
     from bayesppl.model.convergence import Diagnosis
     from bayesppl.model.declaration import GenerativeModel
     from bayesppl.model.fitted import Fitted
@@ -195,6 +195,7 @@ def _classes() -> Mapping[str, type[Any]]:
         CentredSums,
         Column,
         ColumnChoice,
+        ColumnWeights,
         Columns,
         Diagnosis,
         Fitted,

@@ -21,6 +21,7 @@ from bayesppl.plots.parameters import plot_estimates, plot_prior_posterior
 from bayesppl.plots.probabilities import plot_probabilities
 from bayesppl.plots.relevance import plot_relevance
 from bayesppl.plots.stacking import plot_stack
+from bayesppl.plots.weights import plot_weights
 
 __all__ = [
     "plot_class_densities",
@@ -38,4 +39,5 @@ __all__ = [
     "plot_relevance",
     "plot_reliability",
     "plot_stack",
+    "plot_weights",
 ]

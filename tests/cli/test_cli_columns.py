@@ -182,6 +182,17 @@ def test_priors_and_inferences(run, options):
     assert "predictive" in out
 
 
+def test_calibrations_are_chosen_by_name(run):
+    arguments = ("compare", "iris", "--model", "gaussian-nb", "--draws", 20, "--json", "--calibrate")
+    by_name, by_default, weights = (
+        json.loads(run(*arguments, *rest)[1]) for rest in (("temperature",), (), ("weights",))
+    )
+    assert by_name["scores"] == by_default["scores"] != weights["scores"]
+    status, _, err = run("compare", "iris", "--model", "lda", "--calibrate", "weights")
+    assert status != 0
+    assert "calibration='temperature'" in err
+
+
 def test_priors_of_probabilities_are_numbers(run):
     arguments = ("compare", "digits_binary", "--model", "bernoulli-nb", "--draws", 16)
     a, b = (run(*arguments, "--prior", number, "--json")[1] for number in (0.5, 20))

@@ -21,6 +21,8 @@ from bayesppl.evaluation.contract.closed_forms import (
     check_mode_is_highest,
     check_parameters,
     check_predictive_is_an_evidence_ratio,
+    check_units_add_up,
+    check_units_are_left_out,
 )
 from bayesppl.evaluation.contract.in_pymc import check_pymc_density, check_pymc_likelihood
 from bayesppl.evaluation.contract.simulation import (
@@ -51,6 +53,8 @@ __all__ = [
     "check_simulated_rows_have_the_density",
     "check_simulated_rows_keep_their_covariates",
     "check_statistics_add_up",
+    "check_units_add_up",
+    "check_units_are_left_out",
     "check_weight_two_is_a_duplicate",
     "checks_of",
     "make_case",
@@ -63,6 +67,8 @@ CHECKS: tuple[Callable[[Case], None], ...] = (
     check_candidates_formula,
     check_predictive_is_an_evidence_ratio,
     check_leave_one_out,
+    check_units_add_up,
+    check_units_are_left_out,
     check_draw_axes,
     check_kernel,
     check_parameters,
@@ -78,6 +84,7 @@ CHECKS: tuple[Callable[[Case], None], ...] = (
 PLAIN_CHECKS: tuple[Callable[[Case], None], ...] = (
     check_statistics_add_up,
     check_weight_two_is_a_duplicate,
+    check_units_add_up,
     check_draw_axes,
     check_kernel,
     check_decoded_rows_are_the_rows,

@@ -51,6 +51,34 @@ def check_leave_one_out(case: Case) -> None:
             np.testing.assert_allclose(found[row], expected, rtol=1e-8, atol=1e-8)
 
 
+def check_units_add_up(case: Case) -> None:
+    """The log density of a row is the sum of those of its units, each seen by itself; of a row unseen, it is zero."""
+    family, everything = case.family, range(len(case.family.units))
+    assert sorted(map(str, family.measures)) == sorted(str(c) for unit in family.units for c in unit.columns)
+    densities = [family.log_likelihood(at(case.draw(1), 0))]
+    if case.prior.has_closed_form:
+        densities.append(family.log_predictive(case.posterior))
+    for density in densities:
+        single = [density(family.seen(case.X, [unit])) for unit in everything]
+        rows = density(case.X)
+        if len(single) > 1:
+            base = density(family.seen(case.X, []))
+            np.testing.assert_allclose(base, np.zeros_like(base), atol=1e-12)
+        np.testing.assert_allclose(sum(single), rows, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(density(family.seen(case.X, list(everything))), rows, rtol=1e-12)
+
+
+def check_units_are_left_out(case: Case) -> None:
+    """Taking a row out of every unit takes it out of them all."""
+    members = Membership(case.codes.astype(np.intp), case.rng.integers(1, 3, len(case.codes)).astype(float))
+    posterior = case.prior.update(of_rows(case, np.arange(len(case.codes)), members.weights))
+    whole = case.family.loo_log_predictive(posterior, case.X, members)
+    units = list(case.family.loo_of_units(posterior, case.X, members))
+    assert len(units) == len(case.family.units)
+    for place, expected in enumerate(whole):
+        np.testing.assert_allclose(sum(unit[place] for unit in units), expected, rtol=1e-8, atol=1e-8)
+
+
 def check_draw_axes(case: Case) -> None:
     """The likelihood of several draws is that of each, stacked."""
     theta = case.draw(3)

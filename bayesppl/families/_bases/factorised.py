@@ -25,6 +25,7 @@ from bayesppl.families._bases.conjugate_family import ConjugateColumns
 from bayesppl.families._bases.covariates import Covariates, required
 from bayesppl.families._bases.leave_one_out import row_blocks
 from bayesppl.families._bases.log_density import LogDensity
+from bayesppl.families._bases.missing import only_columns
 from bayesppl.families._bases.one_parameter import LogFactors
 from bayesppl.families._bases.support import Support, check_support, numbers_of
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta, dot_log
@@ -97,6 +98,13 @@ class CellFamily(ConjugateColumns):
             return X, np.broadcast_to(per_column, X.shape)
         features = X[:, :-1]
         return features, np.broadcast_to(X[:, -1:], features.shape)
+
+    @final
+    def seen(self, X: Array, units: Sequence[int]) -> Array:
+        if len(units) == len(self.units):
+            return X
+        # the number per row is no feature, and stays
+        return only_columns(X, [*units, *range(len(self.columns), X.shape[1])])
 
     @property
     @final

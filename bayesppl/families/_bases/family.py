@@ -9,7 +9,7 @@ works on the arrays that ``encode`` returns. Adding a family means one file and 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
@@ -25,6 +25,7 @@ from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.families._bases.membership import Membership
 from bayesppl.families._bases.observe_weighted import observe_weighted
 from bayesppl.families._bases.support import Support
+from bayesppl.families._bases.units import Unit, together
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta
 
 #: Every family by name; filled as the files of this folder are imported.
@@ -195,6 +196,29 @@ class Family(ABC):
         """The covariates of encoded rows: (n_rows,) for every name in ``covariate_supports``."""
         return NO_COVARIATES
 
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        """What is independent given the class and the parameters, in order; known once bound.
+
+        All columns as one, where a family does not say otherwise.
+        """
+        return together(tuple(self.measures))
+
+    def seen(self, X: Any, units: Sequence[int]) -> Any:
+        """Encoded rows of which only these units are seen, the others missing.
+
+        Parameters
+        ----------
+        X : encoded rows
+        units : sequence of int
+            Places in :attr:`units`.
+        """
+        if len(units) < len(self.units):
+            raise ValueError(
+                f"the {self.name} family models rows as a whole, and has no density of rows without cells"
+            )
+        return X
+
     # --- what a family has that is fitted by its rows -------------------------------------------------------
 
     def sufficient_statistics(self, X: Any, responsibilities: Responsibilities) -> Statistics:
@@ -249,6 +273,11 @@ class Family(ABC):
             Not finite where the posterior without the row is improper, or where rounding leaves nothing of it.
         """
         raise self._no_closed_form()
+
+    def loo_of_units(self, posterior: Any, X: Any, members: Membership) -> Iterator[tuple[Array, Array]]:
+        """:meth:`loo_log_predictive` of each unit by itself, in order."""
+        for unit in range(len(self.units)):
+            yield self.loo_log_predictive(posterior, self.seen(X, [unit]), members)
 
     def log_evidence(self, prior: Any, statistics: Any) -> dict[str, Evidence]:
         """log p(X | y) per block of columns (the empty name for a family of one block)."""

@@ -120,6 +120,14 @@ class LevelFamily(ConjugateColumns):
         return found if "feature" in self.factor_dims else found[0]
 
     @final
+    def seen(self, X: Array, units: Sequence[int]) -> Array:
+        if len(units) == len(self.units):
+            return X
+        out = np.full_like(X, -1)
+        out[:, units] = X[:, units]
+        return out
+
+    @final
     def decode(self, X: Array) -> dict[Hashable, Array]:
         return {
             name: np.asarray(levels, dtype=object)[X[:, j]]

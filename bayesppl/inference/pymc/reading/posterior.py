@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NoReturn
@@ -20,7 +20,7 @@ from bayesppl.inference.pymc.reading.by_rows import ByRows
 from bayesppl.kernels.arrays import Array, Theta, log_mean_exp
 from bayesppl.model.convergence import Diagnosis
 from bayesppl.model.declaration import CLASS_WEIGHTS
-from bayesppl.model.normalisation import normalise, tempered
+from bayesppl.model.normalisation import normalise, powered
 from bayesppl.model.posterior import CHUNK_CELLS, Posterior, Report
 
 
@@ -187,21 +187,22 @@ class PartlyExact(Posterior):
 
         return LogDensity(log_joint)
 
-    def predictive_mcse(self, X: Any, temperature: float = 1.0) -> Array:
+    def predictive_mcse(self, parts: Iterable[tuple[float, Any]]) -> Array:
         """By batch means, as for any sampled posterior; errors of independent parts add up.
 
         That of class weights which are sampled by themselves is not counted: it is small beside that of the features.
         """
+        [(power, X)] = parts  # one, for rows of such a model are modelled as a whole
         exact = self._exact_part(X)
         per_chain = int(np.sqrt(self._lead[1]))
         batches = {b: _batches(part, self._rows(X, b), per_chain) for b, part in self.sampled.items()}
         middle = {block: log_mean_exp(values, axis=0) for block, values in batches.items()}
         total = exact + sum(middle.values())
         weights = self.predictive_weights()
-        share = normalise(tempered(total, weights, temperature), weights, log=False)[0]
+        share = normalise(powered([(power, total)], weights), weights, log=False)[0]
         variance = np.zeros(share.shape)
         for block, values in batches.items():
-            relative = np.exp(values - middle[block]) / temperature
+            relative = power * np.exp(values - middle[block])
             influence = share * (relative - (share * relative).sum(-1, keepdims=True))
             variance += (influence**2).sum(0) / (len(values) - 1) / len(values)
         return np.sqrt(variance)
