@@ -43,7 +43,7 @@ def plot_weights(clf: BayesClassifier, *, most: int = 30, ax: Axes | None = None
     >>> from bayesppl.plots import plot_weights
     >>> clf = bp.GaussianNB(calibration="weights").fit(*load("iris"))
     >>> [text.get_text() for text in plot_weights(clf).get_yticklabels()]
-    ['petal width (cm)', 'petal length (cm)', 'sepal width (cm)', 'sepal length (cm)']
+    ['petal length (cm)', 'petal width (cm)', 'sepal width (cm)', 'sepal length (cm)']
     """
     weights = column_weights(clf.fitted_)
     if most < 1:
