@@ -82,7 +82,7 @@ class DirichletMultinomial(ConjugateNumeric):
     >>> X, y = [[9, 0, 1, 0], [1, 1, 0, 0], [0, 1, 2, 0], [0, 0, 7, 1]], list("aabb")
     >>> clf = bp.GenerativeClassifier(bp.DirichletMultinomial()).fit(X, y)
     >>> clf.predict_proba([[1, 0, 0, 0], [90, 0, 0, 0]]).round(3).tolist()
-    [[0.683, 0.317], [0.683, 0.317]]
+    [[0.75, 0.25], [0.75, 0.25]]
     """
 
     name: ClassVar[str] = "dirichlet multinomial"
