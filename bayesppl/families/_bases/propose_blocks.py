@@ -83,9 +83,10 @@ def _of_numbers(table: Table, classes: Sequence[Hashable], codes: Array, weights
 
     def log_evidence(block: Block) -> float:
         columns = table.select([table.names[j] for j in block])
-        family = Gaussian("full").bind(columns, classes)
+        family: Family = Gaussian("full").bind(columns, classes)
         statistics = family.read_statistics(columns, responsibilities)
-        return float(family.log_evidence(family.resolve_prior(statistics), statistics)[""].values.sum())
+        parts = family.log_evidence(family.resolve_prior(statistics), statistics)
+        return float(sum(part.values.sum() for part in parts.values()))
 
     found = (
         block for block in merged_blocks(len(table.names), log_evidence, lambda block: True) if len(block) > 1
