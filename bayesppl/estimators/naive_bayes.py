@@ -147,8 +147,9 @@ class MixedNB(BayesClassifier):
         Picked from the dtypes of the columns by default. See :class:`bayesppl.Product`.
     integers : {"gaussian", "poisson", "categorical"} or mapping of columns to these, optional
         What integer columns are, all of them or each by name, where the blocks are picked from dtypes.
-    columns : {"dtype", "evidence"}
-        Whether the density of each column is picked from its dtype, or is the one of the highest evidence on the training rows.
+    columns : {"dtype", "evidence", "blocks"}
+        Whether the density of each column is picked from its dtype, is the one of the highest evidence on the training rows, or is shared
+        with other columns where these depend on each other by that evidence.
     ranges : mapping of column to (low, high), optional
         The least and the largest value that later rows can hold; for ``columns="evidence"``.
     class_weights, inference, rule, classes, n_jobs, calibration, tuning

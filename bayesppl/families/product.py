@@ -27,6 +27,7 @@ from bayesppl.families._bases.family import Evidence, Family, Measure, Takes, pr
 from bayesppl.families._bases.infer_families import Integers, families_by_dtype
 from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.families._bases.membership import Membership
+from bayesppl.families._bases.propose_blocks import propose_blocks
 from bayesppl.families._bases.support import Support
 from bayesppl.families._bases.units import Unit, of_block
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta
@@ -35,7 +36,7 @@ from bayesppl.kernels.arrays import Array, Responsibilities, Theta
 _RESERVED = ("class", "class_weights", "features", "row", "total", "x", "y")
 
 #: What picks the families where there are no blocks.
-Pick = Literal["dtype", "evidence"]
+Pick = Literal["dtype", "evidence", "blocks"]
 
 #: Columns and family of each block: see :func:`bayesppl.families._bases.block_columns.selected`; names, once bound.
 Blocks = Mapping[str, tuple[Any, Family]]
@@ -75,12 +76,15 @@ class Product(ConjugateFamily):
         :class:`~bayesppl.Bernoulli`, text and categories are :class:`~bayesppl.Categorical`, floating-point
         columns are ``Gaussian("diag")``, and integers are as ``integers`` declares.
     integers : {"gaussian", "poisson", "categorical"} or mapping of columns to these, optional
-        What integer columns are, all of them or each by name, where the blocks are picked from dtypes. A dtype does not distinguish counts, codes and
-        rounded measurements, so that by default integer columns are refused.
-    columns : {"dtype", "evidence"}
-        How the blocks are picked where there are none. ``"evidence"`` gives every column of numbers the density of the highest
-        evidence on the rows of the fit (of the first batch), out of Gaussian, log-normal, gamma, exponential, Poisson,
-        negative binomial, levels and histograms, each of them also with a probability of zero; ``integers`` is not needed.
+        What integer columns are, all of them or each by name, where the blocks are picked from dtypes. A dtype does not distinguish counts, codes
+        and rounded measurements, so that by default integer columns are refused.
+    columns : {"dtype", "evidence", "blocks"}
+        How the blocks are picked where there are none. ``"blocks"`` takes families by dtype, and puts numbers that are correlated within
+        the classes into one ``Gaussian("full")``, and categories that depend on each other into one
+        :class:`~bayesppl.JointCategorical`, as long as the evidence on the rows of the fit (of the first batch) grows.
+        ``"evidence"`` gives every column of numbers the density of the highest evidence on these rows, out of Gaussian, log-normal,
+        gamma, exponential, Poisson, negative binomial, levels and histograms, each of them also with a probability of zero;
+        ``integers`` is not needed.
     ranges : mapping of column to (low, high), optional
         With ``columns="evidence"``, the least and the largest value that later rows can hold, where they may lie beyond those of
         the first: a density of positive numbers is then chosen only for a column that stays positive.
@@ -156,13 +160,16 @@ class Product(ConjugateFamily):
     ) -> tuple[Blocks, ColumnChoice | None]:
         """The blocks as declared, or as picked from these rows."""
         if self.columns not in get_args(Pick):
-            raise ValueError(f"columns must be 'dtype' or 'evidence', found {self.columns!r}")
+            known = ", ".join(map(repr, get_args(Pick)))
+            raise ValueError(f"columns must be one of {known}, found {self.columns!r}")
         if self.ranges is not None and (self.columns != "evidence" or self.blocks is not None):
             raise ValueError("ranges is about the choice of columns='evidence' without blocks; drop it")
         if self.blocks is not None:
             return self.blocks, None
         if self.columns == "dtype":
             return families_by_dtype(table, self.integers), None
+        if self.columns == "blocks":
+            return propose_blocks(table, classes, codes, weights, self.integers), None
         if self.integers is not None:
             raise ValueError(
                 "integers declares what integer columns are, which columns='evidence' finds out; drop one of the two"

@@ -232,6 +232,14 @@ def test_effects_are_shrunk_as_far_as_the_evidence_asks_for():
     assert worth[0] < 5 < 50 < worth[1]
 
 
+@pytest.mark.parametrize("table", ["evidence", "independent", "joint"])
+def test_a_saved_model_gives_the_same_probabilities(table, tmp_path):
+    X, _ = penguins()
+    clf = fitted(table=table)
+    clf.save(tmp_path / "model.nc")
+    np.testing.assert_array_equal(bp.load(tmp_path / "model.nc").predict_proba(X), clf.predict_proba(X))
+
+
 def test_explanations_add_up_to_the_log_odds():
     X, _ = penguins()
     clf = fitted()

@@ -18,7 +18,10 @@ estimators = {n: c for n, c in public.items() if isinstance(c, type) and issubcl
 del estimators["PyMCClassifier"]  # fits a model that is written in PyMC
 assert len(estimators) >= 7, estimators
 for name, estimator in estimators.items():
-    clf = estimator(*declared.get(name, [])).fit(X, y)
+    clf = estimator(*declared.get(name, []))
+    if name == "LocationModel":  # which needs columns of both kinds
+        clf.set_params(categories=[0])
+    clf.fit(X, y)
     for rule in ("mle", "map", "mean", "predictive"):
         clf.predict(X, rule=rule)
     clf.log_evidence()
