@@ -15,7 +15,7 @@ from bayesppl.answers.scores import hits, log_scores
 from bayesppl.beliefs.statistics import Counts
 from bayesppl.data.labels import one_hot
 from bayesppl.data.rows import Rows
-from bayesppl.errors import ImproperError
+from bayesppl.errors import ImproperError, NotConjugateError
 from bayesppl.families._bases.membership import Groups, Membership
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.calibration import Calibration
@@ -264,7 +264,13 @@ def leave_one_out(
     check_rule(rule)
     posterior, rows = fitted.posterior, rows_of(fitted, X, y, sample_weight)
     encoded = fitted.model.family.encode(rows.table)
-    return leave_out_each(posterior, encoded, rows.codes, rows.weights, rule, fitted.temperature)
+    try:
+        return leave_out_each(posterior, encoded, rows.codes, rows.weights, rule, fitted.temperature)
+    except NotConjugateError:
+        raise NotConjugateError(
+            "exact leave-one-out needs a closed form of the posterior without a row, which this model has not. From draws it is "
+            "approximated by importance sampling: arviz.loo(clf.to_datatree(groups=['posterior', 'log_likelihood']))"
+        ) from None
 
 
 def calibrated(fitted: Fitted, rows: Rows) -> Fitted:

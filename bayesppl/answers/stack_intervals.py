@@ -10,6 +10,7 @@ from scipy.special import entr
 
 from bayesppl.answers.intervals import PROB, tails
 from bayesppl.answers.simulation import in_steps, number_of_draws, portions
+from bayesppl.data.arguments import generator, whole
 from bayesppl.data.table import Table
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import CLASS_WEIGHTS
@@ -54,9 +55,8 @@ def uncertainty(stack: Stack, X: Any, draws: int = 1000, random_state: int | Non
 
 def _probability_draws(stack: Stack, X: Any, draws: int, random_state: int | None) -> list[Array]:
     """p(y = k | x) under draws, one block of rows after the other: (n_draws, n_block, n_classes)."""
-    if draws < 2:
-        raise ValueError(f"draws must be at least 2, found {draws}")
-    rng = np.random.default_rng(random_state)
+    whole("draws", draws, 2)
+    rng = generator(random_state)
     sizes = [number_of_draws(member.fitted.posterior, draws) for member in stack.members]
     size = min(sizes)
     chosen = stack.weight_draws[rng.integers(0, len(stack.weight_draws), size)]

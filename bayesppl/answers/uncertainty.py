@@ -18,6 +18,7 @@ from scipy.special import entr
 from bayesppl.answers.intervals import PROB, tails
 from bayesppl.answers.predictions import probabilities
 from bayesppl.answers.simulation import in_steps, narrowed, number_of_draws, portions
+from bayesppl.data.arguments import generator, whole
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.model.fitted import Fitted
@@ -118,10 +119,9 @@ def probability_draws(
 ) -> Iterator[Array]:
     """p(y = k | x, θ) under posterior draws, for one block of rows after the other: (n_draws, n_block, n_classes)."""
     posterior = fitted.posterior
-    if draws < 2:
-        raise ValueError(f"draws must be at least 2, found {draws}")
+    whole("draws", draws, 2)
     encoded = fitted.encode(X)
-    return _blocks(posterior, encoded, draws, np.random.default_rng(random_state), fitted.temperature)
+    return _blocks(posterior, encoded, draws, generator(random_state), fitted.temperature)
 
 
 def _blocks(
