@@ -9,6 +9,7 @@ import numpy as np
 
 from bayesppl.answers.predictions import probabilities
 from bayesppl.answers.simulation import covariates_for, thetas
+from bayesppl.data.arguments import generator, real, whole
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.model.fitted import Fitted
@@ -66,7 +67,7 @@ def decide(
 def least_loss(proba: Array, classes: Array, loss: Any, reject_loss: float | None, rejected: Any) -> Array:
     """The decisions of :func:`decide`, from class probabilities (n_rows, n_classes)."""
     n_classes = proba.shape[1]
-    costs = 1.0 - np.eye(n_classes) if loss is None else np.asarray(loss, dtype=np.float64)
+    costs = 1.0 - np.eye(n_classes) if loss is None else _matrix(loss, n_classes)
     if costs.shape != (n_classes, n_classes) or not np.isfinite(costs).all():
         raise ValueError(
             f"loss must be a finite matrix of shape ({n_classes}, {n_classes}), true classes by decisions, found shape "
@@ -76,9 +77,20 @@ def least_loss(proba: Array, classes: Array, loss: Any, reject_loss: float | Non
     labels = np.asarray(classes[expected.argmin(1)])
     if reject_loss is None:
         return labels
+    real("reject_loss", reject_loss, "be zero or more", lambda loss: loss >= 0)
     out = labels.astype(object)
     out[expected.min(1) > reject_loss] = rejected
     return out
+
+
+def _matrix(loss: Any, n_classes: int) -> Array:
+    try:
+        return np.asarray(loss, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"loss must be a matrix of numbers of shape ({n_classes}, {n_classes}), a row for every true class and a column "
+            f"for every decision, both in the order of classes_, found {loss!r}; as in loss=[[0, 1], [5, 0]]"
+        ) from None
 
 
 class Threshold(NamedTuple):
@@ -127,8 +139,7 @@ def threshold_for(fitted: Fitted, X: Any, error_rate: float, rule: RuleName | No
 
 def lowest_confidence(proba: Array, error_rate: float) -> Threshold:
     """The threshold of :func:`threshold_for`, from class probabilities (n_rows, n_classes)."""
-    if not 0 <= error_rate < 1:
-        raise ValueError(f"error_rate must lie in [0, 1), found {error_rate:g}")
+    real("error_rate", error_rate, "lie in [0, 1)", lambda rate: 0 <= rate < 1)
     confidence = np.sort(proba.max(1))[::-1]
     expected = np.cumsum(1 - confidence) / np.arange(1, len(confidence) + 1)
     last_of_equals = np.append(confidence[1:] < confidence[:-1], True)
@@ -185,10 +196,10 @@ def expected_error_rate(
     >>> rates.shape, bool(0 < rates.mean() < 0.1)
     ((50,), True)
     """
-    if draws < 1 or rows < 1:
-        raise ValueError(f"draws and rows must be at least 1, found draws={draws} and rows={rows}")
+    whole("draws", draws, 1)
+    whole("rows", rows, 1)
     posterior = fitted.posterior
-    model, rng = posterior.model, np.random.default_rng(random_state)
+    model, rng = posterior.model, generator(random_state)
     rates = []
     draw_covariates = covariates_for(fitted, covariates, rows, rng)
     for truth in thetas(posterior, draws, rng):

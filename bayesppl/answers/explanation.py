@@ -38,6 +38,7 @@ from bayesppl.answers.coalitions import (
 from bayesppl.answers.intervals import PROB, tails
 from bayesppl.answers.labelled import coord
 from bayesppl.answers.simulation import in_steps, portions
+from bayesppl.data.arguments import generator, whole
 from bayesppl.data.cells import missing
 from bayesppl.data.columns import listed
 from bayesppl.data.table import Table
@@ -131,11 +132,10 @@ def explain(
     units = _units(fitted, blocks)
     odds = _Odds.of(fitted.classes.tolist(), against)
     seen = SeenRows.read(fitted, X, list(units.values()))
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
     scores: list[Score] = [partial(_by_rule, fitted, rule)]
     if draws is not None:
-        if draws < 2:
-            raise ValueError(f"draws must be at least 2, found {draws}")
+        whole("draws", draws, 2)
         scores.append(partial(_by_draws, fitted, draws, int(rng.integers(1 << 32))))
     lots = _lots(seen, len(fitted.classes) * (draws or 1), shares, orders, rng)
     parts = [_explained(seen, rows, at, odds, scores, steps, tails(prob)) for rows, at, steps in lots]

@@ -14,6 +14,7 @@ from bayesppl.answers.held_rows import rows_of
 from bayesppl.answers.left_out_joints import density_of, row_joints, unit_joints
 from bayesppl.answers.scores import hits, log_scores
 from bayesppl.data.rows import Rows
+from bayesppl.errors import NotConjugateError
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.calibration import Calibration, Option, Power
 from bayesppl.model.fitted import Fitted
@@ -257,7 +258,13 @@ def leave_one_out(
     check_rule(rule)
     posterior, rows = fitted.posterior, rows_of(fitted, X, y, sample_weight)
     encoded = fitted.model.family.encode(rows.table)
-    return leave_out_each(posterior, encoded, rows.codes, rows.weights, rule, fitted.calibration)
+    try:
+        return leave_out_each(posterior, encoded, rows.codes, rows.weights, rule, fitted.calibration)
+    except NotConjugateError:
+        raise NotConjugateError(
+            "exact leave-one-out needs a closed form of the posterior without a row, which this model has not. From draws it is "
+            "approximated by importance sampling: arviz.loo(clf.to_datatree(groups=['posterior', 'log_likelihood']))"
+        ) from None
 
 
 def calibrated(fitted: Fitted, rows: Rows, option: Option) -> Fitted:

@@ -13,6 +13,7 @@ from scipy.special import logsumexp, softmax
 
 from bayesppl.answers.intervals import PROB, tails
 from bayesppl.beliefs import Dirichlet
+from bayesppl.data.arguments import generator, whole
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.normalisation import exchange_weights
@@ -79,6 +80,7 @@ def estimate_class_weights(
     from bayesppl.answers.labelled import coord
 
     bounds = tails(prob)
+    whole("draws", draws, 1)
     ones = np.ones(len(fitted.classes))
     log_density = fitted.map_log_joint(X, lambda log_joint, old: exchange_weights(log_joint, old, ones), rule)
     log_density = log_density[~np.isneginf(log_density).all(1)]  # an impossible row is no evidence of its class
@@ -88,7 +90,7 @@ def estimate_class_weights(
             "X has no row that is possible under any class, so that nothing follows about class weights; pass rows"
         )
     em = _maximise(log_density)
-    samples = _gibbs(log_density, concentration, em, draws, np.random.default_rng(random_state))
+    samples = _gibbs(log_density, concentration, em, draws, generator(random_state))
     lower, upper = np.quantile(samples, bounds, axis=0)
     summary = {"em": em, "mean": samples.mean(0), "sd": samples.std(0), "lower": lower, "upper": upper}
     return xr.Dataset(

@@ -19,12 +19,6 @@ if TYPE_CHECKING:
 _BLOCK_CELLS = 1 << 20
 
 
-def check_draws(draws: int) -> None:
-    """Refuse a number of draws that has no spread."""
-    if draws < 2:
-        raise ValueError(f"draws must be at least 2, found {draws}")
-
-
 def rows_per_block(n_draws: int, n_classes: int) -> int:
     """How many rows a block has."""
     return max(1, _BLOCK_CELLS // (n_draws * n_classes))

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesppl.answers.intervals import PROB
-from bayesppl.answers.proba_draws import check_draws, entropy_split, interval, rows_per_block
+from bayesppl.answers.proba_draws import entropy_split, interval, rows_per_block
 from bayesppl.answers.simulation import in_steps, number_of_draws, portions
+from bayesppl.data.arguments import generator, whole
 from bayesppl.data.table import Table
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import CLASS_WEIGHTS
@@ -39,8 +40,8 @@ def uncertainty(stack: Stack, X: Any, draws: int = 1000, random_state: int | Non
 
 def _probability_draws(stack: Stack, X: Any, draws: int, random_state: int | None) -> Iterator[Array]:
     """p(y = k | x) under draws, for one block of rows after the other: (n_draws, n_block, n_classes)."""
-    check_draws(draws)
-    return _blocks(stack, stack.columns.align(X), draws, np.random.default_rng(random_state))
+    whole("draws", draws, 2)
+    return _blocks(stack, stack.columns.align(X), draws, generator(random_state))
 
 
 def _blocks(stack: Stack, table: Table, draws: int, rng: np.random.Generator) -> Iterator[Array]:

@@ -16,8 +16,9 @@ import numpy as np
 
 from bayesppl.answers.intervals import PROB
 from bayesppl.answers.predictions import probabilities
-from bayesppl.answers.proba_draws import check_draws, entropy_split, interval, rows_per_block
+from bayesppl.answers.proba_draws import entropy_split, interval, rows_per_block
 from bayesppl.answers.simulation import in_steps, narrowed, number_of_draws, portions
+from bayesppl.data.arguments import generator, whole
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.model.fitted import Fitted
@@ -97,9 +98,9 @@ def probability_draws(
     fitted: Fitted, X: Any, draws: int, random_state: int | np.random.Generator | None
 ) -> Iterator[Array]:
     """p(y = k | x, θ) under posterior draws, for one block of rows after the other: (n_draws, n_block, n_classes)."""
-    check_draws(draws)
+    whole("draws", draws, 2)
     encoded = fitted.encode(X)
-    return _blocks(fitted, encoded, draws, np.random.default_rng(random_state))
+    return _blocks(fitted, encoded, draws, generator(random_state))
 
 
 def _blocks(fitted: Fitted, X: Any, draws: int, rng: np.random.Generator) -> Iterator[Array]:

@@ -19,6 +19,7 @@ from bayesppl.data.recoding import AsTheyAre
 from bayesppl.data.rows import Rows
 from bayesppl.data.table import Columns
 from bayesppl.errors import SeveralModelsError, warn
+from bayesppl.estimators.base import check_n_jobs
 from bayesppl.estimators.candidates import ROWS_PER_CANDIDATE, Candidate, propose
 from bayesppl.estimators.classifier import ESTIMATORS, BayesClassifier, GenerativeClassifier
 from bayesppl.estimators.findings import facts_about, summarise
@@ -128,6 +129,7 @@ class AutoClassifier(FittedColumns, ScoredMixin, Nested):
         rows = read_first(X, y, sample_weight, self.classes)
         if not rows.weights.any():
             raise ValueError("sample_weight is zero for every row, so there is nothing to learn from")
+        check_n_jobs(self.n_jobs)
         columns = Columns(rows.table.names, rows.table.is_named, type(self).__name__)
         if self.candidates is None:
             proposed, read = propose(rows)
@@ -148,7 +150,11 @@ class AutoClassifier(FittedColumns, ScoredMixin, Nested):
 
     def _given(self, rows: Rows) -> list[LeftOut]:
         """The candidates of the user."""
-        given = dict(self.candidates or {})
+        if not isinstance(self.candidates, Mapping):
+            raise TypeError(
+                f"candidates must be a mapping of names to estimators, as in {{'counts': bayesppl.PoissonNB()}}, found {self.candidates!r}"
+            )
+        given = dict(self.candidates)
         if not given:
             raise ValueError("candidates is empty; name estimators, or leave it None to have them picked")
         for name, clf in given.items():

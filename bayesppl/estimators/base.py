@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any, Self
 
 from bayesppl.answers.leave_one_out import calibrated
@@ -27,6 +28,15 @@ from bayesppl.model.learned import Learned
 from bayesppl.model.posterior import Posterior
 from bayesppl.model.rules import RuleName, check_rule
 from bayesppl.model.tuning import Objective, Tuning, as_tuning
+
+
+def check_n_jobs(n_jobs: Any) -> None:
+    """Refuse a number of threads that is none."""
+    if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
+        raise ValueError(
+            f"n_jobs must be None, a positive number of threads or -1 for all cores, found {n_jobs!r}"
+        )
+
 
 #: Arrays of up to this many numbers are written out where an estimator is printed.
 _WRITTEN_OUT = 8
@@ -108,6 +118,7 @@ class Base(FittedColumns, ScoredMixin, Nested):
         """
         check_rule(self.rule)
         check_option(self.calibration)
+        self.check_parameters(learned)
         if self.calibration is not None and rows is None:
             raise ValueError(
                 f"calibration={self.calibration!r} learns from every row of the fit left out, and rows that come in batches, or "
@@ -124,6 +135,10 @@ class Base(FittedColumns, ScoredMixin, Nested):
             return Fitted(learned, None, self.rule, undetermined=str(reason))
         fitted = Fitted(learned, posterior, self.rule, rows, search=search)
         return fitted if self.calibration is None or rows is None else calibrated(fitted, rows, self.calibration)
+
+    def check_parameters(self, learned: Learned) -> None:
+        """Refuse parameters that no fit to these columns and classes has; extended where an estimator has more of them."""
+        check_n_jobs(self.n_jobs)
 
     def adopt(self, fitted: Fitted) -> Self:
         """Hold this value from now on."""

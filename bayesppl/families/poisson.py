@@ -57,6 +57,13 @@ class Poisson(RateFamily, CellFamily):
     rate: str | Gamma | Any = "overall"
     exposure: str | None = None
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.exposure, str | None):
+            raise TypeError(
+                f"exposure must name the column that holds the exposure of each row, found {self.exposure!r}; one exposure for "
+                "every row needs no column"
+            )
+
     def encode(self, table: Table) -> Array:
         return self.read(table)
 

@@ -162,6 +162,11 @@ class Product(ConjugateFamily):
         if self.columns not in get_args(Pick):
             known = ", ".join(map(repr, get_args(Pick)))
             raise ValueError(f"columns must be one of {known}, found {self.columns!r}")
+        if self.blocks is not None and not isinstance(self.blocks, Mapping):
+            raise TypeError(
+                "blocks must be a mapping of names to (columns, family), as in {'sizes': (['length'], bayesppl.Gaussian())}, "
+                f"found {self.blocks!r}"
+            )
         if self.ranges is not None and (self.columns != "evidence" or self.blocks is not None):
             raise ValueError("ranges is about the choice of columns='evidence' without blocks; drop it")
         if self.blocks is not None:

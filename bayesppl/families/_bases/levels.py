@@ -257,8 +257,12 @@ class LevelFamily(ConjugateColumns):
             surplus = [name for name in by_column if name not in columns]
             if absent or surplus:
                 raise ValueError(f"levels must name every column once: missing {absent}, unknown {surplus}")
-        else:
+        elif isinstance(self.levels, Sequence) and not isinstance(self.levels, str):
             by_column = dict.fromkeys(columns, tuple(self.levels))
+        else:
+            raise TypeError(
+                f"levels must be a sequence of levels for all columns, or a mapping of columns to these, found {self.levels!r}"
+            )
         for name, levels in by_column.items():
             if not levels or len(set(levels)) < len(levels):
                 raise ValueError(
