@@ -1,6 +1,6 @@
 """Experiments that the sources only talk about, each rerun by one command with a seed (``bayesppl reproduce --study NAME``)."""
 
-from bayesppl.reproduce.studies import boundaries, digits, energy, height_weight, iris, spam
+from bayesppl.reproduce.studies import aitchison, boundaries, digits, energy, height_weight, iris, ng_jordan, spam
 from bayesppl.reproduce.studies.base import Study
 
 #: Every study by name.
@@ -13,6 +13,8 @@ STUDIES: dict[str, Study] = {
         iris.STUDY,
         height_weight.STUDY,
         digits.STUDY,
+        aitchison.STUDY,
+        ng_jordan.STUDY,
     )
 }
 
