@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 _DATA = {"breast_cancer": (10, 20, 40, 80, 160, 320), "wine": (9, 15, 30, 60, 100)}
 _REPEATS = 20
 
-_MODELS = {
+_MODELS: dict[str, Callable[[], Any]] = {
     "naive Bayes": GaussianNB,
     "linear discriminant": LinearDiscriminantAnalysis,
     "logistic regression": lambda: make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)),
