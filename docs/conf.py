@@ -50,7 +50,8 @@ html_theme_options = {
 }
 # Pages that are no part of a section have nothing to show on the left.
 html_sidebars = {
-    page: [] for page in ("index", "tutorial", "errata", "reproduce", "comparison", "benchmarks", "changelog")
+    page: []
+    for page in ("index", "tutorial", "errata", "reproduce", "asked", "comparison", "benchmarks", "changelog")
 }
 html_show_sourcelink = False
 html_copy_source = False

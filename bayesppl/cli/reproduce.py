@@ -36,8 +36,13 @@ if TYPE_CHECKING:
     "--study",
     "studies",
     multiple=True,
-    type=click.Choice(["energy", "spam", "newsgroups", "boundaries", "iris", "height-weight", "digits"]),
+    type=click.Choice(
+        ["energy", "spam", "newsgroups", "boundaries", "iris", "height-weight", "digits", "aitchison", "ng-jordan"]
+    ),
     help="Run this experiment instead of the claims; may be given several times.",
+)
+@click.option(
+    "--list", "lists", is_flag=True, help="List the sources, their claims and the studies, and compute nothing."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.option(
@@ -60,6 +65,7 @@ def reproduce(
     sms: Path | None,
     newsgroups: Path | None,
     studies: tuple[str, ...],
+    lists: bool,
     as_json: bool,
     out: Path | None,
     written: Path | None,
@@ -72,6 +78,9 @@ def reproduce(
 
     With --study, an experiment that the texts only talk about: tables, and with --out also as files with a picture.
     """
+    if lists:
+        _list()
+        return
     from bayesppl.reproduce import Inputs, verify
     from bayesppl.reproduce import reproduce as recompute
 
@@ -96,6 +105,23 @@ def reproduce(
     if report.failed:
         click.echo(f"bayesppl: {', '.join(outcome.claim.id for outcome in report.failed)} should agree", err=True)
         raise SystemExit(1)
+
+
+def _list() -> None:
+    from textwrap import fill
+
+    from bayesppl.reproduce import CLAIMS
+    from bayesppl.reproduce.sources import SOURCES
+    from bayesppl.reproduce.studies import STUDIES
+
+    for name, reference in SOURCES.items():
+        claims = [claim.id for claim in CLAIMS if claim.source.split()[0] == name]
+        click.echo(fill(f"{name}: {reference}", 80, subsequent_indent="    ", break_on_hyphens=False))
+        if claims:
+            click.echo(fill(f"claims {', '.join(claims)}", 80, initial_indent="    ", subsequent_indent="    "))
+    click.echo("\nstudies, for --study:")
+    for study in STUDIES.values():
+        click.echo(fill(f"{study.name}: {study.question}", 80, subsequent_indent="    ", break_on_hyphens=False))
 
 
 def _run_studies(names: tuple[str, ...], inputs: Inputs, as_json: bool, out: Path | None) -> None:

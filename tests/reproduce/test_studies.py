@@ -11,10 +11,21 @@ import pytest
 from scipy.stats import norm
 
 from bayesppl.families import Gaussian
-from bayesppl.reproduce import Inputs, chris
+from bayesppl.reproduce import CLAIMS, Inputs, chris
 from bayesppl.reproduce.known import boundaries as crossings
 from bayesppl.reproduce.known import normal
-from bayesppl.reproduce.studies import STUDIES, boundaries, energy, height_weight, iris, newsgroups, spam
+from bayesppl.reproduce.sources import SOURCES
+from bayesppl.reproduce.studies import (
+    STUDIES,
+    aitchison,
+    boundaries,
+    energy,
+    height_weight,
+    iris,
+    newsgroups,
+    ng_jordan,
+    spam,
+)
 from bayesppl.reproduce.studies.base import held_out
 
 WORDS = {
@@ -222,3 +233,41 @@ class TestNewsgroups:
     def test_a_folder_without_it_is_refused(self, tmp_path):
         with pytest.raises(ValueError, match=r"there is no file .*20news-bydate.tar.gz"):
             newsgroups.load(tmp_path)
+
+
+def test_the_predictive_of_a_normal_loses_what_theory_says():
+    rng = np.random.default_rng(1)
+    for n in (8, 20):
+        exact = aitchison.expected_divergence(n, aitchison.COLUMNS)
+        for rule, lost in aitchison.simulated(n, rng).items():
+            assert abs(lost.mean() - exact[rule]) < 4 * lost.std() / np.sqrt(len(lost))
+
+
+def test_the_predictive_is_always_closer_and_both_arrive():
+    for columns in (1, 2, 5):
+        for n in (columns + 3, 20, 100, 10_000):
+            found = aitchison.expected_divergence(n, columns)
+            assert 0 < found["predictive"] < found["mle"]
+        # D(D + 3)/2 parameters lose half a nat a row each, divided by n
+        assert found["mle"] * 2 * n == pytest.approx(columns * (columns + 3) / 2, rel=0.01)
+
+
+def test_naive_bayes_stops_gaining_where_logistic_regression_goes_on(monkeypatch):
+    monkeypatch.setattr(ng_jordan, "_DATA", {"breast_cancer": (20, 320)})
+    monkeypatch.setattr(ng_jordan, "_REPEATS", 5)
+    few, many = (row for _, row in ng_jordan.errors(Inputs(0)).iterrows())
+    gain = {model: few[model] - many[model] for model in ("naive Bayes", "logistic regression")}
+    assert gain["logistic regression"] > gain["naive Bayes"] + 0.02
+    assert many["logistic regression"] < many["naive Bayes"] - 0.02
+
+
+def test_sources_claims_and_studies_are_listed(run):
+    status, out, _ = run("--list")
+    assert status == 0
+    text = " ".join(out.split())
+    for claim in CLAIMS:
+        assert claim.source.split()[0] in SOURCES
+        assert claim.id in text
+    for words in (*SOURCES.values(), *(f"{study.name}: {study.question}" for study in STUDIES.values())):
+        assert words in text
+    assert max(map(len, out.splitlines())) <= 100  # an address is not broken

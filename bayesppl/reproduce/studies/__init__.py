@@ -1,6 +1,16 @@
 """Experiments that the sources only talk about, each rerun by one command with a seed (``bayesppl reproduce --study NAME``)."""
 
-from bayesppl.reproduce.studies import boundaries, digits, energy, height_weight, iris, newsgroups, spam
+from bayesppl.reproduce.studies import (
+    aitchison,
+    boundaries,
+    digits,
+    energy,
+    height_weight,
+    iris,
+    newsgroups,
+    ng_jordan,
+    spam,
+)
 from bayesppl.reproduce.studies.base import Study
 
 #: Every study by name.
@@ -14,6 +24,8 @@ STUDIES: dict[str, Study] = {
         iris.STUDY,
         height_weight.STUDY,
         digits.STUDY,
+        aitchison.STUDY,
+        ng_jordan.STUDY,
     )
 }
 
