@@ -26,41 +26,36 @@ The posterior is Dirichlet, :math:`\alpha + \sum_i e_i [x_i > 0]`; the statistic
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import csr_array, issparse, vstack
+from scipy.sparse import csr_array, vstack
 
 from bayesppl.beliefs import Dirichlet
 from bayesppl.beliefs.conjugate import replace_unchecked, require_positive
 from bayesppl.beliefs.simplices import SimplexPrior, simplex_prior
 from bayesppl.beliefs.statistics import Counts, class_sums
-from bayesppl.families._bases.association import log_association
-from bayesppl.families._bases.conjugate_family import ConjugateNumeric
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates, required
 from bayesppl.families._bases.dirichlet_multinomial import (
-    WORD_COUNTS,
     narrowed_words,
     nonzeros,
     own_rising_sums,
     row_totals,
     share_rising_sums,
 )
-from bayesppl.families._bases.factorised import COUNTS
 from bayesppl.families._bases.gaussian_prior import choose_prior
 from bayesppl.families._bases.leave_one_out import counts_without
 from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.families._bases.membership import Membership
-from bayesppl.families._bases.support import Support
+from bayesppl.families._bases.word_family import WordFamily
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta, log_dotter, log_factorial, log_rising
 from bayesppl.kernels.blocks import row_blocks
 
 
 @dataclass(frozen=True, eq=False)
-class DirichletMultinomial(ConjugateNumeric):
+class DirichletMultinomial(WordFamily):
     """Counts of the words of documents, which repeat themselves; dense or sparse.
 
     Parameters
@@ -86,39 +81,13 @@ class DirichletMultinomial(ConjugateNumeric):
     """
 
     name: ClassVar[str] = "dirichlet multinomial"
-    prior_field: ClassVar[str] = "probability"
-    support: ClassVar = WORD_COUNTS
     measure: ClassVar = "approximate mass given the row total"
-    allows_sparse: ClassVar[bool] = True
-    allows_missing: ClassVar[bool] = False
 
     probability: str | Dirichlet | Any = "overall"
     concentration: float = 60.0
 
     def __post_init__(self) -> None:
         require_positive(self, concentration=self.concentration)
-
-    @property
-    def dims(self) -> dict[str, tuple[str, ...]]:
-        return {"probability": ("class", "feature")}
-
-    @property
-    def coords(self) -> dict[str, Any]:
-        return {"feature": list(self.columns)}
-
-    @property
-    def factor_dims(self) -> tuple[str, ...]:
-        return ("class",)
-
-    def _log_dependence(self, prior: Any, common: Any, statistics: Counts) -> Array:
-        return log_association(prior.concentration, statistics.counts, np.zeros(1, np.intp))[0]
-
-    @property
-    def covariate_supports(self) -> Mapping[str, Support]:
-        return {"total": COUNTS}
-
-    def covariates(self, X: Any) -> Covariates:
-        return {"total": row_totals(X) if issparse(X) else X.sum(1, dtype=np.float64)}
 
     def sufficient_statistics(self, X: Any, responsibilities: Responsibilities) -> Counts:
         shares, log_base = self._read(X)
@@ -136,9 +105,6 @@ class DirichletMultinomial(ConjugateNumeric):
             )
             return found
         return simplex_prior(self.probability, shape)
-
-    def mle(self, statistics: Counts) -> Theta:
-        return self.resolve_prior(statistics).mle(statistics)
 
     def log_likelihood(self, theta: Theta) -> LogDensity:
         with np.errstate(divide="ignore"):
@@ -182,13 +148,6 @@ class DirichletMultinomial(ConjugateNumeric):
         shares, log_base = self._read(X)
         log_density = (shares.toarray() * pt.log(variables["probability"])[codes]).sum()
         pm.Potential(f"{prefix}x", log_density + log_base.sum())
-
-    def observe_statistics(self, variables: dict[str, Any], statistics: Counts, prefix: str = "") -> None:
-        import pymc as pm
-        import pytensor.tensor as pt
-
-        log_density = (statistics.counts * pt.log(variables["probability"])).sum()
-        pm.Potential(f"{prefix}x", log_density + statistics.log_base.sum())
 
     def _density(self, of_shares: Any) -> LogDensity:
         def log_mass(X: Any) -> Array:

@@ -15,7 +15,6 @@ the non-zeros.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -27,11 +26,8 @@ from bayesppl.beliefs import Dirichlet
 from bayesppl.beliefs.simplices import SimplexPrior, simplex_prior
 from bayesppl.beliefs.statistics import Counts, class_sums
 from bayesppl.data.table import Table
-from bayesppl.families._bases.association import log_association
-from bayesppl.families._bases.conjugate_family import ConjugateNumeric
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates, required
 from bayesppl.families._bases.dirichlet_multinomial import (
-    WORD_COUNTS,
     narrowed_words,
     nonzeros,
     own_rising_sums,
@@ -40,13 +36,11 @@ from bayesppl.families._bases.dirichlet_multinomial import (
     rising_sums_with_and_without,
     row_totals,
 )
-from bayesppl.families._bases.factorised import COUNTS
-from bayesppl.families._bases.family import Takes
 from bayesppl.families._bases.leave_one_out import counts_without
 from bayesppl.families._bases.log_density import LogDensity, on_first_use
 from bayesppl.families._bases.membership import Membership
 from bayesppl.families._bases.sparse_multinomial import sparse_multinomial
-from bayesppl.families._bases.support import Support
+from bayesppl.families._bases.word_family import WordFamily
 from bayesppl.kernels.arrays import (
     Array,
     Responsibilities,
@@ -65,7 +59,7 @@ _DENSE_CELLS = 1 << 19
 
 
 @dataclass(frozen=True, eq=False)
-class Multinomial(ConjugateNumeric):
+class Multinomial(WordFamily):
     """Count vectors given their totals; dense or sparse.
 
     Parameters
@@ -90,40 +84,9 @@ class Multinomial(ConjugateNumeric):
     """
 
     name: ClassVar[str] = "multinomial"
-    prior_field: ClassVar[str] = "probability"
-    support: ClassVar = WORD_COUNTS
-    takes: ClassVar[Takes] = "whole numbers"
     measure: ClassVar = "mass given the row total"
-    allows_sparse: ClassVar[bool] = True
-    allows_missing: ClassVar[bool] = False
 
     probability: Dirichlet | Any = Dirichlet()
-
-    @property
-    def dims(self) -> dict[str, tuple[str, ...]]:
-        return {"probability": ("class", "feature")}
-
-    @property
-    def coords(self) -> dict[str, Any]:
-        return {"feature": list(self.columns)}
-
-    @property
-    def factor_dims(self) -> tuple[str, ...]:
-        return ("class",)
-
-    def _log_dependence(self, prior: Any, common: Any, statistics: Counts) -> Array:
-        return log_association(prior.concentration, statistics.counts, np.zeros(1, np.intp))[0]
-
-    def seen(self, X: Any, units: Sequence[int]) -> Any:
-        # a row without any word has the same density, one, under every class
-        return X if units else csr_array(X.shape)
-
-    @property
-    def covariate_supports(self) -> Mapping[str, Support]:
-        return {"total": COUNTS}
-
-    def covariates(self, X: Any) -> Covariates:
-        return {"total": row_totals(X) if issparse(X) else X.sum(1, dtype=np.float64)}
 
     def sufficient_statistics(self, X: Any, responsibilities: Responsibilities) -> Counts:
         sums = class_sums(responsibilities, X)
@@ -145,9 +108,6 @@ class Multinomial(ConjugateNumeric):
 
     def resolve_prior(self, statistics: Counts) -> Dirichlet | SimplexPrior:
         return simplex_prior(self.probability, statistics.counts.shape)
-
-    def mle(self, statistics: Counts) -> Theta:
-        return self.resolve_prior(statistics).mle(statistics)
 
     def log_predictive(self, posterior: Dirichlet) -> LogDensity:
         alpha = posterior.concentration
@@ -211,13 +171,6 @@ class Multinomial(ConjugateNumeric):
         counts = dense(X).astype(np.int64)
         p = variables["probability"][codes]
         pm.Multinomial(f"{prefix}x", n=counts.sum(1), p=p, observed=counts, dims=("row", f"{prefix}feature"))
-
-    def observe_statistics(self, variables: dict[str, Any], statistics: Counts, prefix: str = "") -> None:
-        import pymc as pm
-        import pytensor.tensor as pt
-
-        log_density = (statistics.counts * pt.log(variables["probability"])).sum()
-        pm.Potential(f"{prefix}x", log_density + statistics.log_base.sum())
 
 
 def _given_totals(sums: Array, total: Array, totals: Array) -> Array:
