@@ -22,7 +22,7 @@ from bayesppl.data.table import Table
 from bayesppl.families._bases.categorical_blocks import CategoricalBlocks
 from bayesppl.families._bases.conjugate_family import ConjugateFamily
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
-from bayesppl.families._bases.family import Evidence, Measure
+from bayesppl.families._bases.family import Evidence, Measure, Takes
 from bayesppl.families._bases.gaussian_regression import GaussianRegression
 from bayesppl.families._bases.infer_families import Integers, categories_and_numbers
 from bayesppl.families._bases.level_coding import LevelCoding
@@ -87,6 +87,7 @@ class ConditionalGaussian(ConjugateFamily):
     """
 
     name: ClassVar[str] = "conditional_gaussian"
+    takes: ClassVar[Takes] = "columns of any kind"
     fits_missing: ClassVar[bool] = False
 
     covariance: Literal["tied", "full"] = "tied"
