@@ -58,6 +58,10 @@ class Beta(Conjugate):
     def take(self, classes: Array) -> Self:
         return replace_unchecked(self, alpha=self.alpha[classes], beta=self.beta[classes])
 
+    def at(self, k: int, columns: Any) -> Self:
+        """The belief of one class about these columns."""
+        return replace_unchecked(self, alpha=self.alpha[k, columns], beta=self.beta[k, columns])
+
     @property
     def tunable(self) -> dict[str, tuple[float, float]]:
         return {"alpha": FREELY, "beta": FREELY}

@@ -56,6 +56,10 @@ class Gamma(Conjugate):
     def take(self, classes: Array) -> Self:
         return replace_unchecked(self, shape=self.shape[classes], rate=self.rate[classes])
 
+    def at(self, k: int, columns: Any) -> Self:
+        """The belief of one class about these columns."""
+        return replace_unchecked(self, shape=self.shape[k, columns], rate=self.rate[k, columns])
+
     @property
     def tunable(self) -> dict[str, tuple[float, float]]:
         return {"shape": FREELY, "rate": FREELY}

@@ -17,19 +17,20 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.sparse import issparse
 from scipy.special import gammaln
 
 from bayesppl.beliefs import Beta
 from bayesppl.beliefs.statistics import Successes
 from bayesppl.data.table import Table
 from bayesppl.errors import RowError
+from bayesppl.families._bases.cells import cell_blocks
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
 from bayesppl.families._bases.factorised import COUNTS, CellFamily, per_column
 from bayesppl.families._bases.family import Takes
-from bayesppl.families._bases.leave_one_out import row_blocks
 from bayesppl.families._bases.missing import present_cells
 from bayesppl.families._bases.one_parameter import ProbabilityFamily, log_association_of_successes
-from bayesppl.families._bases.support import Support
+from bayesppl.families._bases.support import Support, locate
 from bayesppl.kernels.arrays import Array, Theta, log_rising
 
 
@@ -57,6 +58,7 @@ class Binomial(ProbabilityFamily, CellFamily):
     takes: ClassVar[Takes] = "whole numbers"
     support: ClassVar[Support] = COUNTS
     measure: ClassVar = "mass"
+    allows_sparse: ClassVar[bool] = True
     per_row: ClassVar[str | None] = "trials"
     per_row_support: ClassVar[Support] = COUNTS
 
@@ -64,49 +66,23 @@ class Binomial(ProbabilityFamily, CellFamily):
     _: KW_ONLY
     probability: Beta | Any = Beta()
 
-    def encode(self, table: Table) -> Array:
+    def encode(self, table: Table) -> Any:
         X = self.read(table)
-        for block in row_blocks(X):
-            successes, trials = self._split(X[block])
+        for block in cell_blocks(X):
+            part = X[block]
+            successes, trials = (part.data, self.numbers[part.indices]) if issparse(X) else self.split(part)
             excess = successes > trials
             if excess.any():
-                row, column = np.argwhere(excess)[0]
+                row, column = locate(part, 0, excess)
                 raise RowError(
-                    f"column {self.columns[column]!r} holds {successes[row, column]:g} successes in row ",
-                    block.start + int(row),
-                    f", more than its {trials[row, column]:g} trials. Correct the count, or the number of trials.",
+                    f"column {self.columns[column]!r} holds {part[row, column]:g} successes in row ",
+                    block.start + row,
+                    f", more than its {trials[excess][0]:g} trials. Correct the count, or the number of trials.",
                 )
         return X
 
-    def cells(self, X: Array) -> Successes:
-        successes, trials = self._split(X)
-        present = ~np.isnan(successes)
-        x, m = np.where(present, successes, 0.0), np.where(present, trials, 0.0)
-        few = np.minimum(x, m - x)  # a binomial coefficient is the same for successes and for failures
-        return Successes(x, m - x, log_rising(m - few + 1, few) - gammaln(few + 1))
-
-    def _log_dependence(self, prior: Any, common: Any, statistics: Successes) -> Array:
-        return log_association_of_successes(prior, statistics)
-
-    def simulate(
-        self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
-    ) -> Array:
-        trials = self.per_row_of(covariates, self._trials()).astype(np.int64)
-        return self.join(rng.binomial(trials, theta["probability"][codes]), covariates)
-
-    def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
-        import pymc as pm
-
-        successes, trials = self._split(X)
-        index, at, dims = present_cells(successes, codes, prefix)
-        p = variables["probability"][index]
-        n = self.declare_per_row(trials.astype(np.int64), at, prefix)
-        pm.Binomial(f"{prefix}x", n=n, p=p, observed=successes[at], dims=dims)
-
-    def _split(self, X: Array) -> tuple[Array, Array]:
-        return self.split(X, self._trials())
-
-    def _trials(self) -> Array:
+    @property
+    def numbers(self) -> Array:
         """Numbers of trials by column; one, in place of those that a column of the table holds."""
         if isinstance(self.trials, str):
             return np.ones(1)
@@ -118,3 +94,27 @@ class Binomial(ProbabilityFamily, CellFamily):
                 f"trials must be positive whole numbers, found {trials[column]:g} for column {self.columns[column]!r}"
             )
         return trials
+
+    def count(self, successes: Array, trials: Array) -> Successes:
+        present = ~np.isnan(successes)
+        x, m = np.where(present, successes, 0.0), np.where(present, trials, 0.0)
+        few = np.minimum(x, m - x)  # a binomial coefficient is the same for successes and for failures
+        return Successes(x, m - x, log_rising(m - few + 1, few) - gammaln(few + 1))
+
+    def _log_dependence(self, prior: Any, common: Any, statistics: Successes) -> Array:
+        return log_association_of_successes(prior, statistics)
+
+    def simulate(
+        self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
+    ) -> Array:
+        trials = self.per_row_of(covariates).astype(np.int64)
+        return self.join(rng.binomial(trials, theta["probability"][codes]), covariates)
+
+    def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
+        import pymc as pm
+
+        successes, trials = self.split(X)
+        index, at, dims = present_cells(successes, codes, prefix)
+        p = variables["probability"][index]
+        n = self.declare_per_row(trials.astype(np.int64), at, prefix)
+        pm.Binomial(f"{prefix}x", n=n, p=p, observed=successes[at], dims=dims)

@@ -83,8 +83,11 @@ class GammaRate(RateFamily, CellFamily):
     def encode(self, table: Table) -> Array:
         return self.read(table)
 
-    def cells(self, X: Array) -> Events:
-        values, shape = self._split(X)
+    @property
+    def numbers(self) -> Array:
+        return positive_per_column("shape", self.shape, self.columns)
+
+    def count(self, values: Array, shape: Array) -> Events:
         present = ~np.isnan(values)
         x, s = np.where(present, values, 0.0), np.where(present, shape, 0.0)
         log_base = xlogy(s - 1, np.where(present, values, 1.0)) - gammaln(shape)
@@ -93,17 +96,11 @@ class GammaRate(RateFamily, CellFamily):
     def simulate(
         self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
     ) -> Array:
-        return rng.gamma(self._shapes(), 1 / theta["rate"][codes])
+        return rng.gamma(self.numbers, 1 / theta["rate"][codes])
 
     def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
         import pymc as pm
 
-        values, shape = self._split(X)
+        values, shape = self.split(X)
         index, at, dims = present_cells(values, codes, prefix)
         pm.Gamma(f"{prefix}x", alpha=shape[at], beta=variables["rate"][index], observed=values[at], dims=dims)
-
-    def _split(self, X: Array) -> tuple[Array, Array]:
-        return self.split(X, self._shapes())
-
-    def _shapes(self) -> Array:
-        return positive_per_column("shape", self.shape, self.columns)

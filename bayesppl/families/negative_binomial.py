@@ -55,6 +55,7 @@ class NegativeBinomial(ProbabilityFamily, CellFamily):
     takes: ClassVar[Takes] = "whole numbers"
     support: ClassVar[Support] = COUNTS
     measure: ClassVar = "mass"
+    allows_sparse: ClassVar[bool] = True
 
     size: float | Sequence[float] | Mapping[Hashable, float]
     _: KW_ONLY
@@ -63,8 +64,11 @@ class NegativeBinomial(ProbabilityFamily, CellFamily):
     def encode(self, table: Table) -> Array:
         return self.read(table)
 
-    def cells(self, X: Array) -> Successes:
-        failures, size = self._split(X)
+    @property
+    def numbers(self) -> Array:
+        return positive_per_column("size", self.size, self.columns)
+
+    def count(self, failures: Array, size: Array) -> Successes:
         present = ~np.isnan(failures)
         x, r = np.where(present, failures, 0.0), np.where(present, size, 0.0)
         # Γ(x + r) / (Γ(r) x!) is 1 / (x B(x, r)), and one where x is zero
@@ -74,18 +78,12 @@ class NegativeBinomial(ProbabilityFamily, CellFamily):
     def simulate(
         self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
     ) -> Array:
-        return rng.negative_binomial(self._sizes(), theta["probability"][codes])
+        return rng.negative_binomial(self.numbers, theta["probability"][codes])
 
     def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
         import pymc as pm
 
-        failures, size = self._split(X)
+        failures, size = self.split(X)
         index, at, dims = present_cells(failures, codes, prefix)
         p = variables["probability"][index]
         pm.NegativeBinomial(f"{prefix}x", n=size[at], p=p, observed=failures[at], dims=dims)
-
-    def _split(self, X: Array) -> tuple[Array, Array]:
-        return self.split(X, self._sizes())
-
-    def _sizes(self) -> Array:
-        return positive_per_column("size", self.size, self.columns)

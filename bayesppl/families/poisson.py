@@ -52,6 +52,7 @@ class Poisson(RateFamily, CellFamily):
     takes: ClassVar[Takes] = "whole numbers"
     support: ClassVar[Support] = COUNTS
     measure: ClassVar = "mass"
+    allows_sparse: ClassVar[bool] = True
     per_row: ClassVar[str | None] = "exposure"
 
     rate: str | Gamma | Any = "overall"
@@ -67,8 +68,11 @@ class Poisson(RateFamily, CellFamily):
     def encode(self, table: Table) -> Array:
         return self.read(table)
 
-    def cells(self, X: Array) -> Events:
-        events, exposure = self._split(X)
+    @property
+    def numbers(self) -> Array:
+        return np.ones(1)
+
+    def count(self, events: Array, exposure: Array) -> Events:
         present = ~np.isnan(events)
         x, t = np.where(present, events, 0.0), np.where(present, exposure, 0.0)
         return Events(x, t, xlogy(x, t) - gammaln(x + 1))
@@ -76,16 +80,13 @@ class Poisson(RateFamily, CellFamily):
     def simulate(
         self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
     ) -> Array:
-        exposure = self.per_row_of(covariates, np.ones(1))
+        exposure = self.per_row_of(covariates)
         return self.join(rng.poisson(exposure * theta["rate"][codes]), covariates)
 
     def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
         import pymc as pm
 
-        events, exposure = self._split(X)
+        events, exposure = self.split(X)
         index, at, dims = present_cells(events, codes, prefix)
         mu = self.declare_per_row(exposure, at, prefix) * variables["rate"][index]
         pm.Poisson(f"{prefix}x", mu=mu, observed=events[at], dims=dims)
-
-    def _split(self, X: Array) -> tuple[Array, Array]:
-        return self.split(X, np.ones(1))

@@ -16,19 +16,21 @@ from functools import partial
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
+from scipy.sparse import issparse
 from scipy.special import log_expit
 
 from bayesppl.data.columns import LARGEST_EXACT
 from bayesppl.data.table import Table
 from bayesppl.errors import RowError
+from bayesppl.families._bases.cells import Cells, DenseCells, OfCells, SparseCells, cell_blocks, stored_once
 from bayesppl.families._bases.conjugate_family import ConjugateColumns
 from bayesppl.families._bases.covariates import Covariates, required
-from bayesppl.families._bases.leave_one_out import row_blocks
 from bayesppl.families._bases.log_density import LogDensity
+from bayesppl.families._bases.membership import Membership
 from bayesppl.families._bases.missing import only_columns
 from bayesppl.families._bases.one_parameter import LogFactors
 from bayesppl.families._bases.support import Support, check_support, numbers_of
-from bayesppl.kernels.arrays import Array, Responsibilities, Theta, dot_log
+from bayesppl.kernels.arrays import Array, Responsibilities, Theta, dense
 
 COUNTS = Support(
     "counts (0, 1, 2, … up to 2^53)",
@@ -45,15 +47,20 @@ POSITIVE_NUMBERS = Support(
 
 @dataclass(frozen=True, eq=False)
 class CellFamily(ConjugateColumns):
-    """A family of dense columns that is a product over cells, given a number per row."""
+    """A family that is a product over cells, given a number per row or column."""
 
     #: Field that may name the column of the number per row, and the values that column can take.
     per_row: ClassVar[str | None] = None
     per_row_support: ClassVar[Support] = POSITIVE_NUMBERS
 
+    @property
     @abstractmethod
-    def cells(self, X: Array) -> Any:
-        """Successes or Events of every cell, (n_rows, n_features) each; zeros where the cell is missing."""
+    def numbers(self) -> Array:
+        """The number of every column that its cells are counted with, or one of all: (n_features,) or (1,)."""
+
+    @abstractmethod
+    def count(self, x: Array, number: Array) -> Any:
+        """Successes or Events of cells, given the number that belongs to each; zeros where a cell is missing."""
 
     @abstractmethod
     def log_factors(self, theta: Theta) -> LogFactors:
@@ -74,12 +81,18 @@ class CellFamily(ConjugateColumns):
         return replace(self, columns=columns, classes=tuple(classes))
 
     @final
-    def read(self, table: Table) -> Array:
+    def read(self, table: Table) -> Any:
         """Columns of features, checked, followed by the number per row."""
-        X = numbers_of(table, self.columns, self.name, self.support)
+        X = numbers_of(table, self.columns, self.name, self.support, allows_sparse=self.allows_sparse)
+        X = stored_once(X) if issparse(X) else X
         check_support(X, self.columns, self.name, self.support)
         if self.row_column is None:
             return X
+        if issparse(X):
+            raise TypeError(
+                f"the zeros of sparse rows are alike only without {self.per_row}={self.row_column!r}, a number of every row: "
+                "pass a dense table, X.toarray()"
+            )
         numbers = numbers_of(table, [self.row_column], self.name, self.per_row_support)
         check_support(numbers, [self.row_column], self.name, self.per_row_support)
         if np.isnan(numbers).any():
@@ -91,11 +104,11 @@ class CellFamily(ConjugateColumns):
         return np.column_stack([X, numbers])
 
     @final
-    def split(self, X: Array, per_column: Array) -> tuple[Array, Array]:
+    def split(self, X: Any) -> tuple[Array, Array]:
         """Features, and the number that belongs to each cell: from its row's column, or else from its own column."""
-        X = np.asarray(X, dtype=np.float64)
+        X = np.asarray(dense(X), dtype=np.float64)
         if self.row_column is None:
-            return X, np.broadcast_to(per_column, X.shape)
+            return X, np.broadcast_to(self.numbers, X.shape)
         features = X[:, :-1]
         return features, np.broadcast_to(X[:, -1:], features.shape)
 
@@ -116,9 +129,9 @@ class CellFamily(ConjugateColumns):
         return dict.fromkeys(self.covariate_supports, X[:, -1])
 
     @final
-    def per_row_of(self, covariates: Covariates, per_column: Array) -> Array:
+    def per_row_of(self, covariates: Covariates) -> Array:
         """The number that belongs to each cell of rows to be simulated, as :meth:`split` finds it in encoded ones."""
-        return next((required(covariates, name)[:, None] for name in self.covariate_supports), per_column)
+        return next((required(covariates, name)[:, None] for name in self.covariate_supports), self.numbers)
 
     @final
     def declare_per_row(self, numbers: Array, at: Any, prefix: str) -> Any:
@@ -144,61 +157,91 @@ class CellFamily(ConjugateColumns):
     @final
     def decode(self, X: Array) -> dict[Hashable, Array]:
         names = self.columns if self.row_column is None else (*self.columns, self.row_column)
-        return dict(zip(names, X.T, strict=True))
+        return dict(zip(names, dense(X).T, strict=True))
 
     @final
-    def sufficient_statistics(self, X: Array, responsibilities: Responsibilities) -> Any:
+    def cells(self, X: Any) -> Cells:
+        """Encoded rows as the statistics of their cells."""
+        if issparse(X):
+            return SparseCells.of(X, self.count, self.numbers)
+        return DenseCells(self.count(*self.split(X)))
+
+    @final
+    def sufficient_statistics(self, X: Any, responsibilities: Responsibilities) -> Any:
         total = self.cells(X[:0]).sum_rows(responsibilities[:0])
-        for block in row_blocks(X):
+        for block in cell_blocks(X):
             total = total + self.cells(X[block]).sum_rows(responsibilities[block])
         return total
 
     @final
     def log_likelihood(self, theta: Theta) -> LogDensity:
-        log_first, log_second = self.log_factors(theta)
-
-        def kernel(cells: Any) -> Array:
-            first, second, _ = cells.values()
-            return dot_log(first, log_first) + dot_log(second, log_second)
-
-        return self._in_blocks(kernel, log_first.shape[:-1])
+        log_factors = self.log_factors(theta)
+        return self._in_blocks(lambda cells: cells.log_product(log_factors), log_factors[0].shape[:-1])
 
     @final
     def log_predictive(self, posterior: Any) -> LogDensity:
-        by_class = self._by_class(posterior)
-
-        def kernel(cells: Any) -> Array:
-            return np.stack([belief.log_increment(cells).sum(1) for belief in by_class], axis=-1)
-
-        return self._in_blocks(kernel, (len(by_class),))
+        return self._by_class(lambda k: lambda cells, columns: posterior.at(k, columns).log_increment(cells))
 
     @final
     def averaged_predictive(self, posterior: Any, common: Any, log_odds: Mapping[str, Array]) -> LogDensity:
-        by_class = self._by_class(posterior)
         relevant, irrelevant = log_expit(log_odds[""]), log_expit(-log_odds[""])
 
-        def kernel(cells: Any) -> Array:
-            of_all = irrelevant + common.log_increment(cells)
-            mixed = (np.logaddexp(relevant + belief.log_increment(cells), of_all) for belief in by_class)
-            return np.stack([values.sum(1) for values in mixed], axis=-1)
+        def of_class(k: int) -> OfCells:
+            def mixed(cells: Any, columns: Any) -> Array:
+                of_class = relevant[columns] + posterior.at(k, columns).log_increment(cells)
+                of_all = irrelevant[columns] + common.at(0, columns).log_increment(cells)
+                return np.logaddexp(of_class, of_all)
 
-        return self._in_blocks(kernel, (len(by_class),))
+            return mixed
 
-    def _by_class(self, posterior: Any) -> list[Any]:
-        return [posterior.take([k]) for k in range(len(self.classes))]
+        return self._by_class(of_class)
 
-    def _in_blocks(self, kernel: Callable[[Any], Array], shape: tuple[int, ...]) -> LogDensity:
+    def loo_log_predictive(self, posterior: Any, X: Any, members: Membership) -> tuple[Array, Array]:
+        if not issparse(X) or members.few_weights is None:
+            return super().loo_log_predictive(posterior, X, members)
+
+        def left_out(k: int, weight: float) -> OfCells:
+            def log_density(cells: Any, columns: Any) -> Array:
+                remaining = posterior.at(k, columns).update(cells.scale(-weight))
+                with np.errstate(divide="ignore", invalid="ignore"):  # where rounding leaves nothing of the class
+                    return np.asarray(remaining.log_increment(cells) + cells.log_base)
+
+            return log_density
+
+        # rows of one class and one weight leave the same belief behind where they hold zeros
+        groups, own = members.groups, np.empty(X.shape[0])
+        for group, (k, weight) in enumerate(zip(groups.classes, groups.weights, strict=True)):
+            rows = np.flatnonzero(groups.of_rows == group)
+            if len(rows):
+                own[rows] = self._sum_cells(X[rows], left_out(k, weight))
+        fitted = self.log_predictive(posterior)(X)
+        return fitted, members.replaced(fitted, own)
+
+    def _sum_cells(self, X: Any, of_cells: OfCells) -> Array:
+        """The sum of a function of cells over each row: (n_rows,)."""
+        return np.concatenate([self.cells(X[block]).log_sum(of_cells) for block in cell_blocks(X)])
+
+    def _by_class(self, of_class: Callable[[int], OfCells]) -> LogDensity:
+        """The density of rows from that of the cells of every class, up to their base measure."""
+        of_classes = [of_class(k) for k in range(len(self.classes))]
+
+        def kernel(cells: Cells) -> Array:
+            return np.stack([cells.log_sum(of_cells) for of_cells in of_classes], axis=-1)
+
+        return self._in_blocks(kernel, (len(of_classes),))
+
+    def _in_blocks(self, kernel: Callable[[Cells], Array], shape: tuple[int, ...]) -> LogDensity:
         """The density of rows from the kernel of their cells, (..., n_rows, n_classes), and their base measure."""
 
-        def evaluate(X: Array, log_h: Callable[[Any], Any]) -> Array:
-            out = np.empty((*shape[:-1], len(X), shape[-1]))
-            for block in row_blocks(X):
+        def evaluate(X: Any, log_h: Callable[[Cells], Any]) -> Array:
+            out = np.empty((*shape[:-1], X.shape[0], shape[-1]))
+            for block in cell_blocks(X):
                 cells = self.cells(X[block])
                 out[..., block, :] = kernel(cells) + log_h(cells)
             return out
 
         return LogDensity(
-            partial(evaluate, log_h=lambda cells: cells.log_base.sum(1)[:, None]),
+            partial(evaluate, log_h=lambda cells: cells.log_sum(lambda of_cells, _: of_cells.log_base)[:, None]),
             partial(evaluate, log_h=lambda cells: 0.0),
         )
 

@@ -77,7 +77,7 @@ def check_support(X: Any, columns: Sequence[Hashable], name: str, support: Suppo
     for rows in row_blocks(len(values), 1 if issparse(X) else X.shape[1], cells):
         wrong = _outside(values[rows], support)
         if wrong is not None:
-            row, column = _locate(X, rows.start, wrong)
+            row, column = locate(X, rows.start, wrong)
             raise RowError(
                 f"column {columns[column]!r} holds {X[row, column]:g} in row ",
                 row,
@@ -117,7 +117,7 @@ def _sum_of_squares(values: Array) -> Any:
         return np.vecdot(pieces, pieces).sum() + np.dot(rest, rest)
 
 
-def _locate(X: Any, start: int, wrong: Array) -> tuple[int, int]:
+def locate(X: Any, start: int, wrong: Array) -> tuple[int, int]:
     """Row and column of the first wrong cell of a block that begins at ``start``."""
     if issparse(X):
         entries = X.tocoo()
