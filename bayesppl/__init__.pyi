@@ -5,9 +5,11 @@ from . import datasets as datasets
 from . import families as families
 from . import inference as inference
 from . import plots as plots
+from . import priors as priors
 from .beliefs import Beta as Beta
 from .beliefs import Dirichlet as Dirichlet
 from .beliefs import Gamma as Gamma
+from .beliefs import MatrixNormalInverseWishart as MatrixNormalInverseWishart
 from .beliefs import NormalInverseGamma as NormalInverseGamma
 from .beliefs import NormalInverseWishart as NormalInverseWishart
 from .errors import ChangedRowsError as ChangedRowsError
@@ -27,9 +29,11 @@ from .estimators.classifier import GenerativeClassifier as GenerativeClassifier
 from .estimators.discriminant_analysis import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis
 from .estimators.discriminant_analysis import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis
 from .estimators.loading import load as load
+from .estimators.location_model import LocationModel as LocationModel
 from .estimators.naive_bayes import BernoulliNB as BernoulliNB
 from .estimators.naive_bayes import BinomialNB as BinomialNB
 from .estimators.naive_bayes import CategoricalNB as CategoricalNB
+from .estimators.naive_bayes import DirichletMultinomialNB as DirichletMultinomialNB
 from .estimators.naive_bayes import GaussianNB as GaussianNB
 from .estimators.naive_bayes import JointCategoricalNB as JointCategoricalNB
 from .estimators.naive_bayes import MixedNB as MixedNB
@@ -48,6 +52,8 @@ from .evaluation.sensitivity import credal_proba as credal_proba
 from .families import Bernoulli as Bernoulli
 from .families import Binomial as Binomial
 from .families import Categorical as Categorical
+from .families import ConditionalGaussian as ConditionalGaussian
+from .families import DirichletMultinomial as DirichletMultinomial
 from .families import Exponential as Exponential
 from .families import GammaRate as GammaRate
 from .families import Gaussian as Gaussian

@@ -3,6 +3,8 @@
 import os
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 # Folders whose lines no user wrote: this package, and what calls it on behalf of a user, as a pipeline does.
@@ -33,11 +35,11 @@ class ImpossibleRowWarning(UserWarning):
 
 
 class OverconfidentWarning(UserWarning):
-    """Left-out labels are predicted far worse than the model itself expects; ``calibration="temperature"`` mends it."""
+    """Left-out labels are predicted far worse than the model itself expects; ``calibration="temperature"`` or ``"weights"`` mends it."""
 
 
 class UnseenLevelWarning(UserWarning):
-    """A row holds a level that the fit has not seen; the cell was skipped."""
+    """A row holds a level that did not occur in training; the cell was skipped."""
 
 
 class ModelFileError(ValueError):
@@ -81,9 +83,23 @@ class RowError(ValueError):
         before, row, after = self._parts
         return type(self)(before, row + by, after)
 
+    def within(self, part: str) -> "RowError":
+        """The same refusal, where the row is one of a part of the table."""
+        before, row, after = self._parts
+        return type(self)(before, row, part + after)
+
     def __reduce__(self) -> tuple[type["RowError"], tuple[str, int, str]]:
         return type(self), self._parts
 
 
 class RowTypeError(RowError, TypeError):
     """A refusal of one row for the type of a cell."""
+
+
+@contextmanager
+def rows_before(n_rows: int) -> Iterator[None]:
+    """Refusals of a row within, by its place in a table of which ``n_rows`` rows came before."""
+    try:
+        yield
+    except RowError as error:
+        raise error.shifted(n_rows) from None

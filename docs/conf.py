@@ -1,9 +1,13 @@
-"""Sphinx configuration; build with ``uv run --group docs sphinx-build -W docs docs/_build/html``."""
+"""Sphinx configuration; build with ``uv run --group docs sphinx-build -W docs docs/_build/html``.
+
+With ``DOCS_EXECUTE=1`` before the command, notebooks and examples that draw are run, and their pictures are shown.
+"""
 
 import inspect
 import os
 import re
 import shutil
+import sys
 from importlib.metadata import version as installed
 from pathlib import Path
 from typing import Any
@@ -20,8 +24,17 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
 ]
+# Examples that draw and notebooks are run on demand: they take minutes.
+EXECUTES = bool(os.environ.get("DOCS_EXECUTE"))
+if EXECUTES:
+    sys.path.append(str(Path(__file__).parent / "_ext"))
+    extensions.append("figures")
+plot_formats = [("png", 120)]
+plot_html_show_formats = plot_html_show_source_link = False
+plot_rcparams = {"figure.figsize": (6.4, 4.0)}
+plot_apply_rcparams = True
 
-exclude_patterns = ["_build", "**.ipynb_checkpoints"]
+exclude_patterns = ["_build", "_ext", "**.ipynb_checkpoints"]
 
 # Sphinx reads below this folder only.
 _HERE = Path(__file__).parent
@@ -37,7 +50,8 @@ html_theme_options = {
 }
 # Pages that are no part of a section have nothing to show on the left.
 html_sidebars = {
-    page: [] for page in ("index", "tutorial", "errata", "reproduce", "comparison", "benchmarks", "changelog")
+    page: []
+    for page in ("index", "tutorial", "errata", "reproduce", "asked", "comparison", "benchmarks", "changelog")
 }
 html_show_sourcelink = False
 html_copy_source = False
@@ -47,8 +61,8 @@ html_math_renderer = "mathml"
 
 myst_enable_extensions = ["amsmath", "dollarmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
-# Notebooks are stored without outputs; DOCS_EXECUTE=1 runs them while building.
-nb_execution_mode = "cache" if os.environ.get("DOCS_EXECUTE") else "off"
+nb_execution_mode = "cache" if EXECUTES else "off"
+nb_execution_cache_path = str(_HERE / "_build" / ".jupyter_cache")
 nb_execution_timeout = 600
 nb_execution_raise_on_error = True
 

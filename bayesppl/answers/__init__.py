@@ -1,1 +1,1 @@
-"""What a fitted model can be asked: functions of it."""
+"""Questions about a fitted model: functions of it."""

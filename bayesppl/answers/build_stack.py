@@ -8,15 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayesppl.answers.calibration import temper
-from bayesppl.answers.leave_one_out import class_weights_without, leave_out_each
+from bayesppl.answers.leave_one_out import leave_out_each
+from bayesppl.answers.left_out_joints import density_of
 from bayesppl.answers.scores import hits, log_scores
 from bayesppl.answers.stacking import stack
 from bayesppl.data.recoding import AsTheyAre, Presence, Recoding
 from bayesppl.data.rows import Rows
 from bayesppl.data.table import Columns
-from bayesppl.families._bases.membership import Membership
 from bayesppl.kernels.arrays import Array
-from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.stack import Member, Stack, mixed, sharpened, tempered_log_proba
 
@@ -44,13 +43,8 @@ def leave_out(name: str, recoding: Recoding | Presence | AsTheyAre, fitted: Fitt
     """
     posterior = fitted.posterior
     found = leave_out_each(posterior, fitted.model.family.encode(rows.table), rows.codes, rows.weights)
-    members = Membership(rows.codes.astype(np.intp), rows.weights)
-    belief = posterior.prior.update(posterior.statistics).parts[CLASS_WEIGHTS]
-    by_group = class_weights_without(belief, members.groups, len(rows.classes))
-    weights = by_group.take(members.groups.of_rows, axis=0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        log_weights = np.log(weights)
-        log_density = found.log_joint - np.where(weights > 0, log_weights, 0.0)
+    log_weights = found.log_class_weights
+    log_density, weights = density_of(found.log_joint, log_weights), np.exp(log_weights)
     temperature = _temper(log_density, log_weights, rows)
     log_proba = tempered_log_proba(found.log_joint, weights, temperature)
     score, error = average(log_scores(log_proba, rows.codes), rows.weights)

@@ -28,7 +28,7 @@ PENALTY_SD = 1.0
 _BOUNDS = (-20.0, 20.0)
 
 # A predictive is badly overconfident where its own log score is below what it expects by so many standard errors, and by
-# so much per row: a tenth of a nat is the loss of one who says 0.9 of what happens in 0.7 of the cases.
+# so much per row: a tenth of a nat is the loss where what is given 0.9 happens in 0.7 of the cases.
 _STANDARD_ERRORS, _LOSS = 3.0, 0.1
 
 
@@ -48,7 +48,7 @@ def temper(log_density: Array, log_weights: Array, codes: Array, row_weights: Ar
     Returns
     -------
     float
-        T, the maximum of the score less the penalty (log T)² / 2. Without rows that tell classes apart it is 1.
+        T, the maximum of the score less the penalty (log T)² / 2. Without rows that distinguish the classes it is 1.
 
     Examples
     --------

@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
+from bayesppl.data.cells import missing
 from bayesppl.data.columns import beyond_floats
 from bayesppl.data.table import MatrixTable, Table
+from bayesppl.families._bases.family import GIVEN_TOTAL
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.fitted import Fitted
 
@@ -105,6 +107,9 @@ class SeenRows:
     @classmethod
     def read(cls, fitted: Fitted, X: Any, units: Sequence[Sequence[Hashable]]) -> SeenRows:
         table = fitted.columns.align(X)
+        fitted.model.family.encode(
+            table
+        )  # refuses what it refuses by the rows of the caller, not by those of a few units
         columns = [table.column(name) for name in table.names]
         are_numbers = all(column.dtype.kind in "fiu" and not beyond_floats(column) for column in columns)
         dtype = np.float64 if are_numbers else object
@@ -116,15 +121,16 @@ class SeenRows:
         for u, names in enumerate(units):
             belongs[u, [place[name] for name in names]] = True
         measures = fitted.model.family.measures
-        counts = np.array([measures.get(name) == "mass given the row total" for name in table.names])
+        counts = np.array([measures.get(name) in GIVEN_TOTAL for name in table.names])
         return cls(table.names, values, belongs, counts)
 
     @property
     def present(self) -> Array:
         """Which units a row has any cell of: (n_rows, n_units)."""
-        import pandas as pd
-
-        absent = np.where(self.counts, self.values == 0, pd.isna(self.values))
+        absent = np.column_stack(
+            [missing(cells, name) for cells, name in zip(self.values.T, self.names, strict=True)]
+        )
+        absent[:, self.counts] = self.values[:, self.counts] == 0
         return np.asarray((~absent).astype(int) @ self.belongs.T.astype(int) > 0)
 
     def log_joint(self, rows: Array, sets: Array, score: Score) -> Array:

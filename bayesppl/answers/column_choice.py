@@ -6,15 +6,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesppl.families import Product
-from bayesppl.model.fitted import Fitted
+from bayesppl.families._bases.column_choice import ColumnChoice
 
 if TYPE_CHECKING:
     import xarray as xr
 
 
-def column_choice(fitted: Fitted) -> xr.Dataset:
+def column_choice(choice: ColumnChoice | None) -> xr.Dataset:
     """What ``columns="evidence"`` found.
+
+    Parameters
+    ----------
+    choice : ColumnChoice or None
+        None where the blocks were not chosen by evidence.
 
     Returns
     -------
@@ -29,8 +33,6 @@ def column_choice(fitted: Fitted) -> xr.Dataset:
     """
     import xarray as xr
 
-    family = fitted.model.family
-    choice = family.choice if isinstance(family, Product) else None
     if choice is None:
         raise AttributeError("the blocks of this fit were not chosen by evidence; fit with columns='evidence'")
     ordered = np.sort(np.nan_to_num(choice.log_evidence, nan=-np.inf), axis=1)

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-
 from bayesppl.answers.labelled import storable
 from bayesppl.answers.simulation import numbers_of_draw
 from bayesppl.answers.tree_groups import (
@@ -20,6 +18,7 @@ from bayesppl.answers.tree_groups import (
     Part,
     Trunk,
 )
+from bayesppl.data.arguments import generator, whole
 from bayesppl.errors import ChangedRowsError, ImproperError, NotConjugateError
 from bayesppl.files.provenance import in_words, provenance
 from bayesppl.model.declaration import CLASS_WEIGHTS
@@ -52,7 +51,7 @@ def to_datatree(
         each row of the fit, and features given its label. ``prior_predictive``: labels, and features given them.
         ``log_likelihood``: per row, see below. ``log_prior``. ``observed_data``, ``constant_data``:
         the rows, their weights and covariates (trials, exposure, total), which both predictive groups take row by
-        row. ``sample_stats``: what the sampler reports. ``"all"`` builds those that exist; the attribute ``left_out`` says which do not, and why.
+        row. ``sample_stats``: what the sampler reports. ``"all"`` builds those that exist; the attribute ``left_out`` names those that do not, and why.
     log_likelihood : {"joint", "y", "x"}, or a sequence of them
         Variables of the group ``log_likelihood``: of label and features together, log p(y, x | θ); of the label,
         log p(y | θ); of the features given the label, log p(x | y, θ). ArviZ's ``loo`` and ``compare`` take one, or the
@@ -82,15 +81,21 @@ def to_datatree(
     import xarray as xr
 
     posterior = fitted.posterior
-    if draws < 1 or chains < 1:
-        raise ValueError(f"draws and chains must be at least 1, found draws={draws} and chains={chains}")
+    try:
+        whole("draws", draws, 1)
+    except TypeError:
+        raise TypeError(
+            f"draws must be a whole number, found {type(draws).__name__}: to_datatree describes the fit and takes no rows; for "
+            "class probabilities of rows with intervals use predict_proba_interval(X)"
+        ) from None
+    whole("chains", chains, 1)
     wanted = _wanted(groups)
     parts = _parts(log_likelihood)
     _refuse_huge_draws(posterior, draws * chains)
-    theta = posterior.draws(chains, draws, np.random.default_rng(random_state))
+    theta = posterior.draws(chains, draws, generator(random_state))
     n_chains, n_draws = theta[CLASS_WEIGHTS].shape[:2]
     # every group has a random stream of its own, so that asking for more groups changes none of them
-    streams = np.random.default_rng(random_state).spawn(len(GROUPS))
+    streams = generator(random_state).spawn(len(GROUPS))
     prior_seed = int(streams[0].integers(2**31))
     trunk = Trunk(fitted, theta, n_chains, n_draws, dict(zip(GROUPS, streams, strict=True)), prior_seed, parts)
     built, left_out = {}, []

@@ -9,10 +9,11 @@ import numpy as np
 
 from bayesppl.answers.predictions import probabilities
 from bayesppl.answers.simulation import covariates_for, thetas
+from bayesppl.data.arguments import generator, real, whole
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.model.fitted import Fitted
-from bayesppl.model.normalisation import log_probabilities, tempered
+from bayesppl.model.normalisation import log_probabilities
 from bayesppl.model.rules import RuleName
 
 
@@ -66,7 +67,7 @@ def decide(
 def least_loss(proba: Array, classes: Array, loss: Any, reject_loss: float | None, rejected: Any) -> Array:
     """The decisions of :func:`decide`, from class probabilities (n_rows, n_classes)."""
     n_classes = proba.shape[1]
-    costs = 1.0 - np.eye(n_classes) if loss is None else np.asarray(loss, dtype=np.float64)
+    costs = 1.0 - np.eye(n_classes) if loss is None else _matrix(loss, n_classes)
     if costs.shape != (n_classes, n_classes) or not np.isfinite(costs).all():
         raise ValueError(
             f"loss must be a finite matrix of shape ({n_classes}, {n_classes}), true classes by decisions, found shape "
@@ -76,9 +77,20 @@ def least_loss(proba: Array, classes: Array, loss: Any, reject_loss: float | Non
     labels = np.asarray(classes[expected.argmin(1)])
     if reject_loss is None:
         return labels
+    real("reject_loss", reject_loss, "be zero or more", lambda loss: loss >= 0)
     out = labels.astype(object)
     out[expected.min(1) > reject_loss] = rejected
     return out
+
+
+def _matrix(loss: Any, n_classes: int) -> Array:
+    try:
+        return np.asarray(loss, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"loss must be a matrix of numbers of shape ({n_classes}, {n_classes}), a row for every true class and a column "
+            f"for every decision, both in the order of classes_, found {loss!r}; as in loss=[[0, 1], [5, 0]]"
+        ) from None
 
 
 class Threshold(NamedTuple):
@@ -127,8 +139,7 @@ def threshold_for(fitted: Fitted, X: Any, error_rate: float, rule: RuleName | No
 
 def lowest_confidence(proba: Array, error_rate: float) -> Threshold:
     """The threshold of :func:`threshold_for`, from class probabilities (n_rows, n_classes)."""
-    if not 0 <= error_rate < 1:
-        raise ValueError(f"error_rate must lie in [0, 1), found {error_rate:g}")
+    real("error_rate", error_rate, "lie in [0, 1)", lambda rate: 0 <= rate < 1)
     confidence = np.sort(proba.max(1))[::-1]
     expected = np.cumsum(1 - confidence) / np.arange(1, len(confidence) + 1)
     last_of_equals = np.append(confidence[1:] < confidence[:-1], True)
@@ -162,10 +173,10 @@ def expected_error_rate(
         Rows simulated per draw; the error of each value is at most 0.5/√rows.
     random_state : int, optional
     rule : optional
-        Rule that the classifier decides by.
+        Rule that the decisions are made by.
     covariates : mapping of str to number or (rows,) array, optional
-        What the rows bring along that is not modelled, such as the total of rows of counts: it decides how easily
-        they are told apart. By default that of rows of the fit; see :func:`bayesppl.answers.sampling.sample`.
+        What the rows bring along that is not modelled, such as the total of rows of counts: it determines how easily
+        classes are distinguished. By default that of rows of the fit; see :func:`bayesppl.answers.sampling.sample`.
 
     Returns
     -------
@@ -185,17 +196,17 @@ def expected_error_rate(
     >>> rates.shape, bool(0 < rates.mean() < 0.1)
     ((50,), True)
     """
-    if draws < 1 or rows < 1:
-        raise ValueError(f"draws and rows must be at least 1, found draws={draws} and rows={rows}")
+    whole("draws", draws, 1)
+    whole("rows", rows, 1)
     posterior = fitted.posterior
-    model, rng = posterior.model, np.random.default_rng(random_state)
+    model, rng = posterior.model, generator(random_state)
     rates = []
     draw_covariates = covariates_for(fitted, covariates, rows, rng)
     for truth in thetas(posterior, draws, rng):
         codes = rng.choice(model.n_classes, size=rows, p=truth[CLASS_WEIGHTS])
         X = model.family.simulate(truth, codes, rng, draw_covariates())
         scorer = posterior.scorer(fitted.rule if rule is None else rule)
-        decided = tempered(scorer.log_joint(X), scorer.class_weights, fitted.temperature).argmax(1)
+        decided = fitted.calibrated(scorer.log_joint, scorer.class_weights)(X).argmax(1)
         log_proba = log_probabilities(model.log_joint(truth)(X), truth[CLASS_WEIGHTS])
         rates.append(1 - np.exp(log_proba[np.arange(rows), decided]).mean())
     return np.asarray(rates)

@@ -14,6 +14,7 @@ posterior mean, and ``decision_function`` is what classifies.
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -124,6 +125,17 @@ def linear(theta: Theta, temperature: float = 1.0) -> tuple[Array, Array]:
     return coefficients, intercepts
 
 
+def check_n_components(n_components: Any, n_classes: int, n_features: int) -> None:
+    """Refuse a number of axes that these classes and columns do not have."""
+    most = min(n_classes - 1, n_features)
+    is_whole = isinstance(n_components, Integral) and not isinstance(n_components, bool | np.bool_)
+    if not is_whole or not 0 < n_components <= most:
+        raise ValueError(
+            f"n_components must be a whole number and lie between 1 and min(n_classes - 1, n_features) = {most}, found "
+            f"{n_components!r}"
+        )
+
+
 def axes(theta: Theta, n_components: int | None = None) -> Axes:
     r"""Directions along which the class means differ most, relative to the spread within classes (Rao 1948).
 
@@ -142,10 +154,7 @@ def axes(theta: Theta, n_components: int | None = None) -> Axes:
     values, vectors = eigh(between, theta["covariance"])
     most = min(len(mean) - 1, mean.shape[1])
     kept = most if n_components is None else n_components
-    if not 0 < kept <= most:
-        raise ValueError(
-            f"n_components must lie between 1 and min(n_classes - 1, n_features) = {most}, found {kept}"
-        )
+    check_n_components(kept, *mean.shape)
     order = np.argsort(values)[::-1][:most]
     explained = np.maximum(values[order], 0.0)
     return Axes(centre, vectors[:, order[:kept]], explained[:kept] / explained.sum())

@@ -38,13 +38,14 @@ from bayesppl.answers.coalitions import (
 from bayesppl.answers.intervals import PROB, tails
 from bayesppl.answers.labelled import coord
 from bayesppl.answers.simulation import in_steps, portions
+from bayesppl.data.arguments import generator, whole
+from bayesppl.data.cells import missing
 from bayesppl.data.columns import listed
 from bayesppl.data.table import Table
 from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.model.fitted import Fitted
-from bayesppl.model.normalisation import tempered
 from bayesppl.model.rules import RuleName, check_rule
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def explain(
     orders: int = 64,
     random_state: int | None = None,
 ) -> xr.Dataset:
-    """Weights of evidence: how much every column of a row spoke for each class.
+    """Weights of evidence: how much every column of a row supports each class.
 
     Parameters
     ----------
@@ -131,11 +132,10 @@ def explain(
     units = _units(fitted, blocks)
     odds = _Odds.of(fitted.classes.tolist(), against)
     seen = SeenRows.read(fitted, X, list(units.values()))
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
     scores: list[Score] = [partial(_by_rule, fitted, rule)]
     if draws is not None:
-        if draws < 2:
-            raise ValueError(f"draws must be at least 2, found {draws}")
+        whole("draws", draws, 2)
         scores.append(partial(_by_draws, fitted, draws, int(rng.integers(1 << 32))))
     lots = _lots(seen, len(fitted.classes) * (draws or 1), shares, orders, rng)
     parts = [_explained(seen, rows, at, odds, scores, steps, tails(prob)) for rows, at, steps in lots]
@@ -213,7 +213,7 @@ def _by_draws(fitted: Fitted, draws: int, seed: int, table: Table) -> Array:
     X, model = fitted.encode(table), fitted.model
 
     def scored(theta: Theta) -> Array:
-        return tempered(model.log_joint(theta).kernel(X), theta[CLASS_WEIGHTS][:, None], fitted.temperature)
+        return fitted.calibrated(model.log_joint(theta), theta[CLASS_WEIGHTS]).kernel(X)
 
     step = max(1, _NUMBERS // max(1, X.shape[0] * max(model.n_classes, X.shape[1])))
     held = portions(fitted.posterior, draws, np.random.default_rng(seed))
@@ -376,7 +376,8 @@ def _cells(seen: SeenRows, units: Mapping[Hashable, list[Hashable]]) -> Array:
     cells = np.full((len(seen.values), len(units)), "", dtype=object)
     for u, names in enumerate(units.values()):
         if len(names) == 1:
-            for i, value in enumerate(seen.values[:, place[names[0]]].tolist()):
-                missing = value is None or value != value
-                cells[i, u] = "missing" if missing else f"{value:.4g}" if isinstance(value, float) else str(value)
+            column = seen.values[:, place[names[0]]]
+            for i, value in enumerate(column.tolist()):
+                cells[i, u] = f"{value:.4g}" if isinstance(value, float) else str(value)
+            cells[missing(column, names[0]), u] = "missing"
     return cells.astype(str)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bayesppl.data.arguments import real
+
 #: Probability of an interval where none is asked for: ArviZ's default, so that its tables and ours show the same intervals.
 PROB = 0.89
 
@@ -19,6 +21,5 @@ def tails(prob: float) -> tuple[float, float]:
     >>> tails(0.5)
     (0.25, 0.75)
     """
-    if not 0 < prob < 1:
-        raise ValueError(f"prob must lie between 0 and 1, found {prob:g}")
+    real("prob", prob, "lie between 0 and 1", lambda prob: 0 < prob < 1)
     return (1 - prob) / 2, (1 + prob) / 2

@@ -70,7 +70,7 @@ def diagnostics(fitted: Fitted) -> xr.Dataset:
     Returns
     -------
     xarray.Dataset
-        Along a dimension named "measure"; the attribute ``problems`` says in words what is wrong, if anything.
+        Along a dimension named "measure"; the attribute ``problems`` describes what is wrong, if anything.
         Closed forms and approximations have no chains to compare, and no variables here.
     """
     posterior = fitted.posterior

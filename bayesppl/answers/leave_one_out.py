@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from bayesppl.answers.calibration import Confidence, confidence, learn
+from bayesppl.answers.column_weights import enough_rows, learn_weights, require_units
 from bayesppl.answers.held_rows import rows_of
-from bayesppl.answers.leaving_out import estimate, joint_from_others
+from bayesppl.answers.left_out_joints import density_of, row_joints, unit_joints
 from bayesppl.answers.scores import hits, log_scores
-from bayesppl.beliefs.statistics import Counts
-from bayesppl.data.labels import one_hot
 from bayesppl.data.rows import Rows
-from bayesppl.errors import ImproperError
-from bayesppl.families._bases.membership import Groups, Membership
+from bayesppl.errors import NotConjugateError
 from bayesppl.kernels.arrays import Array
-from bayesppl.model.calibration import Calibration
-from bayesppl.model.declaration import CLASS_WEIGHTS
+from bayesppl.model.calibration import Calibration, Option, Power
 from bayesppl.model.fitted import Fitted
-from bayesppl.model.normalisation import log_probabilities, tempered
+from bayesppl.model.normalisation import log_probabilities, powered
 from bayesppl.model.posterior import Posterior
-from bayesppl.model.rules import TABLE, RuleName, check_rule
+from bayesppl.model.rules import RuleName, check_rule
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -56,6 +53,8 @@ class LeaveOneOut:
     weights : (n_rows,)
         A row leaves with its whole weight. Scores are weighted averages; a row of weight zero has no part in them.
     classes : (n_classes,)
+    log_labels_fitted : (n_rows, n_classes)
+        log p(y = k | x_i, D), up to a term that all classes of a row share, calibrated where the fit is.
     temperature : float
         Of the calibration in use, which is held as learned from all rows; 1 where there is none.
     """
@@ -69,6 +68,7 @@ class LeaveOneOut:
     codes: Array
     weights: Array
     classes: Array
+    log_labels_fitted: Array
     temperature: float = 1.0
 
     def __repr__(self) -> str:
@@ -91,16 +91,14 @@ class LeaveOneOut:
     @cached_property
     def log_proba_fitted(self) -> Array:
         """log p(y = k | x_i, D), with row i among the data: (n_rows, n_classes)."""
-        joint = tempered(self.log_joint_fitted, self.fitted_weights, self.temperature)
-        return log_probabilities(joint, self.fitted_weights)
+        return log_probabilities(self.log_labels_fitted, self.fitted_weights)
 
     @cached_property
     def calibration(self) -> Calibration:
         """What ``calibration="temperature"`` learns from these rows, whether it is in use or not."""
-        density = np.where(
-            np.isneginf(self.log_class_weights), -np.inf, self.log_joint - _finite(self.log_class_weights)
+        return learn(
+            density_of(self.log_joint, self.log_class_weights), self.log_class_weights, self.codes, self.weights
         )
-        return learn(density, self.log_class_weights, self.codes, self.weights)
 
     @property
     def log_score_i(self) -> Array:
@@ -205,12 +203,8 @@ class LeaveOneOut:
         return mean, float(np.sqrt(((share * (values - mean)) ** 2).sum()))
 
 
-def _finite(logs: Array) -> Array:
-    return np.where(np.isneginf(logs), 0.0, logs)
-
-
 def _standard_error_of_sum(values: Array) -> float:
-    """Of the sum over the rows; nan where one row, or a score of -inf, says nothing of its spread."""
+    """Of the sum over the rows; nan where there is one row or a score of -inf, from which its spread cannot be estimated."""
     if len(values) < 2 or not np.isfinite(values).all():
         return float("nan")
     return float(np.sqrt(len(values) * values.var(ddof=1)))
@@ -264,14 +258,36 @@ def leave_one_out(
     check_rule(rule)
     posterior, rows = fitted.posterior, rows_of(fitted, X, y, sample_weight)
     encoded = fitted.model.family.encode(rows.table)
-    return leave_out_each(posterior, encoded, rows.codes, rows.weights, rule, fitted.temperature)
+    try:
+        return leave_out_each(posterior, encoded, rows.codes, rows.weights, rule, fitted.calibration)
+    except NotConjugateError:
+        raise NotConjugateError(
+            "exact leave-one-out needs a closed form of the posterior without a row, which this model has not. From draws it is "
+            "approximated by importance sampling: arviz.loo(clf.to_datatree(groups=['posterior', 'log_likelihood']))"
+        ) from None
 
 
-def calibrated(fitted: Fitted, rows: Rows) -> Fitted:
+def calibrated(fitted: Fitted, rows: Rows, option: Option) -> Fitted:
     """The same fit of these rows, calibrated by its exact leave-one-out under its rule."""
+    return replace(fitted, calibration=_LEARN[option](fitted, rows))
+
+
+def _temperature(fitted: Fitted, rows: Rows) -> Power:
     encoded = fitted.model.family.encode(rows.table)
-    found = leave_out_each(fitted.posterior, encoded, rows.codes, rows.weights, fitted.rule)
-    return replace(fitted, calibration=found.calibration)
+    return leave_out_each(fitted.posterior, encoded, rows.codes, rows.weights, fitted.rule).calibration
+
+
+def _column_weights(fitted: Fitted, rows: Rows) -> Power:
+    family = fitted.model.family
+    units = require_units(family)
+    some = enough_rows(len(rows), len(rows.classes), len(units))
+    joints = unit_joints(fitted.posterior, family.encode(rows.table), rows.codes, rows.weights, fitted.rule, some)
+    with np.errstate(divide="ignore"):
+        left_out = ((joint.without, np.log(joint.class_weights)) for joint in joints)
+        return learn_weights(tuple(unit.name for unit in units), left_out, rows.codes[some], rows.weights[some])
+
+
+_LEARN = {"temperature": _temperature, "weights": _column_weights}
 
 
 def leave_out_each(
@@ -280,7 +296,7 @@ def leave_out_each(
     codes: Array,
     weights: Array,
     rule: RuleName = "predictive",
-    temperature: float = 1.0,
+    calibration: Power | None = None,
 ) -> LeaveOneOut:
     """Predict every row from the others.
 
@@ -291,91 +307,29 @@ def leave_out_each(
     X : encoded rows
     codes, weights : (n_rows,)
     rule : {"predictive", "mle", "map", "mean"}
-    temperature : float
-        Of the calibration.
+    calibration : Power, optional
     """
-    find = partial(_plug_in, rule=rule) if TABLE[rule].is_plug_in else _predictive
-    log_joint, class_weights, fitted, fitted_weights = find(posterior, X, codes, weights)
+    found = row_joints(posterior, X, codes, weights, rule)
+    labels, labels_fitted = found.without, found.fitted
+    if calibration is not None:
+        both = calibration.of_left_out(
+            np.stack([found.without, found.fitted]),
+            lambda: (np.stack([u.without, u.fitted]) for u in unit_joints(posterior, X, codes, weights, rule)),
+        )
+        all_weights = np.stack(np.broadcast_arrays(found.class_weights, found.fitted_weights))
+        labels, labels_fitted = powered(both, all_weights)
     with np.errstate(divide="ignore"):
-        log_weights = np.log(class_weights)
+        log_weights = np.log(found.class_weights)
     return LeaveOneOut(
         rule,
-        log_joint,
+        found.without,
         log_weights,
-        log_probabilities(tempered(log_joint, class_weights, temperature), class_weights),
-        fitted,
-        fitted_weights,
+        log_probabilities(labels, found.class_weights),
+        found.fitted,
+        found.fitted_weights,
         codes,
         weights,
         np.asarray(posterior.model.classes),
-        temperature,
+        labels_fitted,
+        1.0 if calibration is None else calibration.overall_temperature,
     )
-
-
-class _Joints(NamedTuple):
-    """Log joints (n_rows, n_classes), and class weights: from the other rows (n_rows, n_classes), from all (n_classes,)."""
-
-    without: Array
-    class_weights: Array
-    fitted: Array
-    fitted_weights: Array
-
-
-def _plug_in(posterior: Posterior, X: Any, codes: Array, weights: Array, rule: RuleName) -> _Joints:
-    theta = estimate(posterior, posterior.statistics, rule)
-    fitted = posterior.model.log_joint(theta)(X)
-    return _Joints(*joint_from_others(posterior, X, codes, weights, rule), fitted, theta[CLASS_WEIGHTS])
-
-
-def _predictive(posterior: Posterior, X: Any, codes: Array, weights: Array) -> _Joints:
-    model = posterior.model
-    members = Membership(codes.astype(np.intp), weights)
-    belief = posterior.prior.update(posterior.statistics)
-    labels, features = belief.parts[CLASS_WEIGHTS], belief.parts["features"]
-    fitted, log_joint = model.family.loo_log_predictive(features, X, members)
-    others = posterior.statistics.parts[CLASS_WEIGHTS].counts[members.codes] - weights
-    for row in np.flatnonzero(~_keeps_digits(members.own(fitted) - members.own(log_joint), others)):
-        log_joint[row] = _predict_from_others(posterior, X, codes, weights, int(row))
-    fitted_weights = labels.mean()[CLASS_WEIGHTS]
-    class_weights = class_weights_without(labels, members.groups, model.n_classes)
-    with np.errstate(divide="ignore"):
-        fitted += np.log(fitted_weights)
-        log_joint += _of_rows(np.log(class_weights), members.groups)
-    return _Joints(log_joint, _of_rows(class_weights, members.groups), fitted, fitted_weights)
-
-
-def class_weights_without(labels: Any, groups: Groups, n_classes: int) -> Array:
-    """Class weights once a row of each group is taken out: (n_groups, n_classes)."""
-    own = groups.classes[:, None] == np.arange(n_classes)
-    removed = np.where(own, -groups.weights[:, None], 0.0)
-    weights = labels.update(Counts(removed, np.zeros(()))).mean()[CLASS_WEIGHTS]
-    return np.broadcast_to(weights, removed.shape)
-
-
-def _of_rows(values: Array, groups: Groups) -> Array:
-    """What is known of every group, (n_groups, n_classes), for every row; a class after the other in memory."""
-    return values.T.take(groups.of_rows, axis=1).T
-
-
-def _keeps_digits(gap: Array, others: Array) -> Array:
-    """Whether a row could be subtracted without losing more than half of the digits of what remains.
-
-    A row that makes up all but a share r of its class's sum of squares, from n other rows, is less probable without itself by
-    a factor of at least r^(n/2): where the log density falls by less than 8 n, r is above e^-16, and some nine digits are left.
-    Hardly a row falls that far, except outliers of enormous leverage and rows that stand (almost) alone.
-    """
-    return np.isfinite(gap) & (gap < 8 * others)
-
-
-def _predict_from_others(posterior: Posterior, X: Any, codes: Array, weights: Array, row: int) -> Array:
-    """log p(x | y = k) of one row, from the sums of all the others taken anew: (n_classes,)."""
-    family, prior = posterior.model.family, posterior.prior.parts["features"]
-    kept = weights * (np.arange(len(codes)) != row)
-    statistics = family.sufficient_statistics(X, one_hot(codes, posterior.model.n_classes, kept))
-    belief = prior.update(statistics)
-    if not belief.is_proper().all():
-        raise ImproperError(
-            f"without row {row} the posterior of its class is improper: under an improper prior every class must keep "
-            "enough rows, whose columns vary and do not copy each other, when one is left out. Use a proper prior, or add rows."
-        )
-    return np.asarray(family.log_predictive(belief)(X[[row]])[0])

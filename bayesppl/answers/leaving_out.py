@@ -9,7 +9,7 @@ the row a variance of exactly zero, and an outlier leaves no rounding error behi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,10 +23,10 @@ from bayesppl.model.posterior import Exact, Posterior
 from bayesppl.model.rules import RuleName
 
 
-def joint_from_others(
-    posterior: Posterior, X: Any, codes: Array, weights: Array, rule: RuleName
+def joints_from_others(
+    posterior: Posterior, X: Any, codes: Array, weights: Array, rule: RuleName, views: Sequence[Sequence[int]]
 ) -> tuple[Array, Array]:
-    """log p(x_i, y = k | θ) of every row under the estimate from all the others, and the class weights in it.
+    """log p(x_i, y = k | θ) of what is seen of every row, under the estimate from all the others, and its class weights.
 
     Parameters
     ----------
@@ -35,10 +35,12 @@ def joint_from_others(
     X : encoded rows
     codes, weights : (n_rows,)
     rule : {"mle", "map", "mean"}
+    views : sequence of units
+        Which units are seen at once; see :meth:`Family.seen`.
 
     Returns
     -------
-    log_joint : (n_rows, n_classes)
+    log_joint : (n_views, n_rows, n_classes)
     class_weights : (n_rows, n_classes)
 
     Raises
@@ -54,7 +56,7 @@ def joint_from_others(
         return model.statistics(X[some], one_hot(codes[some], model.n_classes, weights[some]))
 
     shape = len(codes), model.n_classes
-    log_joint, class_weights = np.empty(shape), np.empty(shape)
+    log_joint, class_weights = np.empty((len(views), *shape)), np.empty(shape)
     for row, others in sums_of_others(take, len(codes)):
         try:
             theta = estimate(posterior, others, rule)
@@ -63,7 +65,9 @@ def joint_from_others(
             raise type(error)(
                 f"without row {row}, of class {label!r}, there is no estimate for rule={rule!r}: {error}"
             ) from None
-        log_joint[row] = model.log_joint(theta)(X[row : row + 1])[0]
+        density = model.log_joint(theta)
+        for seen, view in zip(log_joint, views, strict=True):
+            seen[row] = density(model.family.seen(X[row : row + 1], view))[0]
         class_weights[row] = theta[CLASS_WEIGHTS]
     return log_joint, class_weights
 

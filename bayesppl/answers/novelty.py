@@ -1,4 +1,4 @@
-"""Rows unlike anything the model has seen."""
+"""Rows unlike those of training."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from bayesppl.answers.simulation import cells_of, lots, stack_rows
+from bayesppl.data.arguments import generator, real, whole
 from bayesppl.families._bases.covariates import Covariates, of_rows
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.fitted import Fitted
@@ -64,11 +65,9 @@ def novelty(
     """
     import xarray as xr
 
-    if not 0 < level < 1:
-        raise ValueError(f"level must lie between 0 and 1, found {level:g}")
-    if draws < 1:
-        raise ValueError(f"draws must be at least 1, found {draws}")
-    posterior, rng = fitted.posterior, np.random.default_rng(random_state)
+    real("level", level, "lie between 0 and 1", lambda level: 0 < level < 1)
+    whole("draws", draws, 1)
+    posterior, rng = fitted.posterior, generator(random_state)
     X_encoded = fitted.encode(X)
     observed = log_density(posterior, X_encoded)
     # ties are as improbable; a hair of room for the rounding of equal densities

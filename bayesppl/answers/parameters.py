@@ -9,6 +9,7 @@ import numpy as np
 
 from bayesppl.answers.intervals import PROB, tails
 from bayesppl.answers.labelled import dataset, estimates
+from bayesppl.data.arguments import generator
 from bayesppl.errors import NotConjugateError, UndefinedEstimateError
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.posterior import Posterior
@@ -55,7 +56,7 @@ def parameter_summary(
     for rule in ESTIMATES:
         with suppress(UndefinedEstimateError, NotConjugateError):
             found.append(estimates(fitted, [rule]))
-    spread = _spread(fitted.posterior, draws, tails(prob), np.random.default_rng(random_state))
+    spread = _spread(fitted.posterior, draws, tails(prob), generator(random_state))
     order = [*ESTIMATES, *spread["estimate"].values.tolist()]
     return (
         xr.concat([*found, spread], dim="estimate").reindex(estimate=order).assign_attrs(spread.attrs, prob=prob)

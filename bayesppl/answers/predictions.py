@@ -71,7 +71,7 @@ def predict_proba_mcse(fitted: Fitted, X: Any) -> Array:
     fitted : Fitted
     X : table or (n_rows, n_features) array-like
     """
-    return fitted.posterior.predictive_mcse(fitted.encode(X), fitted.temperature)
+    return fitted.posterior.predictive_mcse(fitted.parts(fitted.encode(X)))
 
 
 def _normalised(

@@ -1,7 +1,7 @@
 r"""Deployment where the classes are not as frequent as in training ("prior shift").
 
 What a row of class k looks like, p(x | y = k), is taken to be the same; only p(y) differs. Class probabilities then
-follow from the ones at hand by exchanging one set of weights for another, and unlabelled rows tell the new weights.
+follow from the ones at hand by exchanging one set of weights for another, and the new weights are estimated from unlabelled rows.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from scipy.special import logsumexp, softmax
 
 from bayesppl.answers.intervals import PROB, tails
 from bayesppl.beliefs import Dirichlet
+from bayesppl.data.arguments import generator, whole
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.normalisation import exchange_weights
@@ -79,12 +80,17 @@ def estimate_class_weights(
     from bayesppl.answers.labelled import coord
 
     bounds = tails(prob)
+    whole("draws", draws, 1)
     ones = np.ones(len(fitted.classes))
     log_density = fitted.map_log_joint(X, lambda log_joint, old: exchange_weights(log_joint, old, ones), rule)
-    log_density = log_density[~np.isneginf(log_density).all(1)]  # an impossible row says nothing of its class
+    log_density = log_density[~np.isneginf(log_density).all(1)]  # an impossible row is no evidence of its class
     concentration = prior.sized(ones.shape).concentration
+    if not len(log_density):
+        raise ValueError(
+            "X has no row that is possible under any class, so that nothing follows about class weights; pass rows"
+        )
     em = _maximise(log_density)
-    samples = _gibbs(log_density, concentration, em, draws, np.random.default_rng(random_state))
+    samples = _gibbs(log_density, concentration, em, draws, generator(random_state))
     lower, upper = np.quantile(samples, bounds, axis=0)
     summary = {"em": em, "mean": samples.mean(0), "sd": samples.std(0), "lower": lower, "upper": upper}
     return xr.Dataset(

@@ -97,7 +97,7 @@ def averaged_proba(fitted: Fitted, X: Any, prior: float = 0.5, *, log: bool = Fa
     prior : float
         Prior probability that a feature is relevant.
     log : bool
-        Return logarithms, which tell apart what is next to impossible.
+        Return logarithms, which distinguish probabilities close to zero.
 
     Notes
     -----

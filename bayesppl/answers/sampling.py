@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from bayesppl.answers.simulation import covariates_for, stack_rows, thetas
+from bayesppl.data.arguments import generator, whole
 from bayesppl.data.labels import encode_labels
 from bayesppl.families._bases.covariates import of_rows
 from bayesppl.kernels.arrays import Array, Theta
@@ -74,9 +75,8 @@ def sample(
     """
     rule = fitted.rule if rule is None else rule
     check_rule(rule)
-    if n < 1:
-        raise ValueError(f"n must be at least 1, found {n}")
-    posterior, rng = fitted.posterior, np.random.default_rng(random_state)
+    whole("n", n, 1)
+    posterior, rng = fitted.posterior, generator(random_state)
     given = None if y is None else encode_labels(np.broadcast_to(np.asarray(y), n), fitted.classes)[1]
     codes = np.empty(n, dtype=np.intp)
     parts: list[Any] = []

@@ -17,6 +17,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, helmert
 from scipy.special import logsumexp
 
+from bayesppl.data.arguments import generator
 from bayesppl.kernels.arrays import Array
 
 #: Concentration of the Dirichlet prior, for each model.
@@ -82,7 +83,7 @@ def stack(
     scored = np.isfinite(largest) & (row_weights > 0)
     likelihood = np.ascontiguousarray(np.exp(log_scores[:, scored] - largest[scored]))
     weights = _mode(likelihood, row_weights[scored], concentration)
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
     draws = _draw(likelihood, row_weights[scored], weights, concentration, rng)
     with np.errstate(divide="ignore"):
         combined, honest = largest.copy(), largest.copy()

@@ -1,4 +1,4 @@
-"""A fitted model on one screen: what it has seen, what it found, and how far it can be trusted."""
+"""A fitted model on one screen: the rows of the fit, what was found, and how far it can be trusted."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def _draws(posterior: Posterior) -> dict[str, str]:
 
 
 def _evidence(fitted: Fitted) -> str:
-    """The exact value, an estimate that says so, or why there is none."""
+    """The exact value, an estimate marked as one, or why there is none."""
     estimated = fitted.posterior.record.get("log_marginal_likelihood")
     try:
         return f"{float(log_evidence(fitted)['total']):.6g}"

@@ -36,8 +36,8 @@ def tune(
 
     Starting from the declared prior, each named hyperparameter is multiplied, for all classes and features alike, by a
     factor :math:`e^t`, and L-BFGS-B (Byrd et al. 1995) searches the best t. The location of a mean stays where it is. A prior
-    that the data decide may look at the variance of columns, but not at how they go together: the correlations of a default
-    scale matrix are set to zero, unless they are themselves tuned by name. Had it seen them, the evidence would reward
+    that depends on the data may use the variance of columns, but not how they go together: the correlations of a default
+    scale matrix are set to zero, unless they are themselves tuned by name. If it used them, the evidence would reward
     the prior for repeating the data, and the degrees of freedom would run away.
 
     Parameters
@@ -75,7 +75,7 @@ def tune(
     -----
     The evidence is about all of p(X | y). Where there are many parameters and few rows its prior predicts labels far
     better; where the model is wrong about p(x | y) (Naive Bayes with copied columns), it can make the model surer of its
-    mistakes, and ``loo`` is the objective to use. Either way the prior has seen the data: intervals under it are a
+    mistakes, and ``loo`` is the objective to use. Either way the prior depends on the data: intervals under it are a
     little too narrow, and its evidence compares with that of no other prior. Judge it by rows held out.
     """
     if tuning.objective == "loo" and rows is None:

@@ -3,7 +3,7 @@ r"""How sure the model is of its class probabilities.
 Given parameters θ the class probabilities of a row are p(y | x, θ); the posterior of θ makes a distribution of them.
 Its average, E[p(y | x, θ) | D], is what intervals and the entropy split refer to. It is *not* the predictive
 p(y | x, D), which averages p(y, x | θ) first and normalises afterwards, because x itself informs θ; on rows that the
-training data say little about, the two may even name different winners.
+training data hold little information about, the two may even name different winners.
 """
 
 from __future__ import annotations
@@ -13,23 +13,20 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import entr
 
-from bayesppl.answers.intervals import PROB, tails
+from bayesppl.answers.intervals import PROB
 from bayesppl.answers.predictions import probabilities
+from bayesppl.answers.proba_draws import entropy_split, interval, rows_per_block
 from bayesppl.answers.simulation import in_steps, narrowed, number_of_draws, portions
+from bayesppl.data.arguments import generator, whole
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.model.fitted import Fitted
-from bayesppl.model.normalisation import normalise, tempered, warn_of_impossible_rows
-from bayesppl.model.posterior import CHUNK_CELLS, Posterior
+from bayesppl.model.normalisation import normalise, warn_of_impossible_rows
+from bayesppl.model.posterior import CHUNK_CELLS
 
 if TYPE_CHECKING:
     import xarray as xr
-
-
-# Probabilities of a block of rows under all draws held at once: 8 megabytes.
-_BLOCK_CELLS = 1 << 20
 
 
 def predict_proba_interval(
@@ -61,15 +58,7 @@ def predict_proba_interval(
     >>> bool((interval["sd"][1] > interval["sd"][0]).all())
     True
     """
-    bounds = tails(prob)
-    parts = []
-    for p in probability_draws(fitted, X, draws, random_state):
-        mean = p.mean(0, keepdims=True)
-        sd = p.std(0, mean=mean)
-        quantiles = np.quantile(p, bounds, axis=0, overwrite_input=True)  # last, for it reorders the draws
-        parts.append(np.stack([mean[0], sd, *quantiles]))
-    mean, sd, lower, upper = np.concatenate(parts, axis=1)
-    return _labelled(fitted, {"mean": mean, "sd": sd, "lower": lower, "upper": upper}).assign_attrs(prob=prob)
+    return interval(probability_draws(fitted, X, draws, random_state), fitted.classes, prob)
 
 
 def uncertainty(fitted: Fitted, X: Any, draws: int = 1000, random_state: int | None = None) -> xr.Dataset:
@@ -101,59 +90,36 @@ def uncertainty(fitted: Fitted, X: Any, draws: int = 1000, random_state: int | N
     >>> bool(abs(split["total"] - split["aleatoric"] - split["epistemic"]) < 1e-12)
     True
     """
-    parts = []
-    for p in probability_draws(fitted, X, draws, random_state):
-        total, aleatoric = entr(p.mean(0)).sum(-1), entr(p).sum(-1).mean(0)
-        parts.append(np.stack([total, aleatoric, total - aleatoric]))
-    total, aleatoric, epistemic = np.concatenate(parts, axis=1)
-    predictive = entr(probabilities(fitted, X, "predictive")).sum(-1)
-    return _labelled(
-        fitted,
-        {"total": total, "aleatoric": aleatoric, "epistemic": epistemic, "predictive_entropy": predictive},
-    )
+    blocks = probability_draws(fitted, X, draws, random_state)
+    return entropy_split(blocks, probabilities(fitted, X, "predictive"))
 
 
 def probability_draws(
     fitted: Fitted, X: Any, draws: int, random_state: int | np.random.Generator | None
 ) -> Iterator[Array]:
     """p(y = k | x, θ) under posterior draws, for one block of rows after the other: (n_draws, n_block, n_classes)."""
-    posterior = fitted.posterior
-    if draws < 2:
-        raise ValueError(f"draws must be at least 2, found {draws}")
+    whole("draws", draws, 2)
     encoded = fitted.encode(X)
-    return _blocks(posterior, encoded, draws, np.random.default_rng(random_state), fitted.temperature)
+    return _blocks(fitted, encoded, draws, generator(random_state))
 
 
-def _blocks(
-    posterior: Posterior, X: Any, draws: int, rng: np.random.Generator, temperature: float
-) -> Iterator[Array]:
+def _blocks(fitted: Fitted, X: Any, draws: int, rng: np.random.Generator) -> Iterator[Array]:
+    posterior = fitted.posterior
     size, n_classes, n_rows = number_of_draws(posterior, draws), posterior.model.n_classes, X.shape[0]
-    rows = max(1, _BLOCK_CELLS // (size * n_classes))
-    for start in range(0, n_rows, rows):
+    rows = rows_per_block(size, n_classes)
+    for start in range(0, max(1, n_rows), rows):  # of no rows, one block without any
         about_block, block = narrowed(posterior, X[start : start + rows])
-        step = max(1, CHUNK_CELLS // (block.shape[0] * max(n_classes, block.shape[1])))
+        step = max(1, CHUNK_CELLS // max(1, block.shape[0] * max(n_classes, block.shape[1])))
         # the draws of a row and class lie side by side, for quantiles and averages are taken over them
         out = np.empty((n_classes, block.shape[0], size))
         first = 0
         # the same draws for every block of rows
         for portion in portions(about_block, draws, deepcopy(rng)):
             for chunk in in_steps(portion, step):
-                weights = chunk[CLASS_WEIGHTS][:, None]
-                log_joint = tempered(posterior.model.log_joint(chunk).kernel(block), weights, temperature)
-                proba, n_impossible = normalise(log_joint, weights, log=False)
+                weights = chunk[CLASS_WEIGHTS]
+                log_joint = fitted.calibrated(posterior.model.log_joint(chunk), weights).kernel(block)
+                proba, n_impossible = normalise(log_joint, weights[:, None], log=False)
                 warn_of_impossible_rows(n_impossible, log_joint[..., 0].size)
                 out[:, :, first : first + len(proba)] = proba.T
                 first += len(proba)
         yield out.T
-
-
-def _labelled(fitted: Fitted, columns: dict[str, Array]) -> xr.Dataset:
-    import xarray as xr
-
-    from bayesppl.answers.labelled import coord
-
-    first = next(iter(columns.values()))
-    coords: dict[str, Any] = {"row": np.arange(len(first))}
-    if first.ndim == 2:
-        coords["class"] = coord(fitted.classes.tolist())
-    return xr.Dataset({name: (tuple(coords), values) for name, values in columns.items()}, coords=coords)

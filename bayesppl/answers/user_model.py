@@ -21,8 +21,9 @@ _USER_GROUPS = {"posterior", "sample_stats"}
 def recognition(fitted: ReadModel) -> pd.DataFrame:
     """What every part of the model is, as a table: family, prior, how it was solved, and why.
 
-    ``solution`` is "exact" (closed form), "compressed" (sampled, with a few rows that stand for all), "by rows" (sampled on
-    every row), or "unused" (nothing in it depends on the label).
+    ``solution`` is "exact" (closed form), "collapsed" (closed form given other variables, which are sampled), "compressed"
+    (sampled, with a few rows that stand for all), "by rows" (sampled on every row), or "unused" (nothing in it depends on
+    the label).
 
     Parameters
     ----------

@@ -11,9 +11,13 @@ The evidence of data is therefore a difference of two normalisers. Formulas foll
 and Murphy (2007, "Conjugate Bayesian analysis of the Gaussian distribution").
 """
 
+from bayesppl.beliefs.beta import Beta
 from bayesppl.beliefs.conjugate import Conjugate
-from bayesppl.beliefs.discrete import Beta, Dirichlet, Fixed, Gamma
+from bayesppl.beliefs.dirichlet import Dirichlet
+from bayesppl.beliefs.fixed import Fixed
+from bayesppl.beliefs.gamma import Gamma
 from bayesppl.beliefs.joint import Joint
+from bayesppl.beliefs.matrix_normal import MatrixNormalInverseWishart
 from bayesppl.beliefs.normal import NormalInverseGamma, NormalInverseWishart
 
 __all__ = [
@@ -23,6 +27,7 @@ __all__ = [
     "Fixed",
     "Gamma",
     "Joint",
+    "MatrixNormalInverseWishart",
     "NormalInverseGamma",
     "NormalInverseWishart",
 ]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,8 +20,31 @@ from bayesppl.beliefs.statistics import Moments
 from bayesppl.kernels.arrays import LOG_2PI, Array, Theta
 
 
+class Declared(NamedTuple):
+    """Random variables, and what they determine: (n_classes, …) or, where the covariance is tied, without that axis."""
+
+    factor: Any
+    chi_square: Any
+    whitened: Any
+    mean: Any
+    root: Any  # of the covariance, S with Σ = S Sᵀ
+    covariance: Any
+
+
 def declare(prior: Any, dims: Dims, prefix: str) -> dict[str, Any]:
     """Declare the factor, the whitened means, and the mean and covariance they determine."""
+    import pymc as pm
+
+    found = declare_factor(prior, dims, prefix)
+    return {
+        "mean": pm.Deterministic(var=found.mean, **named(dims, prefix, "mean")),
+        "covariance": pm.Deterministic(var=found.covariance, **named(dims, prefix, "covariance")),
+        "observe": partial(_observe, prior, found.factor, found.chi_square, found.whitened, prefix),
+    }
+
+
+def declare_factor(prior: Any, dims: Dims, prefix: str) -> Declared:
+    """Declare the factor and the whitened means."""
     import pymc as pm
     import pytensor.tensor as pt
 
@@ -35,7 +58,7 @@ def declare(prior: Any, dims: Dims, prefix: str) -> dict[str, Any]:
     factor = _assemble(chi_square, lower, n_features)
     whitened = pm.Flat(f"{prefix}mean_whitened", dims=mean_named["dims"])
     constant = n_features * (np.log(prior.kappa) - LOG_2PI).sum()
-    squares = _squares(factor, _columns(whitened * np.sqrt(prior.kappa)[:, None], prior))
+    squares = squares_of(factor, columns_of(whitened * np.sqrt(prior.kappa)[:, None], prior))
     # one sum of one expression: sums of a matrix by itself are slow to compile
     pm.Potential(f"{prefix}mean_prior", 0.5 * (constant + (pt.log(chi_square)[..., None] - squares).sum()))
 
@@ -45,11 +68,7 @@ def declare(prior: Any, dims: Dims, prefix: str) -> dict[str, Any]:
     inverse = pt.linalg.inv(factor[..., 0])
     scaled = (root[..., :, :, None] * pt.swapaxes(inverse, -1, -2)[..., None, :, :]).sum(-2)
     covariance = (scaled[..., :, None, :] * scaled[..., None, :, :]).sum(-1)
-    return {
-        "mean": pm.Deterministic(var=mean, **mean_named),
-        "covariance": pm.Deterministic(var=covariance, **covariance_named),
-        "observe": partial(_observe, prior, factor, chi_square, whitened, prefix),
-    }
+    return Declared(factor, chi_square, whitened, mean, scaled, covariance)
 
 
 def _observe(
@@ -69,25 +88,30 @@ def _observe(
     values, vectors = np.linalg.eigh(unroot @ statistics.scatter @ np.swapaxes(unroot, -1, -2))
     scatter_root = vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]
     centre = np.einsum("...ij,kj->ki" if prior.is_tied else "kij,kj->ki", unroot, statistics.mean - prior.location)
-    squares = _squares(factor, _columns((centre - whitened) * np.sqrt(n)[:, None], prior))
+    squares = squares_of(factor, columns_of((centre - whitened) * np.sqrt(n)[:, None], prior))
     log_det = ((n.sum() if prior.is_tied else n[:, None]) * pt.log(chi_square)).sum()
     constant = (n * (np.linalg.slogdet(prior.psi)[1] + n_features * LOG_2PI)).sum()
-    log_density = log_det - squares.sum() - _squares(factor, scatter_root).sum() - constant
+    log_density = log_det - squares.sum() - squares_of(factor, scatter_root).sum() - constant
     pm.Potential(f"{prefix}x", 0.5 * log_density)
 
 
 def recover(prior: Any, draws: Mapping[str, Array], prefix: str) -> Theta:
     """Means and covariances from draws of the free variables; draw axes lead."""
+    scaled = recover_root(prior, draws, prefix)
+    root = np.linalg.cholesky(prior.psi)
+    mean = prior.location + np.einsum("...ij,...j->...i", root, draws[f"{prefix}mean_whitened"])
+    return {"mean": mean, "covariance": scaled @ np.swapaxes(scaled, -1, -2)}
+
+
+def recover_root(prior: Any, draws: Mapping[str, Array], prefix: str) -> Array:
+    """Roots S of covariances S Sᵀ from draws of the free variables; draw axes lead."""
     n_features = prior.location.shape[1]
     chi_square, lower = draws[f"{prefix}chi_square"], draws[f"{prefix}lower"]
     factor = np.zeros((*chi_square.shape, n_features))
     np.einsum("...ii->...i", factor)[...] = np.sqrt(chi_square)
     rows, columns = np.tril_indices(n_features, -1)
     factor[..., rows, columns] = lower
-    root = np.linalg.cholesky(prior.psi)
-    scaled = root @ np.swapaxes(np.linalg.inv(factor), -1, -2)
-    mean = prior.location + np.einsum("...ij,...j->...i", root, draws[f"{prefix}mean_whitened"])
-    return {"mean": mean, "covariance": scaled @ np.swapaxes(scaled, -1, -2)}
+    return np.asarray(np.linalg.cholesky(prior.psi) @ np.swapaxes(np.linalg.inv(factor), -1, -2))
 
 
 def _assemble(chi_square: Any, lower: Any, n_features: int) -> Any:
@@ -108,12 +132,12 @@ def _assemble(chi_square: Any, lower: Any, n_features: int) -> Any:
     return diagonal + lower[..., place] * np.tri(n_features, k=-1, dtype=np.int8)[..., None]
 
 
-def _columns(vectors: Any, prior: Any) -> Any:
+def columns_of(vectors: Any, prior: Any) -> Any:
     """One vector per class as columns of a matrix per covariance."""
     return vectors.T if prior.is_tied else vectors[:, :, None]
 
 
-def _squares(factor: Any, columns: Any) -> Any:
+def squares_of(factor: Any, columns: Any) -> Any:
     """Squares of the entries of Aᵀ v for all columns v."""
     import pytensor.tensor as pt
 

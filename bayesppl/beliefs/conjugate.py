@@ -152,12 +152,16 @@ def _require(owner: object, name: str, value: Any, words: str, allowed: Callable
         )
 
 
+class ShapeError(ValueError):
+    """A hyperparameter is an array that does not fit classes and columns."""
+
+
 def broadcast(owner: object, name: str, value: Any, shape: tuple[int, ...]) -> Array:
     """A hyperparameter in the shape of the parameters; a copy, which does not follow the array that was declared."""
     try:
         return np.broadcast_to(np.array(value, dtype=np.float64), shape)
     except ValueError:
-        raise ValueError(
+        raise ShapeError(
             f"{type(owner).__name__}: {name} has shape {np.shape(value)}, which does not broadcast to {shape} "
             "(classes first, then features)"
         ) from None

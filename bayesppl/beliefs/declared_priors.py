@@ -137,7 +137,7 @@ class Declared(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Direct(Declared):
-    """Declared priors of parameters as the family knows them.
+    """Declared priors of the parameters under the names that the family gives them.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ class Joint(Conjugate):
             yield from part.leaves(inner) if isinstance(part, Joint) else [(inner, part)]
 
     def select(self, name: str, theta: Theta) -> Theta:
-        """The parameters of one part, under the names it knows them by."""
+        """The parameters of one part, under its own names."""
         return {key: theta[self.prefixes[name] + key] for key in self.parts[name].parameters}
 
     def update(self, statistics: JointStatistics) -> Self:

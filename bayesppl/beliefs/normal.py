@@ -315,9 +315,13 @@ class NormalInverseWishart(Conjugate):
         )
 
     def log_increment(self, statistics: Moments) -> Array:
-        n_features, after = self.location.shape[1], self.update(statistics)
+        return self.log_gain(self.update(statistics), statistics.count)
+
+    def log_gain(self, after: NormalInverseWishart, count: Array) -> Array:
+        """What ``log_normalizer`` of the belief ``after`` so many rows of each class has more than this one."""
+        n_features = self.location.shape[1]
         n = after.nu - self.nu
-        of_means = -0.5 * n_features * np.log1p(statistics.count / self.kappa)
+        of_means = -0.5 * n_features * np.log1p(count / self.kappa)
         halves = (self.nu[..., None] - np.arange(n_features)) / 2
         log_det = _log_det(after.psi)
         return np.asarray(

@@ -74,7 +74,7 @@ class SimplexPrior(Declared):
 
     @final
     def mle(self, statistics: Counts) -> Theta:
-        """Maximum likelihood knows no prior: observed frequencies."""
+        """Maximum likelihood uses no prior: observed frequencies."""
         return Dirichlet(1.0).sized(statistics.counts.shape, self.sizes, self.parameter).mle(statistics)
 
     @final

@@ -1,6 +1,6 @@
 """Sufficient statistics: frozen, additive, and taken in one pass over the rows.
 
-Everything a conjugate fit needs to know about the rows is a sum over them. Sums of two halves add up to the
+Everything a conjugate fit uses of the rows is a sum over them. Sums of two halves add up to the
 sum of the whole, a row of weight 2 counts as two rows, and a row that was added can be subtracted again;
 batches, forgetting, merging and cross-validation are all arithmetic on the objects defined here.
 
@@ -98,7 +98,7 @@ class Statistics(ABC):
     @property
     @final
     def _by_name(self) -> dict[str, Any]:
-        """The fields: every kind of statistics is a dataclass, which this base itself is not."""
+        # every kind of statistics is a dataclass, which this base itself is not
         return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
 
 
@@ -112,7 +112,7 @@ class _Sums(Statistics):
         """What the rounding of each field is proportional to."""
 
     def _of(self, sums: tuple[Pairs, ...]) -> Self:
-        return type(self)(*(pair.value for pair in sums), sums=sums)  # type: ignore[call-arg]  # every kind has it
+        return type(self)(*(pair.value for pair in sums), sums=sums)  # type: ignore[call-arg]  # a field of every kind
 
     def tracked(self, n_rows: int = 0) -> Self:
         if self.sums is not None:
@@ -258,10 +258,10 @@ class Moments(Statistics):
         return self.scatter.ndim == (2 if self.is_matrix else 1)
 
     def is_within(self, largest: float, responsibilities: Responsibilities) -> bool:
-        """Whether these sums tell that every number of the rows is smaller than this in magnitude, or missing.
+        """Whether these sums imply that every number of the rows is smaller than this in magnitude, or missing.
 
         From the mean of its class no number is further than the square root of the scatter, over its weight. Of rows
-        that belong to no class, and of cells that are empty, as infinities leave them too, sums tell nothing.
+        that belong to no class, and of cells that are empty, as infinities leave them too, sums hold no information.
 
         Parameters
         ----------

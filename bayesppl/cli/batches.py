@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bayesppl.cli.big_integers import refuse_rounded
-from bayesppl.cli.terminal import cells
+from bayesppl.cli.terminal import cells, is_number
 
 #: Suffixes of text files; each may be followed by that of a compression.
 TEXT = (".csv", ".tsv", ".txt", ".dat", ".data")
@@ -22,7 +22,7 @@ Write = Callable[[Any], None]
 
 
 class Dialect(NamedTuple):
-    """How a text file is written; other formats say so themselves."""
+    """How a text file is written; other formats contain it."""
 
     sep: str = ","
     decimal: str = "."
@@ -45,7 +45,7 @@ def read(path: Path, rows: int, dialect: Dialect) -> Iterator[Any]:
     Raises
     ------
     ValueError
-        If there is no such file, or it is not what its suffix says.
+        If there is no such file, or its format is not that of its suffix.
     """
     _require(path)
     if _format(path) in TEXT:
@@ -99,7 +99,7 @@ def _check_header(path: Path, dialect: Dialect) -> None:
     twice = names[names.duplicated()]
     if len(twice):
         raise ValueError(f"the header of {str(path)!r} names column {twice.iloc[0]!r} twice; rename one of them")
-    numbers = [name for name in names if _is_number(name)]
+    numbers = [name for name in names if is_number(name)]
     if len(numbers) and len(numbers) >= len(header.columns) - 1:
         raise ValueError(
             f"the first line of {str(path)!r} holds the number {numbers[0]}, so the file seems to have no header line; add a "
@@ -112,14 +112,6 @@ def _check_header(path: Path, dialect: Dialect) -> None:
                 f"the header of {str(path)!r} is separated by {found[0]!r}, not by {dialect.sep!r}; pass --sep "
                 f"{'tab' if found[0] == '\t' else repr(found[0])}"
             )
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 @contextmanager
@@ -143,7 +135,7 @@ def _csv_errors(path: Path, dialect: Dialect) -> Iterator[None]:
 
 @contextmanager
 def writing(path: Path, target: Path) -> Iterator[Write]:
-    """Give a function that appends data frames to the file ``path``, whose format the suffix of ``target`` says."""
+    """Give a function that appends data frames to the file ``path``, in the format of the suffix of ``target``."""
     if target.suffix.lower() == ".csv":
         with path.open("w", newline="", encoding="utf-8") as file:
             yield lambda frame: cells(frame).to_csv(
@@ -175,7 +167,7 @@ def _format(path: Path) -> str:
     suffix = plain.suffix.lower()
     if suffix not in SUFFIXES or (plain is not path and suffix not in TEXT):
         raise ValueError(
-            f"{str(path)!r} must end in one of {', '.join(SUFFIXES)}, which says what the file holds (text files may be "
+            f"{str(path)!r} must end in one of {', '.join(SUFFIXES)}, which names its format (text files may be "
             f"compressed, as in .csv.gz)"
         )
     return suffix

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bayesppl.cli.dialect import Chosen
+from bayesppl.cli.terminal import is_number
 from bayesppl.data.columns import listed
 
 # Text is near-unique where more than this share of its cells differ from all others, and there are more than so many texts.
@@ -57,7 +58,7 @@ def remarks(X: Any, na_values: Sequence[str] = ()) -> Iterator[str]:
             continue
         cells = X[name].dropna()
         texts = cells[cells.map(lambda cell: isinstance(cell, str))]
-        odd = [cell for cell in texts if not _is_number(cell)]
+        odd = [cell for cell in texts if not is_number(cell)]
         if len(odd) < (1 - _NUMBERS_SHARE) * len(cells):
             yield (
                 f"column {name!r} is text, but only {len(odd)} of its {len(cells)} cells are no numbers, the first being "
@@ -67,7 +68,7 @@ def remarks(X: Any, na_values: Sequence[str] = ()) -> Iterator[str]:
             )
         elif cells.nunique() > max(_FEW_TEXTS, _UNIQUE_SHARE * len(cells)):
             yield (
-                f"column {name!r} holds {cells.nunique()} different texts in {len(cells)} rows; as levels they say nothing "
+                f"column {name!r} holds {cells.nunique()} different texts in {len(cells)} rows; as levels they hold no information "
                 f"about new rows. Leave it out with --drop {name!r}"
             )
 
@@ -84,11 +85,3 @@ def _is_text(column: Any) -> bool:
     from pandas.api.types import is_object_dtype, is_string_dtype
 
     return bool(is_object_dtype(column.dtype) or is_string_dtype(column.dtype))
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

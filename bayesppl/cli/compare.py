@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bayesppl.cli.batches import Dialect
-from bayesppl.cli.dialect import Chosen, column_options, csv_options
+from bayesppl.cli.dialect import (
+    MISSING_OPTION,
+    MOST_ROWS_OPTION,
+    UNLABELLED_OPTION,
+    Chosen,
+    column_options,
+    csv_options,
+)
 from bayesppl.cli.inferences import (
     CALIBRATE_OPTION,
     INFERENCE_OPTION,
@@ -27,6 +34,7 @@ from bayesppl.cli.source import require_source
 from bayesppl.cli.terminal import say, visible
 
 if TYPE_CHECKING:
+    from bayesppl.cli.rows import Rows
     from bayesppl.estimators.classifier import BayesClassifier
     from bayesppl.evaluation.comparison import Comparison
 
@@ -52,7 +60,7 @@ class Threshold(click.ParamType[Any]):
 
 @click.command()
 @click.argument("data")
-@model_option("gaussian-nb")
+@model_option(None, "auto for a file, gaussian-nb for an embedded data set")
 @INTEGERS_OPTION
 @PRIOR_OPTION
 @TUNE_OPTION
@@ -78,13 +86,9 @@ class Threshold(click.ParamType[Any]):
     show_default=True,
     help=f"Posterior draws in all, over {CHAINS} chains.",
 )
-@click.option(
-    "--missing",
-    type=click.Choice(["refuse", "skip"]),
-    default="refuse",
-    show_default=True,
-    help="What to do about empty cells: stop, or leave them out of the likelihood.",
-)
+@MISSING_OPTION
+@UNLABELLED_OPTION
+@MOST_ROWS_OPTION
 @click.option(
     "--binarize",
     type=Threshold(),
@@ -97,16 +101,17 @@ class Threshold(click.ParamType[Any]):
     "--out",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Write posterior.nc, parameters.csv, scores.csv and probabilities.png there.",
+    help="Write posterior.nc, parameters.csv, scores.csv and probabilities.png there; of --model auto model.nc, scores.csv and "
+    "weights.png.",
 )
 def compare(
     data: str,
-    model: str,
+    model: str | None,
     integers: tuple[str, ...],
     dialect: Dialect,
     prior: str | None,
     tune: bool,
-    calibrate: bool,
+    calibrate: str | None,
     inference: str,
     target: str | None,
     chosen: Chosen,
@@ -114,48 +119,31 @@ def compare(
     seed: int,
     draws: int,
     missing: str,
+    unlabelled: str,
+    most_rows: int,
     binarize: float | str | None,
     parameters: bool,
     as_json: bool,
     out: Path | None,
 ) -> None:
-    """Fit a classifier to DATA and compare four ways to use it.
+    """Compare on held-out rows of DATA: the models of a stack, or the four rules of one model.
 
     DATA is a text file with a header line (.csv, .tsv, .txt, .dat or .data, perhaps compressed, as in .csv.gz), a .parquet
-    or .feather file, or the name of an embedded data set: breast_cancer, digits, digits_binary, iris, wine. Part of the rows is held out; on these, classification by maximum likelihood, MAP,
-    posterior mean and the posterior predictive are scored and compared row by row.
-    With --model auto the models that it combines are compared instead, alone and together.
+    or .feather file, or the name of an embedded data set: breast_cancer, digits, digits_binary, iris, wine. Part of the
+    rows is held out. On these, --model auto, the default for a file, scores the models that it combines, alone and
+    together. Any other model is scored by rule and row by row: maximum likelihood, MAP, posterior mean and the posterior
+    predictive.
     """
     require_source(data, target)
     from bayesppl.cli import files
 
+    model = model or ("gaussian-nb" if target is None else AUTO)
+    if model == AUTO and parameters:
+        raise ValueError(
+            "--parameters is for one declared model, and --model auto combines several; name a --model"
+        )
     if out is not None:
         files.require_writable(out)
-    with status("reading the data"):
-        from bayesppl.cli import columns, compare_stack, report, rows, tables
-
-        source = rows.choose(rows.read(data, target, dialect), chosen)
-        how = inference_of(inference, draws, CHAINS, seed)
-        classifier = make(model, integers, prior, inference=how, tune=tune, **calibration_of(calibrate))
-        if model == AUTO:
-            train, test = rows.split(source, test_size, seed)
-            compare_stack.show(classifier, train, test, as_json=as_json, out=out)
-            return
-        of_numbers = binarize is not None or model not in OF_LEVELS
-        rows.check(source, classifier, missing, of_numbers=of_numbers, binarized=binarize is not None)
-        train, test = rows.split(source, test_size, seed)
-        if binarize is not None:
-            train, test = rows.binarized(train, test, binarize)
-
-    if not as_json:
-        for remark in columns.remarks(source.X):
-            say(f"bayesppl: warning: {remark}", err=True)
-    if tune:
-        with status("tuning the prior"):
-            classifier = classifier.fit(train.X, train.y).tune_prior()
-    slow = slow_step(inference)
-    with status(slow or "fitting and scoring", slow is not None):
-        result = _compare(classifier, train, test, draws, seed)
     settings: dict[str, Any] = {
         "model": model,
         "inference": inference,
@@ -165,10 +153,41 @@ def compare(
     }
     settings |= {"integers": list(integers), "drop": list(chosen.drop), "missing": missing, "binarize": binarize}
     settings |= {"keep": list(chosen.keep), "categorical": list(chosen.categorical), "prior": prior, "tune": tune}
-    settings |= {"calibrate": calibrate}
+    settings |= {"calibrate": calibrate, "unlabelled": unlabelled}
+    with status("reading the data"):
+        from bayesppl.cli import columns, report, rows, tables
+
+        how = inference_of(inference, draws, CHAINS, seed)
+        classifier = make(model, integers, prior, inference=how, tune=tune, **calibration_of(calibrate))
+        source = _read(data, target, dialect, chosen, unlabelled, most_rows if model == AUTO else None)
+        rows.check(source, missing, of_numbers=binarize is not None or model not in OF_LEVELS)
+        if model == AUTO:
+            from bayesppl.cli import compare_stack
+
+            taken = compare_stack.taken_for(source.X)
+        elif binarize is None:
+            rows.check_support(source, classifier)
+        train, test = rows.split(source, test_size, seed)
+        if binarize is not None:
+            train, test = rows.binarized(train, test, binarize)
+
+    if not as_json:
+        for remark in columns.remarks(source.X):
+            say(f"bayesppl: warning: {remark}", err=True)
+    facts = report.Facts(data, source.target, len(train.X), len(test.X), settings)
+    if model == AUTO:
+        with status("fitting the candidates"):
+            found = compare_stack.compare(classifier, train, test)
+        compare_stack.show(found, facts, taken, as_json=as_json, out=out)
+        return
+    if tune:
+        with status("tuning the prior"):
+            classifier = classifier.fit(train.X, train.y).tune_prior()
+    slow = slow_step(inference)
+    with status(slow or "fitting and scoring", slow is not None):
+        result = _compare(classifier, train, test, draws, seed)
     families = result.classifier.fitted_.model.family.family_names
     taken = columns.described(source.X, families)
-    facts = report.Facts(data, source.target, len(train.X), len(test.X), settings)
 
     written: list[Path] = []
     if out is not None:
@@ -178,6 +197,18 @@ def compare(
         click.echo(report.as_json(result, facts))
     else:
         tables.print_tables(result, facts, taken, written, with_parameters=parameters)
+
+
+def _read(
+    data: str, target: str | None, dialect: Dialect, chosen: Chosen, unlabelled: str, most_rows: int | None
+) -> Rows:
+    """The rows of an embedded data set or a file; of a larger file no more than ``most_rows``."""
+    from bayesppl.cli import large, rows
+
+    if target is None:
+        return rows.choose(rows.read(data, target, dialect), chosen)
+    source = large.Source(Path(data), target, dialect, chosen, unlabelled)
+    return large.all_rows(source) if most_rows is None else large.some_rows(source, most_rows)
 
 
 def _compare(classifier: BayesClassifier, train: Any, test: Any, draws: int, seed: int) -> Comparison:

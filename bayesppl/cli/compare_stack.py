@@ -4,51 +4,121 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 import numpy as np
 
-from bayesppl.answers.scores import expected_calibration_error, hits, log_scores
+from bayesppl.answers.scores import brier_scores, expected_calibration_error, hits, log_scores
+from bayesppl.cli.columns import Column
+from bayesppl.cli.files import publish
+from bayesppl.cli.report import Facts, strict, write_csv
 from bayesppl.cli.rows import Rows
 from bayesppl.data.labels import encode_labels
+from bayesppl.data.recoding import read_columns
+from bayesppl.data.table import as_table
 from bayesppl.estimators.auto import AutoClassifier
+from bayesppl.files.atomic import gathering
+from bayesppl.files.provenance import environment
 from bayesppl.kernels.arrays import Array
 
+#: The stack itself, beside its models.
+TOGETHER = "all together"
 
-def show(classifier: AutoClassifier, train: Rows, test: Rows, *, as_json: bool, out: Path | None) -> None:
-    """Fit to one part of the rows, score the other, and print or write what was found."""
-    from bayesppl.reproduce.studies.base import markdown
 
+class StackComparison(NamedTuple):
+    """A stack, and the scores of its models on held-out rows.
+
+    Attributes
+    ----------
+    classifier : AutoClassifier
+        Fitted to the training rows.
+    records : list of dict
+        One for the stack and one for each model.
+    """
+
+    classifier: AutoClassifier
+    records: list[dict[str, Any]]
+
+
+def compare(classifier: AutoClassifier, train: Rows, test: Rows) -> StackComparison:
+    """Fit to one part of the rows, and score the stack and its models on the other."""
     clf = classifier.fit(train.X, train.y)
     codes = encode_labels(test.y, clf.classes_.tolist())[1]
     stack = clf.stack_
     table = stack.columns.align(test.X)
-    weights = dict(zip((m.name for m in stack.members), stack.weights.tolist(), strict=True))
-    records = [_record("all together", 1.0, clf.predict_log_proba(test.X), codes, stack.log_score)]
-    for member in stack.members:
-        log_proba = member.log_proba(table)
-        records.append(_record(member.name, weights[member.name], log_proba, codes, member.log_score))
-    if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
-        clf.save(out / "model.nc")
+    together = clf.predict_log_proba(test.X)
+    reference = log_scores(together, codes)
+    records = [_record(TOGETHER, 1.0, together, codes, stack.log_score, reference)]
+    for member, weight in zip(stack.members, stack.weights.tolist(), strict=True):
+        records.append(_record(member.name, weight, member.log_proba(table), codes, member.log_score, reference))
+    return StackComparison(clf, records)
+
+
+def show(found: StackComparison, facts: Facts, taken: list[Column], *, as_json: bool, out: Path | None) -> None:
+    """Print the scores, or the same as JSON, and write the files that were asked for."""
+    from bayesppl.cli import tables
+
+    written = [] if out is None else _write(out, found)
     if as_json:
-        found = {"summary": clf.summary().splitlines(), "rows": {"train": len(train.X), "test": len(test.X)}}
-        click.echo(json.dumps({**found, "models": records}, indent=2))
-        return
-    import pandas as pd
-
-    click.echo(clf.summary())
-    click.echo(f"\nfitted to {len(train.X)} rows, scored on {len(test.X)} others\n")
-    click.echo(markdown(pd.DataFrame(records)))
+        click.echo(_as_json(found, facts))
+    else:
+        tables.print_stack(found.records, found.classifier.summary().splitlines(), facts, taken, written)
 
 
-def _record(name: str, weight: float, log_proba: Array, codes: Array, expected: float) -> dict[str, Any]:
+def taken_for(X: Any) -> list[Column]:
+    """Every column with what its values are to the models of the stack."""
+    kinds = {
+        column.name: ("number or levels" if column.may_be_levels else "number") if column.is_number else "levels"
+        for column in read_columns(as_table(X))
+    }
+    return [
+        Column(str(name), kinds.get(name, "constant, left out"), int(X[name].nunique()), int(X[name].isna().sum()))
+        for name in X.columns
+    ]
+
+
+def _record(
+    name: str, weight: float, log_proba: Array, codes: Array, expected: float, reference: Array
+) -> dict[str, Any]:
+    scores = log_scores(log_proba, codes)
+    with np.errstate(invalid="ignore"):
+        differences = scores - reference
     return {
         "model": name,
         "weight": weight,
         "accuracy": float(hits(log_proba, codes).mean()),
-        "log score": float(np.mean(log_scores(log_proba, codes))),
-        "expected log score": expected,
-        "ECE": expected_calibration_error(log_proba, codes),
+        "log_score": float(scores.mean()),
+        "log_score_difference": float(differences.mean()),
+        "log_score_difference_se": float(differences.std(ddof=1) / np.sqrt(len(codes)))
+        if len(codes) > 1
+        else np.nan,
+        "log_score_left_out": expected,
+        "brier": float(brier_scores(log_proba, codes).mean()),
+        "ece": expected_calibration_error(log_proba, codes),
     }
+
+
+def _as_json(found: StackComparison, facts: Facts) -> str:
+    report = {
+        "data": facts.data,
+        "target": facts.target,
+        "classes": found.classifier.classes_.tolist(),
+        "rows": {"train": facts.n_train, "test": facts.n_test},
+        "settings": facts.settings,
+        "provenance": environment(),
+        "summary": found.classifier.summary().splitlines(),
+        "scores": {record["model"]: {k: v for k, v in record.items() if k != "model"} for record in found.records},
+    }
+    return json.dumps(strict(report), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def _write(directory: Path, found: StackComparison) -> list[Path]:
+    """The model, the scores and a picture of the weights: all of them or none."""
+    from bayesppl.plots import plot_stack
+
+    with gathering(directory.resolve()) as work:
+        found.classifier.save(work / "model.nc")
+        write_csv(iter(found.records), work / "scores.csv")
+        plot_stack(found.classifier).figure.savefig(work / "weights.png", dpi=150)  # type: ignore[union-attr]
+        return publish(work, directory)

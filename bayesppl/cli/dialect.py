@@ -1,4 +1,4 @@
-"""Options that say how a text file is written, and which of its columns are used as what."""
+"""Options for how a text file is written, and which of its columns are used as what."""
 
 from __future__ import annotations
 
@@ -91,3 +91,28 @@ def column_options(command: Callable[..., None]) -> Callable[..., None]:
         command(*args, chosen=Chosen(drop, keep, categorical), **options)
 
     return with_columns
+
+
+#: Options about rows.
+MISSING_OPTION = click.option(
+    "--missing",
+    type=click.Choice(["skip", "refuse"]),
+    default="skip",
+    show_default=True,
+    help="What to do about empty cells: leave them out of the likelihood, or stop.",
+)
+UNLABELLED_OPTION = click.option(
+    "--unlabelled",
+    type=click.Choice(["refuse", "drop"]),
+    default="refuse",
+    show_default=True,
+    help="What to do about rows without a label: stop, or leave them out.",
+)
+MOST_ROWS_OPTION = click.option(
+    "--most-rows",
+    type=click.IntRange(min=100),
+    default=100_000,
+    show_default=True,
+    help="Rows of a larger file that --model auto draws at random; it leaves each of them out in turn. Other models take "
+    "all rows.",
+)

@@ -29,21 +29,26 @@ def write(directory: Path, result: Comparison, draws: int, chains: int, seed: in
 
     Files of the same names in an existing directory are replaced.
     """
-    target = directory.resolve()
-    with gathering(target) as work:
+    with gathering(directory.resolve()) as work:
         tree = result.classifier.to_datatree(draws=draws, chains=chains, random_state=seed)
         tree.to_netcdf(work / "posterior.nc", engine="h5netcdf")
         write_csv(parameter_records(result.parameters), work / "parameters.csv")
         write_csv(score_records(result), work / "scores.csv")
         _save_picture(result, work / "probabilities.png")
-        names = sorted(path.name for path in work.iterdir())
+        return publish(work, directory)
+
+
+def publish(work: Path, directory: Path) -> list[Path]:
+    """Move complete files to where they are wanted; those of the same names are replaced."""
+    target = directory.resolve()
+    names = sorted(path.name for path in work.iterdir())
+    for name in names:
+        sync(work / name)
+    if target.is_dir():
         for name in names:
-            sync(work / name)
-        if target.is_dir():
-            for name in names:
-                os.replace(work / name, target / name)
-        else:
-            os.rename(work, target)
+            os.replace(work / name, target / name)
+    else:
+        os.rename(work, target)
     return [directory / name for name in names]
 
 

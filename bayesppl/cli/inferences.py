@@ -35,15 +35,17 @@ TUNE_OPTION = click.option(
 )
 CALIBRATE_OPTION = click.option(
     "--calibrate",
-    is_flag=True,
+    type=click.Choice(["temperature", "weights"]),
+    is_flag=False,
+    flag_value="temperature",
     help="Trust densities as far as exact leave-one-out allows, so that probabilities are honest where columns depend on "
-    "each other.",
+    "each other: all of them alike (temperature, where nothing follows --calibrate), or every column by itself (weights).",
 )
 
 
-def calibration_of(wanted: bool) -> dict[str, Any]:
+def calibration_of(option: str | None) -> dict[str, Any]:
     """The argument of estimators that calibrates them, if it is wanted."""
-    return {"calibration": "temperature"} if wanted else {}
+    return {} if option is None else {"calibration": option}
 
 
 def inference_of(name: str, draws: int, chains: int, seed: int) -> Any:

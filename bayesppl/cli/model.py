@@ -11,11 +11,18 @@ from typing import Any
 import click
 
 from bayesppl.cli.batches import Dialect
-from bayesppl.cli.dialect import Chosen, column_options, csv_options
+from bayesppl.cli.dialect import (
+    MISSING_OPTION,
+    MOST_ROWS_OPTION,
+    UNLABELLED_OPTION,
+    Chosen,
+    column_options,
+    csv_options,
+)
 from bayesppl.cli.inferences import CALIBRATE_OPTION, INFERENCE_OPTION, PRIOR_OPTION, TUNE_OPTION, calibration_of
 from bayesppl.cli.models import AUTO, INTEGERS_OPTION, make, model_option
 from bayesppl.cli.source import require_place
-from bayesppl.cli.terminal import cells, say, visible
+from bayesppl.cli.terminal import cells, counting, say, visible
 
 RULES = ("predictive", "mle", "map", "mean")
 
@@ -33,6 +40,9 @@ _DATA = click.argument("data", type=click.Path(path_type=Path, exists=True, dir_
 @TUNE_OPTION
 @CALIBRATE_OPTION
 @csv_options
+@MISSING_OPTION
+@UNLABELLED_OPTION
+@MOST_ROWS_OPTION
 @click.option("--rule", type=click.Choice(RULES), default="predictive", show_default=True, help="How to classify.")
 @INFERENCE_OPTION
 @click.option(
@@ -51,8 +61,11 @@ def fit(
     integers: tuple[str, ...],
     prior: str | None,
     tune: bool,
-    calibrate: bool,
+    calibrate: str | None,
     dialect: Dialect,
+    missing: str,
+    unlabelled: str,
+    most_rows: int,
     rule: str,
     inference: str,
     path: Path,
@@ -62,28 +75,32 @@ def fit(
     DATA is a text file with a header line (.csv, .tsv, .txt, .dat or .data, perhaps compressed, as in .csv.gz), or a
     .parquet or .feather file. All columns but the target, and those dropped, are features. The saved model holds the declaration, the sums that the fit needs and the posterior, but none of the
     rows; 'bayesppl predict' and bayesppl.load read it.
+
+    A file of any length is read a batch of rows at a time, twice: for its labels and levels, then for the sums. In memory are all
+    rows for --calibrate and for integers taken as levels, and at most --most-rows for --model auto.
     """
     require_place("--save", path)
-    from bayesppl.cli import columns, rows
+    from bayesppl.cli import large
     from bayesppl.cli.compare import status
     from bayesppl.cli.inferences import slow_step
 
-    with status(f"reading {data}"):
-        X, y, _ = rows.choose(rows.read_file(data, target, dialect), chosen)
-    for remark in columns.remarks(X):
-        say(f"bayesppl: warning: {remark}", err=True)
     arguments = {"rule": rule, "inference": inference, **calibration_of(calibrate)}
     classifier = make(model, integers, prior, tune=tune, **arguments)
+    source = large.Source(data, target, dialect, chosen, unlabelled, model == "categorical-nb", missing)
     slow = slow_step(inference)
-    with status(slow or f"fitting {model} to {len(X)} rows", slow is not None):
-        classifier.fit(X, y)
+    with status(slow or f"fitting {model} to {data}", slow is not None):
+        if model == AUTO:
+            n_rows = large.fit_rows(classifier, large.some_rows(source, most_rows))
+        elif calibrate or any("categorical" in choice for choice in integers):
+            n_rows = large.fit_rows(classifier, large.all_rows(source))
+        else:
+            n_rows = large.fit_sums(classifier, source)
     if tune:
         with status("tuning the prior"):
             classifier = classifier.tune_prior()
     classifier.save(path)
-    say(
-        f"fitted {model} to {len(X)} rows, {len(X.columns)} columns, {len(classifier.classes_)} classes; wrote {path}"
-    )
+    n_columns, n_classes = len(classifier.feature_names_in_), len(classifier.classes_)
+    say(f"fitted {model} to {n_rows} rows, {n_columns} columns, {n_classes} classes; wrote {path}")
 
 
 @click.command(epilog="Example: bayesppl predict flowers.nc new.parquet --interval 0.9 -o predictions.csv")
@@ -99,7 +116,7 @@ def fit(
     "--explain",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Add the N columns that spoke loudest for or against the predicted label, and their weights of evidence in nats.",
+    help="Add the N columns that count most for or against the predicted label, and their weights of evidence in nats.",
 )
 @click.option(
     "--draws", type=click.IntRange(min=2), default=1000, show_default=True, help="Posterior draws for intervals."
@@ -153,19 +170,13 @@ def predict(
     classifier = load(model)
 
     def classified() -> Iterator[Any]:
-        seen = 0
-        for frame in batches.read(data, rows, dialect):
+        for frame in counting(batches.read(data, rows, dialect), len, "classifying"):
             features = _features(frame, (*keep, *drop), data, classifier)
             predictions = _predictions(classifier, features, rule, interval, draws, seed)
             if explain is not None:
                 predictions.update(reasons(classifier, features, predictions["predicted"], rule, explain, seed))
             kept = frame[list(keep)].reset_index(drop=True)
             yield pd.concat([kept, pd.DataFrame(predictions)], axis=1)
-            seen += len(frame)
-            if sys.stderr.isatty():
-                click.echo(f"\r{seen} rows", err=True, nl=False)
-        if sys.stderr.isatty():
-            click.echo("", err=True)
 
     if out is None:
         for i, predictions in enumerate(classified()):
@@ -181,7 +192,7 @@ def predict(
 @click.command(epilog="Example: bayesppl summary flowers.nc")
 @_MODEL
 def summary(model: Path) -> None:
-    """Print what a saved model is, what it has seen and what it found."""
+    """Print what a saved model is, the rows it was fitted to and what was found."""
     from bayesppl.estimators.loading import load
     from bayesppl.files.saving import read_provenance
 

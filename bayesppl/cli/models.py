@@ -1,4 +1,4 @@
-"""The models that commands know by name."""
+"""The models that commands take, by name."""
 
 from __future__ import annotations
 
@@ -29,9 +29,15 @@ MODELS = {
 OF_LEVELS = (AUTO, "categorical-nb", "mixed-nb")
 
 
-def model_option[F: Callable[..., Any]](default: str) -> Callable[[F], F]:
-    """The option that names a model."""
-    return click.option("--model", type=click.Choice(list(MODELS)), default=default, show_default=True)
+def model_option[F: Callable[..., Any]](default: str | None, shown: str | bool = True) -> Callable[[F], F]:
+    """The option that names a model, and how its default is shown."""
+    return click.option(
+        "--model",
+        type=click.Choice(list(MODELS)),
+        default=default,
+        show_default=shown,
+        help="auto combines several.",
+    )
 
 
 INTEGERS_OPTION = click.option(
@@ -75,7 +81,7 @@ def _auto(
     others = [f"--integers {choice}" for choice in integers]
     others += [f"--rule {rule}"] * (rule != "predictive") + ["--inference"] * (inference != "closed_form")
     others += [f"--prior {prior}"] * (prior is not None) + ["--tune"] * tune
-    others += ["--calibrate"] * (calibration is not None)
+    others += [f"--calibrate {calibration}"] * (calibration is not None)
     if others:
         raise ValueError(
             f"{others[0]} is for one declared model, and --model auto combines several; name a --model"

@@ -86,7 +86,7 @@ def as_json(result: Comparison, facts: Facts) -> str:
         "scores": {record["rule"]: _nested(record) for record in score_records(result)},
         "undefined": dict(result.undefined),
     }
-    return json.dumps(_strict(report), indent=2, ensure_ascii=False, allow_nan=False)
+    return json.dumps(strict(report), indent=2, ensure_ascii=False, allow_nan=False)
 
 
 def _nested(record: Record) -> Record:
@@ -105,11 +105,12 @@ def _is_nan(value: Any) -> bool:
     return isinstance(value, float) and math.isnan(value)
 
 
-def _strict(value: Any) -> Any:
+def strict(value: Any) -> Any:
+    """Without numbers that JSON does not have."""
     if isinstance(value, dict):
-        return {key: _strict(entry) for key, entry in value.items()}
+        return {key: strict(entry) for key, entry in value.items()}
     if isinstance(value, list):
-        return [_strict(entry) for entry in value]
+        return [strict(entry) for entry in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else ("inf" if value > 0 else "-inf")
     return value

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from bayesppl.reproduce import Inputs
 
 
 @click.command()
@@ -23,11 +27,22 @@ import click
     help="The SMS Spam Collection: its file, or the folder that holds it.",
 )
 @click.option(
+    "--newsgroups",
+    type=click.Path(path_type=Path, exists=True),
+    metavar="PATH",
+    help="20 Newsgroups by date: 20news-bydate.tar.gz, or the folder that holds it.",
+)
+@click.option(
     "--study",
     "studies",
     multiple=True,
-    type=click.Choice(["energy", "spam", "boundaries", "iris", "height-weight", "digits"]),
+    type=click.Choice(
+        ["energy", "spam", "newsgroups", "boundaries", "iris", "height-weight", "digits", "aitchison", "ng-jordan"]
+    ),
     help="Run this experiment instead of the claims; may be given several times.",
+)
+@click.option(
+    "--list", "lists", is_flag=True, help="List the sources, their claims and the studies, and compute nothing."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.option(
@@ -41,14 +56,16 @@ import click
     "written",
     type=click.Path(path_type=Path, exists=True),
     metavar="REPORT",
-    help="Recompute a report written earlier, or one of 'bayesppl compare --json', and say what differs.",
+    help="Recompute a report written earlier, or one of 'bayesppl compare --json', and list what differs.",
 )
 def reproduce(
     only: tuple[str, ...],
     seed: int,
     mnist: str | None,
     sms: Path | None,
+    newsgroups: Path | None,
     studies: tuple[str, ...],
+    lists: bool,
     as_json: bool,
     out: Path | None,
     written: Path | None,
@@ -61,8 +78,11 @@ def reproduce(
 
     With --study, an experiment that the texts only talk about: tables, and with --out also as files with a picture.
     """
+    if lists:
+        _list()
+        return
+    from bayesppl.reproduce import Inputs, verify
     from bayesppl.reproduce import reproduce as recompute
-    from bayesppl.reproduce import verify
 
     if written is not None:
         from bayesppl.cli import verify as comparisons
@@ -75,7 +95,7 @@ def reproduce(
         click.echo("\n".join(differences) if differences else f"{written}: nothing differs")
         raise SystemExit(1 if differences else 0)
     if studies:
-        _run_studies(studies, seed, mnist, sms, as_json, out)
+        _run_studies(studies, Inputs(seed, mnist, sms, newsgroups), as_json, out)
         return
     report = recompute(only, seed, mnist)
     click.echo(report.to_json() if as_json else report.to_text())
@@ -87,13 +107,26 @@ def reproduce(
         raise SystemExit(1)
 
 
-def _run_studies(
-    names: tuple[str, ...], seed: int, mnist: str | None, sms: Path | None, as_json: bool, out: Path | None
-) -> None:
-    from bayesppl.reproduce import Inputs
+def _list() -> None:
+    from textwrap import fill
+
+    from bayesppl.reproduce import CLAIMS
+    from bayesppl.reproduce.sources import SOURCES
     from bayesppl.reproduce.studies import STUDIES
 
-    inputs = Inputs(seed, mnist, sms)
+    for name, reference in SOURCES.items():
+        claims = [claim.id for claim in CLAIMS if claim.source.split()[0] == name]
+        click.echo(fill(f"{name}: {reference}", 80, subsequent_indent="    ", break_on_hyphens=False))
+        if claims:
+            click.echo(fill(f"claims {', '.join(claims)}", 80, initial_indent="    ", subsequent_indent="    "))
+    click.echo("\nstudies, for --study:")
+    for study in STUDIES.values():
+        click.echo(fill(f"{study.name}: {study.question}", 80, subsequent_indent="    ", break_on_hyphens=False))
+
+
+def _run_studies(names: tuple[str, ...], inputs: Inputs, as_json: bool, out: Path | None) -> None:
+    from bayesppl.reproduce.studies import STUDIES
+
     for name in names:
         STUDIES[name].check(inputs)
     found = {}
@@ -107,4 +140,4 @@ def _run_studies(
             for file in study.write(out, inputs, tables):
                 click.echo(f"wrote {file}", err=True)
     if as_json:
-        click.echo(json.dumps({"seed": seed, "studies": found}, indent=2, ensure_ascii=False))
+        click.echo(json.dumps({"seed": inputs.seed, "studies": found}, indent=2, ensure_ascii=False))

@@ -40,14 +40,32 @@ def read(data: str, target: str | None, dialect: Dialect) -> Rows:
 
 def read_file(path: Path, target: str, dialect: Dialect) -> Rows:
     """Features and labels of a file; all columns but the target are features."""
-    frame = batches.read_all(path, dialect)
+    rows = divide(batches.read_all(path, dialect), path, target)
+    if rows.X.empty and rows.y.empty:
+        raise ValueError(f"{str(path)!r} has a header line but no rows")
+    return rows
+
+
+def divide(frame: Any, path: Path, target: str) -> Rows:
+    """Rows of a file as features and labels."""
     if target not in frame.columns:
         raise ValueError(
             f"the target column {target!r} is not in {str(path)!r}; its columns are {listed(frame.columns)}"
         )
-    if frame.empty:
-        raise ValueError(f"{str(path)!r} has a header line but no rows")
     return Rows(frame.drop(columns=target), frame[target], target)
+
+
+def labelled(rows: Rows, unlabelled: str) -> Rows:
+    """The rows that have a label; one that has none is refused unless it may be left out."""
+    absent = rows.y.isna().to_numpy()
+    if not absent.any():
+        return rows
+    if unlabelled == "refuse":
+        raise ValueError(
+            f"the target column {rows.target!r} is empty in row {rows.y.index[absent.argmax()]} ({absent.sum()} such rows here); "
+            "label these rows, or leave them out with --unlabelled drop"
+        )
+    return _pick(rows, ~absent)
 
 
 def choose(rows: Rows, chosen: Chosen) -> Rows:
@@ -58,8 +76,8 @@ def choose(rows: Rows, chosen: Chosen) -> Rows:
     return rows._replace(X=X)
 
 
-def check(rows: Rows, classifier: BayesClassifier, missing: str, *, of_numbers: bool, binarized: bool) -> None:
-    """Refuse labels and cells that the classifier cannot use, naming column, value and remedy."""
+def check(rows: Rows, missing: str, *, of_numbers: bool) -> None:
+    """Refuse labels and cells that no classifier of the kind could use, naming column, value and remedy."""
     _check_labels(rows)
     if of_numbers:
         try:
@@ -71,15 +89,19 @@ def check(rows: Rows, classifier: BayesClassifier, missing: str, *, of_numbers: 
             raise ValueError(
                 f"{remark or error}. Here: --drop COLUMN leaves a column out; --model mixed-nb takes text for levels."
             ) from None
+    if missing == "refuse":
+        refuse_gaps(rows)
+
+
+def refuse_gaps(rows: Rows) -> None:
+    """Refuse rows with an empty cell, naming the first."""
     gaps = rows.X.isna().to_numpy()
-    if missing == "refuse" and gaps.any():
+    if gaps.any():
         row, column = np.argwhere(gaps)[0]
         raise ValueError(
-            f"column {rows.X.columns[column]!r} has a missing value (NaN) in row {row} ({gaps.sum()} missing cells in "
+            f"column {rows.X.columns[column]!r} has a missing value (NaN) in row {rows.X.index[row]} ({gaps.sum()} missing cells in "
             "all); fill it in, drop the row, or use --missing skip to leave missing cells out of the likelihood"
         )
-    if not binarized:
-        _check_support(rows, classifier)
 
 
 def split(rows: Rows, test_size: float, seed: int) -> tuple[Rows, Rows]:
@@ -128,7 +150,8 @@ def _check_labels(rows: Rows) -> None:
         )
 
 
-def _check_support(rows: Rows, classifier: BayesClassifier) -> None:
+def check_support(rows: Rows, classifier: BayesClassifier) -> None:
+    """Refuse cells that the family of the classifier cannot hold."""
     # once on all rows, so that the message counts rows as the file does
     table = as_table(rows.X)
     family = classifier.declare_family()

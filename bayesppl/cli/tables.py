@@ -14,6 +14,7 @@ from bayesppl.evaluation.comparison import SCORES
 from bayesppl.model.rules import REFERENCE
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
 
     from bayesppl.evaluation.comparison import Comparison
@@ -24,8 +25,8 @@ _MOST_LINES = 40
 # Columns of the data that are listed one by one.
 _MOST_COLUMNS = 12
 
-# Characters per line where there is no terminal to ask, and of a name.
-_WIDTH, _LONGEST_NAME = 80, 28
+# Characters per line where there is no terminal to ask, of a name, and of a model.
+_WIDTH, _LONGEST_NAME, _LONGEST_MODEL = 80, 28, 24
 
 # Errors below this are written with an exponent.
 _SMALL = 1e-3
@@ -41,12 +42,8 @@ def print_tables(
     *,
     with_parameters: bool,
 ) -> None:
-    """Print scores, differences, what every column was taken for, and what there is to know about them."""
-    from rich.console import Console
-
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=_WIDTH)
+    """Print scores, differences, what every column was taken for, and remarks on them."""
+    console = _console()
     settings = facts.settings
     console.print(
         f"\n[bold]{settings['model']}[/] on [bold]{_safe(facts.data)}[/] ({settings['inference']}): fitted to {facts.n_train} "
@@ -61,6 +58,56 @@ def print_tables(
         console.print(note)
     for path in written:
         console.print(f"wrote {_safe(str(path))}", soft_wrap=True)
+
+
+def print_stack(
+    records: Sequence[Record],
+    summary: Sequence[str],
+    facts: Facts,
+    columns: Sequence[Column],
+    written: Sequence[Path],
+) -> None:
+    """Print the scores of a stack and its models, what was found, and what every column was taken for."""
+    console = _console()
+    console.print(
+        f"\n[bold]auto[/] on [bold]{_safe(facts.data)}[/]: fitted to {facts.n_train} rows, scored on {facts.n_test} others, seed "
+        f"{facts.settings['seed']}\n"
+    )
+    table = _table(
+        f"scores on {facts.n_test} held-out rows (better: more; ECE less)",
+        "difference: of the log score from all together, ± its paired standard error",
+    )
+    table.add_column("model", no_wrap=True, overflow="ellipsis", max_width=_LONGEST_MODEL)
+    for heading in ("weight", "accuracy", "log score", "± difference", "ECE"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for i, record in enumerate(records):
+        difference = f"{record['log_score_difference']:+.3f} ±{record['log_score_difference_se']:.3f}"
+        table.add_row(
+            _safe(record["model"]),
+            f"{record['weight']:.2f}" if i else "",
+            f"{record['accuracy']:.3f}",
+            f"{record['log_score']:.3f}",
+            difference if i else "",
+            f"{record['ece']:.3f}",
+        )
+    console.print(table, "")
+    for line in summary:
+        console.print(_safe(line))
+    for part in ("", _column_table(columns, "taken for"), ""):
+        console.print(part)
+    console.print(
+        "Each model is tempered and weighed by the labels that it predicts of left-out\ntraining rows. --model NAME compares the "
+        "four rules of one model instead."
+    )
+    for path in written:
+        console.print(f"wrote {_safe(str(path))}", soft_wrap=True)
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=_WIDTH)
 
 
 def _table(title: str, caption: str | None = None) -> Table:
@@ -135,7 +182,7 @@ def _difference_table(result: Comparison) -> Table:
     return table
 
 
-def _column_table(columns: Sequence[Column]) -> Table | str:
+def _column_table(columns: Sequence[Column], heading: str = "family") -> Table | str:
     """What every column was taken for: a line each, or a line for all where they are alike."""
     kinds = {(column.family, column.missing > 0) for column in columns}
     if len(columns) > _MOST_COLUMNS and kinds == {(columns[0].family, False)}:
@@ -143,9 +190,9 @@ def _column_table(columns: Sequence[Column]) -> Table | str:
     surplus = len(columns) - _MOST_COLUMNS
     table = _table("columns", f"… and {surplus} more" if surplus > 0 else None)
     table.add_column("column", overflow="ellipsis", no_wrap=True, max_width=_LONGEST_NAME)
-    table.add_column("family", no_wrap=True)
-    for heading in ("distinct values", "missing cells"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column(heading, no_wrap=True)
+    for count in ("distinct values", "missing cells"):
+        table.add_column(count, justify="right", no_wrap=True)
     odd_first = sorted(columns, key=lambda column: column.missing == 0) if surplus > 0 else columns
     for column in odd_first[:_MOST_COLUMNS]:
         table.add_row(_cell(column.name), column.family, f"{column.distinct}", f"{column.missing}")

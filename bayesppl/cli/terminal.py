@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import click
@@ -24,9 +27,26 @@ def say(text: str, *, err: bool = False) -> None:
     click.echo(visible(text), err=err)
 
 
+def counting[T](
+    parts: Iterable[T], rows_of: Callable[[T], int], doing: str, total: int | None = None
+) -> Iterator[T]:
+    """Pass parts of a file on, and show on a terminal how many rows there have been, of how many, and how fast."""
+    if not sys.stderr.isatty():
+        yield from parts
+        return
+    seen, start = 0, time.monotonic()
+    for part in parts:
+        yield part
+        seen += rows_of(part)
+        share = f" of {total:,}" if total else ""
+        rate = seen / max(time.monotonic() - start, 1e-3)
+        click.echo(f"\r\x1b[K{doing}: {seen:,}{share} rows, {rate:,.0f} a second", err=True, nl=False)
+    click.echo("", err=True)
+
+
 def cell(value: Any) -> Any:
     """A cell of a CSV file: an apostrophe stands before text that a spreadsheet would take for a formula."""
-    if isinstance(value, str) and _FORMULA.match(value) and not _is_number(value):
+    if isinstance(value, str) and _FORMULA.match(value) and not is_number(value):
         return f"'{value}"
     return value
 
@@ -38,7 +58,8 @@ def cells(frame: Any) -> Any:
     return safe.set_axis([cell(name) for name in safe.columns], axis=1)
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: Any) -> bool:
+    """Whether a text is written as a number."""
     try:
         float(text)
     except ValueError:

@@ -17,7 +17,7 @@ from bayesppl.files.command import running
 #: Relative difference allowed when a report is verified on another machine.
 TOLERANCE = 1e-9
 
-#: What a second run may say differently: it is another command, perhaps of another version.
+#: What may differ in a second run: it is another command, perhaps of another version.
 _NOT_COMPARED = ("command", "_version")
 
 
@@ -27,12 +27,12 @@ def is_comparison(written: Any) -> bool:
 
 
 def differences(written: dict[str, Any]) -> list[str]:
-    """Run a comparison again, and say what differs.
+    """Run a comparison again, and list what differs.
 
     Raises
     ------
     ValueError
-        If the report does not say how it was made.
+        If the report does not state how it was made.
     """
     return list(_differences(written, _again(written["provenance"].get("command", "")), ""))
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bayesppl.data.cells import is_hashable, missing
 from bayesppl.errors import RowError, RowTypeError
 from bayesppl.kernels.arrays import Array
 
@@ -40,20 +41,23 @@ def factorize(values: Array, name: Hashable) -> tuple[list[Hashable], Array]:
             shifted = (wide - wide.dtype.type(low)).astype(np.intp)
             seen = np.bincount(shifted, minlength=span) > 0
             return [low + i for i in np.flatnonzero(seen).tolist()], (np.cumsum(seen) - 1)[shifted]
+    _refuse_times(values, name)
     cells = values if values.dtype.kind in "biuf" else values.astype(object)
     try:
         codes, found = pd.factorize(cells)
     except TypeError:
-        bad = next(cell for cell in cells if not isinstance(cell, Hashable))
-        raise ValueError(
-            f"column {name!r} holds {bad!r}, which cannot be a level: levels are hashable values such as text or "
-            "numbers. Convert the column, for example lists to tuples."
+        row = next(row for row, cell in enumerate(cells) if not is_hashable(cell))
+        raise RowError(
+            f"column {name!r} holds {cells[row]!r} in row ",
+            row,
+            ", which cannot be a level: levels are hashable values such as text or numbers. Convert the column, for "
+            "example lists to tuples.",
         ) from None
-    levels = [as_level(level) for level in found.tolist()]
+    levels: list[Any] = [as_level(level) for level in found.tolist()]
     _refuse_odd_levels(cells, codes, levels, name)
     try:
         # whether the levels can be compared is what is tried here
-        order = sorted(range(len(levels)), key=levels.__getitem__)  # type: ignore[arg-type]
+        order = sorted(range(len(levels)), key=levels.__getitem__)
     except TypeError:
         order = sorted(range(len(levels)), key=lambda i: (type(levels[i]).__name__, repr(levels[i])))
     position = np.append(np.argsort(order), -1)
@@ -68,9 +72,10 @@ def as_level(value: Hashable) -> Hashable:
 def _refuse_odd_levels(cells: Array, codes: Array, levels: Sequence[Hashable], name: Hashable) -> None:
     for i, level in enumerate(levels) if cells.dtype.kind in "cO" else ():
         if isinstance(level, complex | np.complexfloating):
-            raise ValueError(
-                f"column {name!r} holds the complex number {level!r} in row {int(np.argmax(codes == i))}, which cannot be "
-                "a level; give real and imaginary parts columns of their own"
+            raise RowError(
+                f"column {name!r} holds the complex number {level!r} in row ",
+                int(np.argmax(codes == i)),
+                ", which cannot be a level; give real and imaginary parts columns of their own",
             )
         # True equals 1 and False 0, so that they would be one level
         if cells.dtype.kind == "O" and level in (0, 1):
@@ -106,26 +111,39 @@ def refuse_rounding(values: Array, name: Hashable) -> None:
     """
     for row, cell in enumerate(values.tolist()):
         if isinstance(cell, Integral) and abs(int(cell)) > LARGEST_EXACT:
-            raise ValueError(
-                f"column {name!r} holds the integer {cell} in row {row}, beyond 2^53, where floating-point numbers round "
-                "integers; subtract an offset, convert the column to floating-point numbers if rounding does no harm, or "
-                "model its values as levels with bayesppl.Categorical"
+            raise RowError(
+                f"column {name!r} holds the integer {_written(cell)} in row ",
+                row,
+                ", beyond 2^53, where floating-point numbers round integers; subtract an offset, convert the column to "
+                "floating-point numbers if rounding does no harm, or model its values as levels with bayesppl.Categorical",
             )
+
+
+def _written(number: Integral) -> str:
+    """An integer, or its size where it has many digits."""
+    whole = int(number)
+    return str(whole) if abs(whole) < 10**30 else f"{'-' * (whole < 0)}2^{abs(whole).bit_length() - 1} or more"
 
 
 def to_float(values: Any, name: Hashable) -> Array:
     """Numbers held in a column of objects or text; missing cells become NaN."""
     import pandas as pd
 
+    _refuse_times(values, name)
     cells = np.asarray(values, dtype=object)
-    absent = np.asarray(pd.isna(cells), dtype=bool)
+    absent = missing(cells, name)
     if pd.api.types.infer_dtype(cells, skipna=True) not in _NUMBERS:
         _refuse_cells(cells, absent, name)
     try:
         numbers = np.where(absent, np.nan, cells).astype(np.float64)
-    except OverflowError:  # an integer far beyond what is refused here
+    except OverflowError:  # an integer far beyond what is refused here, or a fraction
         refuse_rounding(cells, name)
-        raise
+        row = next(row for row, cell in enumerate(cells) if not absent[row] and _overflows(cell))
+        raise RowError(
+            f"column {name!r} holds a number of type {type(cells[row]).__name__} in row ",
+            row,
+            ", beyond the numbers of float64; rescale the column",
+        ) from None
     if beyond_floats(numbers):
         refuse_rounding(cells, name)
     return numbers
@@ -135,23 +153,44 @@ def to_float(values: Any, name: Hashable) -> Array:
 _NUMBERS = ("floating", "integer", "mixed-integer-float", "integer-na", "boolean", "decimal", "empty")
 
 
+def _overflows(cell: Any) -> bool:
+    try:
+        float(cell)
+    except OverflowError:
+        return True
+    return False
+
+
+def _refuse_times(values: Any, name: Hashable) -> None:
+    """Refuse dates and durations, which numpy would turn into numbers of nanoseconds."""
+    dtype = getattr(values, "dtype", None)
+    if isinstance(dtype, np.dtype) and dtype.kind in "mM":
+        raise TypeError(
+            f"column {name!r} holds {'dates' if dtype.kind == 'M' else 'durations'} (dtype {dtype}), which are neither numbers nor "
+            "levels; convert them, for example to days since a date of your choice, or to text"
+        )
+
+
 def _refuse_cells(cells: Array, absent: Array, name: Hashable) -> None:
     """Name the first cell that is not a number, if there is one."""
     for row in np.flatnonzero(~absent):
         cell = cells[row]
-        if isinstance(cell, str):
+        if isinstance(cell, str | bytes):
             raise RowError(
                 f"column {name!r} holds the text {cell!r} in row ",
                 int(row),
                 " where a number must be; convert the column to numbers, or model it with bayesppl.Categorical",
             )
         if isinstance(cell, complex | np.complexfloating):  # of numpy's, float would drop the imaginary part
-            raise TypeError(
-                f"column {name!r} holds {cell!r} in row {row}, which is not a real number; give real and imaginary parts "
-                "columns of their own"
+            raise RowTypeError(
+                f"column {name!r} holds {cell!r} in row ",
+                int(row),
+                ", which is not a real number; give real and imaginary parts columns of their own",
             )
         try:
             float(cell)
+        except OverflowError:
+            continue  # refused by its size
         except (TypeError, ValueError) as error:
             raise RowTypeError(
                 f"column {name!r} holds {cell!r} in row ",
@@ -163,6 +202,7 @@ def _refuse_cells(cells: Array, absent: Array, name: Hashable) -> None:
 def kind_of_values(values: Array, name: Hashable, dtype: Any) -> Kind:
     from pandas.api.types import infer_dtype
 
+    missing(values, name)
     by_inference: dict[str, Kind] = {
         "boolean": "boolean",
         "integer": "integer",
@@ -172,7 +212,7 @@ def kind_of_values(values: Array, name: Hashable, dtype: Any) -> Kind:
         "string": "category",
         "categorical": "category",
     }
-    inferred = infer_dtype(np.asarray(values, dtype=object), skipna=True)
+    inferred = infer_dtype(values, skipna=True)
     if inferred not in by_inference:
         what = "no value at all" if inferred == "empty" else f"values of kind {inferred!r} (dtype {dtype})"
         raise ValueError(

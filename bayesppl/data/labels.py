@@ -10,8 +10,9 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.exceptions import DataConversionWarning
 
-from bayesppl.data.columns import listed
-from bayesppl.errors import warn
+from bayesppl.data.cells import missing, plain
+from bayesppl.data.columns import listed, to_float
+from bayesppl.errors import RowError, warn
 from bayesppl.kernels.arrays import Array, Responsibilities
 from bayesppl.kernels.blocks import BLOCK_CELLS, row_blocks
 from bayesppl.kernels.class_sums import one_in_each, sparse_of
@@ -63,7 +64,7 @@ def declared_classes(classes: Any) -> Array:
     ValueError
         If a label is missing or listed twice, or labels of different kinds are mixed.
     """
-    if np.ndim(classes) != 1:  # of text and of sets it is zero
+    if np.ndim(_array(classes, "classes")) != 1:  # of text and of sets it is zero
         raise ValueError(f"classes must be a sequence of labels, such as [0, 1], found {classes!r}")
     given = _labels(classes, "classes")
     found, codes = _factorize_labels(given)
@@ -98,7 +99,7 @@ def union(known: Array, further: Any) -> Array:
 def _labels(y: Any, what: str) -> Array:
     """One label per row, complete and of one kind."""
     series = y if isinstance(y, np.ndarray) else nw.from_native(y, series_only=True, pass_through=True)
-    labels: Array = series.to_numpy() if isinstance(series, nw.Series) else np.asarray(y)
+    labels: Array = _array(series.to_numpy() if isinstance(series, nw.Series) else y, what)
     if labels.ndim == 2 and labels.shape[1] == 1:
         warn(
             "A column-vector y was passed when a 1d array was expected; it is read as y.ravel()",
@@ -119,13 +120,33 @@ def _labels(y: Any, what: str) -> Array:
     return as_given if rounded else labels
 
 
+def _array(y: Any, what: str) -> Array:
+    """An array of labels, in types that can be computed with."""
+    if isinstance(y, np.ma.MaskedArray) and np.ma.getmaskarray(y).any():
+        row = int(np.argmax(np.ma.getmaskarray(y).ravel()))
+        raise RowError(
+            f"Input {what} contains NaN: the label in row ", row, " is masked; drop the row before fitting"
+        )
+    try:
+        labels = np.asarray(y)
+    except TypeError:  # of a Dataset of xarray
+        raise TypeError(f"{what} must be an array or a series of labels, found {type(y).__name__}") from None
+    except ValueError:
+        raise ValueError(f"{what} must have one label per row, found sequences of different lengths") from None
+    if labels.dtype.kind == "V":
+        raise ValueError(f"{what} is a structured array; pass one of its fields, as in {what}['label']")
+    return plain(labels, (what,)) if labels.ndim == 1 else labels
+
+
 def _refuse_odd_labels(labels: Array, what: str) -> None:
     import pandas as pd
 
-    absent = pd.isna(labels)
+    absent = missing(labels, what)
     if absent.any():
-        raise ValueError(
-            f"Input {what} contains NaN: a missing label in row {int(np.argmax(absent))} is no class; drop it before fitting"
+        raise RowError(
+            f"Input {what} contains NaN: a missing label in row ",
+            int(np.argmax(absent)),
+            " is no class; drop it before fitting",
         )
     kind = pd.api.types.infer_dtype(labels)
     if kind in ("floating", "mixed-integer-float"):
@@ -190,18 +211,42 @@ def one_hot(codes: Array, n_classes: int, weights: Array | None = None) -> Respo
     return matrix
 
 
+def _weights(sample_weight: Any) -> Array:
+    """Weights as numbers; those missing are NaN."""
+    try:
+        given = np.asarray(sample_weight)
+    except ValueError:
+        raise ValueError(
+            "sample_weight must hold one weight per row, found sequences of different lengths"
+        ) from None
+    if given.dtype.kind == "c":
+        raise ValueError("sample_weight must hold real numbers, found complex ones")
+    if isinstance(sample_weight, np.ma.MaskedArray):
+        given = np.ma.filled(sample_weight.astype(np.float64), np.nan)
+    if given.dtype.kind in "biuf":
+        return (
+            plain(np.atleast_1d(given), ("sample_weight",) * given.size)
+            .reshape(given.shape)
+            .astype(np.float64, copy=False)
+        )
+    if given.dtype.kind == "O" and given.ndim == 1:
+        return to_float(given, "sample_weight")
+    kind = f"an array of {given.dtype}" if given.ndim else repr(sample_weight)
+    raise TypeError(
+        f"sample_weight must hold one weight per row, found {kind}; pass numbers, for example those of "
+        "sklearn.utils.class_weight.compute_sample_weight('balanced', y)"
+    )
+
+
 #: Positive weights between which their products with counts and squares are floating-point numbers with all digits.
-LEAST_WEIGHT, LARGEST_WEIGHT = 1e-200, 1e200
+LEAST_WEIGHT, LARGEST_WEIGHT = 1e-100, 1e100
 
 
 def check_weights(sample_weight: Any, n_rows: int) -> Array | None:
     """Validate row weights: one number per row, zero or within the range in which nothing over- or underflows."""
     if sample_weight is None:
         return None
-    given = np.asarray(sample_weight)
-    if given.dtype.kind == "c":
-        raise ValueError("sample_weight must hold real numbers, found complex ones")
-    weights = given.astype(np.float64, copy=False)
+    weights = _weights(sample_weight)
     if weights.ndim == 0:
         weights = np.full(n_rows, float(weights))
     if weights.shape != (n_rows,):
@@ -212,12 +257,13 @@ def check_weights(sample_weight: Any, n_rows: int) -> Array | None:
     bad = ~(np.isfinite(weights) & (weights >= 0))
     if bad.any():
         row = int(np.argmax(bad))
-        raise ValueError(f"sample_weight must be finite and non-negative, found {weights[row]:g} in row {row}")
+        raise RowError(f"sample_weight must be finite and non-negative, found {weights[row]:g} in row ", row, "")
     extreme = (weights > 0) & ~((weights >= LEAST_WEIGHT) & (weights <= LARGEST_WEIGHT))
     if extreme.any():
         row = int(np.argmax(extreme))
-        raise ValueError(
-            f"sample_weight must be zero or lie between {LEAST_WEIGHT:g} and {LARGEST_WEIGHT:g}, found {weights[row]:g} in row {row}: "
-            "a weight is a number of rows. Divide all weights by their mean, and set to zero what is negligible"
+        raise RowError(
+            f"sample_weight must be zero or lie between {LEAST_WEIGHT:g} and {LARGEST_WEIGHT:g}, found {weights[row]:g} in row ",
+            row,
+            ": a weight is a number of rows. Divide all weights by their mean, and set to zero what is negligible",
         )
     return weights

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from bayesppl.errors import RowError
 from bayesppl.kernels.arrays import Array
 
 
@@ -51,15 +52,24 @@ def map_rows(function: Callable[[Any], Array], X: Any, n_columns: int | None, dt
 
     width = () if n_columns is None else (n_columns,)
     lengths = X.chunks[0] if _is_array(X) else (np.nan,) * X.npartitions
+    starts = np.cumsum([0, *lengths])[:-1].tolist()
     blocks = [
-        da.from_delayed(dask.delayed(_apply)(function, part, width, dtype), shape=(length, *width), dtype=dtype)
-        for part, length in zip(_parts(X, None), lengths, strict=True)
+        da.from_delayed(dask.delayed(_apply)(function, part, width, dtype, i, start), (length, *width), dtype)
+        for i, (part, length, start) in enumerate(zip(_parts(X, None), lengths, starts, strict=True))
     ]
     return da.concatenate(blocks, allow_unknown_chunksizes=True)
 
 
-def _apply(function: Callable[[Any], Array], part: Any, width: tuple[int, ...], dtype: Any) -> Array:
-    return function(part) if len(part) else np.empty((0, *width), dtype=dtype)
+def _apply(
+    function: Callable[[Any], Array], part: Any, width: tuple[int, ...], dtype: Any, number: int, start: float
+) -> Array:
+    """``function`` of one partition; a refused row is that of the table, or of the partition where lengths are unknown."""
+    if not len(part):
+        return np.empty((0, *width), dtype=dtype)
+    try:
+        return function(part)
+    except RowError as error:
+        raise (error.within(f" of partition {number}") if np.isnan(start) else error.shifted(int(start))) from None
 
 
 def _is_array(X: Any) -> bool:

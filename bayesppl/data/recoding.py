@@ -1,4 +1,4 @@
-"""Columns of a table as a model wants them: gaps filled, levels as codes or indicators, numbers in bins or as normal scores.
+"""Columns of a table as a model takes them: gaps filled, levels as codes or indicators, numbers in bins or as normal scores.
 
 What a recoding needs of the rows of a fit (medians, levels, quantiles) is read once and kept; labels have no part in it.
 """
@@ -10,14 +10,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.special import ndtri
 
 from bayesppl.data.columns import factorize
 from bayesppl.data.table import MatrixTable, Table
+from bayesppl.errors import RowError
 from bayesppl.kernels.arrays import Array
 
-#: One way to see a column.
-View = Literal["number", "filled", "score", "code", "code_of_gap", "bin", "indicators", "steps"]
+#: One way to recode a column.
+View = Literal["number", "filled", "score", "code", "code_of_gap", "code_filled", "bin", "indicators", "steps"]
 
 #: Whole numbers of up to this many different values may be codes of levels.
 FEW_VALUES = 10
@@ -33,7 +35,7 @@ _SAMPLE = 2000
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """What the rows of a fit say about one column, whatever their labels.
+    """What the rows of a fit show of one column, whatever their labels.
 
     Attributes
     ----------
@@ -108,6 +110,14 @@ def _read_levels(raw: Array, name: Hashable) -> Column | None:
 
 def _read_numbers(table: Table, name: Hashable) -> Column | None:
     values = np.array(table.select((name,)).numeric(), dtype=np.float64).reshape(len(table))
+    infinite = np.isinf(values)
+    if infinite.any():
+        row = int(infinite.argmax())
+        raise RowError(
+            f"column {name!r} holds {values[row]:g} in row ",
+            row,
+            ", where a finite number must be; replace infinities, or drop the rows that hold them",
+        )
     present = values[~np.isnan(values)]
     has_gaps = len(present) < len(values)
     if not len(present) or (present.min() == present.max() and not has_gaps):
@@ -179,8 +189,14 @@ def _code_of_gap(column: Column, table: Table) -> list[Array]:
     return [_seen(column, column.codes(table), gaps=column.has_gaps)]
 
 
+def _code_filled(column: Column, table: Table) -> list[Array]:
+    codes = column.codes(table)
+    new = ((codes == -1) & (not column.has_gaps)) | ((codes == -2) & (not column.has_others))
+    return [np.where(new, 0, codes).astype(np.float64)]
+
+
 def _seen(column: Column, codes: Array, *, gaps: bool) -> Array:
-    """Codes as numbers, NaN for what the fit has not seen, and for gaps unless they are a level."""
+    """Codes as numbers, NaN for what did not occur in training, and for gaps unless they are a level."""
     out = codes.astype(np.float64)
     if not gaps:
         out[codes == -1] = np.nan
@@ -218,6 +234,7 @@ _VIEWS: Mapping[str, Callable[[Column, Table], list[Array]]] = {
     "score": _score,
     "code": _code,
     "code_of_gap": _code_of_gap,
+    "code_filled": _code_filled,
     "bin": _bin,
     "indicators": _indicators,
     "steps": _steps,
@@ -233,7 +250,8 @@ class Recoding:
     columns : tuple of Column
     views : tuple of str
         One for each column: ``number`` and ``code`` keep gaps; ``filled`` and ``score`` (normal scores) fill them and add
-        an indicator, ``code_of_gap`` and ``bin`` make them a level; ``indicators`` and ``steps`` are zeros and ones, for
+        an indicator, ``code_of_gap`` and ``bin`` make them a level, and so does ``code_filled``, where what the fit has not seen is the
+        first level; ``indicators`` and ``steps`` are zeros and ones, for
         each level or bin but the first.
     """
 
@@ -264,12 +282,10 @@ class Recoding:
 
 @dataclass(frozen=True, eq=False)
 class Presence:
-    """Which cells are not zero, of a sparse matrix of counts."""
+    """Which cells are not zero, of counts, sparse in the fit."""
 
     def __call__(self, table: Table) -> Table:
-        present = table.numeric().copy()
-        present.eliminate_zeros()
-        present.data = np.ones_like(present.data)
+        present = csr_array(table.numeric() != 0).astype(np.float64)
         return MatrixTable(table.names, present, table.is_named)
 
 

@@ -1,12 +1,11 @@
 """The input edge: tables, arrays and sparse matrices become columns, labels become codes.
 
-Nothing behind this file knows pandas, polars or pyarrow. A :class:`Table` has named columns; a family asks it for
+Nothing behind this file depends on pandas, polars or pyarrow. A :class:`Table` has named columns; a family reads from it
 numbers or for the raw values of a column, and refusals name the column, the value found and the remedy.
 """
 
 from __future__ import annotations
 
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -17,8 +16,10 @@ import narwhals as nw
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
+from bayesppl.data.cells import as_objects, plain
 from bayesppl.data.columns import Kind, as_level, beyond_floats, kind_of_values, listed, refuse_rounding, to_float
-from bayesppl.errors import RowError
+from bayesppl.data.matrices import column_labels, read_array, read_sparse
+from bayesppl.errors import rows_before
 from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.class_sums import sparse_of
 
@@ -192,7 +193,7 @@ class FrameTable(Table):
 
     def column(self, name: Hashable) -> Array:
         series = self.frame[str(name)]
-        values = series.to_numpy()
+        values = _cells(series)
         # a single missing cell makes integers floating-point numbers, which round the large ones
         if series.dtype.is_integer() and values.dtype.kind == "f" and beyond_floats(values):
             return np.asarray(series.to_list(), dtype=object)
@@ -251,23 +252,33 @@ class FrameTable(Table):
 
     def _numbers(self, name: str) -> Array:
         series = self.frame[name]
+        cells = _cells(series)
+        if cells.dtype.kind == "O" and series.dtype.is_numeric() | (series.dtype == nw.Boolean):
+            return to_float(as_objects(series.to_list(), len(series)), name)
         if series.dtype.is_numeric() or series.dtype == nw.Boolean:
             if not series.is_null().any():
-                return series.to_numpy()
-            if series.dtype.is_integer() and beyond_floats(series.to_numpy()):
+                return cells
+            if series.dtype.is_integer() and beyond_floats(cells):
                 return to_float(series.to_list(), name)
             return series.cast(nw.Float64).to_numpy()
-        return to_float(series.to_numpy(), name)
+        return to_float(cells, name)
+
+
+def _cells(series: nw.Series[Any]) -> Array:
+    """The values of a column one by one, in types that can be computed with."""
+    if series.dtype.is_decimal():
+        return to_float(series.to_numpy(), series.name)
+    if series.dtype.is_nested() or series.dtype in (nw.Int128, nw.UInt128):
+        return as_objects(series.to_list(), len(series))
+    return plain(series.to_numpy(), (series.name,))
 
 
 def read_range[T](table: Table, rows: slice, read: Callable[[Table], T]) -> T:
     """``read`` some rows of a table; a refusal names the row of the whole table."""
     if rows.stop - rows.start == len(table):
         return read(table)
-    try:
+    with rows_before(rows.start):
         return read(table.take(rows))
-    except RowError as error:
-        raise error.shifted(rows.start) from None
 
 
 @dataclass(frozen=True)
@@ -308,7 +319,7 @@ def as_table(X: Any) -> Table:
 
     Parameters
     ----------
-    X : data frame (pandas, polars, pyarrow, …), 2-D xarray.DataArray, array-like or scipy.sparse matrix
+    X : data frame (pandas, polars, pyarrow, …; sparse columns stay sparse), 2-D xarray.DataArray, array-like or scipy.sparse matrix
         Rows by columns. The columns of a DataArray are named by the text coords of its second dimension; columns
         of arrays without names are called ``x0``, ``x1``, … Masked cells of a numpy masked array are missing.
 
@@ -319,7 +330,7 @@ def as_table(X: Any) -> Table:
     """
     if isinstance(X, Table):
         return X
-    frame = X if isinstance(X, np.ndarray) or issparse(X) else nw.from_native(X, pass_through=True)
+    frame = X if isinstance(X, np.ndarray) or issparse(X) else _as_frame(X)
     if isinstance(frame, nw.LazyFrame):
         raise ValueError(f"X is lazy ({type(X).__name__}): collect() or compute() it first")
     if isinstance(frame, nw.DataFrame):
@@ -327,7 +338,8 @@ def as_table(X: Any) -> Table:
         if len(set(names)) < len(names):
             raise ValueError(f"column names must be unique, found {listed(names)}")
         if all(isinstance(name, str) for name in names):
-            return FrameTable(names, frame)
+            sparse = _sparse_columns(X)
+            return FrameTable(names, frame) if sparse is None else MatrixTable(names, read_sparse(sparse), True)
         if any(isinstance(name, str) for name in names):
             raise TypeError(
                 f"Feature names are only supported if all input features have string names, found {listed(names)}; "
@@ -337,23 +349,37 @@ def as_table(X: Any) -> Table:
             positions = _positions(len(names))
             return FrameTable(positions, frame.rename(dict(zip(names, positions, strict=True))), is_named=False)
         X = frame.to_numpy()  # numbered columns are columns without names
-    matrix = _sparse(X) if issparse(X) else _array(X)
-    if matrix.dtype.kind == "c":
-        raise ValueError("Complex data not supported: give real and imaginary parts columns of their own")
-    if matrix.ndim != 2:
+    matrix = read_sparse(X) if issparse(X) else read_array(X)
+    labels = column_labels(X)
+    columns: tuple[Hashable, ...] = labels or _positions(matrix.shape[1])
+    return MatrixTable(columns, matrix if issparse(X) else plain(matrix, columns), bool(labels))
+
+
+def _as_frame(X: Any) -> Any:
+    """A data frame as narwhals sees it; anything else as it is."""
+    try:
+        return nw.from_native(X, pass_through=True)
+    except nw.exceptions.DuplicateError:
+        names = list(X.columns) if isinstance(X, _pandas().DataFrame) else list(X.column_names)
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
         raise ValueError(
-            f"Expected 2D array, got {matrix.ndim}D array instead: rows by columns. Reshape your data with "
-            "X.reshape(-1, 1) if it has a single column, or X.reshape(1, -1) if it has a single row."
-        )
-    labels = _column_labels(X)
-    return MatrixTable(labels or _positions(matrix.shape[1]), matrix, bool(labels))
+            f"column names must be unique, found {twice!r} more than once among {listed(names)}; rename or drop columns"
+        ) from None
 
 
-def _sparse(X: Any) -> csr_array:
-    matrix = csr_array(X)
-    if X.format == "csr":  # kept by the matrix that was passed, so that it is found out once
-        matrix.has_canonical_format = X.has_canonical_format
-    return matrix
+def _pandas() -> Any:
+    import pandas as pd
+
+    return pd
+
+
+def _sparse_columns(X: Any) -> Any:
+    """A data frame of pandas as a sparse matrix, if all of its columns are sparse ones whose other cells are zero."""
+    if not nw.dependencies.is_pandas_dataframe(X) or not X.shape[1]:
+        return None
+    kind = nw.dependencies.get_pandas().SparseDtype
+    stored = all(isinstance(dtype, kind) and dtype.fill_value == 0 for dtype in X.dtypes)
+    return X.sparse.to_coo() if stored else None
 
 
 def _view(matrix: csr_array, start: int, stop: int) -> csr_array:
@@ -372,37 +398,7 @@ def _positions(n_columns: int) -> tuple[str, ...]:
     return tuple(f"x{j}" for j in range(n_columns))
 
 
-def _array(X: Any) -> Array:
-    if isinstance(X, np.ma.MaskedArray):
-        as_objects = X.dtype.kind not in "biuf" or (X.dtype.kind in "iu" and beyond_floats(X.data))
-        return np.ma.filled(X.astype(object if as_objects else np.float64), np.nan)
-    array = np.asarray(X)
-    if isinstance(X, list | tuple) and array.dtype.kind == "f" and beyond_floats(array):
-        return np.asarray(X, dtype=object)  # integers among them may have been rounded
-    if array.dtype.kind == "U" and not isinstance(X, np.ndarray):
-        return np.asarray(X, dtype=object)  # numbers and gaps next to text are still numbers and gaps
-    if array.dtype.names:
-        raise ValueError(
-            "X is a structured array; convert it to a data frame, as in pandas.DataFrame.from_records(X), so that every "
-            "column keeps its own type"
-        )
-    return array
-
-
 def _is_uniform(frame: Any) -> bool:
     """Whether a pandas data frame is a single numpy array."""
     dtypes = set(frame.dtypes)
     return len(dtypes) == 1 and isinstance(dtypes.pop(), np.dtype)
-
-
-def _column_labels(X: Any) -> tuple[Hashable, ...]:
-    """Names of the columns of an ``xarray.DataArray``, empty for anything else."""
-    xarray = sys.modules.get("xarray")  # whoever passes a DataArray has imported xarray
-    if xarray is None or not isinstance(X, xarray.DataArray):
-        return ()
-    labels = tuple(X.indexes.get(X.dims[-1], ()))
-    if not all(isinstance(label, str) for label in labels):
-        return ()
-    if len(set(labels)) < len(labels):
-        raise ValueError(f"column names must be unique, found {listed(labels)}")
-    return labels

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.exceptions import NotFittedError
+from sklearn.base import clone
 
 from bayesppl.answers import stack_intervals
 from bayesppl.answers.build_stack import LeftOut, combine, leave_out
@@ -20,10 +19,14 @@ from bayesppl.data.recoding import AsTheyAre
 from bayesppl.data.rows import Rows
 from bayesppl.data.table import Columns
 from bayesppl.errors import SeveralModelsError, warn
+from bayesppl.estimators.base import check_n_jobs
 from bayesppl.estimators.candidates import ROWS_PER_CANDIDATE, Candidate, propose
 from bayesppl.estimators.classifier import ESTIMATORS, BayesClassifier, GenerativeClassifier
 from bayesppl.estimators.findings import facts_about, summarise
 from bayesppl.estimators.first_rows import read_first, start
+from bayesppl.estimators.fitted_columns import FittedColumns
+from bayesppl.estimators.parameters import Nested
+from bayesppl.estimators.scoring import ScoredMixin
 from bayesppl.files.saving import write_stack
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import ClassWeights
@@ -33,12 +36,12 @@ if TYPE_CHECKING:
     import xarray as xr
 
 _NO_COMMON_UNIT = "its members are densities of differently recoded columns, which have no common unit"
-_SEVERAL = "it is several models and their weights; ask one of them, as in clf.members_['columns']"
+_SEVERAL = "it is several models and their weights; use one of them, as in clf.members_['columns']"
 _ALL_ROWS = "its weights come from leaving out every row in turn, for which all rows must be there; fit again"
 
 
 class Undefined:
-    """A question that a stack cannot answer: the attribute does not exist, and the error says why."""
+    """A question that a stack cannot answer: the attribute does not exist, and the error gives the reason."""
 
     def __init__(self, reason: str) -> None:
         self._reason = reason
@@ -51,12 +54,12 @@ class Undefined:
 
 
 @dataclass(eq=False, repr=False)
-class AutoClassifier(ClassifierMixin, BaseEstimator):
+class AutoClassifier(FittedColumns, ScoredMixin, Nested):
     r"""The classifier that chooses itself, for any table.
 
     Several generative models of the same rows, picked from what the columns hold, are fitted in closed form. Each predicts every
     row from all the others, exactly and at the cost of a prediction; from these left-out labels come a temperature
-    for each model, which tells how far its densities can be trusted, and the weights of the models
+    for each model, which measures how far its densities can be trusted, and the weights of the models
     :math:`p(y \mid x) = \sum_m \omega_m\, p_m(y \mid x)` (stacking; Yao, Vehtari, Simpson & Gelman 2018). No model is
     fitted twice.
 
@@ -126,6 +129,7 @@ class AutoClassifier(ClassifierMixin, BaseEstimator):
         rows = read_first(X, y, sample_weight, self.classes)
         if not rows.weights.any():
             raise ValueError("sample_weight is zero for every row, so there is nothing to learn from")
+        check_n_jobs(self.n_jobs)
         columns = Columns(rows.table.names, rows.table.is_named, type(self).__name__)
         if self.candidates is None:
             proposed, read = propose(rows)
@@ -146,7 +150,11 @@ class AutoClassifier(ClassifierMixin, BaseEstimator):
 
     def _given(self, rows: Rows) -> list[LeftOut]:
         """The candidates of the user."""
-        given = dict(self.candidates or {})
+        if not isinstance(self.candidates, Mapping):
+            raise TypeError(
+                f"candidates must be a mapping of names to estimators, as in {{'counts': bayesppl.PoissonNB()}}, found {self.candidates!r}"
+            )
+        given = dict(self.candidates)
         if not given:
             raise ValueError("candidates is empty; name estimators, or leave it None to have them picked")
         for name, clf in given.items():
@@ -187,7 +195,7 @@ class AutoClassifier(ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = tags.input_tags.allow_nan = tags.input_tags.string = True
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -197,10 +205,7 @@ class AutoClassifier(ClassifierMixin, BaseEstimator):
     def stack_(self) -> Stack:
         """All that the fit has found, as one immutable value."""
         if not self.__sklearn_is_fitted__():
-            raise NotFittedError(
-                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before "
-                "using this estimator."
-            )
+            raise self._not_fitted()
         return self._stack
 
     @property
@@ -208,18 +213,8 @@ class AutoClassifier(ClassifierMixin, BaseEstimator):
         """Labels in ascending order: (n_classes,)."""
         return self.stack_.classes
 
-    @property
-    def n_features_in_(self) -> int:
-        """Number of columns of the fit."""
-        return len(self.stack_.columns.names)
-
-    @property
-    def feature_names_in_(self) -> Array:
-        """Names of the columns of the fit, where they have any."""
-        columns = self.stack_.columns
-        if not columns.are_named:
-            raise AttributeError("the columns of the fit have no names")
-        return np.asarray(columns.names, dtype=object)
+    def _columns_of_fit(self) -> Columns:
+        return self.stack_.columns
 
     @property
     def weights_(self) -> xr.DataArray:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any, Self
-
-import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import NotFittedError
 
 from bayesppl.answers.leave_one_out import calibrated
 from bayesppl.answers.tuning import tune
 from bayesppl.beliefs import Dirichlet
 from bayesppl.data.rows import Rows
+from bayesppl.data.table import Columns
 from bayesppl.errors import ImproperError
+from bayesppl.estimators.fitted_columns import FittedColumns
+from bayesppl.estimators.parameters import Nested
+from bayesppl.estimators.scoring import ScoredMixin
 from bayesppl.estimators.sklearn_names import refuse_foreign_parameters
 from bayesppl.families import Family
 from bayesppl.inference import Inference, choose
@@ -28,12 +29,21 @@ from bayesppl.model.posterior import Posterior
 from bayesppl.model.rules import RuleName, check_rule
 from bayesppl.model.tuning import Objective, Tuning, as_tuning
 
+
+def check_n_jobs(n_jobs: Any) -> None:
+    """Refuse a number of threads that is none."""
+    if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
+        raise ValueError(
+            f"n_jobs must be None, a positive number of threads or -1 for all cores, found {n_jobs!r}"
+        )
+
+
 #: Arrays of up to this many numbers are written out where an estimator is printed.
 _WRITTEN_OUT = 8
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class Base(ClassifierMixin, BaseEstimator, ABC):
+class Base(FittedColumns, ScoredMixin, Nested):
     """Parameters and fitted state of all estimators; see :class:`~bayesppl.GenerativeClassifier`.
 
     All that a fit finds is one value, which is replaced as a whole: an error or another thread meets the former fit or
@@ -70,10 +80,7 @@ class Base(ClassifierMixin, BaseEstimator, ABC):
         """All that the fit has found, as one immutable value."""
         fitted: Fitted | None = vars(self).get("_fitted")
         if fitted is None:
-            raise NotFittedError(
-                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before "
-                "using this estimator."
-            )
+            raise self._not_fitted()
         return fitted if fitted.rule == self.rule else replace(fitted, rule=self.rule)
 
     @property
@@ -91,18 +98,8 @@ class Base(ClassifierMixin, BaseEstimator, ABC):
         """Total weight of the rows of each class: (n_classes,)."""
         return self.fitted_.learned.class_count
 
-    @property
-    def n_features_in_(self) -> int:
-        """Number of columns of the fit."""
-        return len(self.fitted_.columns.names)
-
-    @property
-    def feature_names_in_(self) -> Array:
-        """Names of the columns of the fit, where they have any."""
-        columns = self.fitted_.columns
-        if not columns.are_named:
-            raise AttributeError("the columns of the fit have no names")
-        return np.asarray(columns.names, dtype=object)
+    def _columns_of_fit(self) -> Columns:
+        return self.fitted_.columns
 
     def infer(self, learned: Learned, rows: Rows | None = None) -> Fitted:
         """The posterior of what was learned, as a fitted value; the estimator stays as it is.
@@ -121,6 +118,7 @@ class Base(ClassifierMixin, BaseEstimator, ABC):
         """
         check_rule(self.rule)
         check_option(self.calibration)
+        self.check_parameters(learned)
         if self.calibration is not None and rows is None:
             raise ValueError(
                 f"calibration={self.calibration!r} learns from every row of the fit left out, and rows that come in batches, or "
@@ -136,7 +134,11 @@ class Base(ClassifierMixin, BaseEstimator, ABC):
                 raise
             return Fitted(learned, None, self.rule, undetermined=str(reason))
         fitted = Fitted(learned, posterior, self.rule, rows, search=search)
-        return fitted if self.calibration is None or rows is None else calibrated(fitted, rows)
+        return fitted if self.calibration is None or rows is None else calibrated(fitted, rows, self.calibration)
+
+    def check_parameters(self, learned: Learned) -> None:
+        """Refuse parameters that no fit to these columns and classes has; extended where an estimator has more of them."""
+        check_n_jobs(self.n_jobs)
 
     def adopt(self, fitted: Fitted) -> Self:
         """Hold this value from now on."""
@@ -158,4 +160,10 @@ class Base(ClassifierMixin, BaseEstimator, ABC):
         family = self.declare_family()
         tags.input_tags.sparse = family.allows_sparse
         tags.input_tags.allow_nan = family.allows_missing and family.fits_missing
+        # scikit-learn has no word for counts; what it calls categorical are whole numbers from zero
+        tags.input_tags.categorical = family.takes in ("whole numbers", "levels")
+        # and what it tries them on are distances from the smallest number, of which shares and rates say little
+        tags.classifier_tags.poor_score = family.takes == "whole numbers"
+        tags.input_tags.positive_only = family.takes in ("whole numbers", "positive numbers")
+        tags.input_tags.string = family.takes in ("levels", "columns of any kind")
         return tags

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bayesppl.data.parquet import labels_of, open_parquet, scan
+from bayesppl.errors import rows_before
 from bayesppl.estimators.base import Base
 from bayesppl.estimators.first_rows import read_first, start
 
@@ -50,16 +51,20 @@ def fit_batches[T: Base](
     [3.0, 3.0]
     """
     declared = clf.classes if classes is None else classes
-    learned = None
+    learned, n_rows = None, 0
     with _progress(progress, None) as advance:
         for X, y, *rest in batches:
             weights = rest[0] if rest else None
-            if learned is not None:
-                learned = learned.plus(X, y, weights, n_jobs=clf.n_jobs)
-            elif declared is None:
-                raise ValueError("classes must be passed: later batches may hold labels that the first one lacks")
-            else:
-                learned = start(clf, read_first(X, y, weights, declared))
+            with rows_before(n_rows):
+                if learned is not None:
+                    learned = learned.plus(X, y, weights, n_jobs=clf.n_jobs)
+                elif declared is None:
+                    raise ValueError(
+                        "classes must be passed: later batches may hold labels that the first one lacks"
+                    )
+                else:
+                    learned = start(clf, read_first(X, y, weights, declared))
+            n_rows += len(y)
             advance(len(y))
     if learned is None:
         raise ValueError("batches is empty; give at least one (X, y)")

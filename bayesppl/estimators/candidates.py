@@ -9,7 +9,7 @@ from scipy.sparse import issparse
 
 from bayesppl.data.recoding import AsTheyAre, Column, Presence, Recoding, View, read_columns
 from bayesppl.data.rows import Rows
-from bayesppl.families import Bernoulli, Categorical, Family, Gaussian, Multinomial, Product
+from bayesppl.families import Bernoulli, Categorical, ConditionalGaussian, Family, Gaussian, Multinomial, Product
 
 #: Fewer rows for each candidate than these cannot choose among them.
 ROWS_PER_CANDIDATE = 15
@@ -59,6 +59,7 @@ def _of_columns(columns: tuple[Column, ...], n_rows: int) -> list[Candidate | No
     return [
         _columns("columns", columns, by_kind),
         _correlated("linear", columns, _views(columns, "filled", "indicators", few="filled"), "tied"),
+        _location(columns),
         _bins(columns) if skewed or any(column.has_gaps for column in columns) else None,
         _correlated("steps", columns, _views(columns, "steps", "indicators"), "tied") if numbers else None,
         _correlated("quadratic", columns, _views(columns, "filled", "indicators", few="filled"), "full"),
@@ -74,7 +75,7 @@ def _of_columns(columns: tuple[Column, ...], n_rows: int) -> list[Candidate | No
 
 
 def _views(columns: tuple[Column, ...], number: View, level: View, few: View | None = None) -> Recoding:
-    """Numbers seen one way, levels another; few whole numbers as levels, unless told otherwise."""
+    """Numbers recoded one way, levels another; few whole numbers as levels, unless ``few`` is given."""
     few = level if few is None else few
     return Recoding(
         columns,
@@ -101,3 +102,15 @@ def _bins(columns: tuple[Column, ...]) -> Candidate:
 def _correlated(name: str, columns: tuple[Column, ...], recoding: Recoding, covariance: Any) -> Candidate | None:
     width = recoding.width
     return Candidate(name, recoding, Gaussian(covariance)) if 1 < width <= _MOST_CORRELATED else None
+
+
+def _location(columns: tuple[Column, ...]) -> Candidate | None:
+    """Categories, and numbers whose mean depends on them; few whole numbers are numbers."""
+    recoding = _views(columns, "filled", "code_filled", few="filled")
+    is_level: list[bool] = []
+    for column, view in zip(columns, recoding.views, strict=True):
+        is_level += [view == "code_filled"] * Recoding((column,), (view,)).width
+    n_indicators = sum(len(column.levels) + 2 for column in columns if not column.is_number)
+    if all(is_level) or not any(is_level) or len(is_level) + n_indicators > _MOST_CORRELATED:
+        return None
+    return Candidate("location", recoding, ConditionalGaussian(categories=tuple(is_level)))

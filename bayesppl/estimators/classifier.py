@@ -26,6 +26,7 @@ from bayesppl.answers.sampling import sample
 from bayesppl.answers.summary import summary
 from bayesppl.answers.tuning import path_of
 from bayesppl.answers.uncertainty import predict_proba_interval, uncertainty
+from bayesppl.answers.weight_table import column_weights
 from bayesppl.data.containers import Container, check_container, in_container
 from bayesppl.data.lazy import is_lazy, map_rows
 from bayesppl.estimators.asking import ask
@@ -122,6 +123,7 @@ class BayesClassifier(Learner, ABC):
     loo = ask(leave_one_out)
     feature_relevance = ask(feature_relevance)
     averaged_proba = ask(averaged_proba)
+    column_weights = ask(column_weights)
     diagnostics = ask(diagnostics)
     summary = ask(summary)
     to_datatree = ask(to_datatree)
@@ -233,11 +235,13 @@ class GenerativeClassifier(BayesClassifier):
     n_jobs : int, optional
         Threads of ``fit`` and ``predict``, as scikit-learn counts them: None is one, -1 all cores. Results are the same to
         the last bit whatever their number.
-    calibration : "temperature", optional
+    calibration : {"temperature", "weights"}, optional
         Learn from the exact leave-one-out of the fit how far the densities can be trusted where labels are predicted: with the
-        power 1/T of all of them, π_k p(x | k)^(1/T). It costs about one prediction; see :doc:`/howto/calibrate`.
+        power 1/T of all of them, π_k p(x | k)^(1/T), or with a power for every column that is independent of the others given
+        the class, and for every block of columns that are not, π_k Π_b p(x_b | k)^(w_b). T costs about one prediction, weights one
+        of every column; see :doc:`/howto/calibrate`.
     tuning : {"evidence", "loo"} or Tuning, optional
-        Multiply the hyperparameters of the prior by factors that the data choose, in every fit anew; see
+        Multiply the hyperparameters of the prior by factors that are chosen by the data, in every fit anew; see
         :func:`bayesppl.answers.tuning.tune`. ``"evidence"`` needs sums alone, and so goes with ``partial_fit``.
 
     Attributes
@@ -265,4 +269,6 @@ class GenerativeClassifier(BayesClassifier):
     family: Family
 
     def declare_family(self) -> Family:
+        if not isinstance(self.family, Family):
+            raise TypeError(f"family must be a family, such as bayesppl.Gaussian('diag'), found {self.family!r}")
         return self.family

@@ -14,6 +14,7 @@ from bayesppl.estimators.asking import ask
 from bayesppl.estimators.classifier import BayesClassifier
 from bayesppl.families import Family, Gaussian
 from bayesppl.kernels.arrays import Array
+from bayesppl.model.learned import Learned
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -53,6 +54,11 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     def declare_family(self) -> Family:
         return Gaussian("tied", self.prior)
+
+    def check_parameters(self, learned: Learned) -> None:
+        super().check_parameters(learned)
+        if self.n_components is not None:
+            discriminant.check_n_components(self.n_components, len(learned.classes), len(learned.columns.names))
 
     def transform(self, X: Any) -> Array:
         """Project rows on the discriminant axes: (n_rows, n_components), unit variance within classes.

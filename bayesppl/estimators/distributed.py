@@ -6,7 +6,8 @@ A partition lost with its worker is computed again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import reduce
 from operator import add
@@ -16,6 +17,7 @@ import numpy as np
 
 from bayesppl.data.labels import encode_labels
 from bayesppl.data.lazy import partitions
+from bayesppl.errors import RowError, rows_before
 from bayesppl.estimators.base import Base
 from bayesppl.estimators.first_rows import read_first, start
 from bayesppl.kernels.arrays import Array
@@ -38,9 +40,9 @@ def fit_lazy[T: Base](clf: T, X: Any, y: Any, sample_weight: Any = None) -> T:
     parts = partitions(X, y) if sample_weight is None else partitions(X, y, sample_weight)
     classes = clf.classes
     if classes is None:
-        found = [
-            labels for labels in dask.compute(*(dask.delayed(_labels)(part[1]) for part in parts)) if len(labels)
-        ]
+        seen = [dask.delayed(_labels)(part[1]) for part in parts]
+        with _rows_of_the_table(seen, parts):
+            found = [labels for labels in dask.compute(*seen) if len(labels)]
         classes = encode_labels(np.concatenate(found))[0].tolist() if found else ()
     learned = None
     for first in parts:
@@ -50,12 +52,30 @@ def fit_lazy[T: Base](clf: T, X: Any, y: Any, sample_weight: Any = None) -> T:
     if learned is None:
         raise ValueError("X has no rows; there is nothing to learn from")
     shared = dask.delayed(learned)
-    sums = [dask.delayed(_sum)(shared, clf.n_jobs, *part) for part in parts]
+    sums = of_parts = [dask.delayed(_sum)(shared, clf.n_jobs, *part) for part in parts]
     while len(sums) > 1:
         sums = [dask.delayed(_add)(sums[i : i + _FAN_IN]) for i in range(0, len(sums), _FAN_IN)]
-    fitted = clf.infer(replace(learned, statistics=sums[0].compute()))
+    with _rows_of_the_table(of_parts, parts):
+        total = sums[0].compute()
+    fitted = clf.infer(replace(learned, statistics=total))
     _ = fitted.posterior  # refused before anything changes, if it is improper
     return clf.adopt(fitted)
+
+
+@contextmanager
+def _rows_of_the_table(tasks: Sequence[Any], parts: Sequence[tuple[Any, ...]]) -> Iterator[None]:
+    """What a task refuses by the row of its partition, refused by the row of the table: one task after the other finds it."""
+    import dask
+
+    try:
+        yield
+    except RowError:
+        before = 0
+        for task, (_, y, *_) in zip(tasks, parts, strict=True):
+            with rows_before(before):
+                task.compute()
+            before += dask.delayed(len)(y).compute()
+        raise
 
 
 def _labels(y: Any) -> Array:

@@ -24,7 +24,7 @@ _CONTRASTS = (
 
 
 def facts_about(rows: Rows, columns: tuple[Column, ...], members: Mapping[str, Member]) -> tuple[str, ...]:
-    """The table, and what the candidates that differ in one assumption say about it.
+    """The table, and what the candidates that differ in one assumption show about it.
 
     Parameters
     ----------
@@ -62,11 +62,7 @@ def summarise(stack: Stack) -> str:
     """Five lines at most."""
     weighted = ", ".join(f"{m.name} {w:.2f}" for m, w in zip(stack.members, stack.weights.tolist(), strict=True))
     hottest = stack.members[0]
-    trust = (
-        "as far as they say"
-        if hottest.temperature < 1.2
-        else "less than they say, for the model is wrong somewhere"
-    )
+    trust = "fully" if hottest.temperature < 1.2 else "only in part, for the model is wrong somewhere"
     best = max(stack.candidates, key=lambda name: stack.candidates[name][1])
     return "\n".join(
         [

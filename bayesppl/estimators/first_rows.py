@@ -1,4 +1,4 @@
-"""The first rows that an estimator sees bind its declaration to columns and classes."""
+"""The first rows that an estimator is given bind its declaration to columns and classes."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Any, Self
 
+from bayesppl.data.arguments import real
 from bayesppl.data.lazy import is_lazy
 from bayesppl.errors import ImproperError
 from bayesppl.estimators.base import Base
@@ -191,7 +192,9 @@ class Learner(Base, ABC):
         [2.0, 2.0, 1.0]
         """
         if type(other) is not type(self):
-            raise TypeError(f"cannot merge a {type(self).__name__} with a {type(other).__name__}")
+            raise TypeError(
+                f"cannot merge {type(self).__name__} with {type(other).__name__}; give a fitted estimator of the same class"
+            )
         mine, others = self.fitted_.learned, other.fitted_.learned
         mine = mine.widened(others.classes)
         others = others.with_classes(mine.classes)
@@ -230,10 +233,12 @@ class Learner(Base, ABC):
         [1.5, 1.0]
         """
         learned = self._determined
-        if not 0 < factor <= 1:
-            raise ValueError(
-                f"factor must be above 0 and at most 1, found {factor:g}; 1 keeps all, 0.5 counts half"
-            )
+        real(
+            "factor",
+            factor,
+            "be above 0 and at most 1 (1 keeps all, 0.5 counts half)",
+            lambda factor: 0 < factor <= 1,
+        )
         return self.adopt(self.infer(learned.discounted(factor)))
 
     @property

@@ -13,6 +13,7 @@ from bayesppl.families import (
     Bernoulli,
     Binomial,
     Categorical,
+    DirichletMultinomial,
     Family,
     Gaussian,
     JointCategorical,
@@ -111,6 +112,32 @@ class MultinomialNB(BayesClassifier):
 
 
 @dataclass(eq=False, repr=False)
+class DirichletMultinomialNB(BayesClassifier):
+    """Naive Bayes for texts: counts of words that come in bursts, in documents of any length.
+
+    Parameters
+    ----------
+    probability, concentration
+        See :class:`bayesppl.DirichletMultinomial`.
+    class_weights, inference, rule, classes, n_jobs, calibration, tuning
+        See :class:`GenerativeClassifier`.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> X, y = [[3, 0, 1], [2, 1, 0], [0, 2, 2], [1, 0, 4]], list("aabb")
+    >>> bp.DirichletMultinomialNB().fit(X, y).predict([[2, 1, 0]]).tolist()
+    ['a']
+    """
+
+    probability: str | Dirichlet = "overall"
+    concentration: float = 60.0
+
+    def declare_family(self) -> Family:
+        return DirichletMultinomial(self.probability, self.concentration)
+
+
+@dataclass(eq=False, repr=False)
 class MixedNB(BayesClassifier):
     """Blocks of columns of different kinds, independent given the class.
 
@@ -120,8 +147,9 @@ class MixedNB(BayesClassifier):
         Picked from the dtypes of the columns by default. See :class:`bayesppl.Product`.
     integers : {"gaussian", "poisson", "categorical"} or mapping of columns to these, optional
         What integer columns are, all of them or each by name, where the blocks are picked from dtypes.
-    columns : {"dtype", "evidence"}
-        Whether the density of each column is picked from its dtype, or is the one of the highest evidence on the training rows.
+    columns : {"dtype", "evidence", "blocks"}
+        Whether the density of each column is picked from its dtype, is the one of the highest evidence on the training rows, or is shared
+        with other columns where these depend on each other by that evidence.
     ranges : mapping of column to (low, high), optional
         The least and the largest value that later rows can hold; for ``columns="evidence"``.
     class_weights, inference, rule, classes, n_jobs, calibration, tuning
@@ -154,7 +182,7 @@ class MixedNB(BayesClassifier):
     @property
     def columns_(self) -> xr.Dataset:
         """The densities that were tried for each column: log evidence, choice and margin."""
-        return column_choice(self.fitted_)
+        return column_choice(cast(Product, self.fitted_.model.family).choice)
 
     @property
     def families_(self) -> Blocks:

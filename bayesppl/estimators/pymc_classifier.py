@@ -95,7 +95,7 @@ class PyMCClassifier(BayesClassifier):
         Raises
         ------
         ValueError
-            If the label or the rows cannot be read from the model; the message says what to write instead.
+            If the label or the rows cannot be read from the model; the message names what to write instead.
         """
         if sample_weight is not None:
             raise ValueError(
@@ -181,7 +181,7 @@ def from_pymc(
     Raises
     ------
     ValueError
-        If the label or the rows cannot be read from the model; the message says what to write instead.
+        If the label or the rows cannot be read from the model; the message names what to write instead.
 
     Examples
     --------

@@ -50,7 +50,7 @@ _INSTEAD: Mapping[str, str] = {
 
 
 def refuse_foreign_parameters(estimator: str, parameters: Mapping[str, Any]) -> None:
-    """Refuse a parameter of scikit-learn's estimator of the same name, and say what to use instead.
+    """Refuse a parameter of scikit-learn's estimator of the same name, and name what to use instead.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 r"""Do rows predicted with probability p turn out right in a share p of cases?
 
-Rows are grouped by the confidence of the most probable label. What a group says and how often it is right differ by
-miscalibration and by chance; a credible band of the true hit rate tells the two apart.
+Rows are grouped by the confidence of the most probable label. The confidence of a group and how often it is right differ by
+miscalibration and by chance; a credible band of the true hit rate separates the two.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ def learning_curve(
     """Held-out scores of every rule over the number of training rows.
 
     Each repeat sets a random share of the rows aside for testing and takes its training sets from the others, the smaller
-    ones within the larger; one row of every class comes first. All rules see the same rows, so they are compared repeat
+    ones within the larger; one row of every class comes first. All rules have the same rows, so they are compared repeat
     by repeat.
 
     Parameters
@@ -68,8 +68,8 @@ def learning_curve(
 
     Notes
     -----
-    The test rows of different repeats overlap, so that the standard errors, over repeats, speak of these rows rather than
-    of all rows there could be (Nadeau & Bengio 2003).
+    The test rows of different repeats overlap, so that the standard errors, over repeats, are about these rows rather than
+    all rows there could be (Nadeau & Bengio 2003).
 
     Examples
     --------
@@ -106,7 +106,7 @@ def learning_curve(
             fitted = clone(clf).set_params(classes=classes.tolist())
             fitted.fit(_safe_indexing(X, rows), classes[codes[rows]])
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ImpossibleRowWarning)  # scores of -inf tell of them
+                warnings.simplefilter("ignore", ImpossibleRowWarning)  # scores of -inf show them
                 by_rule = probabilities_by_rule(fitted, _safe_indexing(X, test))[0]
             for rule, log_proba in by_rule.items():
                 for score, value in _scores(log_proba, codes[test]).items():

@@ -46,7 +46,9 @@ def compare_models(
     -------
     xarray.Dataset
         Over "model": ``rule``; ``log_evidence``; ``probability``, the posterior probability of the model; ``elpd`` and
-        ``elpd_se``, Σ log p(x_i, y_i | D without i), under the ``rule`` of the model; ``log_score`` and ``accuracy`` of
+        ``elpd_se``, Σ log p(x_i, y_i | D without i), under the ``rule`` of the model; ``elpd_difference`` from the model of
+        the largest, and ``elpd_difference_se``, of the sum of paired differences (Vehtari, Gelman & Gabry 2017, eq. 24);
+        ``log_score`` and ``accuracy`` of
         the left-out labels with standard errors; ``expected_log_score``, which the model expects of itself; ``temperature``, that of the calibration, 1 without one; and ``prior_depends_on_data``, true where the prior was resolved from the very data it is
         judged on, which favours the model (by little where the prior is weak).
 
@@ -91,6 +93,9 @@ def compare_models(
     evidence = np.asarray([_total_evidence(name, clf) for name, clf in fitted.items()])
     loos = [_left_out(name, clf) for name, clf in fitted.items()]
     elpds = [loo.elpd() for loo in loos]
+    by_row = np.array([np.asarray(elpd.elpd_i).ravel() for elpd in elpds])
+    with np.errstate(invalid="ignore"):  # a row that two rules hold impossible
+        differences = by_row - by_row[np.argmax(by_row.sum(1))]
     for name, loo in zip(fitted, loos, strict=True):
         loo.confidence.warn_if_far_too_high(f"model {name!r}")
     with np.errstate(divide="ignore"):
@@ -101,6 +106,8 @@ def compare_models(
         "probability": softmax(evidence + log_weights),
         "elpd": [elpd.elpd for elpd in elpds],
         "elpd_se": [elpd.se for elpd in elpds],
+        "elpd_difference": differences.sum(1),
+        "elpd_difference_se": np.sqrt(differences.shape[1] * differences.var(1)),
         "log_score": [loo.log_score[0] for loo in loos],
         "log_score_se": [loo.log_score[1] for loo in loos],
         "expected_log_score": [loo.confidence.expected for loo in loos],

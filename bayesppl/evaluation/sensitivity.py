@@ -1,4 +1,4 @@
-"""How much the prior decides: class probabilities over a set of priors."""
+"""How much depends on the prior: class probabilities over a set of priors."""
 
 from __future__ import annotations
 

@@ -6,6 +6,8 @@ from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.families.bernoulli import Bernoulli
 from bayesppl.families.binomial import Binomial
 from bayesppl.families.categorical import Categorical
+from bayesppl.families.conditional_gaussian import ConditionalGaussian
+from bayesppl.families.dirichlet_multinomial import DirichletMultinomial
 from bayesppl.families.gamma_rate import Exponential, GammaRate
 from bayesppl.families.gaussian import Gaussian
 from bayesppl.families.histogram import Histogram
@@ -24,7 +26,9 @@ __all__ = [
     "Bernoulli",
     "Binomial",
     "Categorical",
+    "ConditionalGaussian",
     "ConjugateFamily",
+    "DirichletMultinomial",
     "Evidence",
     "Exponential",
     "Family",

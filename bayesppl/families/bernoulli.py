@@ -21,7 +21,7 @@ from bayesppl.beliefs import Beta
 from bayesppl.beliefs.statistics import Successes, class_sums, remainder
 from bayesppl.families._bases.columns import NumericFamily
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
-from bayesppl.families._bases.family import Measure
+from bayesppl.families._bases.family import Measure, Takes
 from bayesppl.families._bases.leave_one_out import counts_without, weight_by_weight
 from bayesppl.families._bases.log_density import Evaluate, LogDensity, on_first_use
 from bayesppl.families._bases.membership import Membership
@@ -50,6 +50,7 @@ class Bernoulli(ProbabilityFamily, NumericFamily):
     """
 
     name: ClassVar[str] = "bernoulli"
+    takes: ClassVar[Takes] = "whole numbers"
     support: ClassVar[Support] = Support(
         "0 and 1 (or False and True)",
         lambda x: (x == 0) | (x == 1),

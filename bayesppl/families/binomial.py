@@ -27,6 +27,7 @@ from bayesppl.errors import RowError
 from bayesppl.families._bases.cells import cell_blocks
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
 from bayesppl.families._bases.factorised import COUNTS, CellFamily, per_column
+from bayesppl.families._bases.family import Takes
 from bayesppl.families._bases.missing import present_cells
 from bayesppl.families._bases.one_parameter import ProbabilityFamily, log_association_of_successes
 from bayesppl.families._bases.support import Support, locate
@@ -54,6 +55,7 @@ class Binomial(ProbabilityFamily, CellFamily):
     """
 
     name: ClassVar[str] = "binomial"
+    takes: ClassVar[Takes] = "whole numbers"
     support: ClassVar[Support] = COUNTS
     measure: ClassVar = "mass"
     allows_sparse: ClassVar[bool] = True
@@ -82,10 +84,9 @@ class Binomial(ProbabilityFamily, CellFamily):
     @property
     def numbers(self) -> Array:
         """Numbers of trials by column; one, in place of those that a column of the table holds."""
-        if self.row_column is not None:
+        if isinstance(self.trials, str):
             return np.ones(1)
-        # they are numbers here, and no name
-        trials = per_column(self.trials, self.columns)  # type: ignore[arg-type]
+        trials = per_column(self.trials, self.columns)
         wrong = ~(np.isfinite(trials) & (trials > 0) & (trials == np.floor(trials)))
         if wrong.any():
             column = int(np.argmax(wrong))

@@ -27,6 +27,7 @@ from bayesppl.beliefs.statistics import Events
 from bayesppl.data.table import Table
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
 from bayesppl.families._bases.factorised import POSITIVE_NUMBERS, CellFamily, positive_per_column
+from bayesppl.families._bases.family import Takes
 from bayesppl.families._bases.missing import present_cells
 from bayesppl.families._bases.one_parameter import RateFamily
 from bayesppl.families._bases.support import Support
@@ -71,6 +72,7 @@ class GammaRate(RateFamily, CellFamily):
     """
 
     name: ClassVar[str] = "gamma"
+    takes: ClassVar[Takes] = "positive numbers"
     support: ClassVar[Support] = POSITIVE_NUMBERS
     measure: ClassVar = "density"
 

@@ -53,7 +53,7 @@ def Gaussian(
         a variance per feature; ``spherical``: a variance per class.
     prior : {"hierarchical", "columnwise", "fraley-raftery", "jeffreys", "flat", "unbiased"} or conjugate prior, optional
         ``hierarchical``, the default of full and tied, shrinks the covariance of each class towards those of the others,
-        and all of them towards independent columns, as much as the evidence asks for: smooth in the rows, proper and free of
+        and all of them towards independent columns, as much as maximises the evidence: smooth in the rows, proper and free of
         units. ``columnwise``, the default of diag and tied_diag, is for each column the prior of Fraley & Raftery (2007) in
         one dimension: proper, weak and free of units. ``fraley-raftery``, the default of spherical, is their prior in all
         dimensions, as in their program mclust. It has one scale for all columns of diag and tied_diag, and of full and

@@ -88,7 +88,7 @@ class DiagonalGaussian(ConjugateNumeric):
         with np.errstate(over="ignore", invalid="ignore"):
             statistics = self.sufficient_statistics(self.numbers(table), responsibilities)
             if not statistics.is_within(LARGEST, responsibilities):
-                self.encode(table)  # infinities are refused here; a column may also be empty, which is welcome
+                self.encode(table)  # infinities are refused here; a column may also be empty, which is allowed
         return statistics
 
     def resolve_prior(self, statistics: Moments) -> NormalInverseGamma | MeanAndSd:

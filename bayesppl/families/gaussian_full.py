@@ -41,8 +41,9 @@ from bayesppl.families._bases.gaussian_prior import choose_prior, require_finite
 from bayesppl.families._bases.log_density import Evaluate, LogDensity, on_first_use
 from bayesppl.families._bases.membership import Membership
 from bayesppl.families._bases.missing import observed_mask
+from bayesppl.families._bases.multivariate_t import by_pattern, log_t_density, t_terms
 from bayesppl.families._bases.support import LARGEST, REAL_NUMBERS
-from bayesppl.kernels.arrays import LOG_2PI, Array, Responsibilities, Theta, log_rising
+from bayesppl.kernels.arrays import LOG_2PI, Array, Responsibilities, Theta
 from bayesppl.kernels.definite import is_positive_definite
 from bayesppl.kernels.mahalanobis import squared_distances
 from bayesppl.kernels.products import row_products
@@ -154,11 +155,11 @@ class FullGaussian(ConjugateNumeric):
 
         def log_t(at: Array) -> Evaluate:
             distances, log_det = _whitened(posterior.location[:, at], self._per_class(posterior.psi, at))
-            constant, exponent = _t_terms(dof, len(at), log_det, inflation)
+            constant, exponent = t_terms(dof, len(at), log_det, inflation)
 
-            return lambda values: _log_t(distances(values), constant, exponent, inflation)
+            return lambda values: log_t_density(distances(values), constant, exponent, inflation)
 
-        return LogDensity(_by_pattern(log_t, n_features))
+        return LogDensity(by_pattern(log_t, n_features))
 
     def loo_log_predictive(
         self, posterior: NormalInverseWishart, X: Array, members: Membership
@@ -170,7 +171,7 @@ class FullGaussian(ConjugateNumeric):
         dof = np.broadcast_to(posterior.nu - n_features + 1, n_classes)
         inflation = (posterior.kappa + 1) / posterior.kappa
         squares = distances(X)
-        fitted = _log_t(squares.copy(order="K"), *_t_terms(dof, n_features, log_det, inflation), inflation)
+        fitted = log_t_density(squares.copy(order="K"), *t_terms(dof, n_features, log_det, inflation), inflation)
         classes, w, of_rows = members.groups
         kappa, dof = posterior.kappa[classes], dof[classes] - w
         left, own_squares = kappa - w, members.own(squares)
@@ -178,7 +179,7 @@ class FullGaussian(ConjugateNumeric):
             ratio = np.where((left > 0) & (dof > 0), kappa / left, np.nan)
             factor = (w * ratio)[of_rows]
             log_shrunk = np.log1p(-factor * own_squares)  # log |Ψ without the row| − log |Ψ|
-            constant, exponent = _t_terms(
+            constant, exponent = t_terms(
                 dof, n_features, np.broadcast_to(log_det, n_classes)[classes], (left + 1) / left
             )
             own = constant[of_rows] - (exponent + 0.5)[of_rows] * log_shrunk
@@ -188,13 +189,13 @@ class FullGaussian(ConjugateNumeric):
             if self._is_lent:
 
                 def log_t(moved: Array, log_shrunk: Array, fewer: Array) -> Array:
-                    constant, exponent = _t_terms(
+                    constant, exponent = t_terms(
                         (posterior.nu - n_features + 1)[:, None] - fewer,
                         n_features,
                         log_det[:, None] + log_shrunk,
                         inflation[:, None],
                     )
-                    return _log_t(moved, constant, exponent, inflation[:, None])
+                    return log_t_density(moved, constant, exponent, inflation[:, None])
 
                 rows = one_hot(members.codes, n_classes, members.weights)
                 statistics = moments(X, rows, matrix=True, tied=False)
@@ -205,11 +206,11 @@ class FullGaussian(ConjugateNumeric):
                 return fitted, members.replaced(fitted, own)
             apart, shrunk = distances(posterior.location), np.exp(log_shrunk)
             for k in range(n_classes):
-                constant, exponent = _t_terms(dof, n_features, log_det, inflation[k])
+                constant, exponent = t_terms(dof, n_features, log_det, inflation[k])
                 # uᵀΨ⁻¹v for the deviations u, v from two classes: their squares, and that of their difference, are known
                 cross = 0.5 * (own_squares + squares[:, k] - apart[k].take(members.codes))
                 squares[:, k] += factor * cross**2 / shrunk
-                _log_t(squares[:, k], constant[of_rows], exponent[of_rows], inflation[k])
+                log_t_density(squares[:, k], constant[of_rows], exponent[of_rows], inflation[k])
                 squares[:, k] -= 0.5 * log_shrunk
         return fitted, members.replaced(squares, own)
 
@@ -234,8 +235,8 @@ class FullGaussian(ConjugateNumeric):
             return _linear(*moments_at(at)) or log_normal(at)
 
         n_features = theta["mean"].shape[-1]
-        whole = on_first_use(lambda: _by_pattern(log_normal, n_features))
-        return LogDensity(whole, on_first_use(lambda: _by_pattern(linear, n_features)) if self.tied else None)
+        whole = on_first_use(lambda: by_pattern(log_normal, n_features))
+        return LogDensity(whole, on_first_use(lambda: by_pattern(linear, n_features)) if self.tied else None)
 
     def simulate(
         self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
@@ -272,24 +273,6 @@ class FullGaussian(ConjugateNumeric):
         needed = len(self.columns) - prior.nu.max()
         per = "in all" if self.tied else "in each class"
         return require_proper(prior, statistics, self.classes, needed, per)
-
-
-def _t_terms(dof: Any, dimension: int, log_det: Any, inflation: Any) -> tuple[Array, Array]:
-    """Constant c and exponent e of the log density c + e log(1 + uᵀΨ⁻¹u / inflation) of a multivariate t.
-
-    Its scale matrix is Ψ · inflation / dof, and ``log_det`` is log |Ψ|.
-    """
-    constant = log_rising(dof / 2, np.asarray(dimension / 2)) - 0.5 * dimension * np.log(np.pi * inflation)
-    return np.asarray(constant - 0.5 * log_det), np.asarray(-0.5 * (dof + dimension))
-
-
-def _log_t(squares: Array, constant: Array, exponent: Array, inflation: Array) -> Array:
-    """Log density of a multivariate t, by the terms of :func:`_t_terms`; overwrites ``squares``, uᵀΨ⁻¹u."""
-    squares /= inflation
-    np.log1p(squares, out=squares)
-    squares *= exponent
-    squares += constant
-    return squares
 
 
 def _whitened(location: Array, matrix: Array) -> tuple[Evaluate, Array]:
@@ -334,25 +317,3 @@ def _linear(location: Array, matrix: Array) -> Evaluate | None:
         return np.moveaxis(out, -1, -2)
 
     return scores
-
-
-def _by_pattern(marginal: Callable[[Array], Evaluate], n_features: int) -> Evaluate:
-    """The density of rows that may have gaps: those that miss the same columns share the marginal of the others."""
-    complete = marginal(np.arange(n_features))
-
-    def log_density(X: Array) -> Array:
-        out = complete(X)
-        with np.errstate(over="ignore", invalid="ignore"):
-            odd = np.flatnonzero(~np.isfinite(out[(0,) * (out.ndim - 2)].sum(-1)))
-        if not len(odd):
-            return out
-        patterns, group = np.unique(~np.isnan(X[odd]), axis=0, return_inverse=True)
-        for g, pattern in enumerate(patterns):
-            rows, at = odd[group == g], np.flatnonzero(pattern)
-            if not len(at):
-                out[..., rows, :] = 0.0
-            elif len(at) < n_features:
-                out[..., rows, :] = marginal(at)(X[np.ix_(rows, at)])
-        return out
-
-    return log_density

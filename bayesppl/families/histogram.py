@@ -191,7 +191,7 @@ def _declared(edges: Edges, name: Hashable) -> tuple[float, ...]:
 
 
 def _intervals(edges: tuple[float, ...]) -> tuple[str, ...]:
-    """Names of the bins, with as many digits as tell them apart."""
+    """Names of the bins, with as many digits as distinguish them."""
     for digits in range(3, 18):
         words = [f"{edge:.{digits}g}" for edge in edges]
         if len(set(words)) == len(words):

@@ -67,6 +67,7 @@ class JointCategorical(LevelFamily):
 
     name: ClassVar[str] = "joint_categorical"
     allows_sparse: ClassVar[bool] = True
+    fits_missing: ClassVar[bool] = False
 
     @property
     def coords(self) -> dict[str, Any]:

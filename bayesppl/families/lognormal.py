@@ -21,10 +21,11 @@ from bayesppl.data.table import Table
 from bayesppl.families._bases.conjugate_family import ConjugateFamily, ConjugateNumeric
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
 from bayesppl.families._bases.factorised import POSITIVE_NUMBERS
-from bayesppl.families._bases.family import Evidence, Family, Measure
+from bayesppl.families._bases.family import Evidence, Family, Measure, Takes
 from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.families._bases.membership import Membership
 from bayesppl.families._bases.support import check_support, numbers_of
+from bayesppl.families._bases.units import Unit
 from bayesppl.families.gaussian import Covariance, Gaussian
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta
 
@@ -67,6 +68,7 @@ class LogGaussian(ConjugateFamily):
     """
 
     name: ClassVar[str] = "lognormal"
+    takes: ClassVar[Takes] = "positive numbers"
 
     gaussian: ConjugateNumeric
 
@@ -81,6 +83,14 @@ class LogGaussian(ConjugateFamily):
     @property
     def measures(self) -> dict[Hashable, Measure]:
         return self.gaussian.measures
+
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        return self.gaussian.units
+
+    def seen(self, X: Array, units: Sequence[int]) -> Array:
+        seen: Array = self.gaussian.seen(X, units)
+        return seen
 
     def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
         return replace(self, gaussian=self.gaussian.bind(table, classes))

@@ -15,7 +15,6 @@ the non-zeros.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -27,20 +26,21 @@ from bayesppl.beliefs import Dirichlet
 from bayesppl.beliefs.simplices import SimplexPrior, simplex_prior
 from bayesppl.beliefs.statistics import Counts, class_sums
 from bayesppl.data.table import Table
-from bayesppl.families._bases.association import log_association
-from bayesppl.families._bases.conjugate_family import ConjugateNumeric
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates, required
 from bayesppl.families._bases.dirichlet_multinomial import (
+    narrowed_words,
+    nonzeros,
+    own_rising_sums,
     rising_contrast,
     rising_sums,
     rising_sums_with_and_without,
+    row_totals,
 )
-from bayesppl.families._bases.factorised import COUNTS
 from bayesppl.families._bases.leave_one_out import counts_without
 from bayesppl.families._bases.log_density import LogDensity, on_first_use
 from bayesppl.families._bases.membership import Membership
 from bayesppl.families._bases.sparse_multinomial import sparse_multinomial
-from bayesppl.families._bases.support import Support
+from bayesppl.families._bases.word_family import WordFamily
 from bayesppl.kernels.arrays import (
     Array,
     Responsibilities,
@@ -54,15 +54,12 @@ from bayesppl.kernels.arrays import (
 from bayesppl.kernels.blocks import row_blocks
 from bayesppl.kernels.counts import MANY, count_histogram, count_sums
 
-# columns from which on it pays to leave out those without counts
-_WIDE = 1 << 10
-
 # dense counts that are made sparse at once
 _DENSE_CELLS = 1 << 19
 
 
 @dataclass(frozen=True, eq=False)
-class Multinomial(ConjugateNumeric):
+class Multinomial(WordFamily):
     """Count vectors given their totals; dense or sparse.
 
     Parameters
@@ -87,44 +84,18 @@ class Multinomial(ConjugateNumeric):
     """
 
     name: ClassVar[str] = "multinomial"
-    prior_field: ClassVar[str] = "probability"
-    support: ClassVar = COUNTS
     measure: ClassVar = "mass given the row total"
-    allows_sparse: ClassVar[bool] = True
-    allows_missing: ClassVar[bool] = False
 
     probability: Dirichlet | Any = Dirichlet()
-
-    @property
-    def dims(self) -> dict[str, tuple[str, ...]]:
-        return {"probability": ("class", "feature")}
-
-    @property
-    def coords(self) -> dict[str, Any]:
-        return {"feature": list(self.columns)}
-
-    @property
-    def factor_dims(self) -> tuple[str, ...]:
-        return ("class",)
-
-    def _log_dependence(self, prior: Any, common: Any, statistics: Counts) -> Array:
-        return log_association(prior.concentration, statistics.counts, np.zeros(1, np.intp))[0]
-
-    @property
-    def covariate_supports(self) -> Mapping[str, Support]:
-        return {"total": COUNTS}
-
-    def covariates(self, X: Any) -> Covariates:
-        return {"total": _totals(X) if issparse(X) else X.sum(1, dtype=np.float64)}
 
     def sufficient_statistics(self, X: Any, responsibilities: Responsibilities) -> Counts:
         sums = class_sums(responsibilities, X)
         if issparse(X):
-            return Counts(sums, _sum_log_coefficients(_nonzeros(X), responsibilities))
+            return Counts(sums, _sum_log_coefficients(nonzeros(X), responsibilities))
         log_base = np.zeros(len(sums))
         # all at once, the indices of bytes would take many times their memory
         for rows in row_blocks(X.shape[0], X.shape[1], _DENSE_CELLS):
-            log_base += _sum_log_coefficients(_nonzeros(X[rows]), responsibilities[rows])
+            log_base += _sum_log_coefficients(nonzeros(X[rows]), responsibilities[rows])
         return Counts(sums, log_base)
 
     def read_statistics(self, table: Table, responsibilities: Responsibilities) -> Counts:
@@ -138,32 +109,29 @@ class Multinomial(ConjugateNumeric):
     def resolve_prior(self, statistics: Counts) -> Dirichlet | SimplexPrior:
         return simplex_prior(self.probability, statistics.counts.shape)
 
-    def mle(self, statistics: Counts) -> Theta:
-        return self.resolve_prior(statistics).mle(statistics)
-
     def log_predictive(self, posterior: Dirichlet) -> LogDensity:
         alpha = posterior.concentration
         total = alpha.sum(1)
         sums, contrast = (on_first_use(partial(make, alpha)) for make in (rising_sums, rising_contrast))
 
         def log_mass(X: Any) -> Array:
-            counts = _nonzeros(X)
-            return _given_totals(sums(counts), total, _totals(counts)) + _log_coefficients(counts)[:, None]
+            counts = nonzeros(X)
+            return _given_totals(sums(counts), total, row_totals(counts)) + _log_coefficients(counts)[:, None]
 
         def kernel(X: Any) -> Array:
-            counts = _nonzeros(X)
-            return _given_totals(contrast(counts), total, _totals(counts))
+            counts = nonzeros(X)
+            return _given_totals(contrast(counts), total, row_totals(counts))
 
         return LogDensity(log_mass, kernel)
 
     def loo_log_predictive(self, posterior: Dirichlet, X: Any, members: Membership) -> tuple[Array, Array]:
-        counts, alpha = _nonzeros(X), posterior.concentration
-        total, totals, log_coefficients = alpha.sum(1), _totals(counts), _log_coefficients(counts)
+        counts, alpha = nonzeros(X), posterior.concentration
+        total, totals, log_coefficients = alpha.sum(1), row_totals(counts), _log_coefficients(counts)
         if (members.weights == 1).all():
             fitted, without = rising_sums_with_and_without(alpha)(counts)
             own = members.own(without)
         else:
-            fitted, own = rising_sums(alpha)(counts), _own_rising_sums(alpha, counts, members)
+            fitted, own = rising_sums(alpha)(counts), own_rising_sums(alpha, counts, members)
         fitted = _given_totals(fitted, total, totals)
         fitted += log_coefficients[:, None]
         remaining = counts_without(total[members.codes], members.weights * totals)
@@ -176,7 +144,7 @@ class Multinomial(ConjugateNumeric):
             log_probability = np.log(theta["probability"])
         weigh = log_dotter(log_probability)
         return LogDensity(
-            lambda X: weigh(X) + _log_coefficients(_nonzeros(X))[:, None], log_contrast(log_probability)
+            lambda X: weigh(X) + _log_coefficients(nonzeros(X))[:, None], log_contrast(log_probability)
         )
 
     def simulate(
@@ -195,17 +163,7 @@ class Multinomial(ConjugateNumeric):
 
     def narrowed(self, posterior: Dirichlet, X: Any) -> tuple[Dirichlet, Any]:
         """The probabilities of some words, and of all others together, are Dirichlet too (Bernardo & Smith 1994)."""
-        if X.shape[1] < _WIDE:
-            return posterior, X
-        counts = _nonzeros(X)
-        words, inverse = np.unique(counts.indices, return_inverse=True)
-        alpha = posterior.concentration
-        if 2 * len(words) > X.shape[1]:
-            return posterior, counts
-        shown = alpha[:, words]
-        others = np.delete(alpha, words, axis=1).sum(1, keepdims=True)
-        shape = (counts.shape[0], len(words) + 1)
-        return Dirichlet(np.hstack([shown, others])), csr_array((counts.data, inverse, counts.indptr), shape=shape)
+        return narrowed_words(posterior, X)
 
     def observe_rows(self, variables: dict[str, Any], X: Any, codes: Array, prefix: str = "") -> None:
         import pymc as pm
@@ -214,39 +172,11 @@ class Multinomial(ConjugateNumeric):
         p = variables["probability"][codes]
         pm.Multinomial(f"{prefix}x", n=counts.sum(1), p=p, observed=counts, dims=("row", f"{prefix}feature"))
 
-    def observe_statistics(self, variables: dict[str, Any], statistics: Counts, prefix: str = "") -> None:
-        import pymc as pm
-        import pytensor.tensor as pt
-
-        log_density = (statistics.counts * pt.log(variables["probability"])).sum()
-        pm.Potential(f"{prefix}x", log_density + statistics.log_base.sum())
-
-
-def _nonzeros(X: Any) -> csr_array:
-    """The counts above zero, each cell stored once."""
-    counts = X if issparse(X) else csr_array(X)
-    if not counts.has_canonical_format:
-        counts = counts.copy()
-        counts.sum_duplicates()
-    return counts
-
-
-def _totals(counts: csr_array) -> Array:
-    return np.asarray(counts @ np.ones(counts.shape[1]))  # their own sum would be rounded as float32 is
-
 
 def _given_totals(sums: Array, total: Array, totals: Array) -> Array:
     """Log mass of rows given their totals, up to their coefficients, from the sums of their cells; overwrites these."""
     sums -= _rising_totals(total, totals)
     return sums
-
-
-def _own_rising_sums(alpha: Array, counts: csr_array, members: Membership) -> Array:
-    """Σ_j log Γ(α_kj − w_i x_ij + x_ij) − log Γ(α_kj − w_i x_ij) for the class k of every row: (n_rows,)."""
-    entries = counts.tocoo()
-    x, w = entries.data, members.weights[entries.row]
-    without = counts_without(alpha[members.codes[entries.row], entries.col], w * x)
-    return np.bincount(entries.row, log_rising(without, x), minlength=counts.shape[0])
 
 
 def _rising_totals(total: Array, n: Array) -> Array:
@@ -260,7 +190,7 @@ def _rising_totals(total: Array, n: Array) -> Array:
 def _log_coefficients(counts: csr_array) -> Array:
     """Log multinomial coefficient of every row: (n_rows,)."""
     of_cells = csr_array((log_factorial(counts.data), counts.indices, counts.indptr), shape=counts.shape)
-    return np.asarray(log_factorial(_totals(counts)) - of_cells.sum(axis=1))
+    return np.asarray(log_factorial(row_totals(counts)) - of_cells.sum(axis=1))
 
 
 def _sum_log_coefficients(counts: csr_array, responsibilities: Responsibilities) -> Array:
@@ -269,7 +199,7 @@ def _sum_log_coefficients(counts: csr_array, responsibilities: Responsibilities)
         owners = responsibilities.indices
         sizes = count_histogram(counts.data, counts.indptr, owners, responsibilities.shape[1])
         if not sizes[:, MANY].any():
-            return _of_sizes(sizes, _totals(counts), owners)
+            return _of_sizes(sizes, row_totals(counts), owners)
     return np.asarray(responsibilities.T @ _log_coefficients(counts))
 
 

@@ -1,4 +1,4 @@
-r"""Negative binomial features of known dispersion: counts that vary more than Poisson counts do.
+r"""Negative binomial features of known size: counts that vary more than Poisson counts do.
 
 .. math:: p(x \mid p) = \frac{\Gamma(x + r)}{\Gamma(r)\,x!}\, p^r (1 - p)^x, \qquad p_{kd} \sim \mathrm{Beta}(\alpha, \beta):
 
@@ -24,6 +24,7 @@ from bayesppl.beliefs.statistics import Successes
 from bayesppl.data.table import Table
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
 from bayesppl.families._bases.factorised import COUNTS, CellFamily, positive_per_column
+from bayesppl.families._bases.family import Takes
 from bayesppl.families._bases.missing import present_cells
 from bayesppl.families._bases.one_parameter import ProbabilityFamily
 from bayesppl.families._bases.support import Support
@@ -32,11 +33,11 @@ from bayesppl.kernels.arrays import Array, Theta, log_beta
 
 @dataclass(frozen=True, eq=False)
 class NegativeBinomial(ProbabilityFamily, CellFamily):
-    """Independent negative binomial features of known dispersion.
+    """Independent negative binomial features of known size.
 
     Parameters
     ----------
-    dispersion : float, sequence of float or mapping of column to float
+    size : float, sequence of float or mapping of column to float
         r, the number of successes that ends the count; a small one makes the counts vary much.
     probability : Beta
         Prior of the success probabilities p; uniform by default. A feature counts failures, so its mean is
@@ -51,11 +52,12 @@ class NegativeBinomial(ProbabilityFamily, CellFamily):
     """
 
     name: ClassVar[str] = "negative binomial"
+    takes: ClassVar[Takes] = "whole numbers"
     support: ClassVar[Support] = COUNTS
     measure: ClassVar = "mass"
     allows_sparse: ClassVar[bool] = True
 
-    dispersion: float | Sequence[float] | Mapping[Hashable, float]
+    size: float | Sequence[float] | Mapping[Hashable, float]
     _: KW_ONLY
     probability: Beta | Any = Beta()
 
@@ -64,14 +66,14 @@ class NegativeBinomial(ProbabilityFamily, CellFamily):
 
     @property
     def numbers(self) -> Array:
-        return positive_per_column("dispersion", self.dispersion, self.columns)
+        return positive_per_column("size", self.size, self.columns)
 
-    def count(self, failures: Array, dispersion: Array) -> Successes:
+    def count(self, failures: Array, size: Array) -> Successes:
         present = ~np.isnan(failures)
-        x, r = np.where(present, failures, 0.0), np.where(present, dispersion, 0.0)
+        x, r = np.where(present, failures, 0.0), np.where(present, size, 0.0)
         # Γ(x + r) / (Γ(r) x!) is 1 / (x B(x, r)), and one where x is zero
         positive = np.where(x > 0, x, 1.0)
-        return Successes(r, x, np.where(x > 0, -np.log(positive) - log_beta(positive, dispersion), 0.0))
+        return Successes(r, x, np.where(x > 0, -np.log(positive) - log_beta(positive, size), 0.0))
 
     def simulate(
         self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
@@ -81,7 +83,7 @@ class NegativeBinomial(ProbabilityFamily, CellFamily):
     def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
         import pymc as pm
 
-        failures, dispersion = self.split(X)
+        failures, size = self.split(X)
         index, at, dims = present_cells(failures, codes, prefix)
         p = variables["probability"][index]
-        pm.NegativeBinomial(f"{prefix}x", n=dispersion[at], p=p, observed=failures[at], dims=dims)
+        pm.NegativeBinomial(f"{prefix}x", n=size[at], p=p, observed=failures[at], dims=dims)

@@ -20,6 +20,7 @@ from bayesppl.beliefs.statistics import Events
 from bayesppl.data.table import Table
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
 from bayesppl.families._bases.factorised import COUNTS, CellFamily
+from bayesppl.families._bases.family import Takes
 from bayesppl.families._bases.missing import present_cells
 from bayesppl.families._bases.one_parameter import RateFamily
 from bayesppl.families._bases.support import Support
@@ -48,6 +49,7 @@ class Poisson(RateFamily, CellFamily):
     """
 
     name: ClassVar[str] = "poisson"
+    takes: ClassVar[Takes] = "whole numbers"
     support: ClassVar[Support] = COUNTS
     measure: ClassVar = "mass"
     allows_sparse: ClassVar[bool] = True
@@ -55,6 +57,13 @@ class Poisson(RateFamily, CellFamily):
 
     rate: str | Gamma | Any = "overall"
     exposure: str | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.exposure, str | None):
+            raise TypeError(
+                f"exposure must name the column that holds the exposure of each row, found {self.exposure!r}; one exposure for "
+                "every row needs no column"
+            )
 
     def encode(self, table: Table) -> Array:
         return self.read(table)

@@ -23,18 +23,20 @@ from bayesppl.families._bases.choose_columns import choose_columns
 from bayesppl.families._bases.column_choice import ColumnChoice, Ranges
 from bayesppl.families._bases.conjugate_family import ConjugateFamily
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates, required
-from bayesppl.families._bases.family import Evidence, Family, Measure, prefixed
+from bayesppl.families._bases.family import Evidence, Family, Measure, Takes, prefixed
 from bayesppl.families._bases.infer_families import Integers, families_by_dtype
 from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.families._bases.membership import Membership
+from bayesppl.families._bases.propose_blocks import propose_blocks
 from bayesppl.families._bases.support import Support
+from bayesppl.families._bases.units import Unit, of_block
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta
 
 #: Names that a model uses for itself, in its PyMC model or in its tables.
 _RESERVED = ("class", "class_weights", "features", "row", "total", "x", "y")
 
 #: What picks the families where there are no blocks.
-Pick = Literal["dtype", "evidence"]
+Pick = Literal["dtype", "evidence", "blocks"]
 
 #: Columns and family of each block: see :func:`bayesppl.families._bases.block_columns.selected`; names, once bound.
 Blocks = Mapping[str, tuple[Any, Family]]
@@ -72,14 +74,17 @@ class Product(ConjugateFamily):
         ``bill_mean``, and so do its dimensions, as in ``bill_feature``. A family may itself be a ``Product``.
         By default the blocks are picked from the dtypes of the columns: Boolean columns are
         :class:`~bayesppl.Bernoulli`, text and categories are :class:`~bayesppl.Categorical`, floating-point
-        columns are ``Gaussian("diag")``, and integers are what ``integers`` says.
+        columns are ``Gaussian("diag")``, and integers are as ``integers`` declares.
     integers : {"gaussian", "poisson", "categorical"} or mapping of columns to these, optional
-        What integer columns are, all of them or each by name, where the blocks are picked from dtypes. A dtype cannot tell counts, codes and
-        rounded measurements apart, so that by default integer columns are refused.
-    columns : {"dtype", "evidence"}
-        How the blocks are picked where there are none. ``"evidence"`` gives every column of numbers the density of the highest
-        evidence on the rows of the fit (of the first batch), out of Gaussian, log-normal, gamma, exponential, Poisson,
-        negative binomial, levels and histograms, each of them also with a probability of zero; ``integers`` is not needed.
+        What integer columns are, all of them or each by name, where the blocks are picked from dtypes. A dtype does not distinguish counts, codes
+        and rounded measurements, so that by default integer columns are refused.
+    columns : {"dtype", "evidence", "blocks"}
+        How the blocks are picked where there are none. ``"blocks"`` takes families by dtype, and puts numbers that are correlated within
+        the classes into one ``Gaussian("full")``, and categories that depend on each other into one
+        :class:`~bayesppl.JointCategorical`, as long as the evidence on the rows of the fit (of the first batch) grows.
+        ``"evidence"`` gives every column of numbers the density of the highest evidence on these rows, out of Gaussian, log-normal,
+        gamma, exponential, Poisson, negative binomial, levels and histograms, each of them also with a probability of zero;
+        ``integers`` is not needed.
     ranges : mapping of column to (low, high), optional
         With ``columns="evidence"``, the least and the largest value that later rows can hold, where they may lie beyond those of
         the first: a density of positive numbers is then chosen only for a column that stays positive.
@@ -98,6 +103,7 @@ class Product(ConjugateFamily):
     """
 
     name: ClassVar[str] = "product"
+    takes: ClassVar[Takes] = "columns of any kind"
 
     blocks: Blocks | None = None
     integers: Integers | None = None
@@ -154,18 +160,38 @@ class Product(ConjugateFamily):
     ) -> tuple[Blocks, ColumnChoice | None]:
         """The blocks as declared, or as picked from these rows."""
         if self.columns not in get_args(Pick):
-            raise ValueError(f"columns must be 'dtype' or 'evidence', found {self.columns!r}")
+            known = ", ".join(map(repr, get_args(Pick)))
+            raise ValueError(f"columns must be one of {known}, found {self.columns!r}")
+        if self.blocks is not None and not isinstance(self.blocks, Mapping):
+            raise TypeError(
+                "blocks must be a mapping of names to (columns, family), as in {'sizes': (['length'], bayesppl.Gaussian())}, "
+                f"found {self.blocks!r}"
+            )
         if self.ranges is not None and (self.columns != "evidence" or self.blocks is not None):
             raise ValueError("ranges is about the choice of columns='evidence' without blocks; drop it")
         if self.blocks is not None:
             return self.blocks, None
         if self.columns == "dtype":
             return families_by_dtype(table, self.integers), None
+        if self.columns == "blocks":
+            return propose_blocks(table, classes, codes, weights, self.integers), None
         if self.integers is not None:
             raise ValueError(
-                "integers says what integer columns are, which columns='evidence' finds out; drop one of the two"
+                "integers declares what integer columns are, which columns='evidence' finds out; drop one of the two"
             )
         return choose_columns(table, classes, codes, weights, self.ranges)
+
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        return tuple(unit for block, _, family in self.families for unit in of_block(block, family.units))
+
+    def seen(self, X: BlockRows, units: Sequence[int]) -> BlockRows:
+        parts, first = {}, 0
+        for block, _, family in self.families:
+            last = first + len(family.units)
+            parts[block] = family.seen(X.parts[block], [unit - first for unit in units if first <= unit < last])
+            first = last
+        return BlockRows(parts)
 
     def with_classes(self, classes: Sequence[Hashable]) -> Self:
         blocks = self.blocks or {}
@@ -250,6 +276,10 @@ class Product(ConjugateFamily):
             strict=True,
         )
         return _sum(iter(fitted)), _sum(iter(without))
+
+    def loo_of_units(self, posterior: Joint, X: BlockRows, members: Membership) -> Iterator[tuple[Array, Array]]:
+        for block, _, family in self.families:
+            yield from family.loo_of_units(posterior.parts[block], X.parts[block], members)
 
     @property
     def covariate_supports(self) -> Mapping[str, Support]:

@@ -3,7 +3,7 @@ r"""Independent Student-t features: like Gaussian ones, with tails so heavy that
 .. math:: x_d \mid y = k \sim t_{\nu_{kd}}(\mu_{kd}, \sigma_{kd}).
 
 There are neither sufficient statistics nor a conjugate prior: the posterior is sampled on the rows. Where :math:`\nu` is
-learned too, the data decide how heavy the tails are (Lange, Little & Taylor 1989). As :math:`\nu` grows, the density
+learned too, how heavy the tails are is estimated from the data (Lange, Little & Taylor 1989). As :math:`\nu` grows, the density
 becomes that of ``Gaussian("diag")``.
 """
 

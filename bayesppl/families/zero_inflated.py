@@ -131,7 +131,7 @@ class ZeroInflated(Transformed):
 
     @property
     def _shift(self) -> Array:
-        """What is taken off every column before the family of the rest sees it: one of counts."""
+        """What is subtracted from every column for the family of the rest: one of counts."""
         measures = self._rest.measures
         return np.asarray([float(measures[name] == "mass") for name in self.columns])
 

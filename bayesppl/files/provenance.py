@@ -93,7 +93,7 @@ def in_words(value: Any) -> str:
 
 
 def fingerprint(fitted: Fitted) -> Mapping[str, Any]:
-    """What tells the rows of a fit from others.
+    """What distinguishes the rows of a fit from others.
 
     Returns
     -------

@@ -93,7 +93,7 @@ def read(path: str | os.PathLike[str]) -> Stored:
 
 
 def cannot_build(path: str | os.PathLike[str], error: Exception) -> ModelFileError:
-    """The refusal of a file that holds another model than this version knows."""
+    """The refusal of a file that holds a model which this version does not have."""
     return ModelFileError(
         f"{str(path)!r} holds a model that this version of bayesppl ({version('bayesppl')}) cannot build: {error!r}"
     )

@@ -31,7 +31,7 @@ _NUMBERS = ("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "u
 class Encoder:
     """Turns objects into plain values; arrays are set aside under the name of the place they were found at.
 
-    A prior declared in PyMC is code, of which only the words are kept: ``by_identity`` tells two of them apart.
+    A prior declared in PyMC is code, of which only the text is kept: ``by_identity`` distinguishes two of them.
     """
 
     def __init__(self, *, by_identity: bool = False) -> None:
@@ -180,7 +180,7 @@ def _classes() -> Mapping[str, type[Any]]:
     from bayesppl.families._bases.column_choice import ColumnChoice
     from bayesppl.families._bases.gaussian_declared import LKJ
     from bayesppl.kernels.pairs import Pairs
-    from bayesppl.model.calibration import Calibration
+    from bayesppl.model.calibration import Calibration, ColumnWeights
     from bayesppl.model.convergence import Diagnosis
     from bayesppl.model.declaration import GenerativeModel
     from bayesppl.model.fitted import Fitted
@@ -195,6 +195,7 @@ def _classes() -> Mapping[str, type[Any]]:
         CentredSums,
         Column,
         ColumnChoice,
+        ColumnWeights,
         Columns,
         Diagnosis,
         Fitted,

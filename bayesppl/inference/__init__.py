@@ -42,8 +42,13 @@ BY_NAME: dict[str, Inference] = {
 
 def choose(inference: str | Inference) -> Inference:
     """An inference by name, or one with settings of its own."""
-    if not isinstance(inference, str):
+    if isinstance(inference, Inference):
         return inference
+    if not isinstance(inference, str):
+        raise TypeError(
+            f"inference must be a name, such as 'closed_form' or 'nuts', or an inference such as bayesppl.NUTS(draws=2000), found "
+            f"{inference!r}"
+        )
     if inference in UNAVAILABLE:
         raise ValueError(UNAVAILABLE[inference])
     if inference not in BY_NAME:

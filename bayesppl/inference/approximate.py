@@ -1,6 +1,6 @@
 """Approximations and particles, through PyMC: variational inference and sequential Monte Carlo.
 
-Neither is the posterior itself, and a fit says so. Pathfinder is not offered: PyMC does not have it without pymc-extras,
+Neither is the posterior itself, and a fit is marked as an approximation. Pathfinder is not offered: PyMC does not have it without pymc-extras,
 whose releases hold PyMC back.
 """
 
@@ -71,7 +71,7 @@ class _ByPyMC(Drawing):
 class ADVI(_ByPyMC):
     """Variational inference (Kucukelbir et al. 2017): the normal in unconstrained coordinates that is closest to the posterior.
 
-    Of independent normals by default, which are too sure of themselves wherever parameters depend on each other.
+    Of independent normals by default, whose variances are too small wherever parameters depend on each other.
 
     Parameters
     ----------

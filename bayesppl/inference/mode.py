@@ -13,7 +13,7 @@ from bayesppl.inference.pymc.compiled import constrain, log_density, unconstrain
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.declaration import GenerativeModel
 
-# Searches, from as many places, and draws that say how far apart these should be.
+# Searches, from as many places, and draws that set how far apart these are.
 _STARTS = 3
 _DRAWS = 400
 

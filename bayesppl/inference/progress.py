@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Timer
 
-# Seconds that nobody minds.
+# Seconds of silence before the first message.
 _SHORT = 3.0
 
 

@@ -49,7 +49,7 @@ def dot_log(X: Any, log_weights: Array) -> Array:
     return log_dotter(log_weights)(X)
 
 
-#: Stands in for the logarithm of zero in products: zero times it is zero, and whatever else holds it is told by its size.
+#: Stands in for the logarithm of zero in products: zero times it is zero, and whatever else holds it is recognised by its size.
 _BARRED = -1e300
 
 

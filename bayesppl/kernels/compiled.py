@@ -127,7 +127,7 @@ def _less_own_products(
     last: int,
     out: np.ndarray,
 ) -> None:
-    """The products of every class, less in every factor what the owner of the row says."""
+    """The products of every class, less in every factor that of the owner of the row."""
     n_columns = last - first
     columns, taken = np.empty((n_columns, _TILE)), np.empty((n_columns, _TILE))
     u, own = np.empty(_TILE), np.empty(n_columns)
@@ -169,7 +169,7 @@ def _lane_sums(
     n_classes, n_lanes, n_features = first.shape
     lane = np.zeros(n_classes, np.int64)
     z = np.empty(n_features)
-    # flat, and at places that cannot be negative: else every access would ask whether they count from the end
+    # flat, and at places that cannot be negative: else every access would check whether they count from the end
     values, centres, sums, squares = X.ravel(), pivot.ravel(), first.ravel(), second.ravel()
     width: Any = np.uint64(n_features)
     for i in range(len(X)):
@@ -192,7 +192,7 @@ lane_sums = Engine(lambda: compile_loop(_lane_sums))
 def _count_codes(codes: np.ndarray, owners: np.ndarray, edges: np.ndarray, counts: np.ndarray) -> None:
     """Add one to the cell of every code, -1 included, which comes first in its column."""
     n_rows, n_columns = codes.shape
-    # flat, and at places that cannot be negative: else every access would ask whether they count from the end
+    # flat, and at places that cannot be negative: else every access would check whether they count from the end
     cells, levels = counts.ravel(), codes.ravel()
     zero = edges[:-1] + 1
     width: Any = np.uint64(n_columns)
@@ -214,9 +214,9 @@ def _count_entries(
     sizes: np.ndarray,
     totals: np.ndarray,
 ) -> bool:
-    """Add every count to its class and column, and one to the bin of its size; tell whether one is no whole number.
+    """Add every count to its class and column, and one to the bin of its size; return whether one is no whole number.
 
-    Counts that are negative or too large for a bin of their own are told by the last bin.
+    Counts that are negative or too large for a bin of their own are in the last bin.
     """
     odd = False
     last: Any = np.uint32(sizes.shape[2] - 1)

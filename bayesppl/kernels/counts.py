@@ -17,7 +17,7 @@ MANY = 256
 # in a row would have to wait for itself.
 _ROWS, _LANES = 1 << 22, 4
 
-# bytes of the numbers that compiled loops know; long doubles are none of them
+# bytes of the numbers that compiled loops take; long doubles are none of them
 _LARGEST_ITEM = 8
 
 

@@ -1,4 +1,4 @@
-"""Sums over columns of what a table says of each level.
+"""Sums over columns of what a table holds for each level.
 
 Neighbouring columns are looked up together, in a table of all combinations of their levels, as long as it stays small.
 """

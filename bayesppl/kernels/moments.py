@@ -57,7 +57,7 @@ def diagonal(X: np.ndarray, responsibilities: csr_array) -> Triple:
         entries = slice(responsibilities.indptr[rows.start], responsibilities.indptr[rows.stop])
         codes, weights = responsibilities.indices[entries], responsibilities.data[entries]
         values = X[rows] if single else np.repeat(X[rows], per_row[rows], axis=0)
-        for head in (slice(_HEAD), slice(None)):  # the first rows tell nearly always
+        for head in (slice(_HEAD), slice(None)):  # the first rows are nearly always enough
             if not seen.all():
                 _see(values[head], codes[head], pivot, seen)
         if lanes:

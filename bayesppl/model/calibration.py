@@ -2,24 +2,54 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
-Option = Literal["temperature"]
+from bayesppl.families._bases.family import Family
+from bayesppl.kernels.arrays import Array
+
+Option = Literal["temperature", "weights"]
 OPTIONS: tuple[Option, ...] = get_args(Option)
 
 
+class Power(ABC):
+    r"""Powers of densities, learned from rows left out: :math:`p_w(y = k \mid x, D) \propto \pi_k \prod_b p(x_b \mid k, D)^{w_b}`."""
+
+    log_score: float
+    log_score_uncalibrated: float
+
+    @property
+    @abstractmethod
+    def overall_temperature(self) -> float:
+        """The reciprocal of the power, or of the geometric mean of the powers."""
+
+    @property
+    def column_weights(self) -> ColumnWeights | None:
+        """The weights of columns or blocks, where there are several."""
+        return None
+
+    @abstractmethod
+    def parts(self, X: Any, family: Family) -> Iterator[tuple[float, Any]]:
+        """Powers, and the encoded rows with what is seen of them where the density is taken to that power."""
+
+    @abstractmethod
+    def of_left_out(self, whole: Array, units: Callable[[], Iterable[Array]]) -> Iterator[tuple[float, Array]]:
+        """Powers, and the log joints of what is taken to them: those of whole rows, or those of the units of a row."""
+
+
 @dataclass(frozen=True)
-class Calibration:
+class Calibration(Power):
     r"""The temperature of :math:`p_T(y = k \mid x, D) \propto \pi_k\, p(x \mid y = k, D)^{1/T}`, learned from rows left out.
 
     Attributes
     ----------
     temperature : float
-        T. Above 1 the model is too sure of itself, which rows that depend on each other's columns make it; below 1 it is not
-        sure enough. Far from 1 the model is wrong.
+        T. Above 1 the model is overconfident, as it is where columns depend on each other; below 1 it is
+        underconfident. Far from 1 the model is wrong.
     log_sd : float
         Standard error of log T, by the sandwich formula (Godambe 1960; White 1982).
     log_score, log_score_uncalibrated : float
@@ -38,11 +68,81 @@ class Calibration:
         factor = float(np.exp(2 * self.log_sd))
         return self.temperature / factor, self.temperature * factor
 
+    @property
+    def overall_temperature(self) -> float:
+        return self.temperature
+
+    def parts(self, X: Any, family: Family) -> Iterator[tuple[float, Any]]:
+        yield 1 / self.temperature, X
+
+    def of_left_out(self, whole: Array, units: Callable[[], Iterable[Array]]) -> Iterator[tuple[float, Array]]:
+        yield 1 / self.temperature, whole
+
     def __str__(self) -> str:
         low, high = self.interval
         return (
             f"T = {self.temperature:.3g} ({low:.3g} to {high:.3g}); leave-one-out log score "
             f"{self.log_score_uncalibrated:.3g} without, {self.log_score:.3g} with it"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnWeights(Power):
+    r"""Weights of :math:`p_w(y = k \mid x, D) \propto \pi_k \prod_b p(x_b \mid y = k, D)^{w_b}`, learned from rows left out.
+
+    Attributes
+    ----------
+    names : tuple
+        Of the units b: columns that are independent given the class, and blocks of columns that are not.
+    weights : (n_units,)
+        w. Below 1 where a unit repeats what others say, or its density is too sure; one that tells nothing of the class has
+        the weight that the others suggest.
+    log_sd : (n_units,)
+        Standard errors of log w, by the sandwich formula (Godambe 1960; White 1982).
+    spread : float
+        τ, the standard deviation of log w between units that was assumed: the one of the highest approximate evidence.
+    log_score, log_score_uncalibrated : float
+        Average exact leave-one-out log score of the labels, with the weights and without. With them each row has the weights
+        that all other rows would give, to first order.
+    n_rows : int
+        Rows that the weights were learned from: all, or a random choice of them where they are many.
+    """
+
+    names: tuple[Hashable, ...]
+    weights: Array
+    log_sd: Array
+    spread: float
+    log_score: float
+    log_score_uncalibrated: float
+    n_rows: int
+
+    @property
+    def overall_temperature(self) -> float:
+        return float(np.exp(-np.log(self.weights).mean()))
+
+    @property
+    def column_weights(self) -> ColumnWeights | None:
+        return self
+
+    @property
+    def intervals(self) -> tuple[Array, Array]:
+        """w less and plus two standard errors of log w: (n_units,) each."""
+        factor = np.exp(2 * self.log_sd)
+        return self.weights / factor, self.weights * factor
+
+    def parts(self, X: Any, family: Family) -> Iterator[tuple[float, Any]]:
+        for unit, weight in enumerate(self.weights.tolist()):
+            yield weight, family.seen(X, [unit])
+
+    def of_left_out(self, whole: Array, units: Callable[[], Iterable[Array]]) -> Iterator[tuple[float, Array]]:
+        yield from zip(self.weights.tolist(), units(), strict=True)
+
+    def __str__(self) -> str:
+        order = np.argsort(self.weights)
+        least, most = order[0], order[-1]
+        return (
+            f"leave-one-out log score {self.log_score_uncalibrated:.3g} without, {self.log_score:.3g} with {len(self.names)} "
+            f"weights, {self.weights[least]:.2g} ({self.names[least]}) to {self.weights[most]:.2g} ({self.names[most]})"
         )
 
 

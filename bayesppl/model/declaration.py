@@ -10,12 +10,14 @@ import numpy as np
 from scipy.sparse import issparse
 
 from bayesppl.beliefs import Conjugate, Dirichlet, Fixed, Joint
+from bayesppl.beliefs.conjugate import ShapeError
 from bayesppl.beliefs.declared_priors import Declared, is_declaration
 from bayesppl.beliefs.simplices import SimplexPrior, simplex_prior
 from bayesppl.beliefs.statistics import Counts, JointStatistics, Statistics, class_counts
 from bayesppl.data.labels import one_hot
 from bayesppl.data.rows import Rows
 from bayesppl.data.table import read_range
+from bayesppl.errors import NotConjugateError
 from bayesppl.families._bases.family import Evidence, Family
 from bayesppl.families._bases.log_density import Evaluate, LogDensity
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta
@@ -147,7 +149,13 @@ class GenerativeModel:
 
     def common_prior_of_features(self, statistics: Statistics) -> Conjugate:
         """The prior of one distribution in place of those of the classes, whose ``statistics`` these are."""
-        prior = self.family.common_prior(statistics)
+        try:
+            prior = self.family.common_prior(statistics)
+        except ShapeError:
+            raise NotConjugateError(
+                "a prior whose hyperparameters differ between classes cannot be the prior of one distribution for all of "
+                "them, with which they would be compared; declare hyperparameters that the classes share"
+            ) from None
         return prior.rescaled(self.factors) if self.factors else prior
 
     def mle(self, prior: Joint, statistics: JointStatistics) -> Theta:
@@ -222,7 +230,13 @@ def resolve_class_weights(
         if absent or surplus:
             raise ValueError(f"class_weights must name every class once: missing {absent}, unknown {surplus}")
         declared = [declared[label] for label in classes]
-    weights = np.asarray(declared, dtype=np.float64)
+    try:
+        weights = np.asarray(declared, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"class_weights must be 'uniform', 'empirical', a bayesppl.Dirichlet or a probability for each of {list(classes)}, "
+            f"found {declared!r}"
+        ) from None
     if weights.shape != (n_classes,) or not (weights >= 0).all() or not np.isclose(weights.sum(), 1.0):
         raise ValueError(
             f"class_weights must be {n_classes} probabilities that sum to one (one per class, in the order "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,14 +11,14 @@ import numpy as np
 from bayesppl.data.rows import Rows
 from bayesppl.data.table import Columns, Table, read_range
 from bayesppl.errors import ImproperError
-from bayesppl.families._bases.log_density import LogDensity
+from bayesppl.families._bases.log_density import Evaluate, LogDensity
 from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.ranges import in_order, row_ranges
-from bayesppl.model.calibration import Calibration
+from bayesppl.model.calibration import Power
 from bayesppl.model.declaration import GenerativeModel
 from bayesppl.model.learned import Learned
-from bayesppl.model.normalisation import tempered
-from bayesppl.model.posterior import Posterior
+from bayesppl.model.normalisation import powered
+from bayesppl.model.posterior import Posterior, Scorer
 from bayesppl.model.rules import RuleName
 from bayesppl.model.tuning import Search
 
@@ -43,7 +43,7 @@ class Fitted:
         Why there is no posterior yet.
     search : Search, optional
         How the hyperparameters of the prior were found; None where they are as declared.
-    calibration : Calibration, optional
+    calibration : Power, optional
         How far the densities are trusted where labels are predicted; None where they are taken at their word.
     """
 
@@ -53,7 +53,7 @@ class Fitted:
     rows: Rows | None = None
     fingerprint: Mapping[str, Any] | None = None
     undetermined: str = ""
-    calibration: Calibration | None = None
+    calibration: Power | None = None
     search: Search | None = None
 
     @property
@@ -84,8 +84,30 @@ class Fitted:
 
     @property
     def temperature(self) -> float:
-        """That of the calibration, 1 where there is none."""
-        return 1.0 if self.calibration is None else self.calibration.temperature
+        """That of the calibration, on average where there are weights; 1 where there is none."""
+        return 1.0 if self.calibration is None else self.calibration.overall_temperature
+
+    def parts(self, X: Any) -> Iterator[tuple[float, Any]]:
+        """The powers of the calibration, and encoded rows with what is seen of them where the density is taken to it."""
+        return iter([(1.0, X)]) if self.calibration is None else self.calibration.parts(X, self.model.family)
+
+    def calibrated(self, log_joint: LogDensity, class_weights: Array) -> LogDensity:
+        """log p(y = k, x) of encoded rows, by any parameters, with the powers of the calibration.
+
+        Parameters
+        ----------
+        log_joint : LogDensity
+        class_weights : (..., n_classes)
+            Those in it, of the same draws.
+        """
+        if self.calibration is None:
+            return log_joint
+        of_rows = class_weights[..., None, :]
+
+        def with_powers(evaluate: Evaluate) -> Evaluate:
+            return lambda X: powered(((power, evaluate(rows)) for power, rows in self.parts(X)), of_rows)
+
+        return log_joint.map(with_powers)
 
     def encode(self, X: Any) -> Any:
         """Rows of a table as the model computes with them."""
@@ -93,7 +115,8 @@ class Fitted:
 
     def log_joint(self, X: Any, rule: RuleName | None = None, *, n_jobs: int | None = None) -> Array:
         """log p(y = k, x) of the model, for every row and class: (n_rows, n_classes). No calibration changes it."""
-        return self._map(X, lambda log_joint, _: log_joint, rule, LogDensity.__call__, n_jobs)
+        scorer = self.posterior.scorer(self.rule if rule is None else rule)
+        return self._map(X, lambda log_joint, _: log_joint, scorer, LogDensity.__call__, n_jobs)
 
     def log_labels(self, X: Any, rule: RuleName | None = None) -> Array:
         """log p(y = k | x), up to a term that all classes of a row share: (n_rows, n_classes).
@@ -121,23 +144,19 @@ class Fitted:
         evaluate : callable
             Of a log density at encoded rows; ``LogDensity.kernel`` leaves out what all classes of a row share.
         """
-        temperature = self.temperature
-
-        def calibrate(log_joint: Array, weights: Array) -> Array:
-            return finish(tempered(log_joint, weights, temperature), weights)
-
-        return self._map(X, calibrate, rule, evaluate, n_jobs)
+        log_joint, weights = self.posterior.scorer(self.rule if rule is None else rule)
+        return self._map(X, finish, Scorer(self.calibrated(log_joint, weights), weights), evaluate, n_jobs)
 
     def _map(
         self,
         X: Any,
         finish: Callable[[Array, Array], Array],
-        rule: RuleName | None,
+        scorer: Scorer,
         evaluate: Callable[[LogDensity, Any], Array],
         n_jobs: int | None,
     ) -> Array:
         table = self.columns.align(X)
-        log_joint, weights = self.posterior.scorer(self.rule if rule is None else rule)
+        log_joint, weights = scorer
         family = self.model.family
 
         def work(rows: slice) -> Array:

@@ -22,7 +22,7 @@ from bayesppl.model.declaration import CLASS_WEIGHTS, Declaration, GenerativeMod
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """A bound model and the sufficient statistics of the rows it has seen.
+    """A bound model and the sufficient statistics of its rows.
 
     Attributes
     ----------

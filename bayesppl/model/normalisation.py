@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from bayesppl.errors import ImpossibleRowWarning, warn
@@ -16,7 +18,7 @@ def log_probabilities(log_joint: Array, class_weights: Array) -> Array:
     log_joint : (..., n_classes)
     class_weights : (..., n_classes) or broadcastable
         Returned, with an :class:`~bayesppl.errors.ImpossibleRowWarning`, for rows whose density is zero under every
-        class: such a row says nothing about its class.
+        class: such a row is no evidence of its class.
 
     Returns
     -------
@@ -61,7 +63,7 @@ def normalise(log_joint: Array, class_weights: Array, *, log: bool) -> tuple[Arr
 
 
 def warn_of_impossible_rows(n_impossible: int, n_rows: int) -> None:
-    """Say so if there were rows that are impossible under every class."""
+    """Warn if there were rows that are impossible under every class."""
     if n_impossible:
         warn(
             f"{n_impossible} of {n_rows} rows have probability zero under every class (an estimate of exactly zero, as "
@@ -81,11 +83,31 @@ def tempered(log_joint: Array, class_weights: Array, temperature: float) -> Arra
     temperature : float
         T; see :class:`~bayesppl.model.calibration.Calibration`.
     """
-    if temperature == 1.0:
-        return log_joint
-    power = 1 / temperature
-    out: Array = power * log_joint
-    out += (1 - power) * np.log(np.where(class_weights > 0, class_weights, 1.0))  # what is impossible remains so
+    return powered([(1 / temperature, log_joint)], class_weights)
+
+
+def powered(parts: Iterable[tuple[float, Array]], class_weights: Array) -> Array:
+    r"""log of :math:`\pi_k \prod_b p_b(x_b \mid y = k)^{w_b}`, from powers w and log p(y = k, x_b): (..., n_classes).
+
+    Parameters
+    ----------
+    parts : iterable of (power, (..., n_classes))
+        At least one, used one after the other.
+    class_weights : (..., n_classes) or broadcastable
+        Those in every part.
+    """
+    remaining = iter(parts)
+    power, out = next(remaining)
+    if power != 1.0:
+        out = power * out
+    total = power
+    for power, log_joint in remaining:
+        out = out + power * log_joint
+        total += power
+    if total != 1.0:
+        out += (1 - total) * np.log(
+            np.where(class_weights > 0, class_weights, 1.0)
+        )  # what is impossible remains so
     return out
 
 

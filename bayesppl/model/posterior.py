@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, NamedTuple, final
@@ -18,7 +18,7 @@ from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.kernels.arrays import Array, Theta, log_mean_exp
 from bayesppl.model.convergence import Diagnosis
 from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
-from bayesppl.model.normalisation import normalise, tempered
+from bayesppl.model.normalisation import normalise, powered
 from bayesppl.model.rules import ESTIMATES, TABLE, RuleName, check_rule
 
 # Largest number of (draw, row, class) cells worked on at once.
@@ -40,7 +40,7 @@ class Posterior(ABC):
     ----------
     model : GenerativeModel
     statistics : JointStatistics
-        Of the rows the posterior has seen.
+        Of the rows of the posterior.
     prior : Joint
         The prior, resolved.
     """
@@ -95,8 +95,14 @@ class Posterior(ABC):
         """log p(y = k, x | data), parameters integrated out, as a function of encoded rows x."""
 
     @abstractmethod
-    def predictive_mcse(self, X: Any, temperature: float = 1.0) -> Array:
-        """Monte-Carlo standard error of the predictive class probabilities, tempered: (n_rows, n_classes)."""
+    def predictive_mcse(self, parts: Iterable[tuple[float, Any]]) -> Array:
+        """Monte-Carlo standard error of the predictive class probabilities: (n_rows, n_classes).
+
+        Parameters
+        ----------
+        parts : iterable of (power, encoded rows)
+            What is seen of the rows where the density is taken to a power, as :meth:`Fitted.parts` has it.
+        """
 
     @final
     def mle(self) -> Theta:
@@ -192,7 +198,8 @@ class Exact(Posterior):
     def log_joint_predictive(self) -> LogDensity:
         return self.model.log_joint_predictive(self.belief)
 
-    def predictive_mcse(self, X: Any, temperature: float = 1.0) -> Array:
+    def predictive_mcse(self, parts: Iterable[tuple[float, Any]]) -> Array:
+        _, X = next(iter(parts))
         return np.zeros((X.shape[0], self.model.n_classes))
 
 
@@ -287,7 +294,7 @@ class Sampled(Posterior):
         # terms that classes share depend on the draw, and weigh the draws
         return LogDensity(lambda X: log_mean_exp(self._batches(X, 1), axis=0))
 
-    def predictive_mcse(self, X: Any, temperature: float = 1.0) -> Array:
+    def predictive_mcse(self, parts: Iterable[tuple[float, Any]]) -> Array:
         """By batch means: batches of √draws consecutive draws are nearly independent (Flegal, Haran & Jones 2008).
 
         The probability is a function of averages over draws, the joint densities of all classes, whose error is taken to
@@ -297,13 +304,16 @@ class Sampled(Posterior):
         per_chain = int(np.sqrt(n_draws))
         if n_chains * per_chain < 4:
             raise ValueError(f"{n_chains} x {n_draws} draws are too few to estimate their Monte-Carlo error")
-        batches = self._batches(X, per_chain)
-        average = log_mean_exp(batches, axis=0)
-        change = np.exp(batches - np.where(np.isneginf(average), 0.0, average)) / temperature
+        averages, change = [], np.zeros(())
+        for power, X in parts:
+            batches = self._batches(X, per_chain)
+            average = log_mean_exp(batches, axis=0)
+            averages.append((power, average))
+            change = change + power * np.exp(batches - np.where(np.isneginf(average), 0.0, average))
         weights = self.predictive_weights()
-        share = normalise(tempered(average, weights, temperature), weights, log=False)[0]
+        share = normalise(powered(averages, weights), weights, log=False)[0]
         influence = share * (change - (share * change).sum(-1, keepdims=True))
-        return np.asarray(np.sqrt((influence**2).sum(0) / (len(batches) - 1) / len(batches)))
+        return np.asarray(np.sqrt((influence**2).sum(0) / (len(change) - 1) / len(change)))
 
     def _batches(self, X: Any, per_chain: int) -> Array:
         """log p(y = k, x) averaged over batches of consecutive draws: (n_batches, n_rows, n_classes).

@@ -26,7 +26,7 @@ class Member:
     ----------
     name : str
     recoding : Recoding, Presence or AsTheyAre
-        How it sees the columns.
+        How the columns are recoded for it.
     fitted : Fitted
         To the recoded rows.
     temperature : float

@@ -3,8 +3,8 @@
 Each function accepts a result, or the arguments that produce it, so that
 ``plot_reliability(bp.reliability(clf, X, y))`` and ``plot_reliability(clf, X, y)`` are the same; the others take a fitted
 classifier first. Every function but :func:`plot_probabilities` and :func:`plot_columns` (which fill a figure of their own) draws into the ``ax`` it is
-given, or into a new figure, and returns the axes. Intervals are equal-tailed, of probability 0.89 unless ``prob`` says
-otherwise, as everywhere in the package.
+given, or into a new figure, and returns the axes. Intervals are equal-tailed, of probability 0.89 unless ``prob`` is
+given, as everywhere in the package.
 """
 
 from bayesppl.plots.boundary import plot_decision_boundary
@@ -21,6 +21,7 @@ from bayesppl.plots.parameters import plot_estimates, plot_prior_posterior
 from bayesppl.plots.probabilities import plot_probabilities
 from bayesppl.plots.relevance import plot_relevance
 from bayesppl.plots.stacking import plot_stack
+from bayesppl.plots.weights import plot_weights
 
 __all__ = [
     "plot_class_densities",
@@ -38,4 +39,5 @@ __all__ = [
     "plot_relevance",
     "plot_reliability",
     "plot_stack",
+    "plot_weights",
 ]

@@ -1,4 +1,4 @@
-"""Whether what is said with confidence p turns out right in a share p of cases."""
+"""Whether what is predicted with confidence p turns out right in a share p of cases."""
 
 from __future__ import annotations
 

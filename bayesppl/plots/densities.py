@@ -10,7 +10,16 @@ from bayesppl.answers.intervals import PROB, tails
 from bayesppl.data.labels import encode_labels
 from bayesppl.data.table import MatrixTable
 from bayesppl.kernels.arrays import Array
-from bayesppl.plots.style import Style, axes_or_new, colour, legend_beside, line_style, name_axes, tidy
+from bayesppl.plots.style import (
+    Style,
+    axes_or_new,
+    colour,
+    legend_beside,
+    line_style,
+    name_axes,
+    short_names,
+    tidy,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,6 +28,7 @@ if TYPE_CHECKING:
     from bayesppl.model.rules import RuleName
 
 _MOST_BINS, _FEW = 30, 4
+_FAINT, _HIGHEST = 0.2, 0.95
 
 
 def plot_class_densities(
@@ -55,7 +65,8 @@ def plot_class_densities(
     Returns
     -------
     matplotlib.axes.Axes
-        The line of the default rule is the predictive p(x | y, data); the band holds p(x | y, θ).
+        The line of the default rule is the predictive p(x | y, data); the band holds p(x | y, θ). Of more than four classes each
+        has a line of its own, scaled to the peak of its density.
 
     Raises
     ------
@@ -92,23 +103,43 @@ def plot_class_densities(
     with np.errstate(divide="ignore", invalid="ignore"):
         density = np.exp(log_joint - np.log(weights))
 
-    ax = axes_or_new(ax)
-    faint = 0.2 if len(clf.classes_) <= _FEW else 0.06  # of many classes the lines are what is read
+    n_classes = len(clf.classes_)
+    is_crowded = n_classes > _FEW
+    ax = axes_or_new(ax, height=1.2 + 0.45 * n_classes) if is_crowded else axes_or_new(ax)
     steps = np.append(grid, grid[-1] + 1) - 0.5
+    band: Style = {"step": "mid"} if is_mass else {}
+    shape: Style = {"drawstyle": "steps-mid"} if is_mass else {}
     for k, label in enumerate(clf.classes_.tolist()):
+        scale = 0.8 / max(float(density[:, k].max()), np.finfo(float).tiny) if is_crowded else 1.0
+        base = float(n_classes - 1 - k) if is_crowded else 0.0
+
+        def height(numbers: Array, base: float = base, scale: float = scale) -> Array:
+            high = scale * numbers
+            return base + (np.minimum(high, _HIGHEST) if is_crowded else high)
+
         own = _present(values[codes == k])
         if len(own):
             # bins of all rows together would be too wide for each class, and a correct fit would look wrong
-            edges = steps if is_mass else _edges(own)
-            ax.hist(own, edges.tolist(), density=True, color=colour(k), alpha=faint)
-        band: Style = {"step": "mid"} if is_mass else {}
-        ax.fill_between(grid, lower[:, k], upper[:, k], color=colour(k), alpha=1.75 * faint, linewidth=0, **band)
-        shape: Style = {"drawstyle": "steps-mid"} if is_mass else {}
+            shares, edges = np.histogram(own, steps if is_mass else _edges(own), density=True)
+            ax.stairs(height(shares), edges, baseline=base, fill=True, color=colour(k), alpha=_FAINT)
+        ax.fill_between(
+            grid,
+            height(lower[:, k]),
+            height(upper[:, k]),
+            color=colour(k),
+            alpha=1.75 * _FAINT,
+            linewidth=0,
+            **band,
+        )
         style: Style = {"color": colour(k), "linewidth": 1.8, "linestyle": line_style(k), "label": str(label)}
-        ax.plot(grid, density[:, k], **style, **shape)
+        ax.plot(grid, height(density[:, k]), **style, **shape)
     what = "probability" if is_mass else "density"
     ends = steps if is_mass else grid
-    ax.set(xlim=(ends[0], ends[-1]), ylim=(0, None))
+    ax.set(xlim=(ends[0], ends[-1]), ylim=(0, n_classes) if is_crowded else (0, None))
+    if is_crowded:
+        ax.set_yticks(range(n_classes)[::-1], short_names(clf.classes_.tolist()))
+        name_axes(ax, table.names[0], f"class, and the {what} in it")
+        return tidy(ax)
     name_axes(ax, table.names[0], f"{what} in the class")
     legend_beside(ax)
     return tidy(ax)

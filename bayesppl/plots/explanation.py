@@ -1,4 +1,4 @@
-"""Which columns spoke for a class, and how much."""
+"""Which columns support a class, and how much."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def plot_explanation(
     ax: Axes | None = None,
     **options: Any,
 ) -> Axes:
-    """Weight of evidence of every column: to the right where it spoke for a class, to the left where it spoke against it.
+    """Weight of evidence of every column: to the right where it supports a class, to the left where it counts against it.
 
     Parameters
     ----------

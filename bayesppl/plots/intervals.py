@@ -26,15 +26,22 @@ if TYPE_CHECKING:
 
     from bayesppl.model.rules import RuleName
 
+# Rows with a class above this are too sure for a linear axis, on which all of them lie at the edge.
+_ALL_BUT_CERTAIN = 0.99
+
+# The smallest probability on the axis of log odds.
+_EDGE = 1e-6
+
 
 def plot_intervals(
     interval: xr.Dataset | BayesClassifier,
     *arguments: Any,
     rule: RuleName | None = None,
+    logit: bool | None = None,
     ax: Axes | None = None,
     **options: Any,
 ) -> Axes:
-    """Posterior mean and credible interval of p(y | x, θ) of a few rows, and what ``predict_proba`` says.
+    """Posterior mean and credible interval of p(y | x, θ) of a few rows, and the result of ``predict_proba``.
 
     Parameters
     ----------
@@ -43,12 +50,17 @@ def plot_intervals(
         :func:`~bayesppl.answers.uncertainty.predict_proba_interval` is called with.
     rule : optional
         Of the open marks, as for ``predict_proba``. There are none where only the intervals are given.
+    logit : bool, optional
+        Whether the axis is that of log odds, on which probabilities of 0.99 and 0.9999 lie apart; by default where the classes of
+        most rows are all but certain. Probabilities closer to zero or one than a millionth are drawn at the edge.
     ax : matplotlib.axes.Axes, optional
 
     Returns
     -------
     matplotlib.axes.Axes
-        A line per row and class, from top to bottom. The predictive p(y | x, data) is not the mean of p(y | x, θ).
+        A line per row and class, from top to bottom; rows of a pandas data frame have the names of its index. Filled marks are
+        means of p(y | x, θ) over the draws; open ones the probability under the rule, which for the predictive is not that
+        mean.
 
     Examples
     --------
@@ -58,27 +70,42 @@ def plot_intervals(
     >>> [text.get_text() for text in plot_intervals(clf, [[0.5], [2.5]], random_state=0).get_yticklabels()]
     ['row 0', 'row 1']
     """
+    import pandas as pd
     import xarray as xr
+    from matplotlib.ticker import NullFormatter
 
     found = result_of(BayesClassifier.predict_proba_interval, xr.Dataset, interval, arguments, options)
-    classes = found["class"].values.tolist()
+    classes, prob = found["class"].values.tolist(), found.attrs["prob"]
     n_rows, n_classes = found.sizes["row"], len(classes)
     ax = axes_or_new(ax, height=1.2 + 0.14 * n_rows * (n_classes + 1))
     places = [np.arange(n_rows) + (k - (n_classes - 1) / 2) * 0.7 / n_classes for k in range(n_classes)]
     size = float(np.clip(inches(ax)[1] * 60 / (n_rows * n_classes), 2, 5))
+    if logit is None:
+        logit = bool(np.median(found["mean"].max("class")) > _ALL_BUT_CERTAIN)
+    if logit:
+        found = found.clip(_EDGE, 1 - _EDGE)
     for k, (label, at) in enumerate(zip(classes, places, strict=True)):
         one = found.isel({"class": k})
         ax.hlines(at, one["lower"], one["upper"], color=colour(k), linewidth=2.5, alpha=0.8)
         ax.plot(one["mean"], at, marker(k), color=colour(k), markersize=size, label=str(label))
+    names = found["row"].values
     if not isinstance(interval, xr.Dataset):
         X = arguments[0] if arguments else options["X"]
         proba = interval.probabilities(X, rule)
+        proba = np.clip(proba, _EDGE, 1 - _EDGE) if logit else proba
+        names = X.index if isinstance(X, pd.DataFrame) else names
         style: Style = {"color": "black", "markerfacecolor": "none", "linestyle": "none"}
         for k, at in enumerate(places):
             ax.plot(proba[:, k], at, marker=marker(k), markersize=1.4 * size, **style)
         ax.plot([], [], marker="o", label=f"rule {(rule or interval.rule)!r}", **style)
-    name_rows(ax, [f"row {row}" for row in found["row"].values])
-    ax.set_xlim(-0.03, 1.03)
-    name_axes(ax, f"class probability, {found.attrs['prob']:.0%} interval")
+    ax.plot([], [], "o", color="0.4", markersize=size, label="mean of the draws")
+    name_rows(ax, [f"row {name}" for name in names])
+    if logit:
+        ax.set_xscale("logit")
+        ax.xaxis.set_minor_formatter(NullFormatter())
+        ax.set_xlim(_EDGE / 2, 1 - _EDGE / 2)
+    else:
+        ax.set_xlim(-0.03, 1.03)
+    name_axes(ax, f"class probability, {prob:.0%} interval{', on the scale of log odds' if logit else ''}")
     legend_beside(ax)
     return tidy(ax)

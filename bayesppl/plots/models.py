@@ -26,8 +26,8 @@ def plot_comparison(table: Any, *arguments: Any, ax: Axes | None = None, **optio
     Returns
     -------
     matplotlib.axes.Axes
-        Nats below the best. (The standard errors in ``table`` are of the scores, not of their differences, and are not
-        drawn.)
+        Nats below the best; bars are ± one standard error of the paired difference. The evidence has none: it is a number that
+        the data determine.
 
     Examples
     --------
@@ -50,11 +50,18 @@ def plot_comparison(table: Any, *arguments: Any, ax: Axes | None = None, **optio
     names = ordered["model"].values.tolist()
     at = np.arange(len(names))
     evidence = ordered["log_evidence"] - ordered["log_evidence"].max()
-    elpd = ordered["elpd"] - ordered["elpd"].max()
     ax = axes_or_new(ax, height=1.2 + 0.45 * len(names))
     ax.axvline(0, color="0.7", linewidth=1, zorder=0)
     ax.plot(evidence, at - 0.1, "D", color=colour(0), markersize=7, label="log evidence")
-    ax.plot(elpd, at + 0.1, "o", color=colour(1), markersize=7, label="leave-one-out\n(elpd)")
+    ax.errorbar(
+        ordered["elpd_difference"],
+        at + 0.1,
+        xerr=ordered["elpd_difference_se"],
+        fmt="o",
+        color=colour(1),
+        markersize=7,
+        label="leave-one-out\n(elpd)",
+    )
     name_rows(ax, names)
     name_axes(ax, "difference from the best, in nats")
     legend_beside(ax)

@@ -11,6 +11,7 @@ from bayesppl.answers.intervals import PROB
 from bayesppl.answers.parameters import parameter_summary
 from bayesppl.errors import ImproperError
 from bayesppl.evaluation.comparison import Comparison
+from bayesppl.kernels.arrays import Array
 from bayesppl.plots.style import (
     RULE_STYLE,
     axes_or_new,
@@ -56,7 +57,8 @@ def plot_estimates(
     Returns
     -------
     matplotlib.axes.Axes
-        A line per entry of the parameter; an estimate that does not exist is left out.
+        A line per entry of the parameter, a pair of features once; an estimate that does not exist is left out. Labels that
+        were selected are the title.
 
     Raises
     ------
@@ -78,20 +80,35 @@ def plot_estimates(
     _require(parameter, table.data_vars)
     values = table[parameter].sel(selection)
     dims = [str(dim) for dim in values.dims if dim != "estimate"]
-    names = _entries(values, dims)
+    once = _once(values, dims)
+    names = [name for name, kept in zip(_entries(values, dims), once, strict=True) if kept]
     shown = values.transpose("estimate", *dims)
     at = np.arange(len(names))
     ax = axes_or_new(ax, height=1.2 + 0.28 * len(names))
-    lower, upper = (shown.sel(estimate=bound).values.ravel() for bound in ("lower", "upper"))
+    lower, upper = (shown.sel(estimate=bound).values.ravel()[once] for bound in ("lower", "upper"))
     ax.hlines(at, lower, upper, color=colour(4), linewidth=5, label=f"{table.attrs['prob']:.0%} interval")
     for k, (rule, style) in enumerate(RULE_STYLE.items()):
-        estimate = shown.sel(estimate=rule).values.ravel()
+        estimate = shown.sel(estimate=rule).values.ravel()[once]
         if not np.isnan(estimate).all():
             ax.plot(estimate, at + 0.12 * (k - 1), linestyle="none", markersize=6, label=rule, **style)
     name_rows(ax, names)
     name_axes(ax, parameter.replace("_", " "))
+    fixed = [str(label) for label in selection.values() if np.ndim(label) == 0]  # type: ignore[arg-type]
+    if fixed:
+        ax.set_title(", ".join(short_names(fixed)))
     legend_beside(ax)
     return tidy(ax)
+
+
+def _once(values: xr.DataArray, dims: Sequence[str]) -> Array:
+    """Which entries, in order, are not the mirror image of an earlier one."""
+    kept = np.ones([values.sizes[dim] for dim in dims], dtype=bool)
+    for other in (dim for dim in dims if dim.endswith("other_feature")):
+        pair = dims.index(other.replace("other_feature", "feature")), dims.index(other)
+        if values.sizes[dims[pair[0]]] == values.sizes[other]:
+            i, j = (np.indices(kept.shape)[axis] for axis in pair)
+            kept &= i <= j
+    return kept.ravel()
 
 
 def plot_prior_posterior(

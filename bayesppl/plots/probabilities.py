@@ -39,7 +39,7 @@ def plot_probabilities(
         Number of rows shown: those with the largest total variation distance between ``predictive`` and another rule,
         in the order of their labels.
     undefined : mapping of str to str
-        Why a rule has no probabilities, written into its panel; by default what the comparison says.
+        Why a rule has no probabilities, written into its panel; by default that of the comparison.
 
     Returns
     -------

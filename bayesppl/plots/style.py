@@ -64,7 +64,7 @@ def result_of[T](
         raise TypeError(
             f"a result of {twin.__name__} is drawn as it is; found {more} besides. Pass it to {twin.__name__}"
         )
-    # of the kind, which a type that is itself an argument does not tell
+    # of the kind, which mypy does not infer from a type that is itself an argument
     result: T = given  # type: ignore[assignment]
     return result
 
@@ -113,7 +113,7 @@ def inches(ax: Axes) -> tuple[float, float]:
 
 
 def tidy(ax: Axes) -> Axes:
-    """Take away the lines of the frame that say nothing."""
+    """Take away the lines of the frame that carry no information."""
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     return ax

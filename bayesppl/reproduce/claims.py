@@ -1,7 +1,7 @@
 """A published number as a claim: what was printed, what we compute, and how the two are compared.
 
-A claim never holds a stored result. What we say is computed by a function through the public interface of the
-package; what the source says is compared with it to the digits that the source prints. Where the source is wrong,
+A claim never holds a stored result. Our number is computed by a function through the public interface of the
+package; that of the source is compared with it to the digits that the source prints. Where the source is wrong,
 the claim also holds the corrected value, derived by hand in the documentation page on errata, and, where the mistake
 is known, the computation that repeats it and so explains the printed number.
 """
@@ -33,7 +33,7 @@ MOST_SHOWN = 9
 
 
 class Verdict(StrEnum):
-    """What the comparison of a published with a computed number says."""
+    """The result of comparing a published with a computed number."""
 
     AGREES = "agrees"
     ROUNDED = "agrees after rounding"
@@ -56,15 +56,18 @@ class Inputs:
         Where to find the MNIST digits.
     sms : Path, optional
         Where to find the SMS Spam Collection.
+    newsgroups : Path, optional
+        Where to find the archive of 20 Newsgroups by date.
     """
 
     seed: int = 0
     mnist: Path | str | None = None
     sms: Path | None = None
+    newsgroups: Path | None = None
 
 
 class Published(ABC):
-    """What a source says."""
+    """What a source states."""
 
     @abstractmethod
     def show(self) -> str:

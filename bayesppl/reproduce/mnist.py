@@ -174,7 +174,7 @@ CLAIMS = (
         # standard deviations of one repetition, over 20
         Sampled(("0.80", "0.79"), (0.0022, 0.0037)),
         partial(average_accuracies, "diag", 5),
-        note="0.79 lies 2.2 standard deviations off; which 42,000 digits were used is not said",
+        note="0.79 lies 2.2 standard deviations off; which 42,000 digits were used is not stated",
         needs_mnist=True,
     ),
     Claim(

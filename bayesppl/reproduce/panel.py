@@ -133,12 +133,12 @@ def _score_split(data: DataSet, train: Array, test: Array, seed: int) -> dict[st
     out["ECE"] = expected_calibration_error(log_proba, codes)
     out["ECE from"], out["ECE to"] = np.quantile(_simulated_errors(log_proba, seed), [0.025, 0.975])
     for name, model in rivals().items():
-        log_rival = _log_proba(model, X, y, X_test, len(stack.classes_))
+        log_rival = log_proba_of_rival(model, X, y, X_test, len(stack.classes_))
         out["log score"][name], out["accuracy"][name] = log_scores(log_rival, codes), hits(log_rival, codes)
     return out
 
 
-def _log_proba(model: Any, X: Any, y: Array, X_test: Any, n_classes: int) -> Array:
+def log_proba_of_rival(model: Any, X: Any, y: Array, X_test: Any, n_classes: int) -> Array:
     """Predictions of a rival; one that refuses the rows is given the lowest score."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # collinear columns, few bins, steps of the optimiser: the rivals' own

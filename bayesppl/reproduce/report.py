@@ -129,7 +129,7 @@ def reproduce(only: Sequence[str] = (), seed: int = 0, mnist: Path | str | None 
 
 
 def differences(report: Report, written: dict[str, Any]) -> list[str]:
-    """Where a report that was written earlier says something else than ``report``."""
+    """Where a report that was written earlier differs from ``report``."""
     earlier = {row["id"]: row for row in written["claims"]}
     lines = []
     for outcome in report.outcomes:

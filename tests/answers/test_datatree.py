@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from sklearn.datasets import load_iris
 
 import bayesppl as bp
 from bayesppl.answers.datatree import to_datatree
@@ -159,6 +160,17 @@ def test_arviz_reads_it(kind, request):
     assert {"prior", "likelihood"} <= set(az.psense_summary(data).columns)
     az.plot_forest(data, backend="none")
     az.plot_ppc_dist(data, var_names=["x"], backend="none", kind="ecdf")
+
+
+@pytest.mark.filterwarnings("ignore:Variables .* look", "ignore:Estimated shape parameter")
+def test_arviz_checks_left_out_rows():
+    X, y = load_iris(return_X_y=True)
+    clf = bp.GaussianNB().fit(X[:, :1], y)
+    tree = clf.to_datatree(draws=200, groups="all", log_likelihood=("joint", "y", "x"), random_state=0)
+    for variable in ("y", "x"):
+        pit = az.loo_pit(tree, var_names=[variable])[variable]
+        assert pit.size == 150
+        assert ((pit >= 0) & (pit <= 1)).all()
 
 
 def test_loo_by_importance_sampling_agrees_with_exact_leave_one_out(exact, tree):

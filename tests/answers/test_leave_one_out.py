@@ -226,3 +226,17 @@ def test_counts_of_any_size(largest, draw_weights):
     clf = bp.MultinomialNB(bp.Dirichlet(0.7), classes=[0, 1, 2])
     expected = _refitted(clf, X, y, np.ones(18) if weights is None else weights)
     np.testing.assert_allclose(clone(clf).fit(X, y, weights).loo().log_joint, expected, rtol=1e-9)
+
+
+def test_a_weight_that_only_another_class_has_is_no_matter() -> None:
+    """The other class may weigh less than it: without such a row, of which there is none, it would have less than nothing."""
+    X, y, weights = [[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1], [10.0, 1.0, 1.0, 1.0]
+    found = bp.GaussianNB().fit(X, y, weights).loo().log_proba
+    for row in range(4):
+        others = [i for i in range(4) if i != row]
+        prior = bp.GaussianNB().fit(X, y, weights).posterior_.prior.parts["features"]
+        clf = bp.GaussianNB(prior).fit(
+            [X[i] for i in others], [y[i] for i in others], [weights[i] for i in others]
+        )
+        expected = clf.predict_log_proba([X[row]])[0]
+        np.testing.assert_allclose(np.asarray(found)[row], expected, rtol=1e-9)

@@ -267,3 +267,19 @@ def test_sums_of_others_are_exact(n_rows):
     found = list(sums_of_others(take, n_rows))
     assert found == [(row, sum(values, Sum(0)) - values[row]) for row in range(n_rows)]
     assert sum(calls) <= n_rows * (int(np.log2(n_rows)) + 1)  # additions of rows
+
+
+def test_differences_of_models_are_those_of_arviz():
+    import arviz as az
+
+    X, y = load_iris(return_X_y=True)
+    models = {"naive": bp.GaussianNB(), "tied": bp.LinearDiscriminantAnalysis()}
+    table = bp.compare_models(models, X, y)
+    elpds = {name: clf.fit(X, y).loo().elpd() for name, clf in models.items()}
+    expected = az.compare(elpds, method="pseudo-BMA", round_to="none")
+    for name in models:
+        found = table.sel(model=name)
+        assert abs(float(found["elpd_difference"])) == pytest.approx(
+            abs(float(expected["elpd_diff"][name])), rel=1e-9
+        )
+        assert float(found["elpd_difference_se"]) == pytest.approx(float(expected["dse"][name]), rel=1e-9)

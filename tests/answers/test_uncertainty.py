@@ -7,7 +7,7 @@ from scipy.special import digamma, entr
 from sklearn.datasets import load_iris
 
 import bayesppl as bp
-from bayesppl.answers import uncertainty
+from bayesppl.answers import proba_draws, uncertainty
 
 X, y = load_iris(return_X_y=True)
 
@@ -73,7 +73,7 @@ def test_blocks_of_rows_and_draws_change_nothing(monkeypatch, covariance):
     joint = np.exp(clf.posterior_.model.log_joint(flat)(X))
     expected = joint / joint.sum(-1, keepdims=True)
     for block, chunk in ((1 << 23, 1 << 20), (400, 30)):
-        monkeypatch.setattr(uncertainty, "_BLOCK_CELLS", block)
+        monkeypatch.setattr(proba_draws, "_BLOCK_CELLS", block)
         monkeypatch.setattr(uncertainty, "CHUNK_CELLS", chunk)
         interval = clf.predict_proba_interval(X, prob=0.5, draws=50, random_state=3)
         np.testing.assert_allclose(interval["mean"], expected.mean(0), atol=1e-12)

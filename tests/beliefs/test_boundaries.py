@@ -230,15 +230,15 @@ def test_increments_of_a_beta_belief_keep_their_digits_under_large_counts(alpha,
                 assert abs(found.item() - exact) <= 4e-16 * (8 * max(size, floor) + 8 * abs(exact) + 64)
 
 
-@pytest.mark.parametrize("dispersion", [1e-20, 0.3, 1.5, 40.0, 1e5, 1e9])
+@pytest.mark.parametrize("size", [1e-20, 0.3, 1.5, 40.0, 1e5, 1e9])
 @pytest.mark.parametrize("level", [3, 1e4, 1e8, 1e11, 1e15])
-def test_negative_binomial_evidence_and_predictive_to_fifty_digits(dispersion, level):
+def test_negative_binomial_evidence_and_predictive_to_fifty_digits(size, level):
     counts = np.floor(level * np.random.default_rng(0).uniform(0.5, 1.5, 8))
-    clf = bp.GenerativeClassifier(bp.NegativeBinomial(dispersion)).fit(counts[:, None], [0] * 7 + [1])
+    clf = bp.GenerativeClassifier(bp.NegativeBinomial(size)).fit(counts[:, None], [0] * 7 + [1])
 
     def exact(rows):
         with mpmath.workdps(50):
-            r, rows = mpmath.mpf(dispersion), [mpmath.mpf(x) for x in rows]
+            r, rows = mpmath.mpf(size), [mpmath.mpf(x) for x in rows]
             base = mpmath.fsum(mpmath.loggamma(x + r) - mpmath.loggamma(r) - mpmath.loggamma(x + 1) for x in rows)
             a, b = 1 + len(rows) * r, 1 + mpmath.fsum(rows)
             return base + mpmath.loggamma(a) + mpmath.loggamma(b) - mpmath.loggamma(a + b)

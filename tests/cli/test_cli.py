@@ -64,7 +64,9 @@ class TestTables:
         assert run("compare", "wine", "--model", model, "--draws", 16)[0] == 0
 
     def test_a_file_with_a_text_target(self, run, flowers):
-        status, out, _ = run("compare", flowers, "--target", "kind", "--drop", "colour", "--parameters")
+        status, out, _ = run(
+            "compare", flowers, "--target", "kind", "--drop", "colour", "--parameters", "--model", "gaussian-nb"
+        )
         assert status == 0
         assert "lily" in out
         assert "fitted to 12 rows, scored on 12 others" in " ".join(out.split())
@@ -311,7 +313,7 @@ REFUSALS = {
     "one class": (None, ["{file}", "--target", "colour"], ["'colour'", "one class", "'red'"]),
     "text for a number": (
         None,
-        ["{file}", "--target", "kind"],
+        ["{file}", "--target", "kind", "--model", "gaussian-nb"],
         ["'colour'", "'red'", "row 0", "number", "--drop"],
     ),
     "dropping what is not there": (
@@ -326,11 +328,20 @@ REFUSALS = {
     ),
     "a word among numbers": (
         text("\n", "\ntall,1,rose,red\n"),
-        ["{file}", "--target", "kind"],
+        ["{file}", "--target", "kind", "--model", "gaussian-nb"],
         ["'height'", "'tall'"],
     ),
-    "a missing cell": ("gap", ["{file}", "--target", "kind"], ["'width'", "NaN", "row 24", "--missing skip"]),
-    "a missing label": ("label gap", ["{file}", "--target", "kind"], ["'kind'", "missing label", "row 24"]),
+    "a missing cell": (
+        "gap",
+        ["{file}", "--target", "kind", "--missing", "refuse"],
+        ["'width'", "NaN", "row 24", "--missing skip"],
+    ),
+    "a missing label": ("label gap", ["{file}", "--target", "kind"], ["'kind'", "row 24", "--unlabelled drop"]),
+    "parameters of several models": (
+        None,
+        ["{file}", "--target", "kind", "--parameters"],
+        ["--parameters", "name a --model"],
+    ),
     "an infinite cell": ("inf", ["{file}", "--target", "kind"], ["'width'", "inf", "row 24"]),
     "continuous target": (None, ["{file}", "--target", "height"], ["'height'", "continuous"]),
     "a class of one row": ("single", ["{file}", "--target", "kind"], ["'tulip'", "'kind'", "single row"]),
@@ -410,9 +421,73 @@ def test_refused_places_to_write(run, tmp_path, place, words):
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
-def test_missing_cells_may_be_skipped(run, flowers):
+@pytest.mark.parametrize("command", ["compare", "fit"])
+def test_missing_cells_are_skipped_or_refused_by_both_commands(run, flowers, tmp_path, command):
     flowers.write_bytes(BYTES["gap"])
-    assert run("compare", flowers, "--target", "kind", "--missing", "skip")[0] == 0
+    arguments = (command, flowers, "--target", "kind", "--model", "gaussian-nb")
+    arguments += ("--save", tmp_path / "m.nc") if command == "fit" else ()
+    assert run(*arguments)[0] == 0
+    status, _, err = run(*arguments, "--missing", "refuse")
+    assert status == 2
+    assert "column 'width' has a missing value (NaN) in row 24" in err
+
+
+@pytest.mark.parametrize("command", ["compare", "fit"])
+def test_rows_without_a_label_are_left_out_if_asked(run, flowers, tmp_path, command):
+    flowers.write_bytes(BYTES["label gap"])
+    arguments = (command, flowers, "--target", "kind", "--unlabelled", "drop", "--model", "gaussian-nb")
+    arguments += ("--save", tmp_path / "m.nc") if command == "fit" else ()
+    status, out, _ = run(*arguments)
+    assert status == 0
+    assert ("24 rows" if command == "fit" else "fitted to 12 rows, scored on 12 others") in " ".join(out.split())
+
+
+class TestStacks:
+    """``compare FILE`` compares what the automatic classifier combines."""
+
+    @pytest.fixture
+    def petals(self, tmp_path):
+        X, y = bp.datasets.load("iris")
+        path = tmp_path / "petals.csv"
+        X.assign(kind=y).to_csv(path, index=False)
+        return path
+
+    def test_scores_are_those_of_the_classifier(self, run, petals):
+        status, out, err = run("compare", petals, "--target", "kind", "--json")
+        assert (status, err) == (0, "")
+        found = strict_json(out)["scores"]
+        train, test = split(read_file(petals, "kind", Dialect()), 0.5, 0)
+        clf = bp.AutoClassifier().fit(train.X, train.y)
+        assert list(found) == ["all together", *clf.weights_["model"].values]
+        truth = clf.predict_proba(test.X)[range(len(test.y)), clf.classes_.searchsorted(test.y)]
+        assert found["all together"]["accuracy"] == pytest.approx(clf.score(test.X, test.y))
+        assert found["all together"]["log_score"] == pytest.approx(np.log(truth).mean(), rel=1e-9)
+        for name, weight in clf.weights_.to_series().items():
+            assert found[name]["weight"] == pytest.approx(weight)
+
+    def test_the_screen_is_80_columns_wide_and_names_the_columns(self, run, petals):
+        status, out, _ = run("compare", petals, "--target", "kind")
+        assert status == 0
+        assert max(len(line.rstrip()) for line in out.splitlines()) <= 80
+        assert "all together" in out
+        assert "sepal length (cm)" in out
+        assert "number" in out
+
+    def test_the_report_can_be_verified(self, run, petals, tmp_path):
+        report = tmp_path / "report.json"
+        report.write_text(run("compare", petals, "--target", "kind", "--json")[1])
+        assert run("reproduce", "--verify", report)[:2] == (0, f"{report}: nothing differs\n")
+        report.write_text(report.read_text().replace('"accuracy": 0.', '"accuracy": 1.', 1))
+        assert run("reproduce", "--verify", report)[0] == 1
+
+    def test_all_files_are_written(self, run, petals, tmp_path):
+        assert run("compare", petals, "--target", "kind", "--out", tmp_path / "results")[0] == 0
+        assert sorted(path.name for path in (tmp_path / "results").iterdir()) == [
+            "model.nc",
+            "scores.csv",
+            "weights.png",
+        ]
+        assert bp.load(tmp_path / "results" / "model.nc").classes_.size == 3
 
 
 def test_without_a_command_the_help_is_printed(run):

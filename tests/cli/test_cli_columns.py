@@ -45,7 +45,7 @@ def test_one_odd_cell_does_not_make_a_factor_in_silence(run, penguins, tmp_path)
     text = penguins.astype({"bill": object})
     text.loc[7, "bill"] = "n.a."
     path = write(text, tmp_path / "p.csv")
-    status, _, err = run("compare", path, "--target", "kind")
+    status, _, err = run("compare", path, "--target", "kind", "--model", "gaussian-nb")
     assert status == 2
     assert "'n.a.'" in err
     assert "--na-values 'n.a.'" in err
@@ -180,6 +180,17 @@ def test_priors_and_inferences(run, options):
     status, out, _ = run("compare", "iris", "--draws", 400, *options)
     assert status == 0
     assert "predictive" in out
+
+
+def test_calibrations_are_chosen_by_name(run):
+    arguments = ("compare", "iris", "--model", "gaussian-nb", "--draws", 20, "--json", "--calibrate")
+    by_name, by_default, weights = (
+        json.loads(run(*arguments, *rest)[1]) for rest in (("temperature",), (), ("weights",))
+    )
+    assert by_name["scores"] == by_default["scores"] != weights["scores"]
+    status, _, err = run("compare", "iris", "--model", "lda", "--calibrate", "weights")
+    assert status != 0
+    assert "calibration='temperature'" in err
 
 
 def test_priors_of_probabilities_are_numbers(run):

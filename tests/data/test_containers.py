@@ -52,7 +52,7 @@ NAMING = {
 #: Families whose prior or known numbers go by the position of the columns.
 POSITIONAL = {
     "binomial, trials by column",
-    "negative binomial, dispersion by column",
+    "negative binomial, size by column",
     "gamma",
     "lognormal full",
     "categorical, concentration per cell",

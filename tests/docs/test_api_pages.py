@@ -53,6 +53,12 @@ def test_every_page_of_the_reference_is_linked():
     assert all(page.stem in listed for page in PAGES.glob("*.md") if page.stem != "index")
 
 
+def test_the_page_of_priors_has_all_of_them():
+    page = (PAGES / "priors.md").read_text(encoding="utf-8")
+    assert sorted(re.findall(r"^\.\. autoclass:: (\S+)$", page, re.M)) == sorted(bp.priors.__all__)
+    assert all(getattr(bp.priors, name) is getattr(bp, name) for name in bp.priors.__all__)
+
+
 def described() -> list[str]:
     """Full names of all that directives name, and of the members that they list."""
     names = list(DOCUMENTED)

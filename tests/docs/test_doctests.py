@@ -6,6 +6,7 @@ import pkgutil
 from pathlib import Path
 
 import matplotlib
+import matplotlib.pyplot
 import pytest
 
 import bayesppl
@@ -22,6 +23,8 @@ MODULES = [
 @pytest.fixture(autouse=True)
 def no_window():
     matplotlib.use("agg")
+    yield
+    matplotlib.pyplot.close("all")
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -16,6 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 
 import bayesppl as bp
+from bayesppl.answers import proba_draws
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 EXPLICIT = {
@@ -173,6 +174,20 @@ def test_intervals_hold_the_probability_and_shrink_with_rows(fitted: bp.AutoClas
     np.testing.assert_allclose(split["total"] - split["aleatoric"], split["epistemic"], atol=1e-12)
 
 
+def test_blocks_of_rows_change_no_interval_of_a_stack(
+    fitted: bp.AutoClassifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table, _ = mixed()
+    whole = fitted.predict_proba_interval(table[:7], draws=40, random_state=0)
+    split = fitted.uncertainty(table[:7], draws=40, random_state=0)
+    monkeypatch.setattr(proba_draws, "_BLOCK_CELLS", 2 * 40 * 2)  # two rows at a time
+    found = fitted.predict_proba_interval(table[:7], draws=40, random_state=0)
+    for name in whole:
+        np.testing.assert_allclose(found[name], whole[name], rtol=1e-12, atol=1e-14)
+    found = fitted.uncertainty(table[:7], draws=40, random_state=0)
+    np.testing.assert_allclose(found["epistemic"], split["epistemic"], atol=1e-12)
+
+
 def test_decisions_and_other_class_weights(fitted: bp.AutoClassifier) -> None:
     table, _ = mixed()
     assert (fitted.decide(table, loss=[[0, 1], [1000, 0]]) == "yes").mean() > 0.9
@@ -218,3 +233,13 @@ def test_refusals() -> None:
 
 def test_cross_validation() -> None:
     assert cross_val_score(bp.AutoClassifier(), IRIS, SPECIES, cv=3).mean() > 0.93
+
+
+def test_the_location_model_is_a_candidate_where_there_are_numbers_and_levels() -> None:
+    """With cells and levels at prediction that the fit has not seen."""
+    X, y = mixed(150)
+    clf = bp.AutoClassifier().fit(X, y)
+    assert "location" in clf.stack_.candidates
+    assert "location" not in bp.AutoClassifier().fit(X[["size", "age"]], y).stack_.candidates
+    new = X.head(3).assign(colour=["violet", None, "red"], owner=[None, True, False])
+    assert np.isfinite(clf.predict_log_proba(new)).all()

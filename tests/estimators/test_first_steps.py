@@ -24,7 +24,7 @@ class TestRefusals:
     @pytest.mark.parametrize("size", [{"draws": 0}, {"chains": 0}, {"draws": -3}])
     def test_no_draws_at_all(self, size):
         name, value = next(iter(size.items()))
-        with pytest.raises(ValueError, match=rf"draws and chains must be at least 1, found .*{name}={value}"):
+        with pytest.raises(ValueError, match=rf"{name} must be at least 1, found {value}"):
             bp.GaussianNB().fit(X, Y).to_datatree(**size)
 
     def test_one_class_is_named_as_it_was_written(self):

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris
 from sklearn.ensemble import VotingClassifier
@@ -16,7 +16,6 @@ from sklearn.naive_bayes import GaussianNB as ScikitGaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Binarizer, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 import bayesppl as bp
 from bayesppl.estimators.classifier import BayesClassifier
@@ -30,62 +29,105 @@ CLASSIFIERS = [
     if isinstance(cls, type)
     and issubclass(cls, BayesClassifier)
     and cls is not bp.PyMCClassifier  # no default model
+    and cls is not bp.LocationModel  # the checks have tables of one kind of column
 ]
 
-OF_REAL_NUMBERS = (
-    "GaussianNB",
-    "LinearDiscriminantAnalysis",
-    "QuadraticDiscriminantAnalysis",
-    "GenerativeClassifier",
-)
 ARGUMENTS = {
     "GenerativeClassifier": {"family": bp.Gaussian("spherical")},
-    "BinomialNB": {"trials": 3},
+    "BinomialNB": {"trials": 1000},
     "MixedNB": {"integers": "categorical"},
 }
+OF_COUNTS = ("BinomialNB", "PoissonNB", "MultinomialNB")
 
-
-class PresentAndAbsent(TransformerMixin, BaseEstimator):
-    """Two columns for each: a one where it is positive, and a one where it is not."""
-
-    def fit(self, X: Any, y: Any = None) -> "PresentAndAbsent":
-        validate_data(self, X)
-        return self
-
-    def transform(self, X: Any) -> np.ndarray:
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False)
-        return np.hstack([X > 0, X <= 0]).astype(float)
+_PASSES_REAL_NUMBERS = "the check passes real numbers whatever the tags, and they are refused: no counts"
+_ONE_AND_ZERO_ONLY = [
+    "check_classifier_data_not_an_array",
+    "check_classifiers_one_label_sample_weights",
+    "check_classifiers_train",
+    "check_dict_unchanged",
+    "check_dont_overwrite_parameters",
+    "check_estimators_dtypes",
+    "check_estimators_fit_returns_self",
+    "check_estimators_overwrite_params",
+    "check_estimators_partial_fit_n_features",
+    "check_f_contiguous_array_estimator",
+    "check_fit2d_1feature",
+    "check_fit2d_predict1d",
+    "check_fit_check_is_fitted",
+    "check_fit_idempotent",
+    "check_methods_sample_order_invariance",
+    "check_methods_subset_invariance",
+    "check_n_features_in",
+    "check_n_features_in_after_fitting",
+    "check_positive_only_tag_during_fit",
+    "check_readonly_memmap_input",
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_sample_weight_equivalence_on_sparse_data",
+    "check_sample_weights_not_an_array",
+    "check_sample_weights_not_overwritten",
+    "check_sample_weights_pandas_series",
+    "check_sample_weights_shape",
+]
 
 
 def ready_for_checks(cls: type) -> BaseEstimator:
-    """The checks pass arbitrary real numbers, so a family with another support gets them as zeros and ones."""
-    estimator = cls(**ARGUMENTS.get(cls.__name__, {}))
-    if cls.__name__ in OF_REAL_NUMBERS:
-        return estimator
-    if cls.__name__ == "MultinomialNB":  # knows shares only: what is absent must show in another column
-        return make_pipeline(PresentAndAbsent(), estimator)
-    return make_pipeline(Binarizer(), estimator)
+    return cls(**ARGUMENTS.get(cls.__name__, {}))
 
 
 def expected_failures(estimator: BaseEstimator) -> dict[str, str]:
-    defaults = "a default prior is an immutable declaration, bp.Dirichlet(1.0), not one of Python's basic types"
-    if isinstance(estimator, bp.LinearDiscriminantAnalysis | bp.QuadraticDiscriminantAnalysis):
+    name = type(estimator).__name__
+    if not isinstance(estimator, BayesClassifier | bp.AutoClassifier):
         return {
-            "check_parameters_default_constructible": defaults,
-            "check_estimators_nan_inf": "missing cells are refused by fit, but predict marginalises over them exactly",
+            # both are failures of scikit-learn's own pipelines too, whose steps are fitted in place
+            "check_dont_overwrite_parameters": "a pipeline fits its steps, and has no attributes of its own",
+            "check_estimators_overwrite_params": "a pipeline fits its steps, which are its parameters",
         }
-    if isinstance(estimator, BayesClassifier):
-        return {"check_parameters_default_constructible": defaults}
-    return {
-        # both are failures of scikit-learn's own pipelines too, whose steps are fitted in place
-        "check_dont_overwrite_parameters": "a pipeline fits its steps, and has no attributes of its own",
-        "check_estimators_overwrite_params": "a pipeline fits its steps, which are its parameters",
+    failures = {
+        "check_parameters_default_constructible": "a default prior is an immutable declaration, bp.Dirichlet(1.0), not one "
+        "of Python's basic types"
     }
+    if name in ("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis", "JointCategoricalNB"):
+        failures["check_estimators_nan_inf"] = (
+            "missing cells are refused by fit, but predict marginalises over them exactly"
+        )
+    if name in OF_COUNTS:
+        failures |= {
+            "check_positive_only_tag_during_fit": "the first cell that is no count is named, and it is not the negative one",
+            "check_sample_weight_equivalence_on_dense_data": _PASSES_REAL_NUMBERS,
+            "check_classifiers_one_label_sample_weights": _PASSES_REAL_NUMBERS,
+        }
+    if name == "MultinomialNB":
+        failures |= {
+            "check_sample_weight_equivalence_on_sparse_data": _PASSES_REAL_NUMBERS,
+            "check_estimators_nan_inf": _PASSES_REAL_NUMBERS,
+        }
+    if name == "BernoulliNB":  # in a pipeline they pass
+        failures |= dict.fromkeys(_ONE_AND_ZERO_ONLY, "scikit-learn has no tag for columns of zeros and ones")
+    if name == "JointCategoricalNB":
+        too_wide = "the check passes thirty columns of ten levels, whose joint table has 10^30 cells"
+        failures |= dict.fromkeys(
+            ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"),
+            too_wide,
+        )
+    if name == "AutoClassifier":
+        together = (
+            "a row of weight 2 is left out as a whole where models are weighed, and two equal rows one by one"
+        )
+        failures |= dict.fromkeys(
+            ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"),
+            together,
+        )
+    return failures
 
 
+@pytest.mark.filterwarnings("ignore::bayesppl.UnseenLevelWarning")  # of real numbers hardly any occurs twice
 @parametrize_with_checks(
-    [ready_for_checks(cls) for cls in CLASSIFIERS], expected_failed_checks=expected_failures, xfail_strict=True
+    [
+        *(ready_for_checks(cls) for cls in (*CLASSIFIERS, bp.AutoClassifier)),
+        make_pipeline(Binarizer(), bp.BernoulliNB()),
+    ],
+    expected_failed_checks=expected_failures,
+    xfail_strict=True,
 )
 def test_scikit_learn_check(estimator: BaseEstimator, check: Any) -> None:
     check(estimator)

@@ -8,6 +8,8 @@ import pytest
 
 import bayesppl as bp
 
+Table = tuple[np.ndarray, np.ndarray]
+
 RNG = np.random.default_rng(0)
 #: Two tables that differ in columns and classes, so that an answer from parts of both would fail or be wrong.
 FEW = RNG.normal(size=(40, 2)), np.arange(40) % 2
@@ -32,25 +34,35 @@ def together(*works: Callable[[], None]) -> list[BaseException]:
     return failed
 
 
+def during_refits(clf: bp.GaussianNB, refits: tuple[Table, Table], ask: Callable[[], None]) -> list[BaseException]:
+    """What went wrong while two threads ask, again and again, and a third fits these tables in turn."""
+    done = threading.Event()
+
+    def refit() -> None:
+        try:
+            for turn in range(6):
+                clf.fit(*refits[turn % 2])
+        finally:
+            done.set()
+
+    def keep_asking() -> None:
+        while not done.is_set():
+            ask()
+
+    return together(refit, keep_asking, keep_asking)
+
+
 @pytest.mark.parametrize("rule", ["predictive", "mle"])
 def test_a_state_is_held_while_the_estimator_learns_another(rule: str) -> None:
     """What ``fitted_`` was when a question began stays what it is asked of."""
     clf = bp.GaussianNB(rule=rule).fit(*FEW)
     expected = clf.predict_joint_log_proba(FEW[0])
-    held, done = clf.fitted_, threading.Event()
-
-    def refit() -> None:
-        try:
-            for turn in range(6):
-                clf.fit(*(MANY if turn % 2 == 0 else FEW))
-        finally:
-            done.set()
+    held = clf.fitted_
 
     def ask() -> None:
-        while not done.is_set():
-            np.testing.assert_array_equal(held.log_joint(FEW[0]), expected)
+        np.testing.assert_array_equal(held.log_joint(FEW[0]), expected)
 
-    assert not together(refit, ask, ask)
+    assert not during_refits(clf, (MANY, FEW), ask)
 
 
 def test_predictions_during_a_refit_are_those_before_or_after() -> None:
@@ -58,44 +70,26 @@ def test_predictions_during_a_refit_are_those_before_or_after() -> None:
     clf = bp.GaussianNB()
     after = clf.fit(FEW[0], second).predict_proba(FEW[0])
     before = clf.fit(FEW[0], first).predict_proba(FEW[0])
-    done = threading.Event()
-
-    def refit() -> None:
-        try:
-            for turn in range(6):
-                clf.fit(FEW[0], second if turn % 2 == 0 else first)
-        finally:
-            done.set()
 
     def ask() -> None:
-        while not done.is_set():
-            found = clf.predict_proba(FEW[0])
-            assert np.array_equal(found, before) or np.array_equal(found, after)
+        found = clf.predict_proba(FEW[0])
+        assert np.array_equal(found, before) or np.array_equal(found, after)
 
-    assert not together(refit, ask, ask)
+    assert not during_refits(clf, ((FEW[0], second), (FEW[0], first)), ask)
 
 
 def test_a_refit_with_other_columns_is_refused_in_words_or_answered() -> None:
     clf, refusals = bp.GaussianNB().fit(*FEW), list[str]()
-    done = threading.Event()
-
-    def refit() -> None:
-        try:
-            for turn in range(6):
-                clf.fit(*(MANY if turn % 2 == 0 else FEW))
-        finally:
-            done.set()
 
     def ask() -> None:
-        while not done.is_set():
-            try:
-                found = clf.predict_proba(FEW[0])
-            except ValueError as refusal:
-                refusals.append(str(refusal))
-            else:
-                assert found.shape == (40, 2)
+        try:
+            found = clf.predict_proba(FEW[0])
+        except ValueError as refusal:
+            refusals.append(str(refusal))
+        else:
+            assert found.shape == (40, 2)
 
-    assert not together(refit, ask, ask)
+    assert not during_refits(clf, (MANY, FEW), ask)
     assert all("feature" in text or "column" in text for text in refusals)
 
 

@@ -25,7 +25,11 @@ def _smallest(tree):
     return values.min() * len(values)
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+#: Families whose likelihood is an approximation of the density that rows are simulated from.
+APPROXIMATE = [name for name in EXAMPLES if name.startswith("dirichlet multinomial")]
+
+
+@pytest.mark.parametrize("name", [name for name in EXAMPLES if name not in APPROXIMATE])
 def test_exact_draws_are_calibrated(name):
     example = EXAMPLES[name]
     tree = simulation_based_calibration(example.family, example.X, example.y, random_state=17)

@@ -89,7 +89,7 @@ def test_an_unseen_level_says_nothing_of_the_class(estimator):
     """As an outcome of each class it would be evidence for the smaller one: [.112, .888] after 100 rows and 10."""
     rows = np.asarray([["u", "p"], ["v", "q"]] * 55)
     clf = estimator(class_weights="uniform").fit(rows, np.repeat(["large", "small"], [100, 10]))
-    warning = r"column 'x0' holds 'new', a level that the fit has not seen, and so in 2 rows.*unseen='error'"
+    warning = r"column 'x0' holds 'new', a level that did not occur in training, and so in 2 rows.*unseen='error'"
     with pytest.warns(bp.UnseenLevelWarning, match=warning):
         found = clf.predict_proba(np.asarray([["u", "p"], ["new", "p"], ["new", None]], dtype=object))
     np.testing.assert_allclose(found[1], clf.predict_proba(np.asarray([[None, "p"]], dtype=object))[0], rtol=1e-12)
@@ -101,7 +101,7 @@ def test_an_unseen_level_says_nothing_of_the_class(estimator):
 @pytest.mark.parametrize("estimator", [bp.CategoricalNB, bp.JointCategoricalNB])
 def test_unseen_levels_are_refused_on_request(estimator):
     clf = estimator(unseen="error").fit([["u"], ["v"]], [0, 1], sample_weight=[1, 2])
-    with pytest.raises(ValueError, match="column 'x0' holds 'w' in row 1, a level that the fit has not seen"):
+    with pytest.raises(ValueError, match="column 'x0' holds 'w' in row 1, a level that did not occur in training"):
         clf.predict([["u"], ["w"]])
     estimator(unseen="error").fit([["u"], ["v"], ["w"]], [0, 1, 1], sample_weight=[1, 2, 0])
     with pytest.raises(ValueError, match="unseen must be one of 'missing', 'error', 'learned', found 'drop'"):

@@ -135,7 +135,7 @@ def test_it_is_cloned_saved_and_loaded(clf, tmp_path):
 @pytest.mark.parametrize(
     ("clf", "words"),
     [
-        (bp.MixedNB(columns="best"), "columns must be 'dtype' or 'evidence', found 'best'"),
+        (bp.MixedNB(columns="best"), "columns must be one of 'dtype', 'evidence', 'blocks', found 'best'"),
         (bp.MixedNB(columns="evidence", integers="poisson"), "drop one of the two"),
         (bp.MixedNB(columns="evidence", ranges={"other": (0, 1)}), "ranges names 'other'"),
         (bp.MixedNB(columns="evidence", ranges={"gaussian": (0, 1)}), "outside its range"),

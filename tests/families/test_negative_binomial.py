@@ -1,4 +1,4 @@
-"""The negative binomial family of known dispersion against scipy, quadrature and its Poisson limit."""
+"""The negative binomial family of known size against scipy, quadrature and its Poisson limit."""
 
 import mpmath
 import numpy as np
@@ -55,7 +55,7 @@ def test_evidence_matches_high_precision_quadrature(r):
     assert float(found.sel({"class": "a", "feature": "calls"})) == pytest.approx(float(exact), rel=1e-10)
 
 
-def test_large_dispersion_is_poisson():
+def test_large_size_is_poisson():
     # p = r / (r + λ): a beta prior with α = r b and β = a tends to λ ~ Gamma(a, b), with an error of order 1/r
     poisson = classifier(bp.Poisson(bp.Gamma(1.7, 0.6))).fit(TABLE, LABELS)
     gaps = []
@@ -67,7 +67,7 @@ def test_large_dispersion_is_poisson():
     assert np.abs(gaps[1]).max() < 0.01
 
 
-def test_evidence_prefers_the_dispersion_of_the_data():
+def test_evidence_prefers_the_size_of_the_data():
     rng = np.random.default_rng(5)
     y = rng.integers(0, 2, size=400)
     spread = rng.negative_binomial(0.5, np.where(y == 0, 0.2, 0.1))[:, None]
@@ -117,7 +117,7 @@ def test_refuses_what_is_not_a_count(value, found):
         classifier(bp.NegativeBinomial(2.0)).fit(table, LABELS)
 
 
-@pytest.mark.parametrize("dispersion", [0, -1.0, [1.0, np.inf]])
-def test_refuses_dispersions_that_are_not_positive(dispersion):
-    with pytest.raises(ValueError, match=r"dispersion must be positive, found \S+ for column"):
-        classifier(bp.NegativeBinomial(dispersion)).fit(TABLE, LABELS)
+@pytest.mark.parametrize("size", [0, -1.0, [1.0, np.inf]])
+def test_refuses_sizes_that_are_not_positive(size):
+    with pytest.raises(ValueError, match=r"size must be positive, found \S+ for column"):
+        classifier(bp.NegativeBinomial(size)).fit(TABLE, LABELS)

@@ -245,3 +245,58 @@ def test_nuts_agrees_with_the_closed_form(make, table):
     np.testing.assert_allclose(
         sampled.predict_proba(table), exact.predict_proba(table), atol=5 * 0.5 / np.sqrt(1000)
     )
+
+
+def dependent_columns(n_rows=120, seed=0):
+    """Two numbers and two categories that go together, one of each that does not, in units far apart."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n_rows) % 2
+    length = rng.normal(size=n_rows) + y
+    first = rng.integers(0, 3, n_rows)
+    copy = np.where(rng.random(n_rows) < 0.8, first, rng.integers(0, 3, n_rows))
+    X = pd.DataFrame(
+        {"length": length, "noise": rng.normal(size=n_rows), "mass": 1e6 * (length + rng.normal(size=n_rows))}
+    )
+    return X.assign(
+        first=np.array(list("abc"))[first], other=rng.choice(["u", "v"], n_rows), copy=np.array(list("xyz"))[copy]
+    ), y
+
+
+def test_blocks_are_the_columns_that_depend_on_each_other():
+    X, y = dependent_columns()
+    clf = bp.MixedNB(columns="blocks").fit(X, y)
+    assert {name: columns for name, (columns, _) in clf.families_.items()} == {
+        "numbers_1": ("length", "mass"),
+        "gaussian": ("noise",),
+        "categories_1": ("first", "copy"),
+        "categorical": ("other",),
+    }
+    # every other way to put three columns of a kind together has less evidence
+    numbers = ["length", "noise", "mass"]
+    evidence = {
+        tuple(map(tuple, blocks)): sum(
+            float(bp.GenerativeClassifier(bp.Gaussian("full")).fit(X[block], y).log_evidence()["features"].sum())
+            for block in blocks
+        )
+        for blocks in (
+            [["length"], ["noise"], ["mass"]],
+            [["length", "noise"], ["mass"]],
+            [["length", "mass"], ["noise"]],
+            [["noise", "mass"], ["length"]],
+            [numbers],
+        )
+    }
+    assert max(evidence, key=evidence.get) == (("length", "mass"), ("noise",))
+
+
+def test_units_and_gaps_do_not_matter_for_which_blocks_are_proposed():
+    X, y = dependent_columns()
+    blocks = {name: columns for name, (columns, _) in bp.MixedNB(columns="blocks").fit(X, y).families_.items()}
+    moved = X.assign(mass=1e-9 * X["mass"] + 3, length=-1000 * X["length"])
+    assert {n: c for n, (c, _) in bp.MixedNB(columns="blocks").fit(moved, y).families_.items()} == blocks
+    gaps = X.assign(mass=X["mass"].where(np.arange(len(X)) > 3), copy=X["copy"].where(np.arange(len(X)) > 3))
+    found = bp.MixedNB(columns="blocks").fit(gaps, y).families_
+    assert {name: columns for name, (columns, _) in found.items()} == {
+        "gaussian": ("length", "noise", "mass"),
+        "categorical": ("first", "other", "copy"),
+    }

@@ -156,7 +156,7 @@ def test_standard_error_is_the_spread_over_repetitions():
     for posterior in posteriors:
         joint = np.exp(posterior.log_joint_predictive()(rows))
         values.append(joint / joint.sum(1, keepdims=True))
-    claimed = np.sqrt(np.mean([posterior.predictive_mcse(rows) ** 2 for posterior in posteriors], axis=0))
+    claimed = np.sqrt(np.mean([posterior.predictive_mcse([(1.0, rows)]) ** 2 for posterior in posteriors], axis=0))
     # a standard deviation from 60 repetitions has a relative error of 1/√118 = 0.09
     np.testing.assert_allclose(np.std(values, axis=0, ddof=1) / claimed, 1.0, atol=4 * 0.092)
 

@@ -109,3 +109,27 @@ def test_workflows_run_what_the_classifiers_promise():
     promised = [line.removeprefix(prefix) for line in PROJECT["project"]["classifiers"] if line.startswith(prefix)]
     assert matrix["python"] == promised
     assert {name.split("-")[0] for name in matrix["os"]} == {"ubuntu", "macos", "windows"}
+
+
+def test_the_conda_recipe_asks_for_what_the_project_asks_for():
+    import yaml
+
+    recipe = yaml.safe_load((ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8"))
+    project = PROJECT["project"]
+    # numerical libraries without the graphical ones, and extras, have names of their own on conda-forge
+    named = {"matplotlib": ["matplotlib-base"], "h5netcdf": ["h5netcdf", "h5py"]}
+    asked = {"python": Requirement(f"python{project['requires-python']}").specifier}
+    for line in project["dependencies"]:
+        requirement = Requirement(line)
+        first, *others = named.get(requirement.name, [requirement.name])
+        asked[first] = requirement.specifier
+        asked |= dict.fromkeys(others, Requirement("any").specifier)
+    found = {(r := Requirement(line.replace(" ", ""))).name: r.specifier for line in recipe["requirements"]["run"]}
+    assert found == asked
+    assert recipe["context"]["version"] == version("bayesppl")
+    (entry,) = recipe["build"]["python"]["entry_points"]
+    assert entry == " = ".join(next(iter(project["scripts"].items())))
+    assert recipe["about"]["license"] == project["license"]
+    assert recipe["about"]["summary"] == project["description"]
+    assert recipe["about"]["homepage"] == project["urls"]["Source"]
+    assert recipe["about"]["documentation"] == project["urls"]["Documentation"]

@@ -89,3 +89,21 @@ def test_learning_curve_has_a_line_per_plug_in_rule():
     first = axes.containers[0].lines[0]  # mle does not exist for nine rows
     assert first.get_xdata().tolist() == pytest.approx([60], rel=0.05)
     axes.figure.canvas.draw()
+
+
+def test_outliers_of_a_learning_curve_stay_at_the_edge_and_undefined_rules_are_marked():
+    rules = ["mle", "map", "mean", "predictive"]
+    difference = np.array([[np.nan, -0.1, -0.02, 0], [-900.0, -0.05, -0.01, 0], [-np.inf, -0.02, 0.01, 0]])
+    curve = xr.Dataset(
+        {
+            "log_score_difference": (("size", "rule"), difference),
+            "log_score_difference_se": (("size", "rule"), np.full((3, 4), 0.01)),
+        },
+        coords={"size": [10, 20, 40], "rule": rules},
+    )
+    ax = plot_learning_curve(curve)
+    low, high = ax.get_ylim()
+    assert -2 < low < -0.1
+    assert high < 2
+    assert {text.get_text() for text in ax.texts} == {"-9e+02", "-inf"}
+    assert ax.get_xlabel() == "training rows\n2 beyond the axis (▼), 1 undefined (×)"

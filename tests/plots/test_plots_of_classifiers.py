@@ -105,7 +105,7 @@ def test_the_density_integrates_to_one_and_the_band_holds_the_plug_in(iris):
 def test_intervals_are_those_of_predict_interval(iris):
     X, y = iris
     clf = bp.QuadraticDiscriminantAnalysis().fit(X, y)
-    ax = plots.plot_intervals(clf, X.iloc[:4], draws=60, random_state=3)
+    ax = plots.plot_intervals(clf, X.iloc[:4], draws=60, random_state=3, logit=False)
     interval = clf.predict_proba_interval(X.iloc[:4], draws=60, random_state=3)
     for k in range(3):
         segments = np.array(ax.collections[k].get_segments())
@@ -311,3 +311,36 @@ def test_shortened_names_stay_apart():
     assert max(map(len, short_names(names))) <= 24
     unlike = [f"{k % 3} and then a long name that ends in {k}" for k in range(6)]
     assert len(set(short_names(unlike, 10))) == 6
+
+
+def test_rows_that_are_all_but_certain_are_drawn_on_the_scale_of_log_odds():
+    X, y = bp.datasets.load("iris")
+    clf = bp.LinearDiscriminantAnalysis().fit(X, y)
+    rows = X.iloc[[1, 51, 102]]
+    ax = plots.plot_intervals(clf, rows, random_state=0)
+    assert ax.get_xscale() == "logit"
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["row 1", "row 51", "row 102"]
+    drawn = np.concatenate([line.get_xdata() for line in ax.lines])
+    assert ((drawn > 0) & (drawn < 1)).all()
+    assert plots.plot_intervals(clf, X.iloc[[70, 77, 133]], random_state=0).get_xscale() == "linear"
+
+
+def test_each_of_many_classes_has_a_line_of_its_own():
+    X, y = bp.datasets.load("digits")
+    one = X[["pixel_3_4"]]
+    ax = plots.plot_class_densities(bp.GaussianNB().fit(one, y), one, y, draws=20)
+    for k, line in enumerate(ax.lines):
+        base = 9 - k
+        assert (line.get_ydata() >= base).all()
+        assert np.max(line.get_ydata()) == pytest.approx(base + 0.8)
+    assert [text.get_text() for text in ax.get_yticklabels()] == [str(k) for k in range(10)]
+
+
+def test_a_pair_of_features_is_drawn_once_and_what_was_selected_is_the_title(iris):
+    X, y = iris
+    clf = bp.QuadraticDiscriminantAnalysis().fit(X, y)
+    ax = plots.plot_estimates(clf, "covariance", draws=20, **{"class": "setosa"})
+    assert len(ax.get_yticklabels()) == 10  # of 16
+    assert ax.get_title() == "setosa"
+    kept = clf.estimates()["covariance"].sel({"class": "setosa"}).sel(estimate="mean").values[np.triu_indices(4)]
+    np.testing.assert_allclose(np.sort(ax.lines[-1].get_xdata()), np.sort(kept))

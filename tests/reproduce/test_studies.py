@@ -1,6 +1,8 @@
 """The experiments: the same numbers from the same seed, against independent computations of what they say."""
 
+import io
 import json
+import tarfile
 from functools import partial
 
 import numpy as np
@@ -9,10 +11,21 @@ import pytest
 from scipy.stats import norm
 
 from bayesppl.families import Gaussian
-from bayesppl.reproduce import Inputs, chris
+from bayesppl.reproduce import CLAIMS, Inputs, chris
 from bayesppl.reproduce.known import boundaries as crossings
 from bayesppl.reproduce.known import normal
-from bayesppl.reproduce.studies import STUDIES, boundaries, energy, height_weight, iris, spam
+from bayesppl.reproduce.sources import SOURCES
+from bayesppl.reproduce.studies import (
+    STUDIES,
+    aitchison,
+    boundaries,
+    energy,
+    height_weight,
+    iris,
+    newsgroups,
+    ng_jordan,
+    spam,
+)
 from bayesppl.reproduce.studies.base import held_out
 
 WORDS = {
@@ -180,3 +193,81 @@ def test_held_out_scores_are_averages():
     found = held_out(clf, X, y)
     assert found["log score"] == pytest.approx(np.log([p[0, 0], p[1, 0], p[2, 1]]).mean())
     assert found["accuracy"] == pytest.approx((clf.predict(X) == y).mean())
+
+
+class TestNewsgroups:
+    @pytest.fixture
+    def archive(self, tmp_path):
+        """A few messages of two groups, as the archive has them."""
+        path = tmp_path / newsgroups.ARCHIVE
+        with tarfile.open(path, "w:gz") as file:
+            for half, copies in (("train", 3), ("test", 1)):
+                for label, texts in WORDS.items():
+                    for number, text in enumerate(texts * copies):
+                        member = tarfile.TarInfo(f"20news-bydate-{half}/{label}/{number:03}")
+                        member.size = len(text)
+                        file.addfile(member, io.BytesIO(text.encode("latin-1")))
+        return path
+
+    def test_the_halves_are_read_with_their_labels(self, archive):
+        data = newsgroups.messages(Inputs(newsgroups=archive.parent))
+        assert data.train.shape[0] == 30
+        assert data.y_test.tolist() == ["ham"] * 5 + ["spam"] * 5
+        assert data.test.sum() == data.train.sum() / 3
+
+    def test_every_model_is_scored(self, archive):
+        models, by_concentration = newsgroups.tables(Inputs(newsgroups=archive)).values()
+        assert (models["accuracy"] >= 0.9).all()  # the later messages are copies
+        assert models["log score"].between(-0.1, 0).all()
+        assert by_concentration["concentration"].tolist() == ["15", "30", "60", "120", "240", "no limit"]
+        assert by_concentration["log score"].between(-0.1, 0).all()
+
+    def test_an_archive_of_one_half_is_refused(self, tmp_path):
+        with tarfile.open(tmp_path / "half.tar.gz", "w:gz") as file:
+            member = tarfile.TarInfo("20news-bydate-train/ham/1")
+            member.size = 2
+            file.addfile(member, io.BytesIO(b"hi"))
+        with pytest.raises(ValueError, match="must hold the halves 20news-bydate-train and 20news-bydate-test"):
+            newsgroups.load(tmp_path / "half.tar.gz")
+
+    def test_a_folder_without_it_is_refused(self, tmp_path):
+        with pytest.raises(ValueError, match=r"there is no file .*20news-bydate.tar.gz"):
+            newsgroups.load(tmp_path)
+
+
+def test_the_predictive_of_a_normal_loses_what_theory_says():
+    rng = np.random.default_rng(1)
+    for n in (8, 20):
+        exact = aitchison.expected_divergence(n, aitchison.COLUMNS)
+        for rule, lost in aitchison.simulated(n, rng).items():
+            assert abs(lost.mean() - exact[rule]) < 4 * lost.std() / np.sqrt(len(lost))
+
+
+def test_the_predictive_is_always_closer_and_both_arrive():
+    for columns in (1, 2, 5):
+        for n in (columns + 3, 20, 100, 10_000):
+            found = aitchison.expected_divergence(n, columns)
+            assert 0 < found["predictive"] < found["mle"]
+        # D(D + 3)/2 parameters lose half a nat a row each, divided by n
+        assert found["mle"] * 2 * n == pytest.approx(columns * (columns + 3) / 2, rel=0.01)
+
+
+def test_naive_bayes_stops_gaining_where_logistic_regression_goes_on(monkeypatch):
+    monkeypatch.setattr(ng_jordan, "_DATA", {"breast_cancer": (20, 320)})
+    monkeypatch.setattr(ng_jordan, "_REPEATS", 5)
+    few, many = (row for _, row in ng_jordan.errors(Inputs(0)).iterrows())
+    gain = {model: few[model] - many[model] for model in ("naive Bayes", "logistic regression")}
+    assert gain["logistic regression"] > gain["naive Bayes"] + 0.02
+    assert many["logistic regression"] < many["naive Bayes"] - 0.02
+
+
+def test_sources_claims_and_studies_are_listed(run):
+    status, out, _ = run("--list")
+    assert status == 0
+    text = " ".join(out.split())
+    for claim in CLAIMS:
+        assert claim.source.split()[0] in SOURCES
+        assert claim.id in text
+    for words in (*SOURCES.values(), *(f"{study.name}: {study.question}" for study in STUDIES.values())):
+        assert words in text
+    assert max(map(len, out.splitlines())) <= 100  # an address is not broken

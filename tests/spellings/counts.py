@@ -70,7 +70,7 @@ def additive_log_rates(rows, codes):
     return model
 
 
-@spelling({"x": COUNTS}, x="compressed")
+@spelling({"x": COUNTS}, x="collapsed")
 def rates_with_a_learned_prior(rows, codes):
     with pm.Model() as model:
         y = label(codes)
@@ -98,7 +98,7 @@ def trials_by_row(rows, codes):
 
 
 @spelling({"x": COUNTS}, x="exact")
-def known_dispersion(rows, codes):
+def known_size(rows, codes):
     with pm.Model() as model:
         y = label(codes)
         pm.NegativeBinomial("x", n=1.5, p=pm.Beta("p", 2.0, 1.0, shape=(K, 2))[y], observed=rows["x"])
@@ -106,7 +106,7 @@ def known_dispersion(rows, codes):
 
 
 @spelling({"x": COUNTS}, x="by rows")
-def learned_dispersion(rows, codes):
+def learned_size(rows, codes):
     with pm.Model() as model:
         y = label(codes)
         mu = pm.Gamma("mu", 2.0, 0.5, shape=(K, 2))
@@ -172,7 +172,7 @@ def logits_shifted_by_the_label(rows, codes):
     return model
 
 
-@spelling({"x": BITS}, x="compressed")
+@spelling({"x": BITS}, x="collapsed")
 def learned_concentration(rows, codes):
     with pm.Model() as model:
         y = label(codes)

@@ -1,6 +1,7 @@
 """Nothing is called exact unless its density is that of a declaration with a closed form."""
 
 import pytest
+from hierarchical_mutants import CHANGES, hierarchical_mutant
 from mutants import CONFINED, mutant
 
 from bayesppl.inference.pymc.reading.recognition import read
@@ -28,3 +29,22 @@ def test_none_of_a_thousand_changed_models_is_falsely_called_exact(seed):
 @pytest.mark.parametrize("build", CONFINED, ids=lambda build: build.__name__)
 def test_a_prior_that_covers_a_part_of_the_space_of_its_family_is_not_exact(build, limit):
     assert not _is_exact(build(limit))
+
+
+def _is_collapsed(model) -> bool:
+    return any(block.solution == "collapsed" for block in read(model, "y").blocks)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_changed_hierarchy_is_collapsed_only_if_it_stays_conjugate_given_its_centre(change):
+    model, collapsed = hierarchical_mutant(change, 0)
+    assert _is_collapsed(model) == collapsed
+    assert not _is_exact(model)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("seed", range(1, 13))
+def test_none_of_many_changed_hierarchies_is_falsely_called_collapsed(change, seed):
+    model, collapsed = hierarchical_mutant(change, seed)
+    assert _is_collapsed(model) == collapsed

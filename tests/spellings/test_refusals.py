@@ -2,6 +2,7 @@
 
 import numpy as np
 import pymc as pm
+import pymc.dims as pmd
 import pytensor.tensor as pt
 import pytest
 from registry import BINARY, CODES, N_ROWS, REAL
@@ -126,7 +127,25 @@ def no_density():
     pm.CustomDist("x", means()[y], random=random, observed=REAL)
 
 
+def variables_of_pymc_dims():
+    label()
+    coords = {"class": range(K), "row": range(N_ROWS), "column": range(2)}
+    pm.modelcontext(None).add_coords(coords)
+    mu = pmd.Normal("mu", 0.0, 1.0, dims=("class", "column"))
+    codes = pmd.Data("codes", CODES, dims="row")
+    rows = pmd.as_xtensor(REAL, dims=("row", "column"))
+    pmd.Normal("x", mu.isel({"class": codes}), 1.0, observed=rows, dims=("row", "column"))
+
+
+def label_of_pymc_dims():
+    pm.modelcontext(None).add_coords({"class": range(K), "row": range(N_ROWS)})
+    weights = pmd.as_xtensor(np.full(K, 1 / K), dims=("class",))
+    pmd.Categorical("y", weights, core_dims="class", observed=pmd.as_xtensor(CODES, dims=("row",)), dims="row")
+
+
 REFUSED = {
+    variables_of_pymc_dims: "'mu' is computed by operations of pymc.dims",
+    label_of_pymc_dims: "'y' is computed by operations of pymc.dims",
     no_label: "no variable 'y'",
     label_not_observed: "'y' is not observed",
     label_of_another_kind: "distributed as",

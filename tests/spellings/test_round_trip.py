@@ -22,7 +22,19 @@ def test_a_model_whose_cells_are_not_rows_is_refused(name):
         bp.from_pymc(model, "y")
 
 
-@pytest.mark.parametrize("name", [name for name in EXAMPLES if name not in NOT_BY_ROWS])
+#: An approximate likelihood is the density of no observed variable.
+POTENTIALS = [name for name in EXAMPLES if name.startswith("dirichlet multinomial")]
+
+
+@pytest.mark.parametrize("name", POTENTIALS)
+def test_a_model_whose_rows_are_a_potential_is_refused(name):
+    example = EXAMPLES[name]
+    model = bp.GenerativeClassifier(example.family).fit(example.X, example.y).to_pymc("rows")
+    with pytest.raises(ValueError, match="the potential 'x' is computed from data of the length of the rows"):
+        bp.from_pymc(model, "y")
+
+
+@pytest.mark.parametrize("name", [name for name in EXAMPLES if name not in [*NOT_BY_ROWS, *POTENTIALS]])
 def test_the_model_of_every_family_comes_back_as_exact(name):
     example = EXAMPLES[name]
     X, y = example.X, example.y

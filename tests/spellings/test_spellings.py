@@ -4,6 +4,7 @@ import warnings
 
 import counts
 import gaussians
+import hierarchical
 import numpy as np
 import pymc as pm
 import pytensor
@@ -19,7 +20,7 @@ from bayesppl.inference.pymc.reading.points import Coordinates
 from bayesppl.inference.pymc.reading.recognition import read
 
 #: Modules that register spellings as they are imported.
-REGISTERING = (counts, gaussians)
+REGISTERING = (counts, gaussians, hierarchical)
 NEW = 4
 DRAWS = 60
 

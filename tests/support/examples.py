@@ -42,6 +42,10 @@ MIXED = pd.concat([REAL.add_prefix("real "), BINARY.add_prefix("binary "), LEVEL
 _NIG = bp.NormalInverseGamma(location=0.5, kappa=0.7, a=2.5, b=1.5)
 _NIW = bp.NormalInverseWishart(location=0.5, kappa=0.7, nu=5.7, psi=[1.0, 2.0, 9.0])
 _NIW_2 = bp.NormalInverseWishart(location=0.5, kappa=0.7, nu=5.7, psi=[1.0, 2.0])
+_MNIW = bp.MatrixNormalInverseWishart(
+    location=0.5, kappa=0.7, nu=4.7, psi=[1.0, 2.0], effect=0.3, precision=1.3, centre=0.1
+)
+SOME_LEVELS = pd.concat([REAL.iloc[:, :2], LEVELS[["colour"]]], axis=1)
 
 EXAMPLES: dict[str, Example] = {
     "bernoulli": Example(bp.Bernoulli(bp.Beta(2.0, 0.7)), BINARY, LABELS),
@@ -58,7 +62,7 @@ EXAMPLES: dict[str, Example] = {
     ),
     "poisson, default prior": Example(bp.Poisson(), COUNTS, LABELS),
     "negative binomial": Example(bp.NegativeBinomial(1.3, probability=bp.Beta(2.0, 3.5)), COUNTS, LABELS),
-    "negative binomial, dispersion by column": Example(bp.NegativeBinomial([0.4, 2.0, 9.5]), COUNTS, LABELS),
+    "negative binomial, size by column": Example(bp.NegativeBinomial([0.4, 2.0, 9.5]), COUNTS, LABELS),
     "exponential": Example(bp.Exponential(bp.Gamma(2.5, 0.7)), POSITIVE, LABELS),
     "gamma": Example(bp.GammaRate([0.6, 1.0, 4.5], rate=bp.Gamma(2.5, 0.7)), POSITIVE, LABELS),
     "gamma, default prior": Example(bp.GammaRate(2.0), POSITIVE, LABELS),
@@ -84,9 +88,37 @@ EXAMPLES: dict[str, Example] = {
         LEVELS[["colour", "size"]],
         LABELS,
     ),
+    "conditional gaussian, tied": Example(
+        bp.ConditionalGaussian("tied", "independent", _MNIW, bp.Dirichlet(1.7)), SOME_LEVELS, LABELS
+    ),
+    "conditional gaussian, full, joint table": Example(
+        bp.ConditionalGaussian(
+            "full",
+            "joint",
+            prior=_MNIW,
+            levels={"colour": ["red", "green", "blue"], "size": [1, 2]},
+            integers="categorical",
+        ),
+        SOME_LEVELS.assign(size=LEVELS["size"]),
+        LABELS,
+    ),
+    "conditional gaussian, tables by evidence": Example(
+        bp.ConditionalGaussian(prior=_MNIW),
+        SOME_LEVELS.assign(shade=LEVELS["colour"], shape=LEVELS["shape"]),
+        LABELS,
+    ),
+    "conditional gaussian, full, default priors": Example(
+        bp.ConditionalGaussian("full", "independent"), SOME_LEVELS, LABELS
+    ),
     "multinomial": Example(bp.Multinomial(bp.Dirichlet(1.7)), COUNTS, LABELS),
     "multinomial, concentration per class and column": Example(
         bp.Multinomial(bp.Dirichlet(0.5 + np.arange(9.0).reshape(3, 3))), SMALL_COUNTS.assign(third=1), LABELS
+    ),
+    "dirichlet multinomial": Example(
+        bp.DirichletMultinomial(bp.Dirichlet(1.7), 1.5), SMALL_COUNTS.assign(third=1), LABELS
+    ),
+    "dirichlet multinomial, default prior": Example(
+        bp.DirichletMultinomial(concentration=1.5), SMALL_COUNTS.assign(third=1), LABELS
     ),
     "gaussian diag": Example(bp.Gaussian("diag", _NIG), REAL, LABELS),
     "gaussian tied_diag": Example(bp.Gaussian("tied_diag", _NIG), REAL, LABELS),

@@ -1,6 +1,6 @@
 r"""The Bayes factor of a table of counts between "the outcome depends on the class" and "it does not", given both margins.
 
-How many outcomes there are, and how often each occurs, says nothing on whether it depends on the class, and neither does the
+How many outcomes there are, and how often each occurs, is no evidence on whether it depends on the class, and neither does the
 size of the classes (Gunel & Dickey 1974; Good 1976, "On the application of symmetric Dirichlet distributions and their
 mixtures to contingency tables"). Yet one Dirichlet for each class spreads many rare outcomes more readily than a single
 Dirichlet of the same concentration does, so that the ratio of their evidences finds any column of identifiers relevant.
@@ -15,7 +15,7 @@ of outcomes amount to one distribution of *classes* for every outcome l (Gunel &
 
 and no dependence to one distribution for all, :math:`\mathrm{DM}(\sum_l n_{\cdot l} \mid A q)`. A is the one for which the class
 totals have the same variance under both, :math:`n (n + A)/(1 + A) = \sum_l n_l (n_l + \alpha_l)/(1 + \alpha_l)` times
-:math:`q_k (1 - q_k)`, so that they speak for neither. A constant column, and one in which no value occurs twice, have a Bayes
+:math:`q_k (1 - q_k)`, so that they favour neither. A constant column, and one in which no value occurs twice, have a Bayes
 factor of exactly one. In general the Bayes factor averages one over all permutations of the labels as far as the class
 totals, sums of Dirichlet-multinomials, are distributed as the one of the same mean and variance.
 """

@@ -11,7 +11,7 @@ logarithm is bounded from below by
 the expectation. A density at the recorded values instead would be unbounded: a column with a constant value in some class would
 get a Gaussian, of no variance.
 
-What was tried to find the best of a kind (shapes, dispersions, bins, levels) is paid for with the logarithm of its number.
+What was tried to find the best of a kind (shapes, sizes, bins, levels) is paid for with the logarithm of its number.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ from bayesppl.families.negative_binomial import NegativeBinomial
 from bayesppl.families.poisson import Poisson
 from bayesppl.kernels.arrays import Array, Responsibilities
 
-#: Shapes of gamma densities and dispersions of negative binomials that are tried.
+#: Shapes of gamma densities and sizes of negative binomials that are tried.
 SHAPES = (0.25, 0.5, 0.75, 1.5, 2.0, 3.0, 5.0, 8.0, 15.0, 30.0)
-DISPERSIONS = (0.25, 0.5, 1.0, 2.0, 5.0, 15.0)
+SIZES = (0.25, 0.5, 1.0, 2.0, 5.0, 15.0)
 
 #: Numbers are taken for levels only where there are no more than these.
 MOST_LEVELS = 40
@@ -50,7 +50,7 @@ _JEFFREYS = 0.5
 
 
 class Candidate(NamedTuple):
-    """One kind of density: the log evidence of its best member, and what tells this member from others of the kind."""
+    """One kind of density: the log evidence of its best member, and what distinguishes this member from others of the kind."""
 
     log_evidence: float
     detail: Any = None
@@ -244,7 +244,7 @@ def _positive(cells: _Cells, x: Array, of_steps: float) -> Iterator[tuple[str, C
 def _counts(cells: _Cells) -> Iterator[tuple[str, Candidate]]:
     cells = cells.gathered()
     yield "poisson", Candidate(_of_cells(Poisson(), cells, cells.values))
-    found = {size: _of_cells(NegativeBinomial(size), cells, cells.values) for size in DISPERSIONS}
+    found = {size: _of_cells(NegativeBinomial(size), cells, cells.values) for size in SIZES}
     best = max(found, key=found.__getitem__)
     yield "negative_binomial", Candidate(found[best] - np.log(len(found)), best)
 

@@ -12,7 +12,7 @@ from bayesppl.beliefs.statistics import Statistics
 from bayesppl.data.table import Table
 from bayesppl.errors import RowError
 from bayesppl.families._bases.family import Family, Measure
-from bayesppl.families._bases.missing import observed_mask
+from bayesppl.families._bases.missing import observed_mask, only_columns
 from bayesppl.families._bases.support import Support, check_support, numbers_of
 from bayesppl.kernels.arrays import Array, Responsibilities, dense
 
@@ -76,6 +76,12 @@ class NumericFamily(ColumnFamily):
     @final
     def decode(self, X: Any) -> dict[Hashable, Array]:
         return dict(zip(self.columns, dense(X).T, strict=True))
+
+    def seen(self, X: Any, units: Sequence[int]) -> Any:
+        if len(units) == len(self.units):
+            return X
+        # a family of one unit that is not seen shows nothing
+        return only_columns(X, units)
 
     def sufficient_statistics(self, X: Any, responsibilities: Responsibilities) -> Statistics:
         present = None if self.fits_missing else observed_mask(X)

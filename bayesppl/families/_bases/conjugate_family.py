@@ -18,11 +18,14 @@ from bayesppl.families._bases.family import Evidence, Family
 from bayesppl.families._bases.leave_one_out import own_class_without
 from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.families._bases.membership import Membership
+from bayesppl.families._bases.units import Unit, separate, together
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta
 
 
 class ConjugateFamily(Family):
     """A family with sufficient statistics and a conjugate prior."""
+
+    has_closed_forms: ClassVar[bool] = True
 
     @abstractmethod
     def sufficient_statistics(self, X: Any, responsibilities: Responsibilities) -> Statistics:
@@ -70,6 +73,11 @@ class ConjugateColumns(ConjugateFamily, ColumnFamily):
     @abstractmethod
     def factor_dims(self) -> tuple[str, ...]:
         """Dimensions over which the posterior splits into independent factors."""
+
+    @property
+    @final
+    def units(self) -> tuple[Unit, ...]:
+        return (separate if "feature" in self.factor_dims else together)(self.columns)
 
     @final
     def with_prior(self, prior: Any) -> Self:

@@ -1,4 +1,4 @@
-r"""The default prior of correlated Gaussian features: as much shrinkage as the evidence asks for.
+r"""The default prior of correlated Gaussian features: as much shrinkage as maximises the evidence.
 
 Three numbers are chosen, each by averaging its logarithm over a grid, with weights proportional to an evidence. So the
 prior is a smooth function of the sufficient statistics alone:
@@ -177,7 +177,7 @@ def _rows_of_independence(within: Array, degrees: float) -> float:
     together = _log_evidence(_INDEPENDENCE, _INDEPENDENCE, squares, degrees)
     alone = _log_evidence(_INDEPENDENCE, _INDEPENDENCE, np.array([degrees]), degrees)
     log_prior = -0.5 * (np.log(_INDEPENDENCE / _VARIANCE_ROWS) / _SPREAD) ** 2
-    return _average(_INDEPENDENCE, together - len(squares) * alone + log_prior)
+    return average(_INDEPENDENCE, together - len(squares) * alone + log_prior)
 
 
 def _rows_of_other_classes(others: Array, rows: Array, scatter: Array, degrees: Array) -> float:
@@ -190,13 +190,13 @@ def _rows_of_other_classes(others: Array, rows: Array, scatter: Array, degrees: 
         squares = np.maximum(np.linalg.eigvalsh(whitener @ scatter[k] @ whitener.T), 0.0)
         share = worth / (worth + rows[k])
         log_evidence += _log_evidence(share * rows[k], share, squares, degrees[k])
-    return _average(worth, log_evidence)
+    return average(worth, log_evidence)
 
 
 def _rows_of_common_mean(shared: Array, gaps: Array, count: Array, nu: float) -> float:
     """κ, from the contrasts of the class means under a shared covariance; their common mean is integrated out."""
     if not count.any():
-        return _average(_COMMON_MEAN, np.zeros(len(_COMMON_MEAN)))
+        return average(_COMMON_MEAN, np.zeros(len(_COMMON_MEAN)))
     whitened = np.linalg.solve(np.linalg.cholesky(shared), gaps.T)
     products = whitened.T @ whitened
     kappa = _COMMON_MEAN[:, None]
@@ -211,7 +211,7 @@ def _rows_of_common_mean(shared: Array, gaps: Array, count: Array, nu: float) ->
     log_evidence = (
         0.5 * len(gaps.T) * (np.log(shrunk).sum(1) - np.log(sums)) - 0.5 * (nu + count.sum() - 1) * log_det
     )
-    return _average(_COMMON_MEAN, log_evidence)
+    return average(_COMMON_MEAN, log_evidence)
 
 
 def _log_evidence(rows: Array, scale: Array, squares: Array, degrees: float) -> Array:
@@ -233,7 +233,7 @@ def _log_evidence(rows: Array, scale: Array, squares: Array, degrees: float) -> 
     return np.asarray(gammas + 0.5 * log_dets)
 
 
-def _average(grid: Array, log_evidence: Array) -> float:
+def average(grid: Array, log_evidence: Array) -> float:
     """The mean of log ``grid`` under its posterior: unlike the mode, it moves smoothly with the data."""
     weights = np.exp(log_evidence - log_evidence.max())
     return float(np.exp(weights @ np.log(grid) / weights.sum()))

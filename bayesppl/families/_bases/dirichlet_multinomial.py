@@ -1,17 +1,47 @@
-"""Sums of log rising factorials over the stored counts of sparse rows, the heart of the Dirichlet–multinomial."""
+"""What families of counts of words share: rows as sparse counts, and sums of log rising factorials over them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 
+from bayesppl.beliefs import Dirichlet
+from bayesppl.families._bases.factorised import COUNTS
 from bayesppl.families._bases.leave_one_out import counts_without
+from bayesppl.families._bases.membership import Membership
 from bayesppl.kernels.arrays import Array, log_rising
 
 #: Counts up to this are looked up in a table, as far as it has no more numbers than that; log gamma is dearer.
 _LOOKED_UP, _TABLE = 6, 1 << 21
+
+#: Counts of words, which are often passed as weights instead.
+WORD_COUNTS = COUNTS._replace(
+    remedy="Weights, such as tf-idf, are no counts and have no mass: pass the counts themselves, as CountVectorizer makes "
+    "them. Otherwise correct the value, or choose a family of real numbers."
+)
+
+# where log gamma and its series take turns in log_rising
+_LARGE = 16.0
+
+# columns from which on it pays to leave out those without counts
+_WIDE = 1 << 10
+
+
+def nonzeros(X: Any) -> csr_array:
+    """The counts above zero, each cell stored once."""
+    counts = X if issparse(X) else csr_array(X)
+    if not counts.has_canonical_format:
+        counts = counts.copy()
+        counts.sum_duplicates()
+    return counts
+
+
+def row_totals(counts: csr_array) -> Array:
+    """Sum of every row, in float64: (n_rows,)."""
+    return np.asarray(counts @ np.ones(counts.shape[1]))  # their own sum would be rounded as float32 is
 
 
 def rising_sums(alpha: Array) -> Callable[[csr_array], Array]:
@@ -90,6 +120,55 @@ def rising_sums_with_and_without(alpha: Array) -> Callable[[csr_array], tuple[Ar
         return out[:, :n_classes], out[:, n_classes:]
 
     return sums
+
+
+def own_rising_sums(alpha: Array, counts: csr_array, members: Membership) -> Array:
+    """Σ_j log Γ(α_kj − w_i x_ij + x_ij) − log Γ(α_kj − w_i x_ij) for the class k of every row: (n_rows,)."""
+    entries = counts.tocoo()
+    x, w = entries.data, members.weights[entries.row]
+    without = counts_without(alpha[members.codes[entries.row], entries.col], w * x)
+    return np.bincount(entries.row, log_rising(without, x), minlength=counts.shape[0])
+
+
+def share_rising_sums(alpha: Array, shares: csr_array) -> Array:
+    """Σ_j log Γ(α_kj + s_ij) − log Γ(α_kj) less the same of the sums over j, for rows of positive numbers.
+
+    Parameters
+    ----------
+    alpha : (n_classes, n_columns)
+    shares : (n_rows, n_columns)
+
+    Returns
+    -------
+    (n_rows, n_classes)
+    """
+    of_rows = row_totals(shares)
+    out = np.empty((len(alpha), shares.shape[0]))
+    for k, concentration in enumerate(alpha):
+        rising, large = np.empty(shares.nnz), concentration[shares.indices] >= _LARGE
+        for part in (np.flatnonzero(large), np.flatnonzero(~large)):  # by themselves, each takes one series only
+            rising[part] = log_rising(concentration[shares.indices[part]], shares.data[part])
+        of_words = csr_array((rising, shares.indices, shares.indptr), shape=shares.shape)
+        out[k] = row_totals(of_words) - log_rising(concentration.sum(), of_rows)
+    return out.T
+
+
+def narrowed_words(posterior: Dirichlet, X: Any) -> tuple[Dirichlet, Any]:
+    """The belief about the words that these rows show and about all others together, and the rows in its columns.
+
+    The probabilities of some words, and of all others together, are Dirichlet too (Bernardo & Smith 1994).
+    """
+    if X.shape[1] < _WIDE:
+        return posterior, X
+    counts = nonzeros(X)
+    words, inverse = np.unique(counts.indices, return_inverse=True)
+    alpha = posterior.concentration
+    if 2 * len(words) > X.shape[1]:
+        return posterior, counts
+    shown = alpha[:, words]
+    others = np.delete(alpha, words, axis=1).sum(1, keepdims=True)
+    shape = (counts.shape[0], len(words) + 1)
+    return Dirichlet(np.hstack([shown, others])), csr_array((counts.data, inverse, counts.indptr), shape=shape)
 
 
 def _looked_up(n_numbers: int) -> int:

@@ -1,6 +1,6 @@
 """The data side of families whose likelihood is a product over cells.
 
-Each family says how one cell counts: as successes and failures, or as events over an exposure, with a factor of its
+Each family defines how one cell counts: as successes and failures, or as events over an exposure, with a factor of its
 own that holds no parameter (the base measure). Sums over rows, likelihood and predictive follow.
 
 A family may need one further number per row, such as the number of trials or the exposure. It names the column that
@@ -27,6 +27,7 @@ from bayesppl.families._bases.conjugate_family import ConjugateColumns
 from bayesppl.families._bases.covariates import Covariates, required
 from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.families._bases.membership import Membership
+from bayesppl.families._bases.missing import only_columns
 from bayesppl.families._bases.one_parameter import LogFactors
 from bayesppl.families._bases.support import Support, check_support, numbers_of
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta, dense
@@ -110,6 +111,13 @@ class CellFamily(ConjugateColumns):
             return X, np.broadcast_to(self.numbers, X.shape)
         features = X[:, :-1]
         return features, np.broadcast_to(X[:, -1:], features.shape)
+
+    @final
+    def seen(self, X: Array, units: Sequence[int]) -> Array:
+        if len(units) == len(self.units):
+            return X
+        # the number per row is no feature, and stays
+        return only_columns(X, [*units, *range(len(self.columns), X.shape[1])])
 
     @property
     @final

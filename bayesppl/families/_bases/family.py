@@ -1,7 +1,7 @@
 """The contract of a class-conditional family, and what families of numbers share.
 
-A family is a frozen dataclass whose fields declare the prior. ``bind`` tells it the columns and classes of the
-data (and lets it learn what the declaration left open, such as the levels of a category); every other method
+A family is a frozen dataclass whose fields declare the prior. ``bind`` gives it the columns and classes of the
+data (from which it learns what the declaration left open, such as the levels of a category); every other method
 works on the arrays that ``encode`` returns. Adding a family means one file and one import line in
 ``bayesppl/families/__init__.py``; ``bayesppl.evaluation.contract.check_family`` proves that it keeps the contract.
 """
@@ -9,7 +9,7 @@ works on the arrays that ``encode`` returns. Adding a family means one file and 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
@@ -25,6 +25,7 @@ from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.families._bases.membership import Membership
 from bayesppl.families._bases.observe_weighted import observe_weighted
 from bayesppl.families._bases.support import Support
+from bayesppl.families._bases.units import Unit, together
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta
 
 #: Every family by name; filled as the files of this folder are imported.
@@ -39,7 +40,19 @@ class Evidence(NamedTuple):
 
 
 #: What a density is taken over. Evidences of models that differ in it measure different things.
-Measure = Literal["mass", "mass given the row total", "density", "mass at zero, density elsewhere"]
+Measure = Literal[
+    "mass",
+    "mass given the row total",
+    "approximate mass given the row total",
+    "density",
+    "mass at zero, density elsewhere",
+]
+
+#: Measures of rows of counts: a document without a word is another document, not a row with a gap.
+GIVEN_TOTAL: tuple[Measure, ...] = ("mass given the row total", "approximate mass given the row total")
+
+#: What the cells of a family can be, as far as other libraries have words for it.
+Takes = Literal["numbers", "positive numbers", "whole numbers", "levels", "columns of any kind"]
 
 
 class Family(ABC):
@@ -52,10 +65,15 @@ class Family(ABC):
 
     name: ClassVar[str]
 
-    #: Whether sparse matrices are welcome, whether cells may be missing, and whether such rows can be fitted too.
+    #: Whether sparse matrices are taken, whether cells may be missing, and whether such rows can be fitted too.
     allows_sparse: ClassVar[bool] = False
     allows_missing: ClassVar[bool] = True
     fits_missing: ClassVar[bool] = True
+
+    #: Whether predictive and evidence have a closed form under a conjugate prior.
+    has_closed_forms: ClassVar[bool] = False
+    #: What cells can be.
+    takes: ClassVar[Takes] = "numbers"
 
     def __init_subclass__(cls, *, listed: bool = True, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -178,16 +196,39 @@ class Family(ABC):
         """The covariates of encoded rows: (n_rows,) for every name in ``covariate_supports``."""
         return NO_COVARIATES
 
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        """What is independent given the class and the parameters, in order; known once bound.
+
+        All columns as one, where a family does not say otherwise.
+        """
+        return together(tuple(self.measures))
+
+    def seen(self, X: Any, units: Sequence[int]) -> Any:
+        """Encoded rows of which only these units are seen, the others missing.
+
+        Parameters
+        ----------
+        X : encoded rows
+        units : sequence of int
+            Places in :attr:`units`.
+        """
+        if len(units) < len(self.units):
+            raise ValueError(
+                f"the {self.name} family models rows as a whole, and has no density of rows without cells"
+            )
+        return X
+
     # --- what a family has that is fitted by its rows -------------------------------------------------------
 
     def sufficient_statistics(self, X: Any, responsibilities: Responsibilities) -> Statistics:
-        """What the rows tell of the parameters of every class: here, the rows themselves and their weights."""
+        """What the likelihood of every class needs of the rows: here, the rows themselves and their weights."""
         return WeightedRows.of(X, responsibilities)
 
     def read_statistics(self, table: Table, responsibilities: Responsibilities) -> Statistics:
         """Check the rows of a table and sum them, as ``encode`` and ``sufficient_statistics`` do one after the other.
 
-        Overridden where sums tell whether a number lies outside the support: a pass over the rows is saved.
+        Overridden where sums show whether a number lies outside the support: a pass over the rows is saved.
         """
         return self.sufficient_statistics(self.encode(table), responsibilities)
 
@@ -232,6 +273,11 @@ class Family(ABC):
             Not finite where the posterior without the row is improper, or where rounding leaves nothing of it.
         """
         raise self._no_closed_form()
+
+    def loo_of_units(self, posterior: Any, X: Any, members: Membership) -> Iterator[tuple[Array, Array]]:
+        """:meth:`loo_log_predictive` of each unit by itself, in order."""
+        for unit in range(len(self.units)):
+            yield self.loo_log_predictive(posterior, self.seen(X, [unit]), members)
 
     def log_evidence(self, prior: Any, statistics: Any) -> dict[str, Evidence]:
         """log p(X | y) per block of columns (the empty name for a family of one block)."""

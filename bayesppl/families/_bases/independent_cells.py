@@ -1,4 +1,4 @@
-"""Families of independent numeric cells without sufficient statistics: each says what the log density of one cell is."""
+"""Families of independent numeric cells without sufficient statistics: each defines the log density of one cell."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from bayesppl.families._bases.columns import NumericFamily
 from bayesppl.families._bases.family import Measure
 from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.families._bases.support import REAL_NUMBERS, Support
+from bayesppl.families._bases.units import Unit, separate
 from bayesppl.kernels.arrays import Array, Theta
 
 #: From the cells of one column, (n_rows, 1), to their log density under every class: (..., n_rows, n_classes).
@@ -45,6 +46,11 @@ class IndependentCells(NumericFamily):
     @final
     def coords(self) -> dict[str, list[Hashable]]:
         return {"feature": list(self.columns)}
+
+    @property
+    @final
+    def units(self) -> tuple[Unit, ...]:
+        return separate(self.columns)
 
     @final
     def log_likelihood(self, theta: Theta) -> LogDensity:

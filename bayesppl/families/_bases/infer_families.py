@@ -1,12 +1,13 @@
-"""Families picked from the dtypes of columns: Boolean, text, floating point, and integers as the user says."""
+"""Families picked from the dtypes of columns: Boolean, text, floating point, and integers as declared."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from bayesppl.data.columns import Kind, listed
 from bayesppl.data.table import Table
+from bayesppl.families._bases.block_columns import selected
 from bayesppl.families._bases.family import REGISTRY, Family
 
 IntegerFamily = Literal["gaussian", "poisson", "categorical"]
@@ -23,7 +24,7 @@ def families_by_dtype(table: Table, integers: Integers | None) -> dict[str, tupl
     Raises
     ------
     ValueError
-        If there are integer columns and ``integers`` does not say what they are, if it speaks of other columns, or for
+        If there are integer columns and ``integers`` does not declare what they are, if it names other columns, or for
         columns of other dtypes.
     """
     kinds = {name: table.kind(name) for name in table.names}
@@ -33,6 +34,48 @@ def families_by_dtype(table: Table, integers: Integers | None) -> dict[str, tupl
         family = of_integers[name] if kind == "integer" else _FAMILY_OF[kind]
         by_family.setdefault(family, []).append(name)
     return {family: (tuple(names), REGISTRY[family]()) for family, names in by_family.items()}
+
+
+def categories_and_numbers(
+    table: Table, categories: Any, integers: Integers | None
+) -> tuple[tuple[Hashable, ...], tuple[Hashable, ...]]:
+    """The columns that are categories, and those that are numbers, as declared or by their dtypes.
+
+    Raises
+    ------
+    ValueError
+        If there are none of either, and as :func:`families_by_dtype`.
+    """
+    if categories is None:
+        found = _by_dtype(table, integers)
+    else:
+        if integers is not None:
+            raise ValueError(
+                "integers says which integers are categories, and so does categories=; drop one of the two"
+            )
+        named = selected(categories, table)
+        table.require(named)
+        found = tuple(named), tuple(name for name in table.names if name not in named)
+    for names, kind, other in zip(
+        found, ("categories", "numbers"), ("Gaussian('tied')", "Categorical()"), strict=True
+    ):
+        if not names:
+            raise ValueError(
+                f"no column holds {kind}, so that there is nothing for the others to depend on; use bayesppl.{other}, or convert the "
+                f"columns that are {kind} (integers= says what integers are)"
+            )
+    return found
+
+
+def _by_dtype(table: Table, integers: Integers | None) -> tuple[tuple[Hashable, ...], tuple[Hashable, ...]]:
+    by_family = {family: names for family, (names, _) in families_by_dtype(table, integers).items()}
+    if "poisson" in by_family:
+        raise ValueError(
+            f"integers makes column {by_family['poisson'][0]!r} a count, but here numbers are correlated Gaussians: pass 'gaussian' or "
+            "'categorical', or declare a bayesppl.Product"
+        )
+    levels = {*by_family.get("categorical", ()), *by_family.get("bernoulli", ())}
+    return tuple(name for name in table.names if name in levels), by_family.get("gaussian", ())
 
 
 def _families_of(columns: Sequence[Hashable], integers: Integers | None) -> dict[Hashable, str]:
@@ -52,7 +95,7 @@ def _families_of(columns: Sequence[Hashable], integers: Integers | None) -> dict
     undecided = [name for name in columns if chosen.get(name) is None]
     if undecided:
         raise ValueError(
-            f"integer columns may hold counts, codes or measurements, and a dtype cannot tell which: {listed(undecided)}. "
+            f"integer columns may hold counts, codes or measurements, and their dtype does not determine which: {listed(undecided)}. "
             "Pass integers='poisson', 'categorical' or 'gaussian', or a mapping of columns to these; convert the columns; "
             "or name the blocks yourself"
         )

@@ -27,7 +27,7 @@ def cell_names(cells: Iterable[tuple[Hashable, ...]], separator: str) -> list[st
 
 
 def lookalikes(levels: Iterable[Hashable]) -> tuple[Hashable, Hashable] | None:
-    """Two levels of different types that a text file would not tell apart, such as 1 and "1"; None if there are none.
+    """Two levels of different types that a text file does not distinguish, such as 1 and "1"; None if there are none.
 
     Parameters
     ----------

@@ -2,8 +2,8 @@
 
 Where levels are learned, every column gets one more outcome, ``"(unseen)"``, which stands for all levels still to come: it
 has a prior concentration and no counts. Its probability in a class falls with the rows of the class, so that a
-level nobody has seen would be evidence for the class of the fewest rows, and strong evidence. Rows come from an open
-vocabulary rather: something new turns up as often in one class as in another, and then says nothing of the class. By
+level that did not occur would be evidence for the class of the fewest rows, and strong evidence. Rows come from an open
+vocabulary rather: something new turns up as often in one class as in another, and is then no evidence for any class. By
 default such a cell is skipped, as a missing one is, with a warning; as an outcome like any other it is on request.
 """
 
@@ -26,7 +26,7 @@ from bayesppl.data.table import Table
 from bayesppl.errors import RowError, UnseenLevelWarning, warn
 from bayesppl.families._bases.association import log_association
 from bayesppl.families._bases.conjugate_family import ConjugateColumns
-from bayesppl.families._bases.family import Measure
+from bayesppl.families._bases.family import Measure, Takes
 from bayesppl.families._bases.leave_one_out import counts_without, weight_by_weight
 from bayesppl.families._bases.level_names import lookalikes, unseen_beside
 from bayesppl.families._bases.log_density import LogDensity
@@ -49,6 +49,7 @@ class LevelFamily(ConjugateColumns):
     """A family of columns that hold levels; encoded rows are the codes of the levels, -1 where a cell is missing."""
 
     measure: ClassVar[Measure] = "mass"
+    takes: ClassVar[Takes] = "levels"
     prior_field: ClassVar[str] = "probability"
 
     probability: Dirichlet | Any = Dirichlet()
@@ -119,6 +120,14 @@ class LevelFamily(ConjugateColumns):
         return found if "feature" in self.factor_dims else found[0]
 
     @final
+    def seen(self, X: Array, units: Sequence[int]) -> Array:
+        if len(units) == len(self.units):
+            return X
+        out = np.full_like(X, -1)
+        out[:, units] = X[:, units]
+        return out
+
+    @final
     def decode(self, X: Array) -> dict[Hashable, Array]:
         return {
             name: np.asarray(levels, dtype=object)[X[:, j]]
@@ -179,11 +188,11 @@ class LevelFamily(ConjugateColumns):
                 raise RowError(
                     f"column {name!r} holds {value!r} in row ",
                     row,
-                    ", a level that the fit has not seen. Correct the value, or use unseen='missing' to skip such cells",
+                    ", a level that did not occur in training. Correct the value, or use unseen='missing' to skip such cells",
                 )
             warn(
-                f"column {name!r} holds {value!r}, a level that the fit has not seen, and so in {int(new.sum())} rows: such cells "
-                "are skipped, for they say nothing of the class. unseen='error' refuses them; unseen='learned' takes them as "
+                f"column {name!r} holds {value!r}, a level that did not occur in training, and so in {int(new.sum())} rows: such cells "
+                "are skipped. unseen='error' refuses them; unseen='learned' takes them as "
                 "evidence for classes of few rows",
                 UnseenLevelWarning,
             )
@@ -209,7 +218,7 @@ class LevelFamily(ConjugateColumns):
         if not all(isinstance(level, Integral) for levels in self._named for level in levels):
             return None
         unknown = [len(levels) if self.levels is None else _UNKNOWN for levels in self._named]
-        # every level is a whole number, as was asked above
+        # every level is a whole number, as was checked above; mypy takes no Hashable for an Integral
         return Places.of([[int(level) for level in levels] for levels in self._named], unknown)  # type: ignore[call-overload]
 
     def _codes(self, values: Array, j: int) -> Array:
@@ -220,10 +229,11 @@ class LevelFamily(ConjugateColumns):
             alike = lookalikes([*position, *unknown]) if unknown else None
             if alike is not None:
                 row = int(np.argmax(codes == found.index(alike[1])))
-                raise ValueError(
-                    f"column {self.columns[j]!r} holds {alike[1]!r} ({_type(alike[1])}) in row {row}, which resembles the "
-                    f"level {alike[0]!r} ({_type(alike[0])}) of the fit, but is another one. Convert the column to the type "
-                    "it had in the fit."
+                raise RowError(
+                    f"column {self.columns[j]!r} holds {alike[1]!r} ({_type(alike[1])}) in row ",
+                    row,
+                    f", which resembles the level {alike[0]!r} ({_type(alike[0])}) of the fit, but is another one. Convert "
+                    "the column to the type it had in the fit.",
                 )
             known = [position.get(level, len(position)) for level in found]
         else:
@@ -247,8 +257,12 @@ class LevelFamily(ConjugateColumns):
             surplus = [name for name in by_column if name not in columns]
             if absent or surplus:
                 raise ValueError(f"levels must name every column once: missing {absent}, unknown {surplus}")
-        else:
+        elif isinstance(self.levels, Sequence) and not isinstance(self.levels, str):
             by_column = dict.fromkeys(columns, tuple(self.levels))
+        else:
+            raise TypeError(
+                f"levels must be a sequence of levels for all columns, or a mapping of columns to these, found {self.levels!r}"
+            )
         for name, levels in by_column.items():
             if not levels or len(set(levels)) < len(levels):
                 raise ValueError(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 
 from bayesppl.beliefs.statistics import class_sums
-from bayesppl.kernels.arrays import Array, Responsibilities
+from bayesppl.kernels.arrays import Array, Responsibilities, dense
 
 
 def observed_mask(X: Any) -> Array | None:
@@ -25,6 +26,13 @@ def split_missing(X: Any) -> tuple[Any, Array | None]:
     """Rows with zeros for missing cells, and where cells are present (None when all are)."""
     present = observed_mask(X)
     return (X, None) if present is None else (np.where(present, X, 0.0), present)
+
+
+def only_columns(X: Any, columns: Sequence[int]) -> Array:
+    """Rows of numbers all of whose cells are missing but those of some columns."""
+    out = np.full(X.shape, np.nan)
+    out[:, columns] = dense(X[:, columns])
+    return out
 
 
 def present_cells(X: Array, codes: Array, prefix: str) -> tuple[Any, Any, tuple[str, ...] | None]:

@@ -1,6 +1,6 @@
 """The parameter side of families with one probability, or one rate, for every class and feature.
 
-What such a family believes, estimates and declares to PyMC depends on its parameter alone; how a cell of data
+The prior, the estimates and the declaration in PyMC of such a family depend on its parameter alone; how a cell of data
 counts as successes and failures, or as events over an exposure, is the other side (:mod:`bayesppl.families._bases.factorised`).
 A family of this kind joins one class of each.
 """

@@ -19,7 +19,7 @@ from bayesppl.kernels.blocks import BLOCK_CELLS, row_blocks
 class Support(NamedTuple):
     """The values a family can take: in words, as a test of finite values, and what to do about others.
 
-    Where all integers between two numbers are among them, the ends of this range tell sooner.
+    Where all integers between two numbers are among them, comparing with the ends of this range is faster.
     """
 
     words: str
@@ -52,7 +52,7 @@ def numbers_of(
     if issparse(X) and not allows_sparse:
         raise TypeError(
             f"Sparse data was passed for the {name} family, but dense data is required. "
-            "Use '.toarray()' to convert to a dense numpy array."
+            "Use '.toarray()' to convert to a dense numpy array; of a data frame, '.sparse.to_dense()'."
         )
     if support.integers is None and X.dtype.kind in "iu" and X.dtype.itemsize == 8:
         for rows in row_blocks(*X.shape):

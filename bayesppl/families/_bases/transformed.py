@@ -19,6 +19,8 @@ from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
 from bayesppl.families._bases.family import Evidence, Family
 from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.families._bases.membership import Membership
+from bayesppl.families._bases.missing import only_columns
+from bayesppl.families._bases.units import Unit, separate, together
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta
 
 
@@ -64,6 +66,16 @@ class Transformed(ConjugateFamily):
     @final
     def coords(self) -> dict[str, list[Hashable]]:
         return {**self.inner.coords, "column": list(self.columns)}
+
+    @property
+    @final
+    def units(self) -> tuple[Unit, ...]:
+        are_single = all(len(unit.columns) == 1 for unit in self.inner.units)
+        return (separate if are_single else together)(self.columns)
+
+    @final
+    def seen(self, X: Array, units: Sequence[int]) -> Array:
+        return X if len(units) == len(self.units) else only_columns(X, units)
 
     @final
     def with_classes(self, classes: Sequence[Hashable]) -> Self:

@@ -74,7 +74,7 @@ class Density:
         Parameters
         ----------
         notify : bool
-            Whether to say on standard error what is being waited for.
+            Whether to report on standard error what is being waited for.
         """
         inputs = [*self.free, *self.constants]
         return native.density_function(

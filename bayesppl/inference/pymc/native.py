@@ -3,6 +3,9 @@
 PyTensor turns a graph into a numba function; here it becomes a C function of raw pointers, which the sampler calls from
 its own threads without holding Python's lock. It is looked up by the structure of the graph as it was declared, so that
 a later process loads it without rewriting the graph, which takes longer than loading.
+
+Why not nutpie's own compilation: for quadratic discriminant analysis of iris, declared by statistics, a first process took 198
+seconds of processor time with it and 43 with this, a later one 44 and 16.
 """
 
 from __future__ import annotations
@@ -52,7 +55,7 @@ def density_function(
     graph : callable
         Returns the numba function of these variables and arrays, if it has to be compiled.
     notify : bool
-        Whether to say on standard error that it has to be compiled.
+        Whether to report on standard error that it has to be compiled.
     """
     types, pointer = _types()
     signature = types.int64(types.uint64, pointer, pointer, pointer, pointer)
@@ -173,7 +176,7 @@ def _source(shapes: Sequence[tuple[int, ...]], data_shapes: Sequence[tuple[int, 
     ]
     gradients = [f"g{i}" for i in range(len(shapes))]
     arguments = [f"x{i}" for i in range(len(shapes))] + [f"d{i}" for i in range(len(data_shapes))]
-    # a call of more than 30 arguments is one that numba does not know
+    # numba supports no call of more than 30 arguments
     tuples = [f"({', '.join(arguments[i : i + _AT_ONCE])},)" for i in range(0, len(arguments), _AT_ONCE)]
     lines += [
         f"        arguments = {' + '.join(tuples)}",

@@ -1,6 +1,16 @@
 """Experiments that the sources only talk about, each rerun by one command with a seed (``bayesppl reproduce --study NAME``)."""
 
-from bayesppl.reproduce.studies import boundaries, digits, energy, height_weight, iris, spam
+from bayesppl.reproduce.studies import (
+    aitchison,
+    boundaries,
+    digits,
+    energy,
+    height_weight,
+    iris,
+    newsgroups,
+    ng_jordan,
+    spam,
+)
 from bayesppl.reproduce.studies.base import Study
 
 #: Every study by name.
@@ -9,10 +19,13 @@ STUDIES: dict[str, Study] = {
     for study in (
         energy.STUDY,
         spam.STUDY,
+        newsgroups.STUDY,
         boundaries.STUDY,
         iris.STUDY,
         height_weight.STUDY,
         digits.STUDY,
+        aitchison.STUDY,
+        ng_jordan.STUDY,
     )
 }
 

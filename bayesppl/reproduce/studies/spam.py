@@ -89,7 +89,7 @@ def tables(inputs: Inputs) -> Tables:
         X_test = features(name, test, words)
         for rule in RULES:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ImpossibleRowWarning)  # the log score of -inf tells of them
+                warnings.simplefilter("ignore", ImpossibleRowWarning)  # the log score of -inf shows them
                 predicted, scores = model.predict(X_test, rule), held_out(model, X_test, y_test, rule)
             is_spam = y_test == "spam"
             rows.append(

@@ -57,7 +57,8 @@ def read_observed(model: Any, variable: Any, label: Label, inputs: Mapping[Any, 
     if observed.ndim == 0 or len(observed) != n_rows:
         raise ValueError(
             f"{name!r} has shape {observed.shape}, and its leading dimension is not that of the {n_rows} rows of the label "
-            f"{label.name!r}"
+            f"{label.name!r}; where something is observed in some rows only, such as cells that are not zero, declare a distribution "
+            "of all rows, as pm.ZeroInflatedPoisson or pm.HurdleGamma"
         )
     others = [v for v in model.observed_RVs if v is not variable and v is not label.variable]
     stop = [*inputs, *others]

@@ -77,7 +77,7 @@ def _multivariate_normal(values: Array) -> tuple[Array, Array]:
 
 
 def _linear(values: Array) -> tuple[Array, Array]:
-    """A log density that is linear in the value: that of zero, and that of one, as often as the sum says."""
+    """A log density that is linear in the value: that of zero, and that of one, each counted so that the sum is the same."""
     total = values.sum(0).astype(np.float64)
     rows = np.stack([np.zeros_like(values[0]), np.ones_like(values[0])])
     return rows, np.stack([len(values) - total, total])

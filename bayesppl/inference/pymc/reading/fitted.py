@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,20 @@ class ReadModel(Fitted):
     """
 
     reading: Reading = field(kw_only=True)
+
+    def __reduce__(self) -> tuple[Callable[[bytes], ReadModel], tuple[bytes]]:
+        """By cloudpickle, which PyMC's models need."""
+        import cloudpickle
+
+        return _unpickled, (
+            cloudpickle.dumps({member.name: getattr(self, member.name) for member in fields(self)}),
+        )
+
+
+def _unpickled(state: bytes) -> ReadModel:
+    import cloudpickle
+
+    return ReadModel(**cloudpickle.loads(state))
 
 
 @dataclass(frozen=True)

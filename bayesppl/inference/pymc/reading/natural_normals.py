@@ -1,10 +1,10 @@
-"""Means with variances or covariance matrices, as their conjugate priors know them; see :mod:`.naturals`."""
+"""Means with variances or covariance matrices, in the parametrisation of their conjugate priors; see :mod:`.naturals`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,26 +17,30 @@ from bayesppl.kernels.arrays import Array, Theta
 class MeansAndVariances(Natural):
     """Means, (n_classes, n_features), and variances that may be shared over one of the two axes."""
 
-    entries: tuple[int, ...]
+    shape: tuple[int, ...]
     shared: tuple[int, ...] = ()
     words: ClassVar[str] = "NormalInverseGamma"
 
     @property
-    def events(self) -> Mapping[str, Event]:  # type: ignore[override]  # a property where the contract declares a field
+    def events(self) -> Mapping[str, Event]:
         return {"mean": "scalar", "variance": "scalar"}
 
     @property
-    def factors(self) -> tuple[int, ...]:  # type: ignore[override]  # a property where the contract declares a field
-        return tuple(n for n, kept in zip(self.entries, self._kept, strict=True) if kept)
+    def factors(self) -> tuple[int, ...]:
+        return tuple(n for n, kept in zip(self.shape, self._kept, strict=True) if kept)
+
+    @property
+    def entries(self) -> tuple[int, ...]:
+        return self.shape
 
     @property
     def _kept(self) -> tuple[bool, ...]:
-        return tuple(axis - len(self.entries) not in self.shared for axis in range(len(self.entries)))
+        return tuple(axis - len(self.shape) not in self.shared for axis in range(len(self.shape)))
 
     def statistics(self, theta: Theta) -> Array:
         variance = theta["variance"]
-        mean = self._means_last(theta["mean"]) / variance[..., None]
-        squares = self._means_last(theta["mean"]) * mean
+        mean = self.means_last(theta["mean"]) / variance[..., None]
+        squares = self.means_last(theta["mean"]) * mean
         return np.concatenate([np.log(variance)[..., None], 1 / variance[..., None], mean, squares], axis=-1)
 
     def belief(self, coefficients: Array) -> NormalInverseGamma:
@@ -46,9 +50,9 @@ class MeansAndVariances(Natural):
         a = tidy(-coefficients[..., 0] - 1 - n / 2)
         b = tidy(-coefficients[..., 1] - (kappa * location**2).sum(-1) / 2)
         back = (self._classes_first(location), self._classes_first(kappa))
-        return NormalInverseGamma(*back, a, b).sized(self.entries, self.shared)
+        return NormalInverseGamma(*back, a, b).sized(self.shape, self.shared)
 
-    def _means_last(self, mean: Array) -> Array:
+    def means_last(self, mean: Array) -> Array:
         """Means with those of one variance on the last axis."""
         if not self.shared:
             return mean[..., None]
@@ -70,23 +74,19 @@ class MeansAndCovariances(Natural):
     words: ClassVar[str] = "NormalInverseWishart"
 
     @property
-    def events(self) -> Mapping[str, Event]:  # type: ignore[override]  # a property where the contract declares a field
+    def events(self) -> Mapping[str, Event]:
         return {"mean": "scalar", "covariance": "matrix"}
 
     @property
-    def factors(self) -> tuple[int, ...]:  # type: ignore[override]  # a property where the contract declares a field
+    def factors(self) -> tuple[int, ...]:
         return () if self.tied else (self.n_classes,)
 
-    @property
-    def entries(self) -> tuple[int, ...]:  # type: ignore[override]  # a property where the contract declares a field
-        return self.factors
-
-    def by_factor(self, values: Array) -> Array | None:
-        if values.shape[1:] == (self.n_classes, self.n_features):  # independent means
-            values = values.sum(-1)
+    def by_factor(self, values: Any, shape: tuple[int, ...]) -> Any | None:
+        if shape[1:] == (self.n_classes, self.n_features):  # independent means
+            values, shape = values.sum(-1), shape[:-1]
         if self.tied:
-            return values.reshape(len(values), -1).sum(-1)
-        return super().by_factor(values)
+            return values.reshape((shape[0], -1)).sum(-1)
+        return super().by_factor(values, shape)
 
     def statistics(self, theta: Theta) -> Array:
         covariance = theta["covariance"]

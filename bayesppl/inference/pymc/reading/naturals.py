@@ -13,7 +13,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -25,16 +25,24 @@ Event = Literal["scalar", "simplex", "matrix"] | tuple[int, ...]
 
 
 class Natural(ABC):
-    """Parameters of a family as its conjugate prior knows them."""
+    """Parameters of a family, in the parametrisation of its conjugate prior."""
 
     words: ClassVar[str]
 
-    #: What kind of entries each parameter has.
-    events: Mapping[str, Event]
+    @property
+    @abstractmethod
+    def events(self) -> Mapping[str, Event]:
+        """What kind of entries each parameter has."""
 
-    #: Shape of the independent factors of the prior, and of the entries before some are summed into a factor.
-    factors: tuple[int, ...]
-    entries: tuple[int, ...]
+    @property
+    @abstractmethod
+    def factors(self) -> tuple[int, ...]:
+        """Shape of the independent factors of the prior."""
+
+    @property
+    def entries(self) -> tuple[int, ...]:
+        """Shape of the terms of the prior before some are summed into a factor."""
+        return self.factors
 
     @abstractmethod
     def statistics(self, theta: Theta) -> Array:
@@ -58,14 +66,17 @@ class Natural(ABC):
         """The inverse of :meth:`for_family`."""
         return theta
 
-    def by_factor(self, values: Array) -> Array | None:
-        """Terms of a log density, (n_draws, ...), summed into the factors; None where they do not match them."""
-        n_draws, size = len(values), int(np.prod(values.shape[1:]))
+    def by_factor(self, values: Any, shape: tuple[int, ...]) -> Any | None:
+        """Terms of a log density, an array or a graph of this shape, (n_draws, ...), summed into the factors.
+
+        None where they do not match the factors.
+        """
+        n_draws, size = shape[0], int(np.prod(shape[1:]))
         if size == int(np.prod(self.factors)):
-            return values.reshape(n_draws, *self.factors)
+            return values.reshape((n_draws, *self.factors))
         if size != int(np.prod(self.entries)):
             return None
-        full = values.reshape(n_draws, *self.entries)
+        full = values.reshape((n_draws, *self.entries))
         shared = tuple(axis + 1 for axis, length in enumerate(self._kept) if not length)
         return full.sum(shared)
 
@@ -79,46 +90,46 @@ class Natural(ABC):
 class Probabilities(Natural):
     """Probabilities of successes, (n_classes, n_features), under beta priors."""
 
-    entries: tuple[int, ...]
+    shape: tuple[int, ...]
     words: ClassVar[str] = "Beta"
 
     @property
-    def events(self) -> Mapping[str, Event]:  # type: ignore[override]  # a property where the contract declares a field
+    def events(self) -> Mapping[str, Event]:
         return {"probability": "scalar"}
 
     @property
-    def factors(self) -> tuple[int, ...]:  # type: ignore[override]  # a property where the contract declares a field
-        return self.entries
+    def factors(self) -> tuple[int, ...]:
+        return self.shape
 
     def statistics(self, theta: Theta) -> Array:
         p = theta["probability"]
         return np.stack([np.log(p), np.log1p(-p)], axis=-1)
 
     def belief(self, coefficients: Array) -> Beta:
-        return Beta(tidy(coefficients[..., 0] + 1), tidy(coefficients[..., 1] + 1)).sized(self.entries)
+        return Beta(tidy(coefficients[..., 0] + 1), tidy(coefficients[..., 1] + 1)).sized(self.shape)
 
 
 @dataclass(frozen=True, eq=False)
 class Rates(Natural):
     """Rates, (n_classes, n_features), under gamma priors."""
 
-    entries: tuple[int, ...]
+    shape: tuple[int, ...]
     words: ClassVar[str] = "Gamma"
 
     @property
-    def events(self) -> Mapping[str, Event]:  # type: ignore[override]  # a property where the contract declares a field
+    def events(self) -> Mapping[str, Event]:
         return {"rate": "scalar"}
 
     @property
-    def factors(self) -> tuple[int, ...]:  # type: ignore[override]  # a property where the contract declares a field
-        return self.entries
+    def factors(self) -> tuple[int, ...]:
+        return self.shape
 
     def statistics(self, theta: Theta) -> Array:
         rate = theta["rate"]
         return np.stack([np.log(rate), -rate], axis=-1)
 
     def belief(self, coefficients: Array) -> Gamma:
-        return Gamma(tidy(coefficients[..., 0] + 1), tidy(coefficients[..., 1])).sized(self.entries)
+        return Gamma(tidy(coefficients[..., 0] + 1), tidy(coefficients[..., 1])).sized(self.shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,15 +153,11 @@ class Simplices(Natural):
     words: ClassVar[str] = "Dirichlet"
 
     @property
-    def events(self) -> Mapping[str, Event]:  # type: ignore[override]  # a property where the contract declares a field
+    def events(self) -> Mapping[str, Event]:
         return {self.parameter: "simplex"}
 
     @property
-    def factors(self) -> tuple[int, ...]:  # type: ignore[override]  # a property where the contract declares a field
-        return self.lead
-
-    @property
-    def entries(self) -> tuple[int, ...]:  # type: ignore[override]  # a property where the contract declares a field
+    def factors(self) -> tuple[int, ...]:
         return self.lead
 
     def for_family(self, theta: Theta) -> Theta:
@@ -180,17 +187,13 @@ class UnequalSimplices(Natural):
     words: ClassVar[str] = "Dirichlet"
 
     @property
-    def events(self) -> Mapping[str, Event]:  # type: ignore[override]  # a property where the contract declares a field
+    def events(self) -> Mapping[str, Event]:
         last = np.cumsum(self.sizes) - 1
         return {"probability": tuple(cell for cell in range(sum(self.sizes)) if cell not in last)}
 
     @property
-    def factors(self) -> tuple[int, ...]:  # type: ignore[override]  # a property where the contract declares a field
+    def factors(self) -> tuple[int, ...]:
         return (self.n_classes,)
-
-    @property
-    def entries(self) -> tuple[int, ...]:  # type: ignore[override]  # a property where the contract declares a field
-        return self.factors
 
     def statistics(self, theta: Theta) -> Array:
         return np.log(theta["probability"])
@@ -200,10 +203,13 @@ class UnequalSimplices(Natural):
 
 
 def tidy(values: Array) -> Array:
-    """Numbers that were found by least squares, without the rounding errors of those that have few digits."""
+    """Numbers that were found by least squares, without the rounding errors of those that have few digits.
+
+    Six digits: of numbers that have more, hardly any is as close as this to one with six.
+    """
     values = np.asarray(values, dtype=np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
-        digits = 10.0 ** (8 - np.floor(np.log10(np.abs(values))))
+        digits = 10.0 ** (5 - np.floor(np.log10(np.abs(values))))
         short = np.round(values * digits) / digits
     near = np.abs(values - short) <= 1e-10 * np.abs(values)
     return np.where(np.abs(values) < 1e-11, 0.0, np.where(near, short, values))

@@ -10,13 +10,14 @@ from bayesppl.beliefs import Conjugate
 from bayesppl.families import Family
 from bayesppl.inference.pymc.reading import priors
 from bayesppl.inference.pymc.reading.blocks import Component
+from bayesppl.inference.pymc.reading.collapsing import Collapsed
 from bayesppl.inference.pymc.reading.labels import Label
 from bayesppl.inference.pymc.reading.naturals import Natural
 from bayesppl.inference.pymc.reading.points import Coordinates
 from bayesppl.inference.pymc.reading.rows import Observed
 from bayesppl.inference.pymc.reading.sampling import WeightedRows
 
-Solution = Literal["exact", "compressed", "by rows", "unused"]
+Solution = Literal["exact", "collapsed", "compressed", "by rows", "unused"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,10 +55,11 @@ class Block:
         Those that depend on the label.
     everything : tuple of Observed
     coordinates : Coordinates
-    solution : {"exact", "compressed", "by rows", "unused"}
+    solution : {"exact", "collapsed", "compressed", "by rows", "unused"}
     family, prior : str
     why : str
     solved : Solved, optional
+    collapsed : Collapsed, optional
     rows : tuple of WeightedRows
         By which the observed variables of ``everything`` enter the sampler.
     """
@@ -71,6 +73,7 @@ class Block:
     prior: str
     why: str
     solved: Solved | None = None
+    collapsed: Collapsed | None = None
     rows: tuple[WeightedRows, ...] = ()
 
     @property

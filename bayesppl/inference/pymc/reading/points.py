@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -44,6 +44,8 @@ class Coordinates:
         That belong to the prior.
     known_start : sequence of arrays, optional
         A point inside the support of the prior; found where it is not given.
+    known : mapping of free variable to array
+        Other free variables and their unconstrained values, given which those of ``free`` are looked at.
     """
 
     model: Any
@@ -51,6 +53,7 @@ class Coordinates:
     inputs: Mapping[Any, Any]
     potentials: Sequence[Any] = ()
     known_start: Sequence[Array] | None = None
+    known: Mapping[Any, Array] = field(default_factory=dict)
 
     @cached_property
     def values(self) -> list[Any]:
@@ -101,17 +104,28 @@ class Coordinates:
     @cached_property
     def constrained(self) -> dict[Any, Any]:
         """The free variables, as graphs of the unconstrained ones."""
-        graphs = self.model.replace_rvs_by_values(list(self.free))
-        return dict(zip(self.free, self._in_coordinates(graphs), strict=True))
+        return self._constrained(list(self.free))
+
+    @cached_property
+    def _constrained_known(self) -> dict[Any, Any]:
+        return self._constrained(list(self.known))
+
+    def _constrained(self, variables: list[Any]) -> dict[Any, Any]:
+        if not variables:
+            return {}
+        graphs = self.model.replace_rvs_by_values(variables)
+        return dict(zip(variables, self._in_coordinates(graphs), strict=True))
 
     def of(self, graphs: Sequence[Any]) -> list[Any]:
         """Graphs of the inputs as graphs of the unconstrained variables."""
-        return substitute(graphs, {self.inputs[variable]: graph for variable, graph in self.constrained.items()})
+        found = {**self.constrained, **self._constrained_known}
+        return substitute(graphs, {self.inputs[variable]: graph for variable, graph in found.items()})
 
     def log_prior(self, *, jacobian: bool) -> list[Any]:
         """Log densities of the free variables, one graph each, followed by those of the potentials."""
-        values = {variable: self.model.rvs_to_values[variable] for variable in self.free}
-        transforms = {variable: self.model.rvs_to_transforms[variable] for variable in self.free}
+        variables = [*self.free, *self.known]
+        values = {variable: self.model.rvs_to_values[variable] for variable in variables}
+        transforms = {variable: self.model.rvs_to_transforms[variable] for variable in variables}
         densities = transformed_conditional_logp(
             tuple(self.free), rvs_to_values=values, rvs_to_transforms=transforms, jacobian=jacobian
         )
@@ -119,7 +133,8 @@ class Coordinates:
         return without_checks(self._in_coordinates([*densities, *potentials]))
 
     def _in_coordinates(self, graphs: Sequence[Any]) -> list[Any]:
-        return substitute(graphs, dict(zip(self._own, self.values, strict=True)))
+        known = {self.model.rvs_to_values[v]: pt.constant(values) for v, values in self.known.items()}
+        return substitute(graphs, dict(zip(self._own, self.values, strict=True)) | known)
 
     def draw(self, size: int, rng: np.random.Generator, spread: float = 0.7) -> list[Array]:
         """Random points about the start: arrays (size, ...)."""
@@ -149,6 +164,10 @@ class Coordinates:
     @cached_property
     def _functions(self) -> dict[tuple[Any, ...], Any]:
         return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but compiled functions, which are made anew."""
+        return {name: value for name, value in vars(self).items() if name != "_functions"}
 
     def theta(self, points: Sequence[Array]) -> Theta:
         """The free variables at points, by name."""

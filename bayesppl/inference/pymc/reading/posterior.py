@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NoReturn
@@ -11,13 +11,16 @@ import numpy as np
 from scipy.special import logsumexp
 
 from bayesppl.beliefs import Conjugate
+from bayesppl.data.table import Table, as_table
 from bayesppl.errors import NotConjugateError
+from bayesppl.families import ConjugateFamily
 from bayesppl.families._bases.log_density import LogDensity
+from bayesppl.families.product import BlockRows
 from bayesppl.inference.pymc.reading.by_rows import ByRows
 from bayesppl.kernels.arrays import Array, Theta, log_mean_exp
 from bayesppl.model.convergence import Diagnosis
 from bayesppl.model.declaration import CLASS_WEIGHTS
-from bayesppl.model.normalisation import normalise, tempered
+from bayesppl.model.normalisation import normalise, powered
 from bayesppl.model.posterior import CHUNK_CELLS, Posterior, Report
 
 
@@ -38,6 +41,42 @@ class SampledPart:
     samples: Theta
     weights: Array | None
     report: Report
+
+    def log_densities(self, chain: int, draws: slice, X: Any) -> Array:
+        """Log density of rows at some draws of a chain: (n_draws, n_rows, n_classes)."""
+        log_density = self.family.log_likelihood({k: v[chain, draws] for k, v in self.samples.items()})(X)
+        return (
+            log_density if self.weights is None else log_density + np.log(self.weights[chain, draws])[:, None, :]
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class CollapsedPart(SampledPart):
+    """Draws of one part of a model whose parameters have a closed form given the other variables.
+
+    Attributes
+    ----------
+    own : ConjugateFamily
+        Bound to the columns of the part.
+    columns : sequence
+        Names of these columns.
+    beliefs : sequence of sequences of Conjugate
+        Posterior beliefs about the parameters, by chain and draw of the other variables.
+    """
+
+    own: ConjugateFamily
+    columns: Sequence[Hashable]
+    beliefs: Sequence[Sequence[Conjugate]]
+
+    def log_densities(self, chain: int, draws: slice, X: Any) -> Array:
+        """Log predictive density of rows, the parameters integrated out, at some draws of a chain."""
+        rows = self.own.encode(own_table(X, self.columns))
+        return np.stack([self.own.log_predictive(belief)(rows) for belief in self.beliefs[chain][draws]])
+
+
+def own_table(X: BlockRows, columns: Sequence[Hashable]) -> Table:
+    """Rows of a part as its own family reads them."""
+    return as_table(np.column_stack(list(X.parts.values()))).renamed(columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,21 +187,22 @@ class PartlyExact(Posterior):
 
         return LogDensity(log_joint)
 
-    def predictive_mcse(self, X: Any, temperature: float = 1.0) -> Array:
+    def predictive_mcse(self, parts: Iterable[tuple[float, Any]]) -> Array:
         """By batch means, as for any sampled posterior; errors of independent parts add up.
 
         That of class weights which are sampled by themselves is not counted: it is small beside that of the features.
         """
+        [(power, X)] = parts  # one, for rows of such a model are modelled as a whole
         exact = self._exact_part(X)
         per_chain = int(np.sqrt(self._lead[1]))
         batches = {b: _batches(part, self._rows(X, b), per_chain) for b, part in self.sampled.items()}
         middle = {block: log_mean_exp(values, axis=0) for block, values in batches.items()}
         total = exact + sum(middle.values())
         weights = self.predictive_weights()
-        share = normalise(tempered(total, weights, temperature), weights, log=False)[0]
+        share = normalise(powered([(power, total)], weights), weights, log=False)[0]
         variance = np.zeros(share.shape)
         for block, values in batches.items():
-            relative = np.exp(values - middle[block]) / temperature
+            relative = power * np.exp(values - middle[block])
             influence = share * (relative - (share * relative).sum(-1, keepdims=True))
             variance += (influence**2).sum(0) / (len(values) - 1) / len(values)
         return np.sqrt(variance)
@@ -206,9 +246,6 @@ def _batches(part: SampledPart, X: Any, per_chain: int) -> Array:
             total = np.full((X.shape[0], len(part.family.classes)), -np.inf)
             for start in range(first, last, portion):
                 at = slice(start, min(start + portion, last))
-                log_density = part.family.log_likelihood({k: v[chain, at] for k, v in part.samples.items()})(X)
-                if part.weights is not None:
-                    log_density = log_density + np.log(part.weights[chain, at])[:, None, :]
-                total = np.logaddexp(total, logsumexp(log_density, axis=0))
+                total = np.logaddexp(total, logsumexp(part.log_densities(chain, at, X), axis=0))
             batches.append(total - np.log(last - first))
     return np.asarray(batches)

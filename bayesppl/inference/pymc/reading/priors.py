@@ -108,7 +108,8 @@ def _solve(
         total = np.zeros((n_points, *natural.factors))
         for term in terms:
             if term.ndim > 1 or term.any():
-                own = natural.by_factor(np.broadcast_to(term, (n_points, *term.shape[1:])))
+                shape = (n_points, *term.shape[1:])
+                own = natural.by_factor(np.broadcast_to(term, shape), shape)
                 if own is None:
                     return "the prior ties its parameters together"
                 total = total + own

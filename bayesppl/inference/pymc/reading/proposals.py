@@ -70,12 +70,10 @@ class At:
         return self.coordinates.evaluate(self.coordinates.of([graph]), self.points)[0]
 
     def constant(self, graph: Any) -> Array | None:
-        """The value of a graph that depends on no variable and on no class: (n_features,)."""
+        """The value of a graph that depends on no variable and on no class, (n_features,); None of any other."""
         values = self(graph)
-        first = values[:1, :1]
-        return (
-            np.asarray(first[0, 0]) if same_values(values, np.broadcast_to(first, values.shape), 1e-15) else None
-        )
+        first = np.asarray(values[0, 0])
+        return first if same_values(values, np.broadcast_to(first, values.shape), 1e-15) else None
 
 
 def _columns(parameters: Sequence[Sequence[Any]], place: int, n_core: int = 0) -> Any:
@@ -102,10 +100,10 @@ def _bernoulli(parameters: Sequence[Any], at: At) -> Proposal | str:
 
 def _binomial(parameters: Sequence[Any], at: At) -> Proposal | str:
     n, p = _columns(parameters, 0), _columns(parameters, 1)
-    trials = at(n)
-    if not same_values(trials, np.broadcast_to(trials[:1, :1], trials.shape)):
+    trials = at.constant(n)
+    if trials is None:
         return "its numbers of trials differ between classes"
-    numbers = [int(m) for m in trials[0, 0]]
+    numbers = [int(m) for m in trials]
     return Proposal(
         Probabilities(_shape(at, p)),
         {"probability": p},
@@ -116,10 +114,10 @@ def _binomial(parameters: Sequence[Any], at: At) -> Proposal | str:
 
 def _negative_binomial(parameters: Sequence[Any], at: At) -> Proposal | str:
     n, p = _columns(parameters, 0), _columns(parameters, 1)
-    dispersion = at(n)
-    if not same_values(dispersion, np.broadcast_to(dispersion[:1, :1], dispersion.shape), 1e-15):
-        return "its dispersion is learned, or differs between classes"
-    known = dispersion[0, 0].tolist()
+    size = at.constant(n)
+    if size is None:
+        return "its size is learned, or differs between classes"
+    known = size.tolist()
     return Proposal(
         Probabilities(_shape(at, p)),
         {"probability": p},
@@ -154,10 +152,10 @@ def _exponential(parameters: Sequence[Any], at: At) -> Proposal | str:
 
 def _gamma(parameters: Sequence[Any], at: At) -> Proposal | str:
     shape, rate = _columns(parameters, 0), 1 / _columns(parameters, 1)
-    known = at(shape)
-    if not same_values(known, np.broadcast_to(known[:1, :1], known.shape), 1e-15):
+    known = at.constant(shape)
+    if known is None:
         return "its shape is learned, or differs between classes"
-    shapes = known[0, 0].tolist()
+    shapes = known.tolist()
     return Proposal(
         Rates(_shape(at, rate)), {"rate": rate}, lambda prior, _: GammaRate(rate=prior, shape=shapes), "positive"
     )

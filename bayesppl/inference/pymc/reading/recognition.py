@@ -1,4 +1,4 @@
-"""What every part of a model is: solved exactly, or sampled, and why."""
+"""What every part of a model is: solved exactly, collapsed, or sampled, and why."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
+from pytensor.xtensor.type import XTensorType
 
 from bayesppl.beliefs import Conjugate, Fixed
 from bayesppl.data.table import as_table
@@ -15,8 +16,9 @@ from bayesppl.families import Family
 from bayesppl.inference.pymc.reading import likelihoods, priors, proof
 from bayesppl.inference.pymc.reading.blocks import Component, components
 from bayesppl.inference.pymc.reading.cloning import read_observed
+from bayesppl.inference.pymc.reading.collapsing import Collapsed, collapse
 from bayesppl.inference.pymc.reading.compressed import compress
-from bayesppl.inference.pymc.reading.graphs import evaluate, substitute
+from bayesppl.inference.pymc.reading.graphs import evaluate, nodes_above, substitute
 from bayesppl.inference.pymc.reading.independence import require_rows
 from bayesppl.inference.pymc.reading.labels import Label, find_label
 from bayesppl.inference.pymc.reading.naturals import Natural, Simplices
@@ -45,6 +47,7 @@ def read(model: Any, label_name: str, seed: int = 0) -> Reading:
 
 
 def _read(model: Any, label_name: str, rng: np.random.Generator) -> Reading:
+    _require_tensors(model)
     label = find_label(model, label_name)
     _require_plain(model)
     inputs = {variable: variable.type(name=variable.name) for variable in model.free_RVs}
@@ -68,6 +71,16 @@ def _read(model: Any, label_name: str, rng: np.random.Generator) -> Reading:
         )
     found.sort(key=lambda block: not block.component.holds_label)
     return Reading(model, label, inputs, tuple(found), weights)
+
+
+def _require_tensors(model: Any) -> None:
+    for variable in [*model.basic_RVs, *model.potentials]:
+        nodes = nodes_above([variable])
+        if any(isinstance(v.type, XTensorType) for node in nodes for v in (*node.inputs, *node.outputs)):
+            raise ValueError(
+                f"{variable.name!r} is computed by operations of pymc.dims, which are not read; write the model with the "
+                "distributions of pymc itself, as in pm.Normal('x', mu[y], dims=('row', 'feature'))"
+            )
 
 
 def _require_plain(model: Any) -> None:
@@ -105,7 +118,14 @@ def _recognise(
     weights: Any,
     rng: np.random.Generator,
 ) -> Block:
-    def block(solution: Solution, family: str, prior: str, why: str, solved: Solved | None = None) -> Block:
+    def block(
+        solution: Solution,
+        family: str,
+        prior: str,
+        why: str,
+        solved: Solved | None = None,
+        collapsed: Collapsed | None = None,
+    ) -> Block:
         rows: tuple[WeightedRows, ...] = ()
         if solution == "by rows":
             theta = coordinates.theta(coordinates.draw(3, rng))
@@ -113,7 +133,17 @@ def _recognise(
             solution = "compressed" if observed and all(fewer) else "by rows"
             rows = tuple(few or all_rows(x, label.codes) for x, few in zip(observed, fewer, strict=True))
         return Block(
-            component, dependent, tuple(observed), coordinates, solution, family, prior, why, solved, rows
+            component,
+            dependent,
+            tuple(observed),
+            coordinates,
+            solution,
+            family,
+            prior,
+            why,
+            solved,
+            collapsed,
+            rows,
         )
 
     if component.holds_label:
@@ -154,10 +184,19 @@ def _feature_block(
     if isinstance(proposal, str):
         return block("by rows", "", "", proposal)
     natural = proposal.natural
-    found = _prior(natural, proposal.theta, coordinates, rng)
+
+    def prove(given: Coordinates) -> tuple[Conjugate, priors.Density] | str:
+        return _prior(natural, proposal.theta, given, rng)
+
+    collapsed = None
+    found = prove(coordinates)
     if isinstance(found, str):
-        return block("by rows", "", "", found)
-    belief, density = found
+        collapsed = collapse(coordinates, proposal, prove, rng)
+        if collapsed is None:
+            return block("by rows", "", "", found)
+        belief, density = collapsed.belief, collapsed.density
+    else:
+        belief, density = found
 
     def family(columns: Sequence[Hashable]) -> Family:
         return proposal.family(belief, columns)
@@ -165,8 +204,11 @@ def _feature_block(
     wrong = _check_rows(family, proposal, observed, coordinates, n_classes, rng)
     if wrong is not None:
         return block("by rows", "", "", wrong)
+    name = family([""] * len(proposal.levels)).name
+    if collapsed is not None:
+        return block("collapsed", name, f"{natural.words} given {collapsed.names}", "", None, collapsed)
     solved = Solved(natural, proposal.theta, family, belief, density)
-    return block("exact", family([""] * len(proposal.levels)).name, natural.words, "", solved)
+    return block("exact", name, natural.words, "", solved)
 
 
 def _prior(

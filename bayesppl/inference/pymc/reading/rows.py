@@ -1,7 +1,7 @@
 """The density of one row of an observed variable, as a graph of its class, its values and the free variables.
 
 The user's random variable is cloned: the label becomes an input of any length, the free variables become inputs, and
-so do other observed variables and data of the length of the rows. What PyMC then says the log density is, it is.
+so do other observed variables and data of the length of the rows. The log density is what PyMC then makes of it.
 """
 
 from __future__ import annotations
@@ -86,6 +86,10 @@ class Observed:
         """Log density of every row, for draws of the free variables."""
         inputs, batched = over_draws(list(self.parameters.values()), [self._rows])
         return function([*inputs, self.codes, self.values, *self.given.values()], batched)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but compiled functions, which are made anew."""
+        return {name: value for name, value in vars(self).items() if name not in ("_of_one_draw", "_of_draws")}
 
     def _by_row(self, arguments: Sequence[Array], rows: Sequence[Array], n_draws: int) -> Array:
         if not arguments:

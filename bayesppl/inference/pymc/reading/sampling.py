@@ -84,11 +84,22 @@ def all_rows(observed: Observed, codes: Array) -> WeightedRows:
 
 def sample(part: Part, settings: NUTS) -> tuple[Theta, Report]:
     """Draws of the free variables of a part: (chain, draw) lead."""
+    points, lead, reported = run(part, settings)
+    theta = part.coordinates.theta(points)
+    samples = {name: values.reshape(*lead, *values.shape[1:]) for name, values in theta.items()}
+    return samples, report(samples, reported, settings)
+
+
+def run(part: Any, settings: NUTS) -> tuple[list[Array], tuple[int, int], Mapping[str, Array]]:
+    """Draws of the unconstrained variables of a part, all chains in one; numbers of chains and draws; and what is reported."""
     density = log_density(part)
     points, reported = settings.run(density, density.compiled(notify=False))
     flat = density.split(points.reshape(-1, points.shape[-1]))
-    theta = part.coordinates.theta([flat[variable.name] for variable in part.value_vars])
-    samples = {name: values.reshape(*points.shape[:2], *values.shape[1:]) for name, values in theta.items()}
+    return [flat[variable.name] for variable in part.value_vars], points.shape[:2], reported
+
+
+def report(samples: Theta, reported: Mapping[str, Array], settings: NUTS) -> Report:
+    """What is known about draws, with a warning of what is wrong with them."""
     diagnosis = diagnose(samples, reported)
     warn_of_problems(diagnosis)
     record = {
@@ -99,7 +110,7 @@ def sample(part: Part, settings: NUTS) -> tuple[Theta, Report]:
         "random_state": "none" if settings.random_state is None else settings.random_state,
         "problems": diagnosis.problems,
     }
-    return samples, Report(record, reported, diagnosis, {})
+    return Report(record, reported, diagnosis, {})
 
 
 def draws_of(tree: Any, free: Sequence[Any]) -> tuple[Theta, Report]:

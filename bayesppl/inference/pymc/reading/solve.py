@@ -14,6 +14,7 @@ from bayesppl.data.rows import Rows
 from bayesppl.families import Family, Product
 from bayesppl.inference import NUTS
 from bayesppl.inference.pymc.reading.by_rows import ByRows
+from bayesppl.inference.pymc.reading.collapsed_part import sample_collapsed
 from bayesppl.inference.pymc.reading.graphs import function, over_draws
 from bayesppl.inference.pymc.reading.layout import Layout, layout_of
 from bayesppl.inference.pymc.reading.parts import Block, Reading
@@ -83,7 +84,13 @@ def solve(reading: Reading, settings: NUTS, tree: Any) -> Fit:
     if not sampled and weights is not None:
         return Fit(model, Exact(model, statistics, prior, prior.update(statistics)), rows, layout)
     bound = _by_name(model.family, list(names.values()))
-    found = {name: _sampled(reading, block, bound[name], settings, tree) for name, block in sampled.items()}
+    found: dict[str, SampledPart] = {}
+    for name, block in sampled.items():
+        if block.collapsed is None or tree is not None:
+            found[name] = _sampled(reading, block, bound[name], settings, tree)
+        else:
+            own = _columns(block, layout)
+            found[name] = sample_collapsed(block.collapsed, bound[name], own, table, codes, settings)
     features = statistics.parts["features"]
     exact = {}
     for block, name in names.items():

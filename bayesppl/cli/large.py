@@ -1,0 +1,66 @@
+"""Classifiers fitted to files: to all rows in memory, to some of them, or to sums over batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from bayesppl.cli import columns
+from bayesppl.cli.rows import Rows, read_file
+from bayesppl.cli.survey import Source, survey
+from bayesppl.cli.terminal import say
+from bayesppl.errors import RowError
+from bayesppl.estimators.batches import fit_batches
+
+__all__ = ["Source", "all_rows", "fit_rows", "fit_sums", "some_rows"]
+
+# Seed of the rows drawn from a large file, so that the same command fits the same model.
+_SEED = 0
+
+
+def all_rows(source: Source) -> Rows:
+    """Every row, in memory."""
+    return source.used(read_file(source.path, source.target, source.dialect), source.chosen)
+
+
+def some_rows(source: Source, most_rows: int) -> Rows:
+    """Every row of a file that has no more than these, otherwise so many of them at random."""
+    if not source.is_large:
+        return all_rows(source)
+    found = survey(source)
+    if found.n_rows <= most_rows:
+        return found.sample(found.n_rows, _SEED)
+    say(
+        f"bayesppl: {str(source.path)!r} has {found.n_rows} rows, of which {most_rows} are drawn at random (--most-rows)",
+        err=True,
+    )
+    return found.sample(most_rows, _SEED)
+
+
+def fit_rows(classifier: Any, rows: Rows) -> int:
+    """Fit to these rows, and return their number."""
+    for remark in columns.remarks(rows.X):
+        say(f"bayesppl: warning: {remark}", err=True)
+    classifier.fit(rows.X, rows.y)
+    return len(rows.X)
+
+
+def fit_sums(classifier: Any, source: Source) -> int:
+    """Fit to all rows of a file, a batch at a time, and return their number."""
+    if not source.is_large:
+        return fit_rows(classifier, all_rows(source))
+    found = survey(source)
+    at = 0
+
+    def batches() -> Iterator[tuple[Any, Any]]:
+        nonlocal at
+        for rows in found.read("fitting"):
+            at = int(rows.X.index[0]) if len(rows.X) else at
+            if len(rows.X):
+                yield rows.X, rows.y
+
+    try:
+        fit_batches(classifier, batches(), found.labels)
+    except RowError as error:
+        raise error.shifted(at) from None
+    return found.n_rows

@@ -1,0 +1,110 @@
+"""What a check is given: a family, its prior, and rows simulated from both."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bayesppl.data.labels import encode_labels, one_hot
+from bayesppl.data.table import as_table
+from bayesppl.errors import NotConjugateError
+from bayesppl.families._bases import covariates
+from bayesppl.families._bases.family import Family
+from bayesppl.kernels.arrays import Array, Responsibilities, Theta
+
+
+class Case(NamedTuple):
+    """A bound family, a proper prior, and rows simulated from it."""
+
+    family: Family
+    prior: Any
+    X: Any
+    codes: Array
+    n_classes: int
+    rng: np.random.Generator
+
+    @property
+    def responsibilities(self) -> Responsibilities:
+        return one_hot(self.codes, self.n_classes)
+
+    @property
+    def statistics(self) -> Any:
+        return self.family.sufficient_statistics(self.X, self.responsibilities)
+
+    @property
+    def posterior(self) -> Any:
+        return self.prior.update(self.statistics)
+
+    def draw(self, size: int) -> Theta:
+        """Parameters drawn from the posterior, or from a prior that has none in closed form."""
+        return draw(self.family, self.prior, self.statistics, self.n_classes, size, self.rng)
+
+
+def make_case(family: Family, X: Any, y: Any, seed: int = 0, n_rows: int = 40) -> Case:
+    """Bind ``family`` to a small table and simulate rows from a posterior draw.
+
+    Parameters
+    ----------
+    family : Family
+        With a proper prior.
+    X, y : table and labels
+        A few rows that show the columns (and levels); they also resolve data-dependent defaults, and
+        their covariates are those of the simulated rows.
+    """
+    table = as_table(X)
+    classes, codes = encode_labels(y)
+    bound = family.bind(table, tuple(classes.tolist()))
+    shown = bound.encode(table)
+    statistics = bound.sufficient_statistics(shown, one_hot(codes, len(classes)))
+    prior = bound.resolve_prior(statistics)
+    with suppress(NotConjugateError):
+        bound = bound.with_prior(prior)  # which reads nothing off the rows to come
+    rng = np.random.default_rng(seed)
+    theta = at(draw(bound, prior, statistics, len(classes), 1, rng), 0)
+    # every class has rows, in uneven numbers and no particular order
+    codes = rng.permutation(np.r_[np.arange(len(classes)).repeat(8), rng.integers(len(classes), size=n_rows)])
+    given = covariates.of_rows(bound.covariates(shown), np.arange(len(codes)) % len(table))
+    return Case(bound, prior, bound.simulate(theta, codes, rng, given), codes, len(classes), rng)
+
+
+def of_rows(case: Case, rows: Any, weights: Array | None = None) -> Any:
+    """Statistics of some of the rows."""
+    return case.family.sufficient_statistics(case.X[rows], one_hot(case.codes[rows], case.n_classes, weights))
+
+
+def draw(
+    family: Family, prior: Any, statistics: Any, n_classes: int, size: int, rng: np.random.Generator
+) -> Theta:
+    """Parameters drawn from the posterior, or from a prior that has none in closed form."""
+    if prior.has_closed_form:
+        found: Theta = prior.update(statistics).draw(size, rng)
+        return found
+    import pymc as pm
+    from pytensor.compile.mode import Mode
+
+    with pm.Model(coords={"class": range(n_classes), **family.coords}):
+        variables = prior.declare(family.dims)
+    seed = int(rng.integers(2**31))
+    drawn = pm.draw([variables[name] for name in family.dims], size, random_seed=seed, mode=Mode("py", None))
+    return {
+        name: np.reshape(values, (size, *np.shape(values)[-2:]))
+        for name, values in zip(family.dims, drawn, strict=True)
+    }
+
+
+def log_likelihood(case: Case, theta: Theta) -> Array:
+    """Log likelihood of all rows under their own class, one value per draw."""
+    every = case.family.log_likelihood(theta)(case.X)
+    return np.asarray(every[..., np.arange(len(case.codes)), case.codes].sum(-1))
+
+
+def lead(theta: Theta) -> Theta:
+    """Parameters with a draw axis of length one."""
+    return {name: values[None] for name, values in theta.items()}
+
+
+def at(theta: Theta, draw: int) -> Theta:
+    """The parameters of one draw."""
+    return {name: values[draw] for name, values in theta.items()}

@@ -1,0 +1,178 @@
+"""Posterior, predictive, evidence and estimates agree with each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from bayesppl.beliefs import Conjugate
+from bayesppl.data.labels import one_hot
+from bayesppl.errors import UndefinedEstimateError
+from bayesppl.evaluation.contract.case import Case, at, lead, log_likelihood, of_rows
+from bayesppl.families._bases.membership import Membership
+from bayesppl.kernels.arrays import Theta
+
+
+def check_candidates_formula(case: Case) -> None:
+    """prior · likelihood / posterior is the evidence, at any θ (Besag 1989, "A candidate's formula")."""
+    posterior, evidence = case.posterior, _evidence(case, case.prior, case.statistics)
+    theta = posterior.draw(5, case.rng)
+    found = case.prior.log_prob(theta) + log_likelihood(case, theta) - posterior.log_prob(theta)
+    np.testing.assert_allclose(found, evidence, rtol=1e-9, atol=1e-8)
+
+
+def check_predictive_is_an_evidence_ratio(case: Case) -> None:
+    """log p(x | y = k, data) is the log evidence of one further row."""
+    posterior = case.posterior
+    log_predictive = case.family.log_predictive(posterior)(case.X)
+    for row in range(3):
+        for k in range(case.n_classes):
+            single = one_hot(np.asarray([k]), case.n_classes)
+            added = case.family.sufficient_statistics(case.X[row : row + 1], single)
+            np.testing.assert_allclose(
+                log_predictive[row, k], _evidence(case, posterior, added), rtol=1e-9, atol=1e-9
+            )
+
+
+def check_leave_one_out(case: Case) -> None:
+    """Taking a row out of the posterior leaves the posterior of the other rows, whatever the row's weight."""
+    everyone = np.arange(len(case.codes))
+    for weights in (np.ones(len(everyone)), case.rng.integers(0, 3, size=len(everyone)).astype(float)):
+        posterior = case.prior.update(of_rows(case, everyone, weights))
+        members = Membership(case.codes.astype(np.intp), weights)
+        fitted, found = case.family.loo_log_predictive(posterior, case.X, members)
+        np.testing.assert_allclose(fitted, case.family.log_predictive(posterior)(case.X), rtol=1e-9, atol=1e-9)
+        for row in range(5):
+            others = np.delete(everyone, row)
+            refitted = case.prior.update(of_rows(case, others, weights[others]))
+            expected = case.family.log_predictive(refitted)(case.X[row : row + 1])[0]
+            np.testing.assert_allclose(found[row], expected, rtol=1e-8, atol=1e-8)
+
+
+def check_units_add_up(case: Case) -> None:
+    """The log density of a row is the sum of those of its units, each seen by itself; of a row unseen, it is zero."""
+    family, everything = case.family, range(len(case.family.units))
+    assert sorted(map(str, family.measures)) == sorted(str(c) for unit in family.units for c in unit.columns)
+    densities = [family.log_likelihood(at(case.draw(1), 0))]
+    if case.prior.has_closed_form:
+        densities.append(family.log_predictive(case.posterior))
+    for density in densities:
+        single = [density(family.seen(case.X, [unit])) for unit in everything]
+        rows = density(case.X)
+        if len(single) > 1:
+            base = density(family.seen(case.X, []))
+            np.testing.assert_allclose(base, np.zeros_like(base), atol=1e-12)
+        np.testing.assert_allclose(sum(single), rows, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(density(family.seen(case.X, list(everything))), rows, rtol=1e-12)
+
+
+def check_units_are_left_out(case: Case) -> None:
+    """Taking a row out of every unit takes it out of them all."""
+    members = Membership(case.codes.astype(np.intp), case.rng.integers(1, 3, len(case.codes)).astype(float))
+    posterior = case.prior.update(of_rows(case, np.arange(len(case.codes)), members.weights))
+    whole = case.family.loo_log_predictive(posterior, case.X, members)
+    units = list(case.family.loo_of_units(posterior, case.X, members))
+    assert len(units) == len(case.family.units)
+    for place, expected in enumerate(whole):
+        np.testing.assert_allclose(sum(unit[place] for unit in units), expected, rtol=1e-8, atol=1e-8)
+
+
+def check_draw_axes(case: Case) -> None:
+    """The likelihood of several draws is that of each, stacked."""
+    theta = case.draw(3)
+    together = case.family.log_likelihood(theta)(case.X)
+    for i in range(3):
+        single = case.family.log_likelihood(at(theta, i))(case.X)
+        assert single.shape == (len(case.codes), case.n_classes)
+        np.testing.assert_allclose(together[i], single, rtol=1e-10, atol=1e-10)
+
+
+def check_kernel(case: Case) -> None:
+    """Terms left out because all classes share them are the same for all classes of a row."""
+    densities = [case.family.log_likelihood(theta) for theta in (case.draw(3), at(case.draw(1), 0))]
+    if case.prior.has_closed_form:
+        densities.append(case.family.log_predictive(case.posterior))
+    for density in densities:
+        whole = density(case.X)
+        left_out = whole - density.kernel(case.X)
+        assert left_out.shape == whole.shape
+        np.testing.assert_allclose(left_out, left_out[..., :1] + np.zeros(case.n_classes), rtol=1e-9, atol=1e-9)
+
+
+def check_parameters(case: Case) -> None:
+    """Estimates and draws have the declared names and shapes."""
+    theta, draws = case.posterior.mean(), case.posterior.draw(2, case.rng)
+    sizes = {"class": case.n_classes, **{dim: len(labels) for dim, labels in case.family.coords.items()}}
+    assert set(theta) == set(draws) == set(case.family.dims)
+    for name, dims in case.family.dims.items():
+        shape = tuple(sizes[dim] for dim in dims)
+        assert theta[name].shape == shape, name
+        assert draws[name].shape == (2, *shape), name
+
+
+def check_mode_is_highest(case: Case) -> None:
+    """No draw is denser than the mode, none likelier than the maximum likelihood estimate."""
+    posterior = case.posterior
+    draws = posterior.draw(200, case.rng)
+    try:
+        mode = posterior.mode()
+        assert posterior.log_prob(lead(mode))[0] >= posterior.log_prob(draws).max()
+        for name, values in _nearby(mode, posterior.mean()):
+            assert not posterior.log_prob(lead(values))[0] > posterior.log_prob(lead(mode))[0], name
+    except UndefinedEstimateError:
+        pass
+    try:
+        best = log_likelihood(case, lead(case.family.mle(case.statistics)))[0]
+        assert best >= log_likelihood(case, draws).max()
+    except UndefinedEstimateError:
+        pass
+
+
+def check_draws_agree_with_closed_form(case: Case) -> None:
+    """Averages over draws are within five standard errors of the closed form."""
+    posterior, size = case.posterior, 4000
+    draws, mean = posterior.draw(size, case.rng), posterior.mean()
+    for name, values in draws.items():
+        error = values.std(0) / np.sqrt(size)
+        np.testing.assert_array_less(np.abs(values.mean(0) - mean[name]), 5 * error + 1e-12, err_msg=name)
+    density = np.exp(case.family.log_likelihood(draws)(case.X[:5]))
+    exact = np.exp(case.family.log_predictive(posterior)(case.X[:5]))
+    # far in the tails a few draws carry the whole average, and its standard error cannot be estimated from the draws
+    estimable = density.sum(0) ** 2 > 200 * (density**2).sum(0)
+    assert estimable.any()
+    error = density.std(0) / np.sqrt(size)
+    np.testing.assert_array_less(np.abs(density.mean(0) - exact)[estimable], (5 * error + 1e-12)[estimable])
+
+
+def check_classes_are_exchangeable(case: Case) -> None:
+    """Classes that swap their rows swap their parameters and predictives."""
+    order = np.roll(np.arange(case.n_classes), 1)
+    swapped = case._replace(codes=order[case.codes])
+    if not _prior_is_symmetric(case):
+        return
+    before = case.family.log_predictive(case.posterior)(case.X)
+    after = case.family.log_predictive(swapped.posterior)(case.X)
+    np.testing.assert_allclose(after[:, order], before, rtol=1e-9, atol=1e-9)
+
+
+def _evidence(case: Case, prior: Conjugate, statistics: Any) -> float:
+    parts = case.family.log_evidence(prior, statistics)
+    return float(sum(part.values.sum() for part in parts.values()))
+
+
+def _nearby(mode: Theta, mean: Theta) -> Iterator[tuple[str, Theta]]:
+    """Points a little way from the mode, towards the mean and away from it, one parameter at a time."""
+    for name in mode:
+        for step in (-0.01, 0.01):
+            yield name, {**mode, name: mode[name] + step * (mean[name] - mode[name])}
+
+
+def _prior_is_symmetric(case: Case) -> bool:
+    mean = case.prior.mean()
+    return all(
+        np.allclose(mean[name], mean[name][:1])
+        for name, dims in case.family.dims.items()
+        if dims[:1] == ("class",)
+    )

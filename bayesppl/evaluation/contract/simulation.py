@@ -1,0 +1,56 @@
+"""Simulated, narrowed and decoded rows are those of the family."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bayesppl.data.table import as_table
+from bayesppl.evaluation.contract.case import Case, at
+
+
+def check_simulated_rows_keep_their_covariates(case: Case) -> None:
+    """What rows bring along is what they are simulated with, given parameters or the data."""
+    codes, given = case.codes[::-1], case.family.covariates(case.X)
+    assert given.keys() == case.family.covariate_supports.keys()
+    theta = {name: values[0] for name, values in case.posterior.draw(1, case.rng).items()}
+    for rows in (
+        case.family.simulate(theta, codes, case.rng, given),
+        case.family.simulate_predictive(case.posterior, codes, case.rng, given),
+    ):
+        assert rows.shape == case.X.shape
+        found = case.family.covariates(rows)
+        assert found.keys() == given.keys()
+        for name, values in found.items():
+            np.testing.assert_array_equal(values, given[name])
+
+
+def check_simulated_rows_have_the_density(case: Case) -> None:
+    """Rows of class k are denser under k than under any other class, on average."""
+    theta = at(case.draw(1), 0)
+    codes = np.repeat(np.arange(case.n_classes), 2000)
+    log_density = case.family.log_likelihood(theta)(case.family.simulate(theta, codes, case.rng))
+    gap = log_density[np.arange(len(codes)), codes][:, None] - log_density
+    for k in range(case.n_classes):
+        # the average of the gap is a Kullback–Leibler divergence, which is not negative
+        own = gap[codes == k]
+        error = own.std(0) / np.sqrt(len(own))
+        np.testing.assert_array_less(-5 * error - 1e-12, own.mean(0))
+
+
+def check_narrowed_rows_have_the_same_predictive(case: Case) -> None:
+    """A smaller posterior and its rows have the densities of the whole."""
+    posterior, rows = case.family.narrowed(case.posterior, case.X[:3])
+    np.testing.assert_allclose(
+        case.family.log_predictive(posterior)(rows),
+        case.family.log_predictive(case.posterior)(case.X[:3]),
+        rtol=1e-9,
+        atol=1e-9,
+    )
+
+
+def check_decoded_rows_are_the_rows(case: Case) -> None:
+    """Encoding what was decoded gives the same rows."""
+    import pandas as pd
+
+    again = case.family.encode(as_table(pd.DataFrame(case.family.decode(case.X))))
+    np.testing.assert_array_equal(again, case.X)

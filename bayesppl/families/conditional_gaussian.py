@@ -1,0 +1,267 @@
+r"""The location model: categories, and beside them correlated numbers whose mean depends on the categories.
+
+.. math:: p(c, z \mid y = k) = p(c \mid y = k)\, N(z \mid \mu_k + B_k^\top d(c), \Sigma_k),
+
+where d(c) holds an indicator for every level of every category (Olkin & Tate 1961; Krzanowski 1975; Lauritzen & Wermuth 1989, who call
+the distribution conditional Gaussian). The categories have a table each, or one for all of them; the numbers are a regression on the
+indicators. Both are conjugate and share no parameter, so that the posterior is a product and the evidence a sum of logarithms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+
+from bayesppl.beliefs import Dirichlet, Joint
+from bayesppl.beliefs.matrix_normal import MatrixNormalInverseWishart
+from bayesppl.beliefs.statistics import JointStatistics
+from bayesppl.data.table import Table
+from bayesppl.families._bases.categorical_blocks import CategoricalBlocks
+from bayesppl.families._bases.conjugate_family import ConjugateFamily
+from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
+from bayesppl.families._bases.family import Evidence, Measure, Takes
+from bayesppl.families._bases.gaussian_regression import GaussianRegression
+from bayesppl.families._bases.infer_families import Integers, categories_and_numbers
+from bayesppl.families._bases.level_coding import LevelCoding
+from bayesppl.families._bases.levels import LevelFamily, Levels, Unseen
+from bayesppl.families._bases.log_density import Evaluate, LogDensity
+from bayesppl.families._bases.membership import Membership
+from bayesppl.families.categorical import Categorical
+from bayesppl.families.joint_categorical import JointCategorical
+from bayesppl.families.product import BlockRows, Product
+from bayesppl.kernels.arrays import Array, Responsibilities, Theta
+
+_TABLES: dict[str, type[LevelFamily]] = {
+    "evidence": CategoricalBlocks,
+    "independent": Categorical,
+    "joint": JointCategorical,
+}
+
+#: How the categories depend on each other within a class.
+CategoryTables = Literal["evidence", "independent", "joint"]
+
+
+@dataclass(frozen=True, eq=False)
+class ConditionalGaussian(ConjugateFamily):
+    """Categories, and correlated numbers whose mean depends on them: the location model.
+
+    Parameters
+    ----------
+    covariance : {"tied", "full"}
+        Whether the classes share one covariance matrix of the numbers, and what the levels add to their mean (each class has an
+        intercept of its own), or have a matrix and effects of their own.
+    table : {"evidence", "independent", "joint"}
+        Whether the categories are independent given the class, have one table of all their combinations, or several tables: with
+        ``"evidence"``, categories share a table as long as the evidence on the rows of the fit (of the first batch) grows.
+    prior : "hierarchical" or MatrixNormalInverseWishart
+        Of the numbers given the categories. By default proper, weak and free of units, with the worth of an effect in rows
+        found by evidence.
+    probability : Dirichlet
+        Prior of the probabilities of the levels, or of their combinations.
+    levels, unseen
+        See :class:`bayesppl.Categorical`; ``levels`` names the categories only.
+    integers : {"gaussian", "categorical"} or mapping of columns to these, optional
+        What integer columns are, numbers or categories, all of them or each by name. Text, categories and Booleans are
+        categories, and floating-point columns numbers.
+    categories : columns, optional
+        The columns that are categories, in place of what their dtypes say; all others are numbers. Names, positions, a slice or a
+        selector, as in :class:`bayesppl.Product`.
+
+    Notes
+    -----
+    A fit needs complete rows. When predicting, missing numbers are marginalised exactly, and a row with missing categories is the
+    sum over the levels they can have.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> import pandas as pd
+    >>> sex = ["f", "m", "f", "m", "f", "m", "f", "m"]
+    >>> X = pd.DataFrame({"sex": sex, "mass": [3.4, 4.0, 3.5, 4.1, 4.6, 5.4, 4.7, 5.5]})
+    >>> clf = bp.GenerativeClassifier(bp.ConditionalGaussian()).fit(X, list("aaaabbbb"))
+    >>> clf.predict(pd.DataFrame({"sex": ["m", "f"], "mass": [4.4, 4.4]})).tolist()
+    ['a', 'b']
+    """
+
+    name: ClassVar[str] = "conditional_gaussian"
+    takes: ClassVar[Takes] = "columns of any kind"
+    fits_missing: ClassVar[bool] = False
+
+    covariance: Literal["tied", "full"] = "tied"
+    table: CategoryTables = "evidence"
+    prior: str | MatrixNormalInverseWishart = "hierarchical"
+    probability: Dirichlet | Any = Dirichlet()
+    levels: Levels | None = None
+    unseen: Unseen = "missing"
+    integers: Integers | None = None
+    categories: Any = None
+
+    #: Categories and numbers, once bound.
+    blocks: Product | None = field(default=None, kw_only=True, repr=False)
+
+    @property
+    def parts(self) -> Product:
+        """Categories and numbers."""
+        if self.blocks is None:
+            raise AttributeError("bind the family to columns first")
+        return self.blocks
+
+    @property
+    def of_categories(self) -> LevelFamily:
+        found: LevelFamily = (self.parts.blocks or {})["categories"][1]  # type: ignore[assignment]  # as bind made it
+        return found
+
+    @property
+    def of_numbers(self) -> GaussianRegression:
+        found: GaussianRegression = (self.parts.blocks or {})["numbers"][1]  # type: ignore[assignment]  # as bind made it
+        return found
+
+    @property
+    def coding(self) -> LevelCoding:
+        """The categories as indicators."""
+        categories = self.of_categories
+        return LevelCoding(categories.columns, categories.outcomes, categories.levels is None)
+
+    @property
+    def dims(self) -> dict[str, tuple[str, ...]]:
+        return self.parts.dims
+
+    @property
+    def coords(self) -> dict[str, list[Hashable]]:
+        return self.parts.coords
+
+    @property
+    def measures(self) -> dict[Hashable, Measure]:
+        return self.parts.measures
+
+    @property
+    def family_names(self) -> dict[Hashable, str]:
+        return dict.fromkeys(self.parts.measures, self.name)
+
+    def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
+        return self.bind_labelled(table, classes, np.zeros(len(table), dtype=np.intp), np.ones(len(table)))
+
+    def bind_labelled(self, table: Table, classes: Sequence[Hashable], codes: Array, weights: Array) -> Self:
+        for argument, value, known in (
+            ("covariance", self.covariance, ("tied", "full")),
+            ("table", self.table, tuple(_TABLES)),
+        ):
+            if value not in known:
+                raise ValueError(f"{argument} must be one of {', '.join(map(repr, known))}, found {value!r}")
+        of_levels, of_numbers = categories_and_numbers(table, self.categories, self.integers)
+        bound = _TABLES[self.table](self.probability, self.levels, self.unseen)
+        categories = bound.bind_labelled(table.select(of_levels), classes, codes, weights)
+        names = LevelCoding(categories.columns, categories.outcomes, categories.levels is None).names
+        numbers = GaussianRegression(self.prior, self.covariance == "tied", names)
+        numbers = numbers.bind(table.select(of_numbers), classes)
+        parts = {"categories": (of_levels, categories), "numbers": (of_numbers, numbers)}
+        return replace(self, blocks=Product(parts))
+
+    def with_classes(self, classes: Sequence[Hashable]) -> Self:
+        return replace(self, blocks=self.parts.with_classes(classes))
+
+    def encode(self, table: Table) -> BlockRows:
+        rows = self.parts.encode(table).parts
+        return self._rows(rows["categories"], np.asarray(rows["numbers"], dtype=np.float64))
+
+    def decode(self, X: BlockRows) -> dict[Hashable, Array]:
+        numbers = X.parts["numbers"][:, len(self.of_numbers.predictors) :]
+        return self.parts.decode(BlockRows({"categories": X.parts["categories"], "numbers": numbers}))
+
+    def sufficient_statistics(self, X: BlockRows, responsibilities: Responsibilities) -> JointStatistics:
+        gaps = X.parts["categories"] < 0
+        if gaps.any():
+            categories = self.of_categories.columns
+            names = ", ".join(repr(name) for name, gap in zip(categories, gaps.T, strict=True) if gap.any())
+            raise ValueError(
+                f"missing values in column {names} ({gaps.any(1).sum()} rows); numbers that depend on categories cannot be fitted "
+                "to rows that lack some in closed form. Drop or impute them, make missing a level of its own, or use "
+                "bayesppl.MixedNB, which skips missing cells exactly. (Missing cells are fine when predicting.)"
+            )
+        return self.parts.sufficient_statistics(X, responsibilities)
+
+    def resolve_prior(self, statistics: JointStatistics) -> Joint:
+        return self.parts.resolve_prior(statistics)
+
+    def tunable(self, prior: Joint) -> Mapping[str, tuple[float, float]]:
+        return self.parts.tunable(prior)
+
+    def with_prior(self, prior: Joint) -> Self:
+        declared = prior.parts
+        return replace(
+            self,
+            prior=declared["numbers"],
+            probability=declared["categories"],
+            blocks=self.parts.with_prior(prior),
+        )
+
+    def mle(self, statistics: JointStatistics) -> Theta:
+        return self.parts.mle(statistics)
+
+    def log_likelihood(self, theta: Theta) -> LogDensity:
+        return self.parts.log_likelihood(theta).map(self._over_levels)
+
+    def log_predictive(self, posterior: Joint) -> LogDensity:
+        return self.parts.log_predictive(posterior).map(self._over_levels)
+
+    def loo_log_predictive(self, posterior: Joint, X: BlockRows, members: Membership) -> tuple[Array, Array]:
+        return self.parts.loo_log_predictive(posterior, X, members)
+
+    def simulate(
+        self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
+    ) -> BlockRows:
+        levels, numbers = (
+            {name: theta[prefix + name] for name in family.dims} for _, prefix, family in self.parts.families
+        )
+        drawn = self.of_categories.simulate(levels, codes, rng)
+        given = {"given": self.coding.indicators(drawn)}
+        return BlockRows({"categories": drawn, "numbers": self.of_numbers.simulate(numbers, codes, rng, given)})
+
+    def label_rows(self, X: BlockRows, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
+        return self.parts.label_rows(X, prefix)
+
+    def log_evidence(self, prior: Joint, statistics: JointStatistics) -> dict[str, Evidence]:
+        return self.parts.log_evidence(prior, statistics)
+
+    def common_prior(self, statistics: JointStatistics) -> Joint:
+        return self.parts.common_prior(statistics)
+
+    def log_dependence(self, prior: Joint, common: Joint, statistics: JointStatistics) -> dict[str, Evidence]:
+        return self.parts.log_dependence(prior, common, statistics)
+
+    def averaged_predictive(self, posterior: Joint, common: Joint, log_odds: Mapping[str, Array]) -> LogDensity:
+        return self.parts.averaged_predictive(posterior, common, log_odds).map(self._over_levels)
+
+    def observe_rows(self, variables: dict[str, Any], X: BlockRows, codes: Array, prefix: str = "") -> None:
+        self.parts.observe_rows(variables, X, codes, prefix)
+
+    def observe_statistics(self, variables: dict[str, Any], statistics: JointStatistics, prefix: str = "") -> None:
+        self.parts.observe_statistics(variables, statistics, prefix)
+
+    def _rows(self, codes: Array, numbers: Array) -> BlockRows:
+        return BlockRows({"categories": codes, "numbers": np.hstack([self.coding.indicators(codes), numbers])})
+
+    def _over_levels(self, evaluate: Evaluate) -> Evaluate:
+        """The density of rows some of whose categories are missing: the sum over the levels that they can have."""
+        coding, q = self.coding, len(self.of_numbers.predictors)
+
+        def log_density(X: BlockRows) -> Array:
+            out, codes = evaluate(X), X.parts["categories"]
+            gaps = np.flatnonzero((codes < 0).any(1))
+            if not len(gaps):
+                return out
+            patterns, group = np.unique(codes[gaps] < 0, axis=0, return_inverse=True)
+            for g, pattern in enumerate(patterns):
+                rows, missing = gaps[group == g], np.flatnonzero(pattern)
+                filled, numbers = codes[rows].astype(np.intp), X.parts["numbers"][rows, q:]
+                total = np.full_like(out[..., rows, :], -np.inf)
+                for levels in coding.completions(missing.tolist()):
+                    filled[:, missing] = levels
+                    np.logaddexp(total, evaluate(self._rows(filled, numbers)), out=total)
+                out[..., rows, :] = total
+            return out
+
+        return log_density

@@ -1,0 +1,183 @@
+r"""Documents whose words come in bursts: the Dirichlet compound multinomial, approximated by an exponential family.
+
+A document of class k has word probabilities of its own (Madsen, Kauchak & Elkan 2005),
+
+.. math:: \theta_i \mid y_i = k \sim \mathrm{Dirichlet}(c\,\phi_k), \qquad
+   x_i \mid N_i, \theta_i \sim \mathrm{Multinomial}(N_i, \theta_i), \qquad \phi_k \sim \mathrm{Dirichlet}(\alpha),
+
+so that a word it has shown is likely to come again. No finite statistics are sufficient for :math:`\phi_k`. Two facts give some:
+
+* Words are rare. With :math:`\Gamma(a + x)/\Gamma(a) = a\,\Gamma(x) + O(a^2)` the density is (Elkan 2006, eq. 4)
+
+  .. math:: q(x \mid \phi) = h(x) \prod_{w: x_w > 0} \phi_w, \qquad
+     h(x) = \frac{N!\,\Gamma(c)}{\Gamma(c + N)} \prod_{w: x_w > 0} \frac{c}{x_w}.
+
+  Only whether a word occurs depends on :math:`\phi`.
+* Covariances of :math:`x_i` are those of a multinomial times :math:`(N + c)/(1 + c)` (Mosimann 1962): N words are worth
+  :math:`N (1 + c)/(N + c)` independent ones, which is at most N and at most 1 + c. A document of :math:`d` different words
+  therefore enters with the exponent :math:`e = \min(1, (1 + c)/d)`,
+
+  .. math:: f(x \mid \phi) = h(x)\,V^{(e - 1) d} \prod_{w: x_w > 0} \phi_w^{e},
+
+  which is q at the uniform distribution over V words, and q itself of documents of up to 1 + c different words.
+
+The posterior is Dirichlet, :math:`\alpha + \sum_i e_i [x_i > 0]`; the statistics are weighted document frequencies.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.sparse import csr_array, vstack
+
+from bayesppl.beliefs import Dirichlet
+from bayesppl.beliefs.conjugate import replace_unchecked, require_positive
+from bayesppl.beliefs.simplices import SimplexPrior, simplex_prior
+from bayesppl.beliefs.statistics import Counts, class_sums
+from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates, required
+from bayesppl.families._bases.dirichlet_multinomial import (
+    narrowed_words,
+    nonzeros,
+    own_rising_sums,
+    row_totals,
+    share_rising_sums,
+)
+from bayesppl.families._bases.gaussian_prior import choose_prior
+from bayesppl.families._bases.leave_one_out import counts_without
+from bayesppl.families._bases.log_density import LogDensity
+from bayesppl.families._bases.membership import Membership
+from bayesppl.families._bases.word_family import WordFamily
+from bayesppl.kernels.arrays import Array, Responsibilities, Theta, log_dotter, log_factorial, log_rising
+from bayesppl.kernels.blocks import row_blocks
+
+
+@dataclass(frozen=True, eq=False)
+class DirichletMultinomial(WordFamily):
+    """Counts of the words of documents, which repeat themselves; dense or sparse.
+
+    Parameters
+    ----------
+    probability : "overall", Dirichlet, PyMC distribution or callable
+        Prior of the mean word probabilities of a class. ``"overall"`` is worth as many words as there are columns,
+        distributed as in all classes together, each word counted once more.
+    concentration : float
+        c, known: how alike documents of a class are. However long, none is worth more than 1 + c words.
+
+    Notes
+    -----
+    The likelihood is an approximation for rare words, made for large vocabularies: for a few columns of large counts use
+    :class:`~bayesppl.Multinomial`. Missing counts are refused, and so are weighted ones (tf-idf), which are no counts.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> X, y = [[9, 0, 1, 0], [1, 1, 0, 0], [0, 1, 2, 0], [0, 0, 7, 1]], list("aabb")
+    >>> clf = bp.GenerativeClassifier(bp.DirichletMultinomial()).fit(X, y)
+    >>> clf.predict_proba([[1, 0, 0, 0], [90, 0, 0, 0]]).round(3).tolist()
+    [[0.75, 0.25], [0.75, 0.25]]
+    """
+
+    name: ClassVar[str] = "dirichlet multinomial"
+    measure: ClassVar = "approximate mass given the row total"
+
+    probability: str | Dirichlet | Any = "overall"
+    concentration: float = 60.0
+
+    def __post_init__(self) -> None:
+        require_positive(self, concentration=self.concentration)
+
+    def sufficient_statistics(self, X: Any, responsibilities: Responsibilities) -> Counts:
+        shares, log_base = self._read(X)
+        return Counts(class_sums(responsibilities, shares), np.asarray(responsibilities.T @ log_base))
+
+    def resolve_prior(self, statistics: Counts) -> Dirichlet | SimplexPrior:
+        shape = statistics.counts.shape
+        if isinstance(self.probability, str):
+            found: Dirichlet = choose_prior(
+                self.probability,
+                {"overall": lambda: _overall(statistics.counts)},
+                lambda p: p,
+                Dirichlet,
+                "probability",
+            )
+            return found
+        return simplex_prior(self.probability, shape)
+
+    def log_likelihood(self, theta: Theta) -> LogDensity:
+        with np.errstate(divide="ignore"):
+            weigh = log_dotter(np.log(theta["probability"]))
+        return self._density(weigh)
+
+    def log_predictive(self, posterior: Dirichlet) -> LogDensity:
+        return self._density(partial(share_rising_sums, posterior.concentration))
+
+    def loo_log_predictive(self, posterior: Dirichlet, X: Any, members: Membership) -> tuple[Array, Array]:
+        shares, log_base = self._read(X)
+        alpha, words = posterior.concentration, row_totals(shares)
+        fitted = share_rising_sums(alpha, shares) + log_base[:, None]
+        remaining = counts_without(alpha.sum(1)[members.codes], members.weights * words)
+        with np.errstate(invalid="ignore"):  # of a class that rounding leaves nothing of
+            own = own_rising_sums(alpha, shares, members) - log_rising(remaining, words)
+        return fitted, members.replaced(fitted, own + log_base)
+
+    def simulate(
+        self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
+    ) -> Any:
+        """Draw from the compound itself: word probabilities of every document, then its words."""
+        totals, means = required(covariates, "total").astype(np.int64), theta["probability"]
+        few_words = totals.sum() < len(codes) * means.shape[1]
+        parts = []
+        for rows in row_blocks(len(codes), means.shape[1]):
+            compound = replace_unchecked(Dirichlet(), concentration=self.concentration * means[codes[rows]])
+            with np.errstate(divide="ignore"):  # of a mean that is zero
+                [own] = compound.draw(1, rng)["probability"]
+            counts = rng.multinomial(totals[rows], own)
+            parts.append(csr_array(counts) if few_words else counts)
+        return vstack(parts, format="csr") if few_words else np.concatenate(parts)
+
+    def narrowed(self, posterior: Dirichlet, X: Any) -> tuple[Dirichlet, Any]:
+        return narrowed_words(posterior, X)
+
+    def observe_rows(self, variables: dict[str, Any], X: Any, codes: Array, prefix: str = "") -> None:
+        import pymc as pm
+        import pytensor.tensor as pt
+
+        shares, log_base = self._read(X)
+        log_density = (shares.toarray() * pt.log(variables["probability"])[codes]).sum()
+        pm.Potential(f"{prefix}x", log_density + log_base.sum())
+
+    def _density(self, of_shares: Any) -> LogDensity:
+        def log_mass(X: Any) -> Array:
+            shares, log_base = self._read(X)
+            return np.asarray(of_shares(shares) + log_base[:, None])
+
+        return LogDensity(log_mass, lambda X: of_shares(self._read(X)[0]))
+
+    def _read(self, X: Any) -> tuple[csr_array, Array]:
+        """The exponent of every word that occurs, and what of the log density holds no parameter: (n_rows,)."""
+        counts, c = nonzeros(X), self.concentration
+        x = np.asarray(counts.data, dtype=np.float64)
+        occurs = csr_array(((x > 0).astype(np.float64), counts.indices, counts.indptr), shape=counts.shape)
+        different, total = row_totals(occurs), row_totals(counts)
+        exponent = np.minimum(1.0, (1 + c) / np.maximum(different, 1.0))
+        shares = csr_array(
+            (occurs.data * np.repeat(exponent, np.diff(occurs.indptr)), occurs.indices, occurs.indptr),
+            shape=occurs.shape,
+        )
+        log_counts = csr_array((np.log(np.maximum(x, 1.0)), counts.indices, counts.indptr), shape=counts.shape)
+        log_h = (
+            log_factorial(total)
+            - log_rising(np.asarray(c), total)
+            + different * np.log(c)
+            - row_totals(log_counts)
+        )
+        return shares, log_h + (exponent - 1) * different * np.log(len(self.columns))
+
+
+def _overall(counts: Array) -> Dirichlet:
+    """As many words as there are columns, distributed as in all classes together, each counted once more."""
+    shown = counts.sum(0) + 1
+    return Dirichlet(np.broadcast_to(shown * (len(shown) / shown.sum()), counts.shape))

@@ -1,0 +1,124 @@
+"""Tables of numbers and categories: the location model beside models of independent columns, and of indicators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesppl.answers.scores import hits, log_scores
+from bayesppl.data.labels import encode_labels
+from bayesppl.estimators.discriminant_analysis import LinearDiscriminantAnalysis
+from bayesppl.estimators.location_model import LocationModel
+from bayesppl.estimators.naive_bayes import MixedNB
+from bayesppl.kernels.arrays import Array
+from bayesppl.reproduce.panel import DataSet, log_proba_of_rival
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def _indicators(model: Any) -> Any:
+    """Numbers standardised, and an indicator for each level but the first."""
+    from sklearn.compose import make_column_selector, make_column_transformer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+    recoded = make_column_transformer(
+        (StandardScaler(), make_column_selector(dtype_include="number")),
+        (
+            OneHotEncoder(drop="first", handle_unknown="ignore", sparse_output=False),
+            make_column_selector(dtype_exclude="number"),
+        ),
+    )
+    return make_pipeline(recoded, model)
+
+
+def _sklearn_lda() -> Any:
+    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+    return _indicators(LinearDiscriminantAnalysis())
+
+
+def _logistic_regression() -> Any:
+    from sklearn.linear_model import LogisticRegression
+
+    return _indicators(LogisticRegression(max_iter=2000))
+
+
+#: What is compared, the first one with all others.
+MODELS: dict[str, Callable[[], Any]] = {
+    "location, tied": LocationModel,
+    "location, tied, tempered": lambda: LocationModel(calibration="temperature"),
+    "location, full": lambda: LocationModel("full"),
+    "location, full, tempered": lambda: LocationModel("full", calibration="temperature"),
+    "location, tied, independent categories": lambda: LocationModel(table="independent"),
+    "MixedNB": MixedNB,
+    "MixedNB, evidence": lambda: MixedNB(columns="evidence"),
+    "LDA on indicators": lambda: _indicators(LinearDiscriminantAnalysis()),
+    "scikit-learn LDA": _sklearn_lda,
+    "logistic regression": _logistic_regression,
+}
+
+
+def is_mixed(data: DataSet) -> bool:
+    """Whether a set has both numbers and categories."""
+    numbers = [_is_number(data.X[name]) for name in data.X]
+    return any(numbers) and not all(numbers)
+
+
+def score_mixed_set(data: DataSet, splits: int, seed: int) -> list[dict[str, Any]]:
+    """A row of the table for each model: averages over stratified halves, and the difference from the first one.
+
+    Categories, and columns of two values, have a level of their own for missing cells; missing numbers are the median of the
+    training half, for most of these models cannot be fitted to gaps.
+    """
+    from sklearn.model_selection import StratifiedShuffleSplit
+
+    halves = StratifiedShuffleSplit(splits, test_size=0.5, random_state=seed)
+    scores: dict[str, list[tuple[Array, Array]]] = {name: [] for name in MODELS}
+    for train, test in halves.split(data.X, data.y):
+        X = _prepared(data.X, train)
+        y = data.y[train]
+        classes = np.unique(y)
+        codes = encode_labels(data.y[test], classes.tolist())[1]
+        for name, make in MODELS.items():
+            log_proba = log_proba_of_rival(make(), X.iloc[train], y, X.iloc[test], len(classes))
+            scores[name].append((log_scores(log_proba, codes), hits(log_proba, codes)))
+    first = scores[next(iter(MODELS))]
+    rows = []
+    for name, found in scores.items():
+        gaps = [one - other for (one, _), (other, _) in zip(found, first, strict=True)]
+        rows.append(
+            {
+                "set": data.name,
+                "model": name,
+                "log score": float(np.mean([score.mean() for score, _ in found])),
+                "less the first": float(np.mean([gap.mean() for gap in gaps])),
+                "±": float(np.mean([gap.std(ddof=1) / np.sqrt(len(gap)) for gap in gaps])),
+                "accuracy": float(np.mean([hit.mean() for _, hit in found])),
+            }
+        )
+    return rows
+
+
+def _is_number(column: pd.Series) -> bool:
+    from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+    return bool(is_numeric_dtype(column) and not is_bool_dtype(column) and column.nunique() > 2)
+
+
+def _prepared(X: pd.DataFrame, train: Array) -> pd.DataFrame:
+    """Numbers without gaps, and text; columns that are constant in the training half are left out."""
+    out = {}
+    for name in X:
+        column = X[name]
+        if _is_number(column):
+            out[name] = column.astype(float).fillna(column.iloc[train].median())
+        else:
+            out[name] = column.astype(object).where(column.notna(), "(missing)").astype(str)
+    import pandas as pd
+
+    table = pd.DataFrame(out)
+    return table.loc[:, table.iloc[train].nunique() > 1]

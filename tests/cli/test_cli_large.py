@@ -1,0 +1,162 @@
+"""Files of more rows than are held at a time: the same model as from all rows at once, in bounded memory."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayesppl as bp
+from bayesppl.cli import survey
+
+
+@pytest.fixture
+def visitors(monkeypatch):
+    """Rows for several batches, whose batches show neither all levels nor all classes nor all gaps."""
+    monkeypatch.setattr(survey, "BATCH_ROWS", 64)
+    rng = np.random.default_rng(0)
+    n = 300
+    y = np.sort(rng.integers(0, 3, n))
+    frame = pd.DataFrame(
+        {
+            "age": rng.normal(size=n) + y,
+            "visits": rng.poisson(3 + y).astype(float),
+            "zone": rng.integers(0, 4, n),
+            "city": np.array(["bern", "oslo", "rome"])[(y + rng.integers(0, 2, n)) % 3],
+            "member": rng.random(n) < 0.4,
+            "kind": np.array(["a", "b", "c"])[y],
+        }
+    )
+    frame.loc[[5, 250], "age"] = np.nan
+    frame.loc[100:180, "city"] = np.nan  # a batch without any
+    return frame
+
+
+def write(frame, path):
+    (frame.to_parquet if path.suffix == ".parquet" else frame.to_csv)(path, index=False)
+    return path
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+@pytest.mark.parametrize(
+    ("options", "make"),
+    [
+        (("--model", "mixed-nb", "--integers", "gaussian"), lambda: bp.MixedNB(integers="gaussian")),
+        (("--model", "mixed-nb", "--categorical", "zone"), lambda: bp.MixedNB(integers="categorical")),
+        (("--model", "gaussian-nb", "--drop", "city"), lambda: bp.GaussianNB()),
+        (("--model", "lda", "--keep", "visits", "--keep", "zone"), lambda: bp.LinearDiscriminantAnalysis()),
+    ],
+)
+def test_batches_make_the_model_of_all_rows_at_once(run, visitors, tmp_path, suffix, options, make):
+    path = write(visitors, tmp_path / f"v{suffix}")
+    status, out, err = run("fit", path, "--target", "kind", *options, "--save", tmp_path / "m.nc")
+    assert (status, err) == (0, "")
+    assert "300 rows" in out
+    clf = bp.load(tmp_path / "m.nc")
+    X = visitors[clf.feature_names_in_.tolist()]
+    expected = make().fit(X, visitors["kind"])
+    np.testing.assert_allclose(clf.predict_proba(X), expected.predict_proba(X), rtol=1e-9)
+
+
+def test_levels_of_every_batch_count(run, visitors, tmp_path):
+    frame = visitors[["city", "zone", "kind"]].dropna()
+    path = write(frame, tmp_path / "v.csv")
+    options = ("--model", "categorical-nb", "--save", tmp_path / "m.nc")
+    assert run("fit", path, "--target", "kind", *options)[0] == 0
+    X = frame.drop(columns="kind").reset_index(drop=True)
+    expected = bp.CategoricalNB().fit(X, frame["kind"])
+    np.testing.assert_allclose(bp.load(tmp_path / "m.nc").predict_proba(X), expected.predict_proba(X), rtol=1e-9)
+
+
+def test_a_stack_takes_rows_at_random_and_says_so(run, visitors, tmp_path):
+    path = write(visitors, tmp_path / "v.csv")
+    options = ("--target", "kind", "--save", tmp_path / "m.nc")
+    status, out, err = run("fit", path, *options, "--most-rows", 120)
+    assert status == 0
+    assert "has 300 rows, of which 120 are drawn at random" in err
+    assert "120 rows" in out
+    status, out, err = run("fit", path, *options)
+    assert (status, err) == (0, "")
+    expected = bp.AutoClassifier().fit(visitors.drop(columns="kind"), visitors["kind"])
+    X = visitors.drop(columns="kind")
+    np.testing.assert_allclose(bp.load(tmp_path / "m.nc").predict_proba(X), expected.predict_proba(X), rtol=1e-9)
+
+
+def test_every_row_is_drawn_as_often_as_another(visitors, tmp_path):
+    visitors["row"] = np.arange(300.0)
+    path = write(visitors, tmp_path / "v.csv")
+    found = survey.survey(survey.Source(path, "kind", survey.Dialect(), survey.Chosen()))
+    drawn = np.concatenate([found.sample(60, seed).X["row"] for seed in range(50)])
+    counts = np.bincount(drawn.astype(int), minlength=300)
+    assert counts.sum() == 3000
+    # 50 draws of one in five: mean 10, variance 8; chi-squared with 299 degrees of freedom, within five standard deviations
+    assert abs(((counts - 10) ** 2 / 8).sum() - 300) < 5 * np.sqrt(600)
+    assert (np.diff(found.sample(60, 0).X["row"]) > 0).all()
+
+
+def test_a_word_among_numbers_is_named_with_its_row(run, visitors, tmp_path):
+    text = visitors.astype({"age": object})
+    text.loc[222, "age"] = "n.a."
+    path = write(text, tmp_path / "v.csv")
+    arguments = ("fit", path, "--target", "kind", "--model", "mixed-nb", "--integers", "gaussian", "--save")
+    status, _, err = run(*arguments, tmp_path / "m.nc")
+    assert status == 2
+    assert (
+        "column 'age' holds numbers, but 'n.a.' in row 222; if that means a missing value, pass --na-values 'n.a.'"
+        in err
+    )
+    assert not (tmp_path / "m.nc").exists()
+    assert run(*arguments, tmp_path / "m.nc", "--na-values", "n.a.")[0] == 0
+
+
+def test_a_refused_cell_is_named_with_its_row_in_the_file(run, visitors, tmp_path):
+    visitors.loc[201, "visits"] = -1.0
+    path = write(visitors[["visits", "kind"]], tmp_path / "v.csv")
+    status, _, err = run("fit", path, "--target", "kind", "--model", "poisson-nb", "--save", tmp_path / "m.nc")
+    assert status == 2
+    assert "column 'visits' holds -1 in row 201" in err
+
+
+def test_unlabelled_rows_and_gaps_are_named_with_their_row(run, visitors, tmp_path):
+    visitors.loc[201, "kind"] = None
+    path = write(visitors[["zone", "kind"]], tmp_path / "v.csv")
+    arguments = ("fit", path, "--target", "kind", "--model", "gaussian-nb", "--save", tmp_path / "m.nc")
+    status, _, err = run(*arguments)
+    assert (status, "is empty in row 201" in err) == (2, True)
+    status, out, _ = run(*arguments, "--unlabelled", "drop")
+    assert (status, "299 rows" in out) == (0, True)
+
+
+def test_integers_that_gaps_elsewhere_would_round_are_refused(run, visitors, tmp_path):
+    visitors["id"] = pd.array([2**53 + 1, *range(299)], dtype="Int64")
+    visitors.loc[280, "id"] = pd.NA
+    path = write(visitors[["id", "zone", "kind"]], tmp_path / "v.csv")
+    status, _, err = run("fit", path, "--target", "kind", "--model", "gaussian-nb", "--save", tmp_path / "m.nc")
+    assert status == 2
+    assert "beyond 2^53" in err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="resource is POSIX")
+def test_memory_does_not_grow_with_the_file(tmp_path):
+    rng = np.random.default_rng(0)
+    code = (
+        "import resource, sys\nfrom bayesppl.cli import main\ntry:\n    main(sys.argv[1:])\nexcept SystemExit as stop:\n"
+        "    print(stop.code, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    )
+
+    def peak(n_rows):
+        path = tmp_path / "x.parquet"
+        y = rng.integers(0, 2, n_rows)
+        pd.DataFrame(rng.normal(size=(n_rows, 20)), columns=[f"x{j}" for j in range(20)]).assign(y=y).to_parquet(
+            path
+        )
+        arguments = ["fit", str(path), "--target", "y", "--model", "gaussian-nb", "--save", str(tmp_path / "m.nc")]
+        done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
+        status, kilobytes = done.stdout.split()[-2:]
+        assert status == "0"
+        return int(kilobytes) * (1 if sys.platform == "darwin" else 1024)
+
+    rows = 40_000, 400_000
+    # 360,000 more rows of 21 columns are 60 MB
+    assert peak(rows[1]) - peak(rows[0]) < 30e6

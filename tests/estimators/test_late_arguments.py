@@ -1,0 +1,85 @@
+"""What a parameter cannot be is refused by name where it is first used, and by fit where it is one of the constructor."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+import bayesppl as bp
+
+IRIS, SPECIES = load_iris(return_X_y=True)
+COUNTS = IRIS.astype(int)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "message"),
+    [
+        (lambda: bp.LinearDiscriminantAnalysis(n_components=100), r"n_components .* = 2, found 100"),
+        (lambda: bp.LinearDiscriminantAnalysis(n_components=0), r"n_components .* = 2, found 0"),
+        (lambda: bp.LinearDiscriminantAnalysis(n_components=1.5), r"n_components .* = 2, found 1.5"),
+        (lambda: bp.GaussianNB(inference=3), "inference must be a name.*found 3"),
+        (lambda: bp.GaussianNB(inference=bp.NUTS), r"such as bayesppl.NUTS\(draws=2000\), found <class"),
+        (lambda: bp.GaussianNB(class_weights=bp.Beta()), "class_weights must be 'uniform'.*found Beta"),
+        (lambda: bp.GaussianNB(class_weights=["a", "b", "c"]), "class_weights must be 'uniform'.*found .'a'"),
+        (lambda: bp.GaussianNB(n_jobs="x"), "n_jobs must be None, a positive number.*found 'x'"),
+        (lambda: bp.AutoClassifier(n_jobs=0), "n_jobs must be None, a positive number.*found 0"),
+        (lambda: bp.AutoClassifier(candidates=3), "candidates must be a mapping.*found 3"),
+        (lambda: bp.AutoClassifier(random_state="x"), "random_state must be None.*found 'x'"),
+        (lambda: bp.CategoricalNB(levels=3), "levels must be a sequence.*found 3"),
+        (lambda: bp.CategoricalNB(levels="abc"), "levels must be a sequence.*found 'abc'"),
+        (lambda: bp.PoissonNB(exposure=3), "exposure must name the column.*found 3"),
+        (lambda: bp.MixedNB(blocks=3), "blocks must be a mapping.*found 3"),
+        (lambda: bp.GenerativeClassifier(3), "family must be a family.*found 3"),
+        (lambda: bp.GenerativeClassifier(bp.Gaussian), "family must be a family.*found <function"),
+    ],
+)
+def test_constructor_parameters_are_checked_by_fit(estimator: Callable[[], Any], message: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=message):
+        estimator().fit(COUNTS, SPECIES)
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (
+            lambda clf: clf.decide(IRIS, loss={0: {1: 1}}),
+            r"matrix of numbers of shape \(3, 3\).*order of classes_",
+        ),
+        (lambda clf: clf.decide(IRIS, reject_loss="x"), "reject_loss must be a number.*found 'x'"),
+        (lambda clf: clf.decide(IRIS, reject_loss=-1), "reject_loss must be zero or more, found -1"),
+        (lambda clf: clf.to_datatree(IRIS), r"found ndarray: .* takes no rows.*predict_proba_interval\(X\)"),
+        (lambda clf: clf.sample(1.5), "n must be a whole number, at least 1, found 1.5"),
+        (lambda clf: clf.uncertainty(IRIS, draws="x"), "draws must be a whole number, at least 2, found 'x'"),
+        (lambda clf: clf.uncertainty(IRIS, random_state="x"), "random_state must be None.*found 'x'"),
+        (lambda clf: clf.uncertainty(IRIS, random_state=-1), "random_state must be None.*found -1"),
+        (lambda clf: clf.explain(IRIS, draws="x"), "draws must be a whole number, at least 2, found 'x'"),
+        (lambda clf: clf.novelty(IRIS, draws=1.5), "draws must be a whole number, at least 1, found 1.5"),
+        (lambda clf: clf.estimate_class_weights(IRIS, draws=0), "draws must be at least 1, found 0"),
+        (lambda clf: clf.expected_error_rate(draws=1.5), "draws must be a whole number, at least 1, found 1.5"),
+        (lambda clf: clf.expected_error_rate(rows=0), "rows must be at least 1, found 0"),
+        (lambda clf: clf.predict_proba_interval(IRIS, prob="x"), "prob must be a number.*found 'x'"),
+        (lambda clf: clf.threshold_for(IRIS, "x"), "error_rate must be a number.*found 'x'"),
+        (lambda clf: clf.merge(3), "cannot merge GaussianNB with int"),
+        (lambda clf: clf.discount("x"), "factor must be a number.*found 'x'"),
+    ],
+)
+def test_arguments_of_questions_are_checked(ask: Callable[[Any], Any], message: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=message):
+        ask(bp.GaussianNB().fit(IRIS, SPECIES))
+
+
+def test_leave_one_out_of_a_sampled_fit_does_not_advise_to_sample_it() -> None:
+    clf = bp.GenerativeClassifier(bp.StudentT(4.0), inference=bp.Laplace(draws=20, random_state=0))
+    with pytest.raises(bp.NotConjugateError, match=r"arviz.loo\(clf.to_datatree") as refusal:
+        clf.fit(IRIS[:60, :2], SPECIES[:60]).loo()
+    assert "nuts" not in str(refusal.value)
+
+
+def test_relevance_needs_a_prior_that_the_classes_share() -> None:
+    prior = bp.NormalInverseGamma(location=np.arange(12.0).reshape(3, 4))
+    clf = bp.GaussianNB(prior).fit(IRIS, SPECIES)
+    for ask in (clf.feature_relevance, lambda: clf.averaged_proba(IRIS)):
+        with pytest.raises(bp.NotConjugateError, match=r"differ between classes.*that the classes share"):
+            ask()

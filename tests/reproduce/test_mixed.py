@@ -1,0 +1,64 @@
+"""The study of mixed tables: what is compared, on which sets, and the same numbers from the same seed."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.model_selection import StratifiedShuffleSplit
+
+import bayesppl as bp
+from bayesppl.reproduce import mixed
+
+
+@pytest.fixture
+def few(monkeypatch):
+    """Two models only."""
+    kept = ("location, tied", "MixedNB")
+    monkeypatch.setattr(mixed, "MODELS", {name: mixed.MODELS[name] for name in kept})
+
+
+@pytest.fixture
+def animals(tmp_path):
+    """A file of numbers and categories with gaps, and one of numbers alone."""
+    rng = np.random.default_rng(0)
+    kind = np.arange(60) % 2
+    size = rng.normal(size=60) + kind
+    table = pd.DataFrame({"size": size, "mass": 2 * size + rng.normal(size=60)})
+    table.assign(kind=kind).rename(columns={"kind": "class"}).to_csv(tmp_path / "numbers.csv", index=False)
+    table["sex"] = rng.choice(["f", "m"], 60)
+    table["tagged"] = rng.integers(0, 2, 60)
+    table.loc[::7, "mass"] = np.nan
+    table.loc[::9, "sex"] = None
+    table["class"] = np.where(kind, "owl", "bat")
+    table.to_csv(tmp_path / "animals.csv", index=False)
+    return tmp_path
+
+
+def test_sets_of_both_kinds_are_scored_on_held_out_halves(few, animals, run):
+    status, out, err = run("study", "location", animals, "--splits", 1, "--seed", 3, "--out", animals / "report")
+    assert (status, err.splitlines()[0][:8]) == (0, "animals:")
+    table = pd.read_csv(animals / "report" / "location.csv")
+    assert table["set"].tolist() == ["animals"] * 2
+    assert table.loc[0, ["less the first", "±"]].tolist() == [0.0, 0.0]
+    assert (animals / "report" / "location.md").read_text().strip() == out.strip()
+
+    data = pd.read_csv(animals / "animals.csv")
+    y = data.pop("class").to_numpy()
+    [(train, test)] = StratifiedShuffleSplit(1, test_size=0.5, random_state=3).split(data, y)
+    data = data.assign(
+        mass=data["mass"].fillna(data["mass"].iloc[train].median()),
+        sex=data["sex"].fillna("(missing)"),
+        tagged=data["tagged"].astype(str),
+    )
+    for row, model in enumerate((bp.LocationModel(), bp.MixedNB())):
+        log_proba = model.fit(data.iloc[train], y[train]).predict_log_proba(data.iloc[test])
+        own = log_proba[np.arange(30), (y[test] == "owl").astype(int)]
+        np.testing.assert_allclose(table.loc[row, "log score"], own.mean(), rtol=1e-9)
+        np.testing.assert_allclose(
+            table.loc[row, "accuracy"], (log_proba.argmax(1) == (y[test] == "owl")).mean(), rtol=1e-12
+        )
+
+
+def test_sets_of_one_kind_are_refused(few, animals, run):
+    status, _, err = run("study", "location", animals / "numbers.csv")
+    assert status == 2
+    assert "none of these sets has both numbers and categories" in err

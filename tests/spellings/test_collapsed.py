@@ -1,0 +1,145 @@
+"""What is left of a model after its parameters were integrated out is the marginal density, and its answers are the model's."""
+
+import arviz as az
+import counts
+import hierarchical
+import numpy as np
+import pymc as pm
+import pytest
+import xarray as xr
+from registry import BITS, CODES, COUNTS, LEVELS, REAL, SPELLINGS
+from scipy import stats
+from scipy.special import logsumexp
+
+import bayesppl as bp
+from bayesppl.inference.pymc.reading.collapsed_part import Marginal
+from bayesppl.inference.pymc.reading.recognition import read
+
+K = 3
+#: Modules that register spellings as they are imported.
+REGISTERING = (counts, hierarchical)
+
+
+def _log_marginal(model, rows, points):
+    """Of the variables that are left, at points of the unconstrained ones; their values there follow."""
+    [collapsed] = [block.collapsed for block in read(model, "y").blocks if block.collapsed is not None]
+    by_hand = bp.GenerativeClassifier(
+        collapsed.proposal.family(collapsed.belief, [f"x{j}" for j in range(rows.shape[1])])
+    )
+    statistics = by_hand.fit(rows, CODES).fitted_.posterior.statistics.parts["features"]
+    coordinates = collapsed.coordinates
+    start = [np.broadcast_to(values, (len(points), *values.shape)).copy() for values in coordinates.start]
+    for place, values in zip(collapsed.places, points.T, strict=True):
+        start[place] = start[place] + values.reshape(-1, *(1,) * (start[place].ndim - 1))
+    [found] = coordinates.evaluate([Marginal(collapsed, statistics).logp()], start)
+    return found, coordinates.theta(start)
+
+
+POINTS = np.random.default_rng(5).normal(size=(6, 2))
+
+
+def _agree(one, other):
+    np.testing.assert_allclose(one - one[0], other - other[0], rtol=0, atol=1e-9)
+
+
+def test_the_marginal_density_of_a_learned_concentration_is_that_of_beta_binomials():
+    case = SPELLINGS["learned_concentration"]
+    found, theta = _log_marginal(case.build(case.rows, CODES), BITS, POINTS[:, :1])
+    n = np.bincount(CODES)[:, None]
+    yes = np.array([BITS[k == CODES].sum(0) for k in range(K)])
+    expected = [
+        stats.gamma(2.0, scale=4.0).logpdf(c) + np.log(c) + stats.betabinom(n, 0.5 * c, 0.5 * c).logpmf(yes).sum()
+        for c in theta["c"]
+    ]
+    _agree(found, np.asarray(expected))
+
+
+def test_the_marginal_density_of_the_prior_of_rates_is_that_of_negative_binomials():
+    case = SPELLINGS["rates_with_a_learned_prior"]
+    found, theta = _log_marginal(case.build(case.rows, CODES), COUNTS, POINTS)
+    n = np.bincount(CODES)[:, None]
+    total = np.array([COUNTS[k == CODES].sum(0) for k in range(K)])
+    expected = [
+        stats.expon.logpdf([a, b]).sum() + np.log(a * b) + stats.nbinom(a, b / (b + n)).logpmf(total).sum()
+        for a, b in zip(theta["shape"], theta["scale"], strict=True)
+    ]
+    _agree(found, np.asarray(expected))
+
+
+def test_the_marginal_density_of_levels_is_that_of_dirichlet_multinomials():
+    case = SPELLINGS["levels_of_learned_concentration"]
+    found, theta = _log_marginal(case.build(case.rows, CODES), LEVELS, POINTS[:, :1])
+    counts = [np.bincount(LEVELS[k == CODES, j], minlength=4) for k in range(K) for j in range(2)]
+    expected = [
+        stats.gamma(2.0, scale=2.0).logpdf(c)
+        + np.log(c)
+        + sum(stats.dirichlet_multinomial.logpmf(n, np.full(4, c), n.sum()) for n in counts)
+        for c in theta["c"]
+    ]
+    _agree(found, np.asarray(expected))
+
+
+def test_the_marginal_density_of_a_learned_centre_is_that_of_multivariate_t():
+    case = SPELLINGS["means_about_a_learned_centre"]
+    found, theta = _log_marginal(case.build(case.rows, CODES), REAL, POINTS[:, :1])
+    expected = []
+    for centre in theta["centre"]:
+        total = stats.norm(0.0, 5.0).logpdf(centre).sum()
+        for k in range(K):
+            for j, own in enumerate(REAL[k == CODES].T):
+                shape = 0.5 / 2.0 * (np.eye(len(own)) + 1 / 0.3)
+                total += stats.multivariate_t(np.full(len(own), centre[j]), shape, df=4.0).logpdf(own)
+        expected.append(total)
+    _agree(found, np.asarray(expected))
+
+
+def _joint_over(grid, log_weight, predictive, n_labels):
+    weight = np.exp(log_weight - logsumexp(log_weight))
+    joint = np.tensordot(weight, predictive, 1) * (n_labels + 1) / (n_labels.sum() + K)
+    return joint / joint.sum(1, keepdims=True)
+
+
+@pytest.mark.slow
+def test_class_probabilities_under_a_learned_concentration_are_those_of_quadrature():
+    case = SPELLINGS["learned_concentration"]
+    clf = bp.from_pymc(case.build(case.rows, CODES), "y", inference=bp.NUTS(draws=2000, random_state=1))
+    assert clf.recognition()["solution"].tolist() == ["exact", "collapsed"]
+    n, yes = np.bincount(CODES)[:, None], np.array([BITS[k == CODES].sum(0) for k in range(K)])
+    c = np.linspace(1e-3, 90, 9001)[:, None, None]
+    log_weight = stats.gamma(2.0, scale=4.0).logpdf(c[:, 0, 0])
+    log_weight = log_weight + stats.betabinom(n, 0.5 * c, 0.5 * c).logpmf(yes).sum((1, 2))
+    p = (0.5 * c + yes) / (c + n)
+    predictive = np.where(BITS[None, :, None] == 1, p[:, None], 1 - p[:, None]).prod(-1)
+    expected = _joint_over(c, log_weight, predictive, n[:, 0])
+    error = clf.posterior_.predictive_mcse(clf.fitted_.model.family.encode(clf.fitted_.rows.table))
+    assert (np.abs(clf.predict_proba(BITS) - expected) <= 5 * error + 1e-6).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", ["rates_with_a_learned_prior", "means_about_a_learned_centre", "words_about_a_learned_base"]
+)
+def test_draws_of_a_collapsed_part_are_those_of_the_whole_model(name):
+    """Against pm.sample, which integrates nothing out."""
+    case = SPELLINGS[name]
+    model = case.build(case.rows, CODES)
+    ours = bp.from_pymc(model, "y", inference=bp.NUTS(draws=1500, random_state=2)).to_datatree()
+    with model:
+        theirs = pm.sample(1500, tune=1000, chains=4, cores=2, random_seed=3, progressbar=False, quiet=True)
+    for one in model.free_RVs:
+        if one.name == "w":
+            continue
+        a, b = ours["posterior"][one.name].values, theirs["posterior"][one.name].values
+        for one_of, other_of in ((a, b), ((a - b.mean()) ** 2, (b - b.mean()) ** 2)):
+            gap = one_of.mean((0, 1)) - other_of.mean((0, 1))
+            errors = [az.mcse(v, method="mean", chain_axis=0, draw_axis=1) for v in (one_of, other_of)]
+            assert (np.abs(gap) <= 5 * np.hypot(*errors)).all(), (one.name, gap, errors)
+
+
+def test_draws_the_user_has_already_are_taken_as_they_are():
+    case = SPELLINGS["learned_concentration"]
+    model = case.build(case.rows, CODES)
+    with model:
+        drawn = pm.sample_prior_predictive(40, random_seed=1)["prior"]
+    clf = bp.from_pymc(model, "y", draws=xr.DataTree.from_dict({"posterior": drawn.dataset}))
+    np.testing.assert_array_equal(clf.to_datatree()["posterior"]["c"].values, drawn["c"].values)
