@@ -1,6 +1,13 @@
 """The priors, under one name: conjugate ones, which are posteriors too, and LKJ for correlation matrices."""
 
-from bayesppl.beliefs import Beta, Dirichlet, Gamma, NormalInverseGamma, NormalInverseWishart
+from bayesppl.beliefs import (
+    Beta,
+    Dirichlet,
+    Gamma,
+    MatrixNormalInverseWishart,
+    NormalInverseGamma,
+    NormalInverseWishart,
+)
 from bayesppl.families._bases.gaussian_declared import LKJ
 
 __all__ = [
@@ -8,6 +15,7 @@ __all__ = [
     "Beta",
     "Dirichlet",
     "Gamma",
+    "MatrixNormalInverseWishart",
     "NormalInverseGamma",
     "NormalInverseWishart",
 ]

@@ -103,7 +103,8 @@ def _predictive(
     fitted_weights = labels.mean()[CLASS_WEIGHTS]
     by_group = class_weights_without(labels, members.groups, model.n_classes)
     class_weights = _of_rows(by_group, members.groups)[places]
-    with np.errstate(divide="ignore"):
+    # a group that has no rows may weigh more than its class
+    with np.errstate(divide="ignore", invalid="ignore"):
         log_fitted_weights, log_weights = (
             np.log(fitted_weights),
             _of_rows(np.log(by_group), members.groups)[places],

@@ -50,17 +50,18 @@ def fit_sums(classifier: Any, source: Source) -> int:
     if not source.is_large:
         return fit_rows(classifier, all_rows(source))
     found = survey(source)
-    at = 0
+    given = dropped = 0
 
     def batches() -> Iterator[tuple[Any, Any]]:
-        nonlocal at
+        nonlocal given, dropped
         for rows in found.read("fitting"):
-            at = int(rows.X.index[0]) if len(rows.X) else at
             if len(rows.X):
+                dropped = int(rows.X.index[0]) - given  # rows of the file before this batch that are not fitted
+                given += len(rows.X)
                 yield rows.X, rows.y
 
     try:
         fit_batches(classifier, batches(), found.labels)
     except RowError as error:
-        raise error.shifted(at) from None
+        raise error.shifted(dropped) from None
     return found.n_rows

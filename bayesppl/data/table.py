@@ -375,6 +375,7 @@ def _pandas() -> Any:
 
 def _sparse_columns(X: Any) -> Any:
     """A data frame of pandas as a sparse matrix, if all of its columns are sparse ones whose other cells are zero."""
+    X = nw.to_native(X, pass_through=True)
     if not nw.dependencies.is_pandas_dataframe(X) or not X.shape[1]:
         return None
     kind = nw.dependencies.get_pandas().SparseDtype

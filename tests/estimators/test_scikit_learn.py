@@ -37,7 +37,8 @@ ARGUMENTS = {
     "BinomialNB": {"trials": 1000},
     "MixedNB": {"integers": "categorical"},
 }
-OF_COUNTS = ("BinomialNB", "PoissonNB", "MultinomialNB")
+OF_WORDS = ("MultinomialNB", "DirichletMultinomialNB")
+OF_COUNTS = ("BinomialNB", "PoissonNB", *OF_WORDS)
 
 _PASSES_REAL_NUMBERS = "the check passes real numbers whatever the tags, and they are refused: no counts"
 _ONE_AND_ZERO_ONLY = [
@@ -96,7 +97,7 @@ def expected_failures(estimator: BaseEstimator) -> dict[str, str]:
             "check_sample_weight_equivalence_on_dense_data": _PASSES_REAL_NUMBERS,
             "check_classifiers_one_label_sample_weights": _PASSES_REAL_NUMBERS,
         }
-    if name == "MultinomialNB":
+    if name in OF_WORDS:
         failures |= {
             "check_sample_weight_equivalence_on_sparse_data": _PASSES_REAL_NUMBERS,
             "check_estimators_nan_inf": _PASSES_REAL_NUMBERS,
