@@ -33,10 +33,14 @@ from bayesppl.model.declaration import ClassWeights
 from bayesppl.model.stack import Stack
 
 if TYPE_CHECKING:
+    import pandas as pd
     import xarray as xr
 
 _NO_COMMON_UNIT = "its members are densities of differently recoded columns, which have no common unit"
-_SEVERAL = "it is several models and their weights; use one of them, as in clf.members_['columns']"
+_SEVERAL = (
+    "it is several models and their weights; use one of them, as in clf.members_['columns'], which takes the columns as "
+    "clf.recode(X, 'columns') gives them"
+)
 _ALL_ROWS = "its weights come from leaving out every row in turn, for which all rows must be there; fit again"
 
 
@@ -178,14 +182,17 @@ class AutoClassifier(FittedColumns, ScoredMixin, Nested):
     log_density = Undefined(_NO_COMMON_UNIT)
     predict_joint_log_proba = Undefined(_NO_COMMON_UNIT)
     novelty = Undefined(_NO_COMMON_UNIT)
+    loo = Undefined("it was used to choose the weights; candidate_scores() has the log scores of left-out labels")
+    fitted_ = Undefined(_SEVERAL)
+    posterior_ = Undefined(_SEVERAL)
     sample = Undefined(_SEVERAL)
     estimates = Undefined(_SEVERAL)
     to_pymc = Undefined(_SEVERAL)
     to_datatree = Undefined(_SEVERAL)
     feature_relevance = Undefined(_SEVERAL)
     explain = Undefined(
-        "its log odds are no sum over columns; explain one of its models, as in clf.members_['columns'].explain(X), "
-        "or fit one (bayesppl fit --model mixed-nb)"
+        "its log odds are no sum over columns; explain one of its models, as in "
+        "clf.members_['columns'].explain(clf.recode(X, 'columns')), or fit one (bayesppl fit --model mixed-nb)"
     )
     tune_prior = Undefined("its members have a prior each; pass tuned estimators as candidates={...}")
     partial_fit = Undefined(_ALL_ROWS)
@@ -231,6 +238,43 @@ class AutoClassifier(FittedColumns, ScoredMixin, Nested):
             m.name: GenerativeClassifier(m.fitted.model.family, class_weights=self.class_weights).adopt(m.fitted)
             for m in self.stack_.members
         }
+
+    def recode(self, X: Any, model: str) -> pd.DataFrame:
+        """The columns of ``X`` as one of the models takes them.
+
+        Parameters
+        ----------
+        X : table or (n_rows, n_features) array-like
+        model : str
+            Its name, one of ``members_``.
+
+        Returns
+        -------
+        pandas.DataFrame, (n_rows, n_recoded_columns)
+            Levels are codes, in ascending order of their names; gaps are filled, levels or NaN, as the model needs them.
+
+        Raises
+        ------
+        ValueError
+            If no model has this name.
+
+        Examples
+        --------
+        >>> import bayesppl as bp
+        >>> from bayesppl.datasets import load
+        >>> X, y = load("iris")
+        >>> clf = bp.AutoClassifier().fit(X, y)
+        >>> name, model = next(iter(clf.members_.items()))
+        >>> model.predict(clf.recode(X, name)).shape
+        (150,)
+        """
+        import pandas as pd
+
+        found = {member.name: member for member in self.stack_.members}
+        if model not in found:
+            raise ValueError(f"there is no model {model!r} in this stack; it has {', '.join(map(repr, found))}")
+        table = found[model].recoding(self.stack_.columns.align(X))
+        return pd.DataFrame({name: table.column(name) for name in table.names})
 
     def predict_log_proba(self, X: Any, class_weights: ClassWeights | None = None) -> Array:
         """log p(y = k | x) for every row and class: (n_rows, n_classes)."""

@@ -15,7 +15,7 @@ _CONTRASTS = (
         "linear",
         "columns",
         "columns depend on each other within the classes",
-        "columns are nearly independent within the classes",
+        "a model of independent columns predicts better than a linear one",
     ),
     ("quadratic", "linear", "each class has a covariance of its own", "classes share one covariance"),
     ("linear, normal scores", "linear", "numbers are skewed or heavy-tailed", "numbers are close to normal"),
@@ -35,13 +35,13 @@ def facts_about(rows: Rows, columns: tuple[Column, ...], members: Mapping[str, M
         All candidates.
     """
     names = rows.table.names
-    size = f"{len(rows)} rows, {len(names)} columns, {len(rows.classes)} classes"
+    size = f"{len(rows)} rows, {len(names)} column{'s' * (len(names) != 1)}, {len(rows.classes)} classes"
     if columns:
         known = {column.name for column in columns}
         kinds = [
-            (sum(c.is_number and not c.may_be_levels for c in columns), "numbers"),
-            (sum(c.is_number and c.may_be_levels for c in columns), "few whole numbers"),
-            (sum(not c.is_number for c in columns), "levels"),
+            (sum(c.is_number and not c.may_be_levels for c in columns), "numeric"),
+            (sum(c.is_number and c.may_be_levels for c in columns), "whole numbers with few values"),
+            (sum(not c.is_number for c in columns), "categorical"),
             (sum(c.has_gaps for c in columns), "with missing cells"),
         ]
         size += ": " + ", ".join(f"{count} {words}" for count, words in kinds if count)
@@ -62,13 +62,19 @@ def summarise(stack: Stack) -> str:
     """Five lines at most."""
     weighted = ", ".join(f"{m.name} {w:.2f}" for m, w in zip(stack.members, stack.weights.tolist(), strict=True))
     hottest = stack.members[0]
-    trust = "fully" if hottest.temperature < 1.2 else "only in part, for the model is wrong somewhere"
+    trust = (
+        "is too sure: the model is wrong somewhere"
+        if hottest.temperature > 1.2
+        else "is not sure enough"
+        if hottest.temperature < 1 / 1.2
+        else "is about as sure as it should be"
+    )
     best = max(stack.candidates, key=lambda name: stack.candidates[name][1])
     return "\n".join(
         [
             *stack.facts,
             f"weights: {weighted}",
-            f"densities of {hottest.name!r} can be trusted {trust} (T = {hottest.temperature:.2f})",
+            f"{hottest.name!r} by itself {trust} (T = {hottest.temperature:.2f})",
             f"left-out labels: log score {stack.log_score:.3f} ± {stack.log_score_se:.3f}, accuracy {stack.accuracy:.3f}; "
             f"best candidate alone {best!r} {stack.candidates[best][1]:.3f}; choosing cost {stack.cost_of_choosing:.4f} a row",
         ]

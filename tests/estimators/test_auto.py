@@ -201,7 +201,7 @@ def test_summary_says_what_was_found(fitted: bp.AutoClassifier) -> None:
     lines = fitted.summary().splitlines()
     assert len(lines) == 5
     assert lines[0].startswith(
-        "120 rows, 6 columns, 2 classes: 2 numbers, 1 few whole numbers, 2 levels, 2 with missing"
+        "120 rows, 6 columns, 2 classes: 2 numeric, 1 whole numbers with few values, 2 categorical, 2 with missing"
     )
     assert "nothing to learn from 'constant'" in lines[0]
     assert fitted.stack_.cost_of_choosing >= 0

@@ -95,13 +95,11 @@ def expected_failures(estimator: BaseEstimator) -> dict[str, str]:
         failures |= {
             "check_positive_only_tag_during_fit": "the first cell that is no count is named, and it is not the negative one",
             "check_sample_weight_equivalence_on_dense_data": _PASSES_REAL_NUMBERS,
+            "check_sample_weight_equivalence_on_sparse_data": _PASSES_REAL_NUMBERS,
             "check_classifiers_one_label_sample_weights": _PASSES_REAL_NUMBERS,
         }
     if name in OF_WORDS:
-        failures |= {
-            "check_sample_weight_equivalence_on_sparse_data": _PASSES_REAL_NUMBERS,
-            "check_estimators_nan_inf": _PASSES_REAL_NUMBERS,
-        }
+        failures["check_estimators_nan_inf"] = _PASSES_REAL_NUMBERS
     if name == "BernoulliNB":  # in a pipeline they pass
         failures |= dict.fromkeys(_ONE_AND_ZERO_ONLY, "scikit-learn has no tag for columns of zeros and ones")
     if name == "JointCategoricalNB":

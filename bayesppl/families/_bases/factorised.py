@@ -180,7 +180,11 @@ class CellFamily(ConjugateColumns):
 
     @final
     def log_predictive(self, posterior: Any) -> LogDensity:
-        return self._by_class(lambda k: lambda cells, columns: posterior.at(k, columns).log_increment(cells))
+        def of_class(k: int) -> OfCells:
+            own = posterior.take([k])  # at once, so that a posterior that is none is refused without any row
+            return lambda cells, columns: own.at(0, columns).log_increment(cells)
+
+        return self._by_class(of_class)
 
     @final
     def averaged_predictive(self, posterior: Any, common: Any, log_odds: Mapping[str, Array]) -> LogDensity:
