@@ -167,6 +167,12 @@ class ConditionalGaussian(ConjugateFamily):
         rows = self.parts.encode(table).parts
         return self._rows(rows["categories"], np.asarray(rows["numbers"], dtype=np.float64))
 
+    def seen(self, X: BlockRows, units: Sequence[int]) -> BlockRows:
+        if units:
+            return X
+        numbers = X.parts["numbers"][:, len(self.of_numbers.predictors) :]
+        return self._rows(np.full_like(X.parts["categories"], -1), np.full(numbers.shape, np.nan))
+
     def decode(self, X: BlockRows) -> dict[Hashable, Array]:
         numbers = X.parts["numbers"][:, len(self.of_numbers.predictors) :]
         return self.parts.decode(BlockRows({"categories": X.parts["categories"], "numbers": numbers}))

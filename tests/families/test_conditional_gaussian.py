@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from arviz_stats.base.array import array_stats
 from scipy import integrate
-from scipy.special import gammaln, multigammaln
+from scipy.special import gammaln, log_softmax, multigammaln
 
 import bayesppl as bp
 from bayesppl.beliefs.statistics import Moments, moments
@@ -447,3 +447,36 @@ def test_moments_of_classes_without_rows_keep_the_prior():
     for name in ("location", "effect", "psi", "precision"):
         np.testing.assert_allclose(getattr(prior.update(empty), name), getattr(prior, name), rtol=1e-12)
     np.testing.assert_allclose(prior.log_increment(empty), 0.0, atol=1e-12)
+
+
+def test_as_a_block_it_can_be_weighed_beside_another():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 60)
+    X = pd.DataFrame(
+        {
+            "length": rng.normal(size=60) + y,
+            "kind": np.array(["u", "v"])[rng.integers(0, 2, 60)],
+            "mass": rng.normal(size=60) + y,
+        }
+    )
+    together, alone = bp.ConditionalGaussian(), bp.Gaussian("diag")
+    blocks = bp.Product({"both": (["length", "kind"], together), "mass": (["mass"], alone)})
+    clf = bp.GenerativeClassifier(blocks, class_weights="uniform", calibration="weights").fit(X, y)
+    weight = clf.column_weights()["weight"].values
+    joint = sum(
+        w * bp.GenerativeClassifier(family, class_weights="uniform").fit(part, y).predict_joint_log_proba(part)
+        for w, family, part in zip(weight, (together, alone), (X[["length", "kind"]], X[["mass"]]), strict=True)
+    )
+    np.testing.assert_allclose(clf.predict_log_proba(X), log_softmax(joint, axis=1), rtol=1e-10)
+
+
+def test_a_posterior_that_is_singular_to_rounding_is_refused():
+    rng = np.random.default_rng(0)
+    numbers = rng.normal(size=(24, 2))
+    numbers[3] = [2e9, 0.6e9]  # beside this row the others have no digit left
+    X = pd.DataFrame(
+        {"kind": np.array(["u", "v"])[rng.integers(0, 2, 24)], "a": numbers[:, 0], "b": numbers[:, 1]}
+    )
+    clf = bp.LocationModel("tied", "independent", bp.MatrixNormalInverseWishart(nu=4.0))
+    with pytest.raises(bp.ImproperError, match="covariance of columns 'a', 'b' is singular to rounding"):
+        clf.fit(X, np.arange(24) % 2)

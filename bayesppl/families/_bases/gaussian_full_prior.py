@@ -50,7 +50,18 @@ def require_definite(
     classes: Sequence[Hashable],
     columns: Sequence[Hashable],
 ) -> NormalInverseWishart:
-    """Return a proper prior whose posterior can be computed; refuse one that rows outweigh until its digits are lost.
+    """Return a proper prior whose posterior can be computed; refuse one that rows outweigh until its digits are lost."""
+    require_definite_scale(prior.update(statistics), statistics, classes, columns)
+    return prior
+
+
+def require_definite_scale(
+    posterior: NormalInverseWishart,
+    statistics: Moments,
+    classes: Sequence[Hashable],
+    columns: Sequence[Hashable],
+) -> None:
+    """Refuse a posterior that cannot be computed.
 
     Raises
     ------
@@ -58,7 +69,6 @@ def require_definite(
         If columns copy each other so closely, beside the scale matrix of the prior, that the scale matrix of the posterior is
         singular to the digits it is known to.
     """
-    posterior = prior.update(statistics)
     definite = np.atleast_1d(is_positive_definite(posterior.psi, LOST))
     if not definite.all():
         k = int(np.argmin(definite))
@@ -70,4 +80,3 @@ def require_definite(
             f"others, and beside {statistics.count.sum():g} rows the prior's psi is too small to be seen (an eigenvalue of "
             f"the correlations of the posterior is below {LOST:g}). Drop a column, or use a prior with a larger psi."
         )
-    return prior

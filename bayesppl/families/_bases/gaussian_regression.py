@@ -21,6 +21,7 @@ from bayesppl.beliefs.statistics import Moments, moments
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.families._bases.conjugate_family import ConjugateNumeric
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
+from bayesppl.families._bases.gaussian_full_prior import require_definite_scale
 from bayesppl.families._bases.gaussian_prior import choose_prior, require_finite_sums
 from bayesppl.families._bases.log_density import Evaluate, LogDensity, on_first_use
 from bayesppl.families._bases.membership import Membership
@@ -99,6 +100,7 @@ class GaussianRegression(ConjugateNumeric, listed=False):
             lambda declared: declared.sized(shape, n_predictors, self.tied),
             MatrixNormalInverseWishart,
         )
+        require_definite_scale(found.update(statistics).numbers, statistics, self.classes, self.columns)
         return found
 
     def log_increment(self, prior: Conjugate, statistics: Moments) -> Array:

@@ -25,7 +25,7 @@ def merged_blocks(
     gains: dict[tuple[Block, Block], float] = {}
 
     def gain(one: Block, two: Block) -> float:
-        """Log Bayes factor between dependence and independence of two blocks."""
+        """Gain of log evidence by one block in place of two."""
         if (one, two) not in gains:
             both = tuple(sorted(one + two))
             gains[one, two] = log_evidence(both) - found[one] - found[two] if allows(both) else 0.0

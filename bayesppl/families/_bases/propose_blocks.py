@@ -1,8 +1,9 @@
 """Blocks of columns that depend on each other within a class, proposed by the evidence.
 
 Numbers are correlated Gaussians or independent ones, categories share a table or not: the two blocks whose union gains the most
-evidence, summed over classes, become one, until no pair gains. For two columns that is their Bayes factor. Default priors are
-proper and free of units, and so are the factors. Columns with missing cells stay alone, for a larger block cannot be fitted to them.
+evidence, summed over classes, become one, until no pair gains. The default priors are proper and free of units, and so are the gains. They are
+fitted to each block, though: a block has one strength of shrinkage where separate columns have one each, and independent numbers
+of like means and variances may gain by that alone. Columns with missing cells stay alone, for a larger block cannot be fitted to them.
 """
 
 from __future__ import annotations
