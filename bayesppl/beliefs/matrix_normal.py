@@ -173,9 +173,12 @@ class MatrixNormalInverseWishart(Conjugate):
         return np.asarray(self.numbers.log_normalizer() + 0.5 * n_features * of_effects)
 
     def log_increment(self, statistics: Moments) -> Array:
-        after, n_features = self.update(statistics), self.effect.shape[-1]
-        of_effects = _log_det(self.precision) - _log_det(after.precision)
-        return self.numbers.log_gain(after.numbers, statistics.count) + 0.5 * n_features * of_effects
+        after, (n_predictors, n_features) = self.update(statistics), self.effect.shape[-2:]
+        of_effects = 0.5 * n_features * (_log_det(self.precision) - _log_det(after.precision))
+        # log h of the statistics has a factor for every column; of predictors there is no density
+        count = statistics.count.sum() if self.is_tied else statistics.count
+        of_predictors = 0.5 * LOG_2PI * n_predictors * count
+        return np.asarray(self.numbers.log_gain(after.numbers, statistics.count) + of_effects + of_predictors)
 
     def log_prob(self, theta: Theta) -> Array:
         covariance, apart = theta["covariance"], theta["effect"] - self.effect

@@ -151,9 +151,12 @@ class ConditionalGaussian(ConjugateFamily):
         ):
             if value not in known:
                 raise ValueError(f"{argument} must be one of {', '.join(map(repr, known))}, found {value!r}")
-        of_levels, of_numbers = categories_and_numbers(table, self.categories, self.integers)
-        bound = _TABLES[self.table](self.probability, self.levels, self.unseen)
-        categories = bound.bind_labelled(table.select(of_levels), classes, codes, weights)
+        if self.blocks is None:
+            of_levels, of_numbers = categories_and_numbers(table, self.categories, self.integers)
+            tables = _TABLES[self.table](self.probability, self.levels, self.unseen)
+        else:  # further rows do not change which columns are categories, nor which of them share a table
+            of_levels, of_numbers, tables = self.of_categories.columns, self.of_numbers.columns, self.of_categories
+        categories = tables.bind_labelled(table.select(of_levels), classes, codes, weights)
         names = LevelCoding(categories.columns, categories.outcomes, categories.levels is None).names
         numbers = GaussianRegression(self.prior, self.covariance == "tied", names)
         numbers = numbers.bind(table.select(of_numbers), classes)

@@ -9,7 +9,7 @@ import xarray as xr
 from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.datasets import load_iris
-from support.examples import EXAMPLES
+from support.examples import CHOSEN
 
 import bayesppl as bp
 from bayesppl.data.labels import one_hot
@@ -20,7 +20,7 @@ NIG = bp.NormalInverseGamma(location=4.0, kappa=0.3, a=1.7, b=0.9)
 
 
 # defaults that depend on the data are resolved anew by a refit, and tested below
-EXPLICIT = [pytest.param(*example, id=name) for name, example in EXAMPLES.items() if "default prior" not in name]
+EXPLICIT = [pytest.param(*example, id=name) for name, example in CHOSEN.items() if "default prior" not in name]
 
 
 # rows of one class and one weight are left out together, unless there are as many weights as rows

@@ -72,6 +72,7 @@ _OTHERS = {
     "multinomial, concentration per class and column",
     "lognormal tied, default prior",
     "gaussian full, default prior",
+    "conditional gaussian, full, default priors",
 }
 
 
@@ -89,6 +90,18 @@ def test_hierarchical_priors_are_undecided_on_noise(name):
         family, X = _noise(name, n_rows)
         probability = expit(_log_factors(family, X, np.arange(n_rows) % 3, 60))
         assert 0.3 < probability.mean() < 0.75
+
+
+@pytest.mark.parametrize("covariance", ["tied", "full"])
+def test_hierarchical_regressions_are_no_evidence_for_noise(covariance):
+    # as above; of effects and a matrix for each class, more rows of noise leave less
+    family = bp.ConditionalGaussian(covariance, "independent")
+    for n_rows in (12, 60, 180):
+        _, X = _noise("conditional gaussian, full, default priors", n_rows)
+        probability = expit(_log_factors(family, X, np.arange(n_rows) % 3, 60)).mean(0)
+        assert (probability < 0.75).all()
+        if covariance == "full" and n_rows > 12:
+            assert (probability < 0.3).all()
 
 
 @pytest.mark.parametrize(("n_classes", "n_levels"), [(2, 2), (2, 5), (3, 3), (3, 6)])

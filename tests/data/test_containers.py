@@ -26,6 +26,9 @@ TABLES: dict[str, Example] = {
         bp.Categorical(bp.Dirichlet(1.7), levels=[0, 1, 2, 3, 5, 6, 9, 100]), WHOLE, LABELS
     ),
     "joint categorical, integers": Example(bp.JointCategorical(bp.Dirichlet(1.7)), WHOLE, LABELS),
+    "conditional gaussian, tables by evidence, default priors": Example(
+        bp.ConditionalGaussian(), EXAMPLES["conditional gaussian, tables by evidence"].X, LABELS
+    ),
     # integers where real numbers are usual: what is computed from them must not be as short as they are
     **{
         f"{name}, integers": Example(family, COUNTS + 1, LABELS)
@@ -47,6 +50,7 @@ NAMING = {
     "poisson, exposure",
     "categorical, concentration per cell",
     "joint categorical",
+    "conditional gaussian, full, joint table",
     "product",
 }
 #: Families whose prior or known numbers go by the position of the columns.
@@ -59,6 +63,9 @@ POSITIONAL = {
     "multinomial, concentration per class and column",
     "gaussian full",
     "gaussian tied",
+    "conditional gaussian, tied",
+    "conditional gaussian, full, joint table",
+    "conditional gaussian, tables by evidence",
     "product",
 }
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import beta
 from sklearn.datasets import load_iris
-from support.examples import EXAMPLES, LABELS, REAL, Example
+from support.examples import CHOSEN, LABELS, REAL, Example
 
 import bayesppl as bp
 from bayesppl.families import Family
@@ -43,11 +43,11 @@ def batches(draw: st.DrawFn) -> list[np.ndarray]:
     return [batch for batch in np.split(rows, sorted(cuts)) if len(batch)]
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", CHOSEN)
 @settings(deadline=None, max_examples=15)
 @given(parts=batches(), seed=st.integers(0, 1000))
 def test_batches_in_any_order_and_size_are_one_fit(name: str, parts: list[np.ndarray], seed: int) -> None:
-    example, rng = EXAMPLES[name], np.random.default_rng(seed)
+    example, rng = CHOSEN[name], np.random.default_rng(seed)
     every = np.arange(len(LABELS))  # a first batch with all rows shows every level a category can have
     weights = [rng.choice([0.0, 0.3, 1.0, 2.0], len(part)) for part in parts]
     whole = classifier(example).fit(
@@ -59,11 +59,11 @@ def test_batches_in_any_order_and_size_are_one_fit(name: str, parts: list[np.nda
     assert_same_posterior(streamed, whole, example.X)
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", CHOSEN)
 @settings(deadline=None, max_examples=15)
 @given(parts=batches(), seed=st.integers(0, 1000))
 def test_forgetting_rows_is_never_having_seen_them(name: str, parts: list[np.ndarray], seed: int) -> None:
-    example, rng = EXAMPLES[name], np.random.default_rng(seed)
+    example, rng = CHOSEN[name], np.random.default_rng(seed)
     every, gone = np.arange(len(LABELS)), np.concatenate(parts)
     weight = rng.uniform(0, 2, len(gone))
     clf = classifier(example).fit(
@@ -73,9 +73,9 @@ def test_forgetting_rows_is_never_having_seen_them(name: str, parts: list[np.nda
     assert_same_posterior(clf.forget(*rows_of(example, gone), sample_weight=weight), without, example.X)
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", CHOSEN)
 def test_a_row_of_weight_two_is_two_rows_and_one_of_weight_zero_is_none(name: str) -> None:
-    example = EXAMPLES[name]
+    example = CHOSEN[name]
     rng = np.random.default_rng(3)
     every = np.arange(len(LABELS))  # with weight 1, so that no level of a category goes missing
     weights = rng.permutation(np.arange(len(LABELS)) % 3)
@@ -86,9 +86,9 @@ def test_a_row_of_weight_two_is_two_rows_and_one_of_weight_zero_is_none(name: st
     assert_same_posterior(weighted, repeated, example.X)
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", CHOSEN)
 def test_discounting_is_weighting_all_rows_so_far(name: str) -> None:
-    example = EXAMPLES[name]
+    example = CHOSEN[name]
     discounted = classifier(example).fit(example.X, example.y).discount(0.25).partial_fit(example.X, example.y)
     weighted = classifier(example).fit(
         pd.concat([example.X, example.X]), [*example.y, *example.y], np.repeat([0.25, 1.0], len(LABELS))
@@ -217,9 +217,9 @@ def test_rows_are_dropped_once_they_are_no_longer_all() -> None:
         bp.GaussianNB().fit(REAL, LABELS, np.full(len(LABELS), 2.0)).to_pymc("rows")
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", CHOSEN)
 def test_merging_two_fits_is_one_fit_on_both(name: str) -> None:
-    example = EXAMPLES[name]
+    example = CHOSEN[name]
     every, more = np.arange(len(LABELS)), np.array([0, 0, 7, 12, 12, 12])
     one = classifier(example).fit(*rows_of(example, every))
     other = classifier(example).fit(*rows_of(example, np.concatenate([every, more])))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from support.examples import EXAMPLES, LABELS
+from support.examples import CHOSEN, LABELS
 
 import bayesppl as bp
 
@@ -43,7 +43,7 @@ def slide(
 
 def run_family(name: str, n_rows: int, every: int) -> None:
     """Rows of a family's example in random order, over one of each that stays, so that every level is known."""
-    example, rng = EXAMPLES[name], np.random.default_rng(11)
+    example, rng = CHOSEN[name], np.random.default_rng(11)
     y, all_rows, ones = np.asarray(example.y), np.arange(len(LABELS)), np.ones(len(LABELS))
     clf = bp.GenerativeClassifier(example.family, classes=sorted(set(LABELS))).partial_fit(example.X, y)
 
@@ -57,13 +57,13 @@ def run_family(name: str, n_rows: int, every: int) -> None:
     slide(clf, example.X, y, rows, weights, 12, check, every)
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", CHOSEN)
 def test_a_window_over_a_stream_is_a_fit_on_the_window(name: str) -> None:
     run_family(name, 60, every=6)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", CHOSEN)
 def test_a_long_stream_leaves_no_trace_in_any_family(name: str) -> None:
     run_family(name, 2_000, every=50)
 

@@ -480,3 +480,31 @@ def test_a_posterior_that_is_singular_to_rounding_is_refused():
     clf = bp.LocationModel("tied", "independent", bp.MatrixNormalInverseWishart(nu=4.0))
     with pytest.raises(bp.ImproperError, match="covariance of columns 'a', 'b' is singular to rounding"):
         clf.fit(X, np.arange(24) % 2)
+
+
+@pytest.mark.parametrize("covariance", COVARIANCES)
+def test_relevance_of_the_numbers_is_the_ratio_of_two_evidences(covariance):
+    X, y = penguins()
+    prior = bp.MatrixNormalInverseWishart(kappa=0.4, nu=3.6, psi=2.0, precision=0.8)
+
+    def of_numbers(labels):
+        clf = bp.LocationModel(covariance, prior=prior, levels=LEVELS, classes=sorted(set(labels))).fit(X, labels)
+        return float(clf.log_evidence()["numbers"].sum())
+
+    clf = bp.LocationModel(covariance, prior=prior, levels=LEVELS).fit(X, y)
+    found = float(clf.feature_relevance()["log_bayes_factor"].values[-1])
+    assert found == pytest.approx(of_numbers(y) - of_numbers(["a"] * len(y)), rel=1e-10)
+
+
+def test_batches_keep_the_tables_of_the_first():
+    X, y, levels = dependent_categories()
+    first, rest = slice(None, 60), slice(60, None)
+    clf = bp.LocationModel(levels=levels, classes=[0, 1]).partial_fit(X[first], y[first])
+    tables = clf.fitted_.model.family.of_categories.groups
+    unlike = X[rest].assign(other=[f"other {code}" for code in np.arange(30) % 2])
+    clf.partial_fit(unlike, y[rest])
+    clf.partial_fit(unlike[:3], y[:3], sample_weight=[0.0, 0.0, 0.0])  # no row at all, whose kinds nothing shows
+    assert clf.fitted_.model.family.of_categories.groups == tables == ((0, 2), (1,))
+    learned = bp.LocationModel(classes=[0, 1]).partial_fit(X[first], y[first])
+    with pytest.raises(ValueError, match="a categories_cell that the first batch did not show"):
+        learned.partial_fit(X[rest].assign(other="another"), y[rest])

@@ -34,7 +34,23 @@ def test_a_model_whose_rows_are_a_potential_is_refused(name):
         bp.from_pymc(model, "y")
 
 
-@pytest.mark.parametrize("name", [name for name in EXAMPLES if name not in [*NOT_BY_ROWS, *POTENTIALS]])
+#: Numbers whose mean depends on the categories of their row: predictors of the length of the rows.
+ON_CATEGORIES = [name for name in EXAMPLES if name.startswith("conditional gaussian")]
+
+
+@pytest.mark.parametrize("name", ON_CATEGORIES)
+def test_a_model_of_numbers_given_categories_is_refused(name):
+    example = EXAMPLES[name]
+    model = bp.GenerativeClassifier(example.family).fit(example.X, example.y).to_pymc("rows")
+    with pytest.raises(
+        ValueError, match=r"'numbers_x' depends on a constant of shape .*, of the length of the rows"
+    ):
+        bp.from_pymc(model, "y")
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in EXAMPLES if name not in [*NOT_BY_ROWS, *POTENTIALS, *ON_CATEGORIES]]
+)
 def test_the_model_of_every_family_comes_back_as_exact(name):
     example = EXAMPLES[name]
     X, y = example.X, example.y

@@ -7,7 +7,7 @@ the same mass for every table). The Bayes factor between one table and two is th
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import prod
@@ -74,7 +74,21 @@ class CategoricalBlocks(LevelFamily, listed=False):
             (list(group), table.log_likelihood({"probability": theta["probability"][..., cells]}))
             for group, table, cells in zip(self.groups, self._each(), self._places_of_cells(), strict=True)
         ]
-        return LogDensity(lambda X: np.sum([density(X[:, group]) for group, density in parts], axis=0))
+        return _by_table(parts)
+
+    def averaged_predictive(
+        self, posterior: Dirichlet, common: Dirichlet, log_odds: Mapping[str, Array]
+    ) -> LogDensity:
+        parts = [
+            (
+                list(group),
+                table.averaged_predictive(_only(posterior, cells), _only(common, cells), {"": odds}),
+            )
+            for group, table, cells, odds in zip(
+                self.groups, self._each(), self._places_of_cells(), log_odds[""], strict=True
+            )
+        ]
+        return _by_table(parts)
 
     def label_rows(self, X: Array, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
         """The code of the cell of each row in every table."""
@@ -102,8 +116,10 @@ class CategoricalBlocks(LevelFamily, listed=False):
         pm.Potential(f"{prefix}x", (statistics.counts * pt.log(variables["probability"])).sum())
 
     def bind_labelled(self, table: Table, classes: Sequence[Hashable], codes: Array, weights: Array) -> Self:
-        """Bound to the tables of the highest evidence that pairwise merging finds on these rows."""
+        """Bound to the tables of the highest evidence that pairwise merging finds on these rows, unless bound to some before."""
         bound = self.bind(table, classes)
+        if self.groups:
+            return bound
         X = bound.encode(table)
         complete = np.flatnonzero((X >= 0).all(1))
         rows, responsibilities = X[complete], one_hot(codes[complete], len(classes), weights[complete])
@@ -152,3 +168,13 @@ class CategoricalBlocks(LevelFamily, listed=False):
         found = [table._tables(X[:, list(group)]) for group, table in zip(self.groups, self._each(), strict=True)]
         sizes: Sequence[tuple[int, ...]] = [size for _, size in found]
         return np.hstack([codes for codes, _ in found]), tuple(size for [size] in sizes)
+
+
+def _by_table(parts: Sequence[tuple[list[int], LogDensity]]) -> LogDensity:
+    """The log density of independent tables, from the columns of each and its own."""
+    return LogDensity(lambda X: np.sum([density(X[:, group]) for group, density in parts], axis=0))
+
+
+def _only(belief: Dirichlet, cells: slice) -> Dirichlet:
+    """The belief about one table."""
+    return Dirichlet(belief.concentration[:, cells])

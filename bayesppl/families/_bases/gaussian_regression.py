@@ -15,7 +15,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bayesppl.beliefs import Conjugate
 from bayesppl.beliefs.matrix_normal import MatrixNormalInverseWishart
 from bayesppl.beliefs.statistics import Moments, moments
 from bayesppl.errors import UndefinedEstimateError
@@ -27,7 +26,7 @@ from bayesppl.families._bases.log_density import Evaluate, LogDensity, on_first_
 from bayesppl.families._bases.membership import Membership
 from bayesppl.families._bases.missing import observed_mask
 from bayesppl.families._bases.multivariate_t import by_pattern, log_t_density, t_terms
-from bayesppl.families._bases.regression_prior import regression_prior
+from bayesppl.families._bases.regression_prior import common_regression_prior, regression_prior
 from bayesppl.families._bases.support import REAL_NUMBERS
 from bayesppl.kernels.arrays import LOG_2PI, Array, Responsibilities, Theta
 from bayesppl.kernels.definite import is_positive_definite
@@ -103,10 +102,10 @@ class GaussianRegression(ConjugateNumeric, listed=False):
         require_definite_scale(found.update(statistics).numbers, statistics, self.classes, self.columns)
         return found
 
-    def log_increment(self, prior: Conjugate, statistics: Moments) -> Array:
-        # log h counts a factor for every column of the statistics; of predictors there is no density
-        count = statistics.count.sum() if self.tied else statistics.count
-        return prior.log_increment(statistics) + 0.5 * LOG_2PI * len(self.predictors) * count
+    def common_prior(self, statistics: Moments) -> MatrixNormalInverseWishart:
+        if self.prior == "hierarchical":
+            return common_regression_prior(statistics, len(self.predictors), self.tied, self.columns)
+        return self.resolve_prior(statistics.pooled())
 
     def mle(self, statistics: Moments) -> Theta:
         q = len(self.predictors)

@@ -55,3 +55,13 @@ def regression_prior(
         [prior.rescaled({"precision": rows}).log_increment(statistics).sum() for rows in _EFFECT_ROWS]
     )
     return prior.rescaled({"precision": average(_EFFECT_ROWS, log_evidence)})
+
+
+def common_regression_prior(
+    statistics: Moments, n_predictors: int, tied: bool, columns: Sequence[Hashable]
+) -> MatrixNormalInverseWishart:
+    """The prior of one class in place of all, with the numbers found from the classes (see ``common_hierarchical_prior``)."""
+    prior = regression_prior(statistics, n_predictors, tied, columns)
+    if not tied:
+        return prior.take(np.zeros(1, dtype=np.intp))
+    return replace_unchecked(prior, location=prior.location[:1], kappa=prior.kappa[:1], centre=prior.centre[:1])
