@@ -260,7 +260,7 @@ def test_fits_of_different_models_do_not_merge(other: bp.GaussianNB) -> None:
     with pytest.raises(ValueError, match="different models"):
         clf.merge(other)
     assert vars(clf) == before
-    with pytest.raises(TypeError, match="GaussianNB with a BernoulliNB"):
+    with pytest.raises(TypeError, match="GaussianNB with BernoulliNB"):
         clf.merge(bp.BernoulliNB())
 
 
