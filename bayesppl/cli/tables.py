@@ -209,6 +209,9 @@ def _notes(result: Comparison, with_parameters: bool) -> Iterator[str]:
             else "--parameters prints the estimates of all parameters; --json and --out DIR hold them."
         )
     )
+    temperature = result.scores.attrs["temperature"]
+    if temperature != 1:
+        yield f"calibrated by left-out training rows: T = {temperature:.2f} (above 1: too sure without)."
     for rule, reason in result.undefined.items():
         yield f"[yellow]{rule} is undefined:[/] {_safe(reason)}"
     for record in score_records(result):

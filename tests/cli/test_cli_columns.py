@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -191,6 +192,14 @@ def test_calibrations_are_chosen_by_name(run):
     status, _, err = run("compare", "iris", "--model", "lda", "--calibrate", "weights")
     assert status != 0
     assert "calibration='temperature'" in err
+
+
+def test_a_temperature_is_printed_where_one_was_learned(run):
+    arguments = ("compare", "breast_cancer", "--model", "gaussian-nb", "--draws", 20)
+    assert "calibrated by left-out" not in run(*arguments)[1]
+    printed = re.search(r"rows: T = ([0-9.]+)", run(*arguments, "--calibrate", "temperature")[1])
+    assert printed is not None
+    assert float(printed[1]) > 1.5  # thirty columns that repeat each other
 
 
 def test_priors_of_probabilities_are_numbers(run):
