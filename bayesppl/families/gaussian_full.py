@@ -40,7 +40,7 @@ from bayesppl.families._bases.gaussian_full_prior import fraley_raftery_prior, r
 from bayesppl.families._bases.gaussian_prior import choose_prior, require_finite_sums, require_proper
 from bayesppl.families._bases.log_density import Evaluate, LogDensity, on_first_use
 from bayesppl.families._bases.membership import Membership
-from bayesppl.families._bases.missing import observed_mask
+from bayesppl.families._bases.missing import refuse_gaps
 from bayesppl.families._bases.multivariate_t import by_pattern, log_t_density, t_terms
 from bayesppl.families._bases.support import LARGEST, REAL_NUMBERS
 from bayesppl.kernels.arrays import LOG_2PI, Array, Responsibilities, Theta
@@ -83,15 +83,12 @@ class FullGaussian(ConjugateNumeric):
         return () if self.tied else ("class",)
 
     def sufficient_statistics(self, X: Array, responsibilities: Responsibilities) -> Moments:
-        present = observed_mask(X)
-        if present is not None:
-            gaps = (~present).sum(0)
-            names = ", ".join(repr(self.columns[d]) for d in np.flatnonzero(gaps))
-            raise ValueError(
-                f"NaN: missing values in column {names} ({gaps.sum()} cells); a full or tied covariance cannot be fitted to "
-                "incomplete rows in closed form. Drop or impute them, or use covariance='diag', which skips missing "
-                "cells exactly. (Missing cells are fine when predicting.)"
-            )
+        refuse_gaps(
+            X,
+            self.columns,
+            "a full or tied covariance cannot be fitted to incomplete rows in closed form. Drop or impute them, or use "
+            "covariance='diag', which skips missing cells exactly.",
+        )
         return moments(X, responsibilities, matrix=True, tied=self.tied)
 
     def read_statistics(self, table: Table, responsibilities: Responsibilities) -> Moments:

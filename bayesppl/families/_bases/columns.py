@@ -12,7 +12,7 @@ from bayesppl.beliefs.statistics import Statistics
 from bayesppl.data.table import Table
 from bayesppl.errors import RowError
 from bayesppl.families._bases.family import Family, Measure
-from bayesppl.families._bases.missing import observed_mask, only_columns
+from bayesppl.families._bases.missing import observed_mask, only_columns, refuse_gaps
 from bayesppl.families._bases.support import Support, check_support, numbers_of
 from bayesppl.kernels.arrays import Array, Responsibilities, dense
 
@@ -84,12 +84,10 @@ class NumericFamily(ColumnFamily):
         return only_columns(X, units)
 
     def sufficient_statistics(self, X: Any, responsibilities: Responsibilities) -> Statistics:
-        present = None if self.fits_missing else observed_mask(X)
-        if present is not None:
-            gaps = (~present).sum(0)
-            names = ", ".join(repr(self.columns[d]) for d in np.flatnonzero(gaps))
-            raise ValueError(
-                f"NaN: missing values in column {names} ({gaps.sum()} cells); the {self.name} family cannot be fitted to "
-                "incomplete rows. Drop or impute them. (Missing cells are fine when predicting.)"
+        if not self.fits_missing:
+            refuse_gaps(
+                X,
+                self.columns,
+                f"the {self.name} family cannot be fitted to incomplete rows. Drop or impute them.",
             )
         return super().sufficient_statistics(X, responsibilities)

@@ -24,7 +24,7 @@ from bayesppl.families._bases.gaussian_full_prior import require_definite_scale
 from bayesppl.families._bases.gaussian_prior import choose_prior, require_finite_sums
 from bayesppl.families._bases.log_density import Evaluate, LogDensity, on_first_use
 from bayesppl.families._bases.membership import Membership
-from bayesppl.families._bases.missing import observed_mask
+from bayesppl.families._bases.missing import refuse_gaps
 from bayesppl.families._bases.multivariate_t import by_pattern, log_t_density, t_terms
 from bayesppl.families._bases.regression_prior import common_regression_prior, regression_prior
 from bayesppl.families._bases.support import REAL_NUMBERS
@@ -78,15 +78,12 @@ class GaussianRegression(ConjugateNumeric, listed=False):
         return self.label_features(X[:, len(self.predictors) :], prefix)
 
     def sufficient_statistics(self, X: Array, responsibilities: Responsibilities) -> Moments:
-        present = observed_mask(X[:, len(self.predictors) :])
-        if present is not None:
-            gaps = (~present).sum(0)
-            names = ", ".join(repr(self.columns[d]) for d in np.flatnonzero(gaps))
-            raise ValueError(
-                f"NaN: missing values in column {names} ({gaps.sum()} cells); correlated numbers cannot be fitted to "
-                "incomplete rows in closed form. Drop or impute them, or use bayesppl.MixedNB, which skips missing cells "
-                "exactly. (Missing cells are fine when predicting.)"
-            )
+        refuse_gaps(
+            X[:, len(self.predictors) :],
+            self.columns,
+            "correlated numbers cannot be fitted to incomplete rows in closed form. Drop or impute them, or use bayesppl.MixedNB, "
+            "which skips missing cells exactly.",
+        )
         return moments(X, responsibilities, matrix=True, tied=self.tied)
 
     def resolve_prior(self, statistics: Moments) -> MatrixNormalInverseWishart:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,17 @@ def split_missing(X: Any) -> tuple[Any, Array | None]:
     """Rows with zeros for missing cells, and where cells are present (None when all are)."""
     present = observed_mask(X)
     return (X, None) if present is None else (np.where(present, X, 0.0), present)
+
+
+def refuse_gaps(X: Any, columns: Sequence[Hashable], reason: str) -> None:
+    """Refuse to fit rows with missing cells, by the names of the columns that have any."""
+    present = observed_mask(X)
+    if present is not None:
+        gaps = (~present).sum(0)
+        names = ", ".join(repr(name) for name, gap in zip(columns, gaps, strict=True) if gap)
+        raise ValueError(
+            f"NaN: missing values in column {names} ({gaps.sum()} cells); {reason} (Missing cells are fine when predicting.)"
+        )
 
 
 def only_columns(X: Any, columns: Sequence[int]) -> Array:
