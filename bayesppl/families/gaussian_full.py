@@ -36,7 +36,11 @@ from bayesppl.families._bases.covariance_prior import (
 from bayesppl.families._bases.covariance_prior_loo import of_other_classes
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
 from bayesppl.families._bases.gaussian_declared import MeanAndCholesky
-from bayesppl.families._bases.gaussian_full_prior import fraley_raftery_prior, require_definite
+from bayesppl.families._bases.gaussian_full_prior import (
+    fraley_raftery_prior,
+    regularised_prior,
+    require_definite,
+)
 from bayesppl.families._bases.gaussian_prior import choose_prior, require_finite_sums, require_proper
 from bayesppl.families._bases.log_density import Evaluate, LogDensity, on_first_use
 from bayesppl.families._bases.membership import Membership
@@ -111,6 +115,7 @@ class FullGaussian(ConjugateNumeric):
                 "fraley-raftery": lambda: self._definite(
                     fraley_raftery_prior(statistics, self.columns), statistics
                 ),
+                "regularised": lambda: self._definite(regularised_prior(statistics, self.columns), statistics),
                 "jeffreys": lambda: self._improper(statistics, (shape[1] + 1) / 2),
                 "flat": lambda: self._improper(statistics, power=0),
                 "unbiased": lambda: self._improper(statistics, -(shape[0] if self.tied else 1) / 2),

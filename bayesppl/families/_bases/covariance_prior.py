@@ -31,12 +31,8 @@ from scipy.special import gammaln
 from bayesppl.beliefs import NormalInverseWishart
 from bayesppl.beliefs.conjugate import replace_unchecked
 from bayesppl.beliefs.statistics import Moments
-from bayesppl.families._bases.gaussian_prior import column_scales
+from bayesppl.families._bases.gaussian_full_prior import VARIANCE_ROWS, within_sd
 from bayesppl.kernels.arrays import Array
-
-# Rows that the variance of a column over all rows counts for beside its variance within the classes: the degrees of
-# freedom of Fraley & Raftery (2007) in one dimension
-_VARIANCE_ROWS = 3.0
 
 # δ₀ is believed to be about that, within factors of e² = 7.4 (one standard deviation of its logarithm)
 _SPREAD = 2.0
@@ -154,8 +150,7 @@ def _hierarchy(statistics: Moments, tied: bool, columns: Sequence[Hashable]) -> 
     n_features = statistics.mean.shape[1]
     # of the scatter: a class of one row has no deviations
     degrees = np.maximum(statistics.count - 1, 0.0)
-    within, overall = statistics.within, column_scales(total, columns) ** 2
-    sd = np.sqrt((np.diagonal(within) + _VARIANCE_ROWS * overall) / (degrees.sum() + _VARIANCE_ROWS))
+    within, sd = statistics.within, within_sd(statistics, columns)
     units = sd[:, None] * sd
     scatter = statistics.scatter / units
     independence = _rows_of_independence(within, degrees.sum())
@@ -176,7 +171,7 @@ def _rows_of_independence(within: Array, degrees: float) -> float:
     squares = degrees * np.maximum(np.linalg.eigvalsh(correlation), 0.0)
     together = _log_evidence(_INDEPENDENCE, _INDEPENDENCE, squares, degrees)
     alone = _log_evidence(_INDEPENDENCE, _INDEPENDENCE, np.array([degrees]), degrees)
-    log_prior = -0.5 * (np.log(_INDEPENDENCE / _VARIANCE_ROWS) / _SPREAD) ** 2
+    log_prior = -0.5 * (np.log(_INDEPENDENCE / VARIANCE_ROWS) / _SPREAD) ** 2
     return average(_INDEPENDENCE, together - len(squares) * alone + log_prior)
 
 
