@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from bayesppl.beliefs import NormalInverseGamma, NormalInverseWishart
+from bayesppl.beliefs.normal_means import NormalMeans
 from bayesppl.inference.pymc.reading.naturals import Event, Natural, tidy
 from bayesppl.kernels.arrays import Array, Theta
 
@@ -62,6 +63,33 @@ class MeansAndVariances(Natural):
         if not self.shared:
             return values[..., 0]
         return np.moveaxis(values, -1, self.shared[0])
+
+
+@dataclass(frozen=True, eq=False)
+class Means(Natural):
+    """Means, (n_classes, n_features), of rows whose variances, of the same shape, are known."""
+
+    variance: Array
+    words: ClassVar[str] = "Normal"
+
+    @property
+    def events(self) -> Mapping[str, Event]:
+        return {"mean": "scalar"}
+
+    @property
+    def factors(self) -> tuple[int, ...]:
+        return self.variance.shape
+
+    def given(self, known: Mapping[str, Array]) -> Means:
+        return replace(self, **known)
+
+    def statistics(self, theta: Theta) -> Array:
+        mean = theta["mean"]
+        return np.stack([mean, mean**2], axis=-1)
+
+    def belief(self, coefficients: Array) -> NormalMeans:
+        precision = tidy(-2 * coefficients[..., 1])
+        return NormalMeans(tidy(coefficients[..., 0] / precision), precision, self.variance).sized(self.factors)
 
 
 @dataclass(frozen=True, eq=False)
