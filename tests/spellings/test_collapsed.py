@@ -153,6 +153,27 @@ def test_rates_that_are_multiples_of_a_learned_one_have_the_density_of_negative_
     _agree(found, np.asarray(expected))
 
 
+def test_the_marginal_density_of_learned_mean_vectors_is_that_of_matrix_t_rows():
+    """The rows of a class, one after the other, are multivariate t given those before (Murphy 2007, equation 258)."""
+    case = SPELLINGS["mean_vectors_about_a_learned_centre"]
+    found, theta = _log_marginal(case.build(case.rows, CODES), REAL, POINTS)
+    expected = []
+    for centre, ratio in zip(theta["centre"], theta["ratio"], strict=True):
+        total = (
+            stats.norm(0.0, 5.0).logpdf(centre).sum() + stats.gamma(2.0, scale=0.5).logpdf(ratio) + np.log(ratio)
+        )
+        for k in range(K):
+            kappa, nu, location = ratio, 5.0, centre
+            psi = np.linalg.inv([[2.0, 0.3], [0.3, 1.0]])
+            for x in REAL[k == CODES]:
+                dof = nu - 1
+                total += stats.multivariate_t(location, psi * (kappa + 1) / (kappa * dof), dof).logpdf(x)
+                psi = psi + kappa / (kappa + 1) * np.outer(x - location, x - location)
+                location, kappa, nu = (kappa * location + x) / (kappa + 1), kappa + 1, nu + 1
+        expected.append(total)
+    _agree(found, np.asarray(expected))
+
+
 def _joint_over(grid, log_weight, predictive, n_labels):
     weight = np.exp(log_weight - logsumexp(log_weight))
     joint = np.tensordot(weight, predictive, 1) * (n_labels + 1) / (n_labels.sum() + K)
@@ -185,6 +206,7 @@ def test_class_probabilities_under_a_learned_concentration_are_those_of_quadratu
         "half_normal_scales",
         "partial_pooling",
         "conjugate_means_non_centred",
+        "mean_vectors_about_a_learned_centre",
     ],
 )
 def test_draws_of_a_collapsed_part_are_those_of_the_whole_model(name):

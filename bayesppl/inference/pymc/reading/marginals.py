@@ -14,7 +14,7 @@ import numpy as np
 import pytensor.tensor as pt
 
 from bayesppl.beliefs.statistics import Counts, Events, Moments, Successes
-from bayesppl.inference.pymc.reading.natural_normals import Means, MeansAndVariances
+from bayesppl.inference.pymc.reading.natural_normals import Means, MeansAndCovariances, MeansAndVariances
 from bayesppl.inference.pymc.reading.naturals import Natural, Probabilities, Rates, Simplices
 
 #: Graphs of what is known beside the parameters, by name.
@@ -50,6 +50,17 @@ def _normal_inverse_gamma(natural: Any, h: Any, rows: Moments, known: Known) -> 
     return pt.gammaln(shape) - shape * pt.log(b + squares.sum(-1) / 2) - 0.5 * pt.log(kappa + count).sum(-1)
 
 
+def _normal_inverse_wishart(natural: Any, h: Any, rows: Moments, known: Known) -> Any:
+    kappa, location, nu, whole = natural.unpacked(h)
+    n, d = rows.count, natural.n_features
+    psi = whole - natural.between(kappa, location) + rows.scatter
+    psi = psi + natural.between(kappa * n / (kappa + n), rows.mean - location)
+    nu = nu + (n.sum() if natural.tied else n)
+    of_degrees = 0.5 * d * np.log(2) * nu + sum(pt.gammaln((nu - j) / 2) for j in range(d))
+    of_means = 0.5 * d * pt.log(kappa + n)
+    return of_degrees - 0.5 * nu * pt.linalg.slogdet(psi)[1] - (of_means.sum() if natural.tied else of_means)
+
+
 def _normal(natural: Natural, h: Any, rows: Moments, known: Known) -> Any:
     variance, n = known["variance"], rows.count
     precision = -2 * h[..., 1]
@@ -67,5 +78,6 @@ LOG_NORMALIZERS: Mapping[type[Natural], Callable[[Any, Any, Any, Known], Any]] =
     Rates: _gamma,
     Simplices: _dirichlet,
     MeansAndVariances: _normal_inverse_gamma,
+    MeansAndCovariances: _normal_inverse_wishart,
     Means: _normal,
 }
