@@ -174,7 +174,7 @@ def _label_block(
         return block("by rows", "Categorical", "", found)
     belief, density = found
     solved = Solved(natural, {CLASS_WEIGHTS: weights}, None, belief, density)
-    return block("exact", "Categorical", natural.words, "", solved)
+    return block("exact", "Categorical", "Beta" if label.is_binary else natural.words, "", solved)
 
 
 def _feature_block(
