@@ -72,6 +72,11 @@ class Family(ABC):
 
     #: Whether predictive and evidence have a closed form under a conjugate prior.
     has_closed_forms: ClassVar[bool] = False
+    #: Why there is none of those, and what can be done.
+    no_closed_form: ClassVar[str] = (
+        "the {} family has no conjugate prior, so that neither its predictive nor its evidence has a closed form: it is fitted "
+        "by sampling, with inference='nuts' (or 'auto'), or approximated, as by 'laplace'."
+    )
     #: What cells can be.
     takes: ClassVar[Takes] = "numbers"
 
@@ -329,10 +334,7 @@ class Family(ABC):
         return posterior, X
 
     def _no_closed_form(self) -> NotConjugateError:
-        return NotConjugateError(
-            f"the {self.name} family has no conjugate prior, so that neither its predictive nor its evidence has a closed "
-            "form: it is fitted by sampling, with inference='nuts' (or 'auto'), or approximated, as by 'laplace'."
-        )
+        return NotConjugateError(self.no_closed_form.format(self.name))
 
 
 def prefixed(dims: Sequence[str], prefix: str) -> tuple[str, ...]:
