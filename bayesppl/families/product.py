@@ -167,6 +167,8 @@ class Product(ConjugateFamily):
                 "blocks must be a mapping of names to (columns, family), as in {'sizes': (['length'], bayesppl.Gaussian())}, "
                 f"found {self.blocks!r}"
             )
+        if self.blocks is not None and self.choice is not None:
+            return self.blocks, self.choice  # further rows do not change it
         if self.ranges is not None and (self.columns != "evidence" or self.blocks is not None):
             raise ValueError("ranges is about the choice of columns='evidence' without blocks; drop it")
         if self.blocks is not None:

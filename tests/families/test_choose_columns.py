@@ -114,6 +114,37 @@ def test_ranges_allow_for_rows_to_come():
     assert np.isfinite(clf.predict_joint_log_proba(pd.DataFrame({"lognormal": [0.0, 999.0]}))).all()
 
 
+@pytest.mark.parametrize("unit", [2.54, 1 / 3])
+def test_the_choice_does_not_depend_on_the_unit(clf, unit):
+    measures = [name for name in COLUMNS if name not in ("poisson", "negative_binomial")]  # counts have no unit
+    X = TABLE[measures].assign(no_grid=np.random.default_rng(3).gamma(2, size=N))
+    of_one, of_other = (bp.MixedNB(columns="evidence").fit(x, Y).columns_ for x in (X, X * unit))
+    assert of_other["chosen"].equals(of_one["chosen"])
+    np.testing.assert_allclose(of_other["rounding"], unit * of_one["rounding"], rtol=1e-9)
+    densities = [name for name in of_other["density"].values if name in of_one["density"]]
+    np.testing.assert_allclose(
+        of_other["log_evidence"].sel(density=densities),
+        of_one["log_evidence"].sel(density=densities).where(of_other["log_evidence"].notnull()),
+        rtol=1e-9,
+    )
+
+
+def test_declared_ranges_suit_all_batches():
+    rng = np.random.default_rng(4)
+    stars, amount = rng.binomial(4, 0.3 + 0.3 * B) + 1, TABLE["zero_or_lognormal"]
+    X = pd.DataFrame({"stars": stars, "amount": amount, "length": TABLE["gaussian"]}).sort_values(
+        "stars", ignore_index=True
+    )
+    assert X["stars"][:60].nunique() < 5
+    declared = bp.MixedNB(columns="evidence", ranges={"stars": (1, 5), "amount": (0, np.inf)})
+    batches = [(X[:60], Y[:60]), (X[60:], Y[60:])]
+    clf = bp.fit_batches(declared, batches, classes=["a", "b"])
+    assert clf.families_["levels"][1].levels == {"stars": (1, 2, 3, 4, 5)}
+    assert clf.columns_.equals(bp.MixedNB(columns="evidence", ranges=declared.ranges).fit(*batches[0]).columns_)
+    whole = bp.MixedNB(clf.families_).fit(X, Y)
+    np.testing.assert_allclose(clf.predict_proba(X), whole.predict_proba(X), rtol=1e-9)
+
+
 def test_batches_follow_the_choice_of_the_first():
     X = TABLE.drop(columns="categorical")
     halves = [(X[:300], Y[:300]), (X[300:], Y[300:])]

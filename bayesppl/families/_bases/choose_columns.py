@@ -25,9 +25,10 @@ from scipy.special import gammaln
 from bayesppl.beliefs.statistics import Events
 from bayesppl.data.labels import one_hot
 from bayesppl.data.table import MatrixTable, Table
-from bayesppl.families._bases.bins import Ordered, best_bins, bounds_of, rounding_of
+from bayesppl.families._bases.bins import Ordered, best_bins, bounds_of
 from bayesppl.families._bases.column_choice import ColumnChoice, Ranges
 from bayesppl.families._bases.family import REGISTRY, Family
+from bayesppl.families._bases.rounding import rounding_of
 from bayesppl.families._bases.support import REAL_NUMBERS, check_support, numbers_of
 from bayesppl.families.bernoulli import Bernoulli
 from bayesppl.families.categorical import Categorical
@@ -57,7 +58,7 @@ class Candidate(NamedTuple):
 
 
 class _Cells(NamedTuple):
-    """The cells of one column that are present."""
+    """The cells of one column that are present, in ascending order."""
 
     values: Array
     responsibilities: Responsibilities
@@ -74,7 +75,8 @@ class _Cells(NamedTuple):
 
     def gathered(self) -> _Cells:
         """The same cells, each value of a class once with the weight of all its rows; without noise."""
-        levels, places = np.unique(self.values, return_inverse=True)
+        levels = np.unique(self.values)
+        places = np.searchsorted(levels, self.values)
         n_classes = len(self.classes)
         weights = np.bincount(places * n_classes + self.responsibilities.indices, self.responsibilities.data)
         at = np.flatnonzero(weights)
@@ -140,6 +142,7 @@ def _family(density: str, details: Mapping[Hashable, Any]) -> Family:
     families: dict[str, Callable[[], Family]] = {
         "bernoulli": Bernoulli,
         "categorical": Categorical,
+        "levels": lambda: Categorical(levels=dict(details)),
         "gaussian": Gaussian,
         "lognormal": LogNormal,
         "exponential": Exponential,
@@ -175,6 +178,8 @@ def _cells(
     rounding = rounding_of(x)
     # the same noise for the same rows
     noise = np.random.default_rng(0).uniform(-0.5, 0.5, len(x)) * rounding
+    ascending = np.argsort(x + noise)
+    x, noise, present = x[ascending], noise[ascending], present[ascending]
     # values on no grid: their digits end somewhere, and where is the same for all densities
     step = rounding or 1e-9 * max(abs(low), abs(high))
     return _Cells(x, responsibilities[present], classes, step, noise, low, bounds)
@@ -184,13 +189,17 @@ def _candidates(cells: _Cells) -> Iterator[tuple[str, Candidate]]:
     """Every kind of density that can hold these cells and those to come."""
     x = cells.values
     levels = np.unique(x)
-    if len(levels) <= MOST_LEVELS and cells.noise.any():
+    known = () if cells.bounds is None else _steps_within(cells.bounds, cells.rounding)
+    if known and cells.noise.any():
+        few = cells.gathered()
+        yield "levels", Candidate(_of_cells(Categorical(levels=known), few, few.values), known)
+    if cells.bounds is None and len(levels) <= MOST_LEVELS and cells.noise.any():
         places = max(float(len(levels)), np.rint((levels[-1] - levels[0]) / cells.rounding) + 1)
         choices = gammaln(places + 1) - gammaln(len(levels) + 1) - gammaln(places - len(levels) + 1)
         few = cells.gathered()
         yield "categorical", Candidate(_of_cells(Categorical(), few, few.values) - choices)
-        if len(levels) <= 2:  # one or the other: there is nothing else to model
-            return
+    if len(levels) <= 2 and cells.noise.any() and (cells.bounds is None or len(known) == 2):
+        return  # one or the other: there is nothing else to model
     yield from _densities(cells)
     is_count = bool(cells.low >= 0 and (x == np.floor(x)).all() and x.max() < 2**53)
     if is_count:
@@ -207,13 +216,26 @@ def _candidates(cells: _Cells) -> Iterator[tuple[str, Candidate]]:
             yield _ZERO + kind, candidate._replace(log_evidence=weight + candidate.log_evidence)
 
 
+def _steps_within(bounds: tuple[float, float], rounding: float) -> tuple[int, ...]:
+    """All values that a column of whole numbers can hold in this range, if they are few; fractions have no exact values to name."""
+    if rounding % 1 or not np.isfinite(bounds).all():
+        return ()
+    step = int(rounding)
+    steps = range(-int(-bounds[0] // step), int(bounds[1] // step) + 1)
+    return tuple(k * step for k in steps) if len(steps) <= MOST_LEVELS else ()
+
+
 def _densities(cells: _Cells) -> Iterator[tuple[str, Candidate]]:
     x = cells.values + cells.noise
     of_steps = cells.responsibilities.sum() * np.log(cells.rounding)
     yield "gaussian", Candidate(_of_cells(Gaussian(), cells, x) + of_steps)
-    bounds = bounds_of(cells.values, cells.rounding) if cells.bounds is None else cells.bounds
+    low, high = bounds_of(cells.values, cells.rounding)
+    if cells.bounds is not None:
+        low, high = (
+            known if np.isfinite(known) else end for known, end in zip(cells.bounds, (low, high), strict=True)
+        )
     by_class = [_ordered(x, cells.responsibilities, k) for k in range(len(cells.classes))]
-    bins = best_bins(by_class, ["equal", "quantile"], _JEFFREYS, bounds, cells.rounding)
+    bins = best_bins(by_class, ["equal", "quantile"], _JEFFREYS, (low, high), cells.rounding)
     edges = tuple(bins.edges.tolist())
     evidence = _of_cells(Histogram(edges=edges), cells, x) + of_steps
     yield "histogram", Candidate(evidence - bins.log_choices, edges)
