@@ -9,6 +9,7 @@ from sklearn.compose import make_column_selector
 
 import bayesppl as bp
 from bayesppl.data.labels import one_hot
+from bayesppl.errors import UndefinedEstimateError
 
 N = 600
 RNG = np.random.default_rng(0)
@@ -161,6 +162,17 @@ def test_it_is_cloned_saved_and_loaded(clf, tmp_path):
     loaded = bp.load(tmp_path / "fit.nc")
     assert loaded.columns_.equals(clf.columns_)
     np.testing.assert_array_equal(loaded.predict_proba(TABLE), clf.predict_proba(TABLE))
+
+
+def test_an_estimate_that_does_not_exist_is_a_gap_with_a_reason(clf):
+    found = clf.estimates()
+    assert found["estimate"].values.tolist() == ["mle", "map", "mean"]
+    assert "no single mode" in found.attrs["undefined_map"]
+    assert found["gaussian_mean"].sel(estimate="map").isnull().all()
+    for rule in ("mle", "mean"):
+        assert found.sel(estimate=rule).equals(clf.estimates([rule]).sel(estimate=rule))
+    with pytest.raises(UndefinedEstimateError, match="no single mode"):
+        clf.estimates(["map"])
 
 
 @pytest.mark.parametrize(
