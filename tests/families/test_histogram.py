@@ -119,3 +119,15 @@ def test_a_row_of_weight_two_places_bins_like_two_rows(bins, spacing, inflated):
     np.testing.assert_allclose(
         weighted.predict_joint_log_proba(X), repeated.predict_joint_log_proba(X), rtol=1e-10
     )
+
+
+def test_forgotten_rows_leave_their_bins():
+    x = np.append(np.random.default_rng(3).normal(size=40), 90.0)[:, None]
+    y = np.arange(41) % 2
+    clf = bp.GenerativeClassifier(bp.Histogram(bins=5)).fit(x, y)
+    edges = clf.fitted_.model.family.places[0]
+    clf.forget(x[-1:], y[-1:])
+    assert clf.fitted_.model.family.places[0] == edges
+    assert edges[-1] >= 90
+    declared = bp.GenerativeClassifier(bp.Histogram(edges=edges)).fit(x[:-1], y[:-1])
+    np.testing.assert_allclose(clf.predict_proba(x), declared.predict_proba(x), rtol=1e-12)
