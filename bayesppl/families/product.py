@@ -171,6 +171,8 @@ class Product(ConjugateFamily):
             return self.blocks, self.choice  # further rows do not change it
         if self.ranges is not None and (self.columns != "evidence" or self.blocks is not None):
             raise ValueError("ranges is about the choice of columns='evidence' without blocks; drop it")
+        if self.columns == "evidence" and self.blocks is not None:
+            raise ValueError("columns='evidence' chooses the blocks, and blocks are given; drop one of the two")
         if self.blocks is not None:
             return self.blocks, None
         if self.columns == "dtype":

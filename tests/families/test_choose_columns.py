@@ -146,6 +146,15 @@ def test_declared_ranges_suit_all_batches():
     np.testing.assert_allclose(clf.predict_proba(X), whole.predict_proba(X), rtol=1e-9)
 
 
+def test_a_range_without_ends_changes_no_density_of_real_numbers():
+    X = TABLE[["gaussian"]] + 1 / 7 * RNG.normal(size=(N, 1))  # on no grid
+    free, declared = (
+        bp.MixedNB(columns="evidence", ranges=ranges).fit(X, Y).columns_["log_evidence"]
+        for ranges in (None, {"gaussian": (-np.inf, np.inf)})
+    )
+    np.testing.assert_allclose(declared, free.sel(density=declared["density"]), rtol=1e-12)
+
+
 def test_batches_follow_the_choice_of_the_first():
     X = TABLE.drop(columns="categorical")
     halves = [(X[:300], Y[:300]), (X[300:], Y[300:])]
@@ -183,11 +192,29 @@ def test_an_estimate_that_does_not_exist_is_a_gap_with_a_reason(clf):
         (bp.MixedNB(columns="evidence", ranges={"other": (0, 1)}), "ranges names 'other'"),
         (bp.MixedNB(columns="evidence", ranges={"gaussian": (0, 1)}), "outside its range"),
         (bp.MixedNB(ranges={"gaussian": (0, 1)}), "ranges is about"),
+        (
+            bp.MixedNB(columns="evidence", ranges={"gaussian": (1, 0)}),
+            "'gaussian' must be two numbers.*that ascend",
+        ),
+        (bp.MixedNB(columns="evidence", ranges={"gaussian": (0, None)}), r"\(0, numpy.inf\), found \(0, None\)"),
+        (bp.MixedNB({"one": ("gaussian", bp.Gaussian())}, columns="evidence"), "blocks are given"),
     ],
 )
 def test_refusals(clf, words):
     with pytest.raises(ValueError, match=words):
         clf.fit(TABLE[["gaussian"]], Y)
+
+
+def test_ranges_are_a_mapping_of_columns_of_numbers():
+    with pytest.raises(TypeError, match="mapping of columns"):
+        bp.MixedNB(columns="evidence", ranges=[(0, 1)]).fit(TABLE[["gaussian"]], Y)
+    with pytest.raises(ValueError, match="'flag', which holds no numbers"):
+        bp.MixedNB(columns="evidence", ranges={"flag": (0, 1)}).fit(pd.DataFrame({"flag": B}), Y)
+
+
+def test_numbers_that_cannot_be_squared_are_refused_by_the_name_of_their_column():
+    with pytest.raises(ValueError, match="'faint'"):
+        bp.MixedNB(columns="evidence").fit(pd.DataFrame({"faint": 1e-300 * COLUMNS["gaussian"]}), Y)
 
 
 def test_without_a_choice_there_is_no_table():

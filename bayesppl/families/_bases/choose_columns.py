@@ -26,10 +26,9 @@ from bayesppl.beliefs.statistics import Events
 from bayesppl.data.labels import one_hot
 from bayesppl.data.table import MatrixTable, Table
 from bayesppl.families._bases.bins import Ordered, best_bins, bounds_of
+from bayesppl.families._bases.column_cells import Cells, checked_ranges, read_cells
 from bayesppl.families._bases.column_choice import ColumnChoice, Ranges
 from bayesppl.families._bases.family import REGISTRY, Family
-from bayesppl.families._bases.rounding import rounding_of
-from bayesppl.families._bases.support import REAL_NUMBERS, check_support, numbers_of
 from bayesppl.families.bernoulli import Bernoulli
 from bayesppl.families.categorical import Categorical
 from bayesppl.families.gamma_rate import Exponential, GammaRate
@@ -57,35 +56,6 @@ class Candidate(NamedTuple):
     detail: Any = None
 
 
-class _Cells(NamedTuple):
-    """The cells of one column that are present, in ascending order."""
-
-    values: Array
-    responsibilities: Responsibilities
-    classes: Sequence[Hashable]
-    rounding: float
-    noise: Array
-    low: float
-    bounds: tuple[float, float] | None
-
-    def where(self, chosen: Array) -> _Cells:
-        return self._replace(
-            values=self.values[chosen], responsibilities=self.responsibilities[chosen], noise=self.noise[chosen]
-        )
-
-    def gathered(self) -> _Cells:
-        """The same cells, each value of a class once with the weight of all its rows; without noise."""
-        levels = np.unique(self.values)
-        places = np.searchsorted(levels, self.values)
-        n_classes = len(self.classes)
-        weights = np.bincount(places * n_classes + self.responsibilities.indices, self.responsibilities.data)
-        at = np.flatnonzero(weights)
-        values, codes = levels[at // n_classes], at % n_classes
-        return self._replace(
-            values=values, responsibilities=one_hot(codes, n_classes, weights[at]), noise=np.zeros(len(at))
-        )
-
-
 def choose_columns(
     table: Table, classes: Sequence[Hashable], codes: Array, weights: Array, ranges: Ranges | None = None
 ) -> tuple[dict[str, tuple[tuple[Hashable, ...], Family]], ColumnChoice]:
@@ -100,10 +70,7 @@ def choose_columns(
     ranges : mapping of column to (low, high), optional
         What later rows can hold.
     """
-    known = dict(ranges or {})
-    unknown = [name for name in known if name not in table.names]
-    if unknown:
-        raise ValueError(f"ranges names {unknown[0]!r}, which is no column of the data")
+    known = checked_ranges(ranges, table)
     responsibilities = one_hot(codes, len(classes), weights)
     tried: list[dict[str, Candidate]] = []
     steps = []
@@ -114,7 +81,7 @@ def choose_columns(
             tried.append({kind: Candidate(_evidence(family, table.select([name]), responsibilities, classes))})
             steps.append(0.0)
         else:
-            cells = _cells(table, name, responsibilities, classes, known.get(name))
+            cells = read_cells(table, name, responsibilities, classes, known.get(name))
             tried.append(dict(_candidates(cells)))
             steps.append(cells.rounding)
     densities = tuple(dict.fromkeys(density for found in tried for density in found))
@@ -154,38 +121,7 @@ def _family(density: str, details: Mapping[Hashable, Any]) -> Family:
     return families[density]()
 
 
-def _cells(
-    table: Table,
-    name: Hashable,
-    responsibilities: Responsibilities,
-    classes: Sequence[Hashable],
-    bounds: tuple[float, float] | None,
-) -> _Cells:
-    X = numbers_of(table, [name], "columns='evidence'", REAL_NUMBERS)
-    check_support(X, [name], "real-valued", REAL_NUMBERS)
-    x = np.asarray(X[:, 0], dtype=np.float64)
-    present = np.flatnonzero(~np.isnan(x))
-    if not len(present):
-        raise ValueError(f"column {name!r} holds no value to choose a density by; drop it, or name its block")
-    x = x[present]
-    low, high = float(x.min()), float(x.max())
-    if bounds is not None:
-        if not bounds[0] <= low <= high <= bounds[1]:
-            raise ValueError(
-                f"column {name!r} holds values from {low:g} to {high:g}, outside its range {bounds!r}"
-            )
-        low = float(bounds[0])
-    rounding = rounding_of(x)
-    # the same noise for the same rows
-    noise = np.random.default_rng(0).uniform(-0.5, 0.5, len(x)) * rounding
-    ascending = np.argsort(x + noise)
-    x, noise, present = x[ascending], noise[ascending], present[ascending]
-    # values on no grid: their digits end somewhere, and where is the same for all densities
-    step = rounding or 1e-9 * max(abs(low), abs(high))
-    return _Cells(x, responsibilities[present], classes, step, noise, low, bounds)
-
-
-def _candidates(cells: _Cells) -> Iterator[tuple[str, Candidate]]:
+def _candidates(cells: Cells) -> Iterator[tuple[str, Candidate]]:
     """Every kind of density that can hold these cells and those to come."""
     x = cells.values
     levels = np.unique(x)
@@ -225,7 +161,7 @@ def _steps_within(bounds: tuple[float, float], rounding: float) -> tuple[int, ..
     return tuple(k * step for k in steps) if len(steps) <= MOST_LEVELS else ()
 
 
-def _densities(cells: _Cells) -> Iterator[tuple[str, Candidate]]:
+def _densities(cells: Cells) -> Iterator[tuple[str, Candidate]]:
     x = cells.values + cells.noise
     of_steps = cells.responsibilities.sum() * np.log(cells.rounding)
     yield "gaussian", Candidate(_of_cells(Gaussian(), cells, x) + of_steps)
@@ -243,11 +179,11 @@ def _densities(cells: _Cells) -> Iterator[tuple[str, Candidate]]:
         yield from _positive(cells, x, float(of_steps))
 
 
-def _positive(cells: _Cells, x: Array, of_steps: float) -> Iterator[tuple[str, Candidate]]:
+def _positive(cells: Cells, x: Array, of_steps: float) -> Iterator[tuple[str, Candidate]]:
     """Densities of positive numbers: all of them need the sums of x and of log x."""
     yield "lognormal", Candidate(_of_cells(LogNormal(), cells, x) + of_steps)
     column = x[:, None]
-    table = MatrixTable(("x",), column, True)
+    table = MatrixTable((cells.name,), column, True)
     exponential = Exponential().bind(table, cells.classes)
     of_x = exponential.sufficient_statistics(column, cells.responsibilities)
     of_logs = np.asarray(cells.responsibilities.T @ np.log(column))
@@ -263,7 +199,7 @@ def _positive(cells: _Cells, x: Array, of_steps: float) -> Iterator[tuple[str, C
     yield "gamma", Candidate(found[best] - np.log(len(found)), best)
 
 
-def _counts(cells: _Cells) -> Iterator[tuple[str, Candidate]]:
+def _counts(cells: Cells) -> Iterator[tuple[str, Candidate]]:
     cells = cells.gathered()
     yield "poisson", Candidate(_of_cells(Poisson(), cells, cells.values))
     found = {size: _of_cells(NegativeBinomial(size), cells, cells.values) for size in SIZES}
@@ -271,8 +207,8 @@ def _counts(cells: _Cells) -> Iterator[tuple[str, Candidate]]:
     yield "negative_binomial", Candidate(found[best] - np.log(len(found)), best)
 
 
-def _of_cells(family: Family, cells: _Cells, values: Array) -> float:
-    table = MatrixTable(("x",), values[:, None], True)
+def _of_cells(family: Family, cells: Cells, values: Array) -> float:
+    table = MatrixTable((cells.name,), values[:, None], True)
     return _evidence(family, table, cells.responsibilities, cells.classes)
 
 
