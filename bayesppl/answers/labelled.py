@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesppl.errors import NotConjugateError, UndefinedEstimateError
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.convergence import MEASURES
 from bayesppl.model.declaration import GenerativeModel
@@ -41,23 +42,36 @@ def dataset(
     )
 
 
-def estimates(fitted: Fitted, rules: Sequence[RuleName] = ESTIMATES) -> xr.Dataset:
+def estimates(fitted: Fitted, rules: Sequence[RuleName] | None = None) -> xr.Dataset:
     """Point estimates of all parameters, along a dimension named "estimate".
 
     Parameters
     ----------
     fitted : Fitted
-    rules : sequence of {"mle", "map", "mean"}
+    rules : sequence of {"mle", "map", "mean"}, optional
+        All three by default. One that does not exist for these data is then NaN, and the attribute ``undefined_map``, or that of
+        another rule, holds the reason.
 
     Raises
     ------
     UndefinedEstimateError
-        If one of ``rules`` does not exist for these data; leave it out of ``rules``.
+        If one of the ``rules`` that are asked for by name does not exist for these data.
     """
-    posterior = fitted.posterior
-    thetas = [posterior.theta(rule) for rule in rules]
-    stacked = {name: np.stack([theta[name] for theta in thetas]) for name in posterior.model.dims}
-    return dataset(posterior.model, stacked, {"estimate": list(rules)})
+    posterior, model = fitted.posterior, fitted.posterior.model
+    thetas: list[Theta] = []
+    reasons: dict[str, str] = {}
+    wanted = ESTIMATES if rules is None else rules
+    for rule in wanted:
+        try:
+            thetas.append(posterior.theta(rule))
+        except (UndefinedEstimateError, NotConjugateError) as reason:
+            if rules is not None:
+                raise
+            reasons[f"undefined_{rule}"] = str(reason)
+            sizes = {name: [len(model.coords[dim]) for dim in dims] for name, dims in model.dims.items()}
+            thetas.append({name: np.full(shape, np.nan) for name, shape in sizes.items()})
+    stacked = {name: np.stack([theta[name] for theta in thetas]) for name in model.dims}
+    return dataset(model, stacked, {"estimate": list(wanted)}).assign_attrs(reasons)
 
 
 def diagnostics(fitted: Fitted) -> xr.Dataset:

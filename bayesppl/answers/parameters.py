@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,10 +9,8 @@ import numpy as np
 from bayesppl.answers.intervals import PROB, tails
 from bayesppl.answers.labelled import dataset, estimates
 from bayesppl.data.arguments import generator
-from bayesppl.errors import NotConjugateError, UndefinedEstimateError
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.posterior import Posterior
-from bayesppl.model.rules import ESTIMATES
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -40,7 +37,8 @@ def parameter_summary(
     -------
     xarray.Dataset
         Every parameter along "estimate": ``mle``, ``map`` and ``mean``, nan where they do not exist, then ``sd``,
-        ``lower`` and ``upper``. ``attrs`` name the probability (``prob``) and the number of draws (``draws``).
+        ``lower`` and ``upper``. ``attrs`` name the probability (``prob``), the number of draws (``draws``), and why an
+        estimate does not exist (``undefined_map``).
 
     Examples
     --------
@@ -52,15 +50,9 @@ def parameter_summary(
     """
     import xarray as xr
 
-    found = []
-    for rule in ESTIMATES:
-        with suppress(UndefinedEstimateError, NotConjugateError):
-            found.append(estimates(fitted, [rule]))
     spread = _spread(fitted.posterior, draws, tails(prob), generator(random_state))
-    order = [*ESTIMATES, *spread["estimate"].values.tolist()]
-    return (
-        xr.concat([*found, spread], dim="estimate").reindex(estimate=order).assign_attrs(spread.attrs, prob=prob)
-    )
+    found = xr.concat([estimates(fitted), spread], dim="estimate", combine_attrs="drop_conflicts")
+    return found.assign_attrs(prob=prob)
 
 
 def _spread(posterior: Posterior, draws: int, bounds: tuple[float, float], rng: np.random.Generator) -> xr.Dataset:

@@ -179,7 +179,8 @@ def _refuse_cells(cells: Array, absent: Array, name: Hashable) -> None:
             raise RowError(
                 f"column {name!r} holds the text {cell!r} in row ",
                 int(row),
-                " where a number must be; convert the column to numbers, or model it with bayesppl.Categorical",
+                " where a number must be; convert the column to numbers, count the words of texts (CountVectorizer), or model levels "
+                "with bayesppl.Categorical",
             )
         if isinstance(cell, complex | np.complexfloating):  # of numpy's, float would drop the imaginary part
             raise RowTypeError(

@@ -90,7 +90,7 @@ def read_array(X: Any) -> Array:
     if array.dtype.kind == "c":
         raise ValueError(_COMPLEX)
     if array.ndim != 2:
-        raise ValueError(_not_two_dimensional(array.ndim))
+        raise ValueError(_not_two_dimensional(array))
     return array
 
 
@@ -107,9 +107,15 @@ def column_labels(X: Any) -> tuple[Hashable, ...]:
     return labels
 
 
-def _not_two_dimensional(n: int) -> str:
+def _not_two_dimensional(array: Array) -> str:
+    if array.ndim == 1 and array.dtype.kind in "OUT" and array.size and isinstance(array[0], str):
+        return (
+            "Expected 2D array, got texts instead, where rows by columns must be. Count their words first, as in "
+            "sklearn.pipeline.make_pipeline(CountVectorizer(), bayesppl.DirichletMultinomialNB()); if they are levels of one "
+            "column, pass a table that names it, as in pandas.DataFrame({'colour': X})"
+        )
     return (
-        f"Expected 2D array, got {n}D array instead: rows by columns. Reshape your data with "
+        f"Expected 2D array, got {array.ndim}D array instead: rows by columns. Reshape your data with "
         "X.reshape(-1, 1) if it has a single column, or X.reshape(1, -1) if it has a single row."
     )
 

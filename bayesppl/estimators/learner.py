@@ -139,7 +139,9 @@ class Learner(Base, ABC):
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Remove rows that were learned before, exactly.
 
-        Afterwards the posterior is what a fit without these rows would have given; rows keep no other trace.
+        Afterwards the posterior is what a fit without these rows would have given, with the same bins, levels and densities: what the
+        first rows have fixed (edges of histograms, levels that were learned, densities and blocks chosen by evidence) stays. Where rows may
+        leave no trace at all, declare these (``edges=``, ``levels=``, blocks).
 
         Parameters
         ----------

@@ -27,9 +27,9 @@ from bayesppl.families._bases.bins import (
     bounds_of,
     equal_edges,
     quantile_edges,
-    rounding_of,
 )
 from bayesppl.families._bases.family import Measure
+from bayesppl.families._bases.rounding import rounding_of
 from bayesppl.families._bases.support import REAL_NUMBERS, check_support, numbers_of
 from bayesppl.families._bases.transformed import Transformed
 from bayesppl.families.categorical import Categorical

@@ -167,8 +167,12 @@ class Product(ConjugateFamily):
                 "blocks must be a mapping of names to (columns, family), as in {'sizes': (['length'], bayesppl.Gaussian())}, "
                 f"found {self.blocks!r}"
             )
+        if self.blocks is not None and self.choice is not None:
+            return self.blocks, self.choice  # further rows do not change it
         if self.ranges is not None and (self.columns != "evidence" or self.blocks is not None):
             raise ValueError("ranges is about the choice of columns='evidence' without blocks; drop it")
+        if self.columns == "evidence" and self.blocks is not None:
+            raise ValueError("columns='evidence' chooses the blocks, and blocks are given; drop one of the two")
         if self.blocks is not None:
             return self.blocks, None
         if self.columns == "dtype":

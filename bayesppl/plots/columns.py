@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from bayesppl.estimators.classifier import BayesClassifier
     from bayesppl.model.rules import RuleName
 
-_PANELS_PER_ROW, _POINTS, _MOST_LEVELS = 3, 400, 12
+_PANELS_PER_ROW, _POINTS, _BINS, _MOST_LEVELS = 3, 400, 30, 12
+
+# Positive numbers that reach beyond so many medians are shown on a logarithmic axis
+_LONG_TAIL = 20
 
 
 def plot_columns(clf: BayesClassifier, X: Any, y: Any, *, rule: RuleName | None = None) -> Figure:
@@ -40,7 +43,8 @@ def plot_columns(clf: BayesClassifier, X: Any, y: Any, *, rule: RuleName | None 
     Returns
     -------
     matplotlib.figure.Figure
-        Where a column has a probability of zero, it is written above the panel for every class, and the curves hold the rest.
+        Where a column has a probability of zero, it is written above the panel for every class, and the curves hold the rest. Positive
+        numbers with a long tail have a logarithmic axis, and densities of their logarithm.
 
     Examples
     --------
@@ -79,14 +83,21 @@ def _draw_density(
     has_atom = clf.fitted_.model.family.measures[name] != "density"
     shown = values[~np.isnan(values) & ~(has_atom & (values == 0))]
     low, high = (shown.min(), shown.max()) if len(shown) else (0.0, 1.0)
-    grid = np.linspace(low, high, _POINTS + 1) if high > low else low + np.linspace(-0.5, 0.5, _POINTS + 1)
-    grid = grid[grid != 0] if has_atom else grid
-    density = _density(clf, table, name, grid, rule)
-    edges = np.histogram_bin_edges(shown, 30)
+    if low > 0 and high > _LONG_TAIL * np.median(shown):
+        grid, edges = np.geomspace(low, high, _POINTS + 1), np.geomspace(low, high, _BINS + 1)
+        ax.set_xscale("log")
+        ax.set_ylabel("density per decade", fontsize="small")
+        position, per_unit = np.log10(edges), grid * np.log(10)
+    else:
+        grid = np.linspace(low, high, _POINTS + 1) if high > low else low + np.linspace(-0.5, 0.5, _POINTS + 1)
+        grid = grid[grid != 0] if has_atom else grid
+        edges = np.histogram_bin_edges(shown, _BINS)
+        position, per_unit = edges, np.ones(len(grid))
+    density = _density(clf, table, name, grid, rule) * per_unit[:, None]
     for k, label in enumerate(clf.classes_.tolist()):
         own = values[(codes == k) & ~np.isnan(values)]
         if len(own):
-            heights = np.histogram(own[~(has_atom & (own == 0))], edges)[0] / (len(own) * np.diff(edges))
+            heights = np.histogram(own[~(has_atom & (own == 0))], edges)[0] / (len(own) * np.diff(position))
             ax.stairs(heights, edges, fill=True, color=colour(k), alpha=0.25)
         ax.plot(grid, density[:, k], color=colour(k), linestyle=line_style(k), label=str(label))
     ax.set_ylim(0, None)

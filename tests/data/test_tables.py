@@ -128,6 +128,8 @@ def test_missing_cells_are_missing_in_every_table() -> None:
     [
         (NUMBERS[:, 0], "Expected 2D array, got 1D array"),
         (3.0, "Expected 2D array, got 0D"),
+        (["free prize", "see you", "call"], "got texts instead.*CountVectorizer"),
+        (pd.Series(["free prize", "see you", "call"]), "got texts instead.*CountVectorizer"),
         (np.zeros(3, dtype=[("a", float), ("b", int)]), "structured array"),
         (pl.LazyFrame({"a": [1.0]}), "lazy"),
         (pd.DataFrame([[1.0, 2.0]], columns=["a", "a"]), "unique"),

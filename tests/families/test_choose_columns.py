@@ -9,6 +9,7 @@ from sklearn.compose import make_column_selector
 
 import bayesppl as bp
 from bayesppl.data.labels import one_hot
+from bayesppl.errors import UndefinedEstimateError
 
 N = 600
 RNG = np.random.default_rng(0)
@@ -114,6 +115,46 @@ def test_ranges_allow_for_rows_to_come():
     assert np.isfinite(clf.predict_joint_log_proba(pd.DataFrame({"lognormal": [0.0, 999.0]}))).all()
 
 
+@pytest.mark.parametrize("unit", [2.54, 1 / 3])
+def test_the_choice_does_not_depend_on_the_unit(clf, unit):
+    measures = [name for name in COLUMNS if name not in ("poisson", "negative_binomial")]  # counts have no unit
+    X = TABLE[measures].assign(no_grid=np.random.default_rng(3).gamma(2, size=N))
+    of_one, of_other = (bp.MixedNB(columns="evidence").fit(x, Y).columns_ for x in (X, X * unit))
+    assert of_other["chosen"].equals(of_one["chosen"])
+    np.testing.assert_allclose(of_other["rounding"], unit * of_one["rounding"], rtol=1e-9)
+    densities = [name for name in of_other["density"].values if name in of_one["density"]]
+    np.testing.assert_allclose(
+        of_other["log_evidence"].sel(density=densities),
+        of_one["log_evidence"].sel(density=densities).where(of_other["log_evidence"].notnull()),
+        rtol=1e-9,
+    )
+
+
+def test_declared_ranges_suit_all_batches():
+    rng = np.random.default_rng(4)
+    stars, amount = rng.binomial(4, 0.3 + 0.3 * B) + 1, TABLE["zero_or_lognormal"]
+    X = pd.DataFrame({"stars": stars, "amount": amount, "length": TABLE["gaussian"]}).sort_values(
+        "stars", ignore_index=True
+    )
+    assert X["stars"][:60].nunique() < 5
+    declared = bp.MixedNB(columns="evidence", ranges={"stars": (1, 5), "amount": (0, np.inf)})
+    batches = [(X[:60], Y[:60]), (X[60:], Y[60:])]
+    clf = bp.fit_batches(declared, batches, classes=["a", "b"])
+    assert clf.families_["levels"][1].levels == {"stars": (1, 2, 3, 4, 5)}
+    assert clf.columns_.equals(bp.MixedNB(columns="evidence", ranges=declared.ranges).fit(*batches[0]).columns_)
+    whole = bp.MixedNB(clf.families_).fit(X, Y)
+    np.testing.assert_allclose(clf.predict_proba(X), whole.predict_proba(X), rtol=1e-9)
+
+
+def test_a_range_without_ends_changes_no_density_of_real_numbers():
+    X = TABLE[["gaussian"]] + 1 / 7 * RNG.normal(size=(N, 1))  # on no grid
+    free, declared = (
+        bp.MixedNB(columns="evidence", ranges=ranges).fit(X, Y).columns_["log_evidence"]
+        for ranges in (None, {"gaussian": (-np.inf, np.inf)})
+    )
+    np.testing.assert_allclose(declared, free.sel(density=declared["density"]), rtol=1e-12)
+
+
 def test_batches_follow_the_choice_of_the_first():
     X = TABLE.drop(columns="categorical")
     halves = [(X[:300], Y[:300]), (X[300:], Y[300:])]
@@ -132,6 +173,17 @@ def test_it_is_cloned_saved_and_loaded(clf, tmp_path):
     np.testing.assert_array_equal(loaded.predict_proba(TABLE), clf.predict_proba(TABLE))
 
 
+def test_an_estimate_that_does_not_exist_is_a_gap_with_a_reason(clf):
+    found = clf.estimates()
+    assert found["estimate"].values.tolist() == ["mle", "map", "mean"]
+    assert "no single mode" in found.attrs["undefined_map"]
+    assert found["gaussian_mean"].sel(estimate="map").isnull().all()
+    for rule in ("mle", "mean"):
+        assert found.sel(estimate=rule).equals(clf.estimates([rule]).sel(estimate=rule))
+    with pytest.raises(UndefinedEstimateError, match="no single mode"):
+        clf.estimates(["map"])
+
+
 @pytest.mark.parametrize(
     ("clf", "words"),
     [
@@ -140,11 +192,29 @@ def test_it_is_cloned_saved_and_loaded(clf, tmp_path):
         (bp.MixedNB(columns="evidence", ranges={"other": (0, 1)}), "ranges names 'other'"),
         (bp.MixedNB(columns="evidence", ranges={"gaussian": (0, 1)}), "outside its range"),
         (bp.MixedNB(ranges={"gaussian": (0, 1)}), "ranges is about"),
+        (
+            bp.MixedNB(columns="evidence", ranges={"gaussian": (1, 0)}),
+            "'gaussian' must be two numbers.*that ascend",
+        ),
+        (bp.MixedNB(columns="evidence", ranges={"gaussian": (0, None)}), r"\(0, numpy.inf\), found \(0, None\)"),
+        (bp.MixedNB({"one": ("gaussian", bp.Gaussian())}, columns="evidence"), "blocks are given"),
     ],
 )
 def test_refusals(clf, words):
     with pytest.raises(ValueError, match=words):
         clf.fit(TABLE[["gaussian"]], Y)
+
+
+def test_ranges_are_a_mapping_of_columns_of_numbers():
+    with pytest.raises(TypeError, match="mapping of columns"):
+        bp.MixedNB(columns="evidence", ranges=[(0, 1)]).fit(TABLE[["gaussian"]], Y)
+    with pytest.raises(ValueError, match="'flag', which holds no numbers"):
+        bp.MixedNB(columns="evidence", ranges={"flag": (0, 1)}).fit(pd.DataFrame({"flag": B}), Y)
+
+
+def test_numbers_that_cannot_be_squared_are_refused_by_the_name_of_their_column():
+    with pytest.raises(ValueError, match="'faint'"):
+        bp.MixedNB(columns="evidence").fit(pd.DataFrame({"faint": 1e-300 * COLUMNS["gaussian"]}), Y)
 
 
 def test_without_a_choice_there_is_no_table():

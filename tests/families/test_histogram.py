@@ -7,7 +7,7 @@ from scipy.integrate import quad
 from scipy.special import gammaln
 
 import bayesppl as bp
-from bayesppl.families._bases.bins import Ordered, best_bins, bounds_of, log_evidence, rounding_of
+from bayesppl.families._bases.bins import Ordered, best_bins, bounds_of, log_evidence
 
 
 def urn(bins, n_bins, alpha):
@@ -61,14 +61,6 @@ def test_bins_are_never_narrower_than_the_rounding():
     x = np.random.default_rng(1).integers(0, 12, 5000).astype(float)
     family = bp.Histogram().bind(_table(x), ("a",))
     assert np.diff(family.places[0]).min() >= 1 - 1e-9
-
-
-@pytest.mark.parametrize(
-    ("values", "step"),
-    [([1.0, 2.5], 0.1), ([10.0, 300.0], 10.0), ([0.0, 0.0], 1.0), ([0.25, 7.0], 0.01), ([np.pi], 0)],
-)
-def test_rounding(values, step):
-    np.testing.assert_allclose(rounding_of(np.asarray(values)), step, rtol=1e-12)
 
 
 def test_weighted_counts_are_those_of_repeated_rows():
@@ -127,3 +119,15 @@ def test_a_row_of_weight_two_places_bins_like_two_rows(bins, spacing, inflated):
     np.testing.assert_allclose(
         weighted.predict_joint_log_proba(X), repeated.predict_joint_log_proba(X), rtol=1e-10
     )
+
+
+def test_forgotten_rows_leave_their_bins():
+    x = np.append(np.random.default_rng(3).normal(size=40), 90.0)[:, None]
+    y = np.arange(41) % 2
+    clf = bp.GenerativeClassifier(bp.Histogram(bins=5)).fit(x, y)
+    edges = clf.fitted_.model.family.places[0]
+    clf.forget(x[-1:], y[-1:])
+    assert clf.fitted_.model.family.places[0] == edges
+    assert edges[-1] >= 90
+    declared = bp.GenerativeClassifier(bp.Histogram(edges=edges)).fit(x[:-1], y[:-1])
+    np.testing.assert_allclose(clf.predict_proba(x), declared.predict_proba(x), rtol=1e-12)

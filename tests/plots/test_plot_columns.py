@@ -28,3 +28,16 @@ def test_lines_are_densities_and_bars_are_frequencies():
     np.testing.assert_allclose(heights[:2], [np.mean(X["place"][:150] == level) for level in "ab"], rtol=1e-12)
     zeros = [(np.sum(X["paid"][rows] == 0) + 1) / 152 for rows in (slice(None, 149), slice(150, None))]
     assert paid.get_title() == "zero: " + ", ".join(f"{p:.2f}" for p in zeros)
+
+
+def test_a_long_tail_has_a_logarithmic_axis_on_which_densities_add_up_to_one():
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame({"income": rng.lognormal(sigma=2, size=400)})
+    clf = bp.MixedNB({"income": ("income", bp.LogNormal())}).fit(X, np.repeat(["u", "v"], 200))
+    [panel] = plot_columns(clf, X, np.repeat(["u", "v"], 200)).axes
+    assert panel.get_xscale() == "log"
+    for line in panel.get_lines():
+        total = np.trapezoid(line.get_ydata(), np.log10(line.get_xdata()))
+        assert 0.98 < total < 1  # the rest is beyond the least and the largest value
+    areas = [(bar.get_data().values * np.diff(np.log10(bar.get_data().edges))).sum() for bar in panel.patches]
+    np.testing.assert_allclose(areas, 1, rtol=1e-12)

@@ -25,25 +25,6 @@ Spacing = Literal["equal", "quantile"]
 NUMBERS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128)
 
 
-def rounding_of(values: Array) -> float:
-    """The step of the decimal grid that all values lie on; zero where there is none down to nine digits below the largest.
-
-    Parameters
-    ----------
-    values : (n_values,)
-        None of them missing.
-    """
-    largest = np.abs(values).max(initial=0.0)
-    if not largest:
-        return 1.0
-    for exponent in range(int(np.ceil(np.log10(largest))), int(np.floor(np.log10(largest))) - 9, -1):
-        step = 10.0**exponent
-        scaled = values / step
-        if (np.abs(scaled - np.rint(scaled)) <= 1e-6).all():
-            return step
-    return 0.0
-
-
 def equal_edges(low: float, high: float, n_bins: int) -> Array:
     """Edges of bins of one width."""
     return np.linspace(low, high, n_bins + 1)
@@ -75,8 +56,8 @@ class Ordered(NamedTuple):
     @classmethod
     def of(cls, values: Array, weights: Array | None = None) -> Ordered:
         if weights is None:
-            return cls(np.sort(values), np.arange(len(values) + 1.0))
-        order = np.argsort(values)
+            return cls(np.sort(values, kind="stable"), np.arange(len(values) + 1.0))
+        order = np.argsort(values, kind="stable")  # which takes little where they are sorted, or merge sorted runs
         return cls(values[order], np.concatenate([[0.0], np.cumsum(weights[order])]))
 
     @classmethod

@@ -25,10 +25,10 @@ from scipy.special import gammaln
 from bayesppl.beliefs.statistics import Events
 from bayesppl.data.labels import one_hot
 from bayesppl.data.table import MatrixTable, Table
-from bayesppl.families._bases.bins import Ordered, best_bins, bounds_of, rounding_of
+from bayesppl.families._bases.bins import Ordered, best_bins, bounds_of
+from bayesppl.families._bases.column_cells import Cells, checked_ranges, read_cells
 from bayesppl.families._bases.column_choice import ColumnChoice, Ranges
 from bayesppl.families._bases.family import REGISTRY, Family
-from bayesppl.families._bases.support import REAL_NUMBERS, check_support, numbers_of
 from bayesppl.families.bernoulli import Bernoulli
 from bayesppl.families.categorical import Categorical
 from bayesppl.families.gamma_rate import Exponential, GammaRate
@@ -56,34 +56,6 @@ class Candidate(NamedTuple):
     detail: Any = None
 
 
-class _Cells(NamedTuple):
-    """The cells of one column that are present."""
-
-    values: Array
-    responsibilities: Responsibilities
-    classes: Sequence[Hashable]
-    rounding: float
-    noise: Array
-    low: float
-    bounds: tuple[float, float] | None
-
-    def where(self, chosen: Array) -> _Cells:
-        return self._replace(
-            values=self.values[chosen], responsibilities=self.responsibilities[chosen], noise=self.noise[chosen]
-        )
-
-    def gathered(self) -> _Cells:
-        """The same cells, each value of a class once with the weight of all its rows; without noise."""
-        levels, places = np.unique(self.values, return_inverse=True)
-        n_classes = len(self.classes)
-        weights = np.bincount(places * n_classes + self.responsibilities.indices, self.responsibilities.data)
-        at = np.flatnonzero(weights)
-        values, codes = levels[at // n_classes], at % n_classes
-        return self._replace(
-            values=values, responsibilities=one_hot(codes, n_classes, weights[at]), noise=np.zeros(len(at))
-        )
-
-
 def choose_columns(
     table: Table, classes: Sequence[Hashable], codes: Array, weights: Array, ranges: Ranges | None = None
 ) -> tuple[dict[str, tuple[tuple[Hashable, ...], Family]], ColumnChoice]:
@@ -98,10 +70,7 @@ def choose_columns(
     ranges : mapping of column to (low, high), optional
         What later rows can hold.
     """
-    known = dict(ranges or {})
-    unknown = [name for name in known if name not in table.names]
-    if unknown:
-        raise ValueError(f"ranges names {unknown[0]!r}, which is no column of the data")
+    known = checked_ranges(ranges, table)
     responsibilities = one_hot(codes, len(classes), weights)
     tried: list[dict[str, Candidate]] = []
     steps = []
@@ -112,7 +81,7 @@ def choose_columns(
             tried.append({kind: Candidate(_evidence(family, table.select([name]), responsibilities, classes))})
             steps.append(0.0)
         else:
-            cells = _cells(table, name, responsibilities, classes, known.get(name))
+            cells = read_cells(table, name, responsibilities, classes, known.get(name))
             tried.append(dict(_candidates(cells)))
             steps.append(cells.rounding)
     densities = tuple(dict.fromkeys(density for found in tried for density in found))
@@ -140,6 +109,7 @@ def _family(density: str, details: Mapping[Hashable, Any]) -> Family:
     families: dict[str, Callable[[], Family]] = {
         "bernoulli": Bernoulli,
         "categorical": Categorical,
+        "levels": lambda: Categorical(levels=dict(details)),
         "gaussian": Gaussian,
         "lognormal": LogNormal,
         "exponential": Exponential,
@@ -151,46 +121,21 @@ def _family(density: str, details: Mapping[Hashable, Any]) -> Family:
     return families[density]()
 
 
-def _cells(
-    table: Table,
-    name: Hashable,
-    responsibilities: Responsibilities,
-    classes: Sequence[Hashable],
-    bounds: tuple[float, float] | None,
-) -> _Cells:
-    X = numbers_of(table, [name], "columns='evidence'", REAL_NUMBERS)
-    check_support(X, [name], "real-valued", REAL_NUMBERS)
-    x = np.asarray(X[:, 0], dtype=np.float64)
-    present = np.flatnonzero(~np.isnan(x))
-    if not len(present):
-        raise ValueError(f"column {name!r} holds no value to choose a density by; drop it, or name its block")
-    x = x[present]
-    low, high = float(x.min()), float(x.max())
-    if bounds is not None:
-        if not bounds[0] <= low <= high <= bounds[1]:
-            raise ValueError(
-                f"column {name!r} holds values from {low:g} to {high:g}, outside its range {bounds!r}"
-            )
-        low = float(bounds[0])
-    rounding = rounding_of(x)
-    # the same noise for the same rows
-    noise = np.random.default_rng(0).uniform(-0.5, 0.5, len(x)) * rounding
-    # values on no grid: their digits end somewhere, and where is the same for all densities
-    step = rounding or 1e-9 * max(abs(low), abs(high))
-    return _Cells(x, responsibilities[present], classes, step, noise, low, bounds)
-
-
-def _candidates(cells: _Cells) -> Iterator[tuple[str, Candidate]]:
+def _candidates(cells: Cells) -> Iterator[tuple[str, Candidate]]:
     """Every kind of density that can hold these cells and those to come."""
     x = cells.values
     levels = np.unique(x)
-    if len(levels) <= MOST_LEVELS and cells.noise.any():
+    known = () if cells.bounds is None else _steps_within(cells.bounds, cells.rounding)
+    if known and cells.noise.any():
+        few = cells.gathered()
+        yield "levels", Candidate(_of_cells(Categorical(levels=known), few, few.values), known)
+    if cells.bounds is None and len(levels) <= MOST_LEVELS and cells.noise.any():
         places = max(float(len(levels)), np.rint((levels[-1] - levels[0]) / cells.rounding) + 1)
         choices = gammaln(places + 1) - gammaln(len(levels) + 1) - gammaln(places - len(levels) + 1)
         few = cells.gathered()
         yield "categorical", Candidate(_of_cells(Categorical(), few, few.values) - choices)
-        if len(levels) <= 2:  # one or the other: there is nothing else to model
-            return
+    if len(levels) <= 2 and cells.noise.any() and (cells.bounds is None or len(known) == 2):
+        return  # one or the other: there is nothing else to model
     yield from _densities(cells)
     is_count = bool(cells.low >= 0 and (x == np.floor(x)).all() and x.max() < 2**53)
     if is_count:
@@ -207,13 +152,26 @@ def _candidates(cells: _Cells) -> Iterator[tuple[str, Candidate]]:
             yield _ZERO + kind, candidate._replace(log_evidence=weight + candidate.log_evidence)
 
 
-def _densities(cells: _Cells) -> Iterator[tuple[str, Candidate]]:
+def _steps_within(bounds: tuple[float, float], rounding: float) -> tuple[int, ...]:
+    """All values that a column of whole numbers can hold in this range, if they are few; fractions have no exact values to name."""
+    if rounding % 1 or not np.isfinite(bounds).all():
+        return ()
+    step = int(rounding)
+    steps = range(-int(-bounds[0] // step), int(bounds[1] // step) + 1)
+    return tuple(k * step for k in steps) if len(steps) <= MOST_LEVELS else ()
+
+
+def _densities(cells: Cells) -> Iterator[tuple[str, Candidate]]:
     x = cells.values + cells.noise
     of_steps = cells.responsibilities.sum() * np.log(cells.rounding)
     yield "gaussian", Candidate(_of_cells(Gaussian(), cells, x) + of_steps)
-    bounds = bounds_of(cells.values, cells.rounding) if cells.bounds is None else cells.bounds
+    low, high = bounds_of(cells.values, cells.rounding)
+    if cells.bounds is not None:
+        low, high = (
+            known if np.isfinite(known) else end for known, end in zip(cells.bounds, (low, high), strict=True)
+        )
     by_class = [_ordered(x, cells.responsibilities, k) for k in range(len(cells.classes))]
-    bins = best_bins(by_class, ["equal", "quantile"], _JEFFREYS, bounds, cells.rounding)
+    bins = best_bins(by_class, ["equal", "quantile"], _JEFFREYS, (low, high), cells.rounding)
     edges = tuple(bins.edges.tolist())
     evidence = _of_cells(Histogram(edges=edges), cells, x) + of_steps
     yield "histogram", Candidate(evidence - bins.log_choices, edges)
@@ -221,11 +179,11 @@ def _densities(cells: _Cells) -> Iterator[tuple[str, Candidate]]:
         yield from _positive(cells, x, float(of_steps))
 
 
-def _positive(cells: _Cells, x: Array, of_steps: float) -> Iterator[tuple[str, Candidate]]:
+def _positive(cells: Cells, x: Array, of_steps: float) -> Iterator[tuple[str, Candidate]]:
     """Densities of positive numbers: all of them need the sums of x and of log x."""
     yield "lognormal", Candidate(_of_cells(LogNormal(), cells, x) + of_steps)
     column = x[:, None]
-    table = MatrixTable(("x",), column, True)
+    table = MatrixTable((cells.name,), column, True)
     exponential = Exponential().bind(table, cells.classes)
     of_x = exponential.sufficient_statistics(column, cells.responsibilities)
     of_logs = np.asarray(cells.responsibilities.T @ np.log(column))
@@ -241,7 +199,7 @@ def _positive(cells: _Cells, x: Array, of_steps: float) -> Iterator[tuple[str, C
     yield "gamma", Candidate(found[best] - np.log(len(found)), best)
 
 
-def _counts(cells: _Cells) -> Iterator[tuple[str, Candidate]]:
+def _counts(cells: Cells) -> Iterator[tuple[str, Candidate]]:
     cells = cells.gathered()
     yield "poisson", Candidate(_of_cells(Poisson(), cells, cells.values))
     found = {size: _of_cells(NegativeBinomial(size), cells, cells.values) for size in SIZES}
@@ -249,8 +207,8 @@ def _counts(cells: _Cells) -> Iterator[tuple[str, Candidate]]:
     yield "negative_binomial", Candidate(found[best] - np.log(len(found)), best)
 
 
-def _of_cells(family: Family, cells: _Cells, values: Array) -> float:
-    table = MatrixTable(("x",), values[:, None], True)
+def _of_cells(family: Family, cells: Cells, values: Array) -> float:
+    table = MatrixTable((cells.name,), values[:, None], True)
     return _evidence(family, table, cells.responsibilities, cells.classes)
 
 

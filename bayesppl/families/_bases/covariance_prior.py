@@ -66,6 +66,10 @@ class _Hierarchy(NamedTuple):
         psi = share[:, None, None] * (self.independence * np.eye(n_features) + scatter)
         return self.of(n_features - 1 + share * rows, psi).sized((n_classes, n_features))
 
+    def of_one(self) -> _Hierarchy:
+        """The same for the first column alone."""
+        return self._replace(location=self.location[..., :1], sd=self.sd[:1], scatter=self.scatter[:, :1, :1])
+
     def of(self, nu: Array | float, psi: Array) -> NormalInverseWishart:
         units = self.sd[:, None] * self.sd
         return replace_unchecked(
@@ -129,7 +133,37 @@ def chained_log_evidence(statistics: Moments, columns: Sequence[Hashable]) -> Ar
         With a matrix of scatter per class.
     columns : sequence of hashable
     """
-    found = _hierarchy(statistics, False, columns)
+    return _chained(_hierarchy(statistics, False, columns), statistics)
+
+
+def log_evidence_of_correlation(statistics: Moments) -> float:
+    r"""Log Bayes factor of columns that are correlated within the classes, to the same columns if they are independent.
+
+    Means and variances say nothing about it, and are left out: every class shows its correlations alone, with variances of one.
+    Both hypotheses have the same :math:`\delta_0` and :math:`\delta`, found from these columns together: fitted to each column by
+    itself, they would be other constants for other columns, and independent columns of like variances would gain by sharing them.
+
+    Parameters
+    ----------
+    statistics : Moments
+        With a matrix of scatter per class.
+    """
+    degrees = np.maximum(statistics.count - 1, 0.0)
+    roots = np.sqrt(np.diagonal(statistics.scatter, axis1=-2, axis2=-1))
+    units = roots[:, :, None] * roots[:, None, :]
+    # a column that does not vary is correlated with none
+    correlation = np.divide(statistics.scatter, units, out=np.zeros_like(units), where=units > 0)
+    diagonal = np.arange(correlation.shape[-1])
+    correlation[:, diagonal, diagonal] = 1.0
+    scatter = degrees[:, None, None] * correlation
+    together = Moments(statistics.count, np.zeros_like(statistics.mean), scatter)
+    one = Moments(statistics.count, together.mean[:, :1], scatter[:, :1, :1])  # any of them: all are alike
+    found = _hierarchy(together, False, diagonal.tolist())
+    alone = _chained(found.of_one(), one).sum()
+    return float(_chained(found, together).sum() - len(diagonal) * alone)
+
+
+def _chained(found: _Hierarchy, statistics: Moments) -> Array:
     log_evidence = np.zeros(len(statistics.count))
     shared = found.independence * np.eye(len(found.sd)) + found.scatter.sum(0)
     sizes = np.trace(np.linalg.solve(shared, found.scatter), axis1=-2, axis2=-1)

@@ -1,8 +1,13 @@
-"""Blocks of columns that depend on each other within a class, put together as long as the evidence grows."""
+"""Blocks of columns that depend on each other within a class, put together as long as the evidence grows.
+
+The pair that gains most is the best of many. It pays for the choice with the logarithm of their number: a Bayes factor that is one
+on average exceeds P with a probability of at most 1/P, so that of P pairs of independent blocks at most one is expected to.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import log
 
 Block = tuple[int, ...]
 
@@ -10,7 +15,7 @@ Block = tuple[int, ...]
 def merged_blocks(
     n_columns: int, log_evidence: Callable[[Block], float], allows: Callable[[Block], bool]
 ) -> tuple[Block, ...]:
-    """Blocks of columns, by place: the pair of blocks that gains most is made one, until none gains.
+    """Blocks of columns, by place: the pair of blocks that gains most is made one, until none gains more than the choice costs.
 
     Parameters
     ----------
@@ -34,7 +39,7 @@ def merged_blocks(
     while True:
         pairs = [(gain(one, two), one, two) for one, two in _pairs(sorted(found))]
         best, one, two = max(pairs, default=(0.0, (), ()))
-        if best <= 0:
+        if best <= log(max(1, len(pairs))):
             return tuple(sorted(found))
         found[tuple(sorted(one + two))] = best + found.pop(one) + found.pop(two)
 

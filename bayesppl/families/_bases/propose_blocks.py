@@ -1,9 +1,8 @@
 """Blocks of columns that depend on each other within a class, proposed by the evidence.
 
 Numbers are correlated Gaussians or independent ones, categories share a table or not: the two blocks whose union gains the most
-evidence, summed over classes, become one, until no pair gains. The default priors are proper and free of units, and so are the gains. They are
-fitted to each block, though: a block has one strength of shrinkage where separate columns have one each, and independent numbers
-of like means and variances may gain by that alone. Columns with missing cells stay alone, for a larger block cannot be fitted to them.
+evidence, summed over classes, become one, until no pair gains. Columns with missing cells stay alone, for a larger block cannot be
+fitted to them.
 """
 
 from __future__ import annotations
@@ -14,9 +13,11 @@ from math import prod
 import numpy as np
 
 from bayesppl.beliefs import Dirichlet
+from bayesppl.beliefs.statistics import Moments, moments
 from bayesppl.data.labels import one_hot
 from bayesppl.data.table import Table
 from bayesppl.families._bases.categorical_blocks import CategoricalBlocks
+from bayesppl.families._bases.covariance_prior import log_evidence_of_correlation
 from bayesppl.families._bases.family import Family
 from bayesppl.families._bases.infer_families import Integers, families_by_dtype
 from bayesppl.families._bases.merge_blocks import Block, merged_blocks
@@ -80,14 +81,14 @@ def _of_categories(table: Table, classes: Sequence[Hashable], codes: Array, weig
 def _of_numbers(table: Table, classes: Sequence[Hashable], codes: Array, weights: Array) -> Blocks:
     if len(table.names) < 2:
         return {}
-    responsibilities = one_hot(codes, len(classes), weights)
+    X = Gaussian("full").bind(table, classes).encode(table)
+    statistics = moments(X, one_hot(codes, len(classes), weights), matrix=True, tied=False)
 
     def log_evidence(block: Block) -> float:
-        columns = table.select([table.names[j] for j in block])
-        family: Family = Gaussian("full").bind(columns, classes)
-        statistics = family.read_statistics(columns, responsibilities)
-        parts = family.log_evidence(family.resolve_prior(statistics), statistics)
-        return float(sum(part.values.sum() for part in parts.values()))
+        at = np.asarray(block)
+        return log_evidence_of_correlation(
+            Moments(statistics.count, statistics.mean[:, at], statistics.scatter[:, at[:, None], at])
+        )
 
     found = (
         block for block in merged_blocks(len(table.names), log_evidence, lambda block: True) if len(block) > 1
