@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesppl.answers.intervals import PROB, tails
+from bayesppl.data.names import short_names
 from bayesppl.estimators.classifier import BayesClassifier
 from bayesppl.kernels.arrays import Array
-from bayesppl.plots.style import axes_or_new, colour, name_axes, name_rows, result_of, short_names, tidy
+from bayesppl.plots.style import axes_or_new, colour, name_axes, name_rows, result_of, tidy
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayesppl.data.names import short_names
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.rules import ESTIMATES, TABLE, RuleName
-from bayesppl.plots.style import Style, axes_or_new, inches, short_names
+from bayesppl.plots.style import Style, axes_or_new, inches
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

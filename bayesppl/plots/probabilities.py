@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesppl.data.names import short_names
 from bayesppl.evaluation.comparison import Comparison, compare
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.rules import REFERENCE
-from bayesppl.plots.style import bar_style, result_of, short_names
+from bayesppl.plots.style import bar_style, result_of
 
 if TYPE_CHECKING:
     import xarray as xr

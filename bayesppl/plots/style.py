@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesppl.data.names import short_names
 from bayesppl.model.rules import ESTIMATES, TABLE
 
 if TYPE_CHECKING:
@@ -119,40 +120,6 @@ def tidy(ax: Axes) -> Axes:
     return ax
 
 
-def short_names(names: Iterable[Any], longest: int = 24) -> list[str]:
-    """Names that leave room for the picture: long ones lose what all of them share, then their ends.
-
-    They stay longer than ``longest`` where they would otherwise become the same.
-
-    Examples
-    --------
-    >>> short_names(["length of the left fin of the fish", "length of the right fin of the fish"])
-    ['… left …', '… right …']
-    >>> short_names(["short", "not at all as short as the other name"])
-    ['short', 'not at all as short as…']
-    """
-    texts = [str(name) for name in names]
-    if all(len(text) <= longest for text in texts):
-        return texts
-    words = [text.split(" ") for text in texts]
-    fewest = min(map(len, words)) - 1 if len(set(texts)) > 1 else 0
-    lead = _shared(words, fewest)
-    tail = _shared([line[::-1] for line in words], fewest - lead)
-    kept = [
-        ("… " if lead else "") + " ".join(line[lead : len(line) - tail]) + (" …" if tail else "") for line in words
-    ]
-    for length in range(longest, max(map(len, kept)) + 1):
-        cut = [text if len(text) <= length else f"{text[: length - 1].rstrip(' ,')}…" for text in kept]
-        if len(set(cut)) == len(set(texts)):
-            return cut
-    return kept
-
-
-def _shared(words: list[list[str]], most: int) -> int:
-    """With how many words, and at most so many, all lines begin."""
-    return next((n for n in range(most) if len({line[n] for line in words}) > 1), most)
-
-
 def name_axes(ax: Axes, x: Any = None, y: Any = None) -> None:
     """Names of the axes, on as many lines as they need."""
     width, height = inches(ax)
@@ -183,9 +150,9 @@ def name_rows(ax: Axes, names: Iterable[Any]) -> None:
     ax.set_ylim(len(labels) - 0.5, -0.5)
 
 
-def legend_beside(ax: Axes) -> None:
-    """A legend to the right of the picture, where it covers nothing."""
-    handles, labels = ax.get_legend_handles_labels()
+def legend_beside(ax: Axes, panel: Axes | None = None) -> None:
+    """A legend to the right of the picture, where it covers nothing, of what is drawn there or in one of its panels."""
+    handles, labels = (ax if panel is None else panel).get_legend_handles_labels()
     ax.legend(
         handles,
         short_names(labels, 20),
