@@ -23,12 +23,16 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
+    "sphinx_copybutton",
+    "gallery",
 ]
+sys.path.append(str(Path(__file__).parent / "_ext"))
+copybutton_exclude = ".linenos, .gp, .go"  # prompts and outputs of examples
 # Examples that draw and notebooks are run on demand: they take minutes.
 EXECUTES = bool(os.environ.get("DOCS_EXECUTE"))
 if EXECUTES:
-    sys.path.append(str(Path(__file__).parent / "_ext"))
     extensions.append("figures")
+    os.environ.pop("MPLBACKEND", None)  # kernels of notebooks keep their pictures only with a backend of their own
 plot_formats = [("png", 120)]
 plot_html_show_formats = plot_html_show_source_link = False
 plot_rcparams = {"figure.figsize": (6.4, 4.0)}
