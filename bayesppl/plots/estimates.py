@@ -14,6 +14,7 @@ from bayesppl.data.names import short_names
 from bayesppl.evaluation.comparison import Comparison
 from bayesppl.plots.parameters import require_parameter
 from bayesppl.plots.style import (
+    LETTERS_PER_INCH,
     RULE_STYLE,
     axes_or_new,
     colour,
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
 # Panels of one picture.
 _MOST_PANELS = 64
 
-# Inches of a line, and of what stands above and below the lines of a panel.
-_LINE, _AROUND = 0.28, 0.55
+# Inches of a line, of what stands above and below the lines of a panel, and of a panel at least.
+_LINE, _AROUND, _NARROWEST = 0.28, 0.55, 1.3
 
 
 class _Group(NamedTuple):
@@ -51,9 +52,9 @@ class _Group(NamedTuple):
     features: tuple[str, ...]
     values: xr.DataArray
 
-    @property
-    def title(self) -> str:
-        return " × ".join(short_names(self.features, 18))
+    def title(self, most: int) -> str:
+        """The features, in about so many letters."""
+        return " × ".join(short_names(self.features, max(6, most // len(self.features) - 2)))
 
     @property
     def lines(self) -> list[str]:
@@ -126,8 +127,9 @@ def plot_estimates(
         panels, title = [ax], [*fixed, *groups[0].features]
         name_axes(ax, name)
     else:
-        ax = _frame(groups, ax)
-        panels, title = list(_panels(groups, ax)), [name, *fixed]
+        across = _columns(groups, ax)
+        ax = _frame(groups, across, ax)
+        panels, title = list(_panels(groups, across, ax)), [name, *fixed]
     for group, panel in zip(groups, panels, strict=True):
         _draw(group.values, f"{table.attrs['prob']:.0%} interval", panel)
         tidy(panel)
@@ -153,26 +155,27 @@ def _groups(values: xr.DataArray) -> Iterator[_Group]:
             yield _Group(features, values.isel(dict(zip(dims, place, strict=True))))
 
 
-def _columns(groups: Sequence[_Group]) -> int:
+def _columns(groups: Sequence[_Group], ax: Axes | None) -> int:
     """Panels beside each other; those of a single line are strips, each with its name at the left."""
     n = len(groups)
-    return 1 if len(groups[0].lines) == 1 else n if n < 4 else 2 if n == 4 else 3
+    most = 3 if ax is None else max(1, int(inches(ax)[0] / _NARROWEST))
+    return 1 if len(groups[0].lines) == 1 else min(most, 2 if n == 4 else 3, n)
 
 
-def _frame(groups: Sequence[_Group], ax: Axes | None) -> Axes:
+def _frame(groups: Sequence[_Group], across: int, ax: Axes | None) -> Axes:
     """Axes without lines or ticks, in which the panels stand."""
-    across, lines = _columns(groups), len(groups[0].lines)
     down = -(-len(groups) // across)
-    frame = axes_or_new(ax, width=3.5 + 2.2 * across, height=0.4 + down * (_AROUND + _LINE * lines))
+    height = 0.4 + down * (_AROUND + _LINE * len(groups[0].lines))
+    frame = axes_or_new(ax, width=3.5 + 2.2 * across, height=height)
     frame.set_axis_off()
     return frame
 
 
-def _panels(groups: Sequence[_Group], frame: Axes) -> Iterator[Axes]:
-    across = _columns(groups)
+def _panels(groups: Sequence[_Group], across: int, frame: Axes) -> Iterator[Axes]:
     down = -(-len(groups) // across)
-    height = inches(frame)[1] / down
+    width, height = inches(frame)[0] / across, inches(frame)[1] / down
     share = max(0.4, 1 - _AROUND / height) / down
+    small = min(1.0, height / (_AROUND + 0.1 * len(groups[0].lines)))
     for i, group in enumerate(groups):
         row, column = divmod(i, across)
         panel = frame.inset_axes((column / across, 1 - row / down - share, 0.92 / across, share))
@@ -180,11 +183,11 @@ def _panels(groups: Sequence[_Group], frame: Axes) -> Iterator[Axes]:
             panel.set_yticks([0], ["\n× ".join(short_names(group.features, 22))], fontsize="small")
             panel.set_ylim(0.5, -0.5)
         else:
-            panel.set_title(group.title, fontsize="medium")
+            panel.set_title(group.title(int(width * LETTERS_PER_INCH)), fontsize=10 * small, pad=3)
             name_rows(panel, group.lines)
             panel.tick_params(labelleft=column == 0)
-        panel.tick_params(axis="x", labelsize="small")
-        panel.locator_params(axis="x", nbins=4)
+        panel.tick_params(axis="x", labelsize=8 * small)
+        panel.locator_params(axis="x", nbins=max(1, int(width / 0.5)))
         yield panel
 
 

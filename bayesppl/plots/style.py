@@ -40,7 +40,8 @@ RULE_STYLE: dict[str, Style] = {
     name: {"color": TABLE[name].colour, "marker": TABLE[name].marker} for name in ESTIMATES
 }
 
-_LETTERS_PER_INCH = 11  # of the usual type
+#: Of the usual type.
+LETTERS_PER_INCH = 11
 _SMALLEST_TYPE = 5.0
 
 
@@ -131,23 +132,42 @@ def name_axes(ax: Axes, x: Any = None, y: Any = None) -> None:
 
 def _wrapped(text: Any, room: float) -> str:
     return "\n".join(
-        textwrap.wrap(str(text), max(12, int(room * _LETTERS_PER_INCH)), max_lines=3, placeholder=" …")
+        textwrap.wrap(str(text), max(12, int(room * LETTERS_PER_INCH)), max_lines=3, placeholder=" …")
     )
 
 
-def name_rows(ax: Axes, names: Iterable[Any]) -> None:
-    """Names along the vertical axis, from the top down, in type that fits a line and leaves room for the picture."""
+def name_rows(ax: Axes, names: Iterable[Any], ends: Sequence[str] = ()) -> None:
+    """Names along the vertical axis, from the top down, in type that fits a line and leaves room for the picture.
+
+    ``ends`` follow the names, and are not cut.
+    """
     from matplotlib import rcParams
     from matplotlib.font_manager import FontProperties
 
     width, height = inches(ax)
     room = 0.5 * width
-    labels = short_names(names, int(np.clip(room * _LETTERS_PER_INCH, 8, 30)))
+    most, names = int(np.clip(room * LETTERS_PER_INCH, 8, 30)), list(names)
+    labels = short_names(names, max(8, most - max(map(len, ends), default=0)))
+    if ends:
+        whole = short_names(names, most)
+        labels = [short + end if end else long for short, long, end in zip(labels, whole, ends, strict=True)]
     usual = FontProperties(size=rcParams["ytick.labelsize"]).get_size_in_points()
-    across = usual * room * _LETTERS_PER_INCH / max(map(len, labels), default=1)
+    across = usual * room * LETTERS_PER_INCH / max(map(len, labels), default=1)
     line = 0.8 * height * 72 / max(len(labels), 1)
     ax.set_yticks(range(len(labels)), labels, fontsize=max(_SMALLEST_TYPE, min(usual, across, line)))
     ax.set_ylim(len(labels) - 0.5, -0.5)
+
+
+def number_axis(ax: Axes, places: Sequence[float], names: Sequence[str]) -> None:
+    """Numbers at these places of the horizontal axis, as many as there is room for, and none between them."""
+    from matplotlib.ticker import FixedFormatter, FixedLocator, NullFormatter
+
+    most = max(3, int(inches(ax)[0] / 0.55))
+    step = -(-len(places) // most)
+    first = (len(places) // 2) % step  # the one in the middle is always there
+    ax.xaxis.set_major_locator(FixedLocator(list(places[first::step])))
+    ax.xaxis.set_major_formatter(FixedFormatter(list(names[first::step])))
+    ax.xaxis.set_minor_formatter(NullFormatter())
 
 
 def legend_beside(ax: Axes, panel: Axes | None = None) -> None:
