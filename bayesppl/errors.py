@@ -3,7 +3,7 @@
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -56,6 +56,23 @@ class NotConjugateError(ValueError):
 
 class SeveralModelsError(AttributeError, ValueError):
     """The request needs one declared model, and the estimator holds several."""
+
+
+class UndeclaredIntegersError(ValueError):
+    """Columns hold integers, and nothing declares what these are.
+
+    Parameters
+    ----------
+    message : str
+    columns : list
+    """
+
+    def __init__(self, message: str, columns: list[Hashable]) -> None:
+        super().__init__(message)
+        self.columns = columns
+
+    def __reduce__(self) -> tuple[type["UndeclaredIntegersError"], tuple[str, list[Hashable]]]:
+        return type(self), (str(self), self.columns)
 
 
 class ChangedRowsError(ValueError):
