@@ -128,8 +128,10 @@ class LogGaussian(ConjugateFamily):
     def log_predictive(self, posterior: Any) -> LogDensity:
         return _of_logarithms(self.gaussian.log_predictive(posterior))
 
-    def loo_log_predictive(self, posterior: Any, X: Array, members: Membership) -> tuple[Array, Array]:
-        fitted, without = self.gaussian.loo_log_predictive(posterior, _logarithms(X), members)
+    def loo_log_predictive(
+        self, posterior: Any, statistics: Any, X: Array, members: Membership
+    ) -> tuple[Array, Array]:
+        fitted, without = self.gaussian.loo_log_predictive(posterior, statistics, _logarithms(X), members)
         log_jacobian = _log_jacobian(X)
         return fitted + log_jacobian, without + log_jacobian
 

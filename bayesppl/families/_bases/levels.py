@@ -81,7 +81,9 @@ class LevelFamily(ConjugateColumns):
         return self.log_likelihood(posterior.mean())
 
     @final
-    def loo_log_predictive(self, posterior: Dirichlet, X: Array, members: Membership) -> tuple[Array, Array]:
+    def loo_log_predictive(
+        self, posterior: Dirichlet, statistics: Any, X: Array, members: Membership
+    ) -> tuple[Array, Array]:
         if members.few_weights is not None:
             return weight_by_weight(partial(self._by_class, posterior), X, members)
         starts, totals = self._totals(posterior)
