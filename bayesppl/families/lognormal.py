@@ -138,7 +138,8 @@ class LogGaussian(ConjugateFamily):
     def simulate(
         self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
     ) -> Array:
-        return np.exp(self.gaussian.simulate(theta, codes, rng, covariates))
+        with np.errstate(over="ignore"):  # tails that reach beyond the largest number
+            return np.exp(self.gaussian.simulate(theta, codes, rng, covariates))
 
     def label_rows(self, X: Array, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
         return self.gaussian.label_rows(X, prefix)

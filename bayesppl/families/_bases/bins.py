@@ -25,6 +25,10 @@ Spacing = Literal["equal", "quantile"]
 NUMBERS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128)
 
 
+# Far above the rounding of an edge, far below the width of a bin.
+_BELOW = 1e-9
+
+
 def rounding_of(values: Array) -> float:
     """The step of the decimal grid that all values lie on; zero where there is none down to nine digits below the largest.
 
@@ -45,8 +49,13 @@ def rounding_of(values: Array) -> float:
 
 
 def equal_edges(low: float, high: float, n_bins: int) -> Array:
-    """Edges of bins of one width."""
-    return np.linspace(low, high, n_bins + 1)
+    """Edges of bins of one width.
+
+    Those within lie a little lower, so that a value on an edge, as values on a grid often are, is above it in every unit.
+    """
+    edges = np.linspace(low, high, n_bins + 1)
+    edges[1:-1] -= _BELOW * (high - low)
+    return edges
 
 
 def quantile_edges(ordered: Ordered, n_bins: int, bounds: tuple[float, float], least: float) -> Array:

@@ -92,7 +92,7 @@ class LevelFamily(ConjugateColumns):
             outcomes, _ = self._tables(X[rows])
             k, w = members.codes[rows], members.weights[rows, None]
             level = counts_without(posterior.concentration[k[:, None], outcomes + starts], w)
-            with np.errstate(divide="ignore"):
+            with np.errstate(divide="ignore", invalid="ignore"):  # where rounding leaves nothing of the class
                 terms = np.log(level) - np.log(totals[k] - w)
             own[rows] = np.where(outcomes < 0, 0.0, terms).sum(1)
         fitted = self.log_predictive(posterior)(X)
