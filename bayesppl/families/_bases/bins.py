@@ -61,6 +61,7 @@ def equal_edges(low: float, high: float, n_bins: int) -> Array:
 def quantile_edges(ordered: Ordered, n_bins: int, bounds: tuple[float, float], least: float) -> Array:
     """Edges at quantiles of ordered values, no closer than ``least``; there may be fewer bins than asked for."""
     low, high = bounds
+    least *= 1 - 1e-6  # distances on a grid are its steps but for rounding
     kept = [low]
     for edge in ordered.quantiles(n_bins):
         if edge - kept[-1] >= least and high - edge >= least:
@@ -161,7 +162,7 @@ def candidates(
     most = 2 * ordered.weight**0.5 + 1
     yield np.asarray([low, high]), 0.0
     for n_bins in (n for n in NUMBERS if n <= most):
-        if "equal" in spacings and (high - low) / n_bins >= least * (1 - 1e-9):
+        if "equal" in spacings and (high - low) / n_bins >= least * (1 - 1e-6):
             yield equal_edges(low, high, n_bins), 0.0
         if "quantile" in spacings:
             edges = quantile_edges(ordered, n_bins, bounds, least)
