@@ -23,7 +23,6 @@ import numpy as np
 
 from bayesppl.beliefs import Conjugate, NormalInverseWishart
 from bayesppl.beliefs.statistics import Moments, moments
-from bayesppl.data.labels import one_hot
 from bayesppl.data.table import Table
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.families._bases.conjugate_family import ConjugateNumeric
@@ -164,7 +163,7 @@ class FullGaussian(ConjugateNumeric):
         return LogDensity(by_pattern(log_t, n_features))
 
     def loo_log_predictive(
-        self, posterior: NormalInverseWishart, X: Array, members: Membership
+        self, posterior: NormalInverseWishart, statistics: Moments, X: Array, members: Membership
     ) -> tuple[Array, Array]:
         # Ψ without row x is Ψ − f uuᵀ, with u = x − m of the row's own class and f = wκ/(κ − w). Determinant and
         # inverse follow by the matrix determinant lemma and Sherman & Morrison (1950).
@@ -199,8 +198,6 @@ class FullGaussian(ConjugateNumeric):
                     )
                     return log_t_density(moved, constant, exponent, inflation[:, None])
 
-                rows = one_hot(members.codes, n_classes, members.weights)
-                statistics = moments(X, rows, matrix=True, tied=False)
                 share = lent_share(statistics, self.columns)
                 squares = of_other_classes(posterior, statistics, share, X, members, squares, log_t)
                 return fitted, members.replaced(squares, own)

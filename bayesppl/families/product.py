@@ -271,19 +271,25 @@ class Product(ConjugateFamily):
             {block: family.log_predictive(posterior.parts[block]) for block, _, family in self.families}
         )
 
-    def loo_log_predictive(self, posterior: Joint, X: BlockRows, members: Membership) -> tuple[Array, Array]:
+    def loo_log_predictive(
+        self, posterior: Joint, statistics: Any, X: BlockRows, members: Membership
+    ) -> tuple[Array, Array]:
         fitted, without = zip(
             *(
-                family.loo_log_predictive(posterior.parts[block], X.parts[block], members)
+                family.loo_log_predictive(posterior.parts[block], statistics.parts[block], X.parts[block], members)
                 for block, _, family in self.families
             ),
             strict=True,
         )
         return _sum(iter(fitted)), _sum(iter(without))
 
-    def loo_of_units(self, posterior: Joint, X: BlockRows, members: Membership) -> Iterator[tuple[Array, Array]]:
+    def loo_of_units(
+        self, posterior: Joint, statistics: Any, X: BlockRows, members: Membership
+    ) -> Iterator[tuple[Array, Array]]:
         for block, _, family in self.families:
-            yield from family.loo_of_units(posterior.parts[block], X.parts[block], members)
+            yield from family.loo_of_units(
+                posterior.parts[block], statistics.parts[block], X.parts[block], members
+            )
 
     @property
     def covariate_supports(self) -> Mapping[str, Support]:

@@ -260,13 +260,19 @@ class Family(ABC):
         """
         raise self._no_closed_form()
 
-    def loo_log_predictive(self, posterior: Any, X: Any, members: Membership) -> tuple[Array, Array]:
+    def loo_log_predictive(
+        self, posterior: Any, statistics: Any, X: Any, members: Membership
+    ) -> tuple[Array, Array]:
         """log p(x_i | y = k, ·) of rows that are among the data, given all data and given all but row i itself.
 
         Parameters
         ----------
         posterior : Conjugate
             Of all rows, ``X`` among them.
+        statistics : Statistics
+            Of all rows.
+        X : encoded rows
+            All, or some of them.
         members : Membership
             The class and the weight with which each row entered the posterior.
 
@@ -279,10 +285,12 @@ class Family(ABC):
         """
         raise self._no_closed_form()
 
-    def loo_of_units(self, posterior: Any, X: Any, members: Membership) -> Iterator[tuple[Array, Array]]:
+    def loo_of_units(
+        self, posterior: Any, statistics: Any, X: Any, members: Membership
+    ) -> Iterator[tuple[Array, Array]]:
         """:meth:`loo_log_predictive` of each unit by itself, in order."""
         for unit in range(len(self.units)):
-            yield self.loo_log_predictive(posterior, self.seen(X, [unit]), members)
+            yield self.loo_log_predictive(posterior, statistics, self.seen(X, [unit]), members)
 
     def log_evidence(self, prior: Any, statistics: Any) -> dict[str, Evidence]:
         """log p(X | y) per block of columns (the empty name for a family of one block)."""
