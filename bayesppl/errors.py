@@ -38,6 +38,10 @@ class OverconfidentWarning(UserWarning):
     """Left-out labels are predicted far worse than the model itself expects; ``calibration="temperature"`` or ``"weights"`` mends it."""
 
 
+class ImpossibleCellWarning(UserWarning):
+    """A cell lies outside of the density that was chosen for its column; it was skipped."""
+
+
 class UnseenLevelWarning(UserWarning):
     """A row holds a level that did not occur in training; the cell was skipped."""
 
