@@ -92,7 +92,9 @@ def visit_math(self: Any, node: Any) -> None:
     formula = _FUNCTION.sub(r'<mrow><mi>\1</mi><mspace width="0.17em"/></mrow>', formula)
     if is_block:
         number = node["number"]
-        formula = f'<div class="formula" id="equation-{number}"><span class="eqno">({number})</span>{formula}</div>'
+        formula = (
+            f'<div class="formula" id="equation-{number}"><span class="eqno">({number})</span>{formula}</div>'
+        )
     self.body.append(formula)
     raise nodes.SkipNode
 

@@ -27,7 +27,7 @@ from bayesppl.cli.inferences import (
     Calibrating,
     calibration_of,
 )
-from bayesppl.cli.models import AUTO, INTEGERS_OPTION, make, model_option
+from bayesppl.cli.models import AUTO, INTEGERS_OPTION, OF_LEVELS, make, model_option
 from bayesppl.cli.source import require_place
 from bayesppl.cli.terminal import cells, counting, say, visible, wrapped
 
@@ -101,9 +101,9 @@ def fit(
         if model == AUTO:
             n_rows = large.fit_rows(classifier, large.some_rows(source, most_rows))
         elif calibrate or any("categorical" in choice for choice in integers):
-            n_rows = large.fit_rows(classifier, large.all_rows(source))
+            n_rows = large.fit_rows(classifier, large.all_rows(source), of_numbers=model not in OF_LEVELS)
         else:
-            n_rows = large.fit_sums(classifier, source)
+            n_rows = large.fit_sums(classifier, source, of_numbers=model not in OF_LEVELS)
     if tune:
         with status("tuning the prior"):
             classifier = classifier.tune_prior()
