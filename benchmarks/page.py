@@ -63,14 +63,18 @@ on sufficient statistics, and by a plain row-wise PyMC model, and the effective 
 {pymc}
 `python -m benchmarks.gradients` times the gradients NUTS asks for. Those of sufficient statistics cost the same whatever the
 number of rows; both models have the same posterior, so that a draw takes as many gradients in either.
-{gradients}"""
+{gradients}
+`python -m benchmarks.own_model` times whole processes that begin with their imports and end with the class probabilities of the irises under a
+model written by hand: by `from_pymc`, and by `pm.sample` with a prediction written by hand. Then it times gradients of compressed
+rows.
+{own_model}"""
 
 
 def main(results: str, docs: str) -> None:
-    """Write ``docs/benchmarks.md``; what ``benchmarks.pymc`` and ``benchmarks.gradients`` left in the same folder is part of it."""
+    """Write ``docs/benchmarks.md``; what the benchmarks beside PyMC left in the same folder is part of it."""
     table = (Path(results) / "table.md").read_text()
     beside = {}
-    for name in ("pymc", "gradients"):
+    for name in ("pymc", "gradients", "own_model"):
         found = Path(results) / f"{name}.md"
         beside[name] = "\n" + found.read_text() if found.exists() else ""
     (Path(docs) / "benchmarks.md").write_text(TEXT.format(table=table, **beside))

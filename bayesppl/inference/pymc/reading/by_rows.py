@@ -142,8 +142,13 @@ class ByRows(Family, listed=False):  # nobody declares it
 
     def simulate(
         self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
-    ) -> NoReturn:
-        raise self._no("new rows are drawn by pm.sample_posterior_predictive")
+    ) -> BlockRows:
+        if not all(x.can_simulate for x in self.observed):
+            raise self._no(
+                "its rows depend on what is given with them, so that new ones are drawn by pm.sample_posterior_predictive"
+            )
+        drawn = {x.name: x.simulate(theta, codes, rng) for x in self.observed}
+        return BlockRows({name: values.reshape(len(codes), -1) for name, values in drawn.items()})
 
     def label_rows(self, X: BlockRows, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
         return {

@@ -195,7 +195,7 @@ def log_volumes(coordinates: Coordinates, theta: Mapping[str, Any], matches: Seq
         if found.relation == "entrywise":
             graphs.append(pt.log(pt.abs(_slope(graph, coordinates.values[found.place], None))))
         elif found.relation == "inverse":  # dΣ = |Σ|^(D+1) dΛ for symmetric matrices
-            sign_and_log = pt.linalg.slogdet(graph)
+            sign_and_log = pt.linalg.slogdet(found.of(graph))
             graphs.append((graph.shape[-1] + 1) * sign_and_log[1])
         else:
             graphs.append(pt.zeros(()))

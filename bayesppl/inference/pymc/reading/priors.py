@@ -64,9 +64,10 @@ def as_density(
 ) -> Density | str:
     """The prior as a density of the parameters, or the reason why it is none."""
     found = match(coordinates, theta, natural.events, rng)
-    if found is not None and all(m.is_whole for m in found):
-        constrained, free = (coordinates.log_prior(jacobian=jacobian) for jacobian in (False, True))
+    if found is not None:
         entrywise = {m.place for m in found if m.relation == "entrywise"}
+        constrained = coordinates.log_prior(jacobian=False)
+        free = coordinates.log_prior(jacobian=True) if entrywise else constrained
         terms = [
             free[place] if place in entrywise else constrained[place] for place in range(len(coordinates.free))
         ]

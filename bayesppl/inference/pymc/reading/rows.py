@@ -13,11 +13,16 @@ from typing import Any
 
 import numpy as np
 import pymc as pm
+import pytensor
+from pytensor.graph.traversal import ancestors
+from pytensor.tensor.random.type import RandomType
 
 from bayesppl.inference.pymc.reading.graphs import (
     function,
+    leaves_above,
     over_draws,
     per_draw,
+    substitute,
 )
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.posterior import CHUNK_CELLS
@@ -87,9 +92,34 @@ class Observed:
         inputs, batched = over_draws(list(self.parameters.values()), [self._rows])
         return function([*inputs, self.codes, self.values, *self.given.values()], batched)
 
+    @cached_property
+    def _drawing(self) -> tuple[Any, list[Any]]:
+        """New rows, for one draw of the free variables, and the generators they come from, which are not those of the model."""
+        leaves = [leaf for leaf in leaves_above([self.clone]) if isinstance(leaf.type, RandomType)]
+        generators = {leaf: pytensor.shared(np.random.default_rng(0)) for leaf in leaves}
+        call = function([*self.parameters.values(), self.codes], substitute([self.clone], generators))
+        return call, list(generators.values())
+
+    @property
+    def can_simulate(self) -> bool:
+        """Whether a new row needs nothing but its class: no covariates, and no total."""
+        return not self.given and self.values not in ancestors([self.clone])
+
+    def simulate(self, theta: Theta, codes: Array, rng: np.random.Generator) -> Array:
+        """New rows of these classes, (n_rows, ...), under one draw of the free variables."""
+        call, generators = self._drawing
+        portion, pieces = self.length or len(codes), []
+        for start in range(0, len(codes), portion):
+            for generator, own in zip(generators, rng.spawn(len(generators)), strict=True):
+                generator.set_value(own)
+            part = codes[start : start + portion]
+            pieces.append(call(*(theta[name] for name in self._names), np.resize(part, portion))[0][: len(part)])
+        return np.concatenate(pieces)
+
     def __getstate__(self) -> dict[str, Any]:
         """Everything but compiled functions, which are made anew."""
-        return {name: value for name, value in vars(self).items() if name not in ("_of_one_draw", "_of_draws")}
+        compiled = ("_of_one_draw", "_of_draws", "_drawing")
+        return {name: value for name, value in vars(self).items() if name not in compiled}
 
     def _by_row(self, arguments: Sequence[Array], rows: Sequence[Array], n_draws: int) -> Array:
         if not arguments:
