@@ -14,6 +14,7 @@ from .beliefs import NormalInverseGamma as NormalInverseGamma
 from .beliefs import NormalInverseWishart as NormalInverseWishart
 from .errors import ChangedRowsError as ChangedRowsError
 from .errors import ConvergenceWarning as ConvergenceWarning
+from .errors import ImpossibleCellWarning as ImpossibleCellWarning
 from .errors import ImpossibleRowWarning as ImpossibleRowWarning
 from .errors import ImproperError as ImproperError
 from .errors import IncompleteDrawsError as IncompleteDrawsError

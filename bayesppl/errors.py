@@ -3,7 +3,7 @@
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -38,6 +38,10 @@ class OverconfidentWarning(UserWarning):
     """Left-out labels are predicted far worse than the model itself expects; ``calibration="temperature"`` or ``"weights"`` mends it."""
 
 
+class ImpossibleCellWarning(UserWarning):
+    """A cell lies outside of the density that was chosen for its column; it was skipped."""
+
+
 class UnseenLevelWarning(UserWarning):
     """A row holds a level that did not occur in training; the cell was skipped."""
 
@@ -56,6 +60,23 @@ class NotConjugateError(ValueError):
 
 class SeveralModelsError(AttributeError, ValueError):
     """The request needs one declared model, and the estimator holds several."""
+
+
+class UndeclaredIntegersError(ValueError):
+    """Columns hold integers, and nothing declares what these are.
+
+    Parameters
+    ----------
+    message : str
+    columns : list
+    """
+
+    def __init__(self, message: str, columns: list[Hashable]) -> None:
+        super().__init__(message)
+        self.columns = columns
+
+    def __reduce__(self) -> tuple[type["UndeclaredIntegersError"], tuple[str, list[Hashable]]]:
+        return type(self), (str(self), self.columns)
 
 
 class ChangedRowsError(ValueError):

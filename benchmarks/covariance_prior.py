@@ -30,7 +30,12 @@ from bayesppl.answers.scores import log_scores
 MOST_TEST_ROWS = 1000
 LEAST = np.log(1e-15)
 
-OURS = {"linear": bp.LinearDiscriminantAnalysis, "quadratic": bp.QuadraticDiscriminantAnalysis}
+OURS: dict[str, Callable[[], Any]] = {
+    "linear": bp.LinearDiscriminantAnalysis,
+    "quadratic": bp.QuadraticDiscriminantAnalysis,
+    "linear, tempered": lambda: bp.LinearDiscriminantAnalysis(calibration="temperature"),
+    "quadratic, tempered": lambda: bp.QuadraticDiscriminantAnalysis(calibration="temperature"),
+}
 
 
 def _searched(estimator: Any, grid: Mapping[str, Any], folds: int) -> Any:
@@ -120,7 +125,8 @@ def study(name: str, frame: pd.DataFrame, sizes: list[int], splits: int) -> list
 def shares(table: pd.DataFrame) -> pd.DataFrame:
     """Of each of ours and each group of rivals: the share of cells within one standard error of the best of them."""
     found = []
-    for ours, alike in (("linear", LINEAR), ("quadratic", QUADRATIC)):
+    for ours in OURS:
+        alike = LINEAR if ours.startswith("linear") else QUADRATIC
         groups = {"of its kind": [*alike], "generative": [*LINEAR, *QUADRATIC], "logistic": [*LOGISTIC]}
         for score in ("log score", "accuracy"):
             by_model = table.pivot_table(index=["set", "rows", "split"], columns="model", values=score)

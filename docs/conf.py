@@ -23,12 +23,16 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
+    "sphinx_copybutton",
+    "gallery",
 ]
+sys.path.append(str(Path(__file__).parent / "_ext"))
+copybutton_exclude = ".linenos, .gp, .go"  # prompts and outputs of examples
 # Examples that draw and notebooks are run on demand: they take minutes.
 EXECUTES = bool(os.environ.get("DOCS_EXECUTE"))
 if EXECUTES:
-    sys.path.append(str(Path(__file__).parent / "_ext"))
     extensions.append("figures")
+    os.environ.pop("MPLBACKEND", None)  # kernels of notebooks keep their pictures only with a backend of their own
 plot_formats = [("png", 120)]
 plot_html_show_formats = plot_html_show_source_link = False
 plot_rcparams = {"figure.figsize": (6.4, 4.0)}
@@ -75,14 +79,32 @@ toc_object_entries_show_parents = "hide"
 autodoc_member_order = "bysource"
 
 
+# Names of functions stand apart from what they are applied to.
+_FUNCTION = re.compile(r"<mi>(log|exp|max|min|det|tr)</mi>(?!</m|<mo stretchy)")
+
+
 def visit_math(self: Any, node: Any) -> None:
     """Formulas as MathML, which browsers show without a script and without the network."""
     from docutils import nodes
 
     is_block = isinstance(node, nodes.math_block)
     formula = convert(node.astext(), display="block" if is_block else "inline")
-    self.body.append(f'<div class="formula">{formula}</div>' if is_block else formula)
+    formula = _FUNCTION.sub(r'<mrow><mi>\1</mi><mspace width="0.17em"/></mrow>', formula)
+    if is_block:
+        number = node["number"]
+        formula = (
+            f'<div class="formula" id="equation-{number}"><span class="eqno">({number})</span>{formula}</div>'
+        )
+    self.body.append(formula)
     raise nodes.SkipNode
+
+
+def number_equations(app: Any, doctree: Any) -> None:
+    """Number the displayed formulas of a page."""
+    from docutils import nodes
+
+    for number, node in enumerate(doctree.findall(nodes.math_block), start=1):
+        node["number"] = number
 
 
 def show_constructor(
@@ -106,3 +128,4 @@ def setup(app: Any) -> None:
     app.connect("source-read", close_examples)
     app.add_html_math_renderer("mathml", (visit_math, None), (visit_math, None))
     app.connect("autodoc-process-signature", show_constructor)
+    app.connect("doctree-read", number_equations)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayesppl.answers.calibration import temper
+from bayesppl.answers.held_rows import encoded
 from bayesppl.answers.leave_one_out import leave_out_each
 from bayesppl.answers.left_out_joints import density_of
 from bayesppl.answers.scores import hits, log_scores
@@ -42,7 +43,7 @@ def leave_out(name: str, recoding: Recoding | Presence | AsTheyAre, fitted: Fitt
         Of the fit, recoded.
     """
     posterior = fitted.posterior
-    found = leave_out_each(posterior, fitted.model.family.encode(rows.table), rows.codes, rows.weights)
+    found = leave_out_each(posterior, encoded(fitted.model.family, rows.table), rows.codes, rows.weights)
     log_weights = found.log_class_weights
     log_density, weights = density_of(found.log_joint, log_weights), np.exp(log_weights)
     temperature = _temper(log_density, log_weights, rows)

@@ -19,7 +19,6 @@ from scipy.optimize import brentq
 from bayesppl.errors import OverconfidentWarning, warn
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.calibration import Calibration
-from bayesppl.model.normalisation import normalise
 
 #: Standard deviation of log T under the penalty, a normal density around T = 1: T within 7 of 1 either way, mostly.
 PENALTY_SD = 1.0
@@ -134,12 +133,19 @@ def confidence(log_proba: Array, codes: Array, row_weights: Array) -> Confidence
 
 
 class Scores:
-    """The score of left-out labels and its derivatives by log T."""
+    """The score of left-out labels and its derivatives by log T.
 
-    def __init__(self, density: Array, weights: Array, codes: Array, row_weights: Array) -> None:
-        self._density, self._weights, self._row_weights = density, weights, row_weights
-        self._codes = codes
-        self._own = density[np.arange(len(codes)), codes]
+    Parameters
+    ----------
+    contrast : (n_classes, n_rows)
+        Log densities less those of the row's own class; zero where a class is impossible.
+    log_odds : (n_classes, n_rows)
+        Of the class against the row's own before anything is seen; -inf where the class is impossible.
+    row_weights : (n_rows,)
+    """
+
+    def __init__(self, contrast: Array, log_odds: Array, row_weights: Array) -> None:
+        self._contrast, self._log_odds, self._row_weights = contrast, log_odds, row_weights
 
     @classmethod
     def of(cls, log_density: Array, log_weights: Array, codes: Array, row_weights: Array) -> Scores:
@@ -147,15 +153,22 @@ class Scores:
         weights = np.broadcast_to(log_weights, log_density.shape)
         own = np.arange(len(codes)), codes
         possible = (row_weights > 0) & np.isfinite(log_density[own]) & np.isfinite(weights[own])
-        return cls(log_density[possible], weights[possible], codes[possible], row_weights[possible])
+        # classes first: steps along rows are long, those along classes short
+        density, weights = np.ascontiguousarray(log_density[possible].T), np.ascontiguousarray(weights[possible].T)
+        own = codes[possible], np.arange(density.shape[1])
+        excluded = np.isneginf(density) | np.isneginf(weights)
+        contrast = np.where(excluded, 0.0, density - density[own])
+        log_odds = np.where(excluded, -np.inf, weights - weights[own])
+        return cls(contrast, log_odds, row_weights[possible])
 
     def log_scores(self, power: float) -> Array:
         """log p_T(y_i | x_i) of every row, with ``power`` 1/T: (n_rows,)."""
-        return self._log_proba(power)[np.arange(len(self._codes)), self._codes]
+        return -self._normalised(power)[1]
 
     def gradients(self, power: float) -> Array:
         """Derivative of every row's score by log T: (n_rows,)."""
-        return -power * (self._own - self._expected(power))
+        proba = self._normalised(power)[0]
+        return np.asarray(power * np.einsum("kn,kn->n", proba, self._contrast))
 
     def slope(self, power: float) -> float:
         """Derivative of the total score by log T."""
@@ -173,14 +186,16 @@ class Scores:
 
     def _curvature(self, power: float) -> float:
         """Less the second derivative of the total score by log T, expected under the tempered probabilities."""
-        proba = np.exp(self._log_proba(power))
-        away = np.where(proba > 0, self._density, 0.0) - self._expected(power)[:, None]
-        return float((self._row_weights * power**2 * (proba * np.where(proba > 0, away, 0.0) ** 2).sum(1)).sum())
+        proba = self._normalised(power)[0]
+        away = self._contrast - np.einsum("kn,kn->n", proba, self._contrast)
+        return float(power**2 * np.einsum("n,kn,kn,kn->", self._row_weights, proba, away, away))
 
-    def _expected(self, power: float) -> Array:
-        """Average log density over the classes: (n_rows,)."""
-        proba = np.exp(self._log_proba(power))
-        return np.where(proba > 0, proba * np.where(proba > 0, self._density, 0.0), 0.0).sum(1)
-
-    def _log_proba(self, power: float) -> Array:
-        return normalise(power * self._density + self._weights, np.ones(self._weights.shape[1]), log=True)[0]
+    def _normalised(self, power: float) -> tuple[Array, Array]:
+        """Tempered probabilities (n_classes, n_rows), and the logarithm of the sum of the odds against the own class."""
+        odds = power * self._contrast + self._log_odds
+        largest = odds.max(0)
+        odds -= largest
+        np.exp(odds, out=odds)
+        total = odds.sum(0)
+        odds /= total
+        return odds, largest + np.log(total)

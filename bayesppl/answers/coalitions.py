@@ -146,7 +146,7 @@ class SeenRows:
         shape = (len(sets), len(rows), len(self.names))
         gap: Array = np.where(self.counts, 0.0, np.nan).astype(self.values.dtype)
         cells = np.where(seen[:, None], self.values[rows], gap).reshape(-1, len(self.names))
-        matrix = csr_array(cells) if self.counts.all() else cells
+        matrix = csr_array(cells.astype(np.float64)) if self.counts.all() else cells
         found = score(MatrixTable(self.names, matrix, is_named=True))
         split = found.reshape(*found.shape[:-2], *shape[:2], found.shape[-1])
         return np.moveaxis(split, -3, 0)

@@ -2,13 +2,44 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from bayesppl.data.rows import Rows
+from bayesppl.data.table import Table, read_range
+from bayesppl.families._bases.family import Family
+from bayesppl.kernels.arrays import Array
+from bayesppl.kernels.ranges import row_ranges
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.held_rows import held_rows
+
+
+@dataclass(frozen=True)
+class EncodedInRanges:
+    """Rows of a table, which are encoded when they are asked for: no encoded copy of all of them is held.
+
+    Indexed like an array of rows.
+    """
+
+    family: Family
+    table: Table
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.table), self.table.words_per_row
+
+    def __getitem__(self, rows: slice | Array | list[int]) -> Any:
+        if not isinstance(rows, slice):
+            return self.family.encode(self.table.take(np.asarray(rows)))
+        return read_range(self.table, slice(*rows.indices(len(self.table))), self.family.encode)
+
+
+def encoded(family: Family, table: Table) -> Any:
+    """The rows as the family computes with them; those of large tables are encoded a range at a time."""
+    rows = EncodedInRanges(family, table)
+    return rows[:] if len(row_ranges(*rows.shape)) <= 1 else rows
 
 
 def rows_of(fitted: Fitted, X: Any = None, y: Any = None, sample_weight: Any = None) -> Rows:

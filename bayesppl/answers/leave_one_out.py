@@ -10,7 +10,7 @@ import numpy as np
 
 from bayesppl.answers.calibration import Confidence, confidence, learn
 from bayesppl.answers.column_weights import enough_rows, learn_weights, require_units
-from bayesppl.answers.held_rows import rows_of
+from bayesppl.answers.held_rows import encoded, rows_of
 from bayesppl.answers.left_out_joints import density_of, row_joints, unit_joints
 from bayesppl.answers.scores import hits, log_scores
 from bayesppl.data.rows import Rows
@@ -257,9 +257,9 @@ def leave_one_out(
     rule = fitted.rule if rule is None else rule
     check_rule(rule)
     posterior, rows = fitted.posterior, rows_of(fitted, X, y, sample_weight)
-    encoded = fitted.model.family.encode(rows.table)
+    X = encoded(fitted.model.family, rows.table)
     try:
-        return leave_out_each(posterior, encoded, rows.codes, rows.weights, rule, fitted.calibration)
+        return leave_out_each(posterior, X, rows.codes, rows.weights, rule, fitted.calibration)
     except NotConjugateError:
         raise NotConjugateError(
             "exact leave-one-out needs a closed form of the posterior without a row, which this model has not. From draws it is "
@@ -273,15 +273,17 @@ def calibrated(fitted: Fitted, rows: Rows, option: Option) -> Fitted:
 
 
 def _temperature(fitted: Fitted, rows: Rows) -> Power:
-    encoded = fitted.model.family.encode(rows.table)
-    return leave_out_each(fitted.posterior, encoded, rows.codes, rows.weights, fitted.rule).calibration
+    X = encoded(fitted.model.family, rows.table)
+    return leave_out_each(fitted.posterior, X, rows.codes, rows.weights, fitted.rule).calibration
 
 
 def _column_weights(fitted: Fitted, rows: Rows) -> Power:
     family = fitted.model.family
     units = require_units(family)
     some = enough_rows(len(rows), len(rows.classes), len(units))
-    joints = unit_joints(fitted.posterior, family.encode(rows.table), rows.codes, rows.weights, fitted.rule, some)
+    joints = unit_joints(
+        fitted.posterior, encoded(family, rows.table), rows.codes, rows.weights, fitted.rule, some
+    )
     with np.errstate(divide="ignore"):
         left_out = ((joint.without, np.log(joint.class_weights)) for joint in joints)
         return learn_weights(tuple(unit.name for unit in units), left_out, rows.codes[some], rows.weights[some])
@@ -318,13 +320,14 @@ def leave_out_each(
         )
         all_weights = np.stack(np.broadcast_arrays(found.class_weights, found.fitted_weights))
         labels, labels_fitted = powered(both, all_weights)
+    log_proba = log_probabilities(labels, found.class_weights)
     with np.errstate(divide="ignore"):
-        log_weights = np.log(found.class_weights)
+        log_weights = np.log(found.class_weights, out=found.class_weights)
     return LeaveOneOut(
         rule,
         found.without,
         log_weights,
-        log_probabilities(labels, found.class_weights),
+        log_proba,
         found.fitted,
         found.fitted_weights,
         codes,

@@ -8,15 +8,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayesppl.answers.leaving_out import estimate, joints_from_others
-from bayesppl.beliefs.statistics import Counts
+from bayesppl.beliefs.statistics import Counts, Statistics
 from bayesppl.data.labels import one_hot
 from bayesppl.errors import ImproperError
 from bayesppl.families._bases.family import Family
 from bayesppl.families._bases.membership import Groups, Membership
 from bayesppl.kernels.arrays import Array
+from bayesppl.kernels.ranges import RANGE_CELLS, cells_per_row, row_ranges, sum_over_ranges
 from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.model.posterior import Posterior
 from bayesppl.model.rules import TABLE, RuleName
+
+_CELLS_PER_NUMBER = 2
 
 
 class Joints(NamedTuple):
@@ -51,10 +54,18 @@ def row_joints(posterior: Posterior, X: Any, codes: Array, weights: Array, rule:
     codes, weights : (n_rows,)
     rule : {"predictive", "mle", "map", "mean"}
     """
-    [found] = _FIND[TABLE[rule].is_plug_in](
-        posterior, X, codes, weights, rule, np.arange(len(codes)), by_unit=False
-    )
-    return found
+    if TABLE[rule].is_plug_in:
+        [found] = _plug_in(posterior, X, codes, weights, rule, slice(0, len(codes)), by_unit=False)
+        return found
+    # a range of rows after the other: no temporary grows with the rows
+    shape, fitted_weights = (len(codes), posterior.model.n_classes), np.empty(0)
+    without, class_weights, fitted = (np.empty(shape) for _ in range(3))
+    # what is derived from the posterior alone is derived for every range: it should cost little beside the rows
+    cells = max(RANGE_CELLS, _CELLS_PER_NUMBER * posterior.statistics.n_numbers)
+    for rows in row_ranges(len(codes), max(cells_per_row(X), shape[1]), cells):
+        [part] = _predictive(posterior, X, codes, weights, rule, rows, by_unit=False)
+        without[rows], class_weights[rows], fitted[rows], fitted_weights = part
+    return Joints(without, class_weights, fitted, fitted_weights)
 
 
 def unit_joints(
@@ -70,7 +81,7 @@ def unit_joints(
     some : array of int, optional
         Places of the rows that are predicted; all by default.
     """
-    places = np.arange(len(codes)) if some is None else some
+    places = slice(0, len(codes)) if some is None else some
     return _FIND[TABLE[rule].is_plug_in](posterior, X, codes, weights, rule, places, by_unit=True)
 
 
@@ -83,7 +94,7 @@ def density_of(log_joint: Array, log_weights: Array) -> Array:
 def _plug_in(
     posterior: Posterior, X: Any, codes: Array, weights: Array, rule: RuleName, places: Any, *, by_unit: bool
 ) -> Iterator[Joints]:
-    model, views = posterior.model, _views(posterior, by_unit)
+    model, views, X = posterior.model, _views(posterior, by_unit), X[:]
     theta = estimate(posterior, posterior.statistics, rule)
     density = model.log_joint(theta)
     joints, class_weights = joints_from_others(posterior, X, codes, weights, rule, views)
@@ -96,25 +107,22 @@ def _predictive(
     posterior: Posterior, X: Any, codes: Array, weights: Array, rule: RuleName, places: Any, *, by_unit: bool
 ) -> Iterator[Joints]:
     model, views = posterior.model, _views(posterior, by_unit)
-    members = Membership(codes.astype(np.intp), weights)
-    belief = posterior.prior.update(posterior.statistics)
+    members = Membership(codes[places].astype(np.intp), weights[places])
+    belief, statistics = posterior.prior.update(posterior.statistics), posterior.statistics.parts["features"]
     labels, features = belief.parts[CLASS_WEIGHTS], belief.parts["features"]
-    others = posterior.statistics.parts[CLASS_WEIGHTS].counts[members.codes] - weights
+    others = posterior.statistics.parts[CLASS_WEIGHTS].counts[members.codes] - members.weights
     fitted_weights = labels.mean()[CLASS_WEIGHTS]
     by_group = class_weights_without(labels, members.groups, model.n_classes)
-    class_weights = _of_rows(by_group, members.groups)[places]
+    class_weights = _of_rows(by_group, members.groups)
     # a group that has no rows may weigh more than its class
     with np.errstate(divide="ignore", invalid="ignore"):
-        log_fitted_weights, log_weights = (
-            np.log(fitted_weights),
-            _of_rows(np.log(by_group), members.groups)[places],
-        )
+        log_fitted_weights = np.log(fitted_weights)
+        log_weights = _of_rows(np.log(by_group), members.groups)
     find = model.family.loo_of_units if by_unit else _whole(model.family)
-    for (fitted, log_joint), view in zip(find(features, X, members), views, strict=True):
-        kept = _keeps_digits(members.own(fitted) - members.own(log_joint), others)[places]
-        fitted, log_joint = fitted[places], log_joint[places]
-        for row in np.flatnonzero(~kept):
-            log_joint[row] = _predict_from_others(posterior, X, codes, weights, int(places[row]), view)
+    for (fitted, log_joint), view in zip(find(features, statistics, X[places], members), views, strict=True):
+        kept = _keeps_digits(members.own(fitted) - members.own(log_joint), others)
+        for at in np.flatnonzero(~kept):
+            log_joint[at] = _predict_from_others(posterior, X, codes, weights, int(np.r_[places][at]), view)
         fitted += log_fitted_weights
         log_joint += log_weights
         yield Joints(log_joint, class_weights, fitted, fitted_weights)
@@ -123,8 +131,8 @@ def _predictive(
 _FIND = {True: _plug_in, False: _predictive}
 
 
-def _whole(family: Family) -> Callable[[Any, Any, Membership], Iterator[tuple[Array, Array]]]:
-    return lambda posterior, X, members: iter([family.loo_log_predictive(posterior, X, members)])
+def _whole(family: Family) -> Callable[[Any, Any, Any, Membership], Iterator[tuple[Array, Array]]]:
+    return lambda *data: iter([family.loo_log_predictive(*data)])
 
 
 def _views(posterior: Posterior, by_unit: bool) -> list[list[int]]:
@@ -161,9 +169,13 @@ def _predict_from_others(
 ) -> Array:
     """log p(x | y = k) of what is seen of one row, from the sums of all the others taken anew: (n_classes,)."""
     family, prior = posterior.model.family, posterior.prior.parts["features"]
-    kept = weights * (np.arange(len(codes)) != row)
-    statistics = family.sufficient_statistics(X, one_hot(codes, posterior.model.n_classes, kept))
-    belief = prior.update(statistics)
+    kept = weights.copy()
+    kept[row] = 0.0
+
+    def take(rows: slice) -> Statistics:
+        return family.sufficient_statistics(X[rows], one_hot(codes[rows], posterior.model.n_classes, kept[rows]))
+
+    belief = prior.update(sum_over_ranges(take, len(codes), cells_per_row(X)))
     if not belief.is_proper().all():
         raise ImproperError(
             f"without row {row} the posterior of its class is improper: under an improper prior every class must keep "

@@ -87,9 +87,17 @@ def stack(
     draws = _draw(likelihood, row_weights[scored], weights, concentration, rng)
     with np.errstate(divide="ignore"):
         combined, honest = largest.copy(), largest.copy()
-        combined[scored] += np.log(weights @ likelihood)
+        combined[scored] += np.log(_averaged(likelihood, weights))
         honest[scored] += _without_own_row(likelihood, draws)
     return Stacking(weights, draws, combined, honest)
+
+
+def _averaged(likelihood: Array, weights: Array) -> Array:
+    """What the weights make of the likelihoods: (n_rows,).
+
+    Without BLAS, whose threads wait for each other many times as long as this takes where the machine has other work.
+    """
+    return np.einsum("m,mn->n", weights, likelihood)
 
 
 def _mode(likelihood: Array, row_weights: Array, concentration: float) -> Array:
@@ -103,16 +111,16 @@ def _mode(likelihood: Array, row_weights: Array, concentration: float) -> Array:
     def height(weights: Array) -> float:
         if (weights <= 0).any():
             return -np.inf
-        combined = weights @ likelihood
+        combined = _averaged(likelihood, weights)
         return float(
-            row_weights @ np.log(combined) + concentration * np.log(weights).sum() - total * weights.sum()
+            (row_weights * np.log(combined)).sum() + concentration * np.log(weights).sum() - total * weights.sum()
         )
 
     weights = np.full(n_models, 1 / n_models)
     reached = height(weights)
     for _ in range(_MOST_STEPS):
-        scaled = likelihood / (weights @ likelihood)
-        gradient = scaled @ row_weights + concentration / weights - total
+        scaled = likelihood / _averaged(likelihood, weights)
+        gradient = (scaled * row_weights).sum(1) + concentration / weights - total
         curvature = (scaled * row_weights) @ scaled.T + np.diag(concentration / weights**2)
         step = cho_solve(cho_factor(curvature), gradient)
         gain = float(gradient @ step)
@@ -134,7 +142,7 @@ def _draw(
     if n_models == 1:
         return np.ones((_DRAWS, 1))
     contrasts = helmert(n_models)
-    shares = likelihood * weights[:, None] / (weights @ likelihood)
+    shares = likelihood * weights[:, None] / _averaged(likelihood, weights)
     total = row_weights.sum() + concentration * n_models
     curvature = (
         concentration * np.eye(n_models) + (shares * row_weights) @ shares.T - total * np.outer(weights, weights)
@@ -154,7 +162,7 @@ def _draw(
     if not is_weighted:
         return draws
     with np.errstate(divide="ignore"):  # a draw far out, where models hold a row impossible
-        target = np.array([np.log(draw @ likelihood) @ row_weights for draw in draws])
+        target = np.array([(row_weights * np.log(_averaged(likelihood, draw))).sum() for draw in draws])
     target += concentration * logs.sum(1)
     proposal = -(_DOF + n_models - 1) / 2 * np.log1p((standard**2).sum(1) / _DOF)
     importance = np.exp(target - proposal - (target - proposal).max())
@@ -166,5 +174,5 @@ def _without_own_row(likelihood: Array, draws: Array) -> Array:
     few = draws[: max(50, min(len(draws), _PROPOSAL_CELLS // max(1, likelihood.shape[1])))]
     reciprocal = np.zeros(likelihood.shape[1])
     for draw in few:
-        reciprocal += 1 / (draw @ likelihood)
+        reciprocal += 1 / _averaged(likelihood, draw)
     return np.asarray(np.log(len(few) / reciprocal))

@@ -15,6 +15,7 @@ from bayesppl.answers.intervals import PROB
 from bayesppl.answers.parameters import parameter_summary
 from bayesppl.answers.simulation import numbers_of_draw
 from bayesppl.data.columns import listed
+from bayesppl.data.names import short_names
 from bayesppl.errors import ImproperError, NotConjugateError
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.posterior import Posterior
@@ -23,8 +24,8 @@ from bayesppl.model.rules import ESTIMATES
 if TYPE_CHECKING:
     import xarray as xr
 
-# A screen of 24 lines and 80 columns: lines of the table, of one fact, and characters of the name of a number.
-_WIDTH, _ROWS, _LINES, _NAME = 80, 9, 2, 33
+# A screen of 24 lines and 80 columns: lines of the table, and of one fact.
+_WIDTH, _ROWS, _LINES = 80, 9, 2
 
 # Numbers drawn at most, so that a summary is immediate, and the fewest draws that an interval is read from.
 _CELLS, _FEWEST = 4_000_000, 100
@@ -184,11 +185,15 @@ def _table(
     has_interval = not fitted.posterior.is_exact or draws >= _FEWEST
     columns = (*ESTIMATES, *([f"{prob:.0%} interval"] if has_interval else []))
     share = max(1, _ROWS // len(table.data_vars))
-    rows = [row for name in table.data_vars for row in _rows(table[name], share, has_interval)]
-    return columns, tuple(rows[:_ROWS])
+    rows = [row for name in table.data_vars for row in _rows(table[name], share, has_interval)][:_ROWS]
+    cells = [columns, *(cells for *_, cells in rows)]
+    room = _WIDTH - sum(2 + max(map(len, column)) for column in zip(*cells, strict=True))
+    beside = {name: [labels for other, labels, _ in rows if other == name] for name, *_ in rows}
+    return columns, tuple((_named(name, labels, beside[name], room), *cells) for name, labels, cells in rows)
 
 
-def _rows(values: xr.DataArray, most: int, has_interval: bool) -> Iterator[tuple[str, ...]]:
+def _rows(values: xr.DataArray, most: int, has_interval: bool) -> Iterator[tuple[str, list[str], tuple[str, ...]]]:
+    """The parameter, the labels and the cells of its first numbers."""
     dims = [str(dim) for dim in values.dims if dim != "estimate"]
     numbers = values.transpose("estimate", *dims)
     for _, place in zip(range(most), np.ndindex(*(values.sizes[dim] for dim in dims)), strict=False):
@@ -197,25 +202,30 @@ def _rows(values: xr.DataArray, most: int, has_interval: bool) -> Iterator[tuple
         cells = [_number(here[rule]) for rule in ESTIMATES]
         if has_interval:
             cells.append(f"{_number(here['lower'])} to {_number(here['upper'])}")
-        yield (_named(str(values.name), labels), *cells)
+        yield str(values.name), labels, tuple(cells)
 
 
-def _named(parameter: str, labels: Sequence[str]) -> str:
-    """``mean[a, length]``, long labels cut so that all of them are there."""
+def _named(parameter: str, labels: Sequence[str], beside: Sequence[Sequence[str]], room: int) -> str:
+    """``mean[a, length]``, long labels cut so that all are there, and differ from those of the lines beside."""
     if not labels:
-        return _cut(parameter, _NAME)
+        return _cut(parameter, room)
     # short labels leave their room to the others
-    room, left = _NAME - len(parameter) - 2 * len(labels), len(labels)
+    room, left = room - len(parameter) - 2 * len(labels), len(labels)
     kept: dict[int, str] = {}
     for i in sorted(range(len(labels)), key=lambda i: len(labels[i])):
-        kept[i] = _cut(labels[i], max(6, room // left))
+        most, near = max(6, room // left), [line[i] for line in beside]
+        kept[i] = _cut(short_names(near, most)[near.index(labels[i])], most)
         room, left = room - len(kept[i]), left - 1
     return f"{parameter}[{', '.join(kept[i] for i in range(len(labels)))}]"
 
 
 def _cut(text: str, most: int) -> str:
+    """Both ends of a long name, either of which may set it apart from others."""
     shown = text if text.isprintable() else repr(text)[1:-1]
-    return shown if len(shown) <= most else f"{shown[: most - 1]}…"
+    if len(shown) <= most:
+        return shown
+    tail = (most - 1) // 2
+    return f"{shown[: most - 1 - tail]}…{shown[len(shown) - tail :]}"
 
 
 def _number(value: Any) -> str:

@@ -15,9 +15,11 @@ import click
 from bayesppl import __version__
 from bayesppl.cli.compare import compare
 from bayesppl.cli.model import completion, fit, predict, summary
+from bayesppl.cli.models import undeclared
 from bayesppl.cli.reproduce import reproduce
 from bayesppl.cli.study import study
 from bayesppl.cli.terminal import say
+from bayesppl.errors import UndeclaredIntegersError
 from bayesppl.files.command import running
 
 
@@ -47,6 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except (click.Abort, KeyboardInterrupt):
         click.echo("bayesppl: interrupted", err=True)
         sys.exit(130)
+    except UndeclaredIntegersError as error:
+        _refuse(undeclared(error.columns))
     except (ValueError, OSError) as error:
         _refuse(str(error))
     except MemoryError as error:

@@ -54,7 +54,8 @@ def read(path: Path, rows: int, dialect: Dialect) -> Iterator[Any]:
         dialect = dialect.of(path)
         with _csv_errors(path, dialect):
             _check_header(path, dialect)
-            with pd.read_csv(path, chunksize=rows, **dialect.options()) as chunks:
+            # low_memory would guess the type of a column from parts of a batch
+            with pd.read_csv(path, chunksize=rows, low_memory=False, **dialect.options()) as chunks:
                 exact: set[str] = set()
                 for frame in chunks:
                     exact |= refuse_rounded(frame, path, dialect, exact)

@@ -25,6 +25,7 @@ from bayesppl.cli.inferences import (
     INFERENCE_OPTION,
     PRIOR_OPTION,
     TUNE_OPTION,
+    Calibrating,
     calibration_of,
     inference_of,
     slow_step,
@@ -58,7 +59,7 @@ class Threshold(click.ParamType[Any]):
         return number
 
 
-@click.command()
+@click.command(cls=Calibrating)
 @click.argument("data")
 @model_option(None, "auto for a file, gaussian-nb for an embedded data set")
 @INTEGERS_OPTION

@@ -33,14 +33,28 @@ PRIOR_OPTION = click.option(
 TUNE_OPTION = click.option(
     "--tune", is_flag=True, help="Choose the hyperparameters of the prior by the evidence of the rows of the fit."
 )
+_CALIBRATIONS = ("temperature", "weights")
 CALIBRATE_OPTION = click.option(
     "--calibrate",
-    type=click.Choice(["temperature", "weights"]),
-    is_flag=False,
-    flag_value="temperature",
+    type=click.Choice(_CALIBRATIONS),
     help="Trust densities as far as exact leave-one-out allows, so that probabilities are honest where columns depend on "
     "each other: all of them alike (temperature, where nothing follows --calibrate), or every column by itself (weights).",
 )
+
+
+class Calibrating(click.Command):
+    """A command with ``--calibrate``: a word after it is its value only if it names a calibration, and DATA otherwise."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Arguments in which every bare ``--calibrate`` has the value that it stands for."""
+        followed = zip(args, [*args[1:], ""], strict=True)
+        return super().parse_args(
+            ctx,
+            [
+                f"{word}=temperature" if word == "--calibrate" and after not in _CALIBRATIONS else word
+                for word, after in followed
+            ],
+        )
 
 
 def calibration_of(option: str | None) -> dict[str, Any]:

@@ -25,8 +25,9 @@ def all_rows(source: Source) -> Rows:
 
 def some_rows(source: Source, most_rows: int) -> Rows:
     """Every row of a file that has no more than these, otherwise so many of them at random."""
-    if not source.is_large:
-        return all_rows(source)
+    small = source.small()
+    if small is not None:
+        return small
     found = survey(source)
     if found.n_rows <= most_rows:
         return found.sample(found.n_rows, _SEED)
@@ -47,8 +48,9 @@ def fit_rows(classifier: Any, rows: Rows) -> int:
 
 def fit_sums(classifier: Any, source: Source) -> int:
     """Fit to all rows of a file, a batch at a time, and return their number."""
-    if not source.is_large:
-        return fit_rows(classifier, all_rows(source))
+    small = source.small()
+    if small is not None:
+        return fit_rows(classifier, small)
     found = survey(source)
     given = dropped = 0
 

@@ -19,10 +19,17 @@ from bayesppl.cli.dialect import (
     column_options,
     csv_options,
 )
-from bayesppl.cli.inferences import CALIBRATE_OPTION, INFERENCE_OPTION, PRIOR_OPTION, TUNE_OPTION, calibration_of
+from bayesppl.cli.inferences import (
+    CALIBRATE_OPTION,
+    INFERENCE_OPTION,
+    PRIOR_OPTION,
+    TUNE_OPTION,
+    Calibrating,
+    calibration_of,
+)
 from bayesppl.cli.models import AUTO, INTEGERS_OPTION, make, model_option
 from bayesppl.cli.source import require_place
-from bayesppl.cli.terminal import cells, counting, say, visible
+from bayesppl.cli.terminal import cells, counting, say, visible, wrapped
 
 RULES = ("predictive", "mle", "map", "mean")
 
@@ -30,7 +37,9 @@ _MODEL = click.argument("model", type=click.Path(path_type=Path, exists=True, di
 _DATA = click.argument("data", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 
 
-@click.command(epilog="Example: bayesppl fit flowers.csv --target kind --model qda --save flowers.nc")
+@click.command(
+    cls=Calibrating, epilog="Example: bayesppl fit flowers.csv --target kind --model qda --save flowers.nc"
+)
 @_DATA
 @click.option("--target", metavar="COLUMN", required=True, help="Column of the labels.")
 @column_options
@@ -163,11 +172,13 @@ def predict(
     import pandas as pd
 
     from bayesppl.cli import batches
-    from bayesppl.cli.reasons import reasons
+    from bayesppl.cli.reasons import reasons, require_one_model
     from bayesppl.estimators.loading import load
     from bayesppl.files.atomic import replacing
 
     classifier = load(model)
+    if explain is not None:
+        require_one_model(classifier, model)
 
     def classified() -> Iterator[Any]:
         for frame in counting(batches.read(data, rows, dialect), len, "classifying"):
@@ -199,7 +210,7 @@ def summary(model: Path) -> None:
     classifier = load(model)
     say(f"{classifier!r}")
     for line in str(classifier.summary()).splitlines():
-        say(line)
+        say(wrapped(line))
     origin = read_provenance(model)
     for name in ("command", "bayesppl_version", "data_hash"):
         say(f"{name.replace('_', ' ')}: {origin.get(name, 'not recorded')}")

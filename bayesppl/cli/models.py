@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import shlex
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -105,6 +106,17 @@ def _prior(model: str, prior: str) -> dict[str, Any]:
         return {"probability": bp.Dirichlet(number)}
     raise ValueError(
         f"--prior is for Gaussian, Bernoulli, categorical and multinomial models, found --model {model}"
+    )
+
+
+def undeclared(columns: Sequence[Hashable]) -> str:
+    """What to do about columns of whole numbers that may be one thing or another."""
+    from bayesppl.data.columns import listed
+
+    return (
+        f"whole numbers may be measurements, counts or codes, and nothing declares which these columns hold: {listed(columns)}. Pass "
+        "--integers gaussian, poisson or categorical for all of them, or one by one, as in --integers "
+        f"{shlex.quote(f'{columns[0]}=gaussian')}"
     )
 
 

@@ -6,8 +6,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesppl.errors import SeveralModelsError
+
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from bayesppl.estimators.classifier import BayesClassifier
+
+
+def require_one_model(classifier: Any, path: Path) -> None:
+    """Refuse a stack, before its rows are classified."""
+    try:
+        _ = classifier.explain
+    except SeveralModelsError:
+        raise ValueError(
+            f"--explain is for one model, and {str(path)!r} combines several, whose log odds are no sum over columns; fit one to the same "
+            "file, with 'bayesppl fit --model mixed-nb --calibrate', and explain its predictions"
+        ) from None
 
 
 def reasons(

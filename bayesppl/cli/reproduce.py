@@ -33,11 +33,29 @@ if TYPE_CHECKING:
     help="20 Newsgroups by date: 20news-bydate.tar.gz, or the folder that holds it.",
 )
 @click.option(
+    "--car",
+    type=click.Path(path_type=Path, exists=True),
+    metavar="PATH",
+    help="The car evaluation data of UCI: car.data, or the folder that holds it.",
+)
+@click.option(
     "--study",
     "studies",
     multiple=True,
     type=click.Choice(
-        ["energy", "spam", "newsgroups", "boundaries", "iris", "height-weight", "digits", "aitchison", "ng-jordan"]
+        [
+            "energy",
+            "spam",
+            "newsgroups",
+            "boundaries",
+            "iris",
+            "height-weight",
+            "digits",
+            "aitchison",
+            "ng-jordan",
+            "domingos-pazzani",
+            "bnclassify",
+        ]
     ),
     help="Run this experiment instead of the claims; may be given several times.",
 )
@@ -64,6 +82,7 @@ def reproduce(
     mnist: str | None,
     sms: Path | None,
     newsgroups: Path | None,
+    car: Path | None,
     studies: tuple[str, ...],
     lists: bool,
     as_json: bool,
@@ -95,7 +114,7 @@ def reproduce(
         click.echo("\n".join(differences) if differences else f"{written}: nothing differs")
         raise SystemExit(1 if differences else 0)
     if studies:
-        _run_studies(studies, Inputs(seed, mnist, sms, newsgroups), as_json, out)
+        _run_studies(studies, Inputs(seed, mnist, sms, newsgroups, car), as_json, out)
         return
     report = recompute(only, seed, mnist)
     click.echo(report.to_json() if as_json else report.to_text())

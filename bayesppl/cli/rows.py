@@ -40,10 +40,7 @@ def read(data: str, target: str | None, dialect: Dialect) -> Rows:
 
 def read_file(path: Path, target: str, dialect: Dialect) -> Rows:
     """Features and labels of a file; all columns but the target are features."""
-    rows = divide(batches.read_all(path, dialect), path, target)
-    if rows.X.empty and rows.y.empty:
-        raise ValueError(f"{str(path)!r} has a header line but no rows")
-    return rows
+    return divide(batches.read_all(path, dialect), path, target)
 
 
 def divide(frame: Any, path: Path, target: str) -> Rows:
@@ -52,6 +49,8 @@ def divide(frame: Any, path: Path, target: str) -> Rows:
         raise ValueError(
             f"the target column {target!r} is not in {str(path)!r}; its columns are {listed(frame.columns)}"
         )
+    if len(frame) == 0:
+        raise ValueError(f"{str(path)!r} has a header line but no rows")
     return Rows(frame.drop(columns=target), frame[target], target)
 
 
@@ -158,8 +157,6 @@ def check_support(rows: Rows, classifier: BayesClassifier) -> None:
     try:
         family.bind(table, tuple(encode_labels(rows.y)[0].tolist())).encode(table)
     except ValueError as error:
-        hint = {
-            "bernoulli": " Here: --binarize THRESHOLD or --binarize mean.",
-            "product": " Here: --integers gaussian, poisson or categorical.",
-        }.get(family.name, "")
-        raise ValueError(f"{error}{hint}") from None
+        if family.name != "bernoulli":
+            raise
+        raise ValueError(f"{error} Here: --binarize THRESHOLD or --binarize mean.") from None

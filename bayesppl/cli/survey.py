@@ -42,10 +42,10 @@ class Source(NamedTuple):
     all_levels: bool = False
     missing: str = "skip"
 
-    @property
-    def is_large(self) -> bool:
-        """Whether the file has more rows than are held at a time."""
-        return len(list(islice(batches.read(self.path, BATCH_ROWS, self.dialect), 2))) > 1
+    def small(self) -> Rows | None:
+        """All rows of a file that has no more of them than are held at a time, read once."""
+        first = list(islice(batches.read(self.path, BATCH_ROWS, self.dialect), 2))
+        return self.used(divide(first[0], self.path, self.target), self.chosen) if len(first) == 1 else None
 
     def read(self) -> Iterator[Rows]:
         """The rows of the file, a batch at a time, numbered as in the file; types are those that each batch suggests."""

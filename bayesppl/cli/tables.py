@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bayesppl.cli.columns import Column
-from bayesppl.cli.report import Facts, Record, parameter_records, score_records
-from bayesppl.cli.terminal import visible
+from bayesppl.cli.layout import LONGEST_NAME, WIDTH, number, safe, table_of
+from bayesppl.cli.parameter_tables import parameter_tables
+from bayesppl.cli.report import Facts, Record, score_records
 from bayesppl.evaluation.comparison import SCORES
 from bayesppl.model.rules import REFERENCE
 
@@ -19,14 +20,11 @@ if TYPE_CHECKING:
 
     from bayesppl.evaluation.comparison import Comparison
 
-# Lines of a table; the files and the JSON hold all of them.
-_MOST_LINES = 40
-
 # Columns of the data that are listed one by one.
 _MOST_COLUMNS = 12
 
-# Characters per line where there is no terminal to ask, of a name, and of a model.
-_WIDTH, _LONGEST_NAME, _LONGEST_MODEL = 80, 28, 24
+# Characters of the name of a model.
+_LONGEST_MODEL = 24
 
 # Errors below this are written with an exponent.
 _SMALL = 1e-3
@@ -46,18 +44,18 @@ def print_tables(
     console = _console()
     settings = facts.settings
     console.print(
-        f"\n[bold]{settings['model']}[/] on [bold]{_safe(facts.data)}[/] ({settings['inference']}): fitted to {facts.n_train} "
+        f"\n[bold]{settings['model']}[/] on [bold]{safe(facts.data)}[/] ({settings['inference']}): fitted to {facts.n_train} "
         f"rows, scored on {facts.n_test} others, seed {settings['seed']}\n"
     )
     for table in (_score_table(result), _difference_table(result)):
         console.print(table, "")
     console.print(_column_table(columns), "")
-    for table in _parameter_tables(result) if with_parameters else ():
-        console.print(table, "")
+    for part in parameter_tables(result.parameters) if with_parameters else ():
+        console.print(part, "")
     for note in _notes(result, with_parameters):
         console.print(note)
     for path in written:
-        console.print(f"wrote {_safe(str(path))}", soft_wrap=True)
+        console.print(f"wrote {safe(str(path))}", soft_wrap=True)
 
 
 def print_stack(
@@ -70,10 +68,10 @@ def print_stack(
     """Print the scores of a stack and its models, what was found, and what every column was taken for."""
     console = _console()
     console.print(
-        f"\n[bold]auto[/] on [bold]{_safe(facts.data)}[/]: fitted to {facts.n_train} rows, scored on {facts.n_test} others, seed "
+        f"\n[bold]auto[/] on [bold]{safe(facts.data)}[/]: fitted to {facts.n_train} rows, scored on {facts.n_test} others, seed "
         f"{facts.settings['seed']}\n"
     )
-    table = _table(
+    table = table_of(
         f"scores on {facts.n_test} held-out rows (better: more; ECE less)",
         "difference: of the log score from all together, ± its paired standard error",
     )
@@ -83,7 +81,7 @@ def print_stack(
     for i, record in enumerate(records):
         difference = f"{record['log_score_difference']:+.3f} ±{record['log_score_difference_se']:.3f}"
         table.add_row(
-            _safe(record["model"]),
+            safe(record["model"]),
             f"{record['weight']:.2f}" if i else "",
             f"{record['accuracy']:.3f}",
             f"{record['log_score']:.3f}",
@@ -92,7 +90,7 @@ def print_stack(
         )
     console.print(table, "")
     for line in summary:
-        console.print(_safe(line))
+        console.print(safe(line))
     for part in ("", _column_table(columns, "taken for"), ""):
         console.print(part)
     console.print(
@@ -100,79 +98,28 @@ def print_stack(
         "four rules of one model instead."
     )
     for path in written:
-        console.print(f"wrote {_safe(str(path))}", soft_wrap=True)
+        console.print(f"wrote {safe(str(path))}", soft_wrap=True)
 
 
 def _console() -> Console:
     from rich.console import Console
 
     console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, width=_WIDTH)
-
-
-def _table(title: str, caption: str | None = None) -> Table:
-    from rich import box
-    from rich.table import Table
-
-    return Table(
-        title=title,
-        caption=caption,
-        box=box.SIMPLE_HEAD,
-        padding=(0, 1),
-        pad_edge=False,
-        show_edge=False,
-        title_justify="left",
-        caption_justify="left",
-        title_style="bold",
-    )
-
-
-def _parameter_tables(result: Comparison) -> Iterator[Table]:
-    parameters = result.parameters
-    tails = (1 - parameters.attrs["prob"]) / 2
-    shown = {"sd": "sd", "lower": f"{100 * tails:.3g}%", "upper": f"{100 - 100 * tails:.3g}%"}
-    for name in parameters.data_vars:
-        dims = [str(dim) for dim in parameters[name].dims if dim != "estimate"]
-        is_symmetric = any(dim.endswith("other_feature") for dim in dims)
-        records = list(parameter_records(parameters[[name]]))
-        if is_symmetric:
-            records = _without_mirror_images(records, dims)
-        surplus = len(records) - _MOST_LINES
-        caption = f"… and {surplus} more lines; --json and --out DIR have all of them" if surplus > 0 else None
-        table = _table(f"{name} (each pair of features once)" if is_symmetric else _safe(str(name)), caption)
-        for dim in dims:
-            table.add_column(
-                _safe(dim.replace("_", " ")), overflow="ellipsis", no_wrap=True, max_width=_LONGEST_NAME
-            )
-        for estimate in parameters["estimate"].values.tolist():
-            table.add_column(shown.get(estimate, estimate), justify="right", no_wrap=True)
-        for record in records[:_MOST_LINES]:
-            table.add_row(*(_cell(value) for key, value in record.items() if key != "parameter"))
-        yield table
-
-
-def _without_mirror_images(records: list[Record], dims: list[str]) -> list[Record]:
-    """Drop the second of the two equal entries of every pair of features."""
-    first: dict[Any, Record] = {}
-    for record in records:
-        pair = frozenset(record[dim] for dim in dims if dim.endswith("feature"))
-        rest = tuple(record[dim] for dim in dims if not dim.endswith("feature"))
-        first.setdefault((rest, pair), record)
-    return list(first.values())
+    return console if console.is_terminal else Console(highlight=False, width=WIDTH)
 
 
 def _score_table(result: Comparison) -> Table:
-    table = _table(f"scores on {result.scores.attrs['rows']} held-out rows (better: ↑ more, ↓ less)")
+    table = table_of(f"scores on {result.scores.attrs['rows']} held-out rows (better: ↑ more, ↓ less)")
     table.add_column("rule")
     for score in SCORES:
         table.add_column(_HEADINGS[score], justify="right", no_wrap=True)
     for record in score_records(result):
-        table.add_row(record["rule"], *(_cell(record[score]) for score in SCORES))
+        table.add_row(record["rule"], *(number(record[score]) for score in SCORES))
     return table
 
 
 def _difference_table(result: Comparison) -> Table:
-    table = _table(f"difference from {REFERENCE}, ± its standard error, paired by row")
+    table = table_of(f"difference from {REFERENCE}, ± its standard error, paired by row")
     table.add_column("rule")
     for score in SCORES:
         table.add_column(_HEADINGS[score][:-2], justify="right", no_wrap=True)
@@ -188,14 +135,14 @@ def _column_table(columns: Sequence[Column], heading: str = "family") -> Table |
     if len(columns) > _MOST_COLUMNS and kinds == {(columns[0].family, False)}:
         return f"all {len(columns)} columns: {columns[0].family}, no missing cells"
     surplus = len(columns) - _MOST_COLUMNS
-    table = _table("columns", f"… and {surplus} more" if surplus > 0 else None)
-    table.add_column("column", overflow="ellipsis", no_wrap=True, max_width=_LONGEST_NAME)
+    table = table_of("columns", f"… and {surplus} more" if surplus > 0 else None)
+    table.add_column("column", overflow="ellipsis", no_wrap=True, max_width=LONGEST_NAME)
     table.add_column(heading, no_wrap=True)
     for count in ("distinct values", "missing cells"):
         table.add_column(count, justify="right", no_wrap=True)
     odd_first = sorted(columns, key=lambda column: column.missing == 0) if surplus > 0 else columns
     for column in odd_first[:_MOST_COLUMNS]:
-        table.add_row(_cell(column.name), column.family, f"{column.distinct}", f"{column.missing}")
+        table.add_row(safe(column.name), column.family, f"{column.distinct}", f"{column.missing}")
     return table
 
 
@@ -213,7 +160,7 @@ def _notes(result: Comparison, with_parameters: bool) -> Iterator[str]:
     if temperature != 1:
         yield f"calibrated by left-out training rows: T = {temperature:.2f} (above 1: too sure without)."
     for rule, reason in result.undefined.items():
-        yield f"[yellow]{rule} is undefined:[/] {_safe(reason)}"
+        yield f"[yellow]{rule} is undefined:[/] {safe(reason)}"
     for record in score_records(result):
         rule = record["rule"]
         if record["log_score"] == -math.inf:
@@ -230,7 +177,7 @@ def _difference(record: Record, score: str) -> str:
     if math.isnan(difference):
         return "undefined"
     if math.isnan(standard_error):
-        return _cell(difference)
+        return number(difference)
     if standard_error == 0:
         return f"{difference:+.4g} ±0" if difference else "0 ±0"
     if standard_error < _SMALL:
@@ -242,18 +189,3 @@ def _difference(record: Record, score: str) -> str:
 def _short(number: float, how: str) -> str:
     """A number whose exponent has no zero in front."""
     return format(number, how).replace("e-0", "e-").replace("e+0", "e+")
-
-
-def _cell(value: Any) -> str:
-    if not isinstance(value, float):
-        return _safe(str(value))
-    if math.isnan(value):
-        return "undefined"
-    return f"{value:.4g}"
-
-
-def _safe(text: str) -> str:
-    """Text from the data, with neither markup nor control characters."""
-    from rich.markup import escape
-
-    return escape(visible(text))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import shutil
 import sys
+import textwrap
 import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -25,6 +27,12 @@ def visible(text: str) -> str:
 def say(text: str, *, err: bool = False) -> None:
     """Print a line that may hold names from the data."""
     click.echo(visible(text), err=err)
+
+
+def wrapped(line: str) -> str:
+    """A line of words on as many lines as the terminal needs, or as 80 columns do where there is none."""
+    width = shutil.get_terminal_size((80, 24)).columns
+    return "\n".join(textwrap.wrap(line, width, subsequent_indent="  ")) if len(line) > width else line
 
 
 def counting[T](

@@ -77,6 +77,12 @@ def _refuse_odd_levels(cells: Array, codes: Array, levels: Sequence[Hashable], n
                 int(np.argmax(codes == i)),
                 ", which cannot be a level; give real and imaginary parts columns of their own",
             )
+        if isinstance(level, int) and abs(level) >= _LONGEST:
+            raise RowError(
+                f"column {name!r} holds the integer {_written(level)} in row ",
+                int(np.argmax(codes == i)),
+                ", which is too long to be written out as a level; convert the column to text",
+            )
         # True equals 1 and False 0, so that they would be one level
         if cells.dtype.kind == "O" and level in (0, 1):
             rows = np.flatnonzero(codes == i)
@@ -88,6 +94,9 @@ def _refuse_odd_levels(cells: Array, codes: Array, levels: Sequence[Hashable], n
                     "equal; convert the column to one type"
                 )
 
+
+#: Python writes out no integer that is much longer.
+_LONGEST = 10**4000
 
 #: Up to here every integer has a floating-point number of its own.
 LARGEST_EXACT = 2**53
@@ -119,7 +128,7 @@ def refuse_rounding(values: Array, name: Hashable) -> None:
             )
 
 
-def _written(number: Integral) -> str:
+def _written(number: Any) -> str:
     """An integer, or its size where it has many digits."""
     whole = int(number)
     return str(whole) if abs(whole) < 10**30 else f"{'-' * (whole < 0)}2^{abs(whole).bit_length() - 1} or more"

@@ -78,8 +78,12 @@ def read_array(X: Any) -> Array:
         array = np.asarray(X)
     except ValueError:
         raise ValueError(_ragged(X)) from None
-    if isinstance(X, list | tuple) and array.dtype.kind == "f" and beyond_floats(array):
-        array = np.asarray(X, dtype=object)  # integers among them may have been rounded
+    if isinstance(X, list | tuple) and array.dtype.kind in "iuf" and array.ndim == 2 and len(X):
+        as_they_are = (
+            np.asarray(X, dtype=object) if isinstance(X[0], list | tuple) or beyond_floats(array) else array
+        )
+        if not _of_one_type(as_they_are):
+            array = as_they_are  # every column keeps its type; integers beside fractions may have been rounded
     elif array.dtype.kind == "U" and not isinstance(X, np.ndarray):
         array = np.asarray(X, dtype=object)  # numbers and gaps next to text are still numbers and gaps
     if array.dtype.names or array.dtype.kind == "V":
@@ -92,6 +96,11 @@ def read_array(X: Any) -> Array:
     if array.ndim != 2:
         raise ValueError(_TEXTS if _is_texts(array) else _not_two_dimensional(array.ndim))
     return array
+
+
+def _of_one_type(cells: Array) -> bool:
+    """Whether all cells are of one type."""
+    return cells.dtype.kind != "O" or len(set(map(type, cells.flat))) <= 1
 
 
 def column_labels(X: Any) -> tuple[Hashable, ...]:

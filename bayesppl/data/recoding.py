@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 from scipy.special import ndtri
 
 from bayesppl.data.columns import factorize
@@ -71,7 +71,8 @@ class Column:
 
     def numbers(self, table: Table) -> Array:
         """The cells as numbers, NaN where missing: (n_rows,)."""
-        return np.array(table.select((self.name,)).numeric(), dtype=np.float64).reshape(len(table))
+        cells = table.select((self.name,)).numeric()
+        return np.array(cells.toarray() if issparse(cells) else cells, dtype=np.float64).reshape(len(table))
 
     def codes(self, table: Table) -> Array:
         """Places of the cells among the levels, -1 where missing, -2 where it is no level: (n_rows,)."""

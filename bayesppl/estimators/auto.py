@@ -192,7 +192,7 @@ class AutoClassifier(FittedColumns, ScoredMixin, Nested):
     feature_relevance = Undefined(_SEVERAL)
     explain = Undefined(
         "its log odds are no sum over columns; explain one of its models, as in "
-        "clf.members_['columns'].explain(clf.recode(X, 'columns')), or fit one (bayesppl fit --model mixed-nb)"
+        "clf.members_['columns'].explain(clf.recode(X, 'columns')), or fit one, such as MixedNB"
     )
     tune_prior = Undefined("its members have a prior each; pass tuned estimators as candidates={...}")
     partial_fit = Undefined(_ALL_ROWS)

@@ -73,6 +73,13 @@ def _of_columns(columns: tuple[Column, ...], n_rows: int) -> list[Candidate | No
         _bins(columns) if skewed or any(column.has_gaps for column in columns) else None,
         _correlated("steps", columns, _views(columns, "steps", "indicators"), "tied") if numbers else None,
         _correlated("quadratic", columns, _views(columns, "filled", "indicators", few="filled"), "full"),
+        _correlated(
+            "quadratic, regularised",
+            columns,
+            _views(columns, "filled", "indicators", few="filled"),
+            "full",
+            "regularised",
+        ),
         _correlated("linear, normal scores", columns, _views(columns, "score", "indicators", few="score"), "tied")
         if skewed
         else None,
@@ -109,9 +116,11 @@ def _bins(columns: tuple[Column, ...]) -> Candidate:
     return Candidate("bins", _views(columns, "bin", "code_of_gap"), Categorical())
 
 
-def _correlated(name: str, columns: tuple[Column, ...], recoding: Recoding, covariance: Any) -> Candidate | None:
+def _correlated(
+    name: str, columns: tuple[Column, ...], recoding: Recoding, covariance: Any, prior: str = "hierarchical"
+) -> Candidate | None:
     width = recoding.width
-    return Candidate(name, recoding, Gaussian(covariance)) if 1 < width <= _MOST_CORRELATED else None
+    return Candidate(name, recoding, Gaussian(covariance, prior)) if 1 < width <= _MOST_CORRELATED else None
 
 
 def _location(columns: tuple[Column, ...]) -> Candidate | None:

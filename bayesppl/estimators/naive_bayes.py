@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 from bayesppl.answers.column_choice import column_choice
 from bayesppl.beliefs import Beta, Dirichlet, Gamma, NormalInverseGamma
 from bayesppl.estimators.classifier import BayesClassifier
+from bayesppl.estimators.feature_counts import CountsOfLevels, CountsOfOnes, CountsOfWords
 from bayesppl.families import (
     Bernoulli,
     Binomial,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False, repr=False)
-class CategoricalNB(BayesClassifier):
+class CategoricalNB(CountsOfLevels):
     """Categorical Naive Bayes: a probability per class, feature and level.
 
     Parameters
@@ -87,7 +88,7 @@ class JointCategoricalNB(BayesClassifier):
 
 
 @dataclass(eq=False, repr=False)
-class MultinomialNB(BayesClassifier):
+class MultinomialNB(CountsOfWords):
     """Multinomial Naive Bayes: counts of words, or of anything else.
 
     Parameters
@@ -218,7 +219,7 @@ class GaussianNB(BayesClassifier):
 
 
 @dataclass(eq=False, repr=False)
-class BernoulliNB(BayesClassifier):
+class BernoulliNB(CountsOfOnes):
     """Bernoulli Naive Bayes: a probability per class and binary feature.
 
     Parameters

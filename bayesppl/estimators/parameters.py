@@ -91,8 +91,8 @@ def _changed(path: str, value: Any, params: Mapping[str, Any]) -> Any:
     names = [name for name, _ in _parameters(value) if "__" not in name]
     if not names:
         raise ValueError(
-            f"Invalid parameter {path}__{next(iter(params))}: {path}={value!r} has no parameters of its own; set {path} to a "
-            "declaration that has, such as a prior of bayesppl"
+            f"Invalid parameter {path}__{next(iter(params))}: {path}={value!r} has no parameters of its own. To search over them, set "
+            f"{path} to a prior of bayesppl first; or search over whole priors, as in {{{path!r}: [{value!r}, …]}}"
         )
     changes = {name: given for name, given in params.items() if "__" not in name}
     nested = _by_owner(params)

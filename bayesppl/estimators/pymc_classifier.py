@@ -112,6 +112,19 @@ class PyMCClassifier(BayesClassifier):
             names = table.names if table.is_named else None
         return self._learn(self.build(X, codes.astype(np.int64)), classes=classes, names=names)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """With ``build`` by cloudpickle, as the model it returns: ``pickle`` itself takes functions of modules only."""
+        import cloudpickle
+
+        state = super().__getstate__()
+        return state if self.build is None else {**state, "build": cloudpickle.dumps(self.build)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        import cloudpickle
+
+        build = state["build"]
+        super().__setstate__(state if build is None else {**state, "build": cloudpickle.loads(build)})
+
     def declare_family(self) -> Family:
         """The family of the fit: a model written in PyMC declares none before it has rows."""
         return self.fitted_.model.family

@@ -73,10 +73,12 @@ class Bernoulli(ProbabilityFamily, NumericFamily):
         log_total = np.log(posterior.alpha + posterior.beta)
         return _log_mass((np.log(posterior.alpha) - log_total, np.log(posterior.beta) - log_total))
 
-    def loo_log_predictive(self, posterior: Beta, X: Any, members: Membership) -> tuple[Array, Array]:
+    def loo_log_predictive(
+        self, posterior: Beta, statistics: Any, X: Any, members: Membership
+    ) -> tuple[Array, Array]:
         if members.few_weights is not None:
             return weight_by_weight(partial(self._by_class, posterior), X, members)
-        return super().loo_log_predictive(posterior, X, members)
+        return super().loo_log_predictive(posterior, statistics, X, members)
 
     def _by_class(self, posterior: Beta, X: Any, members: Membership) -> tuple[Array, Array]:
         """Where all rows weigh the same: each class as it is and as it is without one of its rows, in one product.

@@ -216,8 +216,10 @@ class ConditionalGaussian(ConjugateFamily):
     def log_predictive(self, posterior: Joint) -> LogDensity:
         return self.parts.log_predictive(posterior).map(self._over_levels)
 
-    def loo_log_predictive(self, posterior: Joint, X: BlockRows, members: Membership) -> tuple[Array, Array]:
-        return self.parts.loo_log_predictive(posterior, X, members)
+    def loo_log_predictive(
+        self, posterior: Joint, statistics: Any, X: BlockRows, members: Membership
+    ) -> tuple[Array, Array]:
+        return self.parts.loo_log_predictive(posterior, statistics, X, members)
 
     def simulate(
         self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES

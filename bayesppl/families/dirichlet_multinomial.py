@@ -114,7 +114,9 @@ class DirichletMultinomial(WordFamily):
     def log_predictive(self, posterior: Dirichlet) -> LogDensity:
         return self._density(partial(share_rising_sums, posterior.concentration))
 
-    def loo_log_predictive(self, posterior: Dirichlet, X: Any, members: Membership) -> tuple[Array, Array]:
+    def loo_log_predictive(
+        self, posterior: Dirichlet, statistics: Any, X: Any, members: Membership
+    ) -> tuple[Array, Array]:
         shares, log_base = self._read(X)
         alpha, words = posterior.concentration, row_totals(shares)
         fitted = share_rising_sums(alpha, shares) + log_base[:, None]

@@ -172,7 +172,7 @@ class DiagonalGaussian(ConjugateNumeric):
         return LogDensity(log_average)
 
     def loo_log_predictive(
-        self, posterior: NormalInverseGamma, X: Array, members: Membership
+        self, posterior: NormalInverseGamma, statistics: Moments, X: Array, members: Membership
     ) -> tuple[Array, Array]:
         fitted = self.log_predictive(posterior)(X)
         present = observed_mask(X)

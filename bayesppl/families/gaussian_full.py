@@ -23,7 +23,6 @@ import numpy as np
 
 from bayesppl.beliefs import Conjugate, NormalInverseWishart
 from bayesppl.beliefs.statistics import Moments, moments
-from bayesppl.data.labels import one_hot
 from bayesppl.data.table import Table
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.families._bases.conjugate_family import ConjugateNumeric
@@ -36,7 +35,11 @@ from bayesppl.families._bases.covariance_prior import (
 from bayesppl.families._bases.covariance_prior_loo import of_other_classes
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
 from bayesppl.families._bases.gaussian_declared import MeanAndCholesky
-from bayesppl.families._bases.gaussian_full_prior import fraley_raftery_prior, require_definite
+from bayesppl.families._bases.gaussian_full_prior import (
+    fraley_raftery_prior,
+    regularised_prior,
+    require_definite,
+)
 from bayesppl.families._bases.gaussian_prior import choose_prior, require_finite_sums, require_proper
 from bayesppl.families._bases.log_density import Evaluate, LogDensity, on_first_use
 from bayesppl.families._bases.membership import Membership
@@ -111,6 +114,7 @@ class FullGaussian(ConjugateNumeric):
                 "fraley-raftery": lambda: self._definite(
                     fraley_raftery_prior(statistics, self.columns), statistics
                 ),
+                "regularised": lambda: self._definite(regularised_prior(statistics, self.columns), statistics),
                 "jeffreys": lambda: self._improper(statistics, (shape[1] + 1) / 2),
                 "flat": lambda: self._improper(statistics, power=0),
                 "unbiased": lambda: self._improper(statistics, -(shape[0] if self.tied else 1) / 2),
@@ -159,7 +163,7 @@ class FullGaussian(ConjugateNumeric):
         return LogDensity(by_pattern(log_t, n_features))
 
     def loo_log_predictive(
-        self, posterior: NormalInverseWishart, X: Array, members: Membership
+        self, posterior: NormalInverseWishart, statistics: Moments, X: Array, members: Membership
     ) -> tuple[Array, Array]:
         # Ψ without row x is Ψ − f uuᵀ, with u = x − m of the row's own class and f = wκ/(κ − w). Determinant and
         # inverse follow by the matrix determinant lemma and Sherman & Morrison (1950).
@@ -194,8 +198,6 @@ class FullGaussian(ConjugateNumeric):
                     )
                     return log_t_density(moved, constant, exponent, inflation[:, None])
 
-                rows = one_hot(members.codes, n_classes, members.weights)
-                statistics = moments(X, rows, matrix=True, tied=False)
                 share = lent_share(statistics, self.columns)
                 squares = of_other_classes(posterior, statistics, share, X, members, squares, log_t)
                 return fitted, members.replaced(squares, own)

@@ -101,7 +101,8 @@ class Histogram(Transformed):
         return self.bind_labelled(table, classes, np.zeros(len(table), dtype=np.intp), np.ones(len(table)))
 
     def bind_labelled(self, table: Table, classes: Sequence[Hashable], codes: Array, weights: Array) -> Self:
-        places = tuple(self._edges(table, name, weights) for name in table.names)
+        # bins that were placed by rows are those of all further ones
+        places = self.places or tuple(self._edges(table, name, weights) for name in table.names)
         levels = {name: _intervals(edges) for name, edges in zip(table.names, places, strict=True)}
         bins = Categorical(self.probability, levels).bind(table, classes)
         return replace(self, codes=bins, places=places)

@@ -128,15 +128,18 @@ class LogGaussian(ConjugateFamily):
     def log_predictive(self, posterior: Any) -> LogDensity:
         return _of_logarithms(self.gaussian.log_predictive(posterior))
 
-    def loo_log_predictive(self, posterior: Any, X: Array, members: Membership) -> tuple[Array, Array]:
-        fitted, without = self.gaussian.loo_log_predictive(posterior, _logarithms(X), members)
+    def loo_log_predictive(
+        self, posterior: Any, statistics: Any, X: Array, members: Membership
+    ) -> tuple[Array, Array]:
+        fitted, without = self.gaussian.loo_log_predictive(posterior, statistics, _logarithms(X), members)
         log_jacobian = _log_jacobian(X)
         return fitted + log_jacobian, without + log_jacobian
 
     def simulate(
         self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
     ) -> Array:
-        return np.exp(self.gaussian.simulate(theta, codes, rng, covariates))
+        with np.errstate(over="ignore"):  # tails that reach beyond the largest number
+            return np.exp(self.gaussian.simulate(theta, codes, rng, covariates))
 
     def label_rows(self, X: Array, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
         return self.gaussian.label_rows(X, prefix)

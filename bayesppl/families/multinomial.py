@@ -124,7 +124,9 @@ class Multinomial(WordFamily):
 
         return LogDensity(log_mass, kernel)
 
-    def loo_log_predictive(self, posterior: Dirichlet, X: Any, members: Membership) -> tuple[Array, Array]:
+    def loo_log_predictive(
+        self, posterior: Dirichlet, statistics: Any, X: Any, members: Membership
+    ) -> tuple[Array, Array]:
         counts, alpha = nonzeros(X), posterior.concentration
         total, totals, log_coefficients = alpha.sum(1), row_totals(counts), _log_coefficients(counts)
         if (members.weights == 1).all():

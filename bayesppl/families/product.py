@@ -24,6 +24,7 @@ from bayesppl.families._bases.column_choice import ColumnChoice, Ranges
 from bayesppl.families._bases.conjugate_family import ConjugateFamily
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates, required
 from bayesppl.families._bases.family import Evidence, Family, Measure, Takes, prefixed
+from bayesppl.families._bases.impossible_cells import skip_impossible
 from bayesppl.families._bases.infer_families import Integers, families_by_dtype
 from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.families._bases.membership import Membership
@@ -205,9 +206,10 @@ class Product(ConjugateFamily):
         )
 
     def encode(self, table: Table) -> BlockRows:
+        read = skip_impossible if self.choice is not None else lambda chosen, _: chosen
         blocks = self.blocks or {}
         return BlockRows(
-            {name: family.encode(table.select(columns)) for name, (columns, family) in blocks.items()}
+            {name: family.encode(read(table.select(columns), name)) for name, (columns, family) in blocks.items()}
         )
 
     def decode(self, X: BlockRows) -> dict[Hashable, Array]:
@@ -271,19 +273,25 @@ class Product(ConjugateFamily):
             {block: family.log_predictive(posterior.parts[block]) for block, _, family in self.families}
         )
 
-    def loo_log_predictive(self, posterior: Joint, X: BlockRows, members: Membership) -> tuple[Array, Array]:
+    def loo_log_predictive(
+        self, posterior: Joint, statistics: Any, X: BlockRows, members: Membership
+    ) -> tuple[Array, Array]:
         fitted, without = zip(
             *(
-                family.loo_log_predictive(posterior.parts[block], X.parts[block], members)
+                family.loo_log_predictive(posterior.parts[block], statistics.parts[block], X.parts[block], members)
                 for block, _, family in self.families
             ),
             strict=True,
         )
         return _sum(iter(fitted)), _sum(iter(without))
 
-    def loo_of_units(self, posterior: Joint, X: BlockRows, members: Membership) -> Iterator[tuple[Array, Array]]:
+    def loo_of_units(
+        self, posterior: Joint, statistics: Any, X: BlockRows, members: Membership
+    ) -> Iterator[tuple[Array, Array]]:
         for block, _, family in self.families:
-            yield from family.loo_of_units(posterior.parts[block], X.parts[block], members)
+            yield from family.loo_of_units(
+                posterior.parts[block], statistics.parts[block], X.parts[block], members
+            )
 
     @property
     def covariate_supports(self) -> Mapping[str, Support]:

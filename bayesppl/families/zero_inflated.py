@@ -95,7 +95,8 @@ class ZeroInflated(Transformed):
             )
         X = np.asarray(self._numbers(table, table.names), dtype=np.float64)
         others = MatrixTable(table.names, np.where(X == 0, np.nan, X), True)
-        rest = self.family.bind_labelled(others, classes, codes, weights)
+        family = self.family if self.parts is None else self._rest  # which keeps what it learned of the first rows
+        rest = family.bind_labelled(others, classes, codes, weights)
         if rest.covariate_supports:
             raise ValueError(
                 f"ZeroInflated takes a family all of whose columns are features, and {rest!r} reads "

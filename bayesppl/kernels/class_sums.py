@@ -48,7 +48,8 @@ def class_sums(responsibilities: csr_array, X: Any) -> np.ndarray:
         by_class = spread(
             responsibilities.indices[entries], starts - starts[0], responsibilities.data[entries], len(sums)
         )
-        sums += by_class @ X[rows].astype(np.float64, copy=False)
+        with np.errstate(over="ignore"):  # what is no number is refused by those who know the column
+            sums += by_class @ X[rows].astype(np.float64, copy=False)
     return sums
 
 

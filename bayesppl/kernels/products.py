@@ -36,7 +36,8 @@ def row_products(
         NaN where a cell is missing.
     """
     out = np.empty((len(weights), len(X)))
-    (_few_vectors if len(weights) <= _FEW else _many_vectors)(X, weights, origin, of_squares, out)
+    with np.errstate(over="ignore"):  # beyond the largest number, as the row is in truth
+        (_few_vectors if len(weights) <= _FEW else _many_vectors)(X, weights, origin, of_squares, out)
     return out.T
 
 

@@ -13,6 +13,7 @@ from operator import add
 from typing import Any
 
 from joblib import effective_n_jobs, parallel_config
+from scipy.sparse import issparse
 
 from bayesppl.kernels.blocks import row_blocks
 
@@ -49,6 +50,11 @@ def row_ranges(n_rows: int, cells_per_row: int, cells: int = RANGE_CELLS, start:
     """Ranges of the rows from ``start`` on, of about ``cells`` cells each."""
     blocks = row_blocks(n_rows - start, cells_per_row, cells)
     return [slice(start + rows.start, start + rows.stop) for rows in blocks]
+
+
+def cells_per_row(X: Any) -> int:
+    """Number of cells of an encoded row; of a sparse matrix, of stored ones."""
+    return int(X.nnz // max(1, X.shape[0]) if issparse(X) else X.shape[1])
 
 
 def sum_over_ranges(

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from bayesppl.beliefs import Conjugate, Dirichlet, Fixed, Joint
 from bayesppl.beliefs.conjugate import ShapeError
@@ -21,7 +20,7 @@ from bayesppl.errors import NotConjugateError
 from bayesppl.families._bases.family import Evidence, Family
 from bayesppl.families._bases.log_density import Evaluate, LogDensity
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta
-from bayesppl.kernels.ranges import sum_over_ranges
+from bayesppl.kernels.ranges import cells_per_row, sum_over_ranges
 
 CLASS_WEIGHTS = "class_weights"
 _PREFIXES = {CLASS_WEIGHTS: "", "features": ""}
@@ -94,13 +93,12 @@ class GenerativeModel:
 
     def statistics(self, X: Any, responsibilities: Responsibilities, n_jobs: int | None = None) -> JointStatistics:
         """Sum encoded rows into sufficient statistics, ranges of rows on ``n_jobs`` threads."""
-        per_row = X.nnz // max(1, X.shape[0]) if issparse(X) else X.shape[1]
         return sum_over_ranges(
             lambda rows: _with_labels(
                 self.family.sufficient_statistics(X[rows], responsibilities[rows]), responsibilities[rows]
             ),
             X.shape[0],
-            per_row,
+            cells_per_row(X),
             n_jobs,
         )
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from bayesppl.errors import ImpossibleRowWarning, warn
 from bayesppl.kernels.arrays import Array
+from bayesppl.kernels.ranges import row_ranges
 
 
 def log_probabilities(log_joint: Array, class_weights: Array) -> Array:
@@ -25,7 +26,11 @@ def log_probabilities(log_joint: Array, class_weights: Array) -> Array:
     (..., n_classes)
         log p(y = k | x).
     """
-    values, n_impossible = normalise(log_joint.copy(order="K"), class_weights, log=True)
+    values, n_impossible = np.empty_like(log_joint), 0
+    weights = np.broadcast_to(class_weights, log_joint.shape)
+    for rows in row_ranges(len(log_joint), log_joint[:1].size):  # temporaries do not grow with the rows
+        values[rows], impossible = normalise(log_joint[rows].copy(order="K"), weights[rows], log=True)
+        n_impossible += impossible
     warn_of_impossible_rows(n_impossible, values[..., 0].size)
     return values
 

@@ -11,13 +11,14 @@ from bayesppl.plots.boundary import plot_decision_boundary
 from bayesppl.plots.calibration import plot_reliability
 from bayesppl.plots.columns import plot_columns
 from bayesppl.plots.densities import plot_class_densities
+from bayesppl.plots.estimates import plot_estimates
 from bayesppl.plots.explanation import plot_explanation
 from bayesppl.plots.intervals import plot_intervals
 from bayesppl.plots.learning import plot_learning_curve
 from bayesppl.plots.maps import plot_parameter_maps
 from bayesppl.plots.models import plot_comparison
 from bayesppl.plots.nomogram import plot_nomogram
-from bayesppl.plots.parameters import plot_estimates, plot_prior_posterior
+from bayesppl.plots.parameters import plot_prior_posterior
 from bayesppl.plots.probabilities import plot_probabilities
 from bayesppl.plots.relevance import plot_relevance
 from bayesppl.plots.stacking import plot_stack

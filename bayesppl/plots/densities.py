@@ -8,6 +8,7 @@ import numpy as np
 
 from bayesppl.answers.intervals import PROB, tails
 from bayesppl.data.labels import encode_labels
+from bayesppl.data.names import short_names
 from bayesppl.data.table import MatrixTable
 from bayesppl.kernels.arrays import Array
 from bayesppl.plots.style import (
@@ -17,7 +18,6 @@ from bayesppl.plots.style import (
     legend_beside,
     line_style,
     name_axes,
-    short_names,
     tidy,
 )
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesppl.answers.intervals import PROB, tails
+from bayesppl.data.names import short_names
 from bayesppl.estimators.classifier import BayesClassifier
 from bayesppl.kernels.arrays import Array
-from bayesppl.plots.style import axes_or_new, colour, name_axes, name_rows, result_of, short_names, tidy
+from bayesppl.plots.style import axes_or_new, colour, name_axes, name_rows, result_of, tidy
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -60,26 +61,24 @@ def plot_explanation(
         label = found["class"].values[int(np.argmax(found["log_odds"].mean("row").values))]
     found = found.sel({"class": label})
     weight, lower, upper = _weights(found)
-    names = short_names(found["feature"].values, 20)
-    if found.sizes["row"] == 1:
-        cells = found["cell"].values[0]
-        names = [f"{name} = {cell}" if cell else name for name, cell in zip(names, cells, strict=True)]
+    names = [str(name) for name in found["feature"].values]
+    cells = found["cell"].values[0] if found.sizes["row"] == 1 else [""] * len(names)
     order = np.argsort(-np.abs(weight), kind="stable")
     shown, hidden = order[:most], order[most:]
-    bars = [(names[d], weight[d]) for d in shown]
+    bars = [(names[d], _end(cells[d]), weight[d]) for d in shown]
     if len(hidden):
-        bars.append((f"{len(hidden)} other columns", weight[hidden].sum()))
-    bars.append(("class prior", float(found["prior"])))
+        bars.append((f"{len(hidden)} other columns", "", weight[hidden].sum()))
+    bars.append(("class prior", "", float(found["prior"])))
 
     ax = axes_or_new(ax, height=1.3 + 0.28 * len(bars))
-    values = np.array([value for _, value in bars])
+    values = np.array([value for *_, value in bars])
     ax.barh(
         range(len(bars)), values, color=[colour(0) if value > 0 else colour(1) for value in values], height=0.7
     )
     if lower is not None and upper is not None:
         ax.hlines(range(len(shown)), lower[shown], upper[shown], color="black", linewidth=1.2)
     ax.axvline(0, color="black", linewidth=0.8)
-    name_rows(ax, [name for name, _ in bars])
+    name_rows(ax, [name for name, *_ in bars], [end for _, end, _ in bars])
     what = (
         "weight of evidence"
         if found.sizes["row"] == 1
@@ -89,6 +88,11 @@ def plot_explanation(
     total = float(found["log_odds"].mean("row"))
     ax.set_title(f"log odds {total:+.3g}", fontsize="medium")
     return tidy(ax)
+
+
+def _end(cell: str) -> str:
+    """What the cell of a row holds, after the name of its column."""
+    return f" = {short_names([cell], 12)[0]}" if cell else ""
 
 
 def _weights(found: xr.Dataset) -> tuple[Array, Array | None, Array | None]:

@@ -16,6 +16,7 @@ from bayesppl.plots.style import (
     marker,
     name_axes,
     name_rows,
+    number_axis,
     result_of,
     tidy,
 )
@@ -31,6 +32,21 @@ _ALL_BUT_CERTAIN = 0.99
 
 # The smallest probability on the axis of log odds.
 _EDGE = 1e-6
+
+# Numbers on the axis of log odds.
+_LOGIT_NUMBERS = (
+    (1e-5, "$10^{-5}$"),
+    (1e-4, "$10^{-4}$"),
+    (1e-3, "0.001"),
+    (0.01, "0.01"),
+    (0.1, "0.1"),
+    (0.5, "0.5"),
+    (0.9, "0.9"),
+    (0.99, "0.99"),
+    (0.999, "0.999"),
+    (1 - 1e-4, "$1-10^{-4}$"),
+    (1 - 1e-5, "$1-10^{-5}$"),
+)
 
 
 def plot_intervals(
@@ -72,7 +88,6 @@ def plot_intervals(
     """
     import pandas as pd
     import xarray as xr
-    from matplotlib.ticker import NullFormatter
 
     found = result_of(BayesClassifier.predict_proba_interval, xr.Dataset, interval, arguments, options)
     classes, prob = found["class"].values.tolist(), found.attrs["prob"]
@@ -102,7 +117,7 @@ def plot_intervals(
     name_rows(ax, [f"row {name}" for name in names])
     if logit:
         ax.set_xscale("logit")
-        ax.xaxis.set_minor_formatter(NullFormatter())
+        number_axis(ax, *zip(*_LOGIT_NUMBERS, strict=True))
         ax.set_xlim(_EDGE / 2, 1 - _EDGE / 2)
     else:
         ax.set_xlim(-0.03, 1.03)

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayesppl.data.names import short_names
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.rules import ESTIMATES, TABLE, RuleName
-from bayesppl.plots.style import Style, axes_or_new, inches, short_names
+from bayesppl.plots.style import Style, axes_or_new, inches
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -73,7 +74,8 @@ def plot_parameter_maps(
     classes = clf.classes_.tolist()
     columns = min(len(classes), 5) if columns is None else columns
     lines = -(-len(classes) // columns)
-    ax = axes_or_new(ax, 1.2 * columns + 1.0, (1.2 * height / width + 0.3) * lines + 0.4)
+    # no lower than the name of its scale is long
+    ax = axes_or_new(ax, 1.2 * columns + 1.0, max(2.2, (1.2 * height / width + 0.3) * lines + 0.4))
     step = width * (1 + _GAP)
     room_x, room_y = (72 * size for size in inches(ax))
     point = max(columns * step / room_x, lines * height / (room_y - 1.6 * _TYPE * lines))  # in pixels

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from scipy.special import logit
 
 from bayesppl.data.table import MatrixTable, Table
 from bayesppl.kernels.arrays import Array
-from bayesppl.plots.style import axes_or_new, colour, name_axes, name_rows, tidy
+from bayesppl.plots.style import LETTERS_PER_INCH, axes_or_new, colour, inches, name_axes, name_rows, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -86,12 +86,16 @@ def plot_nomogram(
     strips = [_strip(clf, table, name, label, against, rule) for name in features]
     ax = axes_or_new(ax, width=7.0, height=1.6 + 0.75 * (len(features) + 1))
     ax.axvline(0, color="0.75", linewidth=0.8, zorder=0)
+    prior = float(whole["prior"])
+    ends = logit(np.array([_PROBABILITIES[0], _PROBABILITIES[-1]])) - prior
+    reach = np.concatenate([ends, *(weights[np.isfinite(weights)] for _, weights, _ in strips)])
+    margin = 0.05 * np.ptp(reach)
+    ax.set_xlim(reach.min() - margin, reach.max() + margin)
     for j, (values, weights, is_number) in enumerate(strips):
         if is_number:
             _draw_numbers(ax, j, values, weights)
         else:
             _draw_levels(ax, j, values, weights)
-    prior = float(whole["prior"])
     _draw_probabilities(ax, len(features), prior)
     name_rows(ax, [*features, f"probability of {label}"])
     rest = "the other class" if against is None else against
@@ -130,8 +134,21 @@ def _draw_numbers(ax: Axes, j: int, values: Array, weights: Array) -> None:
     ticks = [tick for tick in MaxNLocator(4).tick_values(low, high) if low <= tick <= high]
     at, y = np.interp(ticks, values, weights), j + np.interp(ticks, values, height)
     ax.plot(at, y, "o", color=colour(0), markersize=3.5)
-    for tick, x, place in zip(ticks, at, y, strict=True):
+    for tick, x, place in _apart(ax, ticks, at, y):
         ax.annotate(f"{tick:.4g}", (x, place), (0, 4), textcoords="offset points", fontsize=7, ha="right")
+
+
+def _apart(
+    ax: Axes, labels: Sequence[Any], at: Sequence[float] | Array, *rest: Sequence[float] | Array
+) -> Iterator[tuple[Any, ...]]:
+    """Labels with their places, without those that would stand on the one before."""
+    low, high = ax.get_xlim()
+    room = (high - low) / inches(ax)[0] / LETTERS_PER_INCH
+    last = -np.inf
+    for label, x, *more in sorted(zip(labels, at, *rest, strict=True), key=lambda place: place[1]):
+        if x - last >= room * max(3, 1 + len(f"{label:.4g}" if isinstance(label, float) else str(label))):
+            last = x
+            yield label, x, *more
 
 
 def _draw_levels(ax: Axes, j: int, values: Array, weights: Array) -> None:
@@ -139,22 +156,22 @@ def _draw_levels(ax: Axes, j: int, values: Array, weights: Array) -> None:
     ax.plot(weights[finite], np.full(finite.sum(), j), "-", color=colour(0), linewidth=1.2)
     ax.plot(weights[finite], np.full(finite.sum(), j), "o", color=colour(0), markersize=4)
     order = np.argsort(weights[finite], kind="stable")
-    for place, (x, value) in enumerate(zip(weights[finite][order], values[finite][order], strict=True)):
-        above = 6 if place % 2 else -6
-        ax.annotate(
-            str(value),
-            (x, j),
-            (0, above),
-            textcoords="offset points",
-            fontsize=7,
-            ha="center",
-            va="bottom" if above > 0 else "top",
-        )
+    for side, above in ((order[::2], -6), (order[1::2], 6)):
+        for value, x in _apart(ax, values[finite][side].tolist(), weights[finite][side]):
+            ax.annotate(
+                str(value),
+                (x, j),
+                (0, above),
+                textcoords="offset points",
+                fontsize=7,
+                ha="center",
+                va="bottom" if above > 0 else "top",
+            )
 
 
 def _draw_probabilities(ax: Axes, j: int, prior: float) -> None:
     """The line from the sum of weights to the probability, as far as the picture reaches."""
     at = logit(np.array(_PROBABILITIES)) - prior
     ax.plot(at, np.full(len(at), j), "-|", color="black", linewidth=1.2, markersize=8)
-    for x, p in zip(at, _PROBABILITIES, strict=True):
+    for p, x in _apart(ax, _PROBABILITIES, at):
         ax.annotate(f"{p:g}", (x, j), (0, 6), textcoords="offset points", fontsize=7, ha="center")

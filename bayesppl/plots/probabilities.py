@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesppl.data.names import short_names
 from bayesppl.evaluation.comparison import Comparison, compare
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.rules import REFERENCE
-from bayesppl.plots.style import bar_style, result_of, short_names
+from bayesppl.plots.style import bar_style, result_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -71,8 +72,8 @@ def plot_probabilities(
     names = [f"{label}, row {row}" for label, row in zip(labels, shown["row"].values, strict=True)]
     panels[0].set_yticks(range(n_shown), names)
     panels[0].set_ylim(n_shown - 0.5, -0.5)
-    panels[0].set_ylabel("true label of a held-out row")
-    figure.supxlabel("probability of each class")
+    figure.supylabel("true label of a held-out row", fontsize="medium")
+    figure.supxlabel("probability of each class", fontsize="medium")
     figure.suptitle(
         f"The {n_shown} of {found.sizes['row']} held-out rows on which the rules differ most  (× wrong class)"
     )

@@ -47,7 +47,11 @@ def plot_stack(clf: AutoClassifier, *, prob: float = PROB, ax: Axes | None = Non
     ax = axes_or_new(ax, height=1.2 + 0.35 * len(at))
     ax.hlines(at, lower, upper, color=colour(0), linewidth=2, alpha=0.5)
     ax.plot(stack.weights, at, "o", color=colour(0))
-    name_rows(ax, [f"{member.name}, T = {member.temperature:.2g}" for member in stack.members])
+    name_rows(
+        ax,
+        [member.name for member in stack.members],
+        [f", T = {member.temperature:.2g}" for member in stack.members],
+    )
     ax.set_xlim(0, 1)
     name_axes(ax, f"weight, {100 * prob:.3g}% intervals")
     return tidy(ax)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesppl.data.names import short_names
 from bayesppl.model.rules import ESTIMATES, TABLE
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ RULE_STYLE: dict[str, Style] = {
     name: {"color": TABLE[name].colour, "marker": TABLE[name].marker} for name in ESTIMATES
 }
 
-_LETTERS_PER_INCH = 11  # of the usual type
+#: Of the usual type.
+LETTERS_PER_INCH = 11
 _SMALLEST_TYPE = 5.0
 
 
@@ -119,40 +121,6 @@ def tidy(ax: Axes) -> Axes:
     return ax
 
 
-def short_names(names: Iterable[Any], longest: int = 24) -> list[str]:
-    """Names that leave room for the picture: long ones lose what all of them share, then their ends.
-
-    They stay longer than ``longest`` where they would otherwise become the same.
-
-    Examples
-    --------
-    >>> short_names(["length of the left fin of the fish", "length of the right fin of the fish"])
-    ['… left …', '… right …']
-    >>> short_names(["short", "not at all as short as the other name"])
-    ['short', 'not at all as short as…']
-    """
-    texts = [str(name) for name in names]
-    if all(len(text) <= longest for text in texts):
-        return texts
-    words = [text.split(" ") for text in texts]
-    fewest = min(map(len, words)) - 1 if len(set(texts)) > 1 else 0
-    lead = _shared(words, fewest)
-    tail = _shared([line[::-1] for line in words], fewest - lead)
-    kept = [
-        ("… " if lead else "") + " ".join(line[lead : len(line) - tail]) + (" …" if tail else "") for line in words
-    ]
-    for length in range(longest, max(map(len, kept)) + 1):
-        cut = [text if len(text) <= length else f"{text[: length - 1].rstrip(' ,')}…" for text in kept]
-        if len(set(cut)) == len(set(texts)):
-            return cut
-    return kept
-
-
-def _shared(words: list[list[str]], most: int) -> int:
-    """With how many words, and at most so many, all lines begin."""
-    return next((n for n in range(most) if len({line[n] for line in words}) > 1), most)
-
-
 def name_axes(ax: Axes, x: Any = None, y: Any = None) -> None:
     """Names of the axes, on as many lines as they need."""
     width, height = inches(ax)
@@ -164,28 +132,47 @@ def name_axes(ax: Axes, x: Any = None, y: Any = None) -> None:
 
 def _wrapped(text: Any, room: float) -> str:
     return "\n".join(
-        textwrap.wrap(str(text), max(12, int(room * _LETTERS_PER_INCH)), max_lines=3, placeholder=" …")
+        textwrap.wrap(str(text), max(12, int(room * LETTERS_PER_INCH)), max_lines=3, placeholder=" …")
     )
 
 
-def name_rows(ax: Axes, names: Iterable[Any]) -> None:
-    """Names along the vertical axis, from the top down, in type that fits a line and leaves room for the picture."""
+def name_rows(ax: Axes, names: Iterable[Any], ends: Sequence[str] = ()) -> None:
+    """Names along the vertical axis, from the top down, in type that fits a line and leaves room for the picture.
+
+    ``ends`` follow the names, and are not cut.
+    """
     from matplotlib import rcParams
     from matplotlib.font_manager import FontProperties
 
     width, height = inches(ax)
     room = 0.5 * width
-    labels = short_names(names, int(np.clip(room * _LETTERS_PER_INCH, 8, 30)))
+    most, names = int(np.clip(room * LETTERS_PER_INCH, 8, 30)), list(names)
+    labels = short_names(names, max(8, most - max(map(len, ends), default=0)))
+    if ends:
+        whole = short_names(names, most)
+        labels = [short + end if end else long for short, long, end in zip(labels, whole, ends, strict=True)]
     usual = FontProperties(size=rcParams["ytick.labelsize"]).get_size_in_points()
-    across = usual * room * _LETTERS_PER_INCH / max(map(len, labels), default=1)
+    across = usual * room * LETTERS_PER_INCH / max(map(len, labels), default=1)
     line = 0.8 * height * 72 / max(len(labels), 1)
     ax.set_yticks(range(len(labels)), labels, fontsize=max(_SMALLEST_TYPE, min(usual, across, line)))
     ax.set_ylim(len(labels) - 0.5, -0.5)
 
 
-def legend_beside(ax: Axes) -> None:
-    """A legend to the right of the picture, where it covers nothing."""
-    handles, labels = ax.get_legend_handles_labels()
+def number_axis(ax: Axes, places: Sequence[float], names: Sequence[str]) -> None:
+    """Numbers at these places of the horizontal axis, as many as there is room for, and none between them."""
+    from matplotlib.ticker import FixedFormatter, FixedLocator, NullFormatter
+
+    most = max(3, int(inches(ax)[0] / 0.55))
+    step = -(-len(places) // most)
+    first = (len(places) // 2) % step  # the one in the middle is always there
+    ax.xaxis.set_major_locator(FixedLocator(list(places[first::step])))
+    ax.xaxis.set_major_formatter(FixedFormatter(list(names[first::step])))
+    ax.xaxis.set_minor_formatter(NullFormatter())
+
+
+def legend_beside(ax: Axes, panel: Axes | None = None) -> None:
+    """A legend to the right of the picture, where it covers nothing, of what is drawn there or in one of its panels."""
+    handles, labels = (ax if panel is None else panel).get_legend_handles_labels()
     ax.legend(
         handles,
         short_names(labels, 20),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayesppl.answers.weight_table import column_weights
-from bayesppl.plots.style import axes_or_new, colour, name_axes, name_rows, tidy
+from bayesppl.plots.style import axes_or_new, colour, name_axes, name_rows, number_axis, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,6 +55,9 @@ def plot_weights(clf: BayesClassifier, *, most: int = 30, ax: Axes | None = None
     ax.hlines(at, table["lower"], table["upper"], color=colour(0), linewidth=2, alpha=0.5)
     ax.plot(table["weight"], at, "o", color=colour(0))
     ax.set_xscale("log")
+    low, high = ax.get_xlim()
+    round_ = [m * 10.0**k for k in range(-6, 7) for m in (1, 2, 5) if low <= m * 10.0**k <= high]
+    number_axis(ax, round_, [f"{place:g}" for place in round_])
     name_rows(ax, [str(name) for name in table["column"].values])
     name_axes(ax, "weight of log p(x | class)")
     return tidy(ax)

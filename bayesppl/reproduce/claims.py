@@ -58,12 +58,15 @@ class Inputs:
         Where to find the SMS Spam Collection.
     newsgroups : Path, optional
         Where to find the archive of 20 Newsgroups by date.
+    car : Path, optional
+        Where to find the car evaluation data.
     """
 
     seed: int = 0
     mnist: Path | str | None = None
     sms: Path | None = None
     newsgroups: Path | None = None
+    car: Path | None = None
 
 
 class Published(ABC):

@@ -1,9 +1,11 @@
 """Exact leave-one-out against refitting, and against PSIS-LOO from draws."""
 
 import pickle
+import tracemalloc
 
 import arviz as az
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 from scipy.sparse import csr_array
@@ -240,3 +242,48 @@ def test_a_weight_that_only_another_class_has_is_no_matter() -> None:
         )
         expected = clf.predict_log_proba([X[row]])[0]
         np.testing.assert_allclose(np.asarray(found)[row], expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_ranges_of_rows_are_left_out_as_all_rows_are(name, monkeypatch):
+    example = CHOSEN[name]
+    weights = np.random.default_rng(4).choice([0.3, 1.0, 2.0], len(example.y))
+    clf = bp.GenerativeClassifier(example.family).fit(example.X, example.y, weights)
+    expected = clf.loo()
+    monkeypatch.setattr("bayesppl.answers.left_out_joints.RANGE_CELLS", 1)
+    monkeypatch.setattr("bayesppl.answers.left_out_joints._CELLS_PER_NUMBER", 0)
+    monkeypatch.setattr("bayesppl.answers.held_rows.row_ranges", lambda *shape: [slice(0, 1), slice(1, shape[0])])
+    found = clf.loo()
+    for of in ("log_joint", "log_joint_fitted", "log_class_weights", "log_proba"):
+        np.testing.assert_allclose(getattr(found, of), getattr(expected, of), rtol=1e-10, atol=1e-10, err_msg=of)
+
+
+@pytest.mark.parametrize("make", [bp.GaussianNB, bp.QuadraticDiscriminantAnalysis, bp.LinearDiscriminantAnalysis])
+@pytest.mark.parametrize("named", [False, True])
+def test_memory_beyond_the_result_does_not_grow_with_the_rows(make, named):
+    n_rows, rng = 400_000, np.random.default_rng(0)
+    X = rng.normal(size=(n_rows, 16))  # 51 MB
+    y = (X[:, 0] + rng.normal(size=n_rows) > 0).astype(int)
+    clf = make().fit(pd.DataFrame(X) if named else X, y)
+    tracemalloc.start()
+    found = clf.loo()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    of_result = {id(values): values.nbytes for values in vars(found).values() if isinstance(values, np.ndarray)}
+    assert peak < sum(of_result.values()) + 32e6
+
+
+def test_a_row_is_scored_as_often_as_it_weighs():
+    X, y = IRIS[0][::5], IRIS[1][::5]
+    weights = np.random.default_rng(5).integers(1, 4, len(y)).astype(float)
+    clf = bp.GaussianNB(NIG).fit(X, y, weights)
+    expected = []
+    for row in range(len(y)):
+        others = np.arange(len(y)) != row
+        refitted = clone(clf).fit(X[others], y[others], weights[others])
+        expected.append(weights[row] * refitted.predict_joint_log_proba(X[[row]])[0, y[row]])
+    found = clf.loo().elpd()
+    np.testing.assert_allclose(found.elpd_i, expected, rtol=1e-9)
+    np.testing.assert_allclose(
+        [found.elpd, found.se], [np.sum(expected), np.std(expected, ddof=1) * len(y) ** 0.5]
+    )

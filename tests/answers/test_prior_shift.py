@@ -9,6 +9,7 @@ from scipy.special import logsumexp, xlogy
 from sklearn.datasets import load_iris
 
 import bayesppl as bp
+from bayesppl.answers.prior_shift import _gibbs
 
 IRIS = load_iris(return_X_y=True)
 
@@ -122,3 +123,12 @@ def test_gibbs_and_em_ignore_impossible_rows():
     np.testing.assert_allclose(found["em"], [2 / 3, 1 / 3], atol=1e-9)
     exact = stats.beta(3, 2)
     assert float(found["mean"][0]) == pytest.approx(exact.mean(), abs=4 * exact.std() / np.sqrt(4000))
+
+
+def test_the_start_of_a_chain_is_forgotten_before_its_first_draw():
+    # of two rows that are no evidence the chain moves half way to the prior in every sweep
+    starts = [
+        _gibbs(np.zeros((2, 2)), np.ones(2), np.array([0.999, 0.001]), 50, np.random.default_rng(seed))[0, 0]
+        for seed in range(400)
+    ]
+    assert abs(np.mean(starts) - 0.5) < 4 * np.sqrt(1 / 12 / 400)

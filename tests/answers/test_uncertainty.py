@@ -98,3 +98,23 @@ def test_epistemic_uncertainty_is_what_more_data_removes():
 def test_settings_out_of_range_are_refused(name, options):
     with pytest.raises(ValueError, match=f"{name} must"):
         bp.GaussianNB().fit(X, y).predict_proba_interval(X, **options)
+
+
+def test_the_predictive_entropy_is_that_of_the_predictive_whatever_the_rule():
+    clf = bp.GaussianNB(rule="mle").fit(X[::9], y[::9])
+    proba = clf.predict_proba(X, rule="predictive")
+    found = clf.uncertainty(X, draws=5, random_state=0)["predictive_entropy"]
+    np.testing.assert_allclose(found, entr(proba).sum(1), rtol=1e-12)
+    assert not np.allclose(found, entr(clf.predict_proba(X)).sum(1), rtol=0.1)
+
+
+def test_portions_of_draws_have_class_weights_of_their_own(monkeypatch):
+    clf = bp.GaussianNB(calibration="temperature").fit(
+        X[::9], y[::9]
+    )  # whose powers are those of the densities alone
+    found = []
+    for block, chunk in ((1 << 23, 1 << 20), (400, 30)):
+        monkeypatch.setattr(proba_draws, "_BLOCK_CELLS", block)
+        monkeypatch.setattr(uncertainty, "CHUNK_CELLS", chunk)
+        found.append(clf.predict_proba_interval(X, draws=50, random_state=3)["mean"])
+    np.testing.assert_allclose(found[1], found[0], atol=1e-12)

@@ -87,9 +87,11 @@ class TestMixedColumns:
         arguments = ("compare", path, "--target", "kind", "--model", "mixed-nb")
         status, out, err = run(*arguments)
         assert (status, out) == (2, "")
-        assert "integer columns" in err
-        assert "'n'" in err
+        assert "which these columns hold: 'n'" in err
+        assert "--integers n=gaussian" in err
         assert "--integers gaussian, poisson or categorical" in err
+        _, _, of_fit = run("fit", path, "--target", "kind", "--model", "mixed-nb", "--save", tmp_path / "model.nc")
+        assert of_fit == err
         assert run(*arguments, "--integers", "poisson")[0] == 0
 
     def test_they_are_decided_one_by_one(self, run, tmp_path):
@@ -108,7 +110,7 @@ class TestMixedColumns:
     @pytest.mark.parametrize(
         ("choices", "message"),
         [
-            (["n=poisson"], "which: 'age'"),
+            (["n=poisson"], "hold: 'age'"),
             (["n=poisson", "age=gamma"], "found 'gamma'"),
             (["n=poisson", "height=gaussian"], "integers names 'height', which is no integer column"),
             (["n=poisson", "gaussian"], "--integers gaussian names no column; write COLUMN=gaussian"),

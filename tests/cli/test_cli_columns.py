@@ -189,6 +189,8 @@ def test_calibrations_are_chosen_by_name(run):
         json.loads(run(*arguments, *rest)[1]) for rest in (("temperature",), (), ("weights",))
     )
     assert by_name["scores"] == by_default["scores"] != weights["scores"]
+    before_data = run("compare", "--calibrate", "iris", "--model", "gaussian-nb", "--draws", 20, "--json")
+    assert json.loads(before_data[1])["scores"] == by_name["scores"]
     status, _, err = run("compare", "iris", "--model", "lda", "--calibrate", "weights")
     assert status != 0
     assert "calibration='temperature'" in err

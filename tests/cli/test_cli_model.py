@@ -10,7 +10,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 import bayesppl as bp
-from bayesppl.cli import model
+from bayesppl.cli import batches, model
 
 
 @pytest.fixture(scope="module")
@@ -223,5 +223,19 @@ def test_a_stack_is_not_explained(run: Any, iris: pd.DataFrame, tmp_path: Path) 
     assert run("fit", path, "--target", "species", "--drop", "plant", "--save", model)[0] == 0
     status, _, err = run("predict", model, path, "--drop", "species", "--drop", "plant", "--explain", 2)
     assert status == 2
-    assert "its log odds are no sum over columns" in err
-    assert "--model mixed-nb" in err
+    assert "log odds are no sum over columns" in err
+    assert "bayesppl fit --model mixed-nb" in err
+    lines = run("summary", model)[1].splitlines()
+    assert max(len(line) for line in lines if not line.startswith("command: ")) <= 80
+
+
+def test_a_small_file_is_read_once(
+    run: Any, iris: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    iris.to_csv(tmp_path / "iris.csv", index=False)
+    read, frames = batches.read, []
+    monkeypatch.setattr(batches, "read", lambda *given: (frames.append(frame) or frame for frame in read(*given)))
+    monkeypatch.setattr(batches, "read_all", lambda *given: pytest.fail("the file is read again"))
+    options = ("--target", "species", "--model", "lda", "--save", tmp_path / "model.nc")
+    assert run("fit", tmp_path / "iris.csv", *options)[0] == 0
+    assert [len(frame) for frame in frames] == [150]

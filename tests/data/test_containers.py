@@ -186,3 +186,22 @@ def evidence(clf: Any) -> float:
     model, prior, statistics = clf.posterior_.model, clf.posterior_.prior, clf.posterior_.statistics
     parts = model.log_evidence(prior, statistics)
     return float(sum(np.sum(part.values) for part in parts.values()))
+
+
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_columns_of_lists_keep_their_types(kind: Any) -> None:
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 2, 40)
+    X = pd.DataFrame(
+        {"x0": rng.normal(size=40), "x1": rng.integers(1, 4, 40), "x2": rng.random(40) < 0.3 + 0.4 * y}
+    )
+    rows = kind(map(kind, X.itertuples(index=False, name=None)))
+    expected = bp.MixedNB(integers="categorical").fit(X, y)
+    found = bp.MixedNB(integers="categorical").fit(rows, y)
+    np.testing.assert_allclose(found.predict_proba(rows), expected.predict_proba(X), rtol=1e-12)
+    np.testing.assert_allclose(expected.predict_proba(rows), expected.predict_proba(X), rtol=1e-12)
+    numbers = [[5.1, 3], [4, 2.5], [6, 1]] * 4
+    np.testing.assert_array_equal(
+        bp.GaussianNB().fit(numbers, list(y[:12])).predict_log_proba(numbers),
+        bp.GaussianNB().fit(np.array(numbers), y[:12]).predict_log_proba(np.array(numbers)),
+    )

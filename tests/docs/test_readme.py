@@ -3,6 +3,7 @@
 import contextlib
 import io
 import re
+import tomllib
 from pathlib import Path
 
 README = Path(__file__).parents[2] / "README.md"
@@ -19,11 +20,19 @@ def test_the_example_prints_what_is_shown():
         assert [line.rstrip() for line in printed.getvalue().splitlines()] == shown.splitlines()
 
 
-def test_linked_files_exist():
-    links = re.findall(r"\]\((?!http)([^)]+)\)", README.read_text())
-    assert links
-    for link in links:
-        assert (README.parent / link).exists(), link
+def test_links_are_whole_addresses_of_files_that_exist():
+    """A package index shows README without the files beside it."""
+    project = tomllib.loads((README.parent / "pyproject.toml").read_text())["project"]
+    source = project["urls"]["Source"]
+    pictures = source.replace("github.com", "raw.githubusercontent.com") + "/main/"
+    links = re.findall(r"(!?)\[[^\]]*\]\(([^)]+)\)", README.read_text())
+    assert {mark for mark, _ in links} == {"", "!"}
+    for mark, link in links:
+        assert link.startswith("https://"), link
+        own = link.startswith((source, pictures))
+        path = re.sub(f"^({re.escape(source)}/(blob|tree)/main/|{re.escape(pictures)})", "", link)
+        assert not own or (README.parent / path).exists(), link
+        assert not mark or link.startswith(pictures), link
 
 
 def test_options_named_in_the_text_exist():

@@ -10,7 +10,7 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.special import log_softmax
 from sklearn.base import clone
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
@@ -51,6 +51,19 @@ def mixed(n_rows: int = 120, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
 @pytest.fixture(scope="module")
 def fitted() -> bp.AutoClassifier:
     return bp.AutoClassifier().fit(*mixed())
+
+
+def test_covariances_far_from_normal_are_regularised() -> None:
+    """Handwritten digits: pixels are full of zeros, and halfway covariances predict held-out halves better than the evidence's."""
+    X, y = load_digits(return_X_y=True)
+    rows = np.random.default_rng(0).permutation(len(y))[:800]
+    train, test = rows[:400], rows[400:]
+    clf = bp.AutoClassifier().fit(X[train], y[train])
+    assert clf.weights_.sel(model="quadratic, regularised") > 0.5
+    alone = bp.AutoClassifier({"quadratic": bp.QuadraticDiscriminantAnalysis()}).fit(X[train], y[train])
+    own, other = (np.log(c.predict_proba(X[test])[np.arange(len(test)), y[test]]) for c in (clf, alone))
+    difference = own - other
+    assert difference.mean() > 2 * difference.std(ddof=1) / np.sqrt(len(test))
 
 
 def test_scores_of_candidates_are_those_of_refits() -> None:

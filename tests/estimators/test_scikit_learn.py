@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
+from sklearn import naive_bayes
 from sklearn.base import BaseEstimator, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris
@@ -272,3 +273,20 @@ def test_probabilities_come_in_the_container_asked_for(make: type) -> None:
 def test_unknown_containers_are_refused() -> None:
     with pytest.raises(ValueError, match="'polars', found 'arrow'"):
         bp.GaussianNB().set_output(transform="arrow")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["feature_count_ of BernoulliNB", "feature_count_ of MultinomialNB", "category_count_ of CategoricalNB"],
+)
+def test_counts_have_the_names_of_scikit_learn(name: str) -> None:
+    rng = np.random.default_rng(0)
+    X, y, weights = rng.integers(0, 3, (40, 3)), rng.integers(0, 2, 40), rng.uniform(1, 2, 40)
+    attribute, estimator = name.split(" of ")
+    X = X > 0 if estimator == "BernoulliNB" else X
+    ours = getattr(bp, estimator)()
+    assert not hasattr(ours, attribute)
+    ours.fit(X, y, weights)
+    theirs = getattr(naive_bayes, estimator)().fit(X, y, sample_weight=weights)
+    for one, other in zip(getattr(ours, attribute), getattr(theirs, attribute), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)

@@ -1,5 +1,7 @@
 """Densities of columns chosen by evidence: what generated a column is found, and no density exceeds a mass."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -263,3 +265,52 @@ def test_numbered_columns_are_found_by_position():
 def test_columns_that_are_not_there_are_refused(columns):
     with pytest.raises(ValueError, match="no column"):
         bp.MixedNB({"some": (columns, bp.Gaussian())}).fit(TABLE[list(NAMES)], Y)
+
+
+# --- cells that a chosen density holds impossible -------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def of_positive_numbers():
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=300)
+    table = pd.DataFrame(
+        {
+            "amount": rng.gamma(2, 1 + y),
+            "calls": rng.poisson(3 + y),
+            "fee": np.where(rng.random(300) < 0.4, 0, rng.lognormal(y)),
+            "size": rng.normal(size=300),
+        }
+    )
+    return table, bp.MixedNB(columns="evidence").fit(table, y)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"), [("amount", 0.0), ("amount", -1.0), ("calls", -1.0), ("calls", 2.5), ("fee", -1.0)]
+)
+def test_impossible_cells_of_new_rows_are_skipped(of_positive_numbers, column, value):
+    table, clf = of_positive_numbers
+    found, missing = table[:3].astype(float), table[:3].astype(float)
+    found.loc[1, column], missing.loc[1, column] = value, np.nan
+    with pytest.warns(bp.ImpossibleCellWarning, match=f"column '{column}' holds {value:g} in row 1.*ranges="):
+        proba = clf.predict_proba(found)
+    np.testing.assert_array_equal(proba, clf.predict_proba(missing))
+
+
+def test_possible_cells_are_taken_in_silence(of_positive_numbers):
+    table, clf = of_positive_numbers
+    rows = table[:3].assign(fee=[0.0, 0.1, 7.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        clf.predict_proba(rows)
+
+
+def test_impossible_cells_are_refused_when_rows_are_added_and_by_declared_densities(of_positive_numbers):
+    table, clf = of_positive_numbers
+    wrong = table[:2].assign(amount=[1.0, 0.0])
+    with pytest.raises(ValueError, match="column 'amount' holds 0 in row 1"):
+        clone(clf).fit(table, table["calls"] > 3).partial_fit(wrong, [True, False])
+    with pytest.raises(ValueError, match="column 'amount' holds 0 in row 1"):
+        bp.GenerativeClassifier(bp.GammaRate(2.0)).fit(table[["amount"]], table["calls"] > 3).predict(
+            wrong[["amount"]]
+        )

@@ -177,7 +177,7 @@ def test_structures_coincide_for_one_column(one, other):
 @pytest.mark.parametrize(
     ("covariance", "prior"),
     [
-        *product(["full", "tied"], ["hierarchical", "fraley-raftery", "jeffreys"]),
+        *product(["full", "tied"], ["hierarchical", "fraley-raftery", "regularised", "jeffreys"]),
         *product(["diag", "tied_diag"], ["columnwise", "jeffreys"]),
     ],
 )
@@ -221,7 +221,19 @@ def test_fraley_raftery_hyperparameters():
     assert 2 * gamma.a[0, 0] == 3
 
 
-@pytest.mark.parametrize("prior", ["hierarchical", "fraley-raftery"])
+def test_regularised_covariances_lie_halfway_to_a_diagonal_matrix():
+    """Of many rows: regularised discriminant analysis at γ = ½ (Friedman 1989), in units of the variances within the classes."""
+    rng = np.random.default_rng(0)
+    roots = np.array([[[1.0, 0.0], [0.9, 0.3]], [[2.0, 0.0], [-1.0, 1.5]]])
+    y = np.repeat([0, 1], 50_000)
+    X = np.einsum("nij,nj->ni", roots[y], rng.standard_normal((100_000, 2))) * [1.0, 50.0]
+    clf = bp.QuadraticDiscriminantAnalysis("regularised").fit(X, y)
+    own = np.array([np.cov(X[y == k].T) for k in (0, 1)])
+    halfway = (own + np.diag(np.diagonal(own.mean(0)))) / 2
+    np.testing.assert_allclose(clf.estimates(["mean"])["covariance"][0], halfway, rtol=1e-3, atol=1e-3 * own.max())
+
+
+@pytest.mark.parametrize("prior", ["hierarchical", "fraley-raftery", "regularised"])
 def test_priors_cope_with_fewer_rows_than_columns_and_copied_columns(prior):
     rng = np.random.default_rng(0)
     few = rng.standard_normal((6, 10))

@@ -131,3 +131,23 @@ def test_forgotten_rows_leave_their_bins():
     assert edges[-1] >= 90
     declared = bp.GenerativeClassifier(bp.Histogram(edges=edges)).fit(x[:-1], y[:-1])
     np.testing.assert_allclose(clf.predict_proba(x), declared.predict_proba(x), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "family",
+    [bp.Histogram(3), bp.Histogram(3, "quantile"), bp.Histogram(), bp.ZeroInflated(bp.Histogram(3))],
+    ids=str,
+)
+def test_bins_placed_by_the_first_batch_are_those_of_all(family):
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(60, 2)), rng.integers(0, 2, 60)
+    X[rng.random(60) < 0.2, 0] = 0.0
+    clf = bp.GenerativeClassifier(family, classes=[0, 1]).partial_fit(X[:20], y[:20]).partial_fit(X[20:], y[20:])
+    bound = clf.posterior_.model.family
+    first = bp.GenerativeClassifier(family).fit(X[:20], y[:20])
+    assert bound.coords == first.posterior_.model.family.coords
+    whole = first.partial_fit(X[20:], y[20:])
+    np.testing.assert_allclose(clf.predict_proba(X), whole.predict_proba(X), rtol=1e-10)
+    clf.forget(X[20:], y[20:])
+    again = bp.GenerativeClassifier(family).fit(X[:20], y[:20])
+    np.testing.assert_allclose(clf.predict_proba(X), again.predict_proba(X), rtol=1e-9)

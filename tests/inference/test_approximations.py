@@ -8,6 +8,7 @@ from scipy.special import gammaln
 from sklearn.datasets import load_iris
 
 import bayesppl as bp
+from bayesppl.inference.laplace import _mode_and_root
 
 RNG = np.random.default_rng(2)
 BITS, LABELS = RNG.integers(0, 2, size=(60, 2)), RNG.integers(0, 2, size=60)
@@ -128,3 +129,15 @@ def test_approximations_know_what_they_are(inference, caplog):
     if isinstance(inference, bp.SMC):
         evidence = np.asarray(clf.posterior_.record["log_marginal_likelihood"])
         assert np.abs(evidence - float(exact.log_evidence()["total"])).max() < 0.3
+
+
+def test_a_mode_is_found_to_the_end_however_large_the_density_is_beside_its_changes():
+    """A search that compares densities stops where they agree to nine digits; steps by gradient and curvature do not."""
+    mode = np.array([2.7, -3.3])
+
+    def density(x):
+        return -1e15 - (np.cosh(x - mode) - 1).sum(), -np.sinh(x - mode)
+
+    found, root = _mode_and_root(density, np.zeros(2))
+    np.testing.assert_allclose(found, mode, atol=1e-5)
+    np.testing.assert_allclose(root, np.eye(2), atol=1e-5)

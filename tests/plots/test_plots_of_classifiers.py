@@ -11,8 +11,9 @@ from scipy.stats import beta, norm
 
 import bayesppl as bp
 from bayesppl import plots
+from bayesppl.data.names import short_names
 from bayesppl.datasets import load
-from bayesppl.plots.style import colour, marker, short_names
+from bayesppl.plots.style import colour, marker
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +43,7 @@ def test_every_picture_draws_into_the_axes_it_is_given(iris, two):
         lambda ax: plots.plot_decision_boundary(bp.GaussianNB().fit(*two), *two, resolution=12, draws=3, ax=ax),
         lambda ax: plots.plot_class_densities(bp.GaussianNB().fit(one, y), one, y, draws=20, ax=ax),
         lambda ax: plots.plot_intervals(clf, X.iloc[:3], draws=20, random_state=0, ax=ax),
-        lambda ax: plots.plot_estimates(clf, "mean", draws=20, ax=ax),
+        lambda ax: plots.plot_estimates(clf, "mean", draws=20, feature="sepal length (cm)", ax=ax),
         lambda ax: plots.plot_prior_posterior(
             clf, "mean", feature="petal length (cm)", draws=50, ax=ax, **{"class": "setosa"}
         ),
@@ -340,7 +341,27 @@ def test_a_pair_of_features_is_drawn_once_and_what_was_selected_is_the_title(iri
     X, y = iris
     clf = bp.QuadraticDiscriminantAnalysis().fit(X, y)
     ax = plots.plot_estimates(clf, "covariance", draws=20, **{"class": "setosa"})
-    assert len(ax.get_yticklabels()) == 10  # of 16
-    assert ax.get_title() == "setosa"
+    assert len(ax.child_axes) == 10  # of 16
+    assert ax.get_title() == "covariance, setosa"
     kept = clf.estimates()["covariance"].sel({"class": "setosa"}).sel(estimate="mean").values[np.triu_indices(4)]
-    np.testing.assert_allclose(np.sort(ax.lines[-1].get_xdata()), np.sort(kept))
+    drawn = np.concatenate([panel.lines[-1].get_xdata() for panel in ax.child_axes])
+    np.testing.assert_allclose(drawn, kept)
+
+
+def test_every_feature_has_an_axis_of_its_own_and_probabilities_share_one(iris):
+    X, y = iris
+    ax = plots.plot_estimates(bp.GaussianNB().fit(X, y), "mean", draws=20)
+    assert [panel.get_title() for panel in ax.child_axes] == list(X)
+    widths = [np.ptp(panel.get_xlim()) for panel in ax.child_axes]
+    assert len(set(widths)) == 4
+    ax = plots.plot_estimates(bp.BernoulliNB().fit(X > 3, y), "probability", draws=20)
+    assert not ax.child_axes
+    assert len(ax.get_yticklabels()) == 12
+
+
+def test_more_panels_than_a_picture_holds_are_refused():
+    wide = bp.GaussianNB().fit(np.random.default_rng(0).normal(size=(8, 65)), list("ab") * 4)
+    with pytest.raises(
+        ValueError, match=r"mean has 65 entries .* 64 panels at most; select some, as in feature=\['x0'\]"
+    ):
+        plots.plot_estimates(wide, "mean", draws=2)

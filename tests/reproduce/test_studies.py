@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.integrate import quad
 from scipy.stats import norm
 
 from bayesppl.families import Gaussian
@@ -18,7 +19,9 @@ from bayesppl.reproduce.sources import SOURCES
 from bayesppl.reproduce.studies import (
     STUDIES,
     aitchison,
+    bnclassify,
     boundaries,
+    domingos_pazzani,
     energy,
     height_weight,
     iris,
@@ -91,7 +94,7 @@ def test_json_holds_the_tables(run, few):
     assert other[0]["accuracy"] == pytest.approx(0.98)
 
 
-@pytest.mark.parametrize(("name", "option"), [("spam", "--sms"), ("digits", "--mnist")])
+@pytest.mark.parametrize(("name", "option"), [("spam", "--sms"), ("digits", "--mnist"), ("bnclassify", "--car")])
 def test_a_study_without_its_data_is_refused(run, name, option):
     code, out, err = run("--study", name)
     assert (code, out) == (2, "")
@@ -271,3 +274,46 @@ def test_sources_claims_and_studies_are_listed(run):
     for words in (*SOURCES.values(), *(f"{study.name}: {study.question}" for study in STUDIES.values())):
         assert words in text
     assert max(map(len, out.splitlines())) <= 100  # an address is not broken
+
+
+class TestDomingosAndPazzani:
+    def test_conjunctions_and_disjunctions_are_learned_and_parity_is_not(self):
+        found = domingos_pazzani.concepts()
+        assert (found["and"] == 1).all()  # their theorems 5 and 6
+        assert (found["or"] == 1).all()
+        assert (found["an odd number"][1:] < 0.75).all()  # no rule that adds up weights of attributes can
+
+    def test_both_decide_as_the_odds_say(self):
+        p, q = np.random.default_rng(0).random((2, 40))
+        naive, true = domingos_pazzani.chosen(p, q)
+        np.testing.assert_array_equal(naive, p**2 * q > (1 - p) ** 2 * (1 - q))
+        np.testing.assert_array_equal(true, p * q > (1 - p) * (1 - q))
+
+    def test_the_share_of_agreement_is_the_integral(self):
+        def apart(p):
+            return (1 - p) ** 2 / (p**2 + (1 - p) ** 2) - (1 - p)
+
+        exact = 1 - 2 * quad(apart, 0, 0.5)[0]
+        assert exact == pytest.approx(5 / 4 - np.log(2) / 2, rel=1e-12)
+        _, naive, true = domingos_pazzani.region()
+        assert np.mean(naive == true) == pytest.approx(exact, abs=4 / domingos_pazzani._GRID)
+
+
+class TestBnclassify:
+    def test_the_published_numbers(self, shared_data):
+        X, y = bnclassify.load(shared_data / "car")
+        assert round(bnclassify.log_likelihood(X, y), 6) == bnclassify.PUBLISHED["log likelihood"]
+        accuracy = bnclassify.cross_validated(X, y, 0).loc["mle", "accuracy"]
+        # one division into folds, of which theirs is another
+        assert abs(accuracy.mean() - bnclassify.PUBLISHED["ten-fold accuracy"]) < 4 * accuracy.std()
+
+    def test_the_likelihood_is_that_of_its_counts(self, tmp_path):
+        rows = ["a,b,c,d,e,f,yes", "a,b,c,d,e,g,yes", "h,b,c,d,e,g,no"]
+        (tmp_path / "car.data").write_text("\n".join(rows) + "\n")
+        X, y = bnclassify.load(tmp_path)
+        # classes 2/3 and 1/3; the last attribute halves the first class
+        assert bnclassify.log_likelihood(X, y) == pytest.approx(2 * np.log(2 / 3) + np.log(1 / 3) - 2 * np.log(2))
+
+    def test_a_folder_without_the_file_is_refused(self, tmp_path):
+        with pytest.raises(ValueError, match=r"there is no file .*; --car names"):
+            bnclassify.load(tmp_path)

@@ -245,7 +245,7 @@ def means_weighted_by_potential(rows, codes):
 # --- without a closed form --------------------------------------------------------------------------------
 
 
-@spelling({"x": REAL}, x="compressed")
+@spelling({"x": REAL}, x="collapsed")
 def half_normal_scales(rows, codes):
     with pm.Model() as model:
         y = label(codes)
@@ -255,7 +255,7 @@ def half_normal_scales(rows, codes):
     return model
 
 
-@spelling({"x": REAL}, x="compressed")
+@spelling({"x": REAL}, x="collapsed")
 def inverse_gamma_with_an_independent_mean(rows, codes):
     with pm.Model() as model:
         y = label(codes)
@@ -265,7 +265,7 @@ def inverse_gamma_with_an_independent_mean(rows, codes):
     return model
 
 
-@spelling({"x": REAL}, x="compressed")
+@spelling({"x": REAL}, x="collapsed")
 def one_scale_for_all(rows, codes):
     with pm.Model() as model:
         y = label(codes)
@@ -274,7 +274,7 @@ def one_scale_for_all(rows, codes):
     return model
 
 
-@spelling({"x": REAL}, x="compressed")
+@spelling({"x": REAL}, x="collapsed")
 def partial_pooling(rows, codes):
     with pm.Model() as model:
         y = label(codes)
@@ -286,7 +286,7 @@ def partial_pooling(rows, codes):
     return model
 
 
-@spelling({"x": REAL}, x="compressed")
+@spelling({"x": REAL}, x="collapsed")
 def partial_pooling_non_centred(rows, codes):
     with pm.Model() as model:
         y = label(codes)
@@ -294,6 +294,26 @@ def partial_pooling_non_centred(rows, codes):
         mu = pm.Deterministic("mu", centre + spread * pm.Normal("z", shape=(K, D)))
         sd = pm.HalfNormal("sd", 2.0, shape=(K, D))
         pm.Normal("x", mu[y], sd[y], observed=rows["x"])
+    return model
+
+
+@spelling({"x": REAL}, x="collapsed")
+def one_mean_per_class_and_scales_of_a_horseshoe(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        shift = pm.Normal(
+            "shift", 0.0, pm.HalfCauchy("all", 1.0) * pm.HalfCauchy("own", 1.0, shape=D), shape=(K, D)
+        )
+        pm.Normal("x", shift[y], pm.Gamma("sd", 2.0, 1.0, shape=D)[None, :], observed=rows["x"])
+    return model
+
+
+@spelling({"x": POSITIVE}, x="exact")
+def log_normal_of_known_scale(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        mu = pm.Normal("mu", np.array([0.0, 1.0]), 2.0, shape=(K, D))
+        pm.LogNormal("x", mu[y], pt.constant([[0.5, 0.7], [0.6, 0.9], [1.0, 1.1]])[y], observed=rows["x"])
     return model
 
 
@@ -385,7 +405,7 @@ def laplace_features(rows, codes):
     return model
 
 
-@spelling({"x": REAL}, x="compressed")
+@spelling({"x": REAL}, x="exact")
 def known_scale(rows, codes):
     with pm.Model() as model:
         y = label(codes)
@@ -393,7 +413,7 @@ def known_scale(rows, codes):
     return model
 
 
-@spelling({"x": REAL}, y="by rows", x="compressed")
+@spelling({"x": REAL}, y="by rows", x="collapsed")
 def class_weights_by_softmax(rows, codes):
     with pm.Model() as model:
         weights = pm.math.softmax(pm.Normal("logits", 0.0, 1.0, shape=K))

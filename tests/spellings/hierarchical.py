@@ -100,6 +100,49 @@ def log_normal_features_about_a_learned_centre(rows, codes):
     return model
 
 
+@spelling({"x": REAL}, x="collapsed")
+def conjugate_means_non_centred(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        centre, ratio = pm.Normal("centre", 0.0, 5.0, shape=D), pm.HalfNormal("ratio", 3.0)
+        v = pm.InverseGamma("v", 2.0, 1.0, shape=D)
+        mu = pm.Deterministic("mu", centre + ratio * pt.sqrt(v) * pm.Normal("z", shape=(K, D)))
+        pm.Normal("x", mu[y], pt.sqrt(v), observed=rows["x"])
+    return model
+
+
+@spelling({"x": COUNTS}, x="collapsed")
+def rates_as_multiples_of_a_learned_one(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        typical, multiple = pm.HalfNormal("typical", 5.0), pm.Gamma("multiple", 3.0, 3.0, shape=(K, D))
+        pm.Poisson("x", (typical * multiple)[y], observed=rows["x"])
+    return model
+
+
+@spelling({"x": REAL}, x="collapsed")
+def mean_vectors_about_a_learned_centre(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        centre, ratio = pm.Normal("centre", 0.0, 5.0, shape=D), pm.Gamma("ratio", 2.0, 2.0)
+        precision = pm.Wishart("precision", 5, np.array([[2.0, 0.3], [0.3, 1.0]]), shape=(K, D, D))
+        cov = pt.stack([pt.linalg.inv(ratio * precision[k]) for k in range(K)])
+        mu = pm.MvNormal("mu", centre, cov=cov, shape=(K, D))
+        pm.MvNormal("x", mu[y], tau=precision[y], observed=rows["x"])
+    return model
+
+
+@spelling({"x": REAL}, x="collapsed")
+def a_tied_covariance_and_a_learned_spread(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        spread = pm.HalfNormal("spread", 3.0)
+        precision = pm.Wishart("precision", 5, np.eye(D))
+        mu = pm.MvNormal("mu", np.zeros(D), cov=spread * pt.linalg.inv(precision), shape=(K, D))
+        pm.MvNormal("x", mu[y], tau=precision, observed=rows["x"])
+    return model
+
+
 # --- not conjugate given the constants of the prior ---------------------------------------------------------
 
 

@@ -9,21 +9,23 @@ from registry import CODES, REAL
 
 K, D = 3, 2
 
-#: What is changed; nothing but constants keeps the model conjugate given the centre.
-CHANGES = (
-    "constants",
-    "precision of mu",
-    "prior of tau",
-    "prior of mu",
-    "link of scale",
-    "a child of mu",
-    "location follows tau",
-    "bound of mu",
-)
+_MEANS = "Normal given centre, tau"
+#: What is changed, and what can be integrated out all the same: means and precisions, the means alone, or nothing.
+CHANGES = {
+    "constants": "NormalInverseGamma given centre",
+    "precision of mu": _MEANS,
+    "prior of tau": _MEANS,
+    "prior of mu": None,
+    "link of scale": _MEANS,
+    "scale follows mu": None,
+    "a child of mu": None,
+    "location follows tau": _MEANS,
+    "bound of mu": None,
+}
 
 
-def hierarchical_mutant(change: str, seed: int) -> tuple[Any, bool]:
-    """A model, and whether its parameters can be integrated out given the centre."""
+def hierarchical_mutant(change: str, seed: int) -> Any:
+    """A model that was changed in this way."""
     a, b, kappa, spread = np.random.default_rng(seed).uniform(0.5, 4.0, 4)
     with pm.Model() as model:
         y = pm.Categorical("y", pm.Dirichlet("w", np.ones(K)), observed=CODES)
@@ -49,5 +51,7 @@ def hierarchical_mutant(change: str, seed: int) -> tuple[Any, bool]:
         scale = tau**-0.5
         if change == "link of scale":
             scale = scale + 1e-3 * centre**2
+        if change == "scale follows mu":
+            scale = scale + 1e-4 * mu**2
         pm.Normal("x", mu[y], scale[y], observed=REAL)
-    return model, change == "constants"
+    return model

@@ -2,13 +2,14 @@
 
 import arviz as az
 import counts
+import gaussians
 import hierarchical
 import numpy as np
 import pymc as pm
 import pytest
 import xarray as xr
 from registry import BITS, CODES, COUNTS, LEVELS, REAL, SPELLINGS
-from scipy import stats
+from scipy import integrate, stats
 from scipy.special import logsumexp
 
 import bayesppl as bp
@@ -17,7 +18,7 @@ from bayesppl.inference.pymc.reading.recognition import read
 
 K = 3
 #: Modules that register spellings as they are imported.
-REGISTERING = (counts, hierarchical)
+REGISTERING = (counts, gaussians, hierarchical)
 
 
 def _log_marginal(model, rows, points):
@@ -93,6 +94,86 @@ def test_the_marginal_density_of_a_learned_centre_is_that_of_multivariate_t():
     _agree(found, np.asarray(expected))
 
 
+def test_the_marginal_density_of_pooled_means_is_that_of_correlated_normal_rows():
+    case = SPELLINGS["partial_pooling_non_centred"]
+    found, theta = _log_marginal(case.build(case.rows, CODES), REAL, np.random.default_rng(6).normal(size=(6, 3)))
+    expected = []
+    for centre, spread, sd in zip(theta["centre"], theta["spread"], theta["sd"], strict=True):
+        total = stats.norm(0.0, 5.0).logpdf(centre).sum()
+        for scale in (spread, sd):
+            total += (stats.halfnorm(scale=2.0).logpdf(scale) + np.log(scale)).sum()
+        for k in range(K):
+            for j, own in enumerate(REAL[k == CODES].T):
+                covariance = sd[k, j] ** 2 * np.eye(len(own)) + spread[j] ** 2
+                total += stats.multivariate_normal(np.full(len(own), centre[j]), covariance).logpdf(own)
+        expected.append(total)
+    _agree(found, np.asarray(expected))
+
+
+def test_the_marginal_density_of_independent_scales_is_that_of_quadrature_over_the_means():
+    case = SPELLINGS["half_normal_scales"]
+    found, theta = _log_marginal(case.build(case.rows, CODES), REAL, np.random.default_rng(6).normal(size=(4, 1)))
+    expected = []
+    for sd in theta["sd"]:
+        total = (stats.halfnorm(scale=2.0).logpdf(sd) + np.log(sd)).sum()
+        for k in range(K):
+            for own, scale in zip(REAL[k == CODES].T, sd[k], strict=True):
+                total += _log_integral_over_the_mean(own, scale, 5.0)
+        expected.append(total)
+    _agree(found, np.asarray(expected))
+
+
+def _log_integral_over_the_mean(rows, scale, spread):
+    """Of the density of normal rows times that of their mean, by Gauss-Kronrod quadrature about the highest point."""
+
+    def log_density(mean):
+        return -0.5 * (((rows - mean) / scale) ** 2).sum()
+
+    highest = log_density(rows.mean())
+
+    def integrand(mean):
+        return np.exp(log_density(mean) - highest - 0.5 * (mean / spread) ** 2)
+
+    reach = 12 * scale / np.sqrt(len(rows))
+    value, _ = integrate.quad(integrand, rows.mean() - reach, rows.mean() + reach, epsabs=0, epsrel=1e-12)
+    return np.log(value) + highest - len(rows) * np.log(scale)
+
+
+def test_rates_that_are_multiples_of_a_learned_one_have_the_density_of_negative_binomials():
+    case = SPELLINGS["rates_as_multiples_of_a_learned_one"]
+    found, theta = _log_marginal(case.build(case.rows, CODES), COUNTS, POINTS[:, :1])
+    n = np.bincount(CODES)[:, None]
+    total = np.array([COUNTS[k == CODES].sum(0) for k in range(K)])
+    expected = [
+        stats.halfnorm(scale=5.0).logpdf(a)
+        + np.log(a)
+        + stats.nbinom(3.0, (3.0 / a) / (3.0 / a + n)).logpmf(total).sum()
+        for a in theta["typical"]
+    ]
+    _agree(found, np.asarray(expected))
+
+
+def test_the_marginal_density_of_learned_mean_vectors_is_that_of_matrix_t_rows():
+    """The rows of a class, one after the other, are multivariate t given those before (Murphy 2007, equation 258)."""
+    case = SPELLINGS["mean_vectors_about_a_learned_centre"]
+    found, theta = _log_marginal(case.build(case.rows, CODES), REAL, POINTS)
+    expected = []
+    for centre, ratio in zip(theta["centre"], theta["ratio"], strict=True):
+        total = (
+            stats.norm(0.0, 5.0).logpdf(centre).sum() + stats.gamma(2.0, scale=0.5).logpdf(ratio) + np.log(ratio)
+        )
+        for k in range(K):
+            kappa, nu, location = ratio, 5.0, centre
+            psi = np.linalg.inv([[2.0, 0.3], [0.3, 1.0]])
+            for x in REAL[k == CODES]:
+                dof = nu - 1
+                total += stats.multivariate_t(location, psi * (kappa + 1) / (kappa * dof), dof).logpdf(x)
+                psi = psi + kappa / (kappa + 1) * np.outer(x - location, x - location)
+                location, kappa, nu = (kappa * location + x) / (kappa + 1), kappa + 1, nu + 1
+        expected.append(total)
+    _agree(found, np.asarray(expected))
+
+
 def _joint_over(grid, log_weight, predictive, n_labels):
     weight = np.exp(log_weight - logsumexp(log_weight))
     joint = np.tensordot(weight, predictive, 1) * (n_labels + 1) / (n_labels.sum() + K)
@@ -117,7 +198,16 @@ def test_class_probabilities_under_a_learned_concentration_are_those_of_quadratu
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", ["rates_with_a_learned_prior", "means_about_a_learned_centre", "words_about_a_learned_base"]
+    "name",
+    [
+        "rates_with_a_learned_prior",
+        "means_about_a_learned_centre",
+        "words_about_a_learned_base",
+        "half_normal_scales",
+        "partial_pooling",
+        "conjugate_means_non_centred",
+        "mean_vectors_about_a_learned_centre",
+    ],
 )
 def test_draws_of_a_collapsed_part_are_those_of_the_whole_model(name):
     """Against pm.sample, which integrates nothing out."""

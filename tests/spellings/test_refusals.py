@@ -143,7 +143,21 @@ def label_of_pymc_dims():
     pmd.Categorical("y", weights, core_dims="class", observed=pmd.as_xtensor(CODES, dims=("row",)), dims="row")
 
 
+def rows_of_each_class_by_themselves():
+    label()
+    for k in range(K):
+        pm.Normal(f"x{k}", pm.Normal(f"mu{k}", 0.0, 1.0, shape=2), 1.0, observed=REAL[k == CODES])
+
+
+def constant_indexed_before_the_model():
+    y = label()
+    scales = np.array([[0.5, 0.7], [0.6, 0.9], [1.0, 1.1]])
+    pm.Normal("x", means()[y], scales[CODES], observed=REAL)
+
+
 REFUSED = {
+    rows_of_each_class_by_themselves: r"'x0' has shape \(9, 2\).*stacked and indexed by the label.*\[y\]",
+    constant_indexed_before_the_model: r"differ by class only.*pt.constant\(values\)\[y\]",
     variables_of_pymc_dims: "'mu' is computed by operations of pymc.dims",
     label_of_pymc_dims: "'y' is computed by operations of pymc.dims",
     no_label: "no variable 'y'",

@@ -6,17 +6,19 @@ import pytensor.tensor as pt
 import pytest
 from pytensor.graph.traversal import ancestors
 from sklearn.datasets import load_iris
-from support.examples import EXAMPLES
+from support.examples import EXAMPLES, LEARNED_BINS, PLAIN
 
 import bayesppl as bp
 
+ALL = {**EXAMPLES, **LEARNED_BINS}
+
 #: Only the cells that are not zero are observed as such, and they are not as many as the rows.
-NOT_BY_ROWS = [name for name in EXAMPLES if name.startswith("zero inflated")]
+NOT_BY_ROWS = [name for name in ALL if name.startswith("zero inflated")]
 
 
 @pytest.mark.parametrize("name", NOT_BY_ROWS)
 def test_a_model_whose_cells_are_not_rows_is_refused(name):
-    example = EXAMPLES[name]
+    example = ALL[name]
     model = bp.GenerativeClassifier(example.family).fit(example.X, example.y).to_pymc("rows")
     with pytest.raises(ValueError, match="its leading dimension is not that of the 16 rows of the label 'y'"):
         bp.from_pymc(model, "y")
@@ -48,11 +50,23 @@ def test_a_model_of_numbers_given_categories_is_refused(name):
         bp.from_pymc(model, "y")
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in EXAMPLES if name not in [*NOT_BY_ROWS, *POTENTIALS, *ON_CATEGORIES]]
-)
+@pytest.mark.parametrize("name", PLAIN)
+def test_the_model_of_a_family_without_a_closed_form_comes_back_by_rows(name):
+    """With the same probabilities from the same draws."""
+    example = PLAIN[name]
+    # known class weights: those that are learned have a closed form in what is read, and draws here
+    clf = bp.GenerativeClassifier(example.family, class_weights="uniform", inference="laplace")
+    model = clf.fit(example.X, example.y).to_pymc("rows")
+    back = bp.from_pymc(model, "y", draws=clf.to_datatree())
+    assert back.recognition()["solution"].tolist() == ["exact", "by rows"]
+    assert "is no family with a closed form" in back.recognition().loc["x", "why"]
+    rows = {"x": model.rvs_to_values[model["x"]].eval()}
+    np.testing.assert_allclose(back.predict_proba(rows), clf.predict_proba(example.X), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", [name for name in ALL if name not in [*NOT_BY_ROWS, *POTENTIALS, *ON_CATEGORIES]])
 def test_the_model_of_every_family_comes_back_as_exact(name):
-    example = EXAMPLES[name]
+    example = ALL[name]
     X, y = example.X, example.y
     clf = bp.GenerativeClassifier(example.family).fit(X, y)
     model = clf.to_pymc("rows")

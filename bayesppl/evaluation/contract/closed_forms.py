@@ -40,9 +40,10 @@ def check_leave_one_out(case: Case) -> None:
     """Taking a row out of the posterior leaves the posterior of the other rows, whatever the row's weight."""
     everyone = np.arange(len(case.codes))
     for weights in (np.ones(len(everyone)), case.rng.integers(0, 3, size=len(everyone)).astype(float)):
-        posterior = case.prior.update(of_rows(case, everyone, weights))
+        statistics = of_rows(case, everyone, weights)
+        posterior = case.prior.update(statistics)
         members = Membership(case.codes.astype(np.intp), weights)
-        fitted, found = case.family.loo_log_predictive(posterior, case.X, members)
+        fitted, found = case.family.loo_log_predictive(posterior, statistics, case.X, members)
         np.testing.assert_allclose(fitted, case.family.log_predictive(posterior)(case.X), rtol=1e-9, atol=1e-9)
         for row in range(5):
             others = np.delete(everyone, row)
@@ -71,9 +72,10 @@ def check_units_add_up(case: Case) -> None:
 def check_units_are_left_out(case: Case) -> None:
     """Taking a row out of every unit takes it out of them all."""
     members = Membership(case.codes.astype(np.intp), case.rng.integers(1, 3, len(case.codes)).astype(float))
-    posterior = case.prior.update(of_rows(case, np.arange(len(case.codes)), members.weights))
-    whole = case.family.loo_log_predictive(posterior, case.X, members)
-    units = list(case.family.loo_of_units(posterior, case.X, members))
+    statistics = of_rows(case, np.arange(len(case.codes)), members.weights)
+    posterior = case.prior.update(statistics)
+    whole = case.family.loo_log_predictive(posterior, statistics, case.X, members)
+    units = list(case.family.loo_of_units(posterior, statistics, case.X, members))
     assert len(units) == len(case.family.units)
     for place, expected in enumerate(whole):
         np.testing.assert_allclose(sum(unit[place] for unit in units), expected, rtol=1e-8, atol=1e-8)

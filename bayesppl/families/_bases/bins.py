@@ -25,14 +25,24 @@ Spacing = Literal["equal", "quantile"]
 NUMBERS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128)
 
 
+# Far above the rounding of an edge, far below the width of a bin.
+_BELOW = 1e-9
+
+
 def equal_edges(low: float, high: float, n_bins: int) -> Array:
-    """Edges of bins of one width."""
-    return np.linspace(low, high, n_bins + 1)
+    """Edges of bins of one width.
+
+    Those within lie a little lower, so that a value on an edge, as values on a grid often are, is above it in every unit.
+    """
+    edges = np.linspace(low, high, n_bins + 1)
+    edges[1:-1] -= _BELOW * (high - low)
+    return edges
 
 
 def quantile_edges(ordered: Ordered, n_bins: int, bounds: tuple[float, float], least: float) -> Array:
     """Edges at quantiles of ordered values, no closer than ``least``; there may be fewer bins than asked for."""
     low, high = bounds
+    least *= 1 - 1e-6  # distances on a grid are its steps but for rounding
     kept = [low]
     for edge in ordered.quantiles(n_bins):
         if edge - kept[-1] >= least and high - edge >= least:
@@ -133,7 +143,7 @@ def candidates(
     most = 2 * ordered.weight**0.5 + 1
     yield np.asarray([low, high]), 0.0
     for n_bins in (n for n in NUMBERS if n <= most):
-        if "equal" in spacings and (high - low) / n_bins >= least * (1 - 1e-9):
+        if "equal" in spacings and (high - low) / n_bins >= least * (1 - 1e-6):
             yield equal_edges(low, high, n_bins), 0.0
         if "quantile" in spacings:
             edges = quantile_edges(ordered, n_bins, bounds, least)

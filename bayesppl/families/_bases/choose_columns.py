@@ -29,6 +29,7 @@ from bayesppl.families._bases.bins import Ordered, best_bins, bounds_of
 from bayesppl.families._bases.column_cells import Cells, checked_ranges, read_cells
 from bayesppl.families._bases.column_choice import ColumnChoice, Ranges
 from bayesppl.families._bases.family import REGISTRY, Family
+from bayesppl.families._bases.impossible_cells import ZERO
 from bayesppl.families.bernoulli import Bernoulli
 from bayesppl.families.categorical import Categorical
 from bayesppl.families.gamma_rate import Exponential, GammaRate
@@ -97,15 +98,14 @@ def choose_columns(
 
 
 _BOOLEANS = Bernoulli()
-_ZERO = "zero_or_"
 
 
 def _family(density: str, details: Mapping[Hashable, Any]) -> Family:
     """The family of a block: its columns and what is known of the density of each."""
-    if density.startswith(_ZERO):
+    if density.startswith(ZERO):
         # by name, as its file imports that of products, which choose here
         zero_inflated: Any = REGISTRY["zero_inflated"]
-        return zero_inflated(_family(density.removeprefix(_ZERO), details))
+        return zero_inflated(_family(density.removeprefix(ZERO), details))
     families: dict[str, Callable[[], Family]] = {
         "bernoulli": Bernoulli,
         "categorical": Categorical,
@@ -149,7 +149,7 @@ def _candidates(cells: Cells) -> Iterator[tuple[str, Candidate]]:
         if is_count:
             found.extend(_counts(rest._replace(values=rest.values - 1)))
         for kind, candidate in found:
-            yield _ZERO + kind, candidate._replace(log_evidence=weight + candidate.log_evidence)
+            yield ZERO + kind, candidate._replace(log_evidence=weight + candidate.log_evidence)
 
 
 def _steps_within(bounds: tuple[float, float], rounding: float) -> tuple[int, ...]:

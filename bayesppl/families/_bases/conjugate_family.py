@@ -56,7 +56,9 @@ class ConjugateFamily(Family):
     @abstractmethod
     def with_prior(self, prior: Any) -> Self: ...
 
-    def loo_log_predictive(self, posterior: Any, X: Any, members: Membership) -> tuple[Array, Array]:
+    def loo_log_predictive(
+        self, posterior: Any, statistics: Any, X: Any, members: Membership
+    ) -> tuple[Array, Array]:
         # where classes share no parameter, a row taken out changes the density of its own class only
         fitted = self.log_predictive(posterior)(X)
         return fitted, members.replaced(fitted, own_class_without(self, posterior, X, members))

@@ -31,12 +31,8 @@ from scipy.special import gammaln
 from bayesppl.beliefs import NormalInverseWishart
 from bayesppl.beliefs.conjugate import replace_unchecked
 from bayesppl.beliefs.statistics import Moments
-from bayesppl.families._bases.gaussian_prior import column_scales
+from bayesppl.families._bases.gaussian_full_prior import VARIANCE_ROWS, within_sd
 from bayesppl.kernels.arrays import Array
-
-# Rows that the variance of a column over all rows counts for beside its variance within the classes: the degrees of
-# freedom of Fraley & Raftery (2007) in one dimension
-_VARIANCE_ROWS = 3.0
 
 # δ₀ is believed to be about that, within factors of e² = 7.4 (one standard deviation of its logarithm)
 _SPREAD = 2.0
@@ -97,7 +93,7 @@ def hierarchical_prior(statistics: Moments, tied: bool, columns: Sequence[Hashab
         n_features = len(found.sd)
         prior = found.of(n_features - 1 + found.independence, found.independence * np.eye(n_features))
         return prior.sized(statistics.mean.shape, tied)
-    return found.given(found.scatter.sum(0) - found.scatter, found.degrees.sum() - found.degrees)
+    return found.given(_of_others(found.scatter), _of_others(found.degrees))
 
 
 def common_hierarchical_prior(
@@ -119,7 +115,7 @@ def common_hierarchical_prior(
 def lent_share(statistics: Moments, columns: Sequence[Hashable]) -> Array:
     """The share of the rows of the other classes that the prior of each class holds: (n_classes,)."""
     found = _hierarchy(statistics, False, columns)
-    return found.share(found.independence + found.degrees.sum() - found.degrees)
+    return found.share(found.independence + _of_others(found.degrees))
 
 
 def chained_log_evidence(statistics: Moments, columns: Sequence[Hashable]) -> Array:
@@ -188,17 +184,37 @@ def _hierarchy(statistics: Moments, tied: bool, columns: Sequence[Hashable]) -> 
     n_features = statistics.mean.shape[1]
     # of the scatter: a class of one row has no deviations
     degrees = np.maximum(statistics.count - 1, 0.0)
-    within, overall = statistics.within, column_scales(total, columns) ** 2
-    sd = np.sqrt((np.diagonal(within) + _VARIANCE_ROWS * overall) / (degrees.sum() + _VARIANCE_ROWS))
+    within, sd = statistics.within, within_sd(statistics, columns)
     units = sd[:, None] * sd
     scatter = statistics.scatter / units
     independence = _rows_of_independence(within, degrees.sum())
     shared = independence * np.eye(n_features) + within / units
     gaps = (statistics.mean - total.mean) / sd
     kappa = _rows_of_common_mean(shared, gaps, statistics.count, n_features - 1 + independence)
-    rows = independence + degrees.sum() - degrees
-    others = np.inf if tied else _rows_of_other_classes(shared - scatter, rows, scatter, degrees)
+    others = np.inf
+    if not tied:
+        before = independence * np.eye(n_features) + _of_others(scatter)
+        others = _rows_of_other_classes(before, independence + _of_others(degrees), scatter, degrees)
     return _Hierarchy(total.mean, kappa, sd, independence, others, scatter, degrees)
+
+
+def _root(scatter: Array) -> Array:
+    """Of scatter in units of standard deviations, to which identity matrices were added."""
+    try:
+        return np.linalg.cholesky(scatter)
+    except np.linalg.LinAlgError:
+        raise ValueError(
+            f"the weights add up to so much (a sum of squares is {np.diagonal(scatter).max():.2g} variances) that beside columns "
+            "which copy each other the prior is lost to rounding. Divide the weights by their mean"
+        ) from None
+
+
+def _of_others(values: Array) -> Array:
+    """Of every class the sum over all others; the sum of all less its own would have lost those that are small beside it."""
+    before, after = np.zeros_like(values), np.zeros_like(values)
+    np.cumsum(values[:-1], axis=0, out=before[1:])
+    np.cumsum(values[:0:-1], axis=0, out=after[-2::-1])
+    return before + after
 
 
 def _rows_of_independence(within: Array, degrees: float) -> float:
@@ -210,7 +226,7 @@ def _rows_of_independence(within: Array, degrees: float) -> float:
     squares = degrees * np.maximum(np.linalg.eigvalsh(correlation), 0.0)
     together = _log_evidence(_INDEPENDENCE, _INDEPENDENCE, squares, degrees)
     alone = _log_evidence(_INDEPENDENCE, _INDEPENDENCE, np.array([degrees]), degrees)
-    log_prior = -0.5 * (np.log(_INDEPENDENCE / _VARIANCE_ROWS) / _SPREAD) ** 2
+    log_prior = -0.5 * (np.log(_INDEPENDENCE / VARIANCE_ROWS) / _SPREAD) ** 2
     return average(_INDEPENDENCE, together - len(squares) * alone + log_prior)
 
 
@@ -220,7 +236,7 @@ def _rows_of_other_classes(others: Array, rows: Array, scatter: Array, degrees: 
     worth = _LEAST_ROWS_PER_COLUMN * dimension * _OTHER_CLASSES
     log_evidence = np.zeros(len(worth))
     for k in np.flatnonzero(degrees > 0):
-        whitener = np.linalg.inv(np.linalg.cholesky(others[k]))
+        whitener = np.linalg.inv(_root(others[k]))
         squares = np.maximum(np.linalg.eigvalsh(whitener @ scatter[k] @ whitener.T), 0.0)
         share = worth / (worth + rows[k])
         log_evidence += _log_evidence(share * rows[k], share, squares, degrees[k])
@@ -231,7 +247,7 @@ def _rows_of_common_mean(shared: Array, gaps: Array, count: Array, nu: float) ->
     """κ, from the contrasts of the class means under a shared covariance; their common mean is integrated out."""
     if not count.any():
         return average(_COMMON_MEAN, np.zeros(len(_COMMON_MEAN)))
-    whitened = np.linalg.solve(np.linalg.cholesky(shared), gaps.T)
+    whitened = np.linalg.solve(_root(shared), gaps.T)
     products = whitened.T @ whitened
     kappa = _COMMON_MEAN[:, None]
     shrunk = kappa / (kappa + count)

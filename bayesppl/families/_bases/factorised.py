@@ -201,9 +201,11 @@ class CellFamily(ConjugateColumns):
 
         return self._by_class(of_class)
 
-    def loo_log_predictive(self, posterior: Any, X: Any, members: Membership) -> tuple[Array, Array]:
+    def loo_log_predictive(
+        self, posterior: Any, statistics: Any, X: Any, members: Membership
+    ) -> tuple[Array, Array]:
         if not issparse(X) or members.few_weights is None:
-            return super().loo_log_predictive(posterior, X, members)
+            return super().loo_log_predictive(posterior, statistics, X, members)
 
         def left_out(k: int, weight: float) -> OfCells:
             def log_density(cells: Any, columns: Any) -> Array:

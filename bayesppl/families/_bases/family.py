@@ -72,6 +72,11 @@ class Family(ABC):
 
     #: Whether predictive and evidence have a closed form under a conjugate prior.
     has_closed_forms: ClassVar[bool] = False
+    #: Why there is none of those, and what can be done.
+    no_closed_form: ClassVar[str] = (
+        "the {} family has no conjugate prior, so that neither its predictive nor its evidence has a closed form: it is fitted "
+        "by sampling, with inference='nuts' (or 'auto'), or approximated, as by 'laplace'."
+    )
     #: What cells can be.
     takes: ClassVar[Takes] = "numbers"
 
@@ -255,13 +260,19 @@ class Family(ABC):
         """
         raise self._no_closed_form()
 
-    def loo_log_predictive(self, posterior: Any, X: Any, members: Membership) -> tuple[Array, Array]:
+    def loo_log_predictive(
+        self, posterior: Any, statistics: Any, X: Any, members: Membership
+    ) -> tuple[Array, Array]:
         """log p(x_i | y = k, ·) of rows that are among the data, given all data and given all but row i itself.
 
         Parameters
         ----------
         posterior : Conjugate
             Of all rows, ``X`` among them.
+        statistics : Statistics
+            Of all rows.
+        X : encoded rows
+            All, or some of them.
         members : Membership
             The class and the weight with which each row entered the posterior.
 
@@ -274,10 +285,12 @@ class Family(ABC):
         """
         raise self._no_closed_form()
 
-    def loo_of_units(self, posterior: Any, X: Any, members: Membership) -> Iterator[tuple[Array, Array]]:
+    def loo_of_units(
+        self, posterior: Any, statistics: Any, X: Any, members: Membership
+    ) -> Iterator[tuple[Array, Array]]:
         """:meth:`loo_log_predictive` of each unit by itself, in order."""
         for unit in range(len(self.units)):
-            yield self.loo_log_predictive(posterior, self.seen(X, [unit]), members)
+            yield self.loo_log_predictive(posterior, statistics, self.seen(X, [unit]), members)
 
     def log_evidence(self, prior: Any, statistics: Any) -> dict[str, Evidence]:
         """log p(X | y) per block of columns (the empty name for a family of one block)."""
@@ -329,10 +342,7 @@ class Family(ABC):
         return posterior, X
 
     def _no_closed_form(self) -> NotConjugateError:
-        return NotConjugateError(
-            f"the {self.name} family has no conjugate prior, so that neither its predictive nor its evidence has a closed "
-            "form: it is fitted by sampling, with inference='nuts' (or 'auto'), or approximated, as by 'laplace'."
-        )
+        return NotConjugateError(self.no_closed_form.format(self.name))
 
 
 def prefixed(dims: Sequence[str], prefix: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The prior of Fraley & Raftery for correlated features, and the check that rows and prior determine a covariance."""
+"""Named priors for correlated features, and the check that rows and prior determine a covariance."""
 
 from __future__ import annotations
 
@@ -13,6 +13,10 @@ from bayesppl.errors import ImproperError
 from bayesppl.families._bases.gaussian_prior import column_scales, degrees
 from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.definite import LOST, is_positive_definite, weakest_direction
+
+#: Rows that the variance of a column over all rows counts for beside its variance within the classes: the degrees of
+#: freedom of Fraley & Raftery (2007) in one dimension
+VARIANCE_ROWS = 3.0
 
 
 def fraley_raftery_prior(statistics: Moments, columns: Sequence[Hashable]) -> NormalInverseWishart:
@@ -36,6 +40,33 @@ def fraley_raftery_prior(statistics: Moments, columns: Sequence[Hashable]) -> No
         if is_positive_definite(psi) and prior.update(statistics).is_proper().all():
             break
     return prior
+
+
+def regularised_prior(statistics: Moments, columns: Sequence[Hashable]) -> NormalInverseWishart:
+    """The prior that is worth as many rows as a class has on average, of independent columns.
+
+    The expected covariance of a class is about halfway between its own and the diagonal matrix of the variances within the
+    classes, as in the regularised discriminant analysis of Friedman (1989) at γ = ½, in units of these variances.
+
+    Parameters
+    ----------
+    statistics : Moments
+        With matrices of scatter.
+    columns : sequence of n_features names
+    """
+    total = statistics.pooled()
+    rows = total.count[0] / (1 if statistics.is_tied else len(statistics.count))
+    variances = within_sd(statistics, columns) ** 2
+    prior = NormalInverseWishart(total.mean, 1.0, len(variances) + 1 + rows, rows * variances)
+    return prior.sized(statistics.mean.shape, statistics.is_tied)
+
+
+def within_sd(statistics: Moments, columns: Sequence[Hashable]) -> Array:
+    """Standard deviations within the classes, positive also where a column is constant in each: (n_features,)."""
+    overall = column_scales(statistics.pooled(), columns) ** 2
+    degrees_within = np.maximum(statistics.count - 1, 0.0).sum()
+    scatter = np.diagonal(statistics.within) + VARIANCE_ROWS * overall
+    return np.asarray(np.sqrt(scatter / (degrees_within + VARIANCE_ROWS)))
 
 
 def _covariances(total: Moments, columns: Sequence[Hashable]) -> Iterator[Array]:

@@ -142,7 +142,7 @@ class GaussianRegression(ConjugateNumeric, listed=False):
         return LogDensity(by_pattern(log_t, q + len(self.columns)))
 
     def loo_log_predictive(
-        self, posterior: MatrixNormalInverseWishart, X: Array, members: Membership
+        self, posterior: MatrixNormalInverseWishart, statistics: Any, X: Array, members: Membership
     ) -> tuple[Array, Array]:
         # The scale matrix of predictors and numbers without a row is J − f uuᵀ, with u = x − m of the row's own class and
         # f = wκ/(κ − w), and so is its first block. Determinants and inverses follow by the matrix determinant lemma and

@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args
 
 from bayesppl.data.columns import Kind, listed
 from bayesppl.data.table import Table
+from bayesppl.errors import UndeclaredIntegersError
 from bayesppl.families._bases.block_columns import selected
 from bayesppl.families._bases.family import REGISTRY, Family
 
@@ -94,9 +95,10 @@ def _families_of(columns: Sequence[Hashable], integers: Integers | None) -> dict
         )
     undecided = [name for name in columns if chosen.get(name) is None]
     if undecided:
-        raise ValueError(
+        raise UndeclaredIntegersError(
             f"integer columns may hold counts, codes or measurements, and their dtype does not determine which: {listed(undecided)}. "
             "Pass integers='poisson', 'categorical' or 'gaussian', or a mapping of columns to these; convert the columns; "
-            "or name the blocks yourself"
+            "or name the blocks yourself",
+            undecided,
         )
     return {name: str(chosen[name]) for name in columns}

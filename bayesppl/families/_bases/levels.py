@@ -81,7 +81,9 @@ class LevelFamily(ConjugateColumns):
         return self.log_likelihood(posterior.mean())
 
     @final
-    def loo_log_predictive(self, posterior: Dirichlet, X: Array, members: Membership) -> tuple[Array, Array]:
+    def loo_log_predictive(
+        self, posterior: Dirichlet, statistics: Any, X: Array, members: Membership
+    ) -> tuple[Array, Array]:
         if members.few_weights is not None:
             return weight_by_weight(partial(self._by_class, posterior), X, members)
         starts, totals = self._totals(posterior)
@@ -90,7 +92,7 @@ class LevelFamily(ConjugateColumns):
             outcomes, _ = self._tables(X[rows])
             k, w = members.codes[rows], members.weights[rows, None]
             level = counts_without(posterior.concentration[k[:, None], outcomes + starts], w)
-            with np.errstate(divide="ignore"):
+            with np.errstate(divide="ignore", invalid="ignore"):  # where rounding leaves nothing of the class
                 terms = np.log(level) - np.log(totals[k] - w)
             own[rows] = np.where(outcomes < 0, 0.0, terms).sum(1)
         fitted = self.log_predictive(posterior)(X)

@@ -49,6 +49,14 @@ class OneParameterFamily(ConjugateColumns):
                 f"likelihood estimate of its {parameter} does not exist; use rule='mean' or 'predictive'"
             )
 
+    def _require_finite(self, sums: Array) -> None:
+        if not np.isfinite(sums).all():
+            d = np.argwhere(~np.isfinite(sums))[0, 1]
+            raise ValueError(
+                f"the weighted sum of column {self.columns[d]!r} is larger than any floating-point number. Rescale the column, or "
+                "divide the weights by their mean"
+            )
+
 
 @dataclass(frozen=True, eq=False)
 class ProbabilityFamily(OneParameterFamily):
@@ -119,6 +127,7 @@ class RateFamily(OneParameterFamily):
     def resolve_prior(self, statistics: Events) -> Gamma | Direct:
         if is_declaration(self.rate):
             return Direct({"rate": self.rate}, {"rate": "positive"})
+        self._require_finite(statistics.exposure)
         shape = statistics.events.shape
         return choose_prior(
             self.rate,

@@ -109,8 +109,10 @@ class Transformed(ConjugateFamily):
         return self._of_transformed(self.inner.log_predictive(posterior))
 
     @final
-    def loo_log_predictive(self, posterior: Any, X: Array, members: Membership) -> tuple[Array, Array]:
-        fitted, without = self.inner.loo_log_predictive(posterior, self.transform(X), members)
+    def loo_log_predictive(
+        self, posterior: Any, statistics: Any, X: Array, members: Membership
+    ) -> tuple[Array, Array]:
+        fitted, without = self.inner.loo_log_predictive(posterior, statistics, self.transform(X), members)
         log_base = self._log_base_of_rows(X)
         return fitted + log_base, without + log_base
 

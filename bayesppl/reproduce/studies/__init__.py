@@ -2,8 +2,10 @@
 
 from bayesppl.reproduce.studies import (
     aitchison,
+    bnclassify,
     boundaries,
     digits,
+    domingos_pazzani,
     energy,
     height_weight,
     iris,
@@ -26,6 +28,8 @@ STUDIES: dict[str, Study] = {
         digits.STUDY,
         aitchison.STUDY,
         ng_jordan.STUDY,
+        domingos_pazzani.STUDY,
+        bnclassify.STUDY,
     )
 }
 

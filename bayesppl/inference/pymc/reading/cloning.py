@@ -55,10 +55,17 @@ def read_observed(model: Any, variable: Any, label: Label, inputs: Mapping[Any, 
             f"some cells of {name.removesuffix('_observed')!r} are missing, so that they are learned with the parameters; fill them in, or drop the rows"
         )
     if observed.ndim == 0 or len(observed) != n_rows:
+        of_class = observed.ndim and len(observed) in np.bincount(label.codes)
+        advice = (
+            "are these the rows of one class? Observe those of all classes in one variable, with the parameters of the classes "
+            f"stacked and indexed by the label, as in pm.Normal('x', pt.stack([mu0, mu1])[{label.name}], ...)"
+            if of_class
+            else "where something is observed in some rows only, such as cells that are not zero, declare a distribution of all "
+            "rows, as pm.ZeroInflatedPoisson or pm.HurdleGamma"
+        )
         raise ValueError(
             f"{name!r} has shape {observed.shape}, and its leading dimension is not that of the {n_rows} rows of the label "
-            f"{label.name!r}; where something is observed in some rows only, such as cells that are not zero, declare a distribution "
-            "of all rows, as pm.ZeroInflatedPoisson or pm.HurdleGamma"
+            f"{label.name!r}; {advice}"
         )
     others = [v for v in model.observed_RVs if v is not variable and v is not label.variable]
     stop = [*inputs, *others]

@@ -1,7 +1,7 @@
 r"""Parts that are conjugate given other variables: the parameters are integrated out, and the others sampled.
 
-With :math:`\eta` the variables that no parameter :math:`\theta` of the family is computed from, such as a concentration that is
-learned,
+With :math:`\theta` the parameters of the family, or its means alone, and :math:`\eta` the other variables, such as a concentration
+that is learned,
 
 .. math:: \log p(\eta, \theta) = r(\eta) + c(\eta) + \sum_j h_j(\eta)\, t_j(\theta),
 
@@ -11,7 +11,7 @@ linear system for :math:`c` and :math:`h`, which is solved once; so both are gra
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,6 +22,7 @@ from pytensor.graph.traversal import ancestors
 
 from bayesppl.beliefs import Conjugate
 from bayesppl.inference.pymc.reading import proof
+from bayesppl.inference.pymc.reading.graphs import substitute
 from bayesppl.inference.pymc.reading.inverse import variables_at
 from bayesppl.inference.pymc.reading.jacobian import log_volumes
 from bayesppl.inference.pymc.reading.marginals import LOG_NORMALIZERS
@@ -57,7 +58,9 @@ class Collapsed:
     constant : graph
         r + c.
     belief : Conjugate
-        The prior of the parameters where the others are at the start.
+        The prior of the parameters at one point of the others.
+    known : mapping of str to graph
+        Of these variables: further parameters of the rows.
     """
 
     proposal: Proposal
@@ -66,6 +69,7 @@ class Collapsed:
     coefficients: Any
     constant: Any
     belief: Conjugate
+    known: Mapping[str, Any]
 
     @property
     def coordinates(self) -> Coordinates:
@@ -82,9 +86,8 @@ class Collapsed:
 
     def log_density(self, statistics: Any) -> Any:
         """Log posterior density of the other variables, given sums of the rows; a scalar graph."""
-        return (
-            self.constant + LOG_NORMALIZERS[type(self.natural)](self.natural, self.coefficients, statistics).sum()
-        )
+        of_rows = LOG_NORMALIZERS[type(self.natural)](self.natural, self.coefficients, statistics, self.known)
+        return self.constant + of_rows.sum()
 
     def beliefs(self, points: Sequence[Array]) -> list[Conjugate]:
         """The priors of the parameters at draws of the other variables.
@@ -94,8 +97,11 @@ class Collapsed:
         ValueError
             If one of them is not proper.
         """
-        [coefficients] = self.coordinates.evaluate([self.coefficients], points)
-        return [self.natural.belief(values) for values in coefficients]
+        graphs = [self.coefficients, *self.known.values()]
+        return [
+            self.natural.given(dict(zip(self.known, known, strict=True))).belief(values)
+            for values, *known in zip(*self.coordinates.evaluate(graphs, points), strict=True)
+        ]
 
 
 def collapse(
@@ -105,10 +111,41 @@ def collapse(
     if coordinates.potentials or type(proposal.natural) not in LOG_NORMALIZERS:
         return None
     graphs = dict(zip(proposal.theta, coordinates.of(list(proposal.theta.values())), strict=True))
-    above = set(ancestors(list(graphs.values())))
-    local = [place for place, value in enumerate(coordinates.values) if value in above]
+    known = dict(zip(proposal.known, coordinates.of(list(proposal.known.values())), strict=True))
+    for local in _local(coordinates, graphs):
+        found = _given_others(coordinates, proposal, graphs, known, local, prove, rng)
+        if found is not None:
+            return found
+    return None
+
+
+def _local(coordinates: Coordinates, graphs: Mapping[str, Any]) -> list[list[int]]:
+    """Which variables may be integrated out: all that the parameters are computed from, or those of their size."""
+    places = range(len(coordinates.values))
+    above = {name: set(ancestors([graph])) for name, graph in graphs.items()}
+    every = {place for place in places if any(coordinates.values[place] in found for found in above.values())}
+    sized: set[int] = set()
+    taken: set[int] = set()
+    for name in sorted(graphs, key=lambda name: len(above[name] & set(coordinates.values))):
+        [values] = coordinates.evaluate([graphs[name]], [start[None] for start in coordinates.start])
+        new = {place for place in every - taken if coordinates.values[place] in above[name]}
+        sized |= {place for place in new if coordinates.start[place].size == values[0].size}
+        taken |= new
+    return [sorted(every), *([sorted(sized)] if sized < every else [])]
+
+
+def _given_others(
+    coordinates: Coordinates,
+    proposal: Proposal,
+    graphs: Mapping[str, Any],
+    known: Mapping[str, Any],
+    local: Sequence[int],
+    prove: Prove,
+    rng: np.random.Generator,
+) -> Collapsed | None:
     places = tuple(place for place in range(len(coordinates.values)) if place not in local)
-    if not local or not places:
+    above_known = set(ancestors(list(known.values())))
+    if not local or not places or any(coordinates.values[place] in above_known for place in local):
         return None
     proved = []
     for _ in range(GIVEN):
@@ -119,7 +156,7 @@ def collapse(
     belief, conditional = proved[-1]
     matches = [replace(match, place=local[match.place]) for match in conditional.matches or ()]
     density = Density(coordinates, graphs, [], matches)
-    return _solved(proposal, density, local, places, belief, rng)
+    return _solved(proposal, density, local, places, belief, known, rng)
 
 
 def _given(
@@ -142,6 +179,7 @@ def _solved(
     local: Sequence[int],
     places: tuple[int, ...],
     belief: Conjugate,
+    known: Mapping[str, Any],
     rng: np.random.Generator,
 ) -> Collapsed | None:
     coordinates, natural = density.coordinates, proposal.natural
@@ -155,18 +193,57 @@ def _solved(
     width = natural.statistics(coordinates_at(density, coordinates.draw(1, rng))).shape[-1]
     points = coordinates.draw(3 * width + 6, rng)
     shapes = [values.shape for values in coordinates.evaluate(terms, points)]
-    fixed = {coordinates.values[place]: pt.constant(points[place]) for place in local}
+    for place in places:
+        points[place] = np.broadcast_to(coordinates.start[place], points[place].shape)
+    theta = coordinates_at(density, points)
+    fixed = _held(density, theta, points, places)
+    if fixed is None:
+        return None
     by_factor = []
     for term, shape in zip(_over(terms, fixed, shapes), shapes, strict=True):
         own = natural.by_factor(term, shape)
         if own is None and shape[1:]:
             return None
         by_factor.append(own if own is not None else pt.zeros(()))
-    solution = _linear(natural.statistics(coordinates_at(density, points)), pt.add(*by_factor))
+    solution = _linear(natural.statistics(theta), pt.add(*by_factor))
     coefficients, constant = solution[..., :-1], rest + solution[..., -1].sum()
-    found = Collapsed(proposal, density, places, coefficients, constant, belief)
+    found = Collapsed(proposal, density, places, coefficients, constant, belief, known)
     unknown = set(ancestors([coefficients, constant])) & set(fixed)
     return None if unknown or not _is_proved(found, [*terms, rest], rng) else found
+
+
+def _held(density: Density, theta: Theta, points: Sequence[Array], places: Sequence[int]) -> dict[Any, Any] | None:
+    """What the variables must be for the parameters to stay at ``theta`` while those at ``places`` move; None if that is not seen.
+
+    Where a parameter is computed from both, as in ``centre + spread * z``, it is affine in the unconstrained variable, or its
+    logarithm is, or its log odds; whether it is so is not checked here, but with the density.
+    """
+    coordinates = density.coordinates
+    moving = {coordinates.values[place] for place in places}
+    held: dict[Any, Any] = {}
+    for found in density.matches or ():
+        value, graph = coordinates.values[found.place], density.theta[found.parameter]
+        held_value = pt.constant(points[found.place])
+        if moving & set(ancestors([graph])):
+            if found.relation != "entrywise":
+                return None
+            link = _LINKS[found.parameter]
+            places_of = [pt.constant(np.full(value.type.shape, x)) for x in (0.0, 1.0)]
+            ends = [substitute([link(graph)], {value: place})[0] for place in places_of]
+            at_zero, at_one = vectorize_graph(ends, held) if held else ends
+            steps = (link(pt.constant(theta[found.parameter])) - at_zero) / (at_one - at_zero)
+            held_value = pt.specify_shape(steps.reshape(points[found.place].shape), points[found.place].shape)
+        held[value] = held_value
+    return held
+
+
+#: Coordinates in which a parameter is affine in an unconstrained variable, given others.
+_LINKS: Mapping[str, Callable[[Any], Any]] = {
+    "variance": pt.log,
+    "rate": pt.log,
+    "probability": lambda p: pt.log(p) - pt.log1p(-p),
+    "mean": lambda mean: mean,
+}
 
 
 def coordinates_at(density: Density, points: Sequence[Array]) -> Theta:

@@ -81,13 +81,23 @@ def _refuse_constants(found: Observed, label: Label | None, detail: str) -> None
     ]
     if fixed:
         shape = np.shape(fixed[0].data)
-        hint = (
-            "it equals the labels, but is not used as an index"
-            if label is not None and np.array_equal(np.ravel(fixed[0].data), label.codes)
-            else "give it as pm.Data, and again with new rows"
-        )
+        hint = _hint(fixed[0].data, label)
         raise ValueError(
             f"{found.name!r} depends on a constant of shape {shape}, of the length of the rows, which new rows do not have: "
             f"{hint}"
         )
     raise ValueError(f"{found.name!r} cannot be taken row by row ({detail}): {_DEPEND}")
+
+
+def _hint(constant: Array, label: Label | None) -> str:
+    """What to write instead of a constant of the length of the rows."""
+    if label is not None and np.array_equal(np.ravel(constant), label.codes):
+        return "it equals the labels, but is not used as an index"
+    if label is not None and len(constant) == len(label.codes):
+        first = [constant[np.argmax(label.codes == code)] for code in label.codes]
+        if np.array_equal(constant, first):
+            return (
+                "its rows differ by class only, so index a constant by the label within the model, as in "
+                f"pt.constant(values)[{label.name}]"
+            )
+    return "give it as pm.Data, and again with new rows"

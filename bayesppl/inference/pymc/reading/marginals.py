@@ -14,26 +14,29 @@ import numpy as np
 import pytensor.tensor as pt
 
 from bayesppl.beliefs.statistics import Counts, Events, Moments, Successes
-from bayesppl.inference.pymc.reading.natural_normals import MeansAndVariances
+from bayesppl.inference.pymc.reading.natural_normals import Means, MeansAndCovariances, MeansAndVariances
 from bayesppl.inference.pymc.reading.naturals import Natural, Probabilities, Rates, Simplices
 
+#: Graphs of what is known beside the parameters, by name.
+Known = Mapping[str, Any]
 
-def _beta(natural: Natural, h: Any, rows: Successes) -> Any:
+
+def _beta(natural: Natural, h: Any, rows: Successes, known: Known) -> Any:
     alpha, beta = h[..., 0] + 1 + rows.successes, h[..., 1] + 1 + rows.failures
     return pt.gammaln(alpha) + pt.gammaln(beta) - pt.gammaln(alpha + beta)
 
 
-def _gamma(natural: Natural, h: Any, rows: Events) -> Any:
+def _gamma(natural: Natural, h: Any, rows: Events, known: Known) -> Any:
     shape, rate = h[..., 0] + 1 + rows.events, h[..., 1] + rows.exposure
     return pt.gammaln(shape) - shape * pt.log(rate)
 
 
-def _dirichlet(natural: Any, h: Any, rows: Counts) -> Any:
+def _dirichlet(natural: Any, h: Any, rows: Counts, known: Known) -> Any:
     alpha = h + 1 + rows.counts.reshape((*natural.lead, natural.n_outcomes))
     return pt.gammaln(alpha).sum(-1) - pt.gammaln(alpha.sum(-1))
 
 
-def _normal_inverse_gamma(natural: Any, h: Any, rows: Moments) -> Any:
+def _normal_inverse_gamma(natural: Any, h: Any, rows: Moments, known: Known) -> Any:
     count, mean, scatter = (
         natural.means_last(np.broadcast_to(values, natural.entries))
         for values in (rows.count, rows.mean, rows.scatter)
@@ -47,10 +50,34 @@ def _normal_inverse_gamma(natural: Any, h: Any, rows: Moments) -> Any:
     return pt.gammaln(shape) - shape * pt.log(b + squares.sum(-1) / 2) - 0.5 * pt.log(kappa + count).sum(-1)
 
 
-#: log ∫ of the posterior's density over the parameters, by factor, from natural, coefficients and sums of the rows.
-LOG_NORMALIZERS: Mapping[type[Natural], Callable[[Any, Any, Any], Any]] = {
+def _normal_inverse_wishart(natural: Any, h: Any, rows: Moments, known: Known) -> Any:
+    kappa, location, nu, whole = natural.unpacked(h)
+    n, d = rows.count, natural.n_features
+    psi = whole - natural.between(kappa, location) + rows.scatter
+    psi = psi + natural.between(kappa * n / (kappa + n), rows.mean - location)
+    nu = nu + (n.sum() if natural.tied else n)
+    of_degrees = 0.5 * d * np.log(2) * nu + sum(pt.gammaln((nu - j) / 2) for j in range(d))
+    of_means = 0.5 * d * pt.log(kappa + n)
+    return of_degrees - 0.5 * nu * pt.linalg.slogdet(psi)[1] - (of_means.sum() if natural.tied else of_means)
+
+
+def _normal(natural: Natural, h: Any, rows: Moments, known: Known) -> Any:
+    variance, n = known["variance"], rows.count
+    precision = -2 * h[..., 1]
+    location = h[..., 0] / precision
+    own = precision * variance
+    squares = rows.scatter + own * n / (own + n) * (rows.mean - location) ** 2
+    of_rows = n * pt.log(variance) + squares / variance
+    return 0.5 * (precision * location**2 - pt.log(precision + n / variance) - of_rows)
+
+
+#: log ∫ of the posterior's density over the parameters, by factor, from natural, coefficients, sums of the rows, and what is
+#: known; up to a constant.
+LOG_NORMALIZERS: Mapping[type[Natural], Callable[[Any, Any, Any, Known], Any]] = {
     Probabilities: _beta,
     Rates: _gamma,
     Simplices: _dirichlet,
     MeansAndVariances: _normal_inverse_gamma,
+    MeansAndCovariances: _normal_inverse_wishart,
+    Means: _normal,
 }

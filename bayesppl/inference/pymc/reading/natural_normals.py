@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from bayesppl.beliefs import NormalInverseGamma, NormalInverseWishart
+from bayesppl.beliefs.normal_means import NormalMeans
 from bayesppl.inference.pymc.reading.naturals import Event, Natural, tidy
 from bayesppl.kernels.arrays import Array, Theta
 
@@ -65,6 +66,33 @@ class MeansAndVariances(Natural):
 
 
 @dataclass(frozen=True, eq=False)
+class Means(Natural):
+    """Means, (n_classes, n_features), of rows whose variances, of the same shape, are known."""
+
+    variance: Array
+    words: ClassVar[str] = "Normal"
+
+    @property
+    def events(self) -> Mapping[str, Event]:
+        return {"mean": "scalar"}
+
+    @property
+    def factors(self) -> tuple[int, ...]:
+        return self.variance.shape
+
+    def given(self, known: Mapping[str, Array]) -> Means:
+        return replace(self, **known)
+
+    def statistics(self, theta: Theta) -> Array:
+        mean = theta["mean"]
+        return np.stack([mean, mean**2], axis=-1)
+
+    def belief(self, coefficients: Array) -> NormalMeans:
+        precision = tidy(-2 * coefficients[..., 1])
+        return NormalMeans(tidy(coefficients[..., 0] / precision), precision, self.variance).sized(self.factors)
+
+
+@dataclass(frozen=True, eq=False)
 class MeansAndCovariances(Natural):
     """Mean vectors, (n_classes, n_features), and a covariance matrix each, or one for all."""
 
@@ -102,21 +130,29 @@ class MeansAndCovariances(Natural):
         return np.concatenate([*terms, linear, squares], axis=-1)
 
     def belief(self, coefficients: Array) -> NormalInverseWishart:
-        d = self.n_features
-        n_pairs, per = d * (d + 1) // 2, self.n_classes if self.tied else 1
-        log_det, pairs = coefficients[..., 0], coefficients[..., 1 : 1 + n_pairs]
-        linear = coefficients[..., 1 + n_pairs : 1 + n_pairs + per * d].reshape(self.n_classes, d)
-        kappa = tidy(-2 * coefficients[..., 1 + n_pairs + per * d :].reshape(self.n_classes))
-        location = tidy(linear / kappa[:, None])
-        rows, columns = np.tril_indices(d)
-        whole = np.zeros((*self.factors, d, d))
-        # the trace counts what is off the diagonal twice
-        whole[..., rows, columns] = -pairs * np.where(rows == columns, 2.0, 1.0)
-        lower = np.tril(whole, -1)
-        whole = whole + np.swapaxes(lower, -1, -2)
-        between = kappa[:, None, None] * location[:, :, None] * location[:, None, :]
-        psi = whole - (between.sum(0) if self.tied else between)
-        nu = tidy(-2 * log_det - d - 1 - per)
+        kappa, location, nu, whole = self.unpacked(coefficients)
+        kappa, location = tidy(kappa), tidy(location)
+        psi = whole - self.between(kappa, location)
         scale = np.sqrt(np.abs(np.einsum("...ii->...i", psi)))
         psi = np.where(np.abs(psi) < 1e-10 * scale[..., :, None] * scale[..., None, :], 0.0, tidy(psi))
-        return NormalInverseWishart(location, kappa, nu, psi).sized((self.n_classes, d), self.tied)
+        return NormalInverseWishart(location, kappa, tidy(nu), psi).sized(
+            (self.n_classes, self.n_features), self.tied
+        )
+
+    def unpacked(self, coefficients: Any) -> tuple[Any, Any, Any, Any]:
+        """κ, the locations, ν, and Ψ with what lies between the locations and zero; of an array or of a graph."""
+        d = self.n_features
+        n_pairs, per = d * (d + 1) // 2, self.n_classes if self.tied else 1
+        rows, columns = np.tril_indices(d)
+        place = np.zeros((d, d), dtype=int)
+        place[rows, columns] = place[columns, rows] = np.arange(n_pairs)
+        # the trace counts what is off the diagonal twice
+        whole = -coefficients[..., 1 : 1 + n_pairs][..., place] * (1 + np.eye(d))
+        kappa = -2 * coefficients[..., 1 + n_pairs + per * d :].reshape((self.n_classes,))
+        linear = coefficients[..., 1 + n_pairs : 1 + n_pairs + per * d].reshape((self.n_classes, d))
+        return kappa, linear / kappa[:, None], -2 * coefficients[..., 0] - d - 1 - per, whole
+
+    def between(self, weight: Any, vectors: Any) -> Any:
+        """Products of vectors, one for each class, summed where the covariance is tied."""
+        products = weight[:, None, None] * vectors[:, :, None] * vectors[:, None, :]
+        return products.sum(0) if self.tied else products

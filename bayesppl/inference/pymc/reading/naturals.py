@@ -58,6 +58,10 @@ class Natural(ABC):
             If they are the coefficients of no proper prior.
         """
 
+    def given(self, known: Mapping[str, Array]) -> Natural:
+        """The same, at other values of what is known beside the parameters."""
+        return self
+
     def for_family(self, theta: Theta) -> Theta:
         """Parameters, whose draw axis leads, in the shapes of the family."""
         return theta

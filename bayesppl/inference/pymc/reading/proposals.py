@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -21,8 +21,10 @@ from bayesppl.families import (
     NegativeBinomial,
     Poisson,
 )
+from bayesppl.families._bases.known_variances import KnownVariances
 from bayesppl.families.gamma_rate import GammaRate
-from bayesppl.inference.pymc.reading.natural_normals import MeansAndCovariances, MeansAndVariances
+from bayesppl.families.lognormal import LogGaussian
+from bayesppl.inference.pymc.reading.natural_normals import Means, MeansAndCovariances, MeansAndVariances
 from bayesppl.inference.pymc.reading.naturals import (
     Natural,
     Probabilities,
@@ -50,6 +52,12 @@ class Proposal:
         What rows to try densities at.
     levels : sequence of int
         Numbers of levels of the columns, where they hold levels.
+    known : mapping of str to graph
+        Further parameters of the rows, of the inputs, given which those of ``theta`` are looked at.
+    rows : callable, optional
+        Of the names of the columns: the family of the rows under ``theta`` and ``known``, where it is another than ``family``.
+    alternative : Proposal, optional
+        What the block could be where this is not proved.
     """
 
     natural: Natural
@@ -57,6 +65,18 @@ class Proposal:
     family: Callable[[Any, Sequence[Hashable]], Family]
     support: str
     levels: Sequence[int] = ()
+    known: Mapping[str, Any] = field(default_factory=dict)
+    rows: Callable[[Sequence[Hashable]], Family] | None = None
+    alternative: Proposal | None = None
+
+    @property
+    def options(self) -> list[Proposal]:
+        """This, and what the block could be instead, in order."""
+        return [self, *(self.alternative.options if self.alternative else [])]
+
+    def rows_family(self, belief: Any, columns: Sequence[Hashable]) -> Family:
+        """The family of the rows under ``theta`` and ``known``."""
+        return self.family(belief, columns) if self.rows is None else self.rows(columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,15 +181,23 @@ def _gamma(parameters: Sequence[Any], at: At) -> Proposal | str:
     )
 
 
-def _gaussian(make: Callable[[Any, Any], Family], support: str) -> Callable[[Sequence[Any], At], Proposal | str]:
+def _gaussian(
+    make: Callable[[Any, Any], Family], of_known: Callable[[KnownVariances], Family], support: str
+) -> Callable[[Sequence[Any], At], Proposal | str]:
     def build(parameters: Sequence[Any], at: At) -> Proposal | str:
         mean, variance = _columns(parameters, 0), _columns(parameters, 1) ** 2
         values = at(variance)
         entries = values.shape[1:]
+        means = Proposal(
+            Means(values[0]), {"mean": mean}, lambda prior, _: of_known(KnownVariances(prior)), support
+        )
+        if same_values(values, np.broadcast_to(values[:1], values.shape), 1e-15):
+            return means
+        given = replace(means, known={"variance": variance}, rows=lambda _: make("diag", "jeffreys"))
         tied = same_values(values, np.broadcast_to(values[:, :1], values.shape), 1e-14)
         spherical = entries[1] > 1 and same_values(values, np.broadcast_to(values[..., :1], values.shape), 1e-14)
         if tied and spherical:
-            return "one variance is shared by all classes and features"
+            return given
         shared: tuple[int, ...] | None
         if tied:
             structure, shared, own = "tied_diag", (-2,), variance[0]
@@ -178,7 +206,8 @@ def _gaussian(make: Callable[[Any, Any], Family], support: str) -> Callable[[Seq
         else:
             structure, shared, own = "diag", None, variance
         natural = MeansAndVariances(entries, shared or ())
-        return Proposal(natural, {"mean": mean, "variance": own}, lambda prior, _: make(structure, prior), support)
+        theta = {"mean": mean, "variance": own}
+        return Proposal(natural, theta, lambda prior, _: make(structure, prior), support, alternative=given)
 
     return build
 
@@ -236,8 +265,8 @@ def _multinomial(parameters: Sequence[Any], at: At) -> Proposal | str:
 
 
 ENTRYWISE: Mapping[type, Callable[[Sequence[Any], At], Proposal | str]] = {
-    basic.NormalRV: _gaussian(lambda structure, prior: Gaussian(structure, prior), "real"),
-    basic.LogNormalRV: _gaussian(lambda structure, prior: LogNormal(structure, prior), "positive"),
+    basic.NormalRV: _gaussian(lambda structure, prior: Gaussian(structure, prior), lambda known: known, "real"),
+    basic.LogNormalRV: _gaussian(lambda structure, prior: LogNormal(structure, prior), LogGaussian, "positive"),
     basic.BernoulliRV: _bernoulli,
     basic.BinomialRV: _binomial,
     basic.NegBinomialRV: _negative_binomial,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -174,41 +174,55 @@ def _label_block(
         return block("by rows", "Categorical", "", found)
     belief, density = found
     solved = Solved(natural, {CLASS_WEIGHTS: weights}, None, belief, density)
-    return block("exact", "Categorical", natural.words, "", solved)
+    return block("exact", "Categorical", "Beta" if label.is_binary else natural.words, "", solved)
 
 
 def _feature_block(
     block: Any, observed: tuple[Observed, ...], coordinates: Coordinates, n_classes: int, rng: np.random.Generator
 ) -> Block:
-    proposal = likelihoods.propose(observed, n_classes, coordinates, rng)
-    if isinstance(proposal, str):
-        return block("by rows", "", "", proposal)
-    natural = proposal.natural
+    proposed = likelihoods.propose(observed, n_classes, coordinates, rng)
+    if isinstance(proposed, str):
+        return block("by rows", "", "", proposed)
+    reasons = []
+    for proposal in proposed.options:
+        found = _closed_form(proposal, observed, coordinates, n_classes, rng)
+        if isinstance(found, str):
+            reasons.append(found)
+            continue
+        name = proposal.rows_family(found.belief, [""] * len(proposal.levels)).name
+        words = proposal.natural.words
+        if isinstance(found, Collapsed):
+            return block("collapsed", name, f"{words} given {found.names}", "", None, found)
+        return block("exact", name, words, "", found)
+    return block("by rows", "", "", reasons[0])
+
+
+def _closed_form(
+    proposal: Proposal,
+    observed: tuple[Observed, ...],
+    coordinates: Coordinates,
+    n_classes: int,
+    rng: np.random.Generator,
+) -> Solved | Collapsed | str:
+    """A part as what is proposed, proved, or the reason why it is not."""
 
     def prove(given: Coordinates) -> tuple[Conjugate, priors.Density] | str:
-        return _prior(natural, proposal.theta, given, rng)
+        return _prior(proposal.natural, proposal.theta, given, rng)
 
-    collapsed = None
-    found = prove(coordinates)
-    if isinstance(found, str):
-        collapsed = collapse(coordinates, proposal, prove, rng)
-        if collapsed is None:
-            return block("by rows", "", "", found)
-        belief, density = collapsed.belief, collapsed.density
+    exact = "the prior is not conjugate to the likelihood" if proposal.known else prove(coordinates)
+    found: Solved | Collapsed | None
+    if isinstance(exact, str):
+        found = collapse(coordinates, proposal, prove, rng)
+        if found is None:
+            return exact
     else:
-        belief, density = found
+        belief, density = exact
 
-    def family(columns: Sequence[Hashable]) -> Family:
-        return proposal.family(belief, columns)
+        def family(columns: Sequence[Hashable]) -> Family:
+            return proposal.family(belief, columns)
 
-    wrong = _check_rows(family, proposal, observed, coordinates, n_classes, rng)
-    if wrong is not None:
-        return block("by rows", "", "", wrong)
-    name = family([""] * len(proposal.levels)).name
-    if collapsed is not None:
-        return block("collapsed", name, f"{natural.words} given {collapsed.names}", "", None, collapsed)
-    solved = Solved(natural, proposal.theta, family, belief, density)
-    return block("exact", name, natural.words, "", solved)
+        found = Solved(proposal.natural, proposal.theta, family, belief, density)
+    return _check_rows(found.belief, proposal, observed, coordinates, n_classes, rng) or found
 
 
 def _prior(
@@ -227,7 +241,7 @@ def _prior(
 
 
 def _check_rows(
-    make: Callable[[Sequence[Hashable]], Family],
+    belief: Conjugate,
     proposal: Proposal,
     observed: Sequence[Observed],
     coordinates: Coordinates,
@@ -237,12 +251,13 @@ def _check_rows(
     """Why the rows are not those of the family; None if they are."""
     points = coordinates.draw(3, rng)
     theirs = coordinates.theta(points)
-    values = coordinates.evaluate(coordinates.of(list(proposal.theta.values())), points)
-    ours = proposal.natural.for_family(dict(zip(proposal.theta, values, strict=True)))
+    graphs = {**proposal.theta, **proposal.known}
+    values = coordinates.evaluate(coordinates.of(list(graphs.values())), points)
+    ours = proposal.natural.for_family(dict(zip(graphs, values, strict=True)))
     given = {name: given_like(values, rng) for x in observed for name, values in x.held.items()}
     width = sum(x.observed[0].size for x in observed)
     names = [f"x{j}" for j in range(width)]
-    family = make(names)
+    family = proposal.rows_family(belief, names)
     tried: dict[str, Array] = {}
     for x in observed:
         first = sum(values[0].size for values in tried.values())

@@ -1,0 +1,40 @@
+"""Names of columns and labels where there is little room for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+
+def short_names(names: Iterable[Any], longest: int = 24) -> list[str]:
+    """Names for a picture or a table: long ones lose what all of them share, then their ends.
+
+    They stay longer than ``longest`` where they would otherwise become the same.
+
+    Examples
+    --------
+    >>> short_names(["length of the left fin of the fish", "length of the right fin of the fish"])
+    ['… left …', '… right …']
+    >>> short_names(["short", "not at all as short as the other name"])
+    ['short', 'not at all as short as…']
+    """
+    texts = [str(name) for name in names]
+    if all(len(text) <= longest for text in texts):
+        return texts
+    words = [text.split(" ") for text in texts]
+    fewest = min(map(len, words)) - 1 if len(set(texts)) > 1 else 0
+    lead = _shared(words, fewest)
+    tail = _shared([line[::-1] for line in words], fewest - lead)
+    kept = [
+        ("… " if lead else "") + " ".join(line[lead : len(line) - tail]) + (" …" if tail else "") for line in words
+    ]
+    for length in range(longest, max(map(len, kept)) + 1):
+        cut = [text if len(text) <= length else f"{text[: length - 1].rstrip(' ,')}…" for text in kept]
+        if len(set(cut)) == len(set(texts)):
+            return cut
+    return kept
+
+
+def _shared(words: list[list[str]], most: int) -> int:
+    """With how many words, and at most so many, all lines begin."""
+    return next((n for n in range(most) if len({line[n] for line in words}) > 1), most)

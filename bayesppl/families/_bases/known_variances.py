@@ -1,0 +1,95 @@
+r"""Gaussian features of known variance.
+
+.. math:: x_d \mid y = k \sim N(\mu_{kd}, \sigma^2_{kd}), \qquad \mu_{kd} \sim N(m, 1/\lambda).
+
+The predictive is normal, of variance :math:`\sigma^2 + 1/\lambda_n` (Murphy 2007, section 2). Nobody declares it: it is found in
+models written in PyMC.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from bayesppl.beliefs.normal_means import NormalMeans
+from bayesppl.beliefs.statistics import Moments, moments
+from bayesppl.families._bases.conjugate_family import ConjugateNumeric
+from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
+from bayesppl.families._bases.log_density import LogDensity
+from bayesppl.families._bases.missing import present_cells
+from bayesppl.families._bases.support import REAL_NUMBERS
+from bayesppl.families.gaussian_diagonal import DiagonalGaussian
+from bayesppl.kernels.arrays import LOG_2PI, Array, Responsibilities, Theta
+
+
+@dataclass(frozen=True, eq=False)
+class KnownVariances(ConjugateNumeric, listed=False):
+    """Independent Gaussian features of known variance.
+
+    Parameters
+    ----------
+    prior : NormalMeans
+    """
+
+    name: ClassVar[str] = "gaussian of known variance"
+    support: ClassVar = REAL_NUMBERS
+    measure: ClassVar = "density"
+    allows_missing: ClassVar[bool] = False
+
+    prior: NormalMeans
+
+    @property
+    def dims(self) -> dict[str, tuple[str, ...]]:
+        return {"mean": self.factor_dims}
+
+    @property
+    def coords(self) -> dict[str, Any]:
+        return {"feature": list(self.columns)}
+
+    @property
+    def factor_dims(self) -> tuple[str, ...]:
+        return ("class", "feature")
+
+    def sufficient_statistics(self, X: Array, responsibilities: Responsibilities) -> Moments:
+        return moments(X, responsibilities, matrix=False, tied=False)
+
+    def read_statistics(self, table: Any, responsibilities: Responsibilities) -> Moments:
+        return self.sufficient_statistics(self.encode(table), responsibilities)
+
+    def resolve_prior(self, statistics: Moments) -> NormalMeans:
+        return self.prior.sized(statistics.mean.shape)
+
+    def mle(self, statistics: Moments) -> Theta:
+        return {"mean": statistics.mean}
+
+    def log_predictive(self, posterior: NormalMeans) -> LogDensity:
+        return _log_normal(posterior.location, posterior.variance + 1 / posterior.precision)
+
+    def log_likelihood(self, theta: Theta) -> LogDensity:
+        return _log_normal(theta["mean"], self.prior.variance)
+
+    def simulate(
+        self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
+    ) -> Array:
+        sd = np.sqrt(np.broadcast_to(self.prior.variance, theta["mean"].shape))
+        return rng.normal(theta["mean"][codes], sd[codes])
+
+    def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
+        import pymc as pm
+
+        sd = np.sqrt(np.broadcast_to(self.prior.variance, (len(self.classes), len(self.columns))))
+        index, at, dims = present_cells(X, codes, prefix)
+        pm.Normal(f"{prefix}x", variables["mean"][index], sd[index], observed=X[at], dims=dims)
+
+    def observe_statistics(self, variables: dict[str, Any], statistics: Moments, prefix: str = "") -> None:
+        import pymc as pm
+
+        variance, n = self.prior.variance, statistics.count
+        squares = statistics.scatter + n * (statistics.mean - variables["mean"]) ** 2
+        pm.Potential(f"{prefix}x", (-0.5 * (n * (LOG_2PI + np.log(variance)) + squares / variance)).sum())
+
+
+def _log_normal(mean: Array, variance: Any) -> LogDensity:
+    return DiagonalGaussian().log_likelihood({"mean": mean, "variance": np.asarray(variance, dtype=np.float64)})

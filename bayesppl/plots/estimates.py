@@ -1,0 +1,203 @@
+"""Estimates of parameters side by side, every unit on an axis of its own."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Hashable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from bayesppl.answers.intervals import PROB
+from bayesppl.answers.parameters import parameter_summary
+from bayesppl.data.names import short_names
+from bayesppl.evaluation.comparison import Comparison
+from bayesppl.plots.parameters import require_parameter
+from bayesppl.plots.style import (
+    LETTERS_PER_INCH,
+    RULE_STYLE,
+    axes_or_new,
+    colour,
+    inches,
+    legend_beside,
+    name_axes,
+    name_rows,
+    tidy,
+)
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.axes import Axes
+
+    from bayesppl.estimators.classifier import BayesClassifier
+
+# Panels of one picture.
+_MOST_PANELS = 64
+
+# Inches of a line, of what stands above and below the lines of a panel, and of a panel at least.
+_LINE, _AROUND, _NARROWEST = 0.28, 0.55, 1.3
+
+
+class _Group(NamedTuple):
+    """Entries of a parameter that share a unit.
+
+    Attributes
+    ----------
+    features : tuple of str
+        What they belong to: a feature, a pair of features, or nothing where all entries share a unit.
+    values : xarray.DataArray
+        Along "estimate" and the other dimensions.
+    """
+
+    features: tuple[str, ...]
+    values: xr.DataArray
+
+    def title(self, most: int) -> str:
+        """The features, in about so many letters."""
+        return " × ".join(short_names(self.features, max(6, most // len(self.features) - 2)))
+
+    @property
+    def lines(self) -> list[str]:
+        """Names of the entries."""
+        dims = [dim for dim in self.values.dims if dim != "estimate"]
+        labels = [short_names(self.values[dim].values, 30 // max(1, len(dims))) for dim in dims]
+        return [", ".join(place) for place in itertools.product(*labels)]
+
+
+def plot_estimates(
+    source: BayesClassifier | Comparison,
+    parameter: str,
+    *,
+    prob: float = PROB,
+    draws: int = 4000,
+    random_state: int | None = 0,
+    ax: Axes | None = None,
+    **selection: Hashable | Sequence[Hashable],
+) -> Axes:
+    """Maximum likelihood, MAP and posterior mean of a parameter beside its credible interval.
+
+    Parameters
+    ----------
+    source : BayesClassifier or Comparison
+        A comparison brings its intervals with it; the next three are then not used.
+    parameter : str
+        Such as ``"mean"`` or ``"probability"``.
+    prob, draws, random_state
+        Of the equal-tailed intervals, as for :func:`bayesppl.compare`.
+    ax : matplotlib.axes.Axes, optional
+    **selection
+        Labels to keep, by dimension, such as ``feature="alcohol"``. (For the dimension "class", ``**{"class": …}``.)
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        A line per entry of the parameter; an estimate that does not exist is left out. Every feature, and every pair of features
+        once, has a unit and a panel of its own (``ax.child_axes``); probabilities share one. Labels that were selected are the title.
+
+    Raises
+    ------
+    ValueError
+        If there is no such parameter, or there are more than 64 panels.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> from bayesppl.datasets import load
+    >>> from bayesppl.plots import plot_estimates
+    >>> clf = bp.GaussianNB().fit(*load("iris"))
+    >>> panels = plot_estimates(clf, "mean").child_axes
+    >>> [panel.get_title() for panel in panels]
+    ['sepal length (cm)', 'sepal width (cm)', 'petal length (cm)', 'petal width (cm)']
+    """
+    if isinstance(source, Comparison):
+        table = source.parameters
+    else:
+        table = parameter_summary(source.fitted_, draws, prob, random_state)
+    require_parameter(parameter, table.data_vars)
+    groups = list(_groups(table[parameter].sel(selection)))
+    if len(groups) > _MOST_PANELS:
+        raise ValueError(
+            f"{parameter} has {len(groups)} entries with units of their own, and a picture has {_MOST_PANELS} panels at most; select "
+            f"some, as in feature=[{groups[0].features[0]!r}]"
+        )
+    name = parameter.replace("_", " ")
+    fixed = [str(label) for label in selection.values() if np.ndim(label) == 0]  # type: ignore[arg-type]
+    if len(groups) == 1:
+        ax = axes_or_new(ax, height=1.2 + _LINE * len(groups[0].lines))
+        panels, title = [ax], [*fixed, *groups[0].features]
+        name_axes(ax, name)
+    else:
+        across = _columns(groups, ax)
+        ax = _frame(groups, across, ax)
+        panels, title = list(_panels(groups, across, ax)), [name, *fixed]
+    for group, panel in zip(groups, panels, strict=True):
+        _draw(group.values, f"{table.attrs['prob']:.0%} interval", panel)
+        tidy(panel)
+    if len(groups) == 1:
+        name_rows(ax, groups[0].lines)
+    has_headings = any(panel.get_title() for panel in panels)
+    ax.set_title(", ".join(short_names(title)), pad=22 if has_headings else None)
+    legend_beside(ax, panels[0])
+    return ax
+
+
+def _groups(values: xr.DataArray) -> Iterator[_Group]:
+    """Probabilities all together, other parameters by feature; a pair of features once."""
+    dims = [str(dim) for dim in values.dims if str(dim).endswith("feature")]
+    if not dims or str(values.name).endswith("probability"):
+        yield _Group((), values)
+        return
+    seen = set[frozenset[str]]()
+    for place in np.ndindex(*(values.sizes[dim] for dim in dims)):
+        features = tuple(str(values[dim].values[i]) for dim, i in zip(dims, place, strict=True))
+        if frozenset(features) not in seen:
+            seen.add(frozenset(features))
+            yield _Group(features, values.isel(dict(zip(dims, place, strict=True))))
+
+
+def _columns(groups: Sequence[_Group], ax: Axes | None) -> int:
+    """Panels beside each other; those of a single line are strips, each with its name at the left."""
+    n = len(groups)
+    most = 3 if ax is None else max(1, int(inches(ax)[0] / _NARROWEST))
+    return 1 if len(groups[0].lines) == 1 else min(most, 2 if n == 4 else 3, n)
+
+
+def _frame(groups: Sequence[_Group], across: int, ax: Axes | None) -> Axes:
+    """Axes without lines or ticks, in which the panels stand."""
+    down = -(-len(groups) // across)
+    height = 0.4 + down * (_AROUND + _LINE * len(groups[0].lines))
+    frame = axes_or_new(ax, width=3.5 + 2.2 * across, height=height)
+    frame.set_axis_off()
+    return frame
+
+
+def _panels(groups: Sequence[_Group], across: int, frame: Axes) -> Iterator[Axes]:
+    down = -(-len(groups) // across)
+    width, height = inches(frame)[0] / across, inches(frame)[1] / down
+    share = max(0.4, 1 - _AROUND / height) / down
+    small = min(1.0, height / (_AROUND + 0.1 * len(groups[0].lines)))
+    for i, group in enumerate(groups):
+        row, column = divmod(i, across)
+        panel = frame.inset_axes((column / across, 1 - row / down - share, 0.92 / across, share))
+        if len(group.lines) == 1:
+            panel.set_yticks([0], ["\n× ".join(short_names(group.features, 22))], fontsize="small")
+            panel.set_ylim(0.5, -0.5)
+        else:
+            panel.set_title(group.title(int(width * LETTERS_PER_INCH)), fontsize=10 * small, pad=3)
+            name_rows(panel, group.lines)
+            panel.tick_params(labelleft=column == 0)
+        panel.tick_params(axis="x", labelsize=8 * small)
+        panel.locator_params(axis="x", nbins=max(1, int(width / 0.5)))
+        yield panel
+
+
+def _draw(values: xr.DataArray, interval: str, ax: Axes) -> None:
+    """Interval and point estimates of every entry, one below the other."""
+    shown = values.transpose("estimate", ...)
+    lower, upper = (shown.sel(estimate=bound).values.ravel() for bound in ("lower", "upper"))
+    at = np.arange(len(lower))
+    ax.hlines(at, lower, upper, color=colour(4), linewidth=5, label=interval)
+    for k, (rule, style) in enumerate(RULE_STYLE.items()):
+        estimate = shown.sel(estimate=rule).values.ravel()
+        if not np.isnan(estimate).all():
+            ax.plot(estimate, at + 0.12 * (k - 1), linestyle="none", markersize=6, label=rule, **style)
