@@ -132,11 +132,11 @@ def test_the_choice_does_not_depend_on_the_unit(clf, unit):
     )
 
 
-def test_a_later_value_that_the_choice_excludes_is_refused_with_the_remedy():
+def test_a_batch_with_a_value_that_the_choice_excludes_is_refused_with_the_remedy():
     X = TABLE[["lognormal"]]
     clf = bp.MixedNB(columns="evidence").fit(X, Y)
     with pytest.raises(RowError, match=r"'lognormal' holds 0 in row 3.*ranges=\{column: \(0, numpy.inf\)\}"):
-        clf.predict(X.head().assign(lognormal=[1.0, 2.0, 1.0, 0.0, 1.0]))
+        clf.partial_fit(X.head().assign(lognormal=[1.0, 2.0, 1.0, 0.0, 1.0]), Y[:5])
 
 
 def test_declared_ranges_suit_all_batches():
