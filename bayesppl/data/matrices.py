@@ -94,7 +94,7 @@ def read_array(X: Any) -> Array:
     if array.dtype.kind == "c":
         raise ValueError(_COMPLEX)
     if array.ndim != 2:
-        raise ValueError(_not_two_dimensional(array))
+        raise ValueError(_TEXTS if _is_texts(array) else _not_two_dimensional(array.ndim))
     return array
 
 
@@ -116,15 +116,20 @@ def column_labels(X: Any) -> tuple[Hashable, ...]:
     return labels
 
 
-def _not_two_dimensional(array: Array) -> str:
-    if array.ndim == 1 and array.dtype.kind in "OUT" and array.size and isinstance(array[0], str):
-        return (
-            "Expected 2D array, got texts instead, where rows by columns must be. Count their words first, as in "
-            "sklearn.pipeline.make_pipeline(CountVectorizer(), bayesppl.DirichletMultinomialNB()); if they are levels of one "
-            "column, pass a table that names it, as in pandas.DataFrame({'colour': X})"
-        )
+def _is_texts(array: Array) -> bool:
+    return array.ndim == 1 and array.dtype.kind in "OUT" and bool(array.size) and isinstance(array[0], str)
+
+
+_TEXTS = (
+    "Expected 2D array, got texts instead, where rows by columns must be. Count their words first, as in "
+    "sklearn.pipeline.make_pipeline(CountVectorizer(), bayesppl.DirichletMultinomialNB()); if they are levels of one "
+    "column, pass a table that names it, as in pandas.DataFrame({'colour': X})"
+)
+
+
+def _not_two_dimensional(n: int) -> str:
     return (
-        f"Expected 2D array, got {array.ndim}D array instead: rows by columns. Reshape your data with "
+        f"Expected 2D array, got {n}D array instead: rows by columns. Reshape your data with "
         "X.reshape(-1, 1) if it has a single column, or X.reshape(1, -1) if it has a single row."
     )
 

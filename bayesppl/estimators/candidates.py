@@ -9,7 +9,16 @@ from scipy.sparse import issparse
 
 from bayesppl.data.recoding import AsTheyAre, Column, Presence, Recoding, View, read_columns
 from bayesppl.data.rows import Rows
-from bayesppl.families import Bernoulli, Categorical, ConditionalGaussian, Family, Gaussian, Multinomial, Product
+from bayesppl.families import (
+    Bernoulli,
+    Categorical,
+    ConditionalGaussian,
+    DirichletMultinomial,
+    Family,
+    Gaussian,
+    Multinomial,
+    Product,
+)
 
 #: Fewer rows for each candidate than these cannot choose among them.
 ROWS_PER_CANDIDATE = 15
@@ -49,6 +58,7 @@ def _of_counts(matrix: Any) -> list[Candidate]:
     found = [Candidate("presence", Presence(), Bernoulli())]
     if (matrix.data >= 0).all() and (matrix.data == matrix.data.round()).all():
         found.append(Candidate("counts", AsTheyAre(), Multinomial()))
+        found.append(Candidate("bursts", AsTheyAre(), DirichletMultinomial()))
     return found
 
 

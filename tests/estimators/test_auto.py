@@ -160,7 +160,7 @@ def test_counts_in_a_sparse_matrix() -> None:
     y = rng.integers(0, 2, 100)
     X = csr_array(rng.poisson(np.where(y[:, None] == 1, [0.2, 2.0, 1.0], [1.0, 1.0, 1.0])))
     clf = bp.AutoClassifier().fit(X, y)
-    assert set(clf.stack_.candidates) == {"presence", "counts"}
+    assert set(clf.stack_.candidates) == {"presence", "counts", "bursts"}
     assert clf.score(X, y) > 0.7
 
 

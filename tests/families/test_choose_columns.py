@@ -11,7 +11,7 @@ from sklearn.compose import make_column_selector
 
 import bayesppl as bp
 from bayesppl.data.labels import one_hot
-from bayesppl.errors import UndefinedEstimateError
+from bayesppl.errors import RowError, UndefinedEstimateError
 
 N = 600
 RNG = np.random.default_rng(0)
@@ -130,6 +130,13 @@ def test_the_choice_does_not_depend_on_the_unit(clf, unit):
         of_one["log_evidence"].sel(density=densities).where(of_other["log_evidence"].notnull()),
         rtol=1e-9,
     )
+
+
+def test_a_batch_with_a_value_that_the_choice_excludes_is_refused_with_the_remedy():
+    X = TABLE[["lognormal"]]
+    clf = bp.MixedNB(columns="evidence").fit(X, Y)
+    with pytest.raises(RowError, match=r"'lognormal' holds 0 in row 3.*ranges=\{column: \(0, numpy.inf\)\}"):
+        clf.partial_fit(X.head().assign(lognormal=[1.0, 2.0, 1.0, 0.0, 1.0]), Y[:5])
 
 
 def test_declared_ranges_suit_all_batches():

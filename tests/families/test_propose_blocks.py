@@ -124,3 +124,13 @@ def test_independent_categories_lose_by_sharing_a_table(n_rows):
         )
         found.append(float(table - apart))
     assert np.mean(found) + 3 * np.std(found) / np.sqrt(len(found)) < 0
+
+
+def test_many_independent_columns_stay_alone_and_correlated_ones_are_found():
+    rng = np.random.default_rng(5)
+    y = rng.integers(0, 2, 400)
+    X = pd.DataFrame(rng.normal(size=(400, 16)), columns=[f"x{j}" for j in range(16)])
+    X["x9"] += 0.5 * X["x3"]
+    blocks = bp.MixedNB(columns="blocks").fit(X, y).families_
+    assert blocks["numbers_1"][0] == ("x3", "x9")
+    assert len(blocks["gaussian"][0]) == 14
