@@ -135,6 +135,19 @@ def test_columns_that_become_constant_are_constant_after_a_long_stream(kind: str
     run_real(kind, 200_000, weighted=True, every=499, offset=offset)
 
 
+@pytest.mark.parametrize("kind", ["diag", "full"])
+def test_sums_follow_rows_that_have_moved_far_away(kind: str) -> None:
+    """About where the first rows were, every further row would cost digits of the squares, and a long stream all of them."""
+    rng = np.random.default_rng(9)
+    near, far, y = rng.normal(size=(20, 2)), 1e9 + rng.normal(size=(20, 2)), np.arange(20) % 2
+    clf = OF_REAL_COLUMNS[kind]().set_params(classes=[0, 1]).partial_fit(near, y)
+    clf.partial_fit(far, y).forget(near, y)
+    features = clf.fitted_.learned.statistics.parts["features"]
+    assert (np.abs(features.sums.pivot - features.mean) < 2**10).all()
+    of_far = OF_REAL_COLUMNS[kind]().fit(far, y).fitted_.learned.statistics.parts["features"]
+    np.testing.assert_allclose(features.scatter, of_far.scatter, rtol=1e-6, atol=1e-6)
+
+
 def rare_rows(rng: np.random.Generator, n_rows: int) -> pd.DataFrame:
     """Counts and levels of which some come once in a thousand rows; one count in a hundred is enormous."""
     rare = rng.random((n_rows, 6)) < [0.5, 0.02, 0.001, 0.5, 0.02, 0.001]
