@@ -186,3 +186,15 @@ def test_numbered_columns_are_found_by_position():
 def test_columns_that_are_not_there_are_refused(columns):
     with pytest.raises(ValueError, match="no column"):
         bp.MixedNB({"some": (columns, bp.Gaussian())}).fit(TABLE[list(NAMES)], Y)
+
+
+def test_the_order_of_rows_chooses_nothing() -> None:
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        y = rng.integers(0, 2, 40)
+        X = np.round(rng.gamma(2.0, 1.0 + y[:, None], (40, 2)) - seed % 2, 1)
+        X[0] *= 1e4
+        X[rng.random((40, 2)) < 0.1] = np.nan
+        order = rng.permutation(40)
+        one, other = (bp.MixedNB(columns="evidence").fit(X[rows], y[rows]) for rows in (np.arange(40), order))
+        np.testing.assert_allclose(other.predict_log_proba(X), one.predict_log_proba(X), rtol=1e-9, atol=1e-9)

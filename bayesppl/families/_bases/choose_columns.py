@@ -64,6 +64,7 @@ class _Cells(NamedTuple):
     classes: Sequence[Hashable]
     rounding: float
     noise: Array
+    is_rounded: bool
     low: float
     bounds: tuple[float, float] | None
 
@@ -173,18 +174,36 @@ def _cells(
             )
         low = float(bounds[0])
     rounding = rounding_of(x)
-    # the same noise for the same rows
-    noise = np.random.default_rng(0).uniform(-0.5, 0.5, len(x)) * rounding
+    noise = _within_rounding(x, responsibilities[present]) * rounding
     # values on no grid: their digits end somewhere, and where is the same for all densities
     step = rounding or 1e-9 * max(abs(low), abs(high))
-    return _Cells(x, responsibilities[present], classes, step, noise, low, bounds)
+    return _Cells(x, responsibilities[present], classes, step, noise, bool(rounding), low, bounds)
+
+
+def _within_rounding(values: Array, responsibilities: Responsibilities) -> Array:
+    """Where numbers may have been before they were rounded: those of a class that are equal evenly over a step, from −½ to ½.
+
+    By their weight, and not by the order of the rows, which is no matter. A number by itself is where it is.
+    """
+    weights = np.zeros(len(values))
+    codes = np.zeros(len(values), dtype=np.intp)
+    counted = np.diff(responsibilities.indptr) > 0
+    weights[counted], codes[counted] = responsibilities.data, responsibilities.indices
+    order = np.lexsort([weights, codes, values])
+    values, codes, weights = values[order], codes[order], weights[order]
+    starts = np.flatnonzero(np.r_[True, (np.diff(values) != 0) | (np.diff(codes) != 0)])
+    sizes = np.diff(np.r_[starts, len(values)])
+    place = np.arange(len(values)) - np.repeat(starts, sizes)
+    out = np.empty(len(values))
+    out[order] = (place + 0.5) / np.repeat(sizes, sizes) - 0.5
+    return out
 
 
 def _candidates(cells: _Cells) -> Iterator[tuple[str, Candidate]]:
     """Every kind of density that can hold these cells and those to come."""
     x = cells.values
     levels = np.unique(x)
-    if len(levels) <= MOST_LEVELS and cells.noise.any():
+    if len(levels) <= MOST_LEVELS and cells.is_rounded:
         places = max(float(len(levels)), np.rint((levels[-1] - levels[0]) / cells.rounding) + 1)
         choices = gammaln(places + 1) - gammaln(len(levels) + 1) - gammaln(places - len(levels) + 1)
         few = cells.gathered()
