@@ -6,6 +6,7 @@ from scipy import stats
 from sklearn.datasets import load_iris
 
 import bayesppl as bp
+from bayesppl.answers.decisions import least_loss
 
 X, y = load_iris(return_X_y=True)
 
@@ -113,3 +114,10 @@ def test_error_rate_counts_the_label_decided_not_the_best_one():
     truth = stats.beta(2, 3)  # of the weight of class 1
     assert abs(rates.mean() - truth.mean()) < 5 * truth.std() / np.sqrt(1000)
     assert truth.mean() - truth.expect(lambda w: min(w, 1 - w)) > 10 * truth.std() / np.sqrt(1000)
+
+
+def test_a_row_is_rejected_only_where_every_decision_costs_more():
+    proba = np.array([[0.75, 0.25], [0.5, 0.5], [1.0, 0.0]])
+    decided = least_loss(proba, np.array(["a", "b"]), None, 0.25, "?")
+    assert decided.tolist() == ["a", "?", "a"]
+    assert least_loss(proba, np.array(["a", "b"]), None, 0.0, "?").tolist() == ["?", "?", "a"]

@@ -97,3 +97,22 @@ def test_a_worker_killed_during_the_fit_changes_nothing():
         assert_same_fit(found, expected)
         proba = found.predict_proba(lazy_X).compute()
     np.testing.assert_allclose(proba, expected.predict_proba(X), rtol=1e-8, atol=1e-12)
+
+
+def test_lazy_rows_come_go_and_merge() -> None:
+    rng = np.random.default_rng(8)
+    X, y, weights = rng.normal(size=(90, 3)), rng.integers(0, 2, 90), rng.uniform(0.5, 2, 90)
+    lazy, labels, lazy_weights = (
+        da.from_array(values, chunks=(20, *values.shape[1:])) for values in (X, y, weights)
+    )
+    for make in (bp.GaussianNB, bp.QuadraticDiscriminantAnalysis):
+        expected = make().fit(X, y, weights).predict_log_proba(X)
+        whole = make().fit(lazy, labels, lazy_weights)
+        grown = make().fit(lazy[:40], labels[:40], lazy_weights[:40])
+        merged = grown + make().fit(lazy[40:], labels[40:], lazy_weights[40:])
+        grown.partial_fit(lazy[40:], labels[40:], sample_weight=lazy_weights[40:])
+        for clf in (whole, grown, merged):
+            np.testing.assert_allclose(clf.predict_log_proba(X), expected, rtol=1e-9)
+        left = make().fit(X[60:], y[60:], weights[60:]).predict_log_proba(X)
+        whole.forget(lazy[:60], labels[:60], lazy_weights[:60])
+        np.testing.assert_allclose(whole.predict_log_proba(X), left, rtol=1e-9)

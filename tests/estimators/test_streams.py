@@ -14,10 +14,10 @@ import bayesppl as bp
 Check = Callable[[bp.GenerativeClassifier, np.ndarray, np.ndarray], None]
 
 
-def assert_same_predictions(clf: Any, fresh: Any, X: Any) -> None:
+def assert_same_predictions(clf: Any, fresh: Any, X: Any, tolerance: float = 1e-9) -> None:
     for rule in ("predictive", "mean"):
         found, expected = (one.predict_joint_log_proba(X, rule) for one in (clf, fresh))
-        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
     np.testing.assert_allclose(clf.class_count_, fresh.class_count_, rtol=1e-14, atol=0)
 
 
@@ -86,20 +86,26 @@ def real_rows(rng: np.random.Generator, n_rows: int) -> np.ndarray:
     return X
 
 
-def run_real(kind: str, n_rows: int, weighted: bool, every: int, first: str = "partial_fit") -> None:
+def run_real(
+    kind: str, n_rows: int, weighted: bool, every: int, first: str = "partial_fit", offset: float = 0.0
+) -> None:
     rng, start = np.random.default_rng(5), 30
     X, y = real_rows(rng, n_rows), rng.integers(0, 2, n_rows)
+    X[:, 0] += offset
     weights = rng.uniform(0.1, 2.0, n_rows) if weighted else np.ones(n_rows)
     asked = np.vstack([np.zeros(4), [0, 0, 0, 0.1], rng.normal(size=(3, 4))])
+    asked[:, 0] += offset
     matrix = kind in ("full", "tied")
+    # numbers are known to 2^-53 of the offset, log densities to that times slopes of up to a thousand per unit
+    tolerance = 1e-9 + 1e3 * 2.0**-53 * offset
 
     def make() -> bp.GenerativeClassifier:
         return OF_REAL_COLUMNS[kind]().set_params(classes=[0, 1])
 
     def check(clf: Any, rows: np.ndarray, of_rows: np.ndarray) -> None:
-        if matrix and np.abs(X[rows]).max() > 1e3:
+        if matrix and np.abs(X[rows] - [offset, 0, 0, 0]).max() > 1e3:
             return  # a matrix of float64 with a row that far out has lost the others, whoever sums it
-        assert_same_predictions(clf, make().fit(X[rows], y[rows], of_rows), asked)
+        assert_same_predictions(clf, make().fit(X[rows], y[rows], of_rows), asked, tolerance)
         features = clf.fitted_.learned.statistics.parts["features"]
         for k in set(y[rows].tolist()):
             own = X[rows][y[rows] == k]
@@ -124,5 +130,77 @@ def test_columns_that_become_constant_are_constant(kind: str, first: str, weight
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", OF_REAL_COLUMNS)
-def test_columns_that_become_constant_are_constant_after_a_long_stream(kind: str) -> None:
-    run_real(kind, 20_000, weighted=True, every=53)
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_columns_that_become_constant_are_constant_after_a_long_stream(kind: str, offset: float) -> None:
+    run_real(kind, 200_000, weighted=True, every=499, offset=offset)
+
+
+@pytest.mark.parametrize("kind", ["diag", "full"])
+def test_sums_follow_rows_that_have_moved_far_away(kind: str) -> None:
+    """About where the first rows were, every further row would cost digits of the squares, and a long stream all of them."""
+    rng = np.random.default_rng(9)
+    near, far, y = rng.normal(size=(20, 2)), 1e9 + rng.normal(size=(20, 2)), np.arange(20) % 2
+    clf = OF_REAL_COLUMNS[kind]().set_params(classes=[0, 1]).partial_fit(near, y)
+    clf.partial_fit(far, y).forget(near, y)
+    features = clf.fitted_.learned.statistics.parts["features"]
+    assert (np.abs(features.sums.pivot - features.mean) < 2**10).all()
+    of_far = OF_REAL_COLUMNS[kind]().fit(far, y).fitted_.learned.statistics.parts["features"]
+    np.testing.assert_allclose(features.scatter, of_far.scatter, rtol=1e-6, atol=1e-6)
+
+
+def rare_rows(rng: np.random.Generator, n_rows: int) -> pd.DataFrame:
+    """Counts and levels of which some come once in a thousand rows; one count in a hundred is enormous."""
+    rare = rng.random((n_rows, 6)) < [0.5, 0.02, 0.001, 0.5, 0.02, 0.001]
+    counts = np.where(rare[:, 3:], rng.poisson(4.0, (n_rows, 3)), 0)
+    counts[rng.random(n_rows) < 0.01] *= 10**6
+    cells = {f"flag {j}": rare[:, j] for j in range(3)} | {f"count {j}": counts[:, j] for j in range(3)}
+    levels = {"level": rng.choice(["a", "b", "c"], n_rows, p=[0.9, 0.099, 0.001])}
+    return pd.DataFrame({**cells, **levels, "number": rng.normal(size=n_rows)})
+
+
+_LEVEL = bp.Categorical(levels=["a", "b", "c"])
+#: Families of counts and levels, and the columns they are given
+OF_RARE_CELLS: dict[str, tuple[bp.families.Family, list[str]]] = {
+    "bernoulli": (bp.Bernoulli(), ["flag 0", "flag 1", "flag 2"]),
+    "poisson": (bp.Poisson(), ["count 0", "count 1", "count 2"]),
+    "categorical": (_LEVEL, ["level"]),
+    "mixed": (
+        bp.Product(
+            {
+                "flags": (["flag 0", "flag 1", "flag 2"], bp.Bernoulli()),
+                "counts": (["count 0", "count 1", "count 2"], bp.Poisson()),
+                "levels": (["level"], _LEVEL),
+                "numbers": (["number"], bp.Gaussian()),
+            }
+        ),
+        ["flag 0", "flag 1", "flag 2", "count 0", "count 1", "count 2", "level", "number"],
+    ),
+}
+
+
+def run_rare(kind: str, n_rows: int, every: int) -> None:
+    rng = np.random.default_rng(6)
+    family, columns = OF_RARE_CELLS[kind]
+    X, y = rare_rows(rng, n_rows)[columns], rng.integers(0, 2, n_rows)
+    weights, start = rng.choice([0.1, 1.0, 1 / 3, 2.0], n_rows), 30
+
+    def make() -> bp.GenerativeClassifier:
+        return bp.GenerativeClassifier(family, classes=[0, 1])
+
+    def check(clf: Any, rows: np.ndarray, of_rows: np.ndarray) -> None:
+        assert_same_predictions(clf, make().fit(X.iloc[rows], y[rows], of_rows), X.iloc[:20])
+
+    clf = make().partial_fit(X[:start], y[:start], sample_weight=weights[:start])
+    clf.forget(X[:start], y[:start], weights[:start])
+    slide(clf, X, y, np.arange(n_rows), weights, 10, check, every)
+
+
+@pytest.mark.parametrize("kind", OF_RARE_CELLS)
+def test_rare_cells_leave_no_trace(kind: str) -> None:
+    run_rare(kind, 200, every=4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", OF_RARE_CELLS)
+def test_rare_cells_leave_no_trace_after_a_long_stream(kind: str) -> None:
+    run_rare(kind, 200_000, every=499)

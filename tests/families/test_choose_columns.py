@@ -145,9 +145,9 @@ def test_declared_ranges_suit_all_batches():
     X = pd.DataFrame({"stars": stars, "amount": amount, "length": TABLE["gaussian"]}).sort_values(
         "stars", ignore_index=True
     )
-    assert X["stars"][:60].nunique() < 5
+    assert X["stars"][:150].nunique() < 5
     declared = bp.MixedNB(columns="evidence", ranges={"stars": (1, 5), "amount": (0, np.inf)})
-    batches = [(X[:60], Y[:60]), (X[60:], Y[60:])]
+    batches = [(X[:150], Y[:150]), (X[150:], Y[150:])]
     clf = bp.fit_batches(declared, batches, classes=["a", "b"])
     assert clf.families_["levels"][1].levels == {"stars": (1, 2, 3, 4, 5)}
     assert clf.columns_.equals(bp.MixedNB(columns="evidence", ranges=declared.ranges).fit(*batches[0]).columns_)
@@ -314,3 +314,15 @@ def test_impossible_cells_are_refused_when_rows_are_added_and_by_declared_densit
         bp.GenerativeClassifier(bp.GammaRate(2.0)).fit(table[["amount"]], table["calls"] > 3).predict(
             wrong[["amount"]]
         )
+
+
+def test_the_order_of_rows_chooses_nothing() -> None:
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        y = rng.integers(0, 2, 40)
+        X = np.round(rng.gamma(2.0, 1.0 + y[:, None], (40, 2)) - seed % 2, 1)
+        X[0] *= 1e4
+        X[rng.random((40, 2)) < 0.1] = np.nan
+        order = rng.permutation(40)
+        one, other = (bp.MixedNB(columns="evidence").fit(X[rows], y[rows]) for rows in (np.arange(40), order))
+        np.testing.assert_allclose(other.predict_log_proba(X), one.predict_log_proba(X), rtol=1e-9, atol=1e-9)

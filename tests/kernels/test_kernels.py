@@ -273,6 +273,14 @@ def test_squares_beyond_the_largest_number_have_logarithms(far):
     np.testing.assert_allclose(found, expected, rtol=1e-13)
 
 
+def test_a_product_of_large_squares_is_put_aside_before_it_overflows(monkeypatch):
+    monkeypatch.setattr("bayesppl.kernels.student.engine.loop", lambda cells: None)
+    X, location, scale = np.full((5, 64), 1e20), np.zeros((2, 64)), np.ones((2, 64))
+    found, odd = weighted_log1p_squares(X, location, scale, np.ones((2, 64)))
+    assert not len(odd)  # no row is left to the plain formula
+    np.testing.assert_allclose(found, 64 * 2 * np.log(1e20), rtol=1e-14)
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_the_compiled_loop_gives_the_same_bits(monkeypatch, dtype, order):

@@ -126,15 +126,15 @@ def _candidates(cells: Cells) -> Iterator[tuple[str, Candidate]]:
     x = cells.values
     levels = np.unique(x)
     known = () if cells.bounds is None else _steps_within(cells.bounds, cells.rounding)
-    if known and cells.noise.any():
+    if known and cells.is_rounded:
         few = cells.gathered()
         yield "levels", Candidate(_of_cells(Categorical(levels=known), few, few.values), known)
-    if cells.bounds is None and len(levels) <= MOST_LEVELS and cells.noise.any():
+    if cells.bounds is None and len(levels) <= MOST_LEVELS and cells.is_rounded:
         places = max(float(len(levels)), np.rint((levels[-1] - levels[0]) / cells.rounding) + 1)
         choices = gammaln(places + 1) - gammaln(len(levels) + 1) - gammaln(places - len(levels) + 1)
         few = cells.gathered()
         yield "categorical", Candidate(_of_cells(Categorical(), few, few.values) - choices)
-    if len(levels) <= 2 and cells.noise.any() and (cells.bounds is None or len(known) == 2):
+    if len(levels) <= 2 and cells.is_rounded and (cells.bounds is None or len(known) == 2):
         return  # one or the other: there is nothing else to model
     yield from _densities(cells)
     is_count = bool(cells.low >= 0 and (x == np.floor(x)).all() and x.max() < 2**53)

@@ -24,6 +24,7 @@ class Cells(NamedTuple):
     classes: Sequence[Hashable]
     rounding: float
     noise: Array
+    is_rounded: bool
     low: float
     bounds: tuple[float, float] | None
 
@@ -69,11 +70,29 @@ def read_cells(
                 f"column {name!r} holds values from {low:g} to {high:g}, outside its range {bounds!r}"
             )
         low = float(bounds[0])
-    # the same noise for the same rows
-    noise = np.random.default_rng(0).uniform(-0.5, 0.5, len(x)) * rounding
+    noise = _within_rounding(x, responsibilities[present]) * rounding
     ascending = np.argsort(x + noise)
     x, noise, present = x[ascending], noise[ascending], present[ascending]
-    return Cells(name, x, responsibilities[present], classes, step, noise, low, bounds)
+    return Cells(name, x, responsibilities[present], classes, step, noise, bool(rounding), low, bounds)
+
+
+def _within_rounding(values: Array, responsibilities: Responsibilities) -> Array:
+    """Where numbers may have been before they were rounded: those of a class that are equal evenly over a step, from −½ to ½.
+
+    By their weight, and not by the order of the rows, which is no matter. A number by itself is where it is.
+    """
+    weights = np.zeros(len(values))
+    codes = np.zeros(len(values), dtype=np.intp)
+    counted = np.diff(responsibilities.indptr) > 0
+    weights[counted], codes[counted] = responsibilities.data, responsibilities.indices
+    order = np.lexsort([weights, codes, values])
+    values, codes, weights = values[order], codes[order], weights[order]
+    starts = np.flatnonzero(np.r_[True, (np.diff(values) != 0) | (np.diff(codes) != 0)])
+    sizes = np.diff(np.r_[starts, len(values)])
+    place = np.arange(len(values)) - np.repeat(starts, sizes)
+    out = np.empty(len(values))
+    out[order] = (place + 0.5) / np.repeat(sizes, sizes) - 0.5
+    return out
 
 
 def checked_ranges(ranges: Ranges | None, table: Table) -> dict[Hashable, tuple[float, float]]:
