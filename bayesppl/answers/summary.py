@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 # A screen of 24 lines and 80 columns: lines of the table, and of one fact.
 _WIDTH, _ROWS, _LINES = 80, 9, 2
 
+# Characters of a name at least.
+_SHORTEST = 6
+
 # Numbers drawn at most, so that a summary is immediate, and the fewest draws that an interval is read from.
 _CELLS, _FEWEST = 4_000_000, 100
 
@@ -209,11 +212,13 @@ def _named(parameter: str, labels: Sequence[str], beside: Sequence[Sequence[str]
     """``mean[a, length]``, long labels cut so that all are there, and differ from those of the lines beside."""
     if not labels:
         return _cut(parameter, room)
-    # short labels leave their room to the others
+    # a long name of the parameter leaves room for its labels, and short labels leave theirs to the others
+    least = sum(2 + min(len(label), _SHORTEST) for label in labels)
+    parameter = _cut(parameter, max(_SHORTEST, room - least))
     room, left = room - len(parameter) - 2 * len(labels), len(labels)
     kept: dict[int, str] = {}
     for i in sorted(range(len(labels)), key=lambda i: len(labels[i])):
-        most, near = max(6, room // left), [line[i] for line in beside]
+        most, near = max(_SHORTEST, room // left), [line[i] for line in beside]
         kept[i] = _cut(short_names(near, most)[near.index(labels[i])], most)
         room, left = room - len(kept[i]), left - 1
     return f"{parameter}[{', '.join(kept[i] for i in range(len(labels)))}]"

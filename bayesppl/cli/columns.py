@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+import shlex
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from bayesppl.cli.dialect import Chosen
@@ -11,6 +13,9 @@ from bayesppl.data.columns import listed
 
 # Text is near-unique where more than this share of its cells differ from all others, and there are more than so many texts.
 _UNIQUE_SHARE, _FEW_TEXTS = 0.5, 20
+
+# Texts that often stand for a missing cell.
+_MARKS = ("?", "-", "--", ".", "n.a.", "unknown", "missing", "none")
 
 # Text is mostly numbers where more than this share of its cells are.
 _NUMBERS_SHARE = 0.5
@@ -51,8 +56,9 @@ def choose(X: Any, chosen: Chosen) -> Any:
     return X
 
 
-def remarks(X: Any, na_values: Sequence[str] = ()) -> Iterator[str]:
-    """What looks wrong about columns of text: numbers that one odd cell made text of, and texts that hardly ever repeat."""
+def remarks(X: Any) -> Iterator[str]:
+    """What looks wrong about columns of text: numbers that odd cells made text of, texts that hardly ever repeat, marks of missing cells."""
+    marked: dict[str, list[Hashable]] = {}
     for name in X.columns:
         if not _is_text(X[name]):
             continue
@@ -60,17 +66,30 @@ def remarks(X: Any, na_values: Sequence[str] = ()) -> Iterator[str]:
         texts = cells[cells.map(lambda cell: isinstance(cell, str))]
         odd = [cell for cell in texts if not is_number(cell)]
         if len(odd) < (1 - _NUMBERS_SHARE) * len(cells):
-            yield (
-                f"column {name!r} is text, but only {len(odd)} of its {len(cells)} cells are no numbers, the first being "
-                f"{odd[0]!r}; if that means a missing value, pass --na-values {odd[0]!r}"
-                if odd
-                else f"column {name!r} is text, but all its cells are numbers"
-            )
+            yield _of_numbers(name, odd, len(cells))
         elif cells.nunique() > max(_FEW_TEXTS, _UNIQUE_SHARE * len(cells)):
             yield (
                 f"column {name!r} holds {cells.nunique()} different texts in {len(cells)} rows; as levels they hold no information "
                 f"about new rows. Leave it out with --drop {name!r}"
             )
+        else:
+            for mark in texts[texts.str.lower().isin(_MARKS)].unique() if len(texts) else ():
+                marked.setdefault(mark, []).append(name)
+    for mark, names in marked.items():
+        yield f"{mark!r} is taken for a level of {listed(names)}; if it means a missing value, pass --na-values {shlex.quote(mark)}"
+
+
+def _of_numbers(name: Hashable, odd: list[str], n_cells: int) -> str:
+    """About a column of numbers that odd cells made text of."""
+    if not odd:
+        return f"column {name!r} is text, but all its cells are numbers"
+    counts = Counter(odd)
+    common = ", ".join(f"{cell!r} ({count})" for cell, count in counts.most_common(3))
+    found = f"column {name!r} is text, but only {len(odd)} of its {n_cells} cells are no numbers: {common}{', …' if len(counts) > 3 else ''}"
+    if all(is_number(cell.replace(",", "")) for cell in odd):
+        return f"{found}; if commas part the thousands, pass --thousands ,"
+    options = " ".join(f"--na-values {shlex.quote(cell)}" for cell, _ in counts.most_common(3))
+    return f"{found}; if that means missing values, pass {options}"
 
 
 def described(X: Any, families: Mapping[Hashable, str]) -> list[Column]:

@@ -59,7 +59,7 @@ class Threshold(click.ParamType[Any]):
         return number
 
 
-@click.command(cls=Calibrating)
+@click.command(cls=Calibrating, short_help="Compare models, or prediction rules, on held-out rows.")
 @click.argument("data")
 @model_option(None, "auto for a file, gaussian-nb for an embedded data set")
 @INTEGERS_OPTION

@@ -15,16 +15,18 @@ from bayesppl.cli.batches import Dialect
 def csv_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options of a text file, which reach it as ``dialect``."""
 
-    @click.option("--sep", default=",", show_default=True, help="Between columns of a CSV file; 'tab' for tabs.")
-    @click.option("--decimal", default=".", show_default=True, help="Decimal point of a CSV file.")
-    @click.option("--encoding", default="utf-8", show_default=True, help="Of the text of a CSV file.")
+    @click.option(
+        "--sep", default=",", show_default=True, help="Separator of the columns of a CSV file; 'tab' for tabs."
+    )
+    @click.option("--decimal", default=".", show_default=True, help="Decimal mark in the numbers of a CSV file.")
+    @click.option("--encoding", default="utf-8", show_default=True, help="Text encoding of a CSV file.")
     @click.option(
         "--na-values",
         metavar="TEXT",
         multiple=True,
         help="What stands for a missing cell besides empty cells, NA and NaN, such as 'n.a.' or ?; may be repeated.",
     )
-    @click.option("--thousands", metavar="MARK", help="Between the thousands of a number in a CSV file.")
+    @click.option("--thousands", metavar="MARK", help="Mark between thousands in the numbers of a CSV file.")
     @wraps(command)
     def with_dialect(
         *args: Any,

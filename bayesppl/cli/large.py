@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from bayesppl.cli import columns
-from bayesppl.cli.rows import Rows, read_file
+from bayesppl.cli.rows import Rows, read_file, require_numbers
 from bayesppl.cli.survey import Source, survey
 from bayesppl.cli.terminal import say
 from bayesppl.errors import RowError
@@ -38,19 +38,21 @@ def some_rows(source: Source, most_rows: int) -> Rows:
     return found.sample(most_rows, _SEED)
 
 
-def fit_rows(classifier: Any, rows: Rows) -> int:
-    """Fit to these rows, and return their number."""
+def fit_rows(classifier: Any, rows: Rows, *, of_numbers: bool = False) -> int:
+    """Fit to these rows, which may have to be numbers, and return how many they are."""
     for remark in columns.remarks(rows.X):
         say(f"bayesppl: warning: {remark}", err=True)
+    if of_numbers:
+        require_numbers(rows)
     classifier.fit(rows.X, rows.y)
     return len(rows.X)
 
 
-def fit_sums(classifier: Any, source: Source) -> int:
+def fit_sums(classifier: Any, source: Source, *, of_numbers: bool) -> int:
     """Fit to all rows of a file, a batch at a time, and return their number."""
     small = source.small()
     if small is not None:
-        return fit_rows(classifier, small)
+        return fit_rows(classifier, small, of_numbers=of_numbers)
     found = survey(source)
     given = dropped = 0
 

@@ -27,7 +27,7 @@ from bayesppl.cli.inferences import (
     Calibrating,
     calibration_of,
 )
-from bayesppl.cli.models import AUTO, INTEGERS_OPTION, make, model_option
+from bayesppl.cli.models import AUTO, INTEGERS_OPTION, OF_LEVELS, make, model_option
 from bayesppl.cli.source import require_place
 from bayesppl.cli.terminal import cells, counting, say, visible, wrapped
 
@@ -52,7 +52,7 @@ _DATA = click.argument("data", type=click.Path(path_type=Path, exists=True, dir_
 @MISSING_OPTION
 @UNLABELLED_OPTION
 @MOST_ROWS_OPTION
-@click.option("--rule", type=click.Choice(RULES), default="predictive", show_default=True, help="How to classify.")
+@click.option("--rule", type=click.Choice(RULES), default="predictive", show_default=True, help="Prediction rule.")
 @INFERENCE_OPTION
 @click.option(
     "--save",
@@ -101,9 +101,9 @@ def fit(
         if model == AUTO:
             n_rows = large.fit_rows(classifier, large.some_rows(source, most_rows))
         elif calibrate or any("categorical" in choice for choice in integers):
-            n_rows = large.fit_rows(classifier, large.all_rows(source))
+            n_rows = large.fit_rows(classifier, large.all_rows(source), of_numbers=model not in OF_LEVELS)
         else:
-            n_rows = large.fit_sums(classifier, source)
+            n_rows = large.fit_sums(classifier, source, of_numbers=model not in OF_LEVELS)
     if tune:
         with status("tuning the prior"):
             classifier = classifier.tune_prior()
@@ -115,11 +115,11 @@ def fit(
 @click.command(epilog="Example: bayesppl predict flowers.nc new.parquet --interval 0.9 -o predictions.csv")
 @_MODEL
 @_DATA
-@click.option("--rule", type=click.Choice(RULES), help="How to classify; by default as the model was fitted.")
+@click.option("--rule", type=click.Choice(RULES), help="Prediction rule; by default that of the fit.")
 @click.option(
     "--interval",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    help="Add credible intervals of the class probabilities, of this probability.",
+    help="Add credible intervals of the class probabilities; the number is their probability.",
 )
 @click.option(
     "--explain",
@@ -200,10 +200,10 @@ def predict(
     say(f"wrote {out}", err=True)
 
 
-@click.command(epilog="Example: bayesppl summary flowers.nc")
+@click.command(short_help="Describe a saved model.", epilog="Example: bayesppl summary flowers.nc")
 @_MODEL
 def summary(model: Path) -> None:
-    """Print what a saved model is, the rows it was fitted to and what was found."""
+    """Describe a saved model: the rows it was fitted to, and what was found."""
     from bayesppl.estimators.loading import load
     from bayesppl.files.saving import read_provenance
 
@@ -216,7 +216,7 @@ def summary(model: Path) -> None:
         say(f"{name.replace('_', ' ')}: {origin.get(name, 'not recorded')}")
 
 
-@click.command()
+@click.command(short_help="Print a shell completion script.")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:

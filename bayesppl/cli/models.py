@@ -37,7 +37,7 @@ def model_option[F: Callable[..., Any]](default: str | None, shown: str | bool =
         type=click.Choice(list(MODELS)),
         default=default,
         show_default=shown,
-        help="auto combines several.",
+        help="The model; auto combines several.",
     )
 
 

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from bayesppl.reproduce import Inputs
 
 
-@click.command()
+@click.command(short_help="Recompute published results.")
 @click.option("--only", multiple=True, metavar="ID", help="Check this claim only; may be given several times.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed.")
 @click.option(
     "--mnist",
     metavar="PATH|openml",
@@ -89,13 +89,14 @@ def reproduce(
     out: Path | None,
     written: Path | None,
 ) -> None:
-    """Recompute the numbers of five published introductions and compare.
+    """Recompute the numbers of five published introductions and compare them.
 
     Every claim is computed through the package and gets a verdict: agrees, agrees after rounding, agrees within sampling
     error, erratum (with the corrected value and the reason), measured (a time) or not run. The exit status is 1 if
     anything that should agree does not.
 
-    With --study, an experiment that the texts only talk about: tables, and with --out also as files with a picture.
+    With --study, an experiment that the texts only describe, or a published result: tables, and with --out also files
+    with a picture.
     """
     if lists:
         _list()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -47,11 +48,19 @@ def divide(frame: Any, path: Path, target: str) -> Rows:
     """Rows of a file as features and labels."""
     if target not in frame.columns:
         raise ValueError(
-            f"the target column {target!r} is not in {str(path)!r}; its columns are {listed(frame.columns)}"
+            f"the target column {target!r} is not in {str(path)!r}; {_nearest(target, list(map(str, frame.columns)))}its columns are "
+            f"{listed(frame.columns)}"
         )
     if len(frame) == 0:
         raise ValueError(f"{str(path)!r} has a header line but no rows")
     return Rows(frame.drop(columns=target), frame[target], target)
+
+
+def _nearest(name: str, names: list[str]) -> str:
+    """A question about the column that was probably meant, if there is one."""
+    lower = {other.lower(): other for other in names}
+    near = get_close_matches(name.lower(), lower, n=1)
+    return f"did you mean {lower[near[0]]!r}? " if near else ""
 
 
 def labelled(rows: Rows, unlabelled: str) -> Rows:
@@ -79,17 +88,22 @@ def check(rows: Rows, missing: str, *, of_numbers: bool) -> None:
     """Refuse labels and cells that no classifier of the kind could use, naming column, value and remedy."""
     _check_labels(rows)
     if of_numbers:
-        try:
-            as_table(rows.X).numeric()
-        except ValueError as error:
-            remark = next(
-                columns.remarks(rows.X), None
-            )  # the cell that is no number, rather than the first that is text
-            raise ValueError(
-                f"{remark or error}. Here: --drop COLUMN leaves a column out; --model mixed-nb takes text for levels."
-            ) from None
+        require_numbers(rows)
     if missing == "refuse":
         refuse_gaps(rows)
+
+
+def require_numbers(rows: Rows) -> None:
+    """Refuse text for a model of numbers, with what may be done about it."""
+    try:
+        as_table(rows.X).numeric()
+    except ValueError as error:
+        remark = next(
+            columns.remarks(rows.X), None
+        )  # the cell that is no number, rather than the first that is text
+        raise ValueError(
+            f"{remark or error}. Here: --drop COLUMN leaves a column out; --model mixed-nb takes text for levels."
+        ) from None
 
 
 def refuse_gaps(rows: Rows) -> None:

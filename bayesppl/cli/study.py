@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 @click.option(
     "--most-rows", type=click.IntRange(min=20), default=5000, show_default=True, help="Larger sets are sampled."
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the halves.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed of the halves."
+)
 @click.option(
     "--out", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Write table and picture there."
 )

@@ -44,8 +44,8 @@ def print_tables(
     console = _console()
     settings = facts.settings
     console.print(
-        f"\n[bold]{settings['model']}[/] on [bold]{safe(facts.data)}[/] ({settings['inference']}): fitted to {facts.n_train} "
-        f"rows, scored on {facts.n_test} others, seed {settings['seed']}\n"
+        f"\n[bold]{settings['model']}[/] on [bold]{safe(facts.data)}[/] ({settings['inference']}, seed {settings['seed']})\n"
+        f"fitted to {facts.n_train} rows, scored on {facts.n_test} others\n"
     )
     for table in (_score_table(result), _difference_table(result)):
         console.print(table, "")
@@ -68,8 +68,8 @@ def print_stack(
     """Print the scores of a stack and its models, what was found, and what every column was taken for."""
     console = _console()
     console.print(
-        f"\n[bold]auto[/] on [bold]{safe(facts.data)}[/]: fitted to {facts.n_train} rows, scored on {facts.n_test} others, seed "
-        f"{facts.settings['seed']}\n"
+        f"\n[bold]auto[/] on [bold]{safe(facts.data)}[/] (seed {facts.settings['seed']})\n"
+        f"fitted to {facts.n_train} rows, scored on {facts.n_test} others\n"
     )
     table = table_of(
         f"scores on {facts.n_test} held-out rows (better: more; ECE less)",
@@ -153,7 +153,7 @@ def _notes(result: Comparison, with_parameters: bool) -> Iterator[str]:
         + (
             f"sd and the {100 * attrs['prob']:g}% credible interval come from {attrs['draws']} posterior draws."
             if with_parameters
-            else "--parameters prints the estimates of all parameters; --json and --out DIR hold them."
+            else "--parameters prints the estimates of all parameters; --json and --out DIR\nhold them."
         )
     )
     temperature = result.scores.attrs["temperature"]

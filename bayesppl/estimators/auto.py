@@ -28,6 +28,7 @@ from bayesppl.estimators.fitted_columns import FittedColumns
 from bayesppl.estimators.parameters import Nested
 from bayesppl.estimators.scoring import ScoredMixin
 from bayesppl.files.saving import write_stack
+from bayesppl.inference.progress import counted
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import ClassWeights
 from bayesppl.model.stack import Stack
@@ -139,7 +140,7 @@ class AutoClassifier(FittedColumns, ScoredMixin, Nested):
             proposed, read = propose(rows)
             n_rows = int(np.count_nonzero(rows.weights))
             tried = proposed[: max(2, n_rows // ROWS_PER_CANDIDATE)]
-            found = [self._leave_out(candidate, rows) for candidate in tried]
+            found = [self._leave_out(candidate, rows) for candidate in counted(tried, "fitting the candidates")]
             facts = facts_about(rows, read, {c.member.name: c.member for c in found})
         else:
             found = self._given(rows)

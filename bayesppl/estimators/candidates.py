@@ -73,13 +73,6 @@ def _of_columns(columns: tuple[Column, ...], n_rows: int) -> list[Candidate | No
         _bins(columns) if skewed or any(column.has_gaps for column in columns) else None,
         _correlated("steps", columns, _views(columns, "steps", "indicators"), "tied") if numbers else None,
         _correlated("quadratic", columns, _views(columns, "filled", "indicators", few="filled"), "full"),
-        _correlated(
-            "quadratic, regularised",
-            columns,
-            _views(columns, "filled", "indicators", few="filled"),
-            "full",
-            "regularised",
-        ),
         _correlated("linear, normal scores", columns, _views(columns, "score", "indicators", few="score"), "tied")
         if skewed
         else None,
@@ -88,6 +81,13 @@ def _of_columns(columns: tuple[Column, ...], n_rows: int) -> list[Candidate | No
         )
         if skewed
         else None,
+        _correlated(
+            "quadratic, regularised",
+            columns,
+            _views(columns, "filled", "indicators", few="filled"),
+            "full",
+            "regularised",
+        ),
     ]
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from threading import Timer
+from time import monotonic
 
 # Seconds of silence before the first message.
 _SHORT = 3.0
@@ -18,6 +19,15 @@ def is_watched() -> bool:
 
 def say(words: str) -> None:
     print(f"bayesppl: {words} ...", file=sys.stderr, flush=True)
+
+
+def counted[T](steps: Sequence[T], words: str) -> Iterator[T]:
+    """The steps one by one, with the number of the next one and of all of them once they take more than a few seconds."""
+    start = monotonic()
+    for number, step in enumerate(steps, start=1):
+        if is_watched() and monotonic() - start > _SHORT:
+            say(f"{words}, {number} of {len(steps)}")
+        yield step
 
 
 @contextmanager

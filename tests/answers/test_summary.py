@@ -94,3 +94,17 @@ def test_many_parameters_are_counted_and_need_no_draws():
     assert found.n_numbers == 2 * 30_000 + 2
     assert "interval" not in " ".join(found.columns)
     assert "… and " in repr(found)
+
+
+def test_wide_numbers_and_long_names_share_the_line():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {
+            "the harbour where they went on board": np.resize(["Cherbourg", "Queenstown", "Southampton"], 60),
+            "fare in pence": 1e5 * rng.lognormal(size=60),
+        }
+    )
+    lines = repr(bp.MixedNB().fit(X, np.resize(["lost", "saved"], 60)).summary()).splitlines()
+    assert max(map(len, lines)) <= 80
+    names = [line.split("  ")[0] for line in lines if re.match(r"[\w…]+\[", line)]
+    assert len(set(names)) == len(names) > 6

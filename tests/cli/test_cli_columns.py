@@ -49,7 +49,7 @@ def test_one_odd_cell_does_not_make_a_factor_in_silence(run, penguins, tmp_path)
     status, _, err = run("compare", path, "--target", "kind", "--model", "gaussian-nb")
     assert status == 2
     assert "'n.a.'" in err
-    assert "--na-values 'n.a.'" in err
+    assert "--na-values n.a." in err
     _, _, err = run("compare", path, "--target", "kind", "--model", "mixed-nb")
     assert "warning: column 'bill' is text, but only 1 of its 40 cells are no numbers" in err
     options = ("--target", "kind", "--model", "mixed-nb", "--na-values", "n.a.", "--missing", "skip")
@@ -64,6 +64,36 @@ def test_text_that_hardly_repeats_is_warned_about():
     )
     (remark,) = columns.remarks(X)
     assert "column 'name' holds 30 different texts in 30 rows" in remark
+
+
+def test_marks_of_missing_cells_are_named_with_the_options_that_read_them():
+    votes = pd.DataFrame(
+        {"tax": ["y", "n", "?", "n"] * 5, "war": ["?", "y", "n", "?"] * 5, "state": list("abcd") * 5}
+    )
+    (remark,) = columns.remarks(votes)
+    assert remark.startswith("'?' is taken for a level of 'tax', 'war';")
+    assert remark.endswith("--na-values '?'")
+    ages = pd.DataFrame({"age": ["31", "unknown", "n.a.", "27", "42", "unknown", "33", "35"]})
+    (remark,) = columns.remarks(ages)
+    assert "3 of its 8 cells are no numbers: 'unknown' (2), 'n.a.' (1)" in remark
+    assert remark.endswith("--na-values unknown --na-values n.a.")
+    prices = pd.DataFrame({"price": ["1,200.50", "80", "75.5", "900"]})
+    (remark,) = columns.remarks(prices)
+    assert remark.endswith("if commas part the thousands, pass --thousands ,")
+
+
+def test_a_target_that_is_nearly_right_is_asked_about(run, penguins, tmp_path):
+    path = write(penguins, tmp_path / "p.csv")
+    assert "did you mean 'kind'? its columns are" in run("compare", path, "--target", "Kind")[2]
+    assert "did you mean" not in run("compare", path, "--target", "zzz")[2]
+
+
+def test_fit_refuses_text_as_compare_does(run, penguins, tmp_path):
+    path = write(penguins, tmp_path / "p.csv")
+    options = ("--target", "kind", "--model", "lda")
+    refused = [run("compare", path, *options)[2], run("fit", path, *options, "--save", tmp_path / "m.nc")[2]]
+    assert refused[0] == refused[1]
+    assert "--drop COLUMN leaves a column out" in refused[0]
 
 
 def test_numbers_can_be_levels(run, tmp_path):

@@ -6,6 +6,8 @@ import re
 import tomllib
 from pathlib import Path
 
+import pytest
+
 README = Path(__file__).parents[2] / "README.md"
 
 
@@ -35,11 +37,13 @@ def test_links_are_whole_addresses_of_files_that_exist():
         assert not mark or link.startswith(pictures), link
 
 
-def test_options_named_in_the_text_exist():
+@pytest.mark.parametrize("page", ["README.md", "docs/howto/command_line.md"])
+def test_options_named_in_the_text_exist(page):
     from bayesppl.cli import cli
 
-    known = {name for parameter in cli.commands["compare"].params for name in parameter.opts} | {"--help"}
-    named = set(re.findall(r"--[a-z][a-z-]+", README.read_text()))
+    commands = [cli.commands[name] for name in ("compare", "fit", "predict")]
+    known = {name for command in commands for parameter in command.params for name in parameter.opts} | {"--help"}
+    named = set(re.findall(r"--[a-z][a-z-]+", (README.parent / page).read_text()))
     assert named
     assert named <= known
 

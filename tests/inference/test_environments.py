@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import bayesppl as bp
-from bayesppl.inference.progress import announce_if_slow
+from bayesppl.inference.progress import announce_if_slow, counted
 
 SETTINGS = bp.NUTS(draws=500, tune=300, chains=2, random_state=3)
 SCRIPT = """
@@ -132,3 +132,11 @@ def test_compilation_is_announced_in_a_terminal(monkeypatch, capsys):
         capsys.readouterr()
         _digest(settings)
         assert ("compiling this model for the first time" in capsys.readouterr().err) == expected
+
+
+def test_steps_that_take_long_are_counted(monkeypatch, capsys):
+    assert list(counted("ab", "fitting")) == ["a", "b"]
+    monkeypatch.setattr("bayesppl.inference.progress._SHORT", -1.0)
+    monkeypatch.setattr("bayesppl.inference.progress.is_watched", lambda: True)
+    assert list(counted("ab", "fitting")) == ["a", "b"]
+    assert capsys.readouterr().err == "bayesppl: fitting, 1 of 2 ...\nbayesppl: fitting, 2 of 2 ...\n"

@@ -1,4 +1,4 @@
-"""Experiments that the sources only talk about, each rerun by one command with a seed (``bayesppl reproduce --study NAME``)."""
+"""Experiments that the sources only describe, and published results, each rerun by one command with a seed (``bayesppl reproduce --study NAME``)."""
 
 from bayesppl.reproduce.studies import (
     aitchison,

@@ -9,6 +9,7 @@ import pandas as pd
 from sklearn.model_selection import StratifiedKFold
 
 from bayesppl.estimators import CategoricalNB
+from bayesppl.inference.progress import counted
 from bayesppl.reproduce.claims import Inputs
 from bayesppl.reproduce.studies.base import Study, Tables, held_out
 
@@ -38,7 +39,7 @@ def log_likelihood(X: pd.DataFrame, y: pd.Series) -> float:
 def cross_validated(X: pd.DataFrame, y: pd.Series, seed: int) -> pd.DataFrame:
     """Ten-fold accuracy and log score by rule, over several random divisions into folds."""
     rows = []
-    for split in range(_SPLITS):
+    for split in counted(range(_SPLITS), "dividing into folds"):
         folds = StratifiedKFold(10, shuffle=True, random_state=seed + split)
         for train, test in folds.split(X, y):
             clf = CategoricalNB().fit(X.iloc[train], y.iloc[train])

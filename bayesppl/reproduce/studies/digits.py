@@ -19,6 +19,7 @@ from bayesppl.beliefs import NormalInverseGamma, NormalInverseWishart
 from bayesppl.errors import ImpossibleRowWarning
 from bayesppl.estimators import GenerativeClassifier
 from bayesppl.families import Gaussian
+from bayesppl.inference.progress import counted
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.normalisation import log_probabilities
 from bayesppl.reproduce.claims import Inputs
@@ -86,7 +87,9 @@ def tune(structure: Structure, data: Halves) -> list[Tuned]:
     """Fits to the training half over the grid of priors, with what each is judged by."""
     location = data.X_train.mean(0)
     fits = []
-    for strength, variance in product(STRENGTHS, VARIANCES):
+    for strength, variance in counted(
+        [*product(STRENGTHS, VARIANCES)], f"{structure} covariance, tuning the prior"
+    ):
         family = Gaussian(structure, prior(structure, location, strength, variance))
         classifier = GenerativeClassifier(family).fit(data.X_train, data.y_train)
         evidence = float(classifier.log_evidence()["total"])
