@@ -13,9 +13,9 @@ from bayesppl.answers.leave_one_out import leave_out_each
 from bayesppl.answers.left_out_joints import density_of
 from bayesppl.answers.scores import hits, log_scores
 from bayesppl.answers.stacking import stack
+from bayesppl.data.read_table import Columns
 from bayesppl.data.recoding import AsTheyAre, Presence, Recoding
 from bayesppl.data.rows import Rows
-from bayesppl.data.table import Columns
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.stack import Member, Stack, mixed, sharpened, tempered_log_proba

@@ -18,7 +18,8 @@ from bayesppl.beliefs.fixed import Fixed
 from bayesppl.beliefs.gamma import Gamma
 from bayesppl.beliefs.joint import Joint
 from bayesppl.beliefs.matrix_normal import MatrixNormalInverseWishart
-from bayesppl.beliefs.normal import NormalInverseGamma, NormalInverseWishart
+from bayesppl.beliefs.normal_inverse_gamma import NormalInverseGamma
+from bayesppl.beliefs.normal_inverse_wishart import NormalInverseWishart
 
 __all__ = [
     "Beta",

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayesppl.beliefs.declared_priors import Dims, named
-from bayesppl.beliefs.statistics import Moments
+from bayesppl.beliefs.moments import Moments
 from bayesppl.kernels.arrays import LOG_2PI, Array, Theta
 
 

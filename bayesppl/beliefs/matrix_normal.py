@@ -33,8 +33,8 @@ from bayesppl.beliefs.conjugate import (
     sum_trailing,
 )
 from bayesppl.beliefs.declared_priors import Dims
-from bayesppl.beliefs.normal import NormalInverseWishart
-from bayesppl.beliefs.statistics import Moments
+from bayesppl.beliefs.moments import Moments
+from bayesppl.beliefs.normal_inverse_wishart import NormalInverseWishart
 from bayesppl.kernels.arrays import LOG_2PI, Array, Theta
 from bayesppl.kernels.definite import LOST, is_positive_definite
 

@@ -19,7 +19,7 @@ from bayesppl.beliefs.conjugate import (
     sum_trailing,
 )
 from bayesppl.beliefs.declared_priors import Dims, named
-from bayesppl.beliefs.statistics import Moments
+from bayesppl.beliefs.moments import Moments
 from bayesppl.kernels.arrays import LOG_2PI, Array, Theta
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from bayesppl.beliefs import bartlett
 from bayesppl.beliefs.declared_priors import Dims, named
-from bayesppl.beliefs.statistics import Moments
+from bayesppl.beliefs.moments import Moments
 from bayesppl.kernels.arrays import LOG_2PI, Array
 
 

@@ -14,17 +14,8 @@ from typing import Any, final
 
 from bayesppl.beliefs import Dirichlet
 from bayesppl.beliefs.conjugate import require_kind
-from bayesppl.beliefs.declared_priors import (
-    POSITIVE,
-    SIMPLEX,
-    Declared,
-    Dims,
-    declare,
-    in_words,
-    is_declaration,
-    named,
-    require_free,
-)
+from bayesppl.beliefs.declare import declare, require_free
+from bayesppl.beliefs.declared_priors import POSITIVE, SIMPLEX, Declared, Dims, in_words, is_declaration, named
 from bayesppl.beliefs.side_by_side import dirichlets, free_names, side_by_side
 from bayesppl.beliefs.statistics import Counts
 from bayesppl.kernels.arrays import Theta

@@ -15,8 +15,8 @@ from bayesppl.cli.files import publish
 from bayesppl.cli.report import Facts, strict, write_csv
 from bayesppl.cli.rows import Rows
 from bayesppl.data.labels import encode_labels
+from bayesppl.data.read_table import as_table
 from bayesppl.data.recoding import read_columns
-from bayesppl.data.table import as_table
 from bayesppl.estimators.auto import AutoClassifier
 from bayesppl.files.atomic import gathering
 from bayesppl.files.provenance import environment

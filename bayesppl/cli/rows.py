@@ -15,7 +15,7 @@ from bayesppl.cli.dialect import Chosen
 from bayesppl.cli.source import require_source
 from bayesppl.data.columns import listed
 from bayesppl.data.labels import encode_labels
-from bayesppl.data.table import as_table
+from bayesppl.data.read_table import as_table
 from bayesppl.kernels.arrays import Array
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from typing import Any, Self
 import numpy as np
 
 from bayesppl.data.labels import check_weights, encode_labels
-from bayesppl.data.table import Table, as_table
+from bayesppl.data.read_table import as_table
+from bayesppl.data.table import Table
 from bayesppl.kernels.arrays import Array
 
 #: Tables of up to this many numbers (a megabyte) are copied to be held, in a fraction of the time that their fit takes.

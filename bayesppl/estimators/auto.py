@@ -15,9 +15,9 @@ from bayesppl.answers.build_stack import LeftOut, combine, leave_out
 from bayesppl.answers.decisions import Threshold, least_loss, lowest_confidence
 from bayesppl.answers.intervals import PROB
 from bayesppl.beliefs import Dirichlet
+from bayesppl.data.read_table import Columns
 from bayesppl.data.recoding import AsTheyAre
 from bayesppl.data.rows import Rows
-from bayesppl.data.table import Columns
 from bayesppl.errors import SeveralModelsError, warn
 from bayesppl.estimators.base import check_n_jobs
 from bayesppl.estimators.candidates import ROWS_PER_CANDIDATE, Candidate, propose

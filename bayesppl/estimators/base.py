@@ -11,8 +11,8 @@ from typing import Any, Self
 from bayesppl.answers.leave_one_out import calibrated
 from bayesppl.answers.tuning import tune
 from bayesppl.beliefs import Dirichlet
+from bayesppl.data.read_table import Columns
 from bayesppl.data.rows import Rows
-from bayesppl.data.table import Columns
 from bayesppl.errors import ImproperError
 from bayesppl.estimators.fitted_columns import FittedColumns
 from bayesppl.estimators.parameters import Nested

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from bayesppl.data.table import Columns
+from bayesppl.data.read_table import Columns
 from bayesppl.kernels.arrays import Array
 
 

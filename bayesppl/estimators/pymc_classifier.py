@@ -12,7 +12,7 @@ import numpy as np
 from bayesppl.answers import user_model
 from bayesppl.beliefs import Dirichlet
 from bayesppl.data.labels import encode_labels
-from bayesppl.data.table import as_table
+from bayesppl.data.read_table import as_table
 from bayesppl.errors import NotConjugateError
 from bayesppl.estimators.asking import ask
 from bayesppl.estimators.base import Base

@@ -14,7 +14,7 @@ from bayesppl.answers import scores
 from bayesppl.answers.intervals import PROB, tails
 from bayesppl.answers.parameters import parameter_summary
 from bayesppl.data.labels import encode_labels
-from bayesppl.data.table import as_table
+from bayesppl.data.read_table import as_table
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.normalisation import log_probabilities

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from scipy.special import logsumexp
 
-from bayesppl.beliefs.statistics import Moments
+from bayesppl.beliefs.moments import Moments
 from bayesppl.data.labels import encode_labels, one_hot
-from bayesppl.data.table import as_table
+from bayesppl.data.read_table import as_table
 from bayesppl.estimators.classifier import GenerativeClassifier
 from bayesppl.evaluation.eigen_covariances import STRUCTURES, eigen_covariances, n_covariance_parameters
 from bayesppl.families import Gaussian

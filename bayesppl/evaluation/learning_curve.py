@@ -12,7 +12,7 @@ from sklearn.utils import _safe_indexing
 
 from bayesppl.answers import scores
 from bayesppl.data.labels import encode_labels
-from bayesppl.data.table import as_table
+from bayesppl.data.read_table import as_table
 from bayesppl.errors import ImpossibleRowWarning
 from bayesppl.evaluation.comparison import ROW_SCORES, SCORES, probabilities_by_rule
 from bayesppl.kernels.arrays import Array

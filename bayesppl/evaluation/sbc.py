@@ -16,7 +16,7 @@ from scipy.stats import chi2
 
 from bayesppl.beliefs import Dirichlet
 from bayesppl.data.labels import encode_labels, one_hot
-from bayesppl.data.table import as_table
+from bayesppl.data.read_table import as_table
 from bayesppl.errors import ConvergenceWarning
 from bayesppl.families._bases.family import Family
 from bayesppl.inference.nuts import NUTS

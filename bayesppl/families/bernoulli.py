@@ -18,7 +18,7 @@ import numpy as np
 from scipy.special import expit
 
 from bayesppl.beliefs import Beta
-from bayesppl.beliefs.statistics import Successes, class_sums, remainder
+from bayesppl.beliefs.statistics import Successes, remainder
 from bayesppl.families._bases.columns import NumericFamily
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
 from bayesppl.families._bases.family import Measure, Takes
@@ -29,6 +29,7 @@ from bayesppl.families._bases.missing import observed_weight, present_cells, spl
 from bayesppl.families._bases.one_parameter import LogFactors, ProbabilityFamily, log_association_of_successes
 from bayesppl.families._bases.support import Support
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta, dense, dot_log, log_contrast, log_dotter
+from bayesppl.kernels.class_sums import class_sums
 
 
 @dataclass(frozen=True, eq=False)

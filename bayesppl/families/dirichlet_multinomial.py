@@ -36,7 +36,7 @@ from scipy.sparse import csr_array, vstack
 from bayesppl.beliefs import Dirichlet
 from bayesppl.beliefs.conjugate import replace_unchecked, require_positive
 from bayesppl.beliefs.simplices import SimplexPrior, simplex_prior
-from bayesppl.beliefs.statistics import Counts, class_sums
+from bayesppl.beliefs.statistics import Counts
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates, required
 from bayesppl.families._bases.dirichlet_multinomial import (
     narrowed_words,
@@ -52,6 +52,7 @@ from bayesppl.families._bases.membership import Membership
 from bayesppl.families._bases.word_family import WordFamily
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta, log_dotter, log_factorial, log_rising
 from bayesppl.kernels.blocks import row_blocks
+from bayesppl.kernels.class_sums import class_sums
 
 
 @dataclass(frozen=True, eq=False)

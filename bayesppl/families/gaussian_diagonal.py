@@ -20,7 +20,7 @@ from scipy.special import log_expit
 
 from bayesppl.beliefs import NormalInverseGamma
 from bayesppl.beliefs.conjugate import replace_unchecked
-from bayesppl.beliefs.statistics import Moments, moments
+from bayesppl.beliefs.moments import Moments, moments
 from bayesppl.data.table import Table
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.families._bases.conjugate_family import ConjugateNumeric

@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bayesppl.beliefs import Conjugate, NormalInverseWishart
-from bayesppl.beliefs.statistics import Moments, moments
+from bayesppl.beliefs.moments import Moments, moments
 from bayesppl.data.table import Table
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.families._bases.conjugate_family import ConjugateNumeric

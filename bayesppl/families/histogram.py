@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from bayesppl.beliefs import Dirichlet
-from bayesppl.beliefs.statistics import Counts, class_sums
+from bayesppl.beliefs.statistics import Counts
 from bayesppl.data.table import Table
 from bayesppl.families._bases.bins import (
     Ordered,
@@ -34,6 +34,7 @@ from bayesppl.families._bases.support import REAL_NUMBERS, check_support, number
 from bayesppl.families._bases.transformed import Transformed
 from bayesppl.families.categorical import Categorical
 from bayesppl.kernels.arrays import Array, Responsibilities
+from bayesppl.kernels.class_sums import class_sums
 
 Edges = Sequence[float] | Mapping[Hashable, Sequence[float]]
 

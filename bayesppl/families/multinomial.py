@@ -24,7 +24,7 @@ from scipy.sparse import csr_array, issparse
 
 from bayesppl.beliefs import Dirichlet
 from bayesppl.beliefs.simplices import SimplexPrior, simplex_prior
-from bayesppl.beliefs.statistics import Counts, class_sums
+from bayesppl.beliefs.statistics import Counts
 from bayesppl.data.table import Table
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates, required
 from bayesppl.families._bases.dirichlet_multinomial import (
@@ -52,6 +52,7 @@ from bayesppl.kernels.arrays import (
     log_rising,
 )
 from bayesppl.kernels.blocks import row_blocks
+from bayesppl.kernels.class_sums import class_sums
 from bayesppl.kernels.counts import MANY, count_histogram, count_sums
 
 # dense counts that are made sparse at once

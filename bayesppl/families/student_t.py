@@ -14,7 +14,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bayesppl.beliefs.declared_priors import Direct, is_declaration
+from bayesppl.beliefs.declare import Direct
+from bayesppl.beliefs.declared_priors import is_declaration
 from bayesppl.beliefs.weighted_rows import WeightedRows
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
 from bayesppl.families._bases.independent_cells import IndependentCells, OfColumn, of_column

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import ive
 
-from bayesppl.beliefs.declared_priors import Direct
+from bayesppl.beliefs.declare import Direct
 from bayesppl.beliefs.weighted_rows import WeightedRows
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
 from bayesppl.families._bases.independent_cells import IndependentCells, OfColumn, of_column

@@ -174,8 +174,8 @@ def _classes() -> Mapping[str, type[Any]]:
     from bayesppl.beliefs import Conjugate
     from bayesppl.beliefs.centred_sums import CentredSums
     from bayesppl.beliefs.statistics import Statistics
+    from bayesppl.data.read_table import Columns
     from bayesppl.data.recoding import AsTheyAre, Column, Presence, Recoding
-    from bayesppl.data.table import Columns
     from bayesppl.families import Family
     from bayesppl.families._bases.column_choice import ColumnChoice
     from bayesppl.families._bases.gaussian_declared import LKJ
@@ -185,7 +185,8 @@ def _classes() -> Mapping[str, type[Any]]:
     from bayesppl.model.declaration import GenerativeModel
     from bayesppl.model.fitted import Fitted
     from bayesppl.model.learned import Learned
-    from bayesppl.model.posterior import Posterior, Report
+    from bayesppl.model.posterior import Posterior
+    from bayesppl.model.sampled import Report
     from bayesppl.model.stack import Member, Stack
     from bayesppl.model.tuning import Search, Tuning
 

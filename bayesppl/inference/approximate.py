@@ -20,7 +20,7 @@ from bayesppl.inference.interrupts import interrupts_raised
 from bayesppl.inference.progress import announce_if_slow, is_watched
 from bayesppl.inference.pymc.build import hyperparameters, to_pymc
 from bayesppl.model.declaration import GenerativeModel
-from bayesppl.model.posterior import Sampled
+from bayesppl.model.sampled import Sampled
 
 #: Methods one may ask for by name, and why they cannot be had.
 UNAVAILABLE = {

@@ -21,7 +21,7 @@ from bayesppl.inference.pymc.build import hyperparameters
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.convergence import Diagnosis, diagnose, warn_of_problems
 from bayesppl.model.declaration import GenerativeModel
-from bayesppl.model.posterior import Report, Sampled
+from bayesppl.model.sampled import Report, Sampled
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,7 +28,7 @@ from bayesppl.inference.pymc.build import hyperparameters, to_pymc
 from bayesppl.inference.pymc.compiled import constrain, log_density
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import GenerativeModel
-from bayesppl.model.posterior import Sampled
+from bayesppl.model.sampled import Sampled
 
 # Searches, each in coordinates scaled by the curvature where the last one ended, and Newton steps at the end.
 _SEARCHES = 4

@@ -25,7 +25,7 @@ from bayesppl.inference.pymc.compiled import Density, constrain, log_density
 from bayesppl.inference.pymc.native import expand_function
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.declaration import GenerativeModel
-from bayesppl.model.posterior import Sampled
+from bayesppl.model.sampled import Sampled
 
 # What the sampler reports, by the names of ArviZ's schema (nutpie's, where ArviZ has none).
 _REPORTED = {

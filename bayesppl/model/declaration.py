@@ -12,7 +12,7 @@ from bayesppl.beliefs import Conjugate, Dirichlet, Fixed, Joint
 from bayesppl.beliefs.conjugate import ShapeError
 from bayesppl.beliefs.declared_priors import Declared, is_declaration
 from bayesppl.beliefs.simplices import SimplexPrior, simplex_prior
-from bayesppl.beliefs.statistics import Counts, JointStatistics, Statistics, class_counts
+from bayesppl.beliefs.statistics import Counts, JointStatistics, Statistics
 from bayesppl.data.labels import one_hot
 from bayesppl.data.rows import Rows
 from bayesppl.data.table import read_range
@@ -20,6 +20,7 @@ from bayesppl.errors import NotConjugateError
 from bayesppl.families._bases.family import Evidence, Family
 from bayesppl.families._bases.log_density import Evaluate, LogDensity
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta
+from bayesppl.kernels.class_sums import class_counts
 from bayesppl.kernels.ranges import cells_per_row, sum_over_ranges
 
 CLASS_WEIGHTS = "class_weights"

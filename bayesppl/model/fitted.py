@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from bayesppl.data.read_table import Columns
 from bayesppl.data.rows import Rows
-from bayesppl.data.table import Columns, Table, read_range
+from bayesppl.data.table import Table, read_range
 from bayesppl.errors import ImproperError
 from bayesppl.families._bases.log_density import Evaluate, LogDensity
 from bayesppl.kernels.arrays import Array

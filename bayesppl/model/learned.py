@@ -14,8 +14,9 @@ import numpy as np
 
 from bayesppl.beliefs.statistics import JointStatistics
 from bayesppl.data.labels import union
+from bayesppl.data.read_table import Columns
 from bayesppl.data.rows import Rows
-from bayesppl.data.table import Columns, Table
+from bayesppl.data.table import Table
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import CLASS_WEIGHTS, Declaration, GenerativeModel
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from bayesppl.data.read_table import Columns
 from bayesppl.data.recoding import AsTheyAre, Presence, Recoding
-from bayesppl.data.table import Columns, Table
+from bayesppl.data.table import Table
 from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.ranges import row_ranges

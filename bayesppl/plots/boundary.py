@@ -8,7 +8,8 @@ import numpy as np
 
 from bayesppl.answers.uncertainty import probability_draws
 from bayesppl.data.labels import encode_labels
-from bayesppl.data.table import MatrixTable, as_table
+from bayesppl.data.read_table import as_table
+from bayesppl.data.table import MatrixTable
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.rules import RuleName
 from bayesppl.plots.style import axes_or_new, colour, legend_beside, marker, name_axes

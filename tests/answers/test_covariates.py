@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from support.examples import EXAMPLES
 
 import bayesppl as bp
-from bayesppl.data.table import as_table
+from bayesppl.data.read_table import as_table
 
 
 class Source(NamedTuple):

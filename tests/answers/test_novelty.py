@@ -8,7 +8,7 @@ from sklearn.datasets import load_iris
 import bayesppl as bp
 from bayesppl.answers.simulation import thetas
 from bayesppl.model.convergence import Diagnosis
-from bayesppl.model.posterior import Report, Sampled
+from bayesppl.model.sampled import Report, Sampled
 
 X, y = load_iris(return_X_y=True)
 

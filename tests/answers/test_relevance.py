@@ -12,7 +12,7 @@ from support.examples import EXAMPLES
 
 import bayesppl as bp
 from bayesppl.data.labels import one_hot
-from bayesppl.data.table import as_table
+from bayesppl.data.read_table import as_table
 from bayesppl.families._bases.covariance_prior import _hierarchy
 
 IRIS = load_iris(return_X_y=True)

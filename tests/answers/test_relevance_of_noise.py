@@ -9,7 +9,7 @@ from support.examples import EXAMPLES
 import bayesppl as bp
 from bayesppl.beliefs import Joint
 from bayesppl.data.labels import one_hot
-from bayesppl.data.table import as_table
+from bayesppl.data.read_table import as_table
 from bayesppl.families._bases.leave_one_out import log_evidence_of
 
 SHUFFLES = 200

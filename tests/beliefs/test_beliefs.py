@@ -6,7 +6,8 @@ import pytest
 from scipy import stats
 
 from bayesppl.beliefs import Beta, Dirichlet, Fixed, Gamma, NormalInverseGamma, NormalInverseWishart
-from bayesppl.beliefs.statistics import Counts, Events, Moments, Successes, moments
+from bayesppl.beliefs.moments import Moments, moments
+from bayesppl.beliefs.statistics import Counts, Events, Successes
 from bayesppl.data.labels import one_hot
 from bayesppl.errors import UndefinedEstimateError
 

@@ -9,7 +9,8 @@ import pytest
 import bayesppl as bp
 from bayesppl.beliefs import Beta, Dirichlet, Gamma, NormalInverseGamma, NormalInverseWishart
 from bayesppl.beliefs.conjugate import replace_unchecked
-from bayesppl.beliefs.statistics import Moments, Successes
+from bayesppl.beliefs.moments import Moments
+from bayesppl.beliefs.statistics import Successes
 from bayesppl.data.labels import one_hot
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.kernels.moments import diagonal, products

@@ -9,7 +9,7 @@ from scipy.stats import beta, halfnorm
 from sklearn.base import clone
 
 import bayesppl as bp
-from bayesppl.data.table import Columns
+from bayesppl.data.read_table import Columns
 from bayesppl.files.serialize import same
 from bayesppl.inference.mode import find_mode
 from bayesppl.inference.pymc.build import declared_log_prior, draw_prior, to_pymc
@@ -18,7 +18,7 @@ from bayesppl.model.convergence import Diagnosis
 from bayesppl.model.declaration import GenerativeModel
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.learned import Learned
-from bayesppl.model.posterior import Report, Sampled
+from bayesppl.model.sampled import Report, Sampled
 
 RNG = np.random.default_rng(5)
 BITS = RNG.integers(0, 2, size=(30, 2))
@@ -32,7 +32,7 @@ SHORT = bp.NUTS(draws=500, tune=300, chains=2, random_state=3)
 def _parts(family, X):
     """A model, its prior and statistics, without fitting it."""
     from bayesppl.data.labels import one_hot
-    from bayesppl.data.table import as_table
+    from bayesppl.data.read_table import as_table
 
     table = as_table(X)
     codes = (Y == "b").astype(int)
@@ -144,7 +144,7 @@ def test_density_is_prior_times_the_family_s_likelihood(family, X, hyper):
 
 
 def _table(X):
-    from bayesppl.data.table import as_table
+    from bayesppl.data.read_table import as_table
 
     return as_table(X)
 

@@ -5,7 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from bayesppl.beliefs.statistics import Counts, moments
+from bayesppl.beliefs.moments import moments
+from bayesppl.beliefs.statistics import Counts
 from bayesppl.data.labels import one_hot
 
 

@@ -13,7 +13,7 @@ import xarray as xr
 
 import bayesppl as bp
 from bayesppl.data.labels import encode_labels
-from bayesppl.data.table import as_table
+from bayesppl.data.read_table import as_table
 
 NAMES = ["length", "width", "depth"]
 NUMBERS = np.random.default_rng(0).normal([0.0, 5.0, -3.0], size=(30, 3))

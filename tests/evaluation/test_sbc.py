@@ -64,7 +64,7 @@ def test_geweke_joint_distribution():
     prior and the simulator define. Compared are first and second moments, in standard errors by batch means.
     """
     from bayesppl.data.labels import one_hot
-    from bayesppl.data.table import as_table
+    from bayesppl.data.read_table import as_table
 
     family = bp.Gaussian("diag", bp.NormalInverseGamma(location=0.5, kappa=0.7, a=6.0, b=3.0))
     family = family.bind(as_table(np.zeros((4, 2))), ("a", "b"))

@@ -10,7 +10,7 @@ from sklearn.naive_bayes import ComplementNB
 
 import bayesppl as bp
 from bayesppl.data.labels import one_hot
-from bayesppl.data.table import as_table
+from bayesppl.data.read_table import as_table
 from bayesppl.families import DirichletMultinomial
 
 _rng = np.random.default_rng(3)

@@ -11,7 +11,7 @@ from sklearn.naive_bayes import GaussianNB
 
 import bayesppl as bp
 from bayesppl.data.labels import one_hot
-from bayesppl.data.table import as_table
+from bayesppl.data.read_table import as_table
 
 IRIS = load_iris(return_X_y=True)
 WINE = load_wine(return_X_y=True)

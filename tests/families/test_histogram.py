@@ -100,7 +100,7 @@ def test_a_column_without_values_is_refused_unless_its_edges_are_declared():
 
 
 def _table(x):
-    from bayesppl.data.table import as_table
+    from bayesppl.data.read_table import as_table
 
     return as_table(x[:, None])
 

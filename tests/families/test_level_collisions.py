@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import bayesppl as bp
-from bayesppl.data.table import as_table
+from bayesppl.data.read_table import as_table
 from bayesppl.families._bases.level_names import cell_names, lookalikes, unseen_beside
 
 BEYOND = 2**53 + 1

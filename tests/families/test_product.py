@@ -102,7 +102,7 @@ def test_survives_cloning_and_pickling():
 
 def test_encoded_rows_are_indexed_like_an_array():
     family = mixed().fit(X, Y).posterior_.model.family
-    from bayesppl.data.table import as_table
+    from bayesppl.data.read_table import as_table
 
     rows = family.encode(as_table(X))
     assert rows.shape == (N, 2 + 2 + 1)  # levels are codes, a column each

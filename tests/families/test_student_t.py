@@ -6,7 +6,7 @@ from scipy import stats
 
 import bayesppl as bp
 from bayesppl.data.labels import one_hot
-from bayesppl.data.table import as_table
+from bayesppl.data.read_table import as_table
 
 RNG = np.random.default_rng(5)
 Y = np.repeat(["a", "b"], 40)

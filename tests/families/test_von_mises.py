@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import bayesppl as bp
-from bayesppl.data.table import as_table
+from bayesppl.data.read_table import as_table
 
 RNG = np.random.default_rng(6)
 ANGLES = np.concatenate([RNG.vonmises(3.0, 4.0, (60, 1)), RNG.vonmises(-0.5, 1.0, (60, 1))])

@@ -20,7 +20,7 @@ from bayesppl.files.saving import read_provenance
 from bayesppl.files.serialize import Encoder, build, same
 from bayesppl.inference import ClosedForm
 from bayesppl.model.convergence import diagnose
-from bayesppl.model.posterior import Report, Sampled
+from bayesppl.model.sampled import Report, Sampled
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 

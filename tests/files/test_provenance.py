@@ -14,7 +14,7 @@ from sklearn.datasets import load_iris
 
 import bayesppl as bp
 from bayesppl.beliefs import Joint
-from bayesppl.beliefs.declared_priors import Direct
+from bayesppl.beliefs.declare import Direct
 from bayesppl.cli import main
 from bayesppl.files.provenance import in_words, prior_in_words
 from bayesppl.files.saving import read_provenance

@@ -11,7 +11,7 @@ from bayesppl.beliefs import Joint
 from bayesppl.inference.pymc import native
 from bayesppl.inference.pymc.compiled import Density, log_density
 from bayesppl.model.convergence import Diagnosis, diagnose
-from bayesppl.model.posterior import Report, Sampled
+from bayesppl.model.sampled import Report, Sampled
 
 RNG = np.random.default_rng(7)
 X = RNG.integers(0, 2, size=(30, 2))

@@ -11,7 +11,7 @@ from sklearn.datasets import load_iris
 import bayesppl as bp
 from bayesppl.model import posterior
 from bayesppl.model.declaration import CLASS_WEIGHTS
-from bayesppl.model.posterior import Sampled
+from bayesppl.model.sampled import Sampled
 
 X, Y = load_iris(return_X_y=True)
 

@@ -12,7 +12,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis as SklearnL
 
 import bayesppl as bp
 from bayesppl.beliefs.conjugate import replace_unchecked
-from bayesppl.beliefs.statistics import Moments
+from bayesppl.beliefs.moments import Moments
 from bayesppl.reproduce import CLAIMS, chris, dake, notes3b, reproduce
 from bayesppl.reproduce.claims import Inputs, Verdict
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayesppl.data.labels import encode_labels, one_hot
-from bayesppl.data.table import as_table
+from bayesppl.data.read_table import as_table
 from bayesppl.errors import NotConjugateError
 from bayesppl.families._bases import covariates
 from bayesppl.families._bases.family import Family

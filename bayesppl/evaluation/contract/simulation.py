@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bayesppl.data.table import as_table
+from bayesppl.data.read_table import as_table
 from bayesppl.evaluation.contract.case import Case, at
 
 

@@ -18,11 +18,12 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from bayesppl.beliefs.statistics import class_sums, remainder
+from bayesppl.beliefs.statistics import remainder
 from bayesppl.families._bases import leave_one_out
 from bayesppl.families._bases.one_parameter import LogFactors
 from bayesppl.kernels import blocks
 from bayesppl.kernels.arrays import Array, Responsibilities, dot_log, times_transposed
+from bayesppl.kernels.class_sums import class_sums
 
 #: From statistics of cells, and the columns these are in, to a number for each cell.
 OfCells = Callable[[Any, Any], Array]

@@ -30,7 +30,7 @@ from scipy.special import gammaln
 
 from bayesppl.beliefs import NormalInverseWishart
 from bayesppl.beliefs.conjugate import replace_unchecked
-from bayesppl.beliefs.statistics import Moments
+from bayesppl.beliefs.moments import Moments
 from bayesppl.families._bases.gaussian_full_prior import VARIANCE_ROWS, within_sd
 from bayesppl.kernels.arrays import Array
 

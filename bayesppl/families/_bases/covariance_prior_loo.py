@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from bayesppl.beliefs import NormalInverseWishart
-from bayesppl.beliefs.statistics import Moments
+from bayesppl.beliefs.moments import Moments
 from bayesppl.families._bases.membership import Membership
 from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.mahalanobis import squared_distances

@@ -10,18 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.beliefs.declared_priors import (
-    POSITIVE,
-    REAL,
-    Declared,
-    Dims,
-    Space,
-    declare,
-    is_graph,
-    named,
-    require_free,
-)
-from bayesppl.beliefs.statistics import Moments
+from bayesppl.beliefs.declare import declare, require_free
+from bayesppl.beliefs.declared_priors import POSITIVE, REAL, Declared, Dims, Space, is_graph, named
+from bayesppl.beliefs.moments import Moments
 from bayesppl.errors import NotConjugateError
 from bayesppl.kernels.arrays import LOG_2PI, Array
 

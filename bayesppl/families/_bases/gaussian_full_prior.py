@@ -8,7 +8,7 @@ import numpy as np
 
 from bayesppl.beliefs import NormalInverseWishart
 from bayesppl.beliefs.conjugate import replace_unchecked
-from bayesppl.beliefs.statistics import Moments
+from bayesppl.beliefs.moments import Moments
 from bayesppl.errors import ImproperError
 from bayesppl.families._bases.gaussian_prior import column_scales, degrees
 from bayesppl.kernels.arrays import Array

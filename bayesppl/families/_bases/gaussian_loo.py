@@ -21,7 +21,7 @@ from bayesppl.beliefs import NormalInverseGamma
 from bayesppl.families._bases.membership import Membership
 from bayesppl.kernels.arrays import Array, log_rising
 from bayesppl.kernels.blocks import row_blocks
-from bayesppl.kernels.own_class import less_own_log1p_squares, own_log1p_squares, own_log1p_sum
+from bayesppl.kernels.loo_student import less_own_log1p_squares, own_log1p_squares, own_log1p_sum
 
 
 def without_rows(

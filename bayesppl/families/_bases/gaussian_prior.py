@@ -15,7 +15,7 @@ import numpy as np
 from bayesppl.beliefs import Conjugate
 from bayesppl.beliefs.conjugate import require_kind
 from bayesppl.beliefs.declared_priors import Declared
-from bayesppl.beliefs.statistics import Moments
+from bayesppl.beliefs.moments import Moments
 from bayesppl.errors import ImproperError
 from bayesppl.kernels.arrays import Array
 

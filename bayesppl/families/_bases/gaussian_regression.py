@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bayesppl.beliefs.matrix_normal import MatrixNormalInverseWishart
-from bayesppl.beliefs.statistics import Moments, moments
+from bayesppl.beliefs.moments import Moments, moments
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.families._bases.conjugate_family import ConjugateNumeric
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates

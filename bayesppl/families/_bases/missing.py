@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from bayesppl.beliefs.statistics import class_sums
 from bayesppl.kernels.arrays import Array, Responsibilities, dense
+from bayesppl.kernels.class_sums import class_sums
 
 
 def observed_mask(X: Any) -> Array | None:

@@ -14,7 +14,8 @@ import numpy as np
 
 from bayesppl.beliefs import Beta, Gamma
 from bayesppl.beliefs.conjugate import require_kind
-from bayesppl.beliefs.declared_priors import Direct, is_declaration
+from bayesppl.beliefs.declare import Direct
+from bayesppl.beliefs.declared_priors import is_declaration
 from bayesppl.beliefs.statistics import Events, Successes
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.families._bases.association import log_association

@@ -17,7 +17,7 @@ import numpy as np
 
 from bayesppl.beliefs.conjugate import replace_unchecked
 from bayesppl.beliefs.matrix_normal import MatrixNormalInverseWishart
-from bayesppl.beliefs.statistics import Moments
+from bayesppl.beliefs.moments import Moments
 from bayesppl.families._bases.covariance_prior import average, hierarchical_prior
 
 _EFFECT_ROWS = 2.0 ** np.arange(-4, 13.0)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NoReturn, Self
 import numpy as np
 
 from bayesppl.beliefs.declared_priors import Declared, Dims
-from bayesppl.beliefs.statistics import Counts, class_counts
+from bayesppl.beliefs.statistics import Counts
 from bayesppl.data.table import Table
 from bayesppl.errors import NotConjugateError
 from bayesppl.families import Family
@@ -23,6 +23,7 @@ from bayesppl.families.product import BlockRows
 from bayesppl.inference.pymc.reading.layout import Layout
 from bayesppl.inference.pymc.reading.rows import Observed
 from bayesppl.kernels.arrays import Array, Theta
+from bayesppl.kernels.class_sums import class_counts
 
 
 @dataclass(frozen=True, eq=False)

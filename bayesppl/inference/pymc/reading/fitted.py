@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.data.table import Columns, Table
+from bayesppl.data.read_table import Columns
+from bayesppl.data.table import Table
 from bayesppl.inference.nuts import NUTS
 from bayesppl.inference.pymc.reading.layout import Layout
 from bayesppl.inference.pymc.reading.parts import Reading

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.data.table import Table, as_table
+from bayesppl.data.read_table import as_table
+from bayesppl.data.table import Table
 from bayesppl.inference.pymc.reading.rows import Observed
 from bayesppl.kernels.arrays import Array
 

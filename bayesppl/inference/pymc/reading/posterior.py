@@ -11,7 +11,8 @@ import numpy as np
 from scipy.special import logsumexp
 
 from bayesppl.beliefs import Conjugate
-from bayesppl.data.table import Table, as_table
+from bayesppl.data.read_table import as_table
+from bayesppl.data.table import Table
 from bayesppl.errors import NotConjugateError
 from bayesppl.families import ConjugateFamily
 from bayesppl.families._bases.log_density import LogDensity
@@ -21,7 +22,8 @@ from bayesppl.kernels.arrays import Array, Theta, log_mean_exp
 from bayesppl.model.convergence import Diagnosis
 from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.model.normalisation import normalise, powered
-from bayesppl.model.posterior import CHUNK_CELLS, Posterior, Report
+from bayesppl.model.posterior import CHUNK_CELLS, Posterior
+from bayesppl.model.sampled import Report
 
 
 @dataclass(frozen=True, eq=False)

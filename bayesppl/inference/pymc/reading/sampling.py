@@ -17,7 +17,7 @@ from bayesppl.inference.pymc.reading.points import Coordinates
 from bayesppl.inference.pymc.reading.rows import Observed
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.convergence import diagnose, warn_of_problems
-from bayesppl.model.posterior import Report
+from bayesppl.model.sampled import Report
 
 
 @dataclass(frozen=True, eq=False)

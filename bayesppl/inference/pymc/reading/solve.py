@@ -22,7 +22,8 @@ from bayesppl.inference.pymc.reading.posterior import PartlyExact, SampledLabel,
 from bayesppl.inference.pymc.reading.sampling import Part, draws_of, sample
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
-from bayesppl.model.posterior import Exact, Posterior, Report
+from bayesppl.model.posterior import Exact, Posterior
+from bayesppl.model.sampled import Report
 
 #: Names that a product of families keeps for itself.
 _TAKEN = ("class", "class_weights", "features", "row", "total", "x", "y")

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from bayesppl.kernels import compiled, own_class
+from bayesppl.kernels import compiled, loo_student
 from bayesppl.kernels.compiled import Engine
-from bayesppl.kernels.own_class import less_own_log1p_squares, own_log1p_squares, own_log1p_sum
+from bayesppl.kernels.loo_student import less_own_log1p_squares, own_log1p_squares, own_log1p_sum
 
 
 def problem(n_features, leverage, n_rows=3000, seed=0):
@@ -70,7 +70,7 @@ def test_the_compiled_loop_gives_the_same_bits(monkeypatch, dtype, order, n_feat
     expected = own_log1p_squares(X, owners, location, factors, exponents)
     eager = Engine(compiled.own_products._build)
     eager._done = compiled.PRICE
-    monkeypatch.setattr(own_class, "own_products", eager)
+    monkeypatch.setattr(loo_student, "own_products", eager)
     np.testing.assert_array_equal(own_log1p_squares(X, owners, location, factors, exponents), expected)
     assert eager.loop(0) is not None
 
@@ -123,6 +123,6 @@ def test_the_compiled_loop_of_other_classes_gives_the_same_bits(monkeypatch, ord
     expected = less_own_log1p_squares(*given)
     eager = Engine(compiled.less_own_products._build)
     eager._done = compiled.PRICE
-    monkeypatch.setattr(own_class, "less_own_products", eager)
+    monkeypatch.setattr(loo_student, "less_own_products", eager)
     np.testing.assert_array_equal(less_own_log1p_squares(*given), expected)
     assert eager.loop(0) is not None

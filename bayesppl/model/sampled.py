@@ -1,0 +1,156 @@
+"""Posteriors known by draws."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.special import logsumexp
+
+from bayesppl.beliefs import Joint
+from bayesppl.beliefs.statistics import JointStatistics
+from bayesppl.errors import NotConjugateError
+from bayesppl.families._bases.log_density import LogDensity
+from bayesppl.kernels.arrays import Array, Theta, log_mean_exp
+from bayesppl.model.convergence import Diagnosis
+from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
+from bayesppl.model.normalisation import normalise, powered
+from bayesppl.model.posterior import CHUNK_CELLS, Posterior
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """What is known about draws.
+
+    Attributes
+    ----------
+    record : mapping
+        The inference, its settings and versions.
+    sample_stats : mapping of str to (chain, draw) arrays
+        What the sampler reports of each draw.
+    diagnosis : Diagnosis
+        Of convergence; empty for approximations, which have no chains to compare.
+    hyper_dims : mapping of str to dims
+        Dimension names of parameters of the prior that were learned too.
+    """
+
+    record: Mapping[str, Any]
+    sample_stats: Mapping[str, Array]
+    diagnosis: Diagnosis
+    hyper_dims: Mapping[str, tuple[str, ...]]
+
+
+#: From model, prior, statistics and draws to the mode.
+ModeFinder = Callable[[GenerativeModel, Joint, JointStatistics, Theta], Theta]
+
+
+def _no_mode_finder(model: GenerativeModel, prior: Joint, statistics: JointStatistics, samples: Theta) -> Theta:
+    raise NotConjugateError(
+        "the mode under a prior declared in PyMC has to be searched for, and a file holds no code of it: use rule='mean' or "
+        "'predictive'. Declare the model again, and fit it, for rule='map'"
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Sampled(Posterior):
+    """A posterior known by draws.
+
+    Attributes
+    ----------
+    samples : Theta
+        Axes (chain, draw) lead. Parameters of the prior that were learned too follow those of the model.
+    report : Report
+        What is known about the draws.
+    find_mode : callable
+        Searches the mode of (model, prior, statistics, samples) where it has no closed form. A file does not keep it.
+    """
+
+    samples: Theta
+    report: Report
+    find_mode: ModeFinder = field(default=_no_mode_finder, metadata={"stored": False})
+
+    @property
+    def record(self) -> Mapping[str, Any]:
+        return self.report.record
+
+    @property
+    def diagnosis(self) -> Diagnosis:
+        return self.report.diagnosis
+
+    @property
+    def hyper_dims(self) -> Mapping[str, tuple[str, ...]]:
+        return self.report.hyper_dims
+
+    @property
+    def sample_stats(self) -> Mapping[str, Array]:
+        return self.report.sample_stats
+
+    @property
+    def is_exact(self) -> bool:
+        return False
+
+    def mode(self) -> Theta:
+        try:
+            # what the closed form solves needs no draws
+            return self.prior.update(self.statistics).mode()
+        except NotConjugateError:
+            return self.find_mode(self.model, self.prior, self.statistics, self.samples)
+
+    def mean(self) -> Theta:
+        return {name: values.mean((0, 1)) for name, values in self.samples.items()}
+
+    def draws(self, chains: int, size: int, rng: np.random.Generator) -> Theta:
+        return self.samples
+
+    def predictive_weights(self) -> Array:
+        return self.mean()[CLASS_WEIGHTS]
+
+    def log_joint_predictive(self) -> LogDensity:
+        # terms that classes share depend on the draw, and weigh the draws
+        return LogDensity(lambda X: log_mean_exp(self._batches(X, 1), axis=0))
+
+    def predictive_mcse(self, parts: Iterable[tuple[float, Any]]) -> Array:
+        """By batch means: batches of √draws consecutive draws are nearly independent (Flegal, Haran & Jones 2008).
+
+        The probability is a function of averages over draws, the joint densities of all classes, whose error is taken to
+        first order (delta method).
+        """
+        n_chains, n_draws = self.samples[CLASS_WEIGHTS].shape[:2]
+        per_chain = int(np.sqrt(n_draws))
+        if n_chains * per_chain < 4:
+            raise ValueError(f"{n_chains} x {n_draws} draws are too few to estimate their Monte-Carlo error")
+        averages, change = [], np.zeros(())
+        for power, X in parts:
+            batches = self._batches(X, per_chain)
+            average = log_mean_exp(batches, axis=0)
+            averages.append((power, average))
+            change = change + power * np.exp(batches - np.where(np.isneginf(average), 0.0, average))
+        weights = self.predictive_weights()
+        share = normalise(powered(averages, weights), weights, log=False)[0]
+        influence = share * (change - (share * change).sum(-1, keepdims=True))
+        return np.asarray(np.sqrt((influence**2).sum(0) / (len(change) - 1) / len(change)))
+
+    def _batches(self, X: Any, per_chain: int) -> Array:
+        """log p(y = k, x) averaged over batches of consecutive draws: (n_batches, n_rows, n_classes).
+
+        Chains are cut into ``per_chain`` batches of equal length. Draws are taken in portions, so that nothing as
+        large as (draws, rows, classes) is ever held.
+        """
+        n_chains, n_draws, n_classes = self.samples[CLASS_WEIGHTS].shape
+        length = n_draws // per_chain
+        portion = max(1, CHUNK_CELLS // max(1, X.shape[0] * n_classes))
+        batches = []
+        for chain in range(n_chains):
+            for batch in range(per_chain):
+                # the first batch takes what is left over
+                first = 0 if batch == 0 else n_draws - (per_chain - batch) * length
+                last = n_draws - (per_chain - batch - 1) * length
+                total = np.full((X.shape[0], n_classes), -np.inf)
+                for start in range(first, last, portion):
+                    stop = min(start + portion, last)
+                    theta = {name: values[chain, start:stop] for name, values in self.samples.items()}
+                    total = np.logaddexp(total, logsumexp(self.model.log_joint(theta)(X), axis=0))
+                batches.append(total - np.log(last - first))
+        return np.asarray(batches)
