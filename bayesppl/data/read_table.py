@@ -94,6 +94,8 @@ def as_table(X: Any) -> Table:
 
 def _as_frame(X: Any) -> Any:
     """A data frame as narwhals sees it; anything else as it is."""
+    if nw.dependencies.is_pandas_dataframe(X):
+        X = _readable(X)
     try:
         return nw.from_native(X, pass_through=True)
     except nw.exceptions.DuplicateError:
@@ -102,6 +104,30 @@ def _as_frame(X: Any) -> Any:
         raise ValueError(
             f"column names must be unique, found {twice!r} more than once among {listed(names)}; rename or drop columns"
         ) from None
+
+
+def _readable(frame: Any) -> Any:
+    """A data frame of pandas in the byte order of this machine, the only one in which pandas takes rows of all dtypes.
+
+    Raises
+    ------
+    TypeError
+        If its columns have names on several levels.
+    """
+    if frame.columns.nlevels > 1:
+        raise TypeError(
+            f"columns have names on {frame.columns.nlevels} levels, such as {frame.columns[0]!r}; join them, as in "
+            "X.columns = ['_'.join(map(str, names)) for names in X.columns]"
+        )
+    swapped = {
+        place: dtype.newbyteorder("=")
+        for place, dtype in enumerate(frame.dtypes)
+        if isinstance(dtype, np.dtype) and not dtype.isnative
+    }
+    if not swapped:
+        return frame
+    columns = frame.columns
+    return frame.set_axis(range(len(columns)), axis=1).astype(swapped).set_axis(columns, axis=1)
 
 
 def _pandas() -> Any:

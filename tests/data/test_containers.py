@@ -205,3 +205,18 @@ def test_columns_of_lists_keep_their_types(kind: Any) -> None:
         bp.GaussianNB().fit(numbers, list(y[:12])).predict_log_proba(numbers),
         bp.GaussianNB().fit(np.array(numbers), y[:12]).predict_log_proba(np.array(numbers)),
     )
+
+
+def test_bytes_in_the_other_order_are_the_same_numbers():
+    own = pd.DataFrame({"a": np.arange(6.0), "b": np.arange(6)})
+    swapped = pd.DataFrame({"a": own["a"].to_numpy(">f8"), "b": own["b"].to_numpy(">i4")})
+    y = [0, 1, 0, 1, 0, 1]
+    one, other = (bp.MixedNB(integers="gaussian").fit(X, y).predict_proba(X) for X in (own, swapped))
+    np.testing.assert_array_equal(one, other)
+    assert swapped["a"].dtype == ">f8"
+
+
+def test_names_on_several_levels_are_refused():
+    X = pd.DataFrame({("size", "length"): [1.0, 2.0], ("size", "legs"): [2, 4]})
+    with pytest.raises(TypeError, match=r"2 levels, such as \('size', 'length'\); join them"):
+        bp.MixedNB().fit(X, [0, 1])
