@@ -94,8 +94,9 @@ def as_table(X: Any) -> Table:
 
 def _as_frame(X: Any) -> Any:
     """A data frame as narwhals sees it; anything else as it is."""
-    if nw.dependencies.is_pandas_dataframe(X):
-        X = _readable(X)
+    native = nw.to_native(X, pass_through=True)
+    if nw.dependencies.is_pandas_dataframe(native):
+        X = _readable(native)
     try:
         return nw.from_native(X, pass_through=True)
     except nw.exceptions.DuplicateError:

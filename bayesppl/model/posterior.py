@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
+from html import escape
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -29,7 +30,7 @@ class Scorer(NamedTuple):
     class_weights: Array
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Posterior(ABC):
     """The posterior of all parameters of a model.
 
@@ -45,6 +46,20 @@ class Posterior(ABC):
     model: GenerativeModel
     statistics: JointStatistics
     prior: Joint
+
+    def __repr__(self) -> str:
+        """How it is known, and its parameters with their dimensions."""
+        dims = ", ".join(f"{name} ({', '.join(of)})" for name, of in self.model.dims.items())
+        return f"{type(self).__name__} posterior of {dims}"
+
+    def _repr_html_(self) -> str:
+        """The parameters, their dimensions and their size as a table in a notebook."""
+        sizes = {dim: len(labels) for dim, labels in self.model.coords.items()}
+        rows = "".join(
+            f"<tr><th>{escape(name)}</th><td>{escape(' × '.join(f'{dim}: {sizes[dim]}' for dim in of))}</td></tr>"
+            for name, of in self.model.dims.items()
+        )
+        return f"<p>{type(self).__name__} posterior</p><table>{rows}</table>"
 
     @property
     @abstractmethod
@@ -153,7 +168,7 @@ class Posterior(ABC):
         return {member.name: getattr(self, member.name) for member in fields(self)}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Exact(Posterior):
     """A posterior in closed form."""
 

@@ -53,7 +53,7 @@ def _no_mode_finder(model: GenerativeModel, prior: Joint, statistics: JointStati
     )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Sampled(Posterior):
     """A posterior known by draws.
 

@@ -163,7 +163,7 @@ def test_cells_that_are_no_numbers_are_refused(cell: Any, error: type[Exception]
 
 @pytest.mark.parametrize("value", [np.inf, -np.inf])
 def test_infinities_are_refused_by_name(value: float) -> None:
-    frame = NAMED["pandas"](NUMBERS)
+    frame = NAMED["pandas"](NUMBERS).copy()
     clf = bp.GaussianNB().fit(frame, LABELS)
     frame.loc[4, "width"] = value
     for method in (clf.predict, lambda X: clf.fit(X, LABELS)):

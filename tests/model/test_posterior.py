@@ -72,3 +72,13 @@ def test_the_monte_carlo_error_is_that_of_the_means_of_batches():
         jacobian = (np.eye(3) - share[:, None]) / total.sum()
         expected = np.sqrt(np.diagonal(jacobian @ np.cov(means[:, i].T, ddof=1) @ jacobian.T) / len(means))
         np.testing.assert_allclose(found[i], expected, rtol=1e-9, atol=1e-15)
+
+
+def test_a_posterior_shows_its_parameters_and_not_its_numbers():
+    X, y = load_iris(return_X_y=True)
+    posterior = bp.GaussianNB().fit(X, y).posterior_
+    assert (
+        repr(posterior)
+        == "Exact posterior of class_weights (class), mean (class, feature), variance (class, feature)"
+    )
+    assert "<tr><th>mean</th><td>class: 3 × feature: 4</td></tr>" in posterior._repr_html_()

@@ -90,7 +90,7 @@ class SampledLabel:
     report: Report
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PartlyExact(Posterior):
     """Parts that are independent given the labels: each is solved by itself, and predictives multiply.
 
