@@ -132,6 +132,39 @@ def confidence(log_proba: Array, codes: Array, row_weights: Array) -> Confidence
     return Confidence(float((weights * expected).sum()), float((weights * attained).sum()), error)
 
 
+def against_own(
+    density: Array, log_weights: Array, codes: Array, row_weights: Array
+) -> tuple[Array, Array, Array]:
+    """What rows show of every class against their own.
+
+    Only rows of positive weight which their own class does not exclude can be scored.
+
+    Parameters
+    ----------
+    density : (n_rows, n_classes, n_units)
+        Log densities of left-out rows.
+    log_weights : (n_rows, n_classes) or (n_classes,)
+    codes, row_weights : (n_rows,)
+
+    Returns
+    -------
+    contrast : (n_scored, n_classes, n_units)
+        Log densities less those of the row's own class; zero where a class is impossible.
+    log_odds : (n_scored, n_classes)
+        Of the class against the row's own before anything is seen; -inf where the class is impossible.
+    scored : (n_rows,) of bool
+    """
+    log_weights = np.broadcast_to(log_weights, density.shape[:2])
+    own = np.arange(len(codes)), codes
+    scored = (row_weights > 0) & np.isfinite(density[own]).all(-1) & np.isfinite(log_weights[own])
+    density, log_weights, codes = density[scored], log_weights[scored], codes[scored]
+    own = np.arange(len(codes)), codes
+    excluded = np.isneginf(density).any(-1) | np.isneginf(log_weights)
+    density -= density[own][:, None]  # a copy already
+    density[excluded] = 0.0
+    return density, np.where(excluded, -np.inf, log_weights - log_weights[own][:, None]), scored
+
+
 class Scores:
     """The score of left-out labels and its derivatives by log T.
 
@@ -150,15 +183,9 @@ class Scores:
     @classmethod
     def of(cls, log_density: Array, log_weights: Array, codes: Array, row_weights: Array) -> Scores:
         """Of the rows that any temperature can score: those of positive weight which their own class does not exclude."""
-        weights = np.broadcast_to(log_weights, log_density.shape)
-        own = np.arange(len(codes)), codes
-        possible = (row_weights > 0) & np.isfinite(log_density[own]) & np.isfinite(weights[own])
+        contrast, log_odds, possible = against_own(log_density[:, :, None], log_weights, codes, row_weights)
         # classes first: steps along rows are long, those along classes short
-        density, weights = np.ascontiguousarray(log_density[possible].T), np.ascontiguousarray(weights[possible].T)
-        own = codes[possible], np.arange(density.shape[1])
-        excluded = np.isneginf(density) | np.isneginf(weights)
-        contrast = np.where(excluded, 0.0, density - density[own])
-        log_odds = np.where(excluded, -np.inf, weights - weights[own])
+        contrast, log_odds = np.ascontiguousarray(contrast[:, :, 0].T), np.ascontiguousarray(log_odds.T)
         return cls(contrast, log_odds, row_weights[possible])
 
     def log_scores(self, power: float) -> Array:

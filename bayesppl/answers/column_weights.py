@@ -32,7 +32,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-from bayesppl.answers.calibration import PENALTY_SD, temper
+from bayesppl.answers.calibration import PENALTY_SD, against_own, temper
 from bayesppl.answers.left_out_joints import density_of
 from bayesppl.families._bases.family import Family
 from bayesppl.families._bases.units import Unit
@@ -172,16 +172,8 @@ class Scores:
         for log_joint, log_weights in left_out:
             densities.append(density_of(log_joint, log_weights))
         density = np.stack(densities, axis=-1)
-        rows = np.arange(len(codes))
-        possible = row_weights > 0
-        possible &= np.isfinite(density[rows, codes]).all(-1) & np.isfinite(log_weights[rows, codes])
-        codes, density, log_weights = codes[possible], density[possible], log_weights[possible]
-        at = np.arange(len(codes))
-        excluded = np.isneginf(density).any(-1) | np.isneginf(log_weights)
-        density -= density[at, codes][:, None]
-        density[excluded] = 0.0
-        log_odds = np.where(excluded, -np.inf, log_weights - log_weights[at, codes][:, None])
-        return cls(density, log_odds, codes, row_weights[possible])
+        contrast, log_odds, scored = against_own(density, log_weights, codes, row_weights)
+        return cls(contrast, log_odds, codes[scored], row_weights[scored])
 
     @property
     def n_units(self) -> int:

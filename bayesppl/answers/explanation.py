@@ -24,10 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesppl.answers.coalitions import (
-    Score,
-    SeenRows,
-)
+from bayesppl.answers.coalitions import Score, SeenRows
 from bayesppl.answers.evidence_shares import MOST_NUMBERS, Explained, Odds, Shares, explained, lots_of
 from bayesppl.answers.intervals import PROB, tails
 from bayesppl.answers.labelled import coord

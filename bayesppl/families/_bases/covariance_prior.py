@@ -31,7 +31,7 @@ from scipy.special import gammaln
 from bayesppl.beliefs import NormalInverseWishart
 from bayesppl.beliefs.conjugate import replace_unchecked
 from bayesppl.beliefs.moments import Moments
-from bayesppl.families._bases.gaussian_full_prior import VARIANCE_ROWS, within_sd
+from bayesppl.families._bases.gaussian_full_prior import VARIANCE_ROWS, scatter_degrees, within_sd
 from bayesppl.kernels.arrays import Array
 
 # δ₀ is believed to be about that, within factors of e² = 7.4 (one standard deviation of its logarithm)
@@ -148,7 +148,7 @@ def log_evidence_of_correlation(statistics: Moments) -> float:
     statistics : Moments
         With a matrix of scatter per class.
     """
-    degrees = np.maximum(statistics.count - 1, 0.0)
+    degrees = scatter_degrees(statistics)
     roots = np.sqrt(np.diagonal(statistics.scatter, axis1=-2, axis2=-1))
     units = roots[:, :, None] * roots[:, None, :]
     # a column that does not vary is correlated with none
@@ -182,9 +182,8 @@ def _chained(found: _Hierarchy, statistics: Moments) -> Array:
 def _hierarchy(statistics: Moments, tied: bool, columns: Sequence[Hashable]) -> _Hierarchy:
     total = statistics.pooled()
     n_features = statistics.mean.shape[1]
-    # of the scatter: a class of one row has no deviations
-    degrees = np.maximum(statistics.count - 1, 0.0)
-    within, sd = statistics.within, within_sd(statistics, columns)
+    degrees, within = scatter_degrees(statistics), statistics.within
+    sd = within_sd(np.diagonal(within), degrees.sum(), total, columns)
     units = sd[:, None] * sd
     scatter = statistics.scatter / units
     independence = _rows_of_independence(within, degrees.sum())

@@ -56,17 +56,31 @@ def regularised_prior(statistics: Moments, columns: Sequence[Hashable]) -> Norma
     """
     total = statistics.pooled()
     rows = total.count[0] / (1 if statistics.is_tied else len(statistics.count))
-    variances = within_sd(statistics, columns) ** 2
+    variances = within_sd(np.diagonal(statistics.within), scatter_degrees(statistics).sum(), total, columns) ** 2
     prior = NormalInverseWishart(total.mean, 1.0, len(variances) + 1 + rows, rows * variances)
     return prior.sized(statistics.mean.shape, statistics.is_tied)
 
 
-def within_sd(statistics: Moments, columns: Sequence[Hashable]) -> Array:
-    """Standard deviations within the classes, positive also where a column is constant in each: (n_features,)."""
-    overall = column_scales(statistics.pooled(), columns) ** 2
-    degrees_within = np.maximum(statistics.count - 1, 0.0).sum()
-    scatter = np.diagonal(statistics.within) + VARIANCE_ROWS * overall
-    return np.asarray(np.sqrt(scatter / (degrees_within + VARIANCE_ROWS)))
+def scatter_degrees(statistics: Moments) -> Array:
+    """Degrees of freedom of the scatter of each class; a class of one row has no deviations: (n_classes,)."""
+    return np.maximum(statistics.count - 1, 0.0)
+
+
+def within_sd(squares: Array, degrees: float, total: Moments, columns: Sequence[Hashable]) -> Array:
+    """Standard deviations within the classes, positive also where a column is constant in each: (n_features,).
+
+    Parameters
+    ----------
+    squares : (n_features,)
+        Sums of squares within the classes.
+    degrees : float
+        Their degrees of freedom.
+    total : Moments
+        Of all rows.
+    columns : sequence of n_features names
+    """
+    overall = column_scales(total, columns) ** 2
+    return np.asarray(np.sqrt((squares + VARIANCE_ROWS * overall) / (degrees + VARIANCE_ROWS)))
 
 
 def _covariances(total: Moments, columns: Sequence[Hashable]) -> Iterator[Array]:
