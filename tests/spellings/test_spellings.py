@@ -114,3 +114,15 @@ def _log_joint(case: Spelling, new, theta, n_classes):
         ]
         out.append(np.asarray(per_draw))
     return np.stack(out, axis=-1)
+
+
+def test_many_columns_with_a_variable_for_each_class_are_exact():
+    rng, n_columns = np.random.default_rng(3), 120
+    codes = np.arange(12) % 3
+    with pm.Model() as model:
+        y = pm.Categorical("y", pm.Dirichlet("w", np.ones(3)), observed=codes)
+        tau = [pm.Gamma(f"tau{k}", 2.0, 0.5, shape=n_columns) for k in range(3)]
+        mu = [pm.Normal(f"mu{k}", 1.0, tau=0.3 * tau[k], shape=n_columns) for k in range(3)]
+        observed = rng.normal(size=(12, n_columns))
+        pm.Normal("x", pm.math.stack(mu)[y], tau=pm.math.stack(tau)[y], observed=observed)
+    assert [block.solution for block in read(model, "y").blocks] == ["exact", "exact"]
