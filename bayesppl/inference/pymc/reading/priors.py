@@ -115,7 +115,10 @@ def _solve(
             return "the prior is not conjugate to the likelihood"
         solved = np.asarray(rows).reshape(statistics.shape[1:])
     try:
-        return natural.belief(solved)
+        with np.errstate(
+            divide="ignore", invalid="ignore"
+        ):  # a flat prior has no centre, and is refused as improper
+            return natural.belief(solved)
     except ValueError as error:
         return f"the prior is not a proper {natural.words}: {error}"
 
