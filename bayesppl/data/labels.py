@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.exceptions import DataConversionWarning
 
-from bayesppl.data.cells import missing, plain
+from bayesppl.data.cells import missing, plain, values_of
 from bayesppl.data.columns import listed, to_float
 from bayesppl.errors import RowError, warn
 from bayesppl.kernels.arrays import Array, Responsibilities
@@ -99,7 +99,7 @@ def union(known: Array, further: Any) -> Array:
 def _labels(y: Any, what: str) -> Array:
     """One label per row, complete and of one kind."""
     series = y if isinstance(y, np.ndarray) else nw.from_native(y, series_only=True, pass_through=True)
-    labels: Array = _array(series.to_numpy() if isinstance(series, nw.Series) else y, what)
+    labels: Array = _array(values_of(series) if isinstance(series, nw.Series) else y, what)
     if labels.ndim == 2 and labels.shape[1] == 1:
         warn(
             "A column-vector y was passed when a 1d array was expected; it is read as y.ravel()",

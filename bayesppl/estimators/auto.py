@@ -224,6 +224,10 @@ class AutoClassifier(FittedColumns, ScoredMixin, Nested):
     def _columns_of_fit(self) -> Columns:
         return self.stack_.columns
 
+    def levels_of_columns(self) -> dict[Hashable, tuple[Hashable, ...]]:
+        """The levels of every column that is no number, those of one row only left out."""
+        return self.stack_.levels
+
     @property
     def weights_(self) -> xr.DataArray:
         """Weights of the models that matter, over "model", the largest first."""

@@ -126,6 +126,10 @@ class ConditionalGaussian(ConjugateFamily):
         return LevelCoding(categories.columns, categories.outcomes, categories.levels is None)
 
     @property
+    def levels_of_columns(self) -> dict[Hashable, tuple[Hashable, ...]]:
+        return self.parts.levels_of_columns
+
+    @property
     def dims(self) -> dict[str, tuple[str, ...]]:
         return self.parts.dims
 

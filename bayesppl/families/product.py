@@ -141,6 +141,12 @@ class Product(ConjugateFamily):
     def family_names(self) -> dict[Hashable, str]:
         return {column: name for _, _, family in self.families for column, name in family.family_names.items()}
 
+    @property
+    def levels_of_columns(self) -> dict[Hashable, tuple[Hashable, ...]]:
+        return {
+            column: levels for _, _, family in self.families for column, levels in family.levels_of_columns.items()
+        }
+
     def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
         return self.bind_labelled(table, classes, np.zeros(len(table), dtype=np.intp), np.ones(len(table)))
 

@@ -22,13 +22,14 @@ from bayesppl.beliefs import Dirichlet
 from bayesppl.beliefs.simplices import SimplexPrior
 from bayesppl.beliefs.statistics import Counts
 from bayesppl.data.columns import factorize
+from bayesppl.data.lookalikes import lookalikes, refuse_lookalikes, refuse_other_types
 from bayesppl.data.table import Table
 from bayesppl.errors import RowError, UnseenLevelWarning, warn
 from bayesppl.families._bases.association import log_association
 from bayesppl.families._bases.conjugate_family import ConjugateColumns
 from bayesppl.families._bases.family import Measure, Takes
 from bayesppl.families._bases.leave_one_out import counts_without, weight_by_weight
-from bayesppl.families._bases.level_names import lookalikes, unseen_beside
+from bayesppl.families._bases.level_names import unseen_beside
 from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.families._bases.membership import Membership
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta
@@ -140,6 +141,10 @@ class LevelFamily(ConjugateColumns):
     def dims(self) -> dict[str, tuple[str, ...]]:
         return {"probability": ("class", "cell")}
 
+    @property
+    def levels_of_columns(self) -> dict[Hashable, tuple[Hashable, ...]]:
+        return dict(zip(self.columns, self._named, strict=True))
+
     @final
     def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
         if self.unseen not in get_args(Unseen):
@@ -226,19 +231,11 @@ class LevelFamily(ConjugateColumns):
     def _codes(self, values: Array, j: int) -> Array:
         found, codes = factorize(values, self.columns[j])
         position = self._positions[j]
-        unknown = [level for level in found if level not in position]
         if self.levels is None:
-            alike = lookalikes([*position, *unknown]) if unknown else None
-            if alike is not None:
-                row = int(np.argmax(codes == found.index(alike[1])))
-                raise RowError(
-                    f"column {self.columns[j]!r} holds {alike[1]!r} ({_type(alike[1])}) in row ",
-                    row,
-                    f", which resembles the level {alike[0]!r} ({_type(alike[0])}) of the fit, but is another one. Convert "
-                    "the column to the type it had in the fit.",
-                )
+            refuse_other_types(self.columns[j], position, found, codes)
             known = [position.get(level, len(position)) for level in found]
         else:
+            unknown = [level for level in found if level not in position]
             if unknown:
                 row = int(np.argmax(codes == found.index(unknown[0])))
                 raise RowError(
@@ -292,18 +289,8 @@ def _levels_of(table: Table, name: Hashable) -> list[Hashable]:
     """The levels of one column: those of its dtype where it has any, such as pandas categories, or else those that occur."""
     declared = table.categories(name)
     levels, codes = factorize(table.column(name), name)
-    alike = lookalikes(levels)
-    if alike is not None:
-        rows = [int(np.argmax(codes == levels.index(level))) for level in alike]
-        raise ValueError(
-            f"column {name!r} holds {alike[0]!r} ({_type(alike[0])}) in row {rows[0]} and {alike[1]!r} ({_type(alike[1])}) in "
-            f"row {rows[1]}, which read alike but are different levels; convert the column to one type"
-        )
+    refuse_lookalikes(name, levels, codes)
     return levels if declared is None else declared
-
-
-def _type(level: Hashable) -> str:
-    return type(level).__name__
 
 
 def draw_outcomes(probability: Array, codes: Array, rng: np.random.Generator) -> Array:
