@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from bayesppl.cli.big_integers import refuse_rounded
 from bayesppl.cli.terminal import cells, is_number
+from bayesppl.data.exact_text import exact_numbers
 
 #: Suffixes of text files; each may be followed by that of a compression.
 TEXT = (".csv", ".tsv", ".txt", ".dat", ".data")
@@ -37,7 +38,7 @@ class Dialect(NamedTuple):
 
     def options(self) -> dict[str, Any]:
         """For ``pandas.read_csv``."""
-        return {**self._asdict(), "na_values": list(self.na_values)}
+        return {**self._asdict(), "na_values": list(self.na_values), **exact_numbers()}
 
 
 def read(
