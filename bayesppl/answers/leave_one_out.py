@@ -284,9 +284,8 @@ def _column_weights(fitted: Fitted, rows: Rows) -> Power:
     joints = unit_joints(
         fitted.posterior, encoded(family, rows.table), rows.codes, rows.weights, fitted.rule, some
     )
-    with np.errstate(divide="ignore"):
-        left_out = ((joint.without, np.log(joint.class_weights)) for joint in joints)
-        return learn_weights(tuple(unit.name for unit in units), left_out, rows.codes[some], rows.weights[some])
+    left_out = ((joint.without, joint.log_class_weights) for joint in joints)
+    return learn_weights(tuple(unit.name for unit in units), left_out, rows.codes[some], rows.weights[some])
 
 
 _LEARN = {"temperature": _temperature, "weights": _column_weights}
@@ -321,12 +320,10 @@ def leave_out_each(
         all_weights = np.stack(np.broadcast_arrays(found.class_weights, found.fitted_weights))
         labels, labels_fitted = powered(both, all_weights)
     log_proba = log_probabilities(labels, found.class_weights)
-    with np.errstate(divide="ignore"):
-        log_weights = np.log(found.class_weights, out=found.class_weights)
     return LeaveOneOut(
         rule,
         found.without,
-        log_weights,
+        found.log_class_weights,
         log_proba,
         found.fitted,
         found.fitted_weights,

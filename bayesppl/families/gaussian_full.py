@@ -155,7 +155,8 @@ class FullGaussian(ConjugateNumeric):
         inflation = (posterior.kappa + 1) / posterior.kappa
 
         def log_t(at: Array) -> Evaluate:
-            distances, log_det = _whitened(posterior.location[:, at], self._per_class(posterior.psi, at))
+            whitener, log_det = _whitener(self._per_class(posterior.psi, at))
+            distances = _distances(posterior.location[:, at], whitener)
             constant, exponent = t_terms(dof, len(at), log_det, inflation)
 
             return lambda values: log_t_density(distances(values), constant, exponent, inflation)
@@ -168,7 +169,8 @@ class FullGaussian(ConjugateNumeric):
         # Ψ without row x is Ψ − f uuᵀ, with u = x − m of the row's own class and f = wκ/(κ − w). Determinant and
         # inverse follow by the matrix determinant lemma and Sherman & Morrison (1950).
         n_classes, n_features = posterior.location.shape
-        distances, log_det = _whitened(posterior.location, self._per_class(posterior.psi, np.arange(n_features)))
+        whitener, log_det = _whitener(self._per_class(posterior.psi, np.arange(n_features)))
+        distances = _distances(posterior.location, whitener)
         dof = np.broadcast_to(posterior.nu - n_features + 1, n_classes)
         inflation = (posterior.kappa + 1) / posterior.kappa
         squares = distances(X)
@@ -179,7 +181,8 @@ class FullGaussian(ConjugateNumeric):
         with np.errstate(divide="ignore", invalid="ignore"):  # where nothing is left the answer is not finite
             ratio = np.where((left > 0) & (dof > 0), kappa / left, np.nan)
             factor = (w * ratio)[of_rows]
-            log_shrunk = np.log1p(-factor * own_squares)  # log |Ψ without the row| − log |Ψ|
+            lost = factor * own_squares
+            log_shrunk = np.log1p(-lost)  # log |Ψ without the row| − log |Ψ|
             constant, exponent = t_terms(
                 dof, n_features, np.broadcast_to(log_det, n_classes)[classes], (left + 1) / left
             )
@@ -199,16 +202,17 @@ class FullGaussian(ConjugateNumeric):
                     return log_t_density(moved, constant, exponent, inflation[:, None])
 
                 share = lent_share(statistics, self.columns)
-                squares = of_other_classes(posterior, statistics, share, X, members, squares, log_t)
+                squares = of_other_classes(posterior, whitener, statistics, share, X, members, squares, log_t)
                 return fitted, members.replaced(squares, own)
             if not self.tied:
                 return fitted, members.replaced(fitted, own)
-            apart, shrunk = distances(posterior.location), np.exp(log_shrunk)
+            apart = distances(posterior.location)
+            factor /= 1 - lost
             for k in range(n_classes):
                 constant, exponent = t_terms(dof, n_features, log_det, inflation[k])
                 # uᵀΨ⁻¹v for the deviations u, v from two classes: their squares, and that of their difference, are known
                 cross = 0.5 * (own_squares + squares[:, k] - apart[k].take(members.codes))
-                squares[:, k] += factor * cross**2 / shrunk
+                squares[:, k] += factor * cross**2
                 log_t_density(squares[:, k], constant[of_rows], exponent[of_rows], inflation[k])
                 squares[:, k] -= 0.5 * log_shrunk
         return fitted, members.replaced(squares, own)
@@ -219,7 +223,8 @@ class FullGaussian(ConjugateNumeric):
 
         def log_normal(at: Array) -> Evaluate:
             mean, covariance = moments_at(at)
-            distances, log_det = _whitened(mean, covariance)
+            whitener, log_det = _whitener(covariance)
+            distances = _distances(mean, whitener)
             constant = -0.5 * (len(at) * LOG_2PI + log_det[..., None, :])
 
             def log_density(values: Array) -> Array:
@@ -274,11 +279,14 @@ class FullGaussian(ConjugateNumeric):
         return require_proper(prior, statistics, self.classes, needed, per)
 
 
-def _whitened(location: Array, matrix: Array) -> tuple[Evaluate, Array]:
-    """Squared Mahalanobis distances, (..., n_rows, n_classes), of rows; log determinants (..., n_classes or 1)."""
+def _whitener(matrix: Array) -> tuple[Array, Array]:
+    """The inverse Cholesky factor of every matrix, and its log determinant."""
     root = np.linalg.cholesky(matrix)
-    log_det = 2 * np.log(np.diagonal(root, axis1=-2, axis2=-1)).sum(-1)
-    whitener = np.linalg.inv(root)
+    return np.linalg.inv(root), 2 * np.log(np.diagonal(root, axis1=-2, axis2=-1)).sum(-1)
+
+
+def _distances(location: Array, whitener: Array) -> Evaluate:
+    """Squared Mahalanobis distances of rows: (..., n_rows, n_classes)."""
 
     def make(draw: tuple[int, ...]) -> Callable[[Array, Array], None]:
         return squared_distances(location[draw], whitener[draw])
@@ -291,7 +299,7 @@ def _whitened(location: Array, matrix: Array) -> tuple[Evaluate, Array]:
             of_draw(draw)(values, squares[draw])
         return np.swapaxes(squares, -1, -2)
 
-    return distances, log_det
+    return distances
 
 
 def _linear(location: Array, matrix: Array) -> Evaluate | None:

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from scipy.special import gammaln
@@ -180,6 +181,17 @@ def _chained(found: _Hierarchy, statistics: Moments) -> Array:
 
 
 def _hierarchy(statistics: Moments, tied: bool, columns: Sequence[Hashable]) -> _Hierarchy:
+    known = _FOUND.setdefault(statistics, {})
+    if tied not in known:
+        known[tied] = _find(statistics, tied, columns)
+    return known[tied]
+
+
+# the prior, leave-one-out and the evidence of a fit ask for it of the same sums, whose life it shares
+_FOUND: WeakKeyDictionary[Moments, dict[bool, _Hierarchy]] = WeakKeyDictionary()
+
+
+def _find(statistics: Moments, tied: bool, columns: Sequence[Hashable]) -> _Hierarchy:
     total = statistics.pooled()
     n_features = statistics.mean.shape[1]
     degrees, within = scatter_degrees(statistics), statistics.within
