@@ -71,12 +71,12 @@ def _put_together(parts: Iterator[Joints], ranges: Sequence[slice]) -> Joints:
     first = next(parts)
     if len(ranges) == 1:
         return first
-    shape = first.fitted.shape[1], ranges[-1].stop
-    out = Joints(*(np.empty(shape).T for _ in first[:-1]), first.fitted_weights)
+    without, class_weights, log_class_weights, fitted = (
+        np.empty((first.fitted.shape[1], ranges[-1].stop)).T for _ in range(4)
+    )
     for rows, part in zip(ranges, chain([first], parts), strict=True):
-        for of_all, some in zip(out[:-1], part[:-1], strict=True):
-            of_all[rows] = some
-    return out
+        without[rows], class_weights[rows], log_class_weights[rows], fitted[rows], _ = part
+    return Joints(without, class_weights, log_class_weights, fitted, first.fitted_weights)
 
 
 def unit_joints(

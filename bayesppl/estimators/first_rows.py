@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Any
 
+from bayesppl.data.labels import declared_classes
 from bayesppl.data.rows import Rows
 from bayesppl.estimators.base import Base
 from bayesppl.model.learned import Learned
@@ -18,7 +19,7 @@ def read_first(X: Any, y: Any, sample_weight: Any, classes: Sequence[Hashable] |
     ValueError
         Also if there is one class only.
     """
-    rows = Rows.read(X, y, sample_weight, classes)
+    rows = Rows.read(X, y, sample_weight, None if classes is None else declared_classes(classes))
     if len(rows.classes) < 2 and classes is None:
         raise ValueError(
             f"the target holds one class only, {rows.classes.tolist()[0]!r}; a classifier needs at least two. Pass "

@@ -134,7 +134,7 @@ class Learner(Base, ABC):
                 "lacks"
             )
         rows = read_first(X, y, sample_weight, declared)
-        return self.adopt(self.infer(start(self, rows).tracking(rows, self.n_jobs)))
+        return self.adopt(self.infer(start(self, rows).tracking(rows)))
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Remove rows that were learned before, exactly.

@@ -52,7 +52,7 @@ def of_other_classes(
         lose, each (n_classes, n_rows).
     """
     out = np.empty_like(squares)
-    for c in np.unique(members.codes):
+    for c in members.classes:
         rows = np.flatnonzero(members.codes == c)
         weights = members.weights[rows[:1] if members.has_common_weight else rows]
         count, left = statistics.count[c], statistics.count[c] - weights

@@ -156,7 +156,7 @@ class GaussianRegression(ConjugateNumeric, listed=False):
         without = fitted.copy()
         dofs = self._dof(posterior)
         weights = np.broadcast_to(members.weights, len(X))
-        for c in np.unique(members.codes):
+        for c in members.classes:
             rows, kappa = np.flatnonzero(members.codes == c), joint.kappa[c]
             w = weights[rows]
             left = kappa - w

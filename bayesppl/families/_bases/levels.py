@@ -33,7 +33,7 @@ from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.families._bases.membership import Membership
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta
 from bayesppl.kernels.blocks import row_blocks
-from bayesppl.kernels.levels import Places, distinct_integers, outcome_counts, smallest_type
+from bayesppl.kernels.levels import Places, distinct_integers, extremes, outcome_counts, smallest_type
 
 # in the place of a code, for a value that is no level
 _UNKNOWN = -2
@@ -180,10 +180,11 @@ class LevelFamily(ConjugateColumns):
 
     def _skip_unseen(self, table: Table, codes: Array) -> None:
         """Let cells of unseen levels count as missing, with a warning, or refuse them."""
-        for j, name in enumerate(self.columns):
-            new = codes[:, j] == self._sizes[j] - 1
-            if not new.any():
-                continue
+        if not len(codes):
+            return
+        unseen = np.array(self._sizes) - 1
+        for j in np.flatnonzero(extremes(codes)[1] == unseen):
+            name, new = self.columns[j], codes[:, j] == unseen[j]
             row = int(new.argmax())
             [value] = table.column(name)[[row]].tolist()
             if self.unseen == "error":
