@@ -87,7 +87,10 @@ class Rows:
         weights = None if self.given_weights is None else self.given_weights.copy()
         return replace(self, table=self.table.snapshot(copied=is_copy), given_weights=weights, is_copy=is_copy)
 
-    def counted(self) -> Table:
+    def counted(self) -> Rows:
         """The rows that count: one of weight zero is no row, and brings no levels either."""
         weights = self.given_weights
-        return self.table if weights is None or weights.all() else self.table.take(np.flatnonzero(weights))
+        if weights is None or weights.all():
+            return self
+        at = np.flatnonzero(weights)
+        return replace(self, table=self.table.take(at), codes=self.codes[at], given_weights=weights[at])

@@ -28,6 +28,14 @@ def read_first(X: Any, y: Any, sample_weight: Any, classes: Sequence[Hashable] |
     return rows
 
 
+def read_all(X: Any, y: Any, sample_weight: Any, classes: Sequence[Hashable] | None) -> Rows:
+    """All rows of a fit, as :func:`read_first`; some of them must count."""
+    rows = read_first(X, y, sample_weight, classes)
+    if not len(rows.counted()):
+        raise ValueError("sample_weight is zero for every row, so there is nothing to learn from")
+    return rows
+
+
 def start(clf: Base, rows: Rows) -> Learned:
     """Bind the declaration of an estimator to its first rows, and sum them."""
     return Learned.start(clf.declaration, rows, type(clf).__name__, clf.n_jobs)

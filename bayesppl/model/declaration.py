@@ -39,8 +39,8 @@ class Declaration:
     def bind(self, rows: Rows) -> GenerativeModel:
         """The model of the columns and classes of these rows."""
         classes = tuple(rows.classes.tolist())
-        counts = rows.weights > 0
-        family = self.family.bind_labelled(rows.counted(), classes, rows.codes[counts], rows.weights[counts])
+        counted = rows.counted()
+        family = self.family.bind_labelled(counted.table, classes, counted.codes, counted.weights)
         return GenerativeModel(family, self.class_weights, classes)
 
 

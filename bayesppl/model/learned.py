@@ -75,13 +75,13 @@ class Learned:
             If they hold a level that the first batch did not show.
         """
         rows = self.read(X, y, sample_weight)
-        self._refuse_new_levels(rows.counted())
+        self._refuse_new_levels(rows.counted().table)
         return self.model.summarise(rows, n_jobs)
 
     def plus(self, X: Any, y: Any, sample_weight: Any = None, *, n_jobs: int | None = None) -> Self:
         """With further rows; see :meth:`summarise`."""
         rows = self.read(X, y, sample_weight)
-        self._refuse_new_levels(rows.counted())
+        self._refuse_new_levels(rows.counted().table)
         return self._with(self.statistics.tracked() + self._tracked(rows, n_jobs))
 
     def minus(self, X: Any, y: Any, sample_weight: Any = None, *, n_jobs: int | None = None) -> Self:
