@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from bayesppl.answers.calibration import Confidence, confidence, learn
-from bayesppl.answers.column_weights import enough_rows, learn_weights, require_units
 from bayesppl.answers.held_rows import encoded, rows_of
 from bayesppl.answers.left_out_joints import density_of, row_joints, unit_joints
 from bayesppl.answers.scores import hits, log_scores
-from bayesppl.data.rows import Rows
 from bayesppl.errors import NotConjugateError
 from bayesppl.kernels.arrays import Array
-from bayesppl.model.calibration import Calibration, Option, Power
+from bayesppl.model.calibration import Calibration, Power
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.normalisation import log_probabilities, powered
 from bayesppl.model.posterior import Posterior
@@ -265,30 +263,6 @@ def leave_one_out(
             "exact leave-one-out needs a closed form of the posterior without a row, which this model has not. From draws it is "
             "approximated by importance sampling: arviz.loo(clf.to_datatree(groups=['posterior', 'log_likelihood']))"
         ) from None
-
-
-def calibrated(fitted: Fitted, rows: Rows, option: Option) -> Fitted:
-    """The same fit of these rows, calibrated by its exact leave-one-out under its rule."""
-    return replace(fitted, calibration=_LEARN[option](fitted, rows))
-
-
-def _temperature(fitted: Fitted, rows: Rows) -> Power:
-    X = encoded(fitted.model.family, rows.table)
-    return leave_out_each(fitted.posterior, X, rows.codes, rows.weights, fitted.rule).calibration
-
-
-def _column_weights(fitted: Fitted, rows: Rows) -> Power:
-    family = fitted.model.family
-    units = require_units(family)
-    some = enough_rows(len(rows), len(rows.classes), len(units))
-    joints = unit_joints(
-        fitted.posterior, encoded(family, rows.table), rows.codes, rows.weights, fitted.rule, some
-    )
-    left_out = ((joint.without, joint.log_class_weights) for joint in joints)
-    return learn_weights(tuple(unit.name for unit in units), left_out, rows.codes[some], rows.weights[some])
-
-
-_LEARN = {"temperature": _temperature, "weights": _column_weights}
 
 
 def leave_out_each(
