@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any, Self
 
-from bayesppl.answers.leave_one_out import calibrated
+from bayesppl.answers.calibrated import calibrated
 from bayesppl.answers.tuning import tune
 from bayesppl.beliefs import Dirichlet
 from bayesppl.data.read_table import Columns
