@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pytensor
-import pytensor.tensor as pt
 from pymc.logprob.utils import CheckParameterValue
 from pytensor.compile.mode import Mode, optdb
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Constant
-from pytensor.graph.replace import clone_replace, vectorize_graph
+from pytensor.graph.replace import clone_replace
 
+from bayesppl.inference.pymc.reading.interpreter import Interpreter
 from bayesppl.kernels.arrays import Array
 
 #: Operation by operation, nothing rewritten but graphs within operations, which would be compiled: ready in milliseconds.
@@ -68,16 +67,4 @@ def function(inputs: Sequence[Any], outputs: Any) -> Any:
 
 def evaluate(outputs: Sequence[Any]) -> list[Array]:
     """Values of graphs without inputs."""
-    return [np.asarray(value) for value in function([], list(outputs))()]
-
-
-def over_draws(inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-    """Graphs whose ``inputs`` have a leading axis of draws; outputs that depend on none of them stay as they are."""
-    batched = {v: pt.tensor(name=v.name, dtype=v.dtype, shape=(None, *v.type.shape)) for v in inputs}
-    return list(batched.values()), vectorize_graph(list(outputs), batched)
-
-
-def per_draw(call: Any, arguments: Sequence[Array], rest: Sequence[Array], n_draws: int) -> list[Array]:
-    """Results of a function of one draw and the rest, stacked over draws."""
-    found = [call(*(values[s] for values in arguments), *rest) for s in range(n_draws)]
-    return [np.asarray(values) for values in map(np.stack, zip(*found, strict=True))]
+    return Interpreter((), (), outputs)(())

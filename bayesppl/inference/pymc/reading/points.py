@@ -15,18 +15,13 @@ from pymc.logprob.basic import transformed_conditional_logp
 
 from bayesppl.inference.pymc.reading.graphs import (
     evaluate,
-    function,
-    over_draws,
-    per_draw,
     substitute,
     without_checks,
 )
+from bayesppl.inference.pymc.reading.interpreter import Interpreter
 from bayesppl.kernels.arrays import Array, Theta
 
-#: Beyond this many points a graph is vectorised, which takes as long as hundreds of evaluations.
-MANY = 200
-
-#: Points taken at once then.
+#: Points taken at once.
 AT_ONCE = 1000
 
 
@@ -143,22 +138,18 @@ class Coordinates:
     def evaluate(self, graphs: Sequence[Any], points: Sequence[Array]) -> list[Array]:
         """Values of graphs of the unconstrained variables at points: arrays (size, ...)."""
         n_points = len(points[0]) if self.values else 1
-        many = n_points > MANY
-        key = (many, *graphs)
+        key = tuple(graphs)
         if key not in self._functions:
-            inputs, outputs = over_draws(self.values, graphs) if many else (self.values, list(graphs))
-            self._functions[key] = function(inputs, outputs)
-        if not many:
-            return per_draw(self._functions[key], points, (), n_points)
+            self._functions[key] = Interpreter(self.values, (), graphs)
         pieces = [
-            self._functions[key](*(values[start : start + AT_ONCE] for values in points))
+            self._functions[key]([values[start : start + AT_ONCE] for values in points])
             for start in range(0, n_points, AT_ONCE)
         ]
         return [
             np.concatenate(parts)
-            if parts[0].ndim > graph.ndim
+            if self._functions[key].depends_on_points(place)
             else np.broadcast_to(parts[0], (n_points, *parts[0].shape))
-            for graph, parts in zip(graphs, zip(*pieces, strict=True), strict=True)
+            for place, parts in enumerate(zip(*pieces, strict=True))
         ]
 
     @cached_property
