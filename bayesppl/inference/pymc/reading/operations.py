@@ -129,8 +129,11 @@ def _performed(node: Any, inputs: Sequence[Array]) -> Array:
 def _join(node: Any, flags: Sequence[bool]) -> Call:
     def run(inputs: Sequence[Array]) -> list[Array]:
         n_points = number(inputs, flags)
-        full = [np.broadcast_to(v, (*v.shape[:-1], n_points)) for v in lift(inputs, flags)]
-        return [np.concatenate(full, axis=node.op.axis).astype(node.outputs[0].dtype, copy=False)]
+        full = [
+            np.broadcast_to(lifted, (*lifted.shape[:-1], n_points)) if variable.type.ndim else values
+            for variable, values, lifted in zip(node.inputs, inputs, lift(inputs, flags), strict=True)
+        ]  # what has no axes is the number of the axis, in some versions of PyTensor
+        return _perform(node, full)
 
     return run
 
