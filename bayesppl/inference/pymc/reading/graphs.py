@@ -6,11 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pytensor
+import pytensor.tensor as pt
 from pymc.logprob.utils import CheckParameterValue
+from pytensor.compile.builders import OpFromGraph
 from pytensor.compile.mode import Mode, optdb
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Constant
 from pytensor.graph.replace import clone_replace
+from pytensor.tensor.variable import TensorConstant
 
 from bayesppl.inference.pymc.reading.interpreter import Interpreter
 from bayesppl.kernels.arrays import Array
@@ -51,6 +54,27 @@ def value_of(leaf: Any) -> Any:
 def substitute(outputs: Sequence[Any], replacements: Mapping[Any, Any]) -> list[Any]:
     """Clones of graphs in which variables are replaced; static shapes follow."""
     return list(clone_replace(list(outputs), dict(replacements), rebuild_strict=False))
+
+
+#: Types of numbers that PyTensor computes with in fewer than 64 bits, and those with as many.
+_WIDE = {"float16": "float64", "float32": "float64"} | dict.fromkeys(
+    ("int8", "int16", "int32", "uint8", "uint16"), "int64"
+)
+
+
+def in_64_bits(outputs: Sequence[Any]) -> dict[Any, Any]:
+    """The constants that ``outputs`` are computed from and PyTensor keeps in fewer bits, with themselves in 64.
+
+    A written 7.0 has the same value in both, but 1 / 7.0 has not, nor 1 / 7. What enters an operation that holds a graph keeps
+    the type that this graph has.
+    """
+    held = [v for node in nodes_above(outputs) if isinstance(node.op, OpFromGraph) for v in node.inputs]
+    kept = set(leaves_above(held))
+    return {
+        leaf: pt.constant(leaf.data, dtype=_WIDE[leaf.dtype], name=leaf.name)
+        for leaf in leaves_above(outputs)
+        if isinstance(leaf, TensorConstant) and leaf.dtype in _WIDE and leaf not in kept
+    }
 
 
 def without_checks(outputs: Sequence[Any]) -> list[Any]:

@@ -15,6 +15,7 @@ from pymc.logprob.basic import transformed_conditional_logp
 
 from bayesppl.inference.pymc.reading.graphs import (
     evaluate,
+    in_64_bits,
     substitute,
     without_checks,
 )
@@ -119,17 +120,23 @@ class Coordinates:
     def log_prior(self, *, jacobian: bool) -> list[Any]:
         """Log densities of the free variables, one graph each, followed by those of the potentials."""
         variables = [*self.free, *self.known]
-        values = {variable: self.model.rvs_to_values[variable] for variable in variables}
-        transforms = {variable: self.model.rvs_to_transforms[variable] for variable in variables}
+        precise = substitute(variables, in_64_bits(variables))
         densities = transformed_conditional_logp(
-            tuple(self.free), rvs_to_values=values, rvs_to_transforms=transforms, jacobian=jacobian
+            tuple(precise[: len(self.free)]),
+            rvs_to_values={new: self.model.rvs_to_values[v] for v, new in zip(variables, precise, strict=True)},
+            rvs_to_transforms={
+                new: self.model.rvs_to_transforms[v] for v, new in zip(variables, precise, strict=True)
+            },
+            jacobian=jacobian,
         )
         potentials = self.model.replace_rvs_by_values(list(self.potentials)) if self.potentials else []
         return without_checks(self._in_coordinates([*densities, *potentials]))
 
     def _in_coordinates(self, graphs: Sequence[Any]) -> list[Any]:
         known = {self.model.rvs_to_values[v]: pt.constant(values) for v, values in self.known.items()}
-        return substitute(graphs, dict(zip(self._own, self.values, strict=True)) | known)
+        return substitute(
+            graphs, {**dict(zip(self._own, self.values, strict=True)), **known, **in_64_bits(graphs)}
+        )
 
     def draw(self, size: int, rng: np.random.Generator, spread: float = 0.7) -> list[Array]:
         """Random points about the start: arrays (size, ...)."""
