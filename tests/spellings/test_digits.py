@@ -73,3 +73,20 @@ def test_a_canonical_density_is_the_users_own(name):
         coordinates.evaluate(terms, points), coordinates.evaluate(canonical, points), strict=True
     ):
         np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "psi"),
+    [
+        ("wishart_precisions_of_means_too", np.linalg.inv([[2.0, 0.3], [0.3, 1.0]])),
+        ("as_many_classes_as_features_and_one_precision", np.eye(2)),
+    ],
+)
+def test_a_precision_that_several_mean_vectors_have(name, psi):
+    """A Wishart precision is an inverse Wishart covariance; PyMC's own density of such means is another one, or an error."""
+    case = SPELLINGS[name]
+    [block] = [b for b in read(case.build(case.rows, case.codes), "y").blocks if b.observed]
+    belief = block.solved.belief
+    np.testing.assert_allclose(belief.nu, 5.0, rtol=1e-10)
+    np.testing.assert_allclose(belief.psi, np.broadcast_to(psi, belief.psi.shape), rtol=1e-10)
+    np.testing.assert_allclose(belief.kappa, 0.1 if len(belief.kappa) == K else 0.25, rtol=1e-10)

@@ -12,6 +12,8 @@ import pytensor.tensor as pt
 from pymc.distributions.distribution import SymbolicRandomVariable
 from pymc.initial_point import make_initial_point_expression
 from pymc.logprob.basic import transformed_conditional_logp
+from pymc.logprob.rewriting import logprob_rewrites_db
+from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 
 from bayesppl.inference.pymc.reading.graphs import (
     evaluate,
@@ -24,6 +26,17 @@ from bayesppl.kernels.arrays import Array, Theta
 
 #: Points taken at once.
 AT_ONCE = 1000
+
+
+def _of_densities() -> Any:
+    """PyMC's rewrites of distributions before it takes their densities, but for one.
+
+    It gives normal vectors of a known precision a density that is meant for a single vector, so that several raise an error, or,
+    where they are as many as they have entries, get another density.
+    """
+    return logprob_rewrites_db.query(
+        RewriteDatabaseQuery(include=["basic"], exclude=["mv_normal_to_precision_mv_normal"])
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +141,7 @@ class Coordinates:
                 new: self.model.rvs_to_transforms[v] for v, new in zip(variables, precise, strict=True)
             },
             jacobian=jacobian,
+            ir_rewriter=_of_densities(),
         )
         potentials = self.model.replace_rvs_by_values(list(self.potentials)) if self.potentials else []
         return without_checks(self._in_coordinates([*densities, *potentials]))
