@@ -180,7 +180,8 @@ def from_pymc(
     model : pm.Model
         With an observed label, and features observed given it. It is not changed.
     label : str
-        Name of the observed ``pm.Categorical`` or ``pm.Bernoulli`` variable that holds the labels.
+        Name of the observed ``pm.Categorical`` or ``pm.Bernoulli`` variable that holds the labels. Its classes are called as the
+        coords of the class weights' dimension, or by their codes; those of a Bernoulli variable are 0 and 1.
     inference : "auto" or NUTS(...)
         Settings of the sampler for parts without a closed form.
     draws : DataTree, optional

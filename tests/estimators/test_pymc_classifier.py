@@ -47,6 +47,50 @@ def test_the_estimator_has_what_scikit_learn_asks_for(clf):
     assert clone(clf).get_params() == clf.get_params()
 
 
+def _labelled(label, coords):
+    """Counts of two classes, with a label that ``label`` makes of codes."""
+    with pm.Model(coords=coords) as model:
+        y = label(np.array([0, 0, 1, 1, 1]))
+        rate = pm.Gamma("rate", 2.0, 0.5, dims=("class", "word"))
+        pm.Poisson("x", rate[y], observed=X.to_numpy())
+    return model
+
+
+LABELS = {
+    "coords of the weights": (
+        lambda codes: pm.Categorical("y", pm.Dirichlet("w", np.ones(2), dims="class"), observed=codes),
+        ["ham", "spam"],
+    ),
+    "weights without coords": (lambda codes: pm.Categorical("y", [0.5, 0.5], observed=codes), [0, 1]),
+    "bernoulli": (lambda codes: pm.Bernoulli("y", pm.Beta("p", 1.0, 1.0), observed=codes), [0, 1]),
+    "bernoulli of truth values": (lambda codes: pm.Bernoulli("y", 0.5, observed=codes.astype(bool)), [0, 1]),
+}
+
+
+@pytest.mark.parametrize("name", LABELS)
+def test_classes_are_called_by_coords_of_the_weights_or_by_codes(name):
+    label, classes = LABELS[name]
+    found = bp.from_pymc(_labelled(label, {"class": ["ham", "spam"], "word": ["a", "b"]}), "y")
+    assert found.classes_.tolist() == classes
+    assert found.predict([[0, 5], [7, 0]]).tolist() == classes
+    assert found.to_datatree(draws=2, chains=1)["posterior"]["class"].values.tolist() == ["ham", "spam"]
+
+
+@pytest.mark.parametrize("name", ["weights without coords", "bernoulli", "bernoulli of truth values"])
+def test_an_estimator_calls_classes_by_the_labels_it_is_given(name):
+    label, _ = LABELS[name]
+
+    def built(X, y):
+        with pm.Model() as model:
+            rate = pm.Gamma("rate", 2.0, 0.5, shape=(2, 2))
+            pm.Poisson("x", rate[label(y)], observed=np.asarray(X))
+        return model
+
+    found = bp.PyMCClassifier(built).fit(X, Y)
+    assert found.classes_.tolist() == ["no", "yes"]
+    assert found.predict([[0, 5], [7, 0]]).tolist() == ["no", "yes"]
+
+
 def test_questions_about_the_rows_of_the_fit_have_the_same_answers(clf, ours):
     np.testing.assert_allclose(clf.loo().log_proba, ours.loo().log_proba, rtol=1e-9)
     assert np.isclose(float(clf.log_evidence()["total"]), float(ours.log_evidence()["total"]), rtol=1e-9)

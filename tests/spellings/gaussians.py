@@ -222,6 +222,28 @@ def wishart_per_class_in_a_list(rows, codes):
 
 
 @spelling({"x": REAL}, x="exact")
+def wishart_precisions_of_means_too(rows, codes):
+    """PyMC itself has no density of several vectors of means with a precision each."""
+    with pm.Model() as model:
+        y = label(codes)
+        precision = pm.Wishart("precision", 5, np.array([[2.0, 0.3], [0.3, 1.0]]), shape=(K, D, D))
+        mu = pm.MvNormal("mu", np.array([1.0, -1.0]), tau=0.1 * precision, shape=(K, D))
+        pm.MvNormal("x", mu[y], tau=precision[y], observed=rows["x"])
+    return model
+
+
+@spelling({"x": REAL}, BINARY, x="exact")
+def as_many_classes_as_features_and_one_precision(rows, codes):
+    """Of as many vectors as they have entries, PyMC itself has another density."""
+    with pm.Model() as model:
+        y = label(codes, 2)
+        precision = pm.Wishart("precision", 5, np.eye(2))
+        mu = pm.MvNormal("mu", np.zeros(2), tau=0.25 * precision, shape=(2, D))
+        pm.MvNormal("x", mu[y], tau=precision, observed=rows["x"])
+    return model
+
+
+@spelling({"x": REAL}, x="exact")
 def linear_discriminant(rows, codes):
     with pm.Model() as model:
         y = label(codes)

@@ -208,7 +208,6 @@ def test_class_probabilities_under_a_learned_concentration_are_those_of_quadratu
         "half_normal_scales",
         "partial_pooling_non_centred",
         "conjugate_means_non_centred",
-        "mean_vectors_about_a_learned_centre",
     ],
 )
 def test_draws_of_a_collapsed_part_are_those_of_the_whole_model(name):
@@ -237,6 +236,65 @@ def test_draws_of_a_collapsed_part_are_those_of_the_whole_model(name):
             gap = one_of.mean((0, 1)) - other_of.mean((0, 1))
             errors = [az.mcse(v, method="mean", chain_axis=0, draw_axis=1) for v in (one_of, other_of)]
             assert (np.abs(gap) <= 5 * np.hypot(*errors)).all(), (one.name, gap, errors)
+
+
+def _moments_of_learned_mean_vectors():
+    """Means and variances of the variables of ``mean_vectors_about_a_learned_centre``, by sums over a grid of what is learned.
+
+    Given the centre and the ratio the prior is normal-inverse-Wishart, whose evidence and posterior are those of Murphy (2007,
+    section 9). A grid with half as many points again in every direction gives the same moments to five digits.
+    """
+    first, second = np.linspace(-14, 18, 121), np.linspace(-18, 14, 121)
+    logs = np.linspace(-14, 4, 91)
+    centre = np.stack(np.meshgrid(first, second, indexing="ij"), axis=-1).reshape(-1, 1, 2)
+    ratio = np.exp(logs)
+    log_weight = stats.norm(0.0, 5.0).logpdf(centre).sum(-1) + stats.gamma(2.0, scale=0.5).logpdf(ratio) + logs
+    given = {}
+    for k in range(K):
+        rows = REAL[k == CODES]
+        n, mean = len(rows), rows.mean(0)
+        kappa, nu = ratio + n, 5.0 + n
+        gap = mean - centre
+        psi = np.linalg.inv([[2.0, 0.3], [0.3, 1.0]]) + n * np.cov(rows.T, bias=True)
+        psi = psi + (ratio * n / kappa)[:, None, None] * (gap[..., :, None] * gap[..., None, :])
+        log_weight = log_weight + np.log(ratio / kappa) - 0.5 * nu * np.linalg.slogdet(psi)[1]
+        location = (ratio[:, None] * centre + n * mean) / kappa[:, None]
+        diagonal = np.diagonal(psi, axis1=-2, axis2=-1)
+        inverse = np.linalg.inv(psi)
+        of_inverse = np.diagonal(inverse, axis1=-2, axis2=-1)
+        given["mu", k] = location, diagonal / (kappa * (nu - 3))[:, None]
+        given["precision", k] = (
+            nu * inverse,
+            nu * (inverse**2 + of_inverse[..., :, None] * of_inverse[..., None, :]),
+        )
+    weight = np.exp(log_weight - log_weight.max())
+    edges = weight.reshape(len(first), len(second), len(logs))
+    assert max(edges[[0, -1]].max(), edges[:, [0, -1]].max(), edges[..., [0, -1]].max()) < np.exp(-20)
+    weight /= weight.sum()
+    given["centre", 0] = np.broadcast_to(centre, (*weight.shape, 2)), 0.0
+    given["ratio", 0] = np.broadcast_to(ratio, weight.shape), 0.0
+    found = {}
+    for key, (mean, variance) in given.items():
+        expected = np.tensordot(weight, mean, 2)
+        found[key] = (
+            expected,
+            np.tensordot(weight, np.broadcast_to(variance, mean.shape) + (mean - expected) ** 2, 2),
+        )
+    return found
+
+
+@pytest.mark.slow
+def test_draws_of_learned_mean_vectors_have_the_moments_of_quadrature():
+    case = SPELLINGS["mean_vectors_about_a_learned_centre"]
+    model = case.build(case.rows, CODES)
+    clf = bp.from_pymc(model, "y", inference=bp.NUTS(draws=3000, target_accept=0.95, random_state=2))
+    assert clf.recognition()["solution"].tolist() == ["exact", "collapsed"]
+    draws = clf.to_datatree()["posterior"]
+    for (name, k), (mean, variance) in _moments_of_learned_mean_vectors().items():
+        own = draws[name].values[:, :, k] if name in ("mu", "precision") else draws[name].values
+        for values, expected in ((own, mean), ((own - mean) ** 2, variance)):
+            error = az.mcse(values, method="mean", chain_axis=0, draw_axis=1)
+            assert (np.abs(values.mean((0, 1)) - expected) <= 5 * error).all(), (name, k)
 
 
 def test_draws_the_user_has_already_are_taken_as_they_are():

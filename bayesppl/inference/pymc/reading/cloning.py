@@ -20,6 +20,7 @@ from pytensor.tensor.subtensor import Subtensor
 
 from bayesppl.inference.pymc.reading.graphs import (
     evaluate,
+    in_64_bits,
     leaves_above,
     nodes_above,
     substitute,
@@ -82,7 +83,7 @@ def read_observed(model: Any, variable: Any, label: Label, inputs: Mapping[Any, 
     rows_of = {**_given_data(variable, acting, stop, label, n_rows), **{v.name: v for v in others if v in direct}}
     given = {key: _of_any_length(leaf) for key, leaf in rows_of.items()}
     used = {free: new for free, new in inputs.items() if free in direct}
-    replaced = {place: _like(codes, place) for place in acting} | used
+    replaced = in_64_bits([variable]) | {place: _like(codes, place) for place in acting} | used
     replaced |= {leaf: given[key] for key, leaf in rows_of.items()}
     replaced |= _totals(variable, values, observed, direct & {*inputs, label.variable, *others})
     held = {

@@ -167,8 +167,7 @@ def _given_others(
     belief, conditional = proved[-1]
     matches = [replace(match, place=local[match.place]) for match in conditional.matches or ()]
     density = Density(coordinates, graphs, [], matches)
-    tried = (_solved(proposal, density, local, places, belief, known, rewrites, rng) for rewrites in _REWRITES)
-    return next((solved for solved in tried if solved is not None), None)
+    return _solved(proposal, density, local, places, belief, known, rng)
 
 
 def _given(
@@ -192,7 +191,6 @@ def _solved(
     places: tuple[int, ...],
     belief: Conjugate,
     known: Mapping[str, Any],
-    rewrites: tuple[str, ...],
     rng: np.random.Generator,
 ) -> Collapsed | None:
     coordinates, natural = density.coordinates, proposal.natural
@@ -211,10 +209,10 @@ def _solved(
     for place in places:
         points[place] = np.broadcast_to(coordinates.start[place], points[place].shape)
     theta = coordinates_at(density, points)
-    fixed = _held(density, theta, points, places, rewrites)
+    fixed = _held(density, theta, points, places)
     if fixed is None:
         return None
-    over = list(zip(_over(terms, fixed, shapes, rewrites), shapes, strict=True))
+    over = list(zip(_over(terms, fixed, shapes), shapes, strict=True))
     sizes = {name: values.shape[1:] for name, values in theta.items()}
     assembled = [
         assemble(owners, sizes, own, pt.concatenate)
@@ -232,9 +230,7 @@ def _solved(
     return None if unknown or not _is_proved(found, [*terms, rest], rng) else found
 
 
-def _held(
-    density: Density, theta: Theta, points: Sequence[Array], places: Sequence[int], rewrites: tuple[str, ...]
-) -> dict[Any, Any] | None:
+def _held(density: Density, theta: Theta, points: Sequence[Array], places: Sequence[int]) -> dict[Any, Any] | None:
     """What the variables must be for the parameters to stay at ``theta`` while those at ``places`` move; None if that is not seen.
 
     Where a parameter is computed from both, as in ``centre + spread * z``, it is affine in the unconstrained variable, or its
@@ -255,7 +251,7 @@ def _held(
             places_of = [pt.constant(np.full(value.type.shape, x)) for x in (0.0, 1.0)]
             after = {other: values for other, values in start.items() if other not in held}
             ends = [substitute([link(graph)], after | {value: place})[0] for place in places_of]
-            at_zero, at_one = _at_points(ends, held, rewrites) if held else ends
+            at_zero, at_one = _at_points(ends, held) if held else ends
             steps = (link(pt.constant(found.of(theta[found.parameter], 1))) - at_zero) / (at_one - at_zero)
             held_value = pt.specify_shape(steps.reshape(points[found.place].shape), points[found.place].shape)
         held[value] = held_value
@@ -278,21 +274,18 @@ def coordinates_at(density: Density, points: Sequence[Array]) -> Theta:
 
 
 #: Rewrites of graphs before they are taken at many points. A shape that is computed from a variable is computed, and reshaped to,
-#: for every point, which takes ten times as long, unless the graph is canonical; but a canonical graph can lose digits, so that
-#: the proof fails, and then the user's own is taken.
-_REWRITES = (("ShapeOpt", "canonicalize"), ("ShapeOpt",))
+#: for every point, which takes ten times as long, unless the graph is canonical.
+_REWRITES = ("ShapeOpt", "canonicalize")
 
 
-def _at_points(graphs: Sequence[Any], fixed: dict[Any, Any], rewrites: tuple[str, ...]) -> Any:
+def _at_points(graphs: Sequence[Any], fixed: dict[Any, Any]) -> Any:
     """Graphs at points of some variables, whose axis leads."""
-    return vectorize_graph(rewrite_graph(clone_replace(list(graphs)), include=rewrites), fixed)
+    return vectorize_graph(rewrite_graph(clone_replace(list(graphs)), include=_REWRITES), fixed)
 
 
-def _over(
-    terms: Sequence[Any], fixed: dict[Any, Any], shapes: Sequence[tuple[int, ...]], rewrites: tuple[str, ...]
-) -> list[Any]:
+def _over(terms: Sequence[Any], fixed: dict[Any, Any], shapes: Sequence[tuple[int, ...]]) -> list[Any]:
     """Terms at fixed points of some variables, whose axis leads."""
-    batched = _at_points(terms, fixed, rewrites)
+    batched = _at_points(terms, fixed)
     return [
         pt.broadcast_to(new, shape) if new.ndim < len(shape) else pt.specify_shape(new, shape)
         for new, shape in zip(batched, shapes, strict=True)

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pytensor
 import pytensor.tensor as pt
 from pymc.logprob.utils import CheckParameterValue
+from pytensor.compile.builders import OpFromGraph
 from pytensor.compile.mode import Mode, optdb
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Constant
-from pytensor.graph.replace import clone_replace, vectorize_graph
+from pytensor.graph.traversal import toposort
+from pytensor.tensor.type import TensorType
+from pytensor.tensor.variable import TensorConstant
 
+from bayesppl.inference.pymc.reading.interpreter import Interpreter
 from bayesppl.kernels.arrays import Array
 
 #: Operation by operation, nothing rewritten but graphs within operations, which would be compiled: ready in milliseconds.
@@ -50,8 +53,45 @@ def value_of(leaf: Any) -> Any:
 
 
 def substitute(outputs: Sequence[Any], replacements: Mapping[Any, Any]) -> list[Any]:
-    """Clones of graphs in which variables are replaced; static shapes follow."""
-    return list(clone_replace(list(outputs), dict(replacements), rebuild_strict=False))
+    """Graphs in which variables are replaced; static shapes follow. What depends on none of them is not copied.
+
+    As PyTensor's ``clone_replace``, which makes every operation anew, and takes most of the time that this would.
+    """
+    found = dict(replacements)
+    for node in toposort(outputs, blockers=replacements):
+        inputs = [found.get(variable, variable) for variable in node.inputs]
+        changed = [(new, old) for new, old in zip(inputs, node.inputs, strict=True) if new is not old]
+        if changed:
+            # where numbers of the same type take the place of numbers, shapes cannot change, and need not be inferred again
+            same = all(new.type == old.type and _is_real(old) for new, old in changed)
+            made = node.clone_with_new_inputs(inputs, strict=same)
+            found |= dict(zip(node.outputs, made.outputs, strict=True))
+    return [found.get(output, output) for output in outputs]
+
+
+def _is_real(variable: Any) -> bool:
+    return isinstance(variable.type, TensorType) and variable.type.dtype.startswith("float")
+
+
+#: Types of numbers that PyTensor computes with in fewer than 64 bits, and those with as many.
+_WIDE = {"float16": "float64", "float32": "float64"} | dict.fromkeys(
+    ("int8", "int16", "int32", "uint8", "uint16"), "int64"
+)
+
+
+def in_64_bits(outputs: Sequence[Any]) -> dict[Any, Any]:
+    """The constants that ``outputs`` are computed from and PyTensor keeps in fewer bits, with themselves in 64.
+
+    A written 7.0 has the same value in both, but 1 / 7.0 has not, nor 1 / 7. What enters an operation that holds a graph keeps
+    the type that this graph has.
+    """
+    held = [v for node in nodes_above(outputs) if isinstance(node.op, OpFromGraph) for v in node.inputs]
+    kept = set(leaves_above(held))
+    return {
+        leaf: pt.constant(leaf.data, dtype=_WIDE[leaf.dtype], name=leaf.name)
+        for leaf in leaves_above(outputs)
+        if isinstance(leaf, TensorConstant) and leaf.dtype in _WIDE and leaf not in kept
+    }
 
 
 def without_checks(outputs: Sequence[Any]) -> list[Any]:
@@ -68,16 +108,4 @@ def function(inputs: Sequence[Any], outputs: Any) -> Any:
 
 def evaluate(outputs: Sequence[Any]) -> list[Array]:
     """Values of graphs without inputs."""
-    return [np.asarray(value) for value in function([], list(outputs))()]
-
-
-def over_draws(inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-    """Graphs whose ``inputs`` have a leading axis of draws; outputs that depend on none of them stay as they are."""
-    batched = {v: pt.tensor(name=v.name, dtype=v.dtype, shape=(None, *v.type.shape)) for v in inputs}
-    return list(batched.values()), vectorize_graph(list(outputs), batched)
-
-
-def per_draw(call: Any, arguments: Sequence[Array], rest: Sequence[Array], n_draws: int) -> list[Array]:
-    """Results of a function of one draw and the rest, stacked over draws."""
-    found = [call(*(values[s] for values in arguments), *rest) for s in range(n_draws)]
-    return [np.asarray(values) for values in map(np.stack, zip(*found, strict=True))]
+    return Interpreter((), (), outputs)(())

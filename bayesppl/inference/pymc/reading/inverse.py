@@ -9,7 +9,7 @@ import numpy as np
 import pytensor
 from scipy.special import logit
 
-from bayesppl.inference.pymc.reading.graphs import function, over_draws
+from bayesppl.inference.pymc.reading.interpreter import Interpreter
 from bayesppl.inference.pymc.reading.jacobian import Match
 from bayesppl.inference.pymc.reading.naturals import Natural
 from bayesppl.inference.pymc.reading.priors import Density
@@ -70,8 +70,8 @@ def _forward(model: Any, variable: Any, values: Array) -> Array:
     if transform is None:
         return values
     one = variable.type()
-    inputs, graphs = over_draws([one], [transform.forward(one, *variable.owner.inputs)])
-    return np.asarray(function(inputs, graphs)(values)[0])
+    [found] = Interpreter([one], (), [transform.forward(one, *variable.owner.inputs)])([values])
+    return found
 
 
 def _solve(density: Density, found: Match, target: Array, points: list[Array]) -> bool:

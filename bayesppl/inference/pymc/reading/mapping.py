@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.inference.pymc.reading.graphs import function, over_draws, substitute
+from bayesppl.inference.pymc.reading.graphs import substitute
+from bayesppl.inference.pymc.reading.interpreter import Interpreter
 from bayesppl.inference.pymc.reading.inverse import variables_at
 from bayesppl.inference.pymc.reading.parts import Block, Reading
 from bayesppl.kernels.arrays import Theta
@@ -41,9 +42,8 @@ def deterministics(reading: Reading, draws: Theta) -> Theta:
         if above & set(others) or above & set(observed) or rows[0] in dims or not above & set(free):
             continue
         [graph] = substitute([variable], {v: reading.inputs[v] for v in free})
-        inputs, graphs = over_draws([reading.inputs[v] for v in free], [graph])
-        [values] = function(inputs, graphs)(*(draws[v.name] for v in free))
-        found[variable.name] = np.asarray(values)
+        call = Interpreter([reading.inputs[v] for v in free], (), [graph])
+        [found[variable.name]] = call([draws[v.name] for v in free])
     return found
 
 

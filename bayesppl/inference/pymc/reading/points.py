@@ -12,22 +12,31 @@ import pytensor.tensor as pt
 from pymc.distributions.distribution import SymbolicRandomVariable
 from pymc.initial_point import make_initial_point_expression
 from pymc.logprob.basic import transformed_conditional_logp
+from pymc.logprob.rewriting import logprob_rewrites_db
+from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 
 from bayesppl.inference.pymc.reading.graphs import (
     evaluate,
-    function,
-    over_draws,
-    per_draw,
+    in_64_bits,
     substitute,
     without_checks,
 )
+from bayesppl.inference.pymc.reading.interpreter import Interpreter
 from bayesppl.kernels.arrays import Array, Theta
 
-#: Beyond this many points a graph is vectorised, which takes as long as hundreds of evaluations.
-MANY = 200
-
-#: Points taken at once then.
+#: Points taken at once.
 AT_ONCE = 1000
+
+
+def _of_densities() -> Any:
+    """PyMC's rewrites of distributions before it takes their densities, but for one.
+
+    It gives normal vectors of a known precision a density that is meant for a single vector, so that several raise an error, or,
+    where they are as many as they have entries, get another density.
+    """
+    return logprob_rewrites_db.query(
+        RewriteDatabaseQuery(include=["basic"], exclude=["mv_normal_to_precision_mv_normal"])
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,17 +133,24 @@ class Coordinates:
     def log_prior(self, *, jacobian: bool) -> list[Any]:
         """Log densities of the free variables, one graph each, followed by those of the potentials."""
         variables = [*self.free, *self.known]
-        values = {variable: self.model.rvs_to_values[variable] for variable in variables}
-        transforms = {variable: self.model.rvs_to_transforms[variable] for variable in variables}
+        precise = substitute(variables, in_64_bits(variables))
         densities = transformed_conditional_logp(
-            tuple(self.free), rvs_to_values=values, rvs_to_transforms=transforms, jacobian=jacobian
+            tuple(precise[: len(self.free)]),
+            rvs_to_values={new: self.model.rvs_to_values[v] for v, new in zip(variables, precise, strict=True)},
+            rvs_to_transforms={
+                new: self.model.rvs_to_transforms[v] for v, new in zip(variables, precise, strict=True)
+            },
+            jacobian=jacobian,
+            ir_rewriter=_of_densities(),
         )
         potentials = self.model.replace_rvs_by_values(list(self.potentials)) if self.potentials else []
         return without_checks(self._in_coordinates([*densities, *potentials]))
 
     def _in_coordinates(self, graphs: Sequence[Any]) -> list[Any]:
         known = {self.model.rvs_to_values[v]: pt.constant(values) for v, values in self.known.items()}
-        return substitute(graphs, dict(zip(self._own, self.values, strict=True)) | known)
+        return substitute(
+            graphs, {**dict(zip(self._own, self.values, strict=True)), **known, **in_64_bits(graphs)}
+        )
 
     def draw(self, size: int, rng: np.random.Generator, spread: float = 0.7) -> list[Array]:
         """Random points about the start: arrays (size, ...)."""
@@ -143,22 +159,18 @@ class Coordinates:
     def evaluate(self, graphs: Sequence[Any], points: Sequence[Array]) -> list[Array]:
         """Values of graphs of the unconstrained variables at points: arrays (size, ...)."""
         n_points = len(points[0]) if self.values else 1
-        many = n_points > MANY
-        key = (many, *graphs)
+        key = tuple(graphs)
         if key not in self._functions:
-            inputs, outputs = over_draws(self.values, graphs) if many else (self.values, list(graphs))
-            self._functions[key] = function(inputs, outputs)
-        if not many:
-            return per_draw(self._functions[key], points, (), n_points)
+            self._functions[key] = Interpreter(self.values, (), graphs)
         pieces = [
-            self._functions[key](*(values[start : start + AT_ONCE] for values in points))
+            self._functions[key]([values[start : start + AT_ONCE] for values in points])
             for start in range(0, n_points, AT_ONCE)
         ]
         return [
             np.concatenate(parts)
-            if parts[0].ndim > graph.ndim
+            if self._functions[key].depends_on_points(place)
             else np.broadcast_to(parts[0], (n_points, *parts[0].shape))
-            for graph, parts in zip(graphs, zip(*pieces, strict=True), strict=True)
+            for place, parts in enumerate(zip(*pieces, strict=True))
         ]
 
     @cached_property

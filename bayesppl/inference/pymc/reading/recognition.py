@@ -40,9 +40,8 @@ def read(model: Any, label_name: str, seed: int = 0) -> Reading:
     ValueError
         If the label or the rows of an observed variable cannot be read.
     """
-    with pytensor.config.change_flags(
-        traceback__limit=0
-    ):  # where operations were made is of no interest, and slow to note
+    # where operations were made is of no interest, and slow to note; and a compiler takes longer than a few constants
+    with pytensor.config.change_flags(traceback__limit=0, cxx=""):
         return _read(model, label_name, np.random.default_rng(seed))
 
 

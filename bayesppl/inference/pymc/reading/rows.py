@@ -20,18 +20,14 @@ from pytensor.tensor.random.type import RandomType
 from bayesppl.inference.pymc.reading.graphs import (
     function,
     leaves_above,
-    over_draws,
-    per_draw,
     substitute,
 )
+from bayesppl.inference.pymc.reading.interpreter import Interpreter
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.posterior import CHUNK_CELLS
 
 #: What PyTensor raises where shapes do not fit, and PyMC where they hide a distribution from it.
 UNFIT = (ValueError, IndexError, TypeError, AssertionError, AttributeError, NotImplementedError)
-
-#: Up to this many draws are taken one by one: to vectorise a graph takes as long as hundreds of evaluations.
-FEW = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,15 +78,14 @@ class Observed:
         return entries.sum(tuple(range(1, entries.ndim)))
 
     @cached_property
-    def _of_one_draw(self) -> Any:
-        """Log density of every row, for one draw of the free variables."""
-        return function([*self.parameters.values(), self.codes, self.values, *self.given.values()], [self._rows])
-
-    @cached_property
-    def _of_draws(self) -> Any:
+    def _of_draws(self) -> Interpreter:
         """Log density of every row, for draws of the free variables."""
-        inputs, batched = over_draws(list(self.parameters.values()), [self._rows])
-        return function([*inputs, self.codes, self.values, *self.given.values()], batched)
+        return self._over_draws(self._rows)
+
+    def _over_draws(self, graph: Any) -> Interpreter:
+        return Interpreter(
+            list(self.parameters.values()), [self.codes, self.values, *self.given.values()], [graph]
+        )
 
     @cached_property
     def _drawing(self) -> tuple[Any, list[Any]]:
@@ -118,21 +113,17 @@ class Observed:
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but compiled functions, which are made anew."""
-        compiled = ("_of_one_draw", "_of_draws", "_drawing")
+        compiled = ("_of_draws", "_drawing")
         return {name: value for name, value in vars(self).items() if name not in compiled}
-
-    def _by_row(self, arguments: Sequence[Array], rows: Sequence[Array], n_draws: int) -> Array:
-        if not arguments:
-            return np.broadcast_to(self._of_one_draw(*rows)[0], (n_draws, len(rows[0])))
-        if n_draws <= FEW:
-            return per_draw(self._of_one_draw, arguments, rows, n_draws)[0]
-        return np.asarray(self._of_draws(*arguments, *rows)[0])
 
     def entries(self, theta: Theta, codes: Array, values: Array) -> Array:
         """Log density of every entry that has one of its own, where nothing is given per row: (n_draws, n_rows, ...)."""
-        call = function([*self.parameters.values(), self.codes, self.values], [self.density])
+        return self._evaluated(self._over_draws(self.density), theta, [codes, values])
+
+    def _evaluated(self, graph: Interpreter, theta: Theta, rows: Sequence[Array]) -> Array:
         n_draws = next((len(v) for v in theta.values()), 1)
-        return per_draw(call, [theta[name] for name in self._names], [codes, values], n_draws)[0]
+        [found] = graph([theta[name] for name in self._names], rows)
+        return found if graph.depends_on_points(0) else np.broadcast_to(found, (n_draws, *found.shape))
 
     @property
     def _names(self) -> list[str]:
@@ -140,7 +131,6 @@ class Observed:
 
     def log_density(self, theta: Theta, codes: Array, values: Array, given: Mapping[str, Array]) -> Array:
         """Log density of rows given their classes: (n_draws, n_rows), for draws of the free variables by name."""
-        arguments = [theta[name] for name in self._names]
         width = max(1, int(np.prod(values.shape[1:])))
         n_draws = next((len(v) for v in theta.values()), 1)
         portion = self.length or max(1, CHUNK_CELLS // max(1, width * n_draws))
@@ -155,7 +145,7 @@ class Observed:
                     *(self.held[name] for name in self.given),
                 )
                 rows = [np.concatenate([a, fill[n_rows:]]) for a, fill in zip(rows, held, strict=True)]
-            pieces.append(self._by_row(arguments, rows, n_draws)[:, :n_rows])
+            pieces.append(self._evaluated(self._of_draws, theta, rows)[:, :n_rows])
         return np.concatenate(pieces, axis=1)
 
 

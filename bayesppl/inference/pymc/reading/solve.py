@@ -15,7 +15,7 @@ from bayesppl.families import Family, Product
 from bayesppl.inference import NUTS
 from bayesppl.inference.pymc.reading.by_rows import ByRows
 from bayesppl.inference.pymc.reading.collapsed_part import sample_collapsed
-from bayesppl.inference.pymc.reading.graphs import function, over_draws
+from bayesppl.inference.pymc.reading.interpreter import Interpreter
 from bayesppl.inference.pymc.reading.layout import Layout, layout_of
 from bayesppl.inference.pymc.reading.parts import Block, Reading
 from bayesppl.inference.pymc.reading.posterior import PartlyExact, SampledLabel, SampledPart
@@ -166,7 +166,7 @@ def sampled_part(reading: Reading, block: Block) -> Part:
 
 def _weights(reading: Reading, block: Block, samples: Theta) -> Array:
     free = block.component.free
-    inputs, graphs = over_draws([reading.inputs[v] for v in free], [reading.class_weights])
+    call = Interpreter([reading.inputs[v] for v in free], (), [reading.class_weights])
     lead = samples[free[0].name].shape[:2]
     flat = [samples[v.name].reshape(-1, *samples[v.name].shape[2:]) for v in free]
-    return np.asarray(function(inputs, graphs)(*flat)[0]).reshape(*lead, -1)
+    return call(flat)[0].reshape(*lead, -1)

@@ -7,7 +7,8 @@ are followed to the ends of the unconstrained coordinates, and must get close to
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from pymc.distributions.multivariate import WishartRV
@@ -47,20 +48,10 @@ def falls_short(density: Density, natural: Natural, belief: Conjugate, rng: np.r
     usual, _ = density.evaluate(coordinates.draw(ENDS, rng))
     ends = []
     for points in _ends(coordinates, rng):
-        for i in range(ENDS):
-            try:
-                with np.errstate(all="ignore"):
-                    theta, terms = density.evaluate([values[i : i + 1] for values in points], volumes=False)
-            except np.linalg.LinAlgError:  # too far out for matrices
-                continue
-            with np.errstate(all="ignore"):
-                theirs = np.sum([term.sum() for term in terms])
-                if (
-                    np.isneginf(theirs)
-                    and _is_inside(natural, theta)
-                    and np.isfinite(_log_prob(belief, natural, theta)).all()
-                ):
-                    return "its prior is zero where that of the family is not"
+        for theta, theirs in _evaluated(density, points):
+            zero = np.isneginf(theirs) & _is_inside(natural, theta)
+            if zero.any() and np.isfinite(_log_prob(belief, natural, _at(theta, zero))).any():
+                return "its prior is zero where that of the family is not"
             ends.append(theta)
     for name, event in natural.events.items():
         if event == "scalar" and not _reaches(name, usual[name], [theta[name] for theta in ends]):
@@ -68,22 +59,45 @@ def falls_short(density: Density, natural: Natural, belief: Conjugate, rng: np.r
     return None
 
 
-def _is_inside(natural: Natural, theta: Theta) -> bool:
-    """Whether no parameter was rounded to the end of its space, where logarithms of the user's density overflow too."""
+def _evaluated(density: Density, points: Sequence[Array]) -> Iterator[tuple[Theta, Array]]:
+    """Parameters at points, and the log density there; without points that are too far out for matrices."""
+    try:
+        with np.errstate(all="ignore"):
+            theta, terms = density.evaluate(points, volumes=False)
+            found = theta, np.sum([term.reshape(len(term), -1).sum(1) for term in terms], axis=0)
+    except np.linalg.LinAlgError:
+        middle = len(points[0]) // 2
+        for half in (slice(middle), slice(middle, None)) if middle else ():
+            yield from _evaluated(density, [values[half] for values in points])
+        return
+    yield found
+
+
+def _is_inside(natural: Natural, theta: Theta) -> Array:
+    """At which points no parameter was rounded to the end of its space, where logarithms of the user's density overflow too."""
     least = np.finfo(np.float64).tiny
-    return all(
-        bool(((theta[name] >= least) & ((theta[name] < 1) | (event == "scalar" and name != "probability"))).all())
-        for name, event in natural.events.items()
-        if name != "mean" and event != "matrix"
-    )
+    inside = [np.ones(len(next(iter(theta.values()))), dtype=bool)]
+    for name, event in natural.events.items():
+        if name != "mean" and event != "matrix":
+            within = (theta[name] >= least) & ((theta[name] < 1) | (event == "scalar" and name != "probability"))
+            inside.append(within.reshape(len(within), -1).all(1))
+    return np.logical_and.reduce(inside)
 
 
 def _log_prob(belief: Conjugate, natural: Natural, theta: Theta) -> Array:
     """Log density of a belief; NaN where parameters are too extreme to be numbers."""
+    n_points = len(next(iter(theta.values())))
     try:
-        return belief.log_prob(natural.for_family(theta))
+        with np.errstate(all="ignore"):
+            return belief.log_prob(natural.for_family(theta))
     except np.linalg.LinAlgError:
-        return np.full(len(next(iter(theta.values()))), np.nan)
+        each = [_log_prob(belief, natural, _at(theta, [i])) for i in range(n_points)] if n_points > 1 else []
+        return np.concatenate(each) if each else np.full(1, np.nan)
+
+
+def _at(theta: Theta, points: Any) -> Theta:
+    """Some of the points of parameters."""
+    return {name: values[points] for name, values in theta.items()}
 
 
 def _ends(coordinates: Coordinates, rng: np.random.Generator) -> list[list[Array]]:
