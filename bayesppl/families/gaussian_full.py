@@ -108,9 +108,7 @@ class FullGaussian(ConjugateNumeric):
                 "hierarchical": lambda: self._definite(
                     hierarchical_prior(statistics, self.tied, self.columns), statistics
                 ),
-                "fraley-raftery": lambda: self._definite(
-                    fraley_raftery_prior(statistics, self.columns), statistics
-                ),
+                "fraley-raftery": lambda: fraley_raftery_prior(statistics, self.classes, self.columns),
                 "regularised": lambda: self._definite(regularised_prior(statistics, self.columns), statistics),
                 "jeffreys": lambda: self._improper(statistics, (shape[1] + 1) / 2),
                 "flat": lambda: self._improper(statistics, power=0),
