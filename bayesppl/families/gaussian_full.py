@@ -25,8 +25,8 @@ from bayesppl.beliefs.moments import Moments, moments
 from bayesppl.data.table import Table
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.families._bases.conjugate_family import ConjugateNumeric
+from bayesppl.families._bases.covariance_evidence import chained_log_evidence
 from bayesppl.families._bases.covariance_prior import (
-    chained_log_evidence,
     common_hierarchical_prior,
     hierarchical_prior,
     lent_share,
