@@ -63,11 +63,7 @@ def _levels_of(table: Table, name: Hashable) -> list[Hashable]:
     if alike is not None:
         rows = [int(np.argmax(codes == levels.index(level))) for level in alike]
         raise ValueError(
-            f"column {name!r} holds {alike[0]!r} ({type_name(alike[0])}) in row {rows[0]} and {alike[1]!r} ({type_name(alike[1])}) in "
+            f"column {name!r} holds {alike[0]!r} ({type(alike[0]).__name__}) in row {rows[0]} and {alike[1]!r} ({type(alike[1]).__name__}) in "
             f"row {rows[1]}, which read alike but are different levels; convert the column to one type"
         )
     return levels if declared is None else declared
-
-
-def type_name(level: Hashable) -> str:
-    return type(level).__name__

@@ -27,7 +27,7 @@ from bayesppl.errors import RowError, UnseenLevelWarning, warn
 from bayesppl.families._bases.association import log_association
 from bayesppl.families._bases.conjugate_family import ConjugateColumns
 from bayesppl.families._bases.family import Measure, Takes
-from bayesppl.families._bases.find_levels import Levels, declared_levels, levels_that_occur, type_name
+from bayesppl.families._bases.find_levels import Levels, declared_levels, levels_that_occur
 from bayesppl.families._bases.leave_one_out import counts_without, weight_by_weight
 from bayesppl.families._bases.level_names import lookalikes, unseen_beside
 from bayesppl.families._bases.log_density import LogDensity
@@ -232,9 +232,9 @@ class LevelFamily(ConjugateColumns):
             if alike is not None:
                 row = int(np.argmax(codes == found.index(alike[1])))
                 raise RowError(
-                    f"column {self.columns[j]!r} holds {alike[1]!r} ({type_name(alike[1])}) in row ",
+                    f"column {self.columns[j]!r} holds {alike[1]!r} ({type(alike[1]).__name__}) in row ",
                     row,
-                    f", which resembles the level {alike[0]!r} ({type_name(alike[0])}) of the fit, but is another one. Convert "
+                    f", which resembles the level {alike[0]!r} ({type(alike[0]).__name__}) of the fit, but is another one. Convert "
                     "the column to the type it had in the fit.",
                 )
             known = [position.get(level, len(position)) for level in found]
