@@ -35,7 +35,7 @@ from bayesppl.beliefs.conjugate import (
 from bayesppl.beliefs.declared_priors import Dims
 from bayesppl.beliefs.moments import Moments
 from bayesppl.beliefs.normal_inverse_wishart import NormalInverseWishart
-from bayesppl.kernels.arrays import LOG_2PI, Array, Theta
+from bayesppl.kernels.arrays import LOG_2PI, Array, Theta, log_determinants
 from bayesppl.kernels.definite import LOST, is_positive_definite
 
 
@@ -169,12 +169,12 @@ class MatrixNormalInverseWishart(Conjugate):
 
     def log_normalizer(self) -> Array:
         n_predictors, n_features = self.effect.shape[-2:]
-        of_effects = n_predictors * LOG_2PI - _log_det(self.precision)
+        of_effects = n_predictors * LOG_2PI - log_determinants(self.precision)
         return np.asarray(self.numbers.log_normalizer() + 0.5 * n_features * of_effects)
 
     def log_increment(self, statistics: Moments) -> Array:
         after, (n_predictors, n_features) = self.update(statistics), self.effect.shape[-2:]
-        of_effects = 0.5 * n_features * (_log_det(self.precision) - _log_det(after.precision))
+        of_effects = 0.5 * n_features * (log_determinants(self.precision) - log_determinants(after.precision))
         # log h of the statistics has a factor for every column; of predictors there is no density
         count = statistics.count.sum() if self.is_tied else statistics.count
         of_predictors = 0.5 * LOG_2PI * n_predictors * count
@@ -186,8 +186,8 @@ class MatrixNormalInverseWishart(Conjugate):
         root = np.linalg.cholesky(self.precision)
         whitened = np.swapaxes(root, -1, -2) @ apart @ np.swapaxes(whitener, -1, -2)
         n_predictors, n_features = self.effect.shape[-2:]
-        constant = n_features * (n_predictors * LOG_2PI - _log_det(self.precision))
-        of_effects = -0.5 * ((whitened**2).sum((-1, -2)) + n_predictors * _log_det(covariance) + constant)
+        constant = n_features * (n_predictors * LOG_2PI - log_determinants(self.precision))
+        of_effects = -0.5 * ((whitened**2).sum((-1, -2)) + n_predictors * log_determinants(covariance) + constant)
         mean = theta["mean"] + self._at_centre(theta["effect"])
         of_numbers = self.numbers.log_prob({"mean": mean, "covariance": covariance})
         return np.asarray(of_numbers + sum_trailing(of_effects, self.nu.ndim))
@@ -240,7 +240,3 @@ def _blocks(first: Array, cross: Array, second: Array) -> Array:
     upper = np.concatenate([first, cross], axis=-1)
     lower = np.concatenate([np.swapaxes(cross, -1, -2), second], axis=-1)
     return np.concatenate([upper, lower], axis=-2)
-
-
-def _log_det(matrix: Array) -> Array:
-    return np.asarray(np.linalg.slogdet(matrix)[1])

@@ -10,7 +10,7 @@ import numpy as np
 from bayesppl.beliefs.centred_sums import CentredSums
 from bayesppl.beliefs.statistics import Statistics, column, rounding_of_sum, under_codes
 from bayesppl.kernels import moments as kernels
-from bayesppl.kernels.arrays import Array, Responsibilities
+from bayesppl.kernels.arrays import Array, Responsibilities, diagonal
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ class Moments(Statistics):
         occupied = np.bincount(responsibilities.indices, minlength=len(self.count)) > 0
         if not (self.count[occupied] > 0).all() or not (np.abs(self.mean) < largest / 2).all():
             return False
-        squares = _diagonal(self.scatter) if self.is_matrix else self.scatter
+        squares = diagonal(self.scatter) if self.is_matrix else self.scatter
         furthest = np.sqrt(squares / responsibilities.data.min(initial=1.0))
         return bool((furthest < largest / 2).all() and np.isfinite(self.scatter).all())
 
@@ -118,7 +118,7 @@ class Moments(Statistics):
         most = column(self.count).argmax(0)[None]
         start = np.take_along_axis(self.mean, np.broadcast_to(most, (1, self.mean.shape[1])), axis=0)
         apart = self._beyond_rounding(self.mean - start, most)
-        shift = (column(self.count) * apart).sum(0, keepdims=True) / column(_positive(count))
+        shift = (column(self.count) * apart).sum(0, keepdims=True) / column(np.where(count > 0, count, 1.0))
         mean = start + shift
         between = (_per_scatter(self.count, self.is_matrix) * self._product(apart - shift)).sum(0)
         total = self.within + between
@@ -177,11 +177,3 @@ def moments(X: Array, responsibilities: Responsibilities, *, matrix: bool, tied:
 
 def _per_scatter(values: Array, matrix: bool) -> Array:
     return values[:, None, None] if matrix else values
-
-
-def _positive(count: Array) -> Array:
-    return np.where(count > 0, count, 1.0)
-
-
-def _diagonal(matrix: Array) -> Array:
-    return np.diagonal(matrix, axis1=-2, axis2=-1)

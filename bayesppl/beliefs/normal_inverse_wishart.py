@@ -23,7 +23,7 @@ from bayesppl.beliefs.conjugate import (
 from bayesppl.beliefs.declared_priors import Dims
 from bayesppl.beliefs.moments import Moments
 from bayesppl.errors import UndefinedEstimateError
-from bayesppl.kernels.arrays import LOG_2PI, Array, Theta, log_rising
+from bayesppl.kernels.arrays import LOG_2PI, Array, Theta, log_determinants, log_rising
 from bayesppl.kernels.definite import LOST, TOLERANCE, is_positive_definite
 
 
@@ -158,7 +158,7 @@ class NormalInverseWishart(Conjugate):
         return np.asarray(
             0.5 * self.nu * n_features * np.log(2)
             + multigammaln(self.nu / 2, n_features)
-            - 0.5 * self.nu * _log_det(self.psi)
+            - 0.5 * self.nu * log_determinants(self.psi)
             + (of_means.sum() if self.is_tied else of_means)
         )
 
@@ -171,18 +171,18 @@ class NormalInverseWishart(Conjugate):
         n = after.nu - self.nu
         of_means = -0.5 * n_features * np.log1p(count / self.kappa)
         halves = (self.nu[..., None] - np.arange(n_features)) / 2
-        log_det = _log_det(after.psi)
+        log_det = log_determinants(after.psi)
         return np.asarray(
             log_rising(halves, n[..., None] / 2).sum(-1)
             + 0.5 * n * (n_features * np.log(2) - log_det)
-            - 0.5 * self.nu * (log_det - _log_det(self.psi))
+            - 0.5 * self.nu * (log_det - log_determinants(self.psi))
             + (of_means.sum() if self.is_tied else of_means)
         )
 
     def log_prob(self, theta: Theta) -> Array:
         n_classes, n_features = self.location.shape
         covariance = theta["covariance"]
-        log_det = _log_det(covariance)
+        log_det = log_determinants(covariance)
         whitener = np.linalg.inv(np.linalg.cholesky(covariance))
         trace = np.einsum("...ij,...jk,...ik->...", whitener, self.psi, whitener)
         per_class = whitener[..., None, :, :] if self.is_tied else whitener
@@ -241,7 +241,3 @@ class NormalInverseWishart(Conjugate):
 
 def _is_symmetric(matrix: Array) -> bool:
     return bool(np.allclose(matrix, np.swapaxes(matrix, -1, -2)))
-
-
-def _log_det(matrix: Array) -> Array:
-    return np.asarray(np.linalg.slogdet(matrix)[1])

@@ -25,8 +25,8 @@ from bayesppl.beliefs.moments import Moments, moments
 from bayesppl.data.table import Table
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.families._bases.conjugate_family import ConjugateNumeric
+from bayesppl.families._bases.covariance_evidence import chained_log_evidence
 from bayesppl.families._bases.covariance_prior import (
-    chained_log_evidence,
     common_hierarchical_prior,
     hierarchical_prior,
     lent_share,
@@ -108,9 +108,7 @@ class FullGaussian(ConjugateNumeric):
                 "hierarchical": lambda: self._definite(
                     hierarchical_prior(statistics, self.tied, self.columns), statistics
                 ),
-                "fraley-raftery": lambda: self._definite(
-                    fraley_raftery_prior(statistics, self.columns), statistics
-                ),
+                "fraley-raftery": lambda: fraley_raftery_prior(statistics, self.classes, self.columns),
                 "regularised": lambda: self._definite(regularised_prior(statistics, self.columns), statistics),
                 "jeffreys": lambda: self._improper(statistics, (shape[1] + 1) / 2),
                 "flat": lambda: self._improper(statistics, power=0),

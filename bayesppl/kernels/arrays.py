@@ -101,6 +101,16 @@ def times_transposed(X: Any, weights: Array) -> Array:
     return np.moveaxis(products.T.reshape(*weights.shape[:-1], X.shape[0]), -1, -2)
 
 
+def diagonal(matrix: Array) -> Array:
+    """Of matrices (..., n, n): (..., n)."""
+    return np.diagonal(matrix, axis1=-2, axis2=-1)
+
+
+def log_determinants(matrix: Array) -> Array:
+    """Log determinants of positive definite matrices."""
+    return np.asarray(np.linalg.slogdet(matrix)[1])
+
+
 def log_mean_exp(values: Array, axis: int) -> Array:
     """Logarithm of the average of exp(values)."""
     return np.asarray(logsumexp(values, axis=axis) - np.log(values.shape[axis]))

@@ -13,7 +13,7 @@ from support.examples import EXAMPLES
 import bayesppl as bp
 from bayesppl.data.labels import one_hot
 from bayesppl.data.read_table import as_table
-from bayesppl.families._bases.covariance_prior import _hierarchy
+from bayesppl.families._bases.covariance_prior import hierarchy
 
 IRIS = load_iris(return_X_y=True)
 TABLES = ["bernoulli", "binomial", "categorical", "histogram"]
@@ -87,7 +87,7 @@ def test_correlated_features_are_judged_as_a_block(covariance):
     # one class, whose prior has the numbers of the first prior of the classes, written out
     prior = clf.posterior_.prior.parts["features"]
     if covariance == "full":
-        found_of_all = _hierarchy(clf.posterior_.statistics.parts["features"], False, range(4))
+        found_of_all = hierarchy(clf.posterior_.statistics.parts["features"], False, range(4))
         rows = found_of_all.independence * found_of_all.others / (found_of_all.others + found_of_all.independence)
         psi = np.diag(rows * found_of_all.sd**2)
         declared = bp.NormalInverseWishart(prior.location[0], prior.kappa[0], 3 + rows, psi)

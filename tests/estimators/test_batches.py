@@ -11,6 +11,7 @@ import pytest
 
 import bayesppl as bp
 from bayesppl.data import parquet
+from bayesppl.model.declaration import GenerativeModel
 
 
 def table(n_rows=5000, seed=0):
@@ -44,6 +45,20 @@ def test_batches_are_the_whole(estimator):
     X, y = frame[list("abcd")], frame["label"]
     batches = ((X[i : i + 77], y[i : i + 77]) for i in range(0, len(X), 77))
     assert_same_fit(bp.fit_batches(estimator(), batches, classes=["x", "y", "z"]), estimator().fit(X, y))
+
+
+def test_a_large_first_batch_is_summed_once(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((20_000, 5)), np.arange(20_000) % 2
+    summed, summarise = [], GenerativeModel.summarise
+    monkeypatch.setattr(
+        GenerativeModel, "summarise", lambda *args: summed.append(len(args[1])) or summarise(*args)
+    )
+    clf = bp.GaussianNB().partial_fit(X[:12_000], y[:12_000], classes=[0, 1]).partial_fit(X[12_000:], y[12_000:])
+    assert summed == [12_000, 8_000]
+    np.testing.assert_allclose(
+        clf.predict_proba(X[:9]), bp.GaussianNB().fit(X, y).predict_proba(X[:9]), rtol=1e-10
+    )
 
 
 def test_batches_with_weights():

@@ -203,8 +203,11 @@ def test_evidence_counts_every_row_once():
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("n_features", [1, 4])
-def test_a_row_that_is_left_out_leaves_the_priors_of_the_other_classes(weighted, n_features):
-    X, y = IRIS[0][::6, :n_features], IRIS[1][::6]
+@pytest.mark.parametrize(
+    "gap", [0, 1e4]
+)  # between the classes: a form that is linear in x would lose digits to the larger
+def test_a_row_that_is_left_out_leaves_the_priors_of_the_other_classes(weighted, n_features, gap):
+    X, y = IRIS[0][::6, :n_features] + gap * IRIS[1][::6, None], IRIS[1][::6]
     weights = np.random.default_rng(2).uniform(0.5, 2, len(y)) if weighted else np.ones(len(y))
     clf = classifier("full").fit(X, y, weights)
     found, prior = clf.loo().log_joint, prior_of(clf)
@@ -229,7 +232,18 @@ def test_a_row_that_is_left_out_leaves_the_priors_of_the_other_classes(weighted,
             prior.psi - (others * share)[:, None, None] * lost,
         )
         refitted = bp.QuadraticDiscriminantAnalysis(held).fit(X[kept], y[kept], weights[kept])
-        np.testing.assert_allclose(found[i], refitted.predict_joint_log_proba(X[[i]])[0], rtol=1e-8)
+        np.testing.assert_allclose(found[i], refitted.predict_joint_log_proba(X[[i]])[0], rtol=1e-9)
+
+
+def test_the_numbers_of_the_prior_are_found_once_for_a_fit_and_all_that_is_asked_of_it(monkeypatch):
+    rng = np.random.default_rng(3)
+    X, y = rng.standard_normal((60_000, 20)), np.arange(60_000) % 3  # left out in several ranges of rows
+    found, find = [], covariance_prior._find
+    monkeypatch.setattr(covariance_prior, "_find", lambda *data: found.append(data) or find(*data))
+    clf = classifier("full").fit(X, y)
+    clf.loo()
+    clf.log_evidence()
+    assert len(found) == 1
 
 
 def test_leave_one_out_predicts_like_fits_without_the_row():

@@ -17,7 +17,7 @@ The inverse Wishart is written with its degrees of freedom above D − 1, so tha
 weighted mean of the prior's and the rows'.
 
 Where every class has a covariance of its own, the prior of each is made of the rows of all others. These priors are good
-for predictions, but the product of their evidences counts every row many times; :func:`chained_log_evidence` does not.
+for predictions, but the product of their evidences counts every row many times; :func:`~.covariance_evidence.chained_log_evidence` does not.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _OTHER_CLASSES = 2.0 ** np.arange(0, 14.5)  # in multiples of the least
 _COMMON_MEAN = 2.0 ** np.arange(-10, 6.25, 0.5)
 
 
-class _Hierarchy(NamedTuple):
+class Hierarchy(NamedTuple):
     """The numbers that the prior of all covariances shares, and the degrees of freedom of the classes."""
 
     location: Array
@@ -71,7 +71,7 @@ class _Hierarchy(NamedTuple):
         psi = share[:, None, None] * (self.independence * np.eye(n_features) + scatter)
         return self.of(n_features - 1 + share * rows, psi).sized((n_classes, n_features))
 
-    def of_one(self) -> _Hierarchy:
+    def of_one(self) -> Hierarchy:
         """The same for the first column alone."""
         return self._replace(location=self.location[..., :1], sd=self.sd[:1])
 
@@ -93,7 +93,7 @@ def hierarchical_prior(statistics: Moments, tied: bool, columns: Sequence[Hashab
     columns : sequence of hashable
         Names of the columns, for errors.
     """
-    found = _hierarchy(statistics, tied, columns)
+    found = hierarchy(statistics, tied, columns)
     if tied:
         n_features = len(found.sd)
         prior = found.of(n_features - 1 + found.independence, found.independence * np.eye(n_features))
@@ -106,10 +106,10 @@ def common_hierarchical_prior(
 ) -> NormalInverseWishart:
     """The prior of one class in place of all, which has the numbers that the classes share.
 
-    It is that of the first class in :func:`chained_log_evidence`. Numbers found without the classes, such as κ of a single
+    It is that of the first class in :func:`~.covariance_evidence.chained_log_evidence`. Numbers found without the classes, such as κ of a single
     mean, would be found for another question, and the two evidences would differ in them.
     """
-    found = _hierarchy(statistics, tied, columns)
+    found = hierarchy(statistics, tied, columns)
     n_features = len(found.sd)
     if tied:
         prior = found.of(n_features - 1 + found.independence, found.independence * np.eye(n_features))
@@ -119,83 +119,23 @@ def common_hierarchical_prior(
 
 def lent_share(statistics: Moments, columns: Sequence[Hashable]) -> Array:
     """The share of the rows of the other classes that the prior of each class holds: (n_classes,)."""
-    found = _hierarchy(statistics, False, columns)
+    found = hierarchy(statistics, False, columns)
     return found.share(found.independence + _of_others(found.degrees))
 
 
-def chained_log_evidence(statistics: Moments, columns: Sequence[Hashable]) -> Array:
-    r"""Log evidence of every class given those before it, up to log h: (n_classes,).
-
-    By the chain rule :math:`p(X_1, \ldots, X_K) = \prod_k p(X_k \mid X_1, \ldots, X_{k-1})`, where the prior of a
-    covariance is made of the classes before it alone, so that no row is predicted by itself. The order of the classes is
-    arbitrary: the logarithms are averaged over the K cyclic orders, a lower bound of the log evidence of their equal
-    mixture (Jensen's inequality). Classes stand by the size of their scatter, so that their names do not matter. What all
-    classes share (:math:`\delta_0, \delta, \kappa`, V and the location) stays as resolved from all rows.
-
-    Parameters
-    ----------
-    statistics : Moments
-        With a matrix of scatter per class.
-    columns : sequence of hashable
-    """
-    return _chained(_hierarchy(statistics, False, columns), statistics)
-
-
-def log_evidence_of_correlation(statistics: Moments) -> float:
-    r"""Log Bayes factor of columns that are correlated within the classes, to the same columns if they are independent.
-
-    Means and variances say nothing about it, and are left out: every class shows its correlations alone, with variances of one.
-    Both hypotheses have the same :math:`\delta_0` and :math:`\delta`, found from these columns together: fitted to each column by
-    itself, they would be other constants for other columns, and independent columns of like variances would gain by sharing them.
-
-    Parameters
-    ----------
-    statistics : Moments
-        With a matrix of scatter per class.
-    """
-    degrees = scatter_degrees(statistics)
-    roots = np.sqrt(np.diagonal(statistics.scatter, axis1=-2, axis2=-1))
-    units = roots[:, :, None] * roots[:, None, :]
-    # a column that does not vary is correlated with none
-    correlation = np.divide(statistics.scatter, units, out=np.zeros_like(units), where=units > 0)
-    diagonal = np.arange(correlation.shape[-1])
-    correlation[:, diagonal, diagonal] = 1.0
-    scatter = degrees[:, None, None] * correlation
-    together = Moments(statistics.count, np.zeros_like(statistics.mean), scatter)
-    one = Moments(statistics.count, together.mean[:, :1], scatter[:, :1, :1])  # any of them: all are alike
-    found = _hierarchy(together, False, diagonal.tolist())
-    alone = _chained(found.of_one(), one).sum()
-    return float(_chained(found, together).sum() - len(diagonal) * alone)
-
-
-def _chained(found: _Hierarchy, statistics: Moments) -> Array:
-    log_evidence, scatter = np.zeros(len(statistics.count)), found.in_units(statistics.scatter)
-    shared = found.independence * np.eye(len(found.sd)) + scatter.sum(0)
-    sizes = np.trace(np.linalg.solve(shared, scatter), axis1=-2, axis2=-1)
-    present = np.flatnonzero(statistics.count > 0)
-    ring = present[np.argsort(sizes[present])]
-    before, degrees = np.zeros_like(scatter[ring]), np.zeros(len(ring))
-    rows = Moments(statistics.count[ring], statistics.mean[ring], statistics.scatter[ring])
-    for n_before in range(len(ring)):
-        log_evidence[ring] += found.given(before, degrees).log_increment(rows) / len(ring)
-        # the next order has one class more before each: they follow each other in a ring
-        another = np.roll(ring, n_before + 1)
-        before, degrees = before + scatter[another], degrees + found.degrees[another]
-    return log_evidence
-
-
-def _hierarchy(statistics: Moments, tied: bool, columns: Sequence[Hashable]) -> _Hierarchy:
+def hierarchy(statistics: Moments, tied: bool, columns: Sequence[Hashable]) -> Hierarchy:
+    """The numbers that the prior of these statistics has, which the prior, leave-one-out and the evidence of a fit ask for."""
     known = _FOUND.setdefault(statistics, {})
     if tied not in known:
         known[tied] = _find(statistics, tied, columns)
     return known[tied]
 
 
-# the prior, leave-one-out and the evidence of a fit ask for it of the same sums, whose life it shares
-_FOUND: WeakKeyDictionary[Moments, dict[bool, _Hierarchy]] = WeakKeyDictionary()
+# they live as long as the statistics
+_FOUND: WeakKeyDictionary[Moments, dict[bool, Hierarchy]] = WeakKeyDictionary()
 
 
-def _find(statistics: Moments, tied: bool, columns: Sequence[Hashable]) -> _Hierarchy:
+def _find(statistics: Moments, tied: bool, columns: Sequence[Hashable]) -> Hierarchy:
     total = statistics.pooled()
     n_features = statistics.mean.shape[1]
     degrees, within = scatter_degrees(statistics), statistics.within
@@ -210,7 +150,7 @@ def _find(statistics: Moments, tied: bool, columns: Sequence[Hashable]) -> _Hier
         scatter = statistics.scatter / units
         before = independence * np.eye(n_features) + _of_others(scatter)
         others = _rows_of_other_classes(before, independence + _of_others(degrees), scatter, degrees)
-    return _Hierarchy(total.mean, kappa, sd, independence, others, degrees)
+    return Hierarchy(total.mean, kappa, sd, independence, others, degrees)
 
 
 def _root(scatter: Array) -> Array:

@@ -19,13 +19,16 @@ from bayesppl.kernels.definite import LOST, is_positive_definite, weakest_direct
 VARIANCE_ROWS = 3.0
 
 
-def fraley_raftery_prior(statistics: Moments, columns: Sequence[Hashable]) -> NormalInverseWishart:
+def fraley_raftery_prior(
+    statistics: Moments, classes: Sequence[Hashable], columns: Sequence[Hashable]
+) -> NormalInverseWishart:
     """The prior of Fraley & Raftery (2007), with the first scale matrix that leaves every class a definite posterior.
 
     Parameters
     ----------
     statistics : Moments
         With matrices of scatter.
+    classes : sequence of n_classes labels
     columns : sequence of n_features names
     """
     total = statistics.pooled()
@@ -38,8 +41,8 @@ def fraley_raftery_prior(statistics: Moments, columns: Sequence[Hashable]) -> No
         )
         prior = prior.sized(statistics.mean.shape, statistics.is_tied)
         if is_positive_definite(psi) and prior.update(statistics).is_proper().all():
-            break
-    return prior
+            return prior
+    return require_definite(prior, statistics, classes, columns)
 
 
 def regularised_prior(statistics: Moments, columns: Sequence[Hashable]) -> NormalInverseWishart:

@@ -29,7 +29,7 @@ from bayesppl.families._bases.multivariate_t import by_pattern, log_t_density, t
 from bayesppl.families._bases.regression_prior import common_regression_prior, regression_prior
 from bayesppl.families._bases.support import REAL_NUMBERS
 from bayesppl.families._bases.whitening import whitener_of
-from bayesppl.kernels.arrays import LOG_2PI, Array, Responsibilities, Theta
+from bayesppl.kernels.arrays import LOG_2PI, Array, Responsibilities, Theta, diagonal
 from bayesppl.kernels.definite import is_positive_definite
 
 
@@ -150,9 +150,8 @@ class GaussianRegression(ConjugateNumeric, listed=False):
         # Sherman & Morrison (1950); the predictive given the predictors is a ratio of the two.
         joint, p = posterior.joint, len(self.columns)
         q, n_classes = len(self.predictors), len(joint.kappa)
-        root = np.linalg.cholesky(joint.psi)
-        log_det = 2 * np.log(np.einsum("...ii->...i", root)[..., q:]).sum(-1)
-        whitener = np.broadcast_to(np.linalg.inv(root), (n_classes, q + p, q + p))
+        whitener, log_det = self._whitened(joint.psi)
+        whitener = np.broadcast_to(whitener, (n_classes, q + p, q + p))
         fitted = self.log_predictive(posterior)(X)
         without = fitted.copy()
         dofs = self._dof(posterior)
@@ -232,13 +231,16 @@ class GaussianRegression(ConjugateNumeric, listed=False):
     def _explained(self, effect: Array, given: Array, codes: Array) -> Array:
         return given @ effect if self.tied else np.einsum("nq,nqp->np", given, effect[codes])
 
+    def _whitened(self, matrix: Array) -> tuple[Array, Array]:
+        """The inverse root of a matrix of predictors and numbers, and the log determinant of the latter given the former."""
+        whitener, _ = whitener_of(matrix)
+        return whitener, -2 * np.log(diagonal(whitener)[..., len(self.predictors) :]).sum(-1)
+
     def _squares(self, location: Array, matrix: Array) -> tuple[Evaluate, Evaluate, Array]:
         """Squares of the whitened predictors, of what is left of the numbers, and the log determinant of the latter's matrix."""
         q = len(self.predictors)
-        root = np.linalg.cholesky(matrix)
-        whitener = np.linalg.inv(root)
+        whitener, log_det = self._whitened(matrix)
         whitener = whitener[None] if self.tied else whitener
-        log_det = 2 * np.log(np.einsum("...ii->...i", root)[..., q:]).sum(-1)
         given = _squares_of(location[:, :q], whitener[:, :q, :q])
         return lambda X: given(X[:, :q]), _squares_of(location, whitener[:, q:]), log_det
 

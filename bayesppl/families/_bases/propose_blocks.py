@@ -17,7 +17,7 @@ from bayesppl.beliefs.moments import Moments, moments
 from bayesppl.data.labels import one_hot
 from bayesppl.data.table import Table
 from bayesppl.families._bases.categorical_blocks import CategoricalBlocks
-from bayesppl.families._bases.covariance_prior import log_evidence_of_correlation
+from bayesppl.families._bases.covariance_evidence import log_evidence_of_correlation
 from bayesppl.families._bases.family import Family
 from bayesppl.families._bases.infer_families import Integers, families_by_dtype
 from bayesppl.families._bases.merge_blocks import Block, merged_blocks

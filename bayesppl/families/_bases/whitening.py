@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 
 from bayesppl.families._bases.log_density import Evaluate
-from bayesppl.kernels.arrays import Array
+from bayesppl.kernels.arrays import Array, diagonal
 from bayesppl.kernels.mahalanobis import squared_distances
 from bayesppl.kernels.products import row_products
 from bayesppl.kernels.squares import NEAR
@@ -17,7 +17,7 @@ from bayesppl.kernels.squares import NEAR
 def whitener_of(matrix: Array) -> tuple[Array, Array]:
     """The inverse Cholesky factor of every matrix, and its log determinant."""
     root = np.linalg.cholesky(matrix)
-    return np.linalg.inv(root), 2 * np.log(np.diagonal(root, axis1=-2, axis2=-1)).sum(-1)
+    return np.linalg.inv(root), 2 * np.log(diagonal(root)).sum(-1)
 
 
 def distances_to(location: Array, whitener: Array) -> Evaluate:
