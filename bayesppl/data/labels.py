@@ -61,6 +61,26 @@ def codes_among(y: Any, declared: Array) -> Array:
     return np.asarray(known, dtype=smallest_type(len(declared)))[codes]
 
 
+def places_among(y: Any, classes: Array) -> Array:
+    """The place of every label among the classes of a fit, in the order that these have there: (n_rows,).
+
+    Classes are in ascending order, but for those of a model in PyMC, which has them in the order of its coords.
+
+    Parameters
+    ----------
+    y : (n_rows,) array-like
+    classes : (n_classes,)
+
+    Raises
+    ------
+    ValueError
+        As for :func:`encode_labels`.
+    """
+    ascending, codes = encode_labels(y, classes)
+    place = {label: k for k, label in enumerate(classes.tolist())}
+    return np.array([place[label] for label in ascending.tolist()], dtype=codes.dtype)[codes]
+
+
 def declared_classes(classes: Any) -> Array:
     """All labels that can occur, in ascending order.
 

@@ -191,6 +191,8 @@ def from_pymc(
     Returns
     -------
     PyMCClassifier
+        Its ``classes_``, and the columns of its class probabilities, are in the order of the model's coords. Scorers of scikit-learn
+        that take probabilities assume an ascending order: name the classes so, or pass ``y`` to ``PyMCClassifier(build).fit``.
 
     Raises
     ------

@@ -43,18 +43,16 @@ class Member:
     log_score: float
     log_score_se: float
 
-    def log_proba(self, table: Table, class_weights: Array | None = None) -> Array:
+    def log_proba(self, table: Table) -> Array:
         """log p(y = k | x), tempered: (n_rows, n_classes)."""
 
         def finish(log_joint: Array, weights: Array) -> Array:
-            return tempered_log_proba(log_joint, weights, self.temperature, class_weights)
+            return tempered_log_proba(log_joint, weights, self.temperature)
 
         return self.fitted.map_log_joint(self.recoding(table), finish, "predictive", evaluate=LogDensity.kernel)
 
 
-def tempered_log_proba(
-    log_joint: Array, weights: Array, temperature: float, new_weights: Array | None = None
-) -> Array:
+def tempered_log_proba(log_joint: Array, weights: Array, temperature: float) -> Array:
     """log p(y = k | x) of densities that count 1/T.
 
     Parameters
@@ -63,13 +61,8 @@ def tempered_log_proba(
     weights : (..., n_classes) or broadcastable
         Those in ``log_joint``.
     temperature : float
-    new_weights : (n_classes,), optional
-        To be used in their place.
     """
-    joint = tempered(log_joint, weights, temperature)
-    if new_weights is None:
-        return log_probabilities(joint, weights)
-    return log_probabilities(exchange_weights(joint, weights, new_weights), new_weights)
+    return log_probabilities(tempered(log_joint, weights, temperature), weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,8 +109,11 @@ class Stack:
         new = self.new_class_weights(class_weights)
 
         def work(part: Table) -> Array:
-            return sharpened(
-                mixed([member.log_proba(part, new) for member in self.members], self.weights), self.temperature
+            parts = [member.log_proba(part) for member in self.members]
+            found = sharpened(mixed(parts, self.weights), self.temperature)
+            # last of all: temperatures are of densities, and would take new weights to their powers
+            return (
+                found if new is None else log_probabilities(exchange_weights(found, self.class_weights, new), new)
             )
 
         return np.concatenate(self.map_rows(X, work))
@@ -137,6 +133,12 @@ class Stack:
             for member in self.members
             for name, levels in member.recoding.levels(member.fitted.model.family.levels_of_columns).items()
         }
+
+    @property
+    def class_weights(self) -> Array:
+        """Those of the fit, averaged over the members where these have weights of their own: (n_classes,)."""
+        each = [member.fitted.posterior.predictive_weights() for member in self.members]
+        return np.asarray(self.weights @ np.stack(each))
 
     def new_class_weights(self, declared: ClassWeights | None) -> Array | None:
         if declared is None:

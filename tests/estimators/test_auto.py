@@ -210,6 +210,19 @@ def test_decisions_and_other_class_weights(fitted: bp.AutoClassifier) -> None:
     assert (often >= fitted.predict_proba(table)[:, 1]).all()
 
 
+def test_other_class_weights_change_the_odds_by_their_ratio() -> None:
+    X, y = load_iris(return_X_y=True)
+    clf = bp.AutoClassifier().fit(X[::3], y[::3])
+    assert clf.stack_.temperature < 0.9  # what is not to be applied to the weights
+    rows = X[(clf.predict_proba(X) > 1e-6).all(1)]
+    first, other = np.array([0.9, 0.06, 0.04]), np.array([0.2, 0.3, 0.5])
+    odds = [clf.predict_log_proba(rows, class_weights=w) - np.log(w) for w in (first, other)]
+    gap = odds[0] - odds[1]
+    np.testing.assert_allclose(gap, gap[:, [0]] + np.zeros(3), atol=1e-9)  # Bayes: a factor for each row alone
+    own = (np.bincount(y[::3]) + 1) / 53  # the mean of their posterior
+    np.testing.assert_allclose(clf.predict_proba(rows, class_weights=own), clf.predict_proba(rows), rtol=1e-9)
+
+
 def test_summary_says_what_was_found(fitted: bp.AutoClassifier) -> None:
     lines = fitted.summary().splitlines()
     assert len(lines) == 5

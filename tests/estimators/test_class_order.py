@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
+import pymc as pm
 import pytest
 from sklearn.datasets import load_iris
 from sklearn.metrics import get_scorer, roc_auc_score
@@ -199,3 +200,27 @@ def test_a_single_class_is_one_if_it_is_declared() -> None:
         two.predict_joint_log_proba(ROWS)[:, 0] - np.log(two.posterior_.mean()["class_weights"][0]),
         rtol=1e-12,
     )
+
+
+def test_classes_of_a_model_in_pymc_may_come_in_any_order() -> None:
+    rng = np.random.default_rng(0)
+    labels = np.array(["low", "medium", "high"])  # as the coords of the model have them
+    codes = rng.integers(0, 3, 60)
+    x = rng.normal(3.0 * codes)
+    with pm.Model(coords={"level": labels}) as model:
+        weights = pm.Dirichlet("weights", np.ones(3), dims="level")
+        label = pm.Categorical("y", weights, observed=codes)
+        tau = pm.Gamma("tau", 2.0, 0.5, dims="level")
+        mu = pm.Normal("mu", 1.0, tau=0.1 * tau, dims="level")
+        pm.Normal("x", mu[label], tau=tau[label], observed=x)
+    read, X, y = bp.from_pymc(model), x[:, None], labels[codes]
+    sorted_ones = bp.GaussianNB(bp.NormalInverseGamma(1.0, 0.1, 2.0, 0.5)).fit(X, y)
+    columns = [read.classes_.tolist().index(label) for label in sorted_ones.classes_]
+    np.testing.assert_allclose(read.predict_proba(X)[:, columns], sorted_ones.predict_proba(X), rtol=1e-9)
+    for part in ("ece", "resolution", "reliability"):
+        found, expected = (float(bp.reliability(clf, X, y)[part]) for clf in (read, sorted_ones))
+        assert found == pytest.approx(expected, rel=1e-9)
+    for code, name in enumerate(labels):
+        drawn, given = read.sample(500, y=name, random_state=0)
+        assert set(given.tolist()) == {name}
+        assert abs(np.mean(drawn) - 3.0 * code) < 0.6
