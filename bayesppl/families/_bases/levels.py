@@ -180,8 +180,8 @@ class LevelFamily(ConjugateColumns):
 
     def _skip_unseen(self, table: Table, codes: Array) -> None:
         """Let cells of unseen levels count as missing, with a warning, or refuse them."""
-        for j, name in enumerate(self.columns):
-            new = codes[:, j] == self._sizes[j] - 1
+        for j, (name, size) in enumerate(zip(self.columns, self._sizes, strict=True)):
+            new = codes[:, j] == size - 1
             if not new.any():
                 continue
             row = int(new.argmax())
