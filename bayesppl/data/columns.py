@@ -181,16 +181,16 @@ def _refuse_times(values: Any, name: Hashable) -> None:
 
 
 def _refuse_cells(cells: Array, absent: Array, name: Hashable) -> None:
-    """Name the first cell that is not a number, if there is one."""
+    """Name the first cell that is not a number, if there is one; a number written as text only where all texts are."""
+    texts: list[int] = []
     for row in np.flatnonzero(~absent):
         cell = cells[row]
         if isinstance(cell, str | bytes):
-            raise RowError(
-                f"column {name!r} holds the text {cell!r} in row ",
-                int(row),
-                " where a number must be; convert the column to numbers, count the words of texts (CountVectorizer), or model levels "
-                "with bayesppl.Categorical",
-            )
+            texts.append(int(row))
+            if not _is_written_number(cell):
+                texts = texts[-1:]
+                break
+            continue
         if isinstance(cell, complex | np.complexfloating):  # of numpy's, float would drop the imaginary part
             raise RowTypeError(
                 f"column {name!r} holds {cell!r} in row ",
@@ -207,6 +207,21 @@ def _refuse_cells(cells: Array, absent: Array, name: Hashable) -> None:
                 int(row),
                 f", which is not a number ({error}); drop or encode the column, or model it with bayesppl.Categorical",
             ) from None
+    if texts:
+        raise RowError(
+            f"column {name!r} holds the text {cells[texts[0]]!r} in row ",
+            texts[0],
+            " where a number must be; convert the column to numbers, count the words of texts (CountVectorizer), or model levels "
+            "with bayesppl.Categorical",
+        )
+
+
+def _is_written_number(text: str | bytes) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def kind_of_values(values: Array, name: Hashable, dtype: Any) -> Kind:

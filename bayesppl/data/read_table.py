@@ -82,7 +82,7 @@ def as_table(X: Any) -> Table:
                 f"Feature names are only supported if all input features have string names, found {listed(names)}; "
                 "make them all text, as in X.columns = X.columns.astype(str)"
             )
-        if not _is_uniform(X):
+        if not _is_uniform(frame.to_native()):
             positions = _positions(len(names))
             return FrameTable(positions, frame.rename(dict(zip(names, positions, strict=True))), is_named=False)
         X = frame.to_numpy()  # numbered columns are columns without names

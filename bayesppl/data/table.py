@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -119,7 +120,7 @@ class MatrixTable(Table):
         return None if issparse(self.matrix) or self.matrix.dtype.kind not in "iu" else self.matrix
 
     def column(self, name: Hashable) -> Array:
-        at = self.names.index(name)
+        at = self._places[name]
         return np.asarray(self.matrix[:, [at]].toarray()[:, 0] if issparse(self.matrix) else self.matrix[:, at])
 
     def categories(self, name: Hashable) -> None:
@@ -140,7 +141,12 @@ class MatrixTable(Table):
         if names is self.names or tuple(names) == self.names:
             return self
         self.require(names)
-        return MatrixTable(tuple(names), self.matrix[:, [self.names.index(name) for name in names]], self.is_named)
+        return MatrixTable(tuple(names), self.matrix[:, [self._places[name] for name in names]], self.is_named)
+
+    @cached_property
+    def _places(self) -> dict[Hashable, int]:
+        """Where each column is."""
+        return {name: j for j, name in enumerate(self.names)}
 
     def take(self, rows: Array | slice) -> Table:
         if issparse(self.matrix) and isinstance(rows, slice) and rows.step in (None, 1):

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import pytest
@@ -214,6 +215,14 @@ def test_bytes_in_the_other_order_are_the_same_numbers():
     one, other = (bp.MixedNB(integers="gaussian").fit(X, y).predict_proba(X) for X in (own, swapped))
     np.testing.assert_array_equal(one, other)
     assert swapped["a"].dtype == ">f8"
+
+
+@pytest.mark.parametrize("dtypes", [float, {0: float, 1: int}])
+def test_numbered_columns_behind_narwhals_have_no_names(dtypes: Any) -> None:
+    frame, y = pd.DataFrame(np.arange(12).reshape(6, 2)).astype(dtypes), [0, 1, 0, 1, 1, 0]
+    behind = nw.from_native(frame, eager_only=True)
+    one, other = (bp.GaussianNB().fit(X, y).predict_proba(X) for X in (frame, behind))
+    np.testing.assert_array_equal(one, other)
 
 
 def test_names_on_several_levels_are_refused():

@@ -161,6 +161,19 @@ def test_cells_that_are_no_numbers_are_refused(cell: Any, error: type[Exception]
         bp.GaussianNB().fit(pd.DataFrame({"a": column}), [0, 1, 1])
 
 
+@pytest.mark.parametrize(
+    ("cells", "blamed"),
+    [
+        (["39.1", "40", None, "n/a", "x"], "'n/a' in row 3"),
+        (["39.1", 40, 38.5, b"n/a", 39], "b'n/a' in row 3"),
+        ([37, "39.1", "40", "41", "42"], "'39.1' in row 1"),
+    ],
+)
+def test_the_text_that_is_blamed_is_the_one_that_is_no_number(cells: list[Any], blamed: str) -> None:
+    with pytest.raises(ValueError, match=f"column 'a' holds the text {blamed}"):
+        bp.GaussianNB().fit(pd.DataFrame({"a": pd.Series(cells, dtype=object)}), [0, 0, 1, 1, 1])
+
+
 @pytest.mark.parametrize("value", [np.inf, -np.inf])
 def test_infinities_are_refused_by_name(value: float) -> None:
     frame = NAMED["pandas"](NUMBERS).copy()

@@ -33,7 +33,8 @@ def selected(columns: Any, table: Table) -> tuple[Hashable, ...]:
     chosen = (columns,) if isinstance(columns, str | Integral) else tuple(columns)
     if chosen and len(chosen) == len(table.names) and all(type(c).__name__ in ("bool", "bool_") for c in chosen):
         return tuple(name for name, is_in in zip(table.names, chosen, strict=True) if is_in)
-    return tuple(_named(column, table.names) for column in chosen)
+    present = frozenset(table.names)
+    return tuple(_named(column, table.names, present) for column in chosen)
 
 
 def divided(blocks: Mapping[str, Any], table: Table) -> dict[str, tuple[Hashable, ...]]:
@@ -69,9 +70,9 @@ def divided(blocks: Mapping[str, Any], table: Table) -> dict[str, tuple[Hashable
     return columns
 
 
-def _named(column: Any, names: Sequence[Hashable]) -> Hashable:
+def _named(column: Any, names: Sequence[Hashable], present: frozenset[Hashable]) -> Hashable:
     """A column by its name, or else by its position."""
-    if column in names or not isinstance(column, Integral):
+    if not isinstance(column, Integral) or column in present:
         return column  # what is unknown is refused together with what is named twice
     place = int(column)
     if not -len(names) <= place < len(names):

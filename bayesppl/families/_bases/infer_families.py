@@ -88,7 +88,8 @@ def _families_of(columns: Sequence[Hashable], integers: Integers | None) -> dict
             f"integers must be one of {', '.join(map(repr, get_args(IntegerFamily)))} or None, or a mapping of columns to "
             f"these, found {unknown[0]!r}"
         )
-    others = [name for name in chosen if name not in columns]
+    present = set(columns)
+    others = [name for name in chosen if name not in present]
     if others:
         raise ValueError(
             f"integers names {others[0]!r}, which is no integer column of the data; these are {listed(columns) or 'none'}"
