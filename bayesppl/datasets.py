@@ -1,9 +1,8 @@
-"""Small real data sets that come with scikit-learn, by name, and CSV files."""
+"""Small real data sets that come with scikit-learn, by name."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -44,50 +43,6 @@ def load(name: str) -> Labelled:
     if name not in LOADERS:
         raise ValueError(f"no data set named {name!r}; there are {', '.join(LOADERS)}")
     return LOADERS[name]()
-
-
-def read_csv(path: str | Path, target: str) -> Labelled:
-    """Read a CSV file with a header line; all columns but ``target`` are features.
-
-    Parameters
-    ----------
-    path : str or Path
-    target : str
-        Column that holds the labels.
-
-    Raises
-    ------
-    ValueError
-        If the file is empty, is no CSV file, or lacks the target column.
-    FileNotFoundError
-        If there is no such file.
-    """
-    import pandas as pd
-
-    try:
-        frame = pd.read_csv(path)
-    except UnicodeDecodeError as error:
-        raise ValueError(
-            f"{str(path)!r} is not a CSV file in UTF-8 (it holds the byte {error.object[error.start]:#04x}); save it as "
-            "UTF-8 with commas, or read it with pandas.read_csv(..., encoding=...) and use the library"
-        ) from None
-    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-        raise ValueError(f"{str(path)!r} is not a CSV file with a header line: {error}") from None
-    if len(frame.columns) == 1:
-        found = [mark for mark in (";", "\t", "|") if mark in str(frame.columns[0])]
-        if found:
-            raise ValueError(
-                f"the header of {str(path)!r} is separated by {found[0]!r}; save the file with commas between columns (and "
-                "points in numbers), or read it with pandas.read_csv(..., sep=...) and use the library"
-            )
-    if target not in frame.columns:
-        known = ", ".join(map(repr, frame.columns[:12])) + (", …" if len(frame.columns) > 12 else "")
-        raise ValueError(f"the target column {target!r} is not in {str(path)!r}; its columns are {known}")
-    if len(frame.columns) < 2:
-        raise ValueError(f"{str(path)!r} has no column besides the target {target!r}; features are needed")
-    if frame.empty:
-        raise ValueError(f"{str(path)!r} has a header line but no rows")
-    return Labelled(frame.drop(columns=target), frame[target])
 
 
 def _bundled(loader: str) -> Labelled:

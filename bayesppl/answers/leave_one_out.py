@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from bayesppl.answers.calibration import Confidence, confidence, learn
-from bayesppl.answers.column_weights import enough_rows, learn_weights, require_units
 from bayesppl.answers.held_rows import encoded, rows_of
 from bayesppl.answers.left_out_joints import density_of, row_joints, unit_joints
 from bayesppl.answers.scores import hits, log_scores
-from bayesppl.data.rows import Rows
 from bayesppl.errors import NotConjugateError
 from bayesppl.kernels.arrays import Array
-from bayesppl.model.calibration import Calibration, Option, Power
+from bayesppl.model.calibration import Calibration, Power
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.normalisation import log_probabilities, powered
 from bayesppl.model.posterior import Posterior
@@ -267,31 +265,6 @@ def leave_one_out(
         ) from None
 
 
-def calibrated(fitted: Fitted, rows: Rows, option: Option) -> Fitted:
-    """The same fit of these rows, calibrated by its exact leave-one-out under its rule."""
-    return replace(fitted, calibration=_LEARN[option](fitted, rows))
-
-
-def _temperature(fitted: Fitted, rows: Rows) -> Power:
-    X = encoded(fitted.model.family, rows.table)
-    return leave_out_each(fitted.posterior, X, rows.codes, rows.weights, fitted.rule).calibration
-
-
-def _column_weights(fitted: Fitted, rows: Rows) -> Power:
-    family = fitted.model.family
-    units = require_units(family)
-    some = enough_rows(len(rows), len(rows.classes), len(units))
-    joints = unit_joints(
-        fitted.posterior, encoded(family, rows.table), rows.codes, rows.weights, fitted.rule, some
-    )
-    with np.errstate(divide="ignore"):
-        left_out = ((joint.without, np.log(joint.class_weights)) for joint in joints)
-        return learn_weights(tuple(unit.name for unit in units), left_out, rows.codes[some], rows.weights[some])
-
-
-_LEARN = {"temperature": _temperature, "weights": _column_weights}
-
-
 def leave_out_each(
     posterior: Posterior,
     X: Any,
@@ -321,12 +294,10 @@ def leave_out_each(
         all_weights = np.stack(np.broadcast_arrays(found.class_weights, found.fitted_weights))
         labels, labels_fitted = powered(both, all_weights)
     log_proba = log_probabilities(labels, found.class_weights)
-    with np.errstate(divide="ignore"):
-        log_weights = np.log(found.class_weights, out=found.class_weights)
     return LeaveOneOut(
         rule,
         found.without,
-        log_weights,
+        found.log_class_weights,
         log_proba,
         found.fitted,
         found.fitted_weights,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,8 +30,8 @@ class Joints(NamedTuple):
     ----------
     without : (n_rows, n_classes)
         From the other rows.
-    class_weights : (n_rows, n_classes)
-        Those in it.
+    class_weights, log_class_weights : (n_rows, n_classes)
+        Those in it, and their logarithms.
     fitted : (n_rows, n_classes)
         From all rows.
     fitted_weights : (n_classes,)
@@ -39,6 +40,7 @@ class Joints(NamedTuple):
 
     without: Array
     class_weights: Array
+    log_class_weights: Array
     fitted: Array
     fitted_weights: Array
 
@@ -57,15 +59,24 @@ def row_joints(posterior: Posterior, X: Any, codes: Array, weights: Array, rule:
     if TABLE[rule].is_plug_in:
         [found] = _plug_in(posterior, X, codes, weights, rule, slice(0, len(codes)), by_unit=False)
         return found
-    # a range of rows after the other: no temporary grows with the rows
-    shape, fitted_weights = (len(codes), posterior.model.n_classes), np.empty(0)
-    without, class_weights, fitted = (np.empty(shape) for _ in range(3))
     # what is derived from the posterior alone is derived for every range: it should cost little beside the rows
     cells = max(RANGE_CELLS, _CELLS_PER_NUMBER * posterior.statistics.n_numbers)
-    for rows in row_ranges(len(codes), max(cells_per_row(X), shape[1]), cells):
-        [part] = _predictive(posterior, X, codes, weights, rule, rows, by_unit=False)
-        without[rows], class_weights[rows], fitted[rows], fitted_weights = part
-    return Joints(without, class_weights, fitted, fitted_weights)
+    ranges = row_ranges(len(codes), max(cells_per_row(X), posterior.model.n_classes), cells)
+    parts = (next(_predictive(posterior, X, codes, weights, rule, rows, by_unit=False)) for rows in ranges)
+    return _put_together(parts, ranges)
+
+
+def _put_together(parts: Iterator[Joints], ranges: Sequence[slice]) -> Joints:
+    """The joints of all rows, from those of a range of rows after the other: no temporary grows with the rows."""
+    first = next(parts)
+    if len(ranges) == 1:
+        return first
+    without, class_weights, log_class_weights, fitted = (
+        np.empty((first.fitted.shape[1], ranges[-1].stop)).T for _ in range(4)
+    )
+    for rows, part in zip(ranges, chain([first], parts), strict=True):
+        without[rows], class_weights[rows], log_class_weights[rows], fitted[rows], _ = part
+    return Joints(without, class_weights, log_class_weights, fitted, first.fitted_weights)
 
 
 def unit_joints(
@@ -98,9 +109,12 @@ def _plug_in(
     theta = estimate(posterior, posterior.statistics, rule)
     density = model.log_joint(theta)
     joints, class_weights = joints_from_others(posterior, X, codes, weights, rule, views)
+    class_weights = class_weights[places]
+    with np.errstate(divide="ignore"):
+        log_weights = np.log(class_weights)
     for log_joint, view in zip(joints, views, strict=True):
         fitted = density(model.family.seen(X[places], view))
-        yield Joints(log_joint[places], class_weights[places], fitted, theta[CLASS_WEIGHTS])
+        yield Joints(log_joint[places], class_weights, log_weights, fitted, theta[CLASS_WEIGHTS])
 
 
 def _predictive(
@@ -125,7 +139,7 @@ def _predictive(
             log_joint[at] = _predict_from_others(posterior, X, codes, weights, int(np.r_[places][at]), view)
         fitted += log_fitted_weights
         log_joint += log_weights
-        yield Joints(log_joint, class_weights, fitted, fitted_weights)
+        yield Joints(log_joint, class_weights, log_weights, fitted, fitted_weights)
 
 
 _FIND = {True: _plug_in, False: _predictive}

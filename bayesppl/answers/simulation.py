@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from bayesppl.families._bases.block_rows import BlockRows
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates, check_covariates, example_of, of_rows
-from bayesppl.families.product import BlockRows
 from bayesppl.kernels.arrays import Theta
 from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.model.fitted import Fitted

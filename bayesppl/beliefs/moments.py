@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -80,7 +80,8 @@ class Moments(Statistics):
     def tracked(self, n_rows: int = 0) -> Self:
         if self.sums is not None:
             return self
-        return self._of(CentredSums.of_moments(self.count, self.mean, self.scatter, rounding_of_sum(n_rows)))
+        sums = CentredSums.of_moments(self.count, self.mean, self.scatter, rounding_of_sum(n_rows))
+        return replace(self, sums=sums)
 
     def of_classes(self, codes: Array, n_classes: int) -> Self:
         return self._of(CentredSums.of_rows(self.count, self.mean, self.scatter, codes, n_classes))

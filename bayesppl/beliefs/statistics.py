@@ -251,10 +251,12 @@ class JointStatistics(Statistics):
 
 def _count_numbers(values: Iterable[Any]) -> int:
     return sum(
-        _count_numbers(part.values())
-        if isinstance(part, Mapping)
+        part.size
+        if isinstance(part, np.ndarray)
         else part.n_numbers
         if isinstance(part, Statistics)
+        else _count_numbers(part.values())
+        if isinstance(part, Mapping)
         else np.size(part)
         for part in values
     )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, nullcontext
+from itertools import repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from bayesppl.cli.big_integers import refuse_rounded
 from bayesppl.cli.terminal import cells, is_number
+from bayesppl.data.exact_text import exact_numbers
 
 #: Suffixes of text files; each may be followed by that of a compression.
 TEXT = (".csv", ".tsv", ".txt", ".dat", ".data")
@@ -36,11 +38,23 @@ class Dialect(NamedTuple):
 
     def options(self) -> dict[str, Any]:
         """For ``pandas.read_csv``."""
-        return {**self._asdict(), "na_values": list(self.na_values)}
+        return {**self._asdict(), "na_values": list(self.na_values), **exact_numbers()}
 
 
-def read(path: Path, rows: int, dialect: Dialect) -> Iterator[Any]:
+def read(
+    path: Path, rows: int, dialect: Dialect, texts: Collection[str] = (), copied: Collection[str] = ()
+) -> Iterator[Any]:
     """Data frames of at most ``rows`` rows each, in the order of the file.
+
+    Parameters
+    ----------
+    path : path
+    rows : int
+    dialect : Dialect
+    texts : collection of str
+        Columns of a text file whose cells are text, numbers though they may look like in some batches.
+    copied : collection of str
+        Columns of a text file that are read as they are written, marks of missing cells included.
 
     Raises
     ------
@@ -55,11 +69,16 @@ def read(path: Path, rows: int, dialect: Dialect) -> Iterator[Any]:
         with _csv_errors(path, dialect):
             _check_header(path, dialect)
             # low_memory would guess the type of a column from parts of a batch
-            with pd.read_csv(path, chunksize=rows, low_memory=False, **dialect.options()) as chunks:
+            options = {"chunksize": rows, "low_memory": False, **dialect.options()}
+            as_written = {**options, "dtype": str, "na_filter": False, "usecols": lambda name: name in copied}
+            with (
+                pd.read_csv(path, dtype=dict.fromkeys(texts, str), **options) as chunks,
+                pd.read_csv(path, **as_written) if copied else nullcontext(repeat({})) as copies,
+            ):
                 exact: set[str] = set()
-                for frame in chunks:
-                    exact |= refuse_rounded(frame, path, dialect, exact)
-                    yield frame
+                for frame, copy in zip(chunks, copies, strict=False):
+                    exact |= refuse_rounded(frame.drop(columns=list(copy)), path, dialect, exact)
+                    yield frame.assign(**copy)
         return
     with _arrow(path) as batches:
         for batch in batches(rows):

@@ -165,6 +165,7 @@ def predict(
     Rows are read, classified and written a batch at a time, so that DATA may be larger than memory. The output has a
     line per row: the columns kept, the predicted label, and the probability p(LABEL) of every label; with --interval
     also lower(LABEL) and upper(LABEL); with --explain also reason 1, weight 1, and so on. Columns of DATA are found by name, in any order.
+    Those kept of a text file are copied as they are written.
     In CSV an apostrophe stands before text that a spreadsheet would take for a formula.
     """
     if out is not None:
@@ -180,8 +181,13 @@ def predict(
     if explain is not None:
         require_one_model(classifier, model)
 
+    known = classifier.levels_of_columns().items()
+    texts = [
+        name for name, levels in known if name not in keep and all(isinstance(level, str) for level in levels)
+    ]
+
     def classified() -> Iterator[Any]:
-        for frame in counting(batches.read(data, rows, dialect), len, "classifying"):
+        for frame in counting(batches.read(data, rows, dialect, texts, keep), len, "classifying"):
             features = _features(frame, (*keep, *drop), data, classifier)
             predictions = _predictions(classifier, features, rule, interval, draws, seed)
             if explain is not None:

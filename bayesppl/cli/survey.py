@@ -32,6 +32,8 @@ class Source(NamedTuple):
     ----------
     all_levels : bool
         Whether every column holds levels, numbers too.
+    texts : frozenset of str
+        Columns of text, numbers or truth values though they look like in some batches.
     """
 
     path: Path
@@ -41,6 +43,7 @@ class Source(NamedTuple):
     unlabelled: str = "refuse"
     all_levels: bool = False
     missing: str = "skip"
+    texts: frozenset[str] = frozenset()
 
     def small(self) -> Rows | None:
         """All rows of a file that has no more of them than are held at a time, read once."""
@@ -51,7 +54,7 @@ class Source(NamedTuple):
         """The rows of the file, a batch at a time, numbered as in the file; types are those that each batch suggests."""
         chosen = self.chosen._replace(categorical=())
         start = 0
-        for frame in batches.read(self.path, BATCH_ROWS, self.dialect):
+        for frame in batches.read(self.path, BATCH_ROWS, self.dialect, self.texts):
             numbered = frame.set_axis(range(start, start + len(frame)))
             yield self.used(divide(numbered, self.path, self.target), chosen)
             start += len(frame)
@@ -123,8 +126,9 @@ def survey(source: Source) -> Survey:
     """
     n_rows, labels = 0, set[Hashable]()
     columns: dict[str, _Column] = {}
+    first_look = not source.texts
     for rows in counting(source.read(), lambda rows: len(rows.X), "surveying"):
-        for remark in remarks(rows.X) if n_rows == 0 else ():
+        for remark in remarks(rows.X) if n_rows == 0 and first_look else ():
             say(f"bayesppl: warning: {remark}", err=True)
         for name in rows.X.columns:
             columns.setdefault(name, _Column(name, source.is_of_levels(name))).see(rows.X[name])
@@ -135,6 +139,12 @@ def survey(source: Source) -> Survey:
                 "choose another --target"
             )
         n_rows += len(rows.X)
+    # the type of a column is that of all its cells: what is text in one batch is text in the others
+    texts = {name for name, column in columns.items() if column.is_text_in_part}
+    if len({isinstance(label, str) for label in labels}) > 1:
+        texts.add(source.target)
+    if first_look and texts:
+        return survey(source._replace(texts=frozenset(texts)))
     classes = encode_labels(np.array(list(labels), dtype=object))[0].tolist()
     if len(classes) < 2:
         raise ValueError(
@@ -177,6 +187,11 @@ class _Column:
                 f"column {self._name!r} holds more than {_MOST_LEVELS} different texts; as levels they say nothing about new rows. "
                 f"Leave it out with --drop {self._name!r}"
             )
+
+    @property
+    def is_text_in_part(self) -> bool:
+        """Whether its levels are text in some batches and numbers or truth values in others."""
+        return len({isinstance(level, str) for level in self._levels}) > 1
 
     @property
     def dtype(self) -> Any:

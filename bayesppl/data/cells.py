@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 
 from bayesppl.errors import RowError
@@ -43,6 +44,18 @@ def plain(values: Array, names: Sequence[Hashable]) -> Array:
     if kind == "T":
         return values.astype(object)
     return values if values.dtype.isnative else values.astype(values.dtype.newbyteorder("="))
+
+
+def values_of(series: nw.Series[Any]) -> Array:
+    """The values of a column in the types of numpy; missing cells are None or NaN."""
+    values = np.asarray(series.to_numpy())
+    if series.implementation.is_pyarrow() and series.dtype == nw.Categorical:
+        # pyarrow gives a missing cell of a dictionary the last of its levels
+        absent = series.is_null().to_numpy()
+        if absent.any():
+            values = values.astype(object)
+            values[absent] = None
+    return values
 
 
 def as_objects(cells: Iterable[Any], n_rows: int) -> Array:

@@ -9,7 +9,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from bayesppl.data.cells import as_objects, plain
+from bayesppl.data.cells import as_objects, plain, values_of
 from bayesppl.data.columns import Kind, as_level, beyond_floats, kind_of_values, refuse_rounding, to_float
 from bayesppl.data.table import Table
 from bayesppl.kernels.arrays import Array
@@ -53,7 +53,7 @@ class FrameTable(Table):
         if isinstance(series.dtype, nw.Enum):
             listed = series.dtype.categories
         elif series.dtype == nw.Categorical and series.implementation.is_pandas():
-            listed = series.to_native().dtype.categories
+            listed = getattr(series.to_native().dtype, "categories", None)  # dictionaries of pyarrow list none
         return None if listed is None else [as_level(value) for value in listed]
 
     def kind(self, name: Hashable) -> Kind:
@@ -118,4 +118,4 @@ def _cells(series: nw.Series[Any]) -> Array:
         return to_float(series.to_numpy(), series.name)
     if series.dtype.is_nested() or series.dtype in (nw.Int128, nw.UInt128):
         return as_objects(series.to_list(), len(series))
-    return plain(series.to_numpy(), (series.name,))
+    return plain(values_of(series), (series.name,))

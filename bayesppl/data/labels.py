@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.exceptions import DataConversionWarning
 
-from bayesppl.data.cells import missing, plain
+from bayesppl.data.cells import missing, plain, values_of
 from bayesppl.data.columns import listed, to_float
 from bayesppl.errors import RowError, warn
 from bayesppl.kernels.arrays import Array, Responsibilities
@@ -41,10 +41,15 @@ def encode_labels(y: Any, classes: Sequence[Hashable] | Array | None = None) -> 
         If a label is missing, is not in ``classes``, or labels of different kinds are mixed; if ``classes`` are no
         classes, as for :func:`declared_classes`.
     """
-    learned, codes = _factorize_labels(_labels(y, "y"))
     if classes is None:
-        return learned, codes
+        return _factorize_labels(_labels(y, "y"))
     declared = declared_classes(classes)
+    return declared, codes_among(y, declared)
+
+
+def codes_among(y: Any, declared: Array) -> Array:
+    """Codes of labels, given all that can occur, as :func:`declared_classes` returns them: (n_rows,)."""
+    learned, codes = _factorize_labels(_labels(y, "y"))
     position = {label: k for k, label in enumerate(declared.tolist())}
     unknown = [label for label in learned.tolist() if label not in position]
     if unknown:
@@ -53,7 +58,7 @@ def encode_labels(y: Any, classes: Sequence[Hashable] | Array | None = None) -> 
             "or convert the labels to the type of the classes"
         )
     known = [position[label] for label in learned.tolist()]
-    return declared, np.asarray(known, dtype=smallest_type(len(declared)))[codes]
+    return np.asarray(known, dtype=smallest_type(len(declared)))[codes]
 
 
 def declared_classes(classes: Any) -> Array:
@@ -98,8 +103,8 @@ def union(known: Array, further: Any) -> Array:
 
 def _labels(y: Any, what: str) -> Array:
     """One label per row, complete and of one kind."""
-    series = y if isinstance(y, np.ndarray) else nw.from_native(y, series_only=True, pass_through=True)
-    labels: Array = _array(series.to_numpy() if isinstance(series, nw.Series) else y, what)
+    series = y if isinstance(y, np.ndarray | list) else nw.from_native(y, series_only=True, pass_through=True)
+    labels: Array = _array(values_of(series) if isinstance(series, nw.Series) else y, what)
     if labels.ndim == 2 and labels.shape[1] == 1:
         warn(
             "A column-vector y was passed when a 1d array was expected; it is read as y.ravel()",

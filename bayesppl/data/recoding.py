@@ -5,7 +5,7 @@ What a recoding needs of the rows of a fit (medians, levels, quantiles) is read 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,6 +14,7 @@ from scipy.sparse import csr_array, issparse
 from scipy.special import ndtri
 
 from bayesppl.data.columns import factorize
+from bayesppl.data.lookalikes import refuse_lookalikes, refuse_other_types
 from bayesppl.data.table import MatrixTable, Table
 from bayesppl.errors import RowError
 from bayesppl.kernels.arrays import Array
@@ -78,6 +79,7 @@ class Column:
         """Places of the cells among the levels, -1 where missing, -2 where it is no level: (n_rows,)."""
         found, codes = factorize(table.column(self.name), self.name)
         known = {level: place for place, level in enumerate(self.levels)}
+        refuse_other_types(self.name, known, found, codes)
         places = np.array([*(known.get(level, -2) for level in found), -1])
         return np.asarray(places[codes])
 
@@ -100,6 +102,7 @@ def _read(table: Table, name: Hashable) -> Column | None:
 
 def _read_levels(raw: Array, name: Hashable) -> Column | None:
     levels, codes = factorize(raw, name)
+    refuse_lookalikes(name, levels, codes)
     counts = np.bincount(codes[codes >= 0], minlength=len(levels))
     kept = tuple(level for level, count in zip(levels, counts.tolist(), strict=True) if count > 1)
     gaps = bool((codes < 0).any())
@@ -259,6 +262,10 @@ class Recoding:
     columns: tuple[Column, ...]
     views: tuple[View, ...]
 
+    def levels(self, of_recoded: Mapping[Hashable, Sequence[Hashable]]) -> dict[Hashable, tuple[Hashable, ...]]:
+        """Of the columns before they are recoded, from what is known of the recoded ones; none of numbers."""
+        return {column.name: column.levels for column in self.columns if not column.is_number}
+
     @property
     def width(self) -> int:
         """Number of recoded columns."""
@@ -285,6 +292,10 @@ class Recoding:
 class Presence:
     """Which cells are not zero, of counts, sparse in the fit."""
 
+    def levels(self, of_recoded: Mapping[Hashable, Sequence[Hashable]]) -> dict[Hashable, tuple[Hashable, ...]]:
+        """Counts have none."""
+        return {}
+
     def __call__(self, table: Table) -> Table:
         present = csr_array(table.numeric() != 0).astype(np.float64)
         return MatrixTable(table.names, present, table.is_named)
@@ -293,6 +304,10 @@ class Presence:
 @dataclass(frozen=True, eq=False)
 class AsTheyAre:
     """Rows that are not recoded."""
+
+    def levels(self, of_recoded: Mapping[Hashable, Sequence[Hashable]]) -> dict[Hashable, tuple[Hashable, ...]]:
+        """Those of the columns as they are."""
+        return {name: tuple(levels) for name, levels in of_recoded.items()}
 
     def __call__(self, table: Table) -> Table:
         return table

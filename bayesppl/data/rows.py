@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 
-from bayesppl.data.labels import check_weights, encode_labels
+from bayesppl.data.labels import check_weights, codes_among, encode_labels
 from bayesppl.data.read_table import as_table
 from bayesppl.data.table import Table
 from bayesppl.kernels.arrays import Array
@@ -41,9 +40,7 @@ class Rows:
     is_copy: bool = False
 
     @classmethod
-    def read(
-        cls, X: Any, y: Any, sample_weight: Any = None, classes: Sequence[Hashable] | Array | None = None
-    ) -> Self:
+    def read(cls, X: Any, y: Any, sample_weight: Any = None, classes: Array | None = None) -> Self:
         """Read a table, its labels and its weights, and refuse what does not fit together.
 
         Parameters
@@ -51,8 +48,8 @@ class Rows:
         X : table or (n_rows, n_features) array-like
         y : (n_rows,) array-like
         sample_weight : (n_rows,) array-like or float, optional
-        classes : sequence, optional
-            All labels that can occur; those of ``y`` by default.
+        classes : (n_classes,), optional
+            All labels that can occur, as ``declared_classes`` returns them; those of ``y`` by default.
 
         Raises
         ------
@@ -61,7 +58,7 @@ class Rows:
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
         table = as_table(X)
-        known, codes = encode_labels(y, classes)
+        known, codes = encode_labels(y) if classes is None else (classes, codes_among(y, classes))
         if len(codes) != len(table):
             raise ValueError(f"X has {len(table)} rows and y has {len(codes)} labels; they must match")
         if len(table) == 0 or not table.names:
@@ -90,7 +87,10 @@ class Rows:
         weights = None if self.given_weights is None else self.given_weights.copy()
         return replace(self, table=self.table.snapshot(copied=is_copy), given_weights=weights, is_copy=is_copy)
 
-    def counted(self) -> Table:
+    def counted(self) -> Rows:
         """The rows that count: one of weight zero is no row, and brings no levels either."""
         weights = self.given_weights
-        return self.table if weights is None or weights.all() else self.table.take(np.flatnonzero(weights))
+        if weights is None or weights.all():
+            return self
+        at = np.flatnonzero(weights)
+        return replace(self, table=self.table.take(at), codes=self.codes[at], given_weights=weights[at])

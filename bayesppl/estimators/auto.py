@@ -23,7 +23,7 @@ from bayesppl.estimators.base import check_n_jobs
 from bayesppl.estimators.candidates import ROWS_PER_CANDIDATE, Candidate, propose
 from bayesppl.estimators.classifier import ESTIMATORS, BayesClassifier, GenerativeClassifier
 from bayesppl.estimators.findings import facts_about, summarise
-from bayesppl.estimators.first_rows import read_first, start
+from bayesppl.estimators.first_rows import read_all, start
 from bayesppl.estimators.fitted_columns import FittedColumns
 from bayesppl.estimators.parameters import Nested
 from bayesppl.estimators.scoring import ScoredMixin
@@ -131,15 +131,12 @@ class AutoClassifier(FittedColumns, ScoredMixin, Nested):
         ValueError, TypeError
             For values that no candidate takes, a single class, or candidates that are no estimators of this package.
         """
-        rows = read_first(X, y, sample_weight, self.classes)
-        if not rows.weights.any():
-            raise ValueError("sample_weight is zero for every row, so there is nothing to learn from")
+        rows = read_all(X, y, sample_weight, self.classes)
         check_n_jobs(self.n_jobs)
         columns = Columns(rows.table.names, rows.table.is_named, type(self).__name__)
         if self.candidates is None:
             proposed, read = propose(rows)
-            n_rows = int(np.count_nonzero(rows.weights))
-            tried = proposed[: max(2, n_rows // ROWS_PER_CANDIDATE)]
+            tried = proposed[: max(2, len(rows.counted()) // ROWS_PER_CANDIDATE)]
             found = [self._leave_out(candidate, rows) for candidate in counted(tried, "fitting the candidates")]
             facts = facts_about(rows, read, {c.member.name: c.member for c in found})
         else:
@@ -223,6 +220,10 @@ class AutoClassifier(FittedColumns, ScoredMixin, Nested):
 
     def _columns_of_fit(self) -> Columns:
         return self.stack_.columns
+
+    def levels_of_columns(self) -> dict[Hashable, tuple[Hashable, ...]]:
+        """The levels of every column that is no number, those of one row only left out."""
+        return self.stack_.levels
 
     @property
     def weights_(self) -> xr.DataArray:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any, Self
 
-from bayesppl.answers.leave_one_out import calibrated
+from bayesppl.answers.calibrated import calibrated
 from bayesppl.answers.tuning import tune
 from bayesppl.beliefs import Dirichlet
 from bayesppl.data.read_table import Columns
@@ -100,6 +100,10 @@ class Base(FittedColumns, ScoredMixin, Nested):
 
     def _columns_of_fit(self) -> Columns:
         return self.fitted_.columns
+
+    def levels_of_columns(self) -> dict[Hashable, tuple[Hashable, ...]]:
+        """The levels of every column that the fit takes for levels."""
+        return self.fitted_.model.family.levels_of_columns
 
     def infer(self, learned: Learned, rows: Rows | None = None) -> Fitted:
         """The posterior of what was learned, as a fitted value; the estimator stays as it is.

@@ -44,7 +44,7 @@ def propose(rows: Rows) -> tuple[list[Candidate], tuple[Column, ...]]:
     ValueError
         If no column has two different values, or one holds what no family takes, such as dates.
     """
-    table = rows.counted()
+    table = rows.counted().table
     matrix: Any = getattr(table, "matrix", None)
     if issparse(matrix):
         return _of_counts(matrix), ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Hashable
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
@@ -17,6 +18,10 @@ class FittedColumns(ABC):
     @abstractmethod
     def _columns_of_fit(self) -> Columns:
         """The columns of the fit; raises ``NotFittedError`` where there is none."""
+
+    @abstractmethod
+    def levels_of_columns(self) -> dict[Hashable, tuple[Hashable, ...]]:
+        """The levels of every column that the fit takes for levels."""
 
     @property
     def n_features_in_(self) -> int:

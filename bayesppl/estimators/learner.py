@@ -20,7 +20,7 @@ from bayesppl.errors import ImproperError
 from bayesppl.estimators.base import Base
 from bayesppl.estimators.batches import fit_parquet
 from bayesppl.estimators.distributed import fit_lazy
-from bayesppl.estimators.first_rows import read_first, start
+from bayesppl.estimators.first_rows import read_all, read_first, start
 from bayesppl.files.serialize import same
 from bayesppl.model.calibration import check_option
 from bayesppl.model.learned import Learned
@@ -63,9 +63,7 @@ class Learner(Base, ABC):
             return fit_lazy(self, X, y, sample_weight)
         check_rule(self.rule)  # before the sampler runs, not after
         check_option(self.calibration)
-        rows = read_first(X, y, sample_weight, self.classes)
-        if not rows.weights.any():
-            raise ValueError("sample_weight is zero for every row, so there is nothing to learn from")
+        rows = read_all(X, y, sample_weight, self.classes)
         return self.adopt(self.infer(start(self, rows), rows.snapshot()))
 
     def fit_parquet(
@@ -134,7 +132,7 @@ class Learner(Base, ABC):
                 "lacks"
             )
         rows = read_first(X, y, sample_weight, declared)
-        return self.adopt(self.infer(start(self, rows).tracking(rows, self.n_jobs)))
+        return self.adopt(self.infer(start(self, rows).tracking(rows)))
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Remove rows that were learned before, exactly.

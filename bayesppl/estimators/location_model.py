@@ -8,8 +8,9 @@ from typing import Any, Literal
 from bayesppl.beliefs import Dirichlet, MatrixNormalInverseWishart
 from bayesppl.estimators.classifier import BayesClassifier
 from bayesppl.families import ConditionalGaussian, Family
+from bayesppl.families._bases.find_levels import Levels
 from bayesppl.families._bases.infer_families import Integers
-from bayesppl.families._bases.levels import Levels, Unseen
+from bayesppl.families._bases.levels import Unseen
 from bayesppl.families.conditional_gaussian import CategoryTables
 
 

@@ -23,9 +23,10 @@ from bayesppl.families import (
     Product,
 )
 from bayesppl.families._bases.column_choice import Ranges
+from bayesppl.families._bases.find_levels import Levels
 from bayesppl.families._bases.infer_families import Integers
-from bayesppl.families._bases.levels import Levels, Unseen
-from bayesppl.families.product import Blocks, Pick
+from bayesppl.families._bases.levels import Unseen
+from bayesppl.families._bases.pick_blocks import Blocks, Pick
 
 if TYPE_CHECKING:
     import xarray as xr

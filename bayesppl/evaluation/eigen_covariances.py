@@ -42,22 +42,34 @@ def eigen_covariances(structure: str, scatter: Array, count: Array) -> Array:
 
     Notes
     -----
-    Where a scatter is singular the likelihood may have no maximum; the result is then singular, or not finite. Common
-    axes of different shapes (EVE, VVE) are a local maximum, found from the axes of the pooled scatter.
+    Where a scatter is singular the likelihood may have no maximum; the result is then singular, or not finite. With common
+    axes of different shapes (EVE, VVE) it may have several maxima: the result is the largest of those that are found from the axes of the
+    pooled scatter, of the scatter of each class, and of the columns.
     """
     kinds, orientation = structure[:2], structure[2]
-    if orientation == "I":
-        axes = np.eye(scatter.shape[-1])
-    else:
-        axes = np.linalg.eigh(scatter if orientation == "V" else scatter.sum(0))[1]
     with np.errstate(divide="ignore", invalid="ignore"):
-        variances = _variances(kinds, _diagonals(axes, scatter), count)
-        for _ in range(_MOST_STEPS if orientation == "E" else 0):
-            axes, before = _turned(axes, scatter, 1 / variances), variances
+        if orientation == "E":
+            columns, pooled = np.eye(scatter.shape[-1]), scatter.sum(0)
+            starts = (columns, *np.linalg.eigh(np.stack([pooled, *scatter]))[1])
+            found = [_common_axes(kinds, start, scatter, count) for start in starts]
+            # where volumes are free the rest of the log likelihood is the same at every maximum
+            sizes = [count @ np.log(variances).sum(1) for _, variances in found]
+            axes, variances = found[int(np.argmin(np.nan_to_num(sizes, nan=np.inf, neginf=-np.inf)))]
+        else:
+            axes = np.eye(scatter.shape[-1]) if orientation == "I" else np.linalg.eigh(scatter)[1]
             variances = _variances(kinds, _diagonals(axes, scatter), count)
-            if not _moved(variances, before):
-                break
     return (axes * variances[:, None, :]) @ np.swapaxes(axes, -1, -2)
+
+
+def _common_axes(kinds: str, axes: Array, scatter: Array, count: Array) -> tuple[Array, Array]:
+    """Axes of all classes and the variances along them, from axes to start with."""
+    variances = _variances(kinds, _diagonals(axes, scatter), count)
+    for _ in range(_MOST_STEPS):
+        axes, before = _turned(axes, scatter, 1 / variances), variances
+        variances = _variances(kinds, _diagonals(axes, scatter), count)
+        if not _moved(variances, before):
+            break
+    return axes, variances
 
 
 def _diagonals(axes: Array, scatter: Array) -> Array:

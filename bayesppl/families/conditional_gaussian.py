@@ -19,19 +19,21 @@ from bayesppl.beliefs import Dirichlet, Joint
 from bayesppl.beliefs.matrix_normal import MatrixNormalInverseWishart
 from bayesppl.beliefs.statistics import JointStatistics
 from bayesppl.data.table import Table
+from bayesppl.families._bases.block_rows import BlockRows
 from bayesppl.families._bases.categorical_blocks import CategoricalBlocks
 from bayesppl.families._bases.conjugate_family import ConjugateFamily
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
 from bayesppl.families._bases.family import Evidence, Measure, Takes
+from bayesppl.families._bases.find_levels import Levels
 from bayesppl.families._bases.gaussian_regression import GaussianRegression
 from bayesppl.families._bases.infer_families import Integers, categories_and_numbers
 from bayesppl.families._bases.level_coding import LevelCoding
-from bayesppl.families._bases.levels import LevelFamily, Levels, Unseen
+from bayesppl.families._bases.levels import LevelFamily, Unseen
 from bayesppl.families._bases.log_density import Evaluate, LogDensity
 from bayesppl.families._bases.membership import Membership
 from bayesppl.families.categorical import Categorical
 from bayesppl.families.joint_categorical import JointCategorical
-from bayesppl.families.product import BlockRows, Product
+from bayesppl.families.product import Product
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta
 
 _TABLES: dict[str, type[LevelFamily]] = {
@@ -124,6 +126,10 @@ class ConditionalGaussian(ConjugateFamily):
         """The categories as indicators."""
         categories = self.of_categories
         return LevelCoding(categories.columns, categories.outcomes, categories.levels is None)
+
+    @property
+    def levels_of_columns(self) -> dict[Hashable, tuple[Hashable, ...]]:
+        return self.parts.levels_of_columns
 
     @property
     def dims(self) -> dict[str, tuple[str, ...]]:

@@ -251,17 +251,21 @@ class DiagonalGaussian(ConjugateNumeric):
         return float(np.prod([statistics.mean.shape[axis] for axis in self._axes]))
 
     def _columnwise(self, statistics: Moments) -> NormalInverseGamma:
-        return self._weak(statistics, column_scales(statistics.pooled(), self.columns), dimension=1)
+        total = statistics.pooled()
+        return self._weak(statistics, total.mean, column_scales(total, self.columns), dimension=1)
 
     def _fraley_raftery(self, statistics: Moments) -> NormalInverseGamma:
-        scale = common_scale(statistics.pooled(), self.columns)
-        return self._weak(statistics, scale, dimension=statistics.mean.shape[1])
+        total = statistics.pooled()
+        scale = common_scale(total, self.columns)
+        return self._weak(statistics, total.mean, scale, dimension=statistics.mean.shape[1])
 
-    def _weak(self, statistics: Moments, scale: Array | float, dimension: int) -> NormalInverseGamma:
+    def _weak(
+        self, statistics: Moments, location: Array, scale: Array | float, dimension: int
+    ) -> NormalInverseGamma:
         """ν = D + 2, and the squares of a scale over K^(2/D)."""
         n_classes = len(statistics.mean)
         b = np.square(scale) / n_classes ** (2 / dimension) / 2
-        prior = NormalInverseGamma(statistics.pooled().mean, 0.01, (dimension + 2) / 2, b)
+        prior = NormalInverseGamma(location, 0.01, (dimension + 2) / 2, b)
         return prior.sized(statistics.mean.shape, self._axes)
 
 

@@ -14,9 +14,8 @@ This targets exactly the conjugate posterior, for any real ν, without linear al
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -46,11 +45,9 @@ from bayesppl.families._bases.membership import Membership
 from bayesppl.families._bases.missing import refuse_gaps
 from bayesppl.families._bases.multivariate_t import by_pattern, log_t_density, t_terms
 from bayesppl.families._bases.support import LARGEST, REAL_NUMBERS
+from bayesppl.families._bases.whitening import distances_to, whitener_of, without_common_square
 from bayesppl.kernels.arrays import LOG_2PI, Array, Responsibilities, Theta
 from bayesppl.kernels.definite import is_positive_definite
-from bayesppl.kernels.mahalanobis import squared_distances
-from bayesppl.kernels.products import row_products
-from bayesppl.kernels.squares import NEAR
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +152,8 @@ class FullGaussian(ConjugateNumeric):
         inflation = (posterior.kappa + 1) / posterior.kappa
 
         def log_t(at: Array) -> Evaluate:
-            distances, log_det = _whitened(posterior.location[:, at], self._per_class(posterior.psi, at))
+            whitener, log_det = whitener_of(self._per_class(posterior.psi, at))
+            distances = distances_to(posterior.location[:, at], whitener)
             constant, exponent = t_terms(dof, len(at), log_det, inflation)
 
             return lambda values: log_t_density(distances(values), constant, exponent, inflation)
@@ -168,7 +166,8 @@ class FullGaussian(ConjugateNumeric):
         # Ψ without row x is Ψ − f uuᵀ, with u = x − m of the row's own class and f = wκ/(κ − w). Determinant and
         # inverse follow by the matrix determinant lemma and Sherman & Morrison (1950).
         n_classes, n_features = posterior.location.shape
-        distances, log_det = _whitened(posterior.location, self._per_class(posterior.psi, np.arange(n_features)))
+        whitener, log_det = whitener_of(self._per_class(posterior.psi, np.arange(n_features)))
+        distances = distances_to(posterior.location, whitener)
         dof = np.broadcast_to(posterior.nu - n_features + 1, n_classes)
         inflation = (posterior.kappa + 1) / posterior.kappa
         squares = distances(X)
@@ -179,7 +178,8 @@ class FullGaussian(ConjugateNumeric):
         with np.errstate(divide="ignore", invalid="ignore"):  # where nothing is left the answer is not finite
             ratio = np.where((left > 0) & (dof > 0), kappa / left, np.nan)
             factor = (w * ratio)[of_rows]
-            log_shrunk = np.log1p(-factor * own_squares)  # log |Ψ without the row| − log |Ψ|
+            lost = factor * own_squares
+            log_shrunk = np.log1p(-lost)  # log |Ψ without the row| − log |Ψ|
             constant, exponent = t_terms(
                 dof, n_features, np.broadcast_to(log_det, n_classes)[classes], (left + 1) / left
             )
@@ -199,16 +199,17 @@ class FullGaussian(ConjugateNumeric):
                     return log_t_density(moved, constant, exponent, inflation[:, None])
 
                 share = lent_share(statistics, self.columns)
-                squares = of_other_classes(posterior, statistics, share, X, members, squares, log_t)
+                squares = of_other_classes(posterior, whitener, statistics, share, X, members, squares, log_t)
                 return fitted, members.replaced(squares, own)
             if not self.tied:
                 return fitted, members.replaced(fitted, own)
-            apart, shrunk = distances(posterior.location), np.exp(log_shrunk)
+            apart = distances(posterior.location)
+            factor /= 1 - lost
             for k in range(n_classes):
                 constant, exponent = t_terms(dof, n_features, log_det, inflation[k])
                 # uᵀΨ⁻¹v for the deviations u, v from two classes: their squares, and that of their difference, are known
                 cross = 0.5 * (own_squares + squares[:, k] - apart[k].take(members.codes))
-                squares[:, k] += factor * cross**2 / shrunk
+                squares[:, k] += factor * cross**2
                 log_t_density(squares[:, k], constant[of_rows], exponent[of_rows], inflation[k])
                 squares[:, k] -= 0.5 * log_shrunk
         return fitted, members.replaced(squares, own)
@@ -219,7 +220,8 @@ class FullGaussian(ConjugateNumeric):
 
         def log_normal(at: Array) -> Evaluate:
             mean, covariance = moments_at(at)
-            distances, log_det = _whitened(mean, covariance)
+            whitener, log_det = whitener_of(covariance)
+            distances = distances_to(mean, whitener)
             constant = -0.5 * (len(at) * LOG_2PI + log_det[..., None, :])
 
             def log_density(values: Array) -> Array:
@@ -231,7 +233,7 @@ class FullGaussian(ConjugateNumeric):
             return log_density
 
         def linear(at: Array) -> Evaluate:
-            return _linear(*moments_at(at)) or log_normal(at)
+            return without_common_square(*moments_at(at)) or log_normal(at)
 
         n_features = theta["mean"].shape[-1]
         whole = on_first_use(lambda: by_pattern(log_normal, n_features))
@@ -272,47 +274,3 @@ class FullGaussian(ConjugateNumeric):
         needed = len(self.columns) - prior.nu.max()
         per = "in all" if self.tied else "in each class"
         return require_proper(prior, statistics, self.classes, needed, per)
-
-
-def _whitened(location: Array, matrix: Array) -> tuple[Evaluate, Array]:
-    """Squared Mahalanobis distances, (..., n_rows, n_classes), of rows; log determinants (..., n_classes or 1)."""
-    root = np.linalg.cholesky(matrix)
-    log_det = 2 * np.log(np.diagonal(root, axis1=-2, axis2=-1)).sum(-1)
-    whitener = np.linalg.inv(root)
-
-    def make(draw: tuple[int, ...]) -> Callable[[Array, Array], None]:
-        return squared_distances(location[draw], whitener[draw])
-
-    of_draw = cache(make) if location.ndim == 2 else make  # many draws would keep a copy of their matrices each
-
-    def distances(values: Array) -> Array:
-        squares = np.empty((*location.shape[:-1], len(values)))
-        for draw in np.ndindex(location.shape[:-2]):
-            of_draw(draw)(values, squares[draw])
-        return np.swapaxes(squares, -1, -2)
-
-    return distances, log_det
-
-
-def _linear(location: Array, matrix: Array) -> Evaluate | None:
-    """Log densities of normals with a common covariance, without the square of x that they share.
-
-    None where a class lies so far from the others that the linear form would lose digits to the square.
-    """
-    whitener = np.linalg.inv(np.linalg.cholesky(matrix))
-    centre = location.mean(-2, keepdims=True)
-    offsets = (location - centre) @ np.swapaxes(whitener, -1, -2)[..., 0, :, :]
-    if not np.abs(offsets).max() < NEAR:
-        return None
-    slopes = (offsets @ whitener[..., 0, :, :]).reshape(-1, location.shape[-1])
-    origin = centre.reshape(-1, location.shape[-1]).mean(0)
-    # every draw has a centre of its own
-    constant = -0.5 * (offsets**2).sum(-1)
-    constant -= (slopes.reshape(location.shape) * (centre - origin)).sum(-1)
-
-    def scores(X: Array) -> Array:
-        out = row_products(X, slopes, origin).T.reshape(*location.shape[:-1], len(X))
-        out += constant[..., None]
-        return np.moveaxis(out, -1, -2)
-
-    return scores

@@ -9,57 +9,29 @@ it can be fitted, sampled, and nested in another product. Naive Bayes is the pro
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, Self, get_args
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from bayesppl.beliefs import Joint
 from bayesppl.beliefs.statistics import JointStatistics
 from bayesppl.data.table import Table
-from bayesppl.families._bases.block_columns import selected
-from bayesppl.families._bases.choose_columns import choose_columns
+from bayesppl.families._bases.block_columns import divided
+from bayesppl.families._bases.block_rows import BlockRows
 from bayesppl.families._bases.column_choice import ColumnChoice, Ranges
 from bayesppl.families._bases.conjugate_family import ConjugateFamily
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates, required
 from bayesppl.families._bases.family import Evidence, Family, Measure, Takes, prefixed
 from bayesppl.families._bases.impossible_cells import skip_impossible
-from bayesppl.families._bases.infer_families import Integers, families_by_dtype
+from bayesppl.families._bases.infer_families import Integers
 from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.families._bases.membership import Membership
-from bayesppl.families._bases.propose_blocks import propose_blocks
+from bayesppl.families._bases.pick_blocks import Blocks, Pick, pick_blocks, require_one_way
 from bayesppl.families._bases.support import Support
 from bayesppl.families._bases.units import Unit, of_block
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta
-
-#: Names that a model uses for itself, in its PyMC model or in its tables.
-_RESERVED = ("class", "class_weights", "features", "row", "total", "x", "y")
-
-#: What picks the families where there are no blocks.
-Pick = Literal["dtype", "evidence", "blocks"]
-
-#: Columns and family of each block: see :func:`bayesppl.families._bases.block_columns.selected`; names, once bound.
-Blocks = Mapping[str, tuple[Any, Family]]
-
-
-@dataclass(frozen=True, eq=False)
-class BlockRows:
-    """Encoded rows of several blocks; indexed like an array of rows."""
-
-    parts: Mapping[str, Any]
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(n_rows, number of encoded columns of all blocks)."""
-        shapes = [part.shape for part in self.parts.values()]
-        return shapes[0][0], sum(shape[1] for shape in shapes)
-
-    def __len__(self) -> int:
-        return int(self.shape[0])
-
-    def __getitem__(self, rows: Any) -> BlockRows:
-        return BlockRows({block: part[rows] for block, part in self.parts.items()})
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,13 +113,22 @@ class Product(ConjugateFamily):
     def family_names(self) -> dict[Hashable, str]:
         return {column: name for _, _, family in self.families for column, name in family.family_names.items()}
 
+    @property
+    def levels_of_columns(self) -> dict[Hashable, tuple[Hashable, ...]]:
+        return {
+            column: levels for _, _, family in self.families for column, levels in family.levels_of_columns.items()
+        }
+
     def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
         return self.bind_labelled(table, classes, np.zeros(len(table), dtype=np.intp), np.ones(len(table)))
 
     def bind_labelled(self, table: Table, classes: Sequence[Hashable], codes: Array, weights: Array) -> Self:
-        blocks, choice = self._picked(table, classes, codes, weights)
-        columns = {block: selected(names, table) for block, (names, _) in blocks.items()}
-        _check_columns(columns, table)
+        blocks, choice = self.blocks, self.choice
+        if choice is None:  # further rows do not change what was chosen
+            require_one_way(self.columns, blocks, self.ranges)
+        if blocks is None:
+            blocks, choice = pick_blocks(self.columns, table, classes, codes, weights, self.integers, self.ranges)
+        columns = divided({block: names for block, (names, _) in blocks.items()}, table)
         bound = {
             block: (columns[block], family.bind_labelled(table.select(columns[block]), classes, codes, weights))
             for block, (_, family) in blocks.items()
@@ -155,36 +136,6 @@ class Product(ConjugateFamily):
         product = replace(self, blocks=bound, choice=choice)
         product._check_names()
         return product
-
-    def _picked(
-        self, table: Table, classes: Sequence[Hashable], codes: Array, weights: Array
-    ) -> tuple[Blocks, ColumnChoice | None]:
-        """The blocks as declared, or as picked from these rows."""
-        if self.columns not in get_args(Pick):
-            known = ", ".join(map(repr, get_args(Pick)))
-            raise ValueError(f"columns must be one of {known}, found {self.columns!r}")
-        if self.blocks is not None and not isinstance(self.blocks, Mapping):
-            raise TypeError(
-                "blocks must be a mapping of names to (columns, family), as in {'sizes': (['length'], bayesppl.Gaussian())}, "
-                f"found {self.blocks!r}"
-            )
-        if self.blocks is not None and self.choice is not None:
-            return self.blocks, self.choice  # further rows do not change it
-        if self.ranges is not None and (self.columns != "evidence" or self.blocks is not None):
-            raise ValueError("ranges is about the choice of columns='evidence' without blocks; drop it")
-        if self.columns == "evidence" and self.blocks is not None:
-            raise ValueError("columns='evidence' chooses the blocks, and blocks are given; drop one of the two")
-        if self.blocks is not None:
-            return self.blocks, None
-        if self.columns == "dtype":
-            return families_by_dtype(table, self.integers), None
-        if self.columns == "blocks":
-            return propose_blocks(table, classes, codes, weights, self.integers), None
-        if self.integers is not None:
-            raise ValueError(
-                "integers declares what integer columns are, which columns='evidence' finds out; drop one of the two"
-            )
-        return choose_columns(table, classes, codes, weights, self.ranges)
 
     @property
     def units(self) -> tuple[Unit, ...]:
@@ -199,11 +150,7 @@ class Product(ConjugateFamily):
         return BlockRows(parts)
 
     def with_classes(self, classes: Sequence[Hashable]) -> Self:
-        blocks = self.blocks or {}
-        return replace(
-            self,
-            blocks={name: (columns, family.with_classes(classes)) for name, (columns, family) in blocks.items()},
-        )
+        return self._with_each(lambda _, family: family.with_classes(classes))
 
     def encode(self, table: Table) -> BlockRows:
         read = skip_impossible if self.choice is not None else lambda chosen, _: chosen
@@ -236,7 +183,10 @@ class Product(ConjugateFamily):
         )
 
     def resolve_prior(self, statistics: JointStatistics) -> Joint:
-        parts = {block: family.resolve_prior(statistics.parts[block]) for block, _, family in self.families}
+        return self._joint(lambda block, family: family.resolve_prior(statistics.parts[block]))
+
+    def _joint(self, belief: Callable[[str, Family], Any]) -> Joint:
+        parts = {block: belief(block, family) for block, _, family in self.families}
         return Joint(parts, {block: prefix for block, prefix, _ in self.families})
 
     def tunable(self, prior: Joint) -> Mapping[str, tuple[float, float]]:
@@ -247,11 +197,11 @@ class Product(ConjugateFamily):
         }
 
     def with_prior(self, prior: Joint) -> Self:
-        blocks = self.blocks or {}
-        return replace(
-            self,
-            blocks={name: (columns, f.with_prior(prior.parts[name])) for name, (columns, f) in blocks.items()},
-        )
+        return self._with_each(lambda block, family: family.with_prior(prior.parts[block]))
+
+    def _with_each(self, change: Callable[[str, Family], Family]) -> Self:
+        blocks = (self.blocks or {}).items()
+        return replace(self, blocks={name: (columns, change(name, family)) for name, (columns, family) in blocks})
 
     def mle(self, statistics: JointStatistics) -> Theta:
         return {
@@ -347,24 +297,23 @@ class Product(ConjugateFamily):
         }
 
     def log_evidence(self, prior: Joint, statistics: JointStatistics) -> dict[str, Evidence]:
-        return {
-            _unit_of(block, prefix, inner): Evidence(prefixed(part.dims, prefix), part.values)
+        return _labelled(
+            (block, prefix, family.log_evidence(prior.parts[block], statistics.parts[block]))
             for block, prefix, family in self.families
-            for inner, part in family.log_evidence(prior.parts[block], statistics.parts[block]).items()
-        }
+        )
 
     def common_prior(self, statistics: JointStatistics) -> Joint:
-        parts = {block: family.common_prior(statistics.parts[block]) for block, _, family in self.families}
-        return Joint(parts, {block: prefix for block, prefix, _ in self.families})
+        return self._joint(lambda block, family: family.common_prior(statistics.parts[block]))
 
     def log_dependence(self, prior: Joint, common: Joint, statistics: JointStatistics) -> dict[str, Evidence]:
-        return {
-            _unit_of(block, prefix, inner): Evidence(prefixed(part.dims, prefix), part.values)
+        return _labelled(
+            (
+                block,
+                prefix,
+                family.log_dependence(prior.parts[block], common.parts[block], statistics.parts[block]),
+            )
             for block, prefix, family in self.families
-            for inner, part in family.log_dependence(
-                prior.parts[block], common.parts[block], statistics.parts[block]
-            ).items()
-        }
+        )
 
     def averaged_predictive(self, posterior: Joint, common: Joint, log_odds: Mapping[str, Array]) -> LogDensity:
         return _sum_of(
@@ -398,37 +347,17 @@ class Product(ConjugateFamily):
                     )
 
 
-def _check_columns(columns: Mapping[str, tuple[Hashable, ...]], table: Table) -> None:
-    """Refuse blocks that do not divide the columns of the table among them."""
-    if not columns:
-        raise ValueError(
-            "blocks is empty; give at least one block of columns, as in {'size': (['length'], Gaussian())}"
-        )
-    owner: dict[Hashable, str] = {}
-    for block, names in columns.items():
-        if not isinstance(block, str) or not block or block in _RESERVED:
-            raise ValueError(
-                f"{block!r} cannot be the name of a block; use text other than {', '.join(_RESERVED)}"
-            )
-        if not names:
-            raise ValueError(f"block {block!r} is empty; name at least one column, or drop the block")
-        for name in names:
-            if name in owner:
-                where = "twice in" if owner[name] == block else f"in block {owner[name]!r} and again in"
-                raise ValueError(f"column {name!r} is {where} block {block!r}; a column belongs to one block")
-            owner[name] = block
-        table.require(names)
-    unused = [name for name in table.names if name not in owner]
-    if unused:
-        raise ValueError(f"column {unused[0]!r} belongs to no block; add it to one, or drop it from the table")
-
-
 def _without(prefix: str, theta: Theta, family: Family) -> Theta:
     return {parameter: theta[prefix + parameter] for parameter in family.dims}
 
 
-def _unit_of(block: str, prefix: str, inner: str) -> str:
-    return prefix + inner if inner else block
+def _labelled(evidences: Iterable[tuple[str, str, dict[str, Evidence]]]) -> dict[str, Evidence]:
+    """Evidences of all blocks, from those of each with its name and prefix."""
+    return {
+        prefix + inner if inner else block: Evidence(prefixed(part.dims, prefix), part.values)
+        for block, prefix, parts in evidences
+        for inner, part in parts.items()
+    }
 
 
 def _units_of(block: str, prefix: str, values: Mapping[str, Array]) -> dict[str, Array]:

@@ -20,11 +20,12 @@ import numpy as np
 
 from bayesppl.beliefs import Beta, Joint
 from bayesppl.data.table import MatrixTable, Table
+from bayesppl.families._bases.block_rows import BlockRows
 from bayesppl.families._bases.family import Family, Measure
 from bayesppl.families._bases.support import REAL_NUMBERS, numbers_of
 from bayesppl.families._bases.transformed import Transformed
 from bayesppl.families.bernoulli import Bernoulli
-from bayesppl.families.product import BlockRows, Product
+from bayesppl.families.product import Product
 from bayesppl.kernels.arrays import Array
 
 

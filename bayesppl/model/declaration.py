@@ -26,9 +26,6 @@ from bayesppl.kernels.ranges import cells_per_row, sum_over_ranges
 CLASS_WEIGHTS = "class_weights"
 _PREFIXES = {CLASS_WEIGHTS: "", "features": ""}
 
-# Up to so many numbers, rows times numbers of the statistics, rows that come or go are summed each by itself.
-_TRACKED_NUMBERS = 1 << 16
-
 ClassWeights = Dirichlet | str | Sequence[float] | Mapping[Hashable, float] | Array
 
 
@@ -42,8 +39,8 @@ class Declaration:
     def bind(self, rows: Rows) -> GenerativeModel:
         """The model of the columns and classes of these rows."""
         classes = tuple(rows.classes.tolist())
-        counts = rows.weights > 0
-        family = self.family.bind_labelled(rows.counted(), classes, rows.codes[counts], rows.weights[counts])
+        counted = rows.counted()
+        family = self.family.bind_labelled(counted.table, classes, counted.codes, counted.weights)
         return GenerativeModel(family, self.class_weights, classes)
 
 
@@ -118,19 +115,12 @@ class GenerativeModel:
 
         return sum_over_ranges(take, len(table), table.words_per_row, n_jobs)
 
-    def summarise_tracked(self, rows: Rows, n_jobs: int | None = None, *, n_numbers: int) -> JointStatistics:
-        """:meth:`summarise` rows that come or go, with their rounding tracked.
+    def summarise_each(self, rows: Rows) -> JointStatistics:
+        """:meth:`summarise` a few rows, with their rounding tracked.
 
-        Of a few rows, each is summed by itself and added in pairs of numbers, so that it can be taken out again to the
-        last bit, with other rows or alone. More of them are summed as in a fit.
-
-        Parameters
-        ----------
-        n_numbers : int
-            How many numbers the statistics hold.
+        Each is summed by itself and added in pairs of numbers, so that it can be taken out again to the last bit, with other
+        rows or alone.
         """
-        if len(rows) * n_numbers > _TRACKED_NUMBERS:
-            return self.summarise(rows, n_jobs).tracked()
         each = one_hot(np.arange(len(rows)), len(rows), rows.given_weights)
         of_rows = _with_labels(self.family.read_statistics(rows.table, each), each)
         return of_rows.of_classes(rows.codes, self.n_classes)

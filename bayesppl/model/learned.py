@@ -20,6 +20,9 @@ from bayesppl.data.table import Table
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import CLASS_WEIGHTS, Declaration, GenerativeModel
 
+# Up to so many numbers, rows times numbers of the statistics, rows that come or go are summed each by itself.
+_MOST_EACH = 1 << 16
+
 
 @dataclass(frozen=True, eq=False)
 class Learned:
@@ -72,13 +75,13 @@ class Learned:
             If they hold a level that the first batch did not show.
         """
         rows = self.read(X, y, sample_weight)
-        self._refuse_new_levels(rows.counted())
+        self._refuse_new_levels(rows.counted().table)
         return self.model.summarise(rows, n_jobs)
 
     def plus(self, X: Any, y: Any, sample_weight: Any = None, *, n_jobs: int | None = None) -> Self:
         """With further rows; see :meth:`summarise`."""
         rows = self.read(X, y, sample_weight)
-        self._refuse_new_levels(rows.counted())
+        self._refuse_new_levels(rows.counted().table)
         return self._with(self.statistics.tracked() + self._tracked(rows, n_jobs))
 
     def minus(self, X: Any, y: Any, sample_weight: Any = None, *, n_jobs: int | None = None) -> Self:
@@ -95,9 +98,9 @@ class Learned:
         """With what was learned from other rows in terms of the same model."""
         return self._with(self.statistics.tracked() + other.statistics.tracked())
 
-    def tracking(self, rows: Rows, n_jobs: int | None = None) -> Self:
+    def tracking(self, rows: Rows) -> Self:
         """The same, learned from these rows alone, in sums that rows can come into and go out of."""
-        return self._with(self._tracked(rows, n_jobs))
+        return self._with(self.model.summarise_each(rows) if self._are_few(rows) else self.statistics.tracked())
 
     def discounted(self, factor: float) -> Self:
         """With every row counting only ``factor`` times."""
@@ -124,7 +127,12 @@ class Learned:
         return replace(self, statistics=statistics)
 
     def _tracked(self, rows: Rows, n_jobs: int | None) -> JointStatistics:
-        return self.model.summarise_tracked(rows, n_jobs, n_numbers=self.statistics.n_numbers)
+        if self._are_few(rows):
+            return self.model.summarise_each(rows)
+        return self.model.summarise(rows, n_jobs).tracked()
+
+    def _are_few(self, rows: Rows) -> bool:
+        return len(rows) * self.statistics.n_numbers <= _MOST_EACH
 
     def _refuse_new_levels(self, table: Table) -> None:
         """Refuse rows from which the family would have learned more than it did from the first."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from bayesppl.data.read_table import Columns
 from bayesppl.data.recoding import AsTheyAre, Presence, Recoding
-from bayesppl.data.table import Table
+from bayesppl.data.table import Table, read_range
 from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.ranges import row_ranges
@@ -127,7 +127,16 @@ class Stack:
         table = self.columns.align(X)
         width = max(len(m.fitted.columns.names) for m in self.members)
         ranges = row_ranges(len(table), max(width, len(self.classes))) or [slice(0, 0)]
-        return [work(table if len(ranges) == 1 else table.take(rows)) for rows in ranges]
+        return [read_range(table, rows, work) for rows in ranges]
+
+    @property
+    def levels(self) -> dict[Hashable, tuple[Hashable, ...]]:
+        """The levels that members know of the columns of the fit, numbers that one of them takes for levels left out."""
+        return {
+            name: levels
+            for member in self.members
+            for name, levels in member.recoding.levels(member.fitted.model.family.levels_of_columns).items()
+        }
 
     def new_class_weights(self, declared: ClassWeights | None) -> Array | None:
         if declared is None:

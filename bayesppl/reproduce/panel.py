@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesppl.answers.scores import expected_calibration_error, hits, log_scores
+from bayesppl.data.exact_text import exact_numbers
 from bayesppl.data.labels import encode_labels
 from bayesppl.estimators.auto import AutoClassifier
 from bayesppl.kernels.arrays import Array
@@ -79,7 +80,7 @@ def _read(source: str) -> Iterator[tuple[str, pd.DataFrame, Array]]:
     elif path.is_dir() or path.is_file():
         files = sorted(path.glob("*.csv*")) if path.is_dir() else [path]
         for file in files:
-            table = pd.read_csv(file)
+            table = pd.read_csv(file, **exact_numbers())
             if "class" not in table:
                 raise ValueError(f"{str(file)!r} has no column 'class' that holds the labels")
             yield file.name.split(".")[0], table.drop(columns="class"), table["class"].astype(str).to_numpy(object)

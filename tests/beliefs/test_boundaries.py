@@ -78,8 +78,9 @@ def test_a_covariance_has_a_mode_wherever_the_exponent_of_its_density_is_positiv
     definite = replace_unchecked(prior, psi=prior.psi + np.eye(2))
     with pytest.raises(UndefinedEstimateError, match="no mode"):
         definite.mode()
-    more = replace_unchecked(definite, nu=definite.nu + 4)
-    np.testing.assert_allclose(more.mode()["covariance"].reshape(2, 2), np.eye(2) / 4)
+    for exponent in (0.25, 4.0):
+        more = replace_unchecked(definite, nu=definite.nu + exponent)
+        np.testing.assert_allclose(more.mode()["covariance"].reshape(2, 2), np.eye(2) / exponent)
 
 
 # --- priors improper in one part ----------------------------------------------------------------------------------
@@ -102,6 +103,13 @@ def test_one_part_of_a_prior_may_be_improper():
     assert replace_unchecked(wisharts.sized((2, 2)), kappa=kappa[1]).is_proper().tolist() == [True, False]
     assert not replace_unchecked(wisharts.sized((2, 2), tied=True), kappa=kappa[1]).is_proper()
     assert replace_unchecked(wisharts.sized((2, 2)), nu=np.array([1.0, 1.1])).is_proper().tolist() == [False, True]
+
+
+def test_a_prior_that_is_improper_in_one_part_is_not_declared():
+    for part in ({"kappa": np.array([[1.0, 0.0]])}, {"b": np.array([[1.0, 0.0]])}):
+        prior = replace_unchecked(NormalInverseGamma(0, 1, 1, 1).sized((1, 2)), **part)
+        with pytest.raises(bp.ImproperError, match="this NormalInverseGamma prior is improper"):
+            prior.declare({"mean": ("class", "feature"), "variance": ("class", "feature")})
 
 
 @pytest.mark.parametrize("structure", ["full", "diag", "spherical"])
@@ -147,11 +155,13 @@ def test_sums_of_squares_do_not_round_below_zero():
 
 
 @pytest.mark.parametrize("matrix", [False, True])
+@pytest.mark.parametrize("outlier", [-1e9, 1e9])
 @pytest.mark.parametrize("place", [0, 3, 8])
-def test_an_outlier_among_the_first_rows_costs_no_digits_of_the_others(matrix, place):
+def test_an_outlier_among_the_first_rows_costs_no_digits_of_the_others(matrix, place, outlier):
     rng = np.random.default_rng(1)
     X, weights = rng.normal(size=(500, 2)), rng.uniform(0.5, 2, 500)
-    X[place], weights[place] = 1e9, 1e-60  # it weighs nothing, but must not be what the others are measured from
+    # it weighs nothing, but must not be what the others are measured from
+    X[place], weights[place] = outlier, 1e-60
     responsibilities = one_hot(np.zeros(500, int), 1, weights)
     kept = np.arange(500) != place
     expected = np.cov(X[kept].T, aweights=weights[kept], ddof=0) * weights[kept].sum()
@@ -159,6 +169,19 @@ def test_an_outlier_among_the_first_rows_costs_no_digits_of_the_others(matrix, p
     np.testing.assert_allclose(
         scatter if matrix else scatter[0], expected if matrix else np.diagonal(expected), rtol=1e-11
     )
+
+
+@pytest.mark.parametrize("outlier", [-1e9, 1e9])
+def test_an_outlier_in_the_first_row_costs_no_digits_where_a_cell_is_missing(outlier):
+    rng = np.random.default_rng(1)
+    X, weights = rng.normal(size=(500, 2)), rng.uniform(0.5, 2, 500)
+    X[0], weights[0], X[1, 1] = outlier, 1e-60, np.nan
+    count, mean, scatter = diagonal(X, one_hot(np.zeros(500, int), 1, weights))
+    for j, first in enumerate((1, 2)):
+        own, x = weights[first:], X[first:, j]
+        expected = np.average(x, weights=own)
+        np.testing.assert_allclose([count[0, j], mean[0, j]], [own.sum(), expected], rtol=1e-12, atol=1e-14)
+        np.testing.assert_allclose(scatter[0, j], (own * (x - expected) ** 2).sum(), rtol=1e-11)
 
 
 def test_sums_of_squares_that_were_never_added_are_not_subtracted():

@@ -160,3 +160,38 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
     rows = 40_000, 400_000
     # 360,000 more rows of 21 columns are 60 MB
     assert peak(rows[1]) - peak(rows[0]) < 30e6
+
+
+def test_codes_that_are_numbers_in_some_batches_and_text_in_others_are_one_set_of_levels(
+    run, monkeypatch, tmp_path
+):
+    monkeypatch.setattr(survey, "BATCH_ROWS", 50)
+    rng = np.random.default_rng(1)
+    y = np.where(rng.random(300) < 0.5, "no", "yes")
+    code = np.where(rng.random(300) < np.where(y == "no", 0.8, 0.3), "01", "2").astype(object)
+    code[[120, 280]] = "x"
+    flag = np.where(rng.random(300) < 0.5, "True", "False").astype(object)
+    flag[[260, 261]] = "unknown"
+    frame = pd.DataFrame({"code": code, "flag": flag, "kind": y})
+    path = write(frame, tmp_path / "codes.csv")
+    options = ("--target", "kind", "--categorical", "code", "--model", "mixed-nb", "--save", tmp_path / "m.nc")
+    assert run("fit", path, *options)[::2] == (0, "")
+    X = frame[["code", "flag"]]
+    expected = bp.MixedNB().fit(X, frame["kind"]).predict_proba(X)
+    np.testing.assert_allclose(bp.load(tmp_path / "m.nc").predict_proba(X), expected, rtol=1e-9)
+    new = write(X.head(3), tmp_path / "new.csv")  # without the cells that made text of the columns
+    status, out, err = run("predict", tmp_path / "m.nc", new)
+    assert (status, err) == (0, "")
+    found = [float(line.split(",")[2]) for line in out.splitlines()[1:]]
+    np.testing.assert_allclose(found, expected[:3, 1], rtol=1e-9)
+
+
+def test_labels_that_are_numbers_in_some_batches_are_text_in_all(run, monkeypatch, tmp_path):
+    monkeypatch.setattr(survey, "BATCH_ROWS", 20)
+    frame = pd.DataFrame({"size": np.arange(60) % 7 + 0.5, "kind": ["1", "2"] * 29 + ["x", "x"]})
+    path = write(frame, tmp_path / "labels.csv")
+    assert run("fit", path, "--target", "kind", "--model", "gaussian-nb", "--save", tmp_path / "m.nc")[::2] == (
+        0,
+        "",
+    )
+    assert bp.load(tmp_path / "m.nc").classes_.tolist() == ["1", "2", "x"]

@@ -80,7 +80,7 @@ def test_predictions_do_not_depend_on_the_batches(
     X = iris.drop(columns=["species", "plant"])
     clf = bp.QuadraticDiscriminantAnalysis().fit(X, iris["species"])
     assert found.columns.tolist() == ["plant", "predicted", "p(setosa)", "p(versicolor)", "p(virginica)"]
-    assert found["plant"].tolist() == list(range(150))
+    assert found["plant"].astype(int).tolist() == list(range(150))  # a text file has no types to keep
     assert found["predicted"].tolist() == clf.predict(X).tolist()
     np.testing.assert_allclose(found.filter(like="p("), clf.predict_proba(X), rtol=1e-9)
 
@@ -239,3 +239,25 @@ def test_a_small_file_is_read_once(
     options = ("--target", "species", "--model", "lda", "--save", tmp_path / "model.nc")
     assert run("fit", tmp_path / "iris.csv", *options)[0] == 0
     assert [len(frame) for frame in frames] == [150]
+
+
+def test_columns_that_are_kept_are_copied_as_they_are_written(
+    run: Any, saved: Path, iris: pd.DataFrame, tmp_path: Path
+) -> None:
+    new = iris.head(4).drop(columns=["species", "plant"])
+    kept = {
+        "zip": ["00123", "0", "9007199254740993", "4"],
+        "country": ["NA", "DE", "", "null"],
+        "n": ["1", "", "2.50", "-"],
+    }
+    new.assign(**kept).to_csv(tmp_path / "new.csv", index=False)
+    options = [part for name in kept for part in ("--keep", name)]
+    assert run("predict", saved, tmp_path / "new.csv", *options, "-o", tmp_path / "out.csv", "--rows", 3)[0] == 0
+    found = pd.read_csv(tmp_path / "out.csv", dtype=str, na_filter=False)
+    assert found[list(kept)].to_dict("list") == {
+        **kept,
+        "n": ["1", "", "2.50", "'-"],
+    }  # no formula of a spreadsheet
+    status, _, err = run("predict", saved, tmp_path / "new.csv", "--keep", "nowhere")
+    assert status != 0
+    assert "there is no column 'nowhere'" in err

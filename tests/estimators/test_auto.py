@@ -256,3 +256,19 @@ def test_the_location_model_is_a_candidate_where_there_are_numbers_and_levels() 
     assert "location" not in bp.AutoClassifier().fit(X[["size", "age"]], y).stack_.candidates
     new = X.head(3).assign(colour=["violet", None, "red"], owner=[None, True, False])
     assert np.isfinite(clf.predict_log_proba(new)).all()
+
+
+@pytest.mark.parametrize(
+    ("levels", "other"),
+    [(["1", "2", "x"], [1, 2, 2]), ([1, 2, 3], ["1", "2", "2"]), ([True, False, True], ["True", "False", "True"])],
+    ids=str,
+)
+def test_levels_in_another_type_than_in_the_fit_are_refused(levels: list[Any], other: list[Any]) -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 60)
+    X = pd.DataFrame({"code": pd.Series([levels[i % 3] for i in range(60)]), "size": rng.normal(size=60) + y})
+    clf = bp.AutoClassifier().fit(X, y)
+    with pytest.raises(ValueError, match=r"column 'code' holds"):
+        clf.predict_proba(pd.DataFrame({"code": other, "size": [0.0, 1.0, 2.0]}))
+    with pytest.raises(ValueError, match=r"read alike but are different levels"):
+        bp.AutoClassifier().fit(X.assign(code=pd.Categorical(["1", 1] * 30)), y)

@@ -121,3 +121,17 @@ def test_a_missing_cell_is_refused():
     holed[3, 1] = np.nan
     with pytest.raises(ValueError, match="missing values in column 'x1'"):
         bp.covariance_structures(holed, Y)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_common_axes_are_the_best_of_all_angles(seed):
+    # of two columns the axes are one angle, and the likelihood may have several maxima over it
+    rng = np.random.default_rng(seed)
+    count = np.full(4, 12.0)
+    factors = rng.standard_normal((4, 2, 2)) * 10.0 ** rng.uniform(-1, 1, (4, 1, 1))
+    scatter = factors @ np.swapaxes(factors, 1, 2) * 12
+    angles = np.linspace(0, np.pi / 2, 4001)
+    axes = np.moveaxis(np.array([[np.cos(angles), -np.sin(angles)], [np.sin(angles), np.cos(angles)]]), -1, 0)
+    along = np.einsum("aji,kjl,ali->aki", axes, scatter, axes) / count[:, None]
+    best = (count @ np.log(along).sum(-1).T).min() + 2 * count.sum()
+    assert deviance(eigen_covariances("VVE", scatter, count), scatter, count) <= best + 1e-6

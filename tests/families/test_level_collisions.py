@@ -9,8 +9,9 @@ import pyarrow as pa
 import pytest
 
 import bayesppl as bp
+from bayesppl.data.lookalikes import lookalikes
 from bayesppl.data.read_table import as_table
-from bayesppl.families._bases.level_names import cell_names, lookalikes, unseen_beside
+from bayesppl.families._bases.level_names import cell_names, unseen_beside
 
 BEYOND = 2**53 + 1
 Y = [0, 0, 1, 1]

@@ -1,4 +1,4 @@
-"""Embedded data sets and CSV files."""
+"""Embedded data sets."""
 
 import pandas as pd
 import pytest

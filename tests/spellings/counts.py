@@ -105,7 +105,7 @@ def known_size(rows, codes):
     return model
 
 
-@spelling({"x": COUNTS}, x="by rows")
+@spelling({"x": COUNTS}, x="compressed")
 def learned_size(rows, codes):
     with pm.Model() as model:
         y = label(codes)

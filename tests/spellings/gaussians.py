@@ -435,7 +435,7 @@ def known_scale(rows, codes):
     return model
 
 
-@spelling({"x": REAL}, y="by rows", x="collapsed")
+@spelling({"x": REAL}, y="compressed", x="collapsed")
 def class_weights_by_softmax(rows, codes):
     with pm.Model() as model:
         weights = pm.math.softmax(pm.Normal("logits", 0.0, 1.0, shape=K))

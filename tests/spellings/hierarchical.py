@@ -3,7 +3,7 @@
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
-from registry import BITS, COUNTS, LEVELS, POSITIVE, REAL, TIME, WORDS, spelling
+from registry import BINARY, BITS, COUNTS, LEVELS, POSITIVE, REAL, TIME, WORDS, spelling
 
 K, D = 3, 2
 
@@ -182,4 +182,43 @@ def a_learned_prior_with_a_potential(rows, codes):
         rate = pm.Gamma("rate", 2.0, scale, shape=(K, D))
         pm.Potential("extra", -1e-3 * scale * (rate**2).sum())
         pm.Poisson("x", rate[y], observed=rows["x"])
+    return model
+
+
+@spelling({"x": REAL}, x="collapsed")
+def a_mean_for_each_class_non_centred(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        centre, spread = pm.Normal("centre", 0.0, 5.0, shape=D), pm.HalfNormal("spread", 2.0)
+        means = [pm.Deterministic(f"mean{k}", centre + spread * pm.Normal(f"z{k}", shape=D)) for k in range(K)]
+        pm.Normal("x", pt.stack(means)[y], pm.HalfNormal("sd", 2.0, shape=D), observed=rows["x"])
+    return model
+
+
+@spelling({"x": REAL}, codes=BINARY, x="collapsed")
+def a_mean_for_each_of_two_classes_by_switch(rows, codes):
+    with pm.Model() as model:
+        y = pm.Bernoulli("y", pm.Beta("w", 2.0, 2.0), observed=codes)
+        low, high = pm.Normal("low", 0.0, 5.0, shape=D), pm.Normal("high", 1.0, 5.0, shape=D)
+        sd = pm.HalfNormal("sd", 2.0, shape=D)
+        pm.Normal("x", pm.math.switch(pt.eq(y, 1)[:, None], high, low), sd, observed=rows["x"])
+    return model
+
+
+@spelling({"x": BITS}, x="collapsed")
+def a_column_of_probabilities_at_a_time(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        c = pm.Gamma("c", 2.0, 0.5)
+        p = pt.stack([pm.Beta(f"p{j}", c, c, shape=K) for j in range(3)], axis=1)
+        pm.Bernoulli("x", p[y], observed=rows["x"])
+    return model
+
+
+@spelling({"x": REAL}, x="collapsed")
+def means_with_the_features_first(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        mu, sd = pm.Normal("mu", 0.0, 5.0, shape=(D, K)), pm.Exponential("sd", 1.0, shape=D)
+        pm.Normal("x", mu.T[y], sd, observed=rows["x"])
     return model

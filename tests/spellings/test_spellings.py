@@ -19,6 +19,7 @@ from scipy.special import logsumexp
 import bayesppl as bp
 from bayesppl.inference.pymc.reading.points import Coordinates
 from bayesppl.inference.pymc.reading.recognition import read
+from bayesppl.inference.pymc.reading.solve import sampled_part
 
 #: Modules that register spellings as they are imported.
 REGISTERING = (counts, gaussians, hierarchical)
@@ -58,6 +59,27 @@ def test_nine_tenths_of_the_parts_with_a_closed_form_are_found():
     assert len(found) >= 0.9 * (len(found) + len(MISSED))
     page = (Path(__file__).parents[2] / "docs/theory/reading.md").read_text()
     assert f"Of the {len(found) + len(MISSED)} parts with a closed form, {len(found)} are" in page
+
+
+@pytest.mark.filterwarnings("ignore:PyTensor could not link to a BLAS installation")
+@pytest.mark.parametrize("name", [n for n, case in SPELLINGS.items() if "compressed" in case.expected.values()])
+def test_the_sampler_takes_the_density_of_the_whole_model(name):
+    """Of the variables of a compressed part, with all others held."""
+    case = SPELLINGS[name]
+    model = case.build(case.rows, case.codes)
+    reading, rng = read(model, "y"), np.random.default_rng(2)
+    [block] = [block for block in reading.blocks if block.solution == "compressed"]
+    part, coordinates = sampled_part(reading, block), block.coordinates
+    points = coordinates.draw(3, rng)
+    [ours] = coordinates.evaluate([part.logp()], points)
+    density = pytensor.function(model.value_vars, model.logp(), mode=Mode("py", None))
+    start = model.initial_point()
+    names = [model.rvs_to_values[variable].name for variable in coordinates.free]
+    theirs = []
+    for i in range(3):
+        moved = start | {name: values[i] for name, values in zip(names, points, strict=True)}
+        theirs.append(float(density(*(moved[v.name] for v in model.value_vars))))
+    np.testing.assert_allclose(ours - ours[0], np.subtract(theirs, theirs[0]), rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", SPELLINGS)
@@ -114,3 +136,25 @@ def _log_joint(case: Spelling, new, theta, n_classes):
         ]
         out.append(np.asarray(per_draw))
     return np.stack(out, axis=-1)
+
+
+def test_many_columns_with_a_variable_for_each_class_are_exact():
+    rng, n_columns = np.random.default_rng(3), 120
+    codes = np.arange(12) % 3
+    with pm.Model() as model:
+        y = pm.Categorical("y", pm.Dirichlet("w", np.ones(3)), observed=codes)
+        tau = [pm.Gamma(f"tau{k}", 2.0, 0.5, shape=n_columns) for k in range(3)]
+        mu = [pm.Normal(f"mu{k}", 1.0, tau=0.3 * tau[k], shape=n_columns) for k in range(3)]
+        observed = rng.normal(size=(12, n_columns))
+        pm.Normal("x", pm.math.stack(mu)[y], tau=pm.math.stack(tau)[y], observed=observed)
+    assert [block.solution for block in read(model, "y").blocks] == ["exact", "exact"]
+
+
+def test_a_flat_prior_of_the_means_is_improper_without_a_warning():
+    codes = np.arange(12) % 3
+    with pm.Model() as model:
+        y = pm.Categorical("y", pm.Dirichlet("w", np.ones(3)), observed=codes)
+        pm.Normal("x", pm.Flat("mu", shape=(3, 2))[y], 1.0, observed=np.random.default_rng(3).normal(size=(12, 2)))
+    [block] = [block for block in read(model, "y").blocks if block.observed]
+    assert block.solution == "compressed"
+    assert "the density of the means is flat" in block.why

@@ -1,13 +1,16 @@
-"""Which columns a block is made of: by name, by position, as a slice, or by a selector of scikit-learn."""
+"""Which columns blocks are made of: by name, by position, as a slice, or by a selector of scikit-learn."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from numbers import Integral
 from typing import Any
 
 from bayesppl.data.columns import listed
 from bayesppl.data.table import Table
+
+#: Names that a model uses for itself, in its PyMC model or in its tables.
+_RESERVED = ("class", "class_weights", "features", "row", "total", "x", "y")
 
 
 def selected(columns: Any, table: Table) -> tuple[Hashable, ...]:
@@ -31,6 +34,39 @@ def selected(columns: Any, table: Table) -> tuple[Hashable, ...]:
     if chosen and len(chosen) == len(table.names) and all(type(c).__name__ in ("bool", "bool_") for c in chosen):
         return tuple(name for name, is_in in zip(table.names, chosen, strict=True) if is_in)
     return tuple(_named(column, table.names) for column in chosen)
+
+
+def divided(blocks: Mapping[str, Any], table: Table) -> dict[str, tuple[Hashable, ...]]:
+    """The names of the columns of every block; together they are all columns of the table.
+
+    Raises
+    ------
+    ValueError
+        If a column is in no block or in two, or a block has no column or a name that a model uses for itself.
+    """
+    columns = {block: selected(chosen, table) for block, chosen in blocks.items()}
+    if not columns:
+        raise ValueError(
+            "blocks is empty; give at least one block of columns, as in {'size': (['length'], Gaussian())}"
+        )
+    owner: dict[Hashable, str] = {}
+    for block, names in columns.items():
+        if not isinstance(block, str) or not block or block in _RESERVED:
+            raise ValueError(
+                f"{block!r} cannot be the name of a block; use text other than {', '.join(_RESERVED)}"
+            )
+        if not names:
+            raise ValueError(f"block {block!r} is empty; name at least one column, or drop the block")
+        for name in names:
+            if name in owner:
+                where = "twice in" if owner[name] == block else f"in block {owner[name]!r} and again in"
+                raise ValueError(f"column {name!r} is {where} block {block!r}; a column belongs to one block")
+            owner[name] = block
+        table.require(names)
+    unused = [name for name in table.names if name not in owner]
+    if unused:
+        raise ValueError(f"column {unused[0]!r} belongs to no block; add it to one, or drop it from the table")
+    return columns
 
 
 def _named(column: Any, names: Sequence[Hashable]) -> Hashable:

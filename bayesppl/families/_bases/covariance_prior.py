@@ -24,8 +24,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
+from scipy.linalg.lapack import dsygvd
 from scipy.special import gammaln
 
 from bayesppl.beliefs import NormalInverseWishart
@@ -44,15 +46,18 @@ _COMMON_MEAN = 2.0 ** np.arange(-10, 6.25, 0.5)
 
 
 class _Hierarchy(NamedTuple):
-    """The numbers that the prior of all covariances shares, and what the classes show, in units of ``sd``."""
+    """The numbers that the prior of all covariances shares, and the degrees of freedom of the classes."""
 
     location: Array
     kappa: float
     sd: Array
     independence: float
     others: float
-    scatter: Array
     degrees: Array
+
+    def in_units(self, scatter: Array) -> Array:
+        """Sums of products, in units of ``sd``."""
+        return scatter / (self.sd[:, None] * self.sd)
 
     def share(self, rows: Array) -> Array:
         """Of so many rows, the share that the prior of a class holds."""
@@ -68,7 +73,7 @@ class _Hierarchy(NamedTuple):
 
     def of_one(self) -> _Hierarchy:
         """The same for the first column alone."""
-        return self._replace(location=self.location[..., :1], sd=self.sd[:1], scatter=self.scatter[:, :1, :1])
+        return self._replace(location=self.location[..., :1], sd=self.sd[:1])
 
     def of(self, nu: Array | float, psi: Array) -> NormalInverseWishart:
         units = self.sd[:, None] * self.sd
@@ -93,7 +98,7 @@ def hierarchical_prior(statistics: Moments, tied: bool, columns: Sequence[Hashab
         n_features = len(found.sd)
         prior = found.of(n_features - 1 + found.independence, found.independence * np.eye(n_features))
         return prior.sized(statistics.mean.shape, tied)
-    return found.given(_of_others(found.scatter), _of_others(found.degrees))
+    return found.given(_of_others(found.in_units(statistics.scatter)), _of_others(found.degrees))
 
 
 def common_hierarchical_prior(
@@ -164,56 +169,74 @@ def log_evidence_of_correlation(statistics: Moments) -> float:
 
 
 def _chained(found: _Hierarchy, statistics: Moments) -> Array:
-    log_evidence = np.zeros(len(statistics.count))
-    shared = found.independence * np.eye(len(found.sd)) + found.scatter.sum(0)
-    sizes = np.trace(np.linalg.solve(shared, found.scatter), axis1=-2, axis2=-1)
+    log_evidence, scatter = np.zeros(len(statistics.count)), found.in_units(statistics.scatter)
+    shared = found.independence * np.eye(len(found.sd)) + scatter.sum(0)
+    sizes = np.trace(np.linalg.solve(shared, scatter), axis1=-2, axis2=-1)
     present = np.flatnonzero(statistics.count > 0)
     ring = present[np.argsort(sizes[present])]
-    before, degrees = np.zeros_like(found.scatter[ring]), np.zeros(len(ring))
+    before, degrees = np.zeros_like(scatter[ring]), np.zeros(len(ring))
     rows = Moments(statistics.count[ring], statistics.mean[ring], statistics.scatter[ring])
     for n_before in range(len(ring)):
         log_evidence[ring] += found.given(before, degrees).log_increment(rows) / len(ring)
         # the next order has one class more before each: they follow each other in a ring
         another = np.roll(ring, n_before + 1)
-        before, degrees = before + found.scatter[another], degrees + found.degrees[another]
+        before, degrees = before + scatter[another], degrees + found.degrees[another]
     return log_evidence
 
 
 def _hierarchy(statistics: Moments, tied: bool, columns: Sequence[Hashable]) -> _Hierarchy:
+    known = _FOUND.setdefault(statistics, {})
+    if tied not in known:
+        known[tied] = _find(statistics, tied, columns)
+    return known[tied]
+
+
+# the prior, leave-one-out and the evidence of a fit ask for it of the same sums, whose life it shares
+_FOUND: WeakKeyDictionary[Moments, dict[bool, _Hierarchy]] = WeakKeyDictionary()
+
+
+def _find(statistics: Moments, tied: bool, columns: Sequence[Hashable]) -> _Hierarchy:
     total = statistics.pooled()
     n_features = statistics.mean.shape[1]
     degrees, within = scatter_degrees(statistics), statistics.within
     sd = within_sd(np.diagonal(within), degrees.sum(), total, columns)
     units = sd[:, None] * sd
-    scatter = statistics.scatter / units
     independence = _rows_of_independence(within, degrees.sum())
     shared = independence * np.eye(n_features) + within / units
     gaps = (statistics.mean - total.mean) / sd
     kappa = _rows_of_common_mean(shared, gaps, statistics.count, n_features - 1 + independence)
     others = np.inf
     if not tied:
+        scatter = statistics.scatter / units
         before = independence * np.eye(n_features) + _of_others(scatter)
         others = _rows_of_other_classes(before, independence + _of_others(degrees), scatter, degrees)
-    return _Hierarchy(total.mean, kappa, sd, independence, others, scatter, degrees)
+    return _Hierarchy(total.mean, kappa, sd, independence, others, degrees)
 
 
 def _root(scatter: Array) -> Array:
-    """Of scatter in units of standard deviations, to which identity matrices were added."""
+    """Of scatter in units of standard deviations, to which an identity matrix was added."""
     try:
         return np.linalg.cholesky(scatter)
     except np.linalg.LinAlgError:
-        raise ValueError(
-            f"the weights add up to so much (a sum of squares is {np.diagonal(scatter).max():.2g} variances) that beside columns "
-            "which copy each other the prior is lost to rounding. Divide the weights by their mean"
-        ) from None
+        raise _lost_to_rounding(scatter) from None
+
+
+def _lost_to_rounding(scatter: Array) -> ValueError:
+    return ValueError(
+        f"the weights add up to so much (a sum of squares is {np.diagonal(scatter).max():.2g} variances) that beside columns "
+        "which copy each other the prior is lost to rounding. Divide the weights by their mean"
+    )
 
 
 def _of_others(values: Array) -> Array:
     """Of every class the sum over all others; the sum of all less its own would have lost those that are small beside it."""
-    before, after = np.zeros_like(values), np.zeros_like(values)
-    np.cumsum(values[:-1], axis=0, out=before[1:])
-    np.cumsum(values[:0:-1], axis=0, out=after[-2::-1])
-    return before + after
+    out = np.zeros_like(values)
+    for order in (range(len(values)), reversed(range(len(values)))):
+        passed = np.zeros(values.shape[1:])
+        for k in order:
+            out[k] += passed
+            passed += values[k]
+    return out
 
 
 def _rows_of_independence(within: Array, degrees: float) -> float:
@@ -233,13 +256,19 @@ def _rows_of_other_classes(others: Array, rows: Array, scatter: Array, degrees: 
     """δ, from how well the other classes predict the scatter of each class."""
     dimension = others.shape[-1]
     worth = _LEAST_ROWS_PER_COLUMN * dimension * _OTHER_CLASSES
-    log_evidence = np.zeros(len(worth))
-    for k in np.flatnonzero(degrees > 0):
-        whitener = np.linalg.inv(_root(others[k]))
-        squares = np.maximum(np.linalg.eigvalsh(whitener @ scatter[k] @ whitener.T), 0.0)
-        share = worth / (worth + rows[k])
-        log_evidence += _log_evidence(share * rows[k], share, squares, degrees[k])
-    return average(worth, log_evidence)
+    present = np.flatnonzero(degrees > 0)
+    squares = np.array([_eigenvalues(scatter[k], others[k]) for k in present]).reshape(-1, 1, dimension)
+    share = worth / (worth + rows[present, None])
+    log_evidence = _log_evidence(share * rows[present, None], share, squares, degrees[present, None])
+    return average(worth, log_evidence.sum(0))
+
+
+def _eigenvalues(scatter: Array, metric: Array) -> Array:
+    """Of a scatter in the metric of another one, in units of standard deviations, to which an identity matrix was added."""
+    squares, _, failed = dsygvd(scatter, metric, jobz="N")
+    if failed:
+        raise _lost_to_rounding(metric)
+    return np.maximum(squares, 0.0)
 
 
 def _rows_of_common_mean(shared: Array, gaps: Array, count: Array, nu: float) -> float:
@@ -263,22 +292,22 @@ def _rows_of_common_mean(shared: Array, gaps: Array, count: Array, nu: float) ->
     return average(_COMMON_MEAN, log_evidence)
 
 
-def _log_evidence(rows: Array, scale: Array, squares: Array, degrees: float) -> Array:
-    """Log evidence of a scatter with these ``degrees`` of freedom, up to a constant.
+def _log_evidence(rows: Array, scale: Array, squares: Array, degrees: Array | float) -> Array:
+    """Log evidence of a scatter with these ``degrees`` of freedom, up to a constant: (..., n_grid).
 
     Parameters
     ----------
-    rows, scale : (n_grid,)
+    rows, scale : (..., n_grid)
         The prior has dimension − 1 + ``rows`` degrees of freedom and the scale matrix ``scale`` times some matrix M.
-    squares : (dimension,)
+    squares : (..., 1, dimension)
         Eigenvalues of the scatter in the metric of M.
-    degrees : float
+    degrees : (..., 1) or float
     """
-    dimension = len(squares)
+    dimension = squares.shape[-1]
     nu = dimension - 1 + rows
-    halves = (nu[:, None] - np.arange(dimension)) / 2
-    gammas = (gammaln(halves + degrees / 2) - gammaln(halves)).sum(1)
-    log_dets = nu * dimension * np.log(scale) - (nu + degrees) * np.log(scale[:, None] + squares).sum(1)
+    halves = (nu[..., None] - np.arange(dimension)) / 2
+    gammas = (gammaln(halves + np.asarray(degrees)[..., None] / 2) - gammaln(halves)).sum(-1)
+    log_dets = nu * dimension * np.log(scale) - (nu + degrees) * np.log(scale[..., None] + squares).sum(-1)
     return np.asarray(gammas + 0.5 * log_dets)
 
 

@@ -17,10 +17,13 @@ from bayesppl.beliefs.moments import Moments
 from bayesppl.families._bases.membership import Membership
 from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.mahalanobis import squared_distances
+from bayesppl.kernels.products import row_products
+from bayesppl.kernels.squares import NEAR
 
 
 def of_other_classes(
     posterior: NormalInverseWishart,
+    whitener: Array,
     statistics: Moments,
     share: Array,
     X: Array,
@@ -34,6 +37,8 @@ def of_other_classes(
     ----------
     posterior : NormalInverseWishart
         Of all rows.
+    whitener : (n_classes, n_features, n_features)
+        Inverse of the Cholesky factor of every Ψ.
     statistics : Moments
         Of all rows.
     share : (n_classes,)
@@ -46,24 +51,35 @@ def of_other_classes(
         Log density of a multivariate t: of squares, of what its log determinant changes by, and of what its degrees of freedom
         lose, each (n_classes, n_rows).
     """
-    whitener = np.linalg.inv(np.linalg.cholesky(posterior.psi))
     out = np.empty_like(squares)
-    for c in np.unique(members.codes):
+    for c in members.classes:
         rows = np.flatnonzero(members.codes == c)
         weights = members.weights[rows[:1] if members.has_common_weight else rows]
         count, left = statistics.count[c], statistics.count[c] - weights
-        distances = squared_distances(np.broadcast_to(statistics.mean[c], posterior.location.shape), whitener)
-        own, apart = np.empty((len(share), len(rows))), np.empty((len(share), len(share)))
-        distances(X[rows], own)
-        distances(posterior.location, apart)
-        of_class = squares[rows].T
         # the only row of a class has no deviations
         gone = np.divide(weights * count, left, out=np.zeros(len(weights)), where=left > 0)
         factor = share[:, None] * gone
         fewer = share[:, None] * (np.maximum(count - 1, 0.0) - np.maximum(left - 1, 0.0))
+        of_class = squares.T.take(rows, axis=1)
+        own, cross = _products(posterior.location, whitener, statistics.mean[c], X.take(rows, axis=0), of_class)
         with np.errstate(divide="ignore", invalid="ignore"):  # where nothing is left the answer is not finite
-            log_shrunk = np.log1p(-factor * own)
-            # uᵀΨ⁻¹v for the deviations u, v from two classes: their squares, and that of their difference, are known
-            cross = 0.5 * (own + of_class - np.diagonal(apart)[:, None])
-            out[rows] = log_t(of_class + factor * cross**2 / np.exp(log_shrunk), log_shrunk, fewer).T
+            lost = factor * own
+            of_class += factor * cross**2 / (1 - lost)
+            out.T[:, rows] = log_t(of_class, np.log1p(-lost), fewer)
     return out
+
+
+def _products(location: Array, whitener: Array, centre: Array, X: Array, squares: Array) -> tuple[Array, Array]:
+    """uᵀΨ⁻¹u and uᵀΨ⁻¹v of every class, with u = x − ``centre`` and v = x − ``location``: (n_classes, n_rows) each.
+
+    Of these three products ``squares``, vᵀΨ⁻¹v, is known, and uᵀΨ⁻¹(v − u) is linear in x.
+    """
+    gaps = np.einsum("kij,kj->ki", whitener, location - centre)
+    apart = np.einsum("ki,ki->k", gaps, gaps)[:, None]
+    linear = row_products(X, np.einsum("ki,kij->kj", gaps, whitener), centre).T
+    if apart.max() < NEAR**2:
+        cross = squares + linear - apart
+        return cross + linear, cross
+    own = np.empty_like(squares)  # of classes that lie far apart the difference would have lost digits
+    squared_distances(np.broadcast_to(centre, location.shape), whitener)(X, own)
+    return own, own - linear

@@ -105,6 +105,11 @@ class Family(ABC):
         """For every column, the name of the family that describes it; known once bound."""
         return dict.fromkeys(self.measures, self.name)
 
+    @property
+    def levels_of_columns(self) -> dict[Hashable, tuple[Hashable, ...]]:
+        """The levels of every column that has any; known once bound."""
+        return {}
+
     @abstractmethod
     def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
         """Return this family for the columns of ``table`` and for ``classes``."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -14,6 +13,14 @@ from bayesppl.beliefs.declare import declare, require_free
 from bayesppl.beliefs.declared_priors import POSITIVE, REAL, Declared, Dims, Space, is_graph, named
 from bayesppl.beliefs.moments import Moments
 from bayesppl.errors import NotConjugateError
+from bayesppl.families._bases.covariance_graphs import (
+    ByPartials,
+    Spread,
+    Triangular,
+    below_diagonal,
+    log_left,
+    log_lengths,
+)
 from bayesppl.kernels.arrays import LOG_2PI, Array
 
 
@@ -129,9 +136,9 @@ class MeanAndCholesky(Declared):
         mean = declare(self.mean_prior, **named(dims, prefix, "mean"), space=REAL)
         covariance = named(dims, prefix, "covariance")
         if isinstance(self.cholesky_prior, LKJ):
-            spread: _Spread = _lkj(self.cholesky_prior, covariance["dims"], prefix)
+            spread: Spread = _lkj(self.cholesky_prior, covariance["dims"], prefix)
         else:
-            spread = _Triangular(declare(self.cholesky_prior, prefix + "cholesky", covariance["dims"], CHOLESKY))
+            spread = Triangular(declare(self.cholesky_prior, prefix + "cholesky", covariance["dims"], CHOLESKY))
         root = spread.root()
         product = (root[..., :, None, :] * root[..., None, :, :]).sum(-1)
         return {
@@ -152,93 +159,17 @@ class MeanAndCholesky(Declared):
         require_free(model, prefix + "sd")
         sd = model[prefix + "sd"]
         n_features = sd.type.shape[-1] or len(model.coords[f"{prefix}feature"])
-        left = _left(_place(_correlations(model, prefix), n_features))
-        log_lengths, log_diagonal = _log_lengths(left), left.sum(-1)
+        left = log_left(below_diagonal(_correlations(model, prefix), n_features))
+        lengths, log_diagonal = log_lengths(left), left.sum(-1)
         above = np.arange(n_features)
         # Σ from its root, rows of the root from their lengths sd and directions, directions from partial correlations
         of_root = ((n_features - above) * (pt.log(sd) + log_diagonal)).sum()
         of_rows = (above * pt.log(sd) - log_diagonal).sum()
-        of_directions = (np.tri(n_features, k=-1) * log_lengths).sum()
+        of_directions = (np.tri(n_features, k=-1) * lengths).sum()
         return of_root + of_rows + of_directions
 
 
-class _Spread(ABC):
-    """Covariance matrices: what a model needs of them to be observed, without linear algebra in its graph.
-
-    A solver would cost a minute of compilation. Elimination goes through the columns one by one instead, all rows and
-    classes together, with elementwise operations only.
-    """
-
-    @abstractmethod
-    def root(self) -> Any:
-        """Cholesky factors: (class, feature, feature), or (feature, feature) where tied."""
-
-    @abstractmethod
-    def log_det(self) -> Any:
-        """Log determinants of the covariances: (class,), or a scalar."""
-
-    @abstractmethod
-    def whiten(self, vectors: Any) -> Any:
-        """The root solved for ``vectors``, (..., feature, vector)."""
-
-
-@dataclass(frozen=True)
-class _Triangular(_Spread):
-    """Given by the Cholesky factors themselves."""
-
-    factor: Any
-
-    def root(self) -> Any:
-        return self.factor
-
-    def log_det(self) -> Any:
-        import pytensor.tensor as pt
-
-        return 2 * pt.log(pt.diagonal(self.factor, axis1=-2, axis2=-1)).sum(-1)
-
-    def whiten(self, vectors: Any) -> Any:
-        import pytensor.tensor as pt
-
-        diagonal = pt.diagonal(self.factor, axis1=-2, axis2=-1)
-        n_features = vectors.type.shape[-2]
-        below = self.factor * np.tri(n_features, k=-1) / diagonal[..., None, :]
-        for j in range(n_features - 1):
-            vectors = vectors - below[..., :, j, None] * vectors[..., j, None, :]
-        return vectors / diagonal[..., None]
-
-
-@dataclass(frozen=True)
-class _ByPartials(_Spread):
-    """Given by standard deviations, and partial correlations below the diagonal of otherwise empty matrices."""
-
-    sd: Any
-    partials: Any
-
-    def root(self) -> Any:
-        import pytensor.tensor as pt
-
-        n_features = self.partials.type.shape[-1]
-        lengths = pt.exp(_log_lengths(_left(self.partials)))
-        return self.sd[..., None] * (self.partials + np.eye(n_features)) * lengths
-
-    def log_det(self) -> Any:
-        import pytensor.tensor as pt
-
-        return 2 * (pt.log(self.sd) + _left(self.partials).sum(-1)).sum(-1)
-
-    def whiten(self, vectors: Any) -> Any:
-        """Every feature in turn is regressed out of those after it, which keep the variance one."""
-        import pytensor.tensor as pt
-
-        shrink = pt.exp(-_left(self.partials))
-        vectors = vectors / self.sd[..., None]
-        for j in range(vectors.type.shape[-2] - 1):
-            explained = self.partials[..., :, j, None] * vectors[..., j, None, :]
-            vectors = (vectors - explained) * shrink[..., :, j, None]
-        return vectors
-
-
-def _lkj(prior: LKJ, dims: tuple[str, ...], prefix: str) -> _ByPartials:
+def _lkj(prior: LKJ, dims: tuple[str, ...], prefix: str) -> ByPartials:
     """Declare standard deviations and partial correlations."""
     import pymc as pm
 
@@ -254,7 +185,7 @@ def _lkj(prior: LKJ, dims: tuple[str, ...], prefix: str) -> _ByPartials:
     shape = prior.eta + (n_features - 2 - columns) / 2
     unit = pm.Beta(f"{prefix}partial_correlation", shape, shape, shape=(*batch, len(columns)))
     unit.tag.declared_by_user = True
-    return _ByPartials(sd, _place(_correlations(model, prefix), n_features))
+    return ByPartials(sd, below_diagonal(_correlations(model, prefix), n_features))
 
 
 def _correlations(model: Any, prefix: str) -> Any:
@@ -262,32 +193,7 @@ def _correlations(model: Any, prefix: str) -> Any:
     return 2 * model[f"{prefix}partial_correlation"] - 1
 
 
-def _place(values: Any, n_features: int) -> Any:
-    """Values below the diagonal of otherwise empty matrices, by one gather."""
-    import pytensor.tensor as pt
-
-    place = np.zeros((n_features, n_features), dtype=int)
-    rows, columns = np.tril_indices(n_features, -1)
-    place[rows, columns] = 1 + np.arange(len(rows))
-    zero = pt.zeros((*values.shape[:-1], 1))
-    return pt.concatenate([zero, values], axis=-1)[..., place]
-
-
-def _left(partials: Any) -> Any:
-    """log of the share of its standard deviation that regression on one more feature leaves to each feature."""
-    import pytensor.tensor as pt
-
-    return 0.5 * pt.log1p(-(partials**2))
-
-
-def _log_lengths(left: Any) -> Any:
-    """log of what the columns before leave of each row of unit length."""
-    import pytensor.tensor as pt
-
-    return pt.cumsum(left, axis=-1) - left
-
-
-def _observe(mean: Any, spread: _Spread, prefix: str, statistics: Moments) -> None:
+def _observe(mean: Any, spread: Spread, prefix: str, statistics: Moments) -> None:
     """The likelihood of the rows through their counts, means and scatter matrices."""
     import pymc as pm
     import pytensor.tensor as pt

@@ -28,6 +28,7 @@ from bayesppl.families._bases.missing import refuse_gaps
 from bayesppl.families._bases.multivariate_t import by_pattern, log_t_density, t_terms
 from bayesppl.families._bases.regression_prior import common_regression_prior, regression_prior
 from bayesppl.families._bases.support import REAL_NUMBERS
+from bayesppl.families._bases.whitening import whitener_of
 from bayesppl.kernels.arrays import LOG_2PI, Array, Responsibilities, Theta
 from bayesppl.kernels.definite import is_positive_definite
 
@@ -156,7 +157,7 @@ class GaussianRegression(ConjugateNumeric, listed=False):
         without = fitted.copy()
         dofs = self._dof(posterior)
         weights = np.broadcast_to(members.weights, len(X))
-        for c in np.unique(members.codes):
+        for c in members.classes:
             rows, kappa = np.flatnonzero(members.codes == c), joint.kappa[c]
             w = weights[rows]
             left = kappa - w
@@ -191,10 +192,8 @@ class GaussianRegression(ConjugateNumeric, listed=False):
 
         def log_normal(at: Array) -> Evaluate:
             of = at[q:] - q
-            root = np.linalg.cholesky(covariance[..., of[:, None], of])
-            log_det = 2 * np.log(np.einsum("...ii->...i", root)).sum(-1)
+            whitener, log_det = whitener_of(covariance[..., of[:, None], of])
             log_det = log_det[..., None] if self.tied else log_det
-            whitener = np.linalg.inv(root)
             weights = np.concatenate([-whitener @ np.swapaxes(effect[..., of], -1, -2), whitener], axis=-1)
             location = np.concatenate([np.zeros((*mean.shape[:-1], q)), mean[..., of]], axis=-1)
             squares = _squares_of(location, weights[..., None, :, :] if self.tied else weights)

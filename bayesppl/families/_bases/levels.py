@@ -10,7 +10,7 @@ default such a cell is skipped, as a missing one is, with a warning; as an outco
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from numbers import Integral
@@ -22,26 +22,26 @@ from bayesppl.beliefs import Dirichlet
 from bayesppl.beliefs.simplices import SimplexPrior
 from bayesppl.beliefs.statistics import Counts
 from bayesppl.data.columns import factorize
+from bayesppl.data.lookalikes import refuse_other_types
 from bayesppl.data.table import Table
 from bayesppl.errors import RowError, UnseenLevelWarning, warn
 from bayesppl.families._bases.association import log_association
 from bayesppl.families._bases.conjugate_family import ConjugateColumns
 from bayesppl.families._bases.family import Measure, Takes
+from bayesppl.families._bases.find_levels import Levels, declared_levels, levels_that_occur
 from bayesppl.families._bases.leave_one_out import counts_without, weight_by_weight
-from bayesppl.families._bases.level_names import lookalikes, unseen_beside
+from bayesppl.families._bases.level_names import unseen_beside
 from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.families._bases.membership import Membership
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta
 from bayesppl.kernels.blocks import row_blocks
-from bayesppl.kernels.levels import Places, distinct_integers, outcome_counts, smallest_type
+from bayesppl.kernels.levels import Places, extremes, outcome_counts, smallest_type
 
 # in the place of a code, for a value that is no level
 _UNKNOWN = -2
 
 #: What an unseen level is: a missing cell, an error, or an outcome of each class with a probability of its own.
 Unseen = Literal["missing", "error", "learned"]
-
-Levels = Sequence[Hashable] | Mapping[Hashable, Sequence[Hashable]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,16 +140,20 @@ class LevelFamily(ConjugateColumns):
     def dims(self) -> dict[str, tuple[str, ...]]:
         return {"probability": ("class", "cell")}
 
+    @property
+    def levels_of_columns(self) -> dict[Hashable, tuple[Hashable, ...]]:
+        return dict(zip(self.columns, self._named, strict=True))
+
     @final
     def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
         if self.unseen not in get_args(Unseen):
             raise ValueError(
                 f"unseen must be one of {', '.join(map(repr, get_args(Unseen)))}, found {self.unseen!r}"
             )
-        declared = self._declared(table.names)
-        if declared is None:
-            outcomes = tuple((*levels, unseen_beside(levels)) for levels in _distinct(table))
+        if self.levels is None:
+            outcomes = tuple((*levels, unseen_beside(levels)) for levels in levels_that_occur(table))
         else:
+            declared = declared_levels(self.levels, table.names)
             outcomes = tuple(declared[name] for name in table.names)
         return replace(self, columns=table.names, classes=tuple(classes), outcomes=outcomes)
 
@@ -180,10 +184,11 @@ class LevelFamily(ConjugateColumns):
 
     def _skip_unseen(self, table: Table, codes: Array) -> None:
         """Let cells of unseen levels count as missing, with a warning, or refuse them."""
-        for j, name in enumerate(self.columns):
-            new = codes[:, j] == self._sizes[j] - 1
-            if not new.any():
-                continue
+        if not len(codes):
+            return
+        unseen = np.array(self._sizes) - 1
+        for j in np.flatnonzero(extremes(codes)[1] == unseen):
+            name, new = self.columns[j], codes[:, j] == unseen[j]
             row = int(new.argmax())
             [value] = table.column(name)[[row]].tolist()
             if self.unseen == "error":
@@ -226,19 +231,11 @@ class LevelFamily(ConjugateColumns):
     def _codes(self, values: Array, j: int) -> Array:
         found, codes = factorize(values, self.columns[j])
         position = self._positions[j]
-        unknown = [level for level in found if level not in position]
         if self.levels is None:
-            alike = lookalikes([*position, *unknown]) if unknown else None
-            if alike is not None:
-                row = int(np.argmax(codes == found.index(alike[1])))
-                raise RowError(
-                    f"column {self.columns[j]!r} holds {alike[1]!r} ({_type(alike[1])}) in row ",
-                    row,
-                    f", which resembles the level {alike[0]!r} ({_type(alike[0])}) of the fit, but is another one. Convert "
-                    "the column to the type it had in the fit.",
-                )
+            refuse_other_types(self.columns[j], position, found, codes)
             known = [position.get(level, len(position)) for level in found]
         else:
+            unknown = [level for level in found if level not in position]
             if unknown:
                 row = int(np.argmax(codes == found.index(unknown[0])))
                 raise RowError(
@@ -249,61 +246,6 @@ class LevelFamily(ConjugateColumns):
                 )
             known = [position[level] for level in found]
         return np.asarray([*known, -1])[codes]
-
-    def _declared(self, columns: tuple[Hashable, ...]) -> dict[Hashable, tuple[Hashable, ...]] | None:
-        if self.levels is None:
-            return None
-        if isinstance(self.levels, Mapping):
-            by_column = {name: tuple(levels) for name, levels in self.levels.items()}
-            absent = [name for name in columns if name not in by_column]
-            surplus = [name for name in by_column if name not in columns]
-            if absent or surplus:
-                raise ValueError(f"levels must name every column once: missing {absent}, unknown {surplus}")
-        elif isinstance(self.levels, Sequence) and not isinstance(self.levels, str):
-            by_column = dict.fromkeys(columns, tuple(self.levels))
-        else:
-            raise TypeError(
-                f"levels must be a sequence of levels for all columns, or a mapping of columns to these, found {self.levels!r}"
-            )
-        for name, levels in by_column.items():
-            if not levels or len(set(levels)) < len(levels):
-                raise ValueError(
-                    f"the levels of column {name!r} must be distinct, and at least one, found {levels!r}"
-                )
-            alike = lookalikes(levels)
-            if alike is not None:
-                raise ValueError(
-                    f"the levels {alike[0]!r} and {alike[1]!r} of column {name!r} read alike; declare one of the two, in the "
-                    "type that the column has"
-                )
-        return by_column
-
-
-def _distinct(table: Table) -> list[list[Hashable]]:
-    """The levels of every column."""
-    whole = table.integers()
-    found = None if whole is None or not len(table) else distinct_integers(whole)
-    if found is not None:
-        return [values.tolist() for values in found]
-    return [_levels_of(table, name) for name in table.names]
-
-
-def _levels_of(table: Table, name: Hashable) -> list[Hashable]:
-    """The levels of one column: those of its dtype where it has any, such as pandas categories, or else those that occur."""
-    declared = table.categories(name)
-    levels, codes = factorize(table.column(name), name)
-    alike = lookalikes(levels)
-    if alike is not None:
-        rows = [int(np.argmax(codes == levels.index(level))) for level in alike]
-        raise ValueError(
-            f"column {name!r} holds {alike[0]!r} ({_type(alike[0])}) in row {rows[0]} and {alike[1]!r} ({_type(alike[1])}) in "
-            f"row {rows[1]}, which read alike but are different levels; convert the column to one type"
-        )
-    return levels if declared is None else declared
-
-
-def _type(level: Hashable) -> str:
-    return type(level).__name__
 
 
 def draw_outcomes(probability: Array, codes: Array, rng: np.random.Generator) -> Array:

@@ -55,6 +55,11 @@ class Membership:
         found = self.weights[:1] if self.has_common_weight else np.unique(self.weights)
         return found if len(found) <= _FEW_WEIGHTS else None
 
+    @property
+    def classes(self) -> Array:
+        """The classes that occur, ascending."""
+        return np.flatnonzero(np.bincount(self.codes))
+
     @cached_property
     def groups(self) -> Groups:
         n_classes, n_rows = int(self.codes.max(initial=-1)) + 1, len(self.codes)

@@ -16,10 +16,10 @@ from bayesppl.beliefs.statistics import Counts
 from bayesppl.data.table import Table
 from bayesppl.errors import NotConjugateError
 from bayesppl.families import Family
+from bayesppl.families._bases.block_rows import BlockRows
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
 from bayesppl.families._bases.family import Measure
 from bayesppl.families._bases.log_density import LogDensity
-from bayesppl.families.product import BlockRows
 from bayesppl.inference.pymc.reading.layout import Layout
 from bayesppl.inference.pymc.reading.rows import Observed
 from bayesppl.kernels.arrays import Array, Theta

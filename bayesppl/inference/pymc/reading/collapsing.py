@@ -23,6 +23,7 @@ from pytensor.graph.traversal import ancestors
 
 from bayesppl.beliefs import Conjugate
 from bayesppl.inference.pymc.reading import proof
+from bayesppl.inference.pymc.reading.assemble import assemble
 from bayesppl.inference.pymc.reading.graphs import substitute
 from bayesppl.inference.pymc.reading.inverse import variables_at
 from bayesppl.inference.pymc.reading.jacobian import log_volumes
@@ -121,18 +122,27 @@ def collapse(
 
 
 def _local(coordinates: Coordinates, graphs: Mapping[str, Any]) -> list[list[int]]:
-    """Which variables may be integrated out: all that the parameters are computed from, or those of their size."""
+    """Which variables may be integrated out: all that the parameters are computed from, or those with as many entries as they change."""
     places = range(len(coordinates.values))
     above = {name: set(ancestors([graph])) for name, graph in graphs.items()}
     every = {place for place in places if any(coordinates.values[place] in found for found in above.values())}
     sized: set[int] = set()
     taken: set[int] = set()
     for name in sorted(graphs, key=lambda name: len(above[name] & set(coordinates.values))):
-        [values] = coordinates.evaluate([graphs[name]], [start[None] for start in coordinates.start])
         new = {place for place in every - taken if coordinates.values[place] in above[name]}
-        sized |= {place for place in new if coordinates.start[place].size == values[0].size}
+        sized |= {
+            place for place in new if coordinates.start[place].size == _n_changed(coordinates, graphs[name], place)
+        }
         taken |= new
     return [sorted(every), *([sorted(sized)] if sized < every else [])]
+
+
+def _n_changed(coordinates: Coordinates, graph: Any, moving: int) -> int:
+    """How many entries of a parameter change with a variable."""
+    start = [values[None] for values in coordinates.start]
+    other = [values + 0.1 if place == moving else values for place, values in enumerate(start)]
+    [one], [two] = (coordinates.evaluate([graph], points) for points in (start, other))
+    return int((one != two).sum())
 
 
 def _given_others(
@@ -151,7 +161,7 @@ def _given_others(
     proved = []
     for _ in range(GIVEN):
         found = prove(_given(coordinates, local, places, coordinates.draw(1, rng)))
-        if isinstance(found, str) or not found[1].is_by_factor:
+        if isinstance(found, str) or found[1].matches is None:
             return None
         proved.append(found)
     belief, conditional = proved[-1]
@@ -187,8 +197,10 @@ def _solved(
     assert density.matches is not None
     entrywise = {found.place for found in density.matches if found.relation == "entrywise"}
     constrained, free = (coordinates.log_prior(jacobian=jacobian) for jacobian in (False, True))
-    terms = [free[place] if place in entrywise else constrained[place] for place in local]
-    terms += [-volume for volume in log_volumes(coordinates, density.theta, density.matches)]
+    matches = sorted(density.matches, key=lambda found: found.place)
+    moved = [found for found in matches if found.relation != "same"]
+    terms = [free[found.place] if found.place in entrywise else constrained[found.place] for found in matches]
+    terms += [-volume for volume in log_volumes(coordinates, density.theta, moved)]
     rest = pt.add(*(free[place].sum() for place in places), pt.zeros(()))
 
     width = natural.statistics(coordinates_at(density, coordinates.draw(1, rng))).shape[-1]
@@ -200,12 +212,17 @@ def _solved(
     fixed = _held(density, theta, points, places)
     if fixed is None:
         return None
-    by_factor = []
-    for term, shape in zip(_over(terms, fixed, shapes), shapes, strict=True):
-        own = natural.by_factor(term, shape)
-        if own is None and shape[1:]:
-            return None
-        by_factor.append(own if own is not None else pt.zeros(()))
+    over = list(zip(_over(terms, fixed, shapes), shapes, strict=True))
+    sizes = {name: values.shape[1:] for name, values in theta.items()}
+    assembled = [
+        assemble(owners, sizes, own, pt.concatenate)
+        for owners, own in ((matches, over[: len(matches)]), (moved, over[len(matches) :]))
+    ]
+    by_factor: list[Any] = []
+    for own in assembled:
+        by_factor += [None] if own is None else [natural.by_factor(term, shape) for term, shape in own]
+    if any(term is None for term in by_factor):
+        return None
     solution = _linear(natural.statistics(theta), pt.add(*by_factor))
     coefficients, constant = solution[..., :-1], rest + solution[..., -1].sum()
     found = Collapsed(proposal, density, places, coefficients, constant, belief, known)
@@ -221,18 +238,21 @@ def _held(density: Density, theta: Theta, points: Sequence[Array], places: Seque
     """
     coordinates = density.coordinates
     moving = {coordinates.values[place] for place in places}
+    # entries of a parameter that stand for one variable do not depend on those that others stand for
+    start = {coordinates.values[m.place]: pt.constant(coordinates.start[m.place]) for m in density.matches or ()}
     held: dict[Any, Any] = {}
     for found in density.matches or ():
-        value, graph = coordinates.values[found.place], density.theta[found.parameter]
+        value, graph = coordinates.values[found.place], found.of(density.theta[found.parameter])
         held_value = pt.constant(points[found.place])
         if moving & set(ancestors([graph])):
             if found.relation != "entrywise":
                 return None
             link = _LINKS[found.parameter]
             places_of = [pt.constant(np.full(value.type.shape, x)) for x in (0.0, 1.0)]
-            ends = [substitute([link(graph)], {value: place})[0] for place in places_of]
+            after = {other: values for other, values in start.items() if other not in held}
+            ends = [substitute([link(graph)], after | {value: place})[0] for place in places_of]
             at_zero, at_one = _at_points(ends, held) if held else ends
-            steps = (link(pt.constant(theta[found.parameter])) - at_zero) / (at_one - at_zero)
+            steps = (link(pt.constant(found.of(theta[found.parameter], 1))) - at_zero) / (at_one - at_zero)
             held_value = pt.specify_shape(steps.reshape(points[found.place].shape), points[found.place].shape)
         held[value] = held_value
     return held

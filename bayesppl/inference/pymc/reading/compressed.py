@@ -2,7 +2,8 @@
 
 The user's graph stays as it is; only the rows it is given change. A Gaussian log density is quadratic in the row, so that
 its sum over the rows of a class depends on their mean and scatter, which 2D weighted points share. Counts enter linearly,
-so that two values with weights stand for all. Whatever is proposed is compared with the rows themselves before it is used.
+so that two values with weights stand for all. Of any other density, each distinct value stands for all that equal it.
+Whatever is proposed is compared with the rows themselves before it is used.
 """
 
 from __future__ import annotations
@@ -28,8 +29,9 @@ def compress(observed: Observed, codes: Array, theta: Theta) -> WeightedRows | N
     theta : Theta
         Several draws of the free variables, at which the two sums are compared.
     """
-    build = _BUILDERS.get(type(observed.clone.owner.op))
-    if build is None or observed.given or observed.length is not None:
+    op = observed.clone.owner.op
+    build = _BUILDERS.get(type(op), _distinct_rows if op.ndim_supp else _distinct_cells)
+    if observed.given or observed.length is not None:
         return None
     parts = []
     for k in np.unique(codes):
@@ -93,6 +95,22 @@ def _levels(values: Array) -> tuple[Array, Array]:
 def _multinomial(values: Array) -> tuple[Array, Array]:
     """One event of each outcome, as often as it was counted."""
     return np.eye(values.shape[-1], dtype=values.dtype), values.sum(0).astype(np.float64)
+
+
+def _distinct_rows(values: Array) -> tuple[Array, Array]:
+    """Every row, as often as it occurs."""
+    rows, counts = np.unique(values, axis=0, return_counts=True)
+    return rows, counts.astype(np.float64)
+
+
+def _distinct_cells(values: Array) -> tuple[Array, Array]:
+    """Every value of a column, as often as it occurs there; columns with fewer are filled up with what counts nothing."""
+    columns = [np.unique(column, return_counts=True) for column in values.reshape(len(values), -1).T]
+    n_rows = max(len(distinct) for distinct, _ in columns)
+    rows = np.stack([np.resize(distinct, n_rows) for distinct, _ in columns], axis=1)
+    weights = np.stack([np.pad(counts, (0, n_rows - len(counts))) for _, counts in columns], axis=1)
+    shape = (n_rows, *values.shape[1:])
+    return rows.reshape(shape), weights.reshape(shape).astype(np.float64)
 
 
 _BUILDERS: Mapping[type, Callable[[Array], tuple[Array, Array]]] = {

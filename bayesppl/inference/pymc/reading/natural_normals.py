@@ -47,7 +47,7 @@ class MeansAndVariances(Natural):
     def belief(self, coefficients: Array) -> NormalInverseGamma:
         n = (coefficients.shape[-1] - 2) // 2
         kappa = tidy(-2 * coefficients[..., 2 + n :])
-        location = tidy(coefficients[..., 2 : 2 + n] / kappa)
+        location = _location(coefficients[..., 2 : 2 + n], kappa)
         a = tidy(-coefficients[..., 0] - 1 - n / 2)
         b = tidy(-coefficients[..., 1] - (kappa * location**2).sum(-1) / 2)
         back = (self._classes_first(location), self._classes_first(kappa))
@@ -89,7 +89,8 @@ class Means(Natural):
 
     def belief(self, coefficients: Array) -> NormalMeans:
         precision = tidy(-2 * coefficients[..., 1])
-        return NormalMeans(tidy(coefficients[..., 0] / precision), precision, self.variance).sized(self.factors)
+        location = _location(coefficients[..., 0], precision)
+        return NormalMeans(location, precision, self.variance).sized(self.factors)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,3 +157,16 @@ class MeansAndCovariances(Natural):
         """Products of vectors, one for each class, summed where the covariance is tied."""
         products = weight[:, None, None] * vectors[:, :, None] * vectors[:, None, :]
         return products.sum(0) if self.tied else products
+
+
+def _location(linear: Array, precision: Array) -> Array:
+    """Of normal means, by the coefficients of their density.
+
+    Raises
+    ------
+    ValueError
+        If it has no centre.
+    """
+    if not (precision > 0).all():
+        raise ValueError("the density of the means is flat")
+    return tidy(linear / precision)

@@ -15,8 +15,8 @@ from bayesppl.data.read_table import as_table
 from bayesppl.data.table import Table
 from bayesppl.errors import NotConjugateError
 from bayesppl.families import ConjugateFamily
+from bayesppl.families._bases.block_rows import BlockRows
 from bayesppl.families._bases.log_density import LogDensity
-from bayesppl.families.product import BlockRows
 from bayesppl.inference.pymc.reading.by_rows import ByRows
 from bayesppl.kernels.arrays import Array, Theta, log_mean_exp
 from bayesppl.model.convergence import Diagnosis

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from bayesppl.beliefs import Conjugate
+from bayesppl.inference.pymc.reading.assemble import Terms, assemble
 from bayesppl.inference.pymc.reading.jacobian import Match, log_volume, log_volumes, match
 from bayesppl.inference.pymc.reading.naturals import Natural
 from bayesppl.inference.pymc.reading.points import Coordinates
@@ -45,11 +46,6 @@ class Density:
     terms: Sequence[Any]
     matches: Sequence[Match] | None
     n_prior: int = 0
-
-    @property
-    def is_by_factor(self) -> bool:
-        """Whether every term belongs to entries of the parameters in their own order."""
-        return self.matches is not None and all(found.is_whole for found in self.matches)
 
     def evaluate(self, points: Sequence[Array], *, volumes: bool = True) -> tuple[Theta, list[Array]]:
         """Parameters and terms at points; without those of the volume on request."""
@@ -85,7 +81,7 @@ def propose(density: Density, natural: Natural, rng: np.random.Generator) -> Con
     """The belief whose density this could be, or the reason why there is none."""
     width = natural.statistics(density.evaluate(density.coordinates.draw(1, rng))[0]).shape[-1]
     n_factors = int(np.prod(natural.factors))
-    if density.is_by_factor:
+    if density.matches is not None:
         found = _solve(density, natural, 2 * width + 8, rng, together=False)
         if not isinstance(found, str) or n_factors * width > LARGEST:
             return found
@@ -107,13 +103,11 @@ def _solve(
         solved = coefficients.reshape(statistics.shape[1:])
     else:
         total = np.zeros((n_points, *natural.factors))
-        for term in terms:
-            if term.ndim > 1 or term.any():
-                shape = (n_points, *term.shape[1:])
-                own = natural.by_factor(np.broadcast_to(term, shape), shape)
-                if own is None:
-                    return "the prior ties its parameters together"
-                total = total + own
+        assembled = _assembled(density, theta, terms)
+        own = [natural.by_factor(term, shape) for term, shape in assembled or ()]
+        if assembled is None or any(factor is None for factor in own):
+            return "the prior ties its parameters together"
+        total = np.sum([np.zeros((n_points, *natural.factors)), *own], axis=0)
         target = total.reshape(n_points, -1)
         flat = statistics.reshape(n_points, target.shape[1], statistics.shape[-1])
         rows = [_least_squares(flat[:, j], target[:, j]) for j in range(target.shape[1])]
@@ -121,9 +115,32 @@ def _solve(
             return "the prior is not conjugate to the likelihood"
         solved = np.asarray(rows).reshape(statistics.shape[1:])
     try:
-        return natural.belief(solved)
+        with np.errstate(
+            divide="ignore", invalid="ignore"
+        ):  # a flat prior has no centre, and is refused as improper
+            return natural.belief(solved)
     except ValueError as error:
         return f"the prior is not a proper {natural.words}: {error}"
+
+
+def _assembled(density: Density, theta: Theta, terms: Sequence[Array]) -> Terms | None:
+    """Terms in the order of the parameters' entries, without what is zero; None where variables do not make up their parameter."""
+    matches, n_points = density.matches or (), len(next(iter(theta.values())))
+    full = [np.broadcast_to(term, (n_points, *term.shape[1:])) for term in terms]
+    by_place = sorted(matches, key=lambda found: found.place)
+    moved = [found for found in matches if found.relation != "same"]
+    volumes = [full[density.n_prior + i] for i, found in enumerate(matches) if found.relation != "same"]
+    sizes = {name: values.shape[1:] for name, values in theta.items()}
+    potentials = full[len(by_place) : density.n_prior]
+    of_variables = assemble(
+        by_place, sizes, [(term, term.shape) for term in full[: len(by_place)]], np.concatenate
+    )
+    of_volumes = assemble(moved, sizes, [(term, term.shape) for term in volumes], np.concatenate)
+    if of_variables is None or of_volumes is None:
+        return None
+    return [(term, term.shape) for term in potentials] + [
+        (term, shape) for term, shape in of_variables + of_volumes if len(shape) > 1 or term.any()
+    ]
 
 
 def _least_squares(columns: Array, target: Array) -> Array | None:

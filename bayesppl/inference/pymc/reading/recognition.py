@@ -129,7 +129,7 @@ def _recognise(
         if solution == "by rows":
             theta = coordinates.theta(coordinates.draw(3, rng))
             fewer = [compress(x, label.codes, theta) for x in observed]
-            solution = "compressed" if observed and all(fewer) else "by rows"
+            solution = "compressed" if all(fewer) else "by rows"  # labels by themselves are counted
             rows = tuple(few or all_rows(x, label.codes) for x, few in zip(observed, fewer, strict=True))
         return Block(
             component,

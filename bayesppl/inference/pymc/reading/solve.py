@@ -152,9 +152,16 @@ def _sampled(reading: Reading, block: Block, family: ByRows, settings: NUTS, tre
 def _draws(reading: Reading, block: Block, settings: NUTS, tree: Any) -> tuple[Theta, Report]:
     if tree is not None:
         return draws_of(tree, block.component.free)
-    extra = [pt.log(reading.class_weights)[reading.label.codes].sum()] if block.component.holds_label else []
+    return sample(sampled_part(reading, block), settings)
+
+
+def sampled_part(reading: Reading, block: Block) -> Part:
+    """The log density of a block, as the sampler takes it."""
     rows = list(zip(block.everything, block.rows, strict=True))
-    return sample(Part(block.coordinates, rows, extra), settings)
+    if not block.component.holds_label:
+        return Part(block.coordinates, rows)
+    seen, counts = np.unique(reading.label.codes, return_counts=True)
+    return Part(block.coordinates, rows, [(counts * pt.log(reading.class_weights)[seen]).sum()])
 
 
 def _weights(reading: Reading, block: Block, samples: Theta) -> Array:

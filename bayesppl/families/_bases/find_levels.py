@@ -1,0 +1,61 @@
+"""The levels of columns: as declared, or those that occur."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+
+from bayesppl.data.columns import factorize
+from bayesppl.data.lookalikes import lookalikes, refuse_lookalikes
+from bayesppl.data.table import Table
+from bayesppl.kernels.levels import distinct_integers
+
+Levels = Sequence[Hashable] | Mapping[Hashable, Sequence[Hashable]]
+
+
+def declared_levels(levels: Levels, columns: Sequence[Hashable]) -> dict[Hashable, tuple[Hashable, ...]]:
+    """The levels of every column as declared, for all of them or by name.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If levels occur twice or read alike, or columns are missing or unknown.
+    """
+    if isinstance(levels, Mapping):
+        by_column = {name: tuple(of_column) for name, of_column in levels.items()}
+        absent = [name for name in columns if name not in by_column]
+        surplus = [name for name in by_column if name not in columns]
+        if absent or surplus:
+            raise ValueError(f"levels must name every column once: missing {absent}, unknown {surplus}")
+    elif isinstance(levels, Sequence) and not isinstance(levels, str):
+        by_column = dict.fromkeys(columns, tuple(levels))
+    else:
+        raise TypeError(
+            f"levels must be a sequence of levels for all columns, or a mapping of columns to these, found {levels!r}"
+        )
+    for name, found in by_column.items():
+        if not found or len(set(found)) < len(found):
+            raise ValueError(f"the levels of column {name!r} must be distinct, and at least one, found {found!r}")
+        alike = lookalikes(found)
+        if alike is not None:
+            raise ValueError(
+                f"the levels {alike[0]!r} and {alike[1]!r} of column {name!r} read alike; declare one of the two, in the "
+                "type that the column has"
+            )
+    return by_column
+
+
+def levels_that_occur(table: Table) -> list[list[Hashable]]:
+    """The levels of every column of a table: those of its dtype where it has any, or else those in its cells."""
+    whole = table.integers()
+    found = None if whole is None or not len(table) else distinct_integers(whole)
+    if found is not None:
+        return [values.tolist() for values in found]
+    return [_levels_of(table, name) for name in table.names]
+
+
+def _levels_of(table: Table, name: Hashable) -> list[Hashable]:
+    """The levels of one column: those of its dtype where it has any, such as pandas categories, or else those that occur."""
+    declared = table.categories(name)
+    levels, codes = factorize(table.column(name), name)
+    refuse_lookalikes(name, levels, codes)
+    return levels if declared is None else declared
