@@ -4,10 +4,12 @@ from itertools import product
 
 import numpy as np
 import pytest
+import sklearn
 from scipy import stats
 from sklearn.datasets import load_iris, load_wine
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from sklearn.naive_bayes import GaussianNB
+from sklearn.utils.fixes import parse_version
 
 import bayesppl as bp
 from bayesppl.data.labels import one_hot
@@ -126,8 +128,10 @@ def test_mle_lda_is_scikit_learns(data):
 def test_mle_qda_is_scikit_learns():
     X, y = IRIS
     theirs = QuadraticDiscriminantAnalysis(store_covariance=True).fit(X, y)
-    ours = bp.QuadraticDiscriminantAnalysis(rule="mle").fit(X, y)
-    np.testing.assert_allclose(ours.estimates(["mle"])["covariance"][0], theirs.covariance_, rtol=1e-10)
+    before = parse_version(sklearn.__version__) < parse_version("1.9")  # which divided by n - 1
+    family, rule = (bp.Gaussian("full", "unbiased"), "map") if before else (bp.Gaussian("full"), "mle")
+    ours = bp.GenerativeClassifier(family, rule=rule).fit(X, y)
+    np.testing.assert_allclose(ours.estimates([rule])["covariance"][0], theirs.covariance_, rtol=1e-10)
     np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), rtol=1e-6, atol=1e-12)
 
 

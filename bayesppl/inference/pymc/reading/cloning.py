@@ -198,7 +198,8 @@ def _with_inner_graphs(nodes: Sequence[Any], replaced: Mapping[Any, Any]) -> dic
         if node in holding:
             inputs = substitute(node.inputs, known)
             inner = node.op.fgraph
-            known |= dict(zip(node.outputs, inner.bind(dict(zip(inner.inputs, inputs, strict=True))), strict=True))
+            outputs = substitute(inner.outputs, dict(zip(inner.inputs, inputs, strict=True)))
+            known |= dict(zip(node.outputs, outputs, strict=True))
     return known
 
 
