@@ -198,8 +198,11 @@ def _with_inner_graphs(nodes: Sequence[Any], replaced: Mapping[Any, Any]) -> dic
         if node in holding:
             inputs = substitute(node.inputs, known)
             inner = node.op.fgraph
-            outputs = substitute(inner.outputs, dict(zip(inner.inputs, inputs, strict=True)))
-            known |= dict(zip(node.outputs, outputs, strict=True))
+            within = dict(zip(inner.inputs, inputs, strict=True))
+            for part in toposort(inner.outputs, blockers=inner.inputs):
+                made = part.op.make_node(*(within.get(variable, variable) for variable in part.inputs))
+                within |= dict(zip(part.outputs, made.outputs, strict=True))
+            known |= dict(zip(node.outputs, (within[output] for output in inner.outputs), strict=True))
     return known
 
 
