@@ -64,6 +64,8 @@ def remarks(X: Any) -> Iterator[str]:
             continue
         cells = X[name].dropna()
         texts = cells[cells.map(lambda cell: isinstance(cell, str))]
+        if not len(texts) and len(cells):
+            continue  # truth values beside gaps
         odd = [cell for cell in texts if not is_number(cell)]
         if len(odd) < (1 - _NUMBERS_SHARE) * len(cells):
             yield _of_numbers(name, odd, len(cells))

@@ -200,10 +200,6 @@ class _Column:
 
         if not self._levels:
             return np.dtype(np.float64) if self._has_gaps or self._number is None else np.dtype(self._number)
-        if (
-            not self._has_gaps
-            and not self._is_of_levels
-            and all(isinstance(level, bool) for level in self._levels)
-        ):
-            return np.dtype(bool)
+        if not self._is_of_levels and all(isinstance(level, bool) for level in self._levels):
+            return pd.BooleanDtype() if self._has_gaps else np.dtype(bool)
         return pd.CategoricalDtype(sorted(self._levels, key=lambda level: (type(level).__name__, level)))

@@ -195,3 +195,17 @@ def test_labels_that_are_numbers_in_some_batches_are_text_in_all(run, monkeypatc
         "",
     )
     assert bp.load(tmp_path / "m.nc").classes_.tolist() == ["1", "2", "x"]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_truth_values_with_gaps_are_truth_values_in_batches_too(run, visitors, tmp_path, suffix):
+    frame = visitors[["member", "kind"]].astype({"member": "boolean"})
+    frame.loc[::7, "member"] = pd.NA
+    path = write(frame, tmp_path / f"v{suffix}")
+    options = ("--target", "kind", "--model", "mixed-nb", "--save", tmp_path / "m.nc")
+    assert run("fit", path, *options)[::2] == (0, "")
+    clf, X = bp.load(tmp_path / "m.nc"), frame[["member"]]
+    assert list(clf.families_) == ["bernoulli"]
+    np.testing.assert_allclose(
+        clf.predict_proba(X), bp.MixedNB().fit(X, frame["kind"]).predict_proba(X), rtol=1e-9
+    )

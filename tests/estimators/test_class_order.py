@@ -224,3 +224,18 @@ def test_classes_of_a_model_in_pymc_may_come_in_any_order() -> None:
         drawn, given = read.sample(500, y=name, random_state=0)
         assert set(given.tolist()) == {name}
         assert abs(np.mean(drawn) - 3.0 * code) < 0.6
+
+
+def test_columns_of_a_model_in_pymc_are_found_by_the_names_in_its_coords() -> None:
+    X, y = pd.DataFrame(IRIS[:, :3], columns=["length", "width", "petal"]), SPECIES
+    with pm.Model(coords={"species": NAMES, "feature": X.columns}) as model:
+        label = pm.Categorical("y", np.ones(3) / 3, observed=y)
+        tau = pm.Gamma("tau", 2.0, 0.5, dims=("species", "feature"))
+        mu = pm.Normal("mu", 4.0, tau=0.1 * tau, dims=("species", "feature"))
+        pm.Normal("x", mu[label], tau=tau[label], observed=X)  # without dims, whose coords would be its names
+    clf = bp.from_pymc(model)
+    expected = clf.predict_proba(X.to_numpy())
+    np.testing.assert_array_equal(clf.predict_proba(X), expected)
+    np.testing.assert_array_equal(clf.predict_proba(X[["petal", "length", "width"]]), expected)
+    other_names = X.set_axis(["a", "b", "c"], axis=1)
+    np.testing.assert_array_equal(clf.predict_proba(other_names), expected)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.data.read_table import Columns
+from bayesppl.data.read_table import Columns, as_table
 from bayesppl.data.table import Table
 from bayesppl.inference.nuts import NUTS
 from bayesppl.inference.pymc.reading.layout import Layout
@@ -56,16 +56,31 @@ class UserColumns(Columns):
     ----------
     layout : Layout
         Which column holds what, under the names of the model's variables.
+    coords : tuple of tuple of str
+        Names, in order, that the coords of the model may have for columns without names of their own.
     """
 
     layout: Layout
+    coords: tuple[tuple[str, ...], ...] = ()
 
     def align(self, X: Any) -> Table:
         own = self.layout.names
         if isinstance(X, Table) and X.names == (*own, *self.layout.copies):
             return X  # aligned already
-        table = self.layout.table(X) if isinstance(X, Mapping) else super().align(X).renamed(own)
-        return self.layout.with_copies(table)
+        if isinstance(X, Mapping):
+            return self.layout.with_copies(self.layout.table(X))
+        table = as_table(X)
+        if table.is_named and not self.are_named:
+            known = next((names for names in self.coords if set(names) == set(table.names)), table.names)
+            table = table.select(known)
+        return self.layout.with_copies(super().align(table).renamed(own))
+
+
+def _coords_of_text(model: Any, size: int) -> tuple[tuple[str, ...], ...]:
+    """Coords of a model that could be names of so many columns."""
+    listed = [tuple(labels) for labels in model.coords.values() if labels is not None]
+    listed = [labels for labels in listed if len(labels) == len(set(labels)) == size]
+    return tuple(labels for labels in listed if all(isinstance(label, str) for label in labels))
 
 
 def fit_model(
@@ -114,6 +129,7 @@ def fit_model(
         given or fit.layout.is_named,
         "the model",
         fit.layout,
+        _coords_of_text(reading.model, len(own)),
     )
     learned = Learned(columns, np.asarray(reading.label.classes), fit.model, fit.posterior.statistics)
     return ReadModel(learned, fit.posterior, rule, fit.rows, reading=reading)
