@@ -32,6 +32,7 @@ def feature_relevance(fitted: Fitted, prior: float = 0.5) -> xr.Dataset:
     Parameters
     ----------
     fitted : Fitted
+        Features that are modelled together (a covariance matrix, a shared spherical variance) are judged
         together, as one block. The one distribution of all classes has the declared prior, resolved for one class; a
         hierarchical prior keeps what it learned of the classes.
     prior : float
