@@ -89,7 +89,8 @@ def main(patience: int, out: Path | None) -> None:
             cells = _whole_process(_CHILD.format(features=features, density=body, way=way), patience)
             page += f"| {name} | {shown} | {' | '.join(cells)} |\n"
             click.echo(page.splitlines()[-1])
-    few, many = (lkj_gradient(n) for n in (1_000, 1_000_000))
+    # in turn, for the speed of the processor drifts by more than the two differ
+    few, many = np.median([[lkj_gradient(n) for n in (1_000, 1_000_000)] for _ in range(3)], axis=0)
     page += (
         f"\nLKJ covariance matrices of four columns in three classes: {few:.0f} µs per gradient at 1,000 rows, "
     )
