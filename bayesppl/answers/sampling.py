@@ -9,7 +9,7 @@ import numpy as np
 
 from bayesppl.answers.simulation import covariates_for, stack_rows, thetas
 from bayesppl.data.arguments import generator, whole
-from bayesppl.data.labels import places_among
+from bayesppl.data.labels import codes_among
 from bayesppl.families._bases.covariates import of_rows
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.declaration import CLASS_WEIGHTS
@@ -77,7 +77,7 @@ def sample(
     check_rule(rule)
     whole("n", n, 1)
     posterior, rng = fitted.posterior, generator(random_state)
-    given = None if y is None else places_among(np.broadcast_to(np.asarray(y), n), fitted.classes)
+    given = None if y is None else codes_among(np.broadcast_to(np.asarray(y), n), fitted.classes)
     codes = np.empty(n, dtype=np.intp)
     parts: list[Any] = []
     order: list[Array] = []

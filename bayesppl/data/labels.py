@@ -47,22 +47,8 @@ def encode_labels(y: Any, classes: Sequence[Hashable] | Array | None = None) -> 
     return declared, codes_among(y, declared)
 
 
-def codes_among(y: Any, declared: Array) -> Array:
-    """Codes of labels, given all that can occur, as :func:`declared_classes` returns them: (n_rows,)."""
-    learned, codes = _factorize_labels(_labels(y, "y"))
-    position = {label: k for k, label in enumerate(declared.tolist())}
-    unknown = [label for label in learned.tolist() if label not in position]
-    if unknown:
-        raise ValueError(
-            f"label {unknown[0]!r} is not among the declared classes {listed(declared.tolist())}; declare it, correct it, "
-            "or convert the labels to the type of the classes"
-        )
-    known = [position[label] for label in learned.tolist()]
-    return np.asarray(known, dtype=smallest_type(len(declared)))[codes]
-
-
-def places_among(y: Any, classes: Array) -> Array:
-    """The place of every label among the classes of a fit, in the order that these have there: (n_rows,).
+def codes_among(y: Any, classes: Array) -> Array:
+    """The place of every label among the classes, in the order that these have there: (n_rows,).
 
     Classes are in ascending order, but for those of a model in PyMC, which has them in the order of its coords.
 
@@ -70,15 +56,23 @@ def places_among(y: Any, classes: Array) -> Array:
     ----------
     y : (n_rows,) array-like
     classes : (n_classes,)
+        Those of a fit, or as :func:`declared_classes` returns them.
 
     Raises
     ------
     ValueError
         As for :func:`encode_labels`.
     """
-    ascending, codes = encode_labels(y, classes)
-    place = {label: k for k, label in enumerate(classes.tolist())}
-    return np.array([place[label] for label in ascending.tolist()], dtype=codes.dtype)[codes]
+    learned, codes = _factorize_labels(_labels(y, "y"))
+    position = {label: k for k, label in enumerate(classes.tolist())}
+    unknown = [label for label in learned.tolist() if label not in position]
+    if unknown:
+        raise ValueError(
+            f"label {unknown[0]!r} is not among the declared classes {listed(classes.tolist())}; declare it, correct it, "
+            "or convert the labels to the type of the classes"
+        )
+    known = [position[label] for label in learned.tolist()]
+    return np.asarray(known, dtype=smallest_type(len(classes)))[codes]
 
 
 def declared_classes(classes: Any) -> Array:

@@ -14,7 +14,7 @@ from scipy.special import entr, rel_entr
 
 from bayesppl.answers import scores
 from bayesppl.answers.intervals import PROB, tails
-from bayesppl.data.labels import places_among
+from bayesppl.data.labels import codes_among
 from bayesppl.kernels.arrays import Array
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def reliability(
         raise ValueError(f"bins must be at least 1, found {bins}")
     bounds = tails(prob)
     log_proba = clf.predict_log_proba(X, rule)
-    codes = places_among(y, clf.classes_)
+    codes = codes_among(y, clf.classes_)
     if len(codes) != len(log_proba) or not len(codes):
         raise ValueError(f"X has {len(log_proba)} rows and y has {len(codes)} labels; they must match")
     entries = scores.calibration_gaps(log_proba, codes, bins).indices

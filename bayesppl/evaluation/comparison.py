@@ -13,7 +13,7 @@ from sklearn.base import clone
 from bayesppl.answers import scores
 from bayesppl.answers.intervals import PROB, tails
 from bayesppl.answers.parameters import parameter_summary
-from bayesppl.data.labels import places_among
+from bayesppl.data.labels import codes_among
 from bayesppl.data.read_table import as_table
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.kernels.arrays import Array
@@ -129,7 +129,7 @@ def compare(
     tails(prob)  # refuse what is no probability before fitting
     fitted = clone(clf).fit(X_train, y_train)
     table = as_table(X_test)
-    codes = places_among(y_test, fitted.classes_)
+    codes = codes_among(y_test, fitted.classes_)
     if len(codes) != len(table) or len(table) == 0:
         raise ValueError(f"X_test has {len(table)} rows and y_test has {len(codes)} labels; they must match")
 

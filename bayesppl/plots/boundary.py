@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesppl.answers.uncertainty import probability_draws
-from bayesppl.data.labels import places_among
+from bayesppl.data.labels import codes_among
 from bayesppl.data.read_table import as_table
 from bayesppl.data.table import MatrixTable
 from bayesppl.kernels.arrays import Array
@@ -115,7 +115,7 @@ def _points(ax: Axes, clf: BayesClassifier, points: Array, y: Any) -> None:
         ax.plot(*points.T, ".", color="0.2", markersize=4)
         return
     classes = clf.classes_.tolist()
-    codes = places_among(y, clf.classes_)
+    codes = codes_among(y, clf.classes_)
     for k, label in enumerate(classes):
         ax.plot(
             *points[codes == k].T,

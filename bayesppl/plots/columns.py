@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesppl.data.columns import factorize
-from bayesppl.data.labels import places_among
+from bayesppl.data.labels import codes_among
 from bayesppl.data.table import Table
 from bayesppl.kernels.arrays import Array
 from bayesppl.plots.style import colour, line_style, name_axes, tidy
@@ -58,7 +58,7 @@ def plot_columns(clf: BayesClassifier, X: Any, y: Any, *, rule: RuleName | None 
     import matplotlib.pyplot as plt
 
     table = clf.fitted_.columns.align(X)
-    codes = places_among(y, clf.classes_)
+    codes = codes_among(y, clf.classes_)
     measures = clf.fitted_.model.family.measures
     names = [name for name in table.names if name in measures]
     n_rows = -(-len(names) // _PANELS_PER_ROW)

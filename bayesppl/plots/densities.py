@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesppl.answers.intervals import PROB, tails
-from bayesppl.data.labels import places_among
+from bayesppl.data.labels import codes_among
 from bayesppl.data.names import short_names
 from bayesppl.data.table import MatrixTable
 from bayesppl.kernels.arrays import Array
@@ -91,7 +91,7 @@ def plot_class_densities(
     family = posterior.model.family
     is_mass = family.measures[table.names[0]] == "mass"
     values = np.asarray(table.numeric(), dtype=float)[:, 0]
-    codes = places_among(y, clf.classes_)
+    codes = codes_among(y, clf.classes_)
     grid = _grid(values, resolution, is_mass)
     rows = MatrixTable(table.names, grid[:, None])
     theta = posterior.draws(1, draws, np.random.default_rng(random_state))

@@ -102,7 +102,6 @@ def _solve(
             return "the prior is not conjugate to the likelihood"
         solved = coefficients.reshape(statistics.shape[1:])
     else:
-        total = np.zeros((n_points, *natural.factors))
         assembled = _assembled(density, theta, terms)
         own = [natural.by_factor(term, shape) for term, shape in assembled or ()]
         if assembled is None or any(factor is None for factor in own):
@@ -115,9 +114,8 @@ def _solve(
             return "the prior is not conjugate to the likelihood"
         solved = np.asarray(rows).reshape(statistics.shape[1:])
     try:
-        with np.errstate(
-            divide="ignore", invalid="ignore"
-        ):  # a flat prior has no centre, and is refused as improper
+        # a flat prior has no centre, and is refused as improper
+        with np.errstate(divide="ignore", invalid="ignore"):
             return natural.belief(solved)
     except ValueError as error:
         return f"the prior is not a proper {natural.words}: {error}"
