@@ -10,7 +10,7 @@ from bayesppl.data.columns import listed
 from bayesppl.data.table import Table
 
 #: Names that a model uses for itself, in its PyMC model or in its tables.
-_RESERVED = ("class", "class_weights", "features", "row", "total", "x", "y")
+RESERVED = ("class", "class_weights", "features", "row", "total", "x", "y")
 
 
 def selected(columns: Any, table: Table) -> tuple[Hashable, ...]:
@@ -52,10 +52,8 @@ def divided(blocks: Mapping[str, Any], table: Table) -> dict[str, tuple[Hashable
         )
     owner: dict[Hashable, str] = {}
     for block, names in columns.items():
-        if not isinstance(block, str) or not block or block in _RESERVED:
-            raise ValueError(
-                f"{block!r} cannot be the name of a block; use text other than {', '.join(_RESERVED)}"
-            )
+        if not isinstance(block, str) or not block or block in RESERVED:
+            raise ValueError(f"{block!r} cannot be the name of a block; use text other than {', '.join(RESERVED)}")
         if not names:
             raise ValueError(f"block {block!r} is empty; name at least one column, or drop the block")
         for name in names:

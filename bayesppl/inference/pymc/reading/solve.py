@@ -12,6 +12,7 @@ import pytensor.tensor as pt
 from bayesppl.beliefs import Fixed
 from bayesppl.data.rows import Rows
 from bayesppl.families import Family, Product
+from bayesppl.families._bases.block_columns import RESERVED
 from bayesppl.inference import NUTS
 from bayesppl.inference.pymc.reading.by_rows import ByRows
 from bayesppl.inference.pymc.reading.collapsed_part import sample_collapsed
@@ -24,9 +25,6 @@ from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
 from bayesppl.model.posterior import Exact, Posterior
 from bayesppl.model.sampled import Report
-
-#: Names that a product of families keeps for itself.
-_TAKEN = ("class", "class_weights", "features", "row", "total", "x", "y")
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +44,7 @@ def block_names(reading: Reading) -> dict[Block, str]:
         if not block.observed:
             continue
         name = "_".join(x.name for x in block.observed)
-        found[block] = f"{name}_block" if name in _TAKEN else name
+        found[block] = f"{name}_block" if name in RESERVED else name
     return found
 
 
