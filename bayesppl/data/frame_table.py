@@ -116,6 +116,8 @@ def _cells(series: nw.Series[Any]) -> Array:
     """The values of a column one by one, in types that can be computed with."""
     if series.dtype.is_decimal():
         return to_float(series.to_numpy(), series.name)
-    if series.dtype.is_nested() or series.dtype in (nw.Int128, nw.UInt128):
+    # polars turns a column of nothing at all, and integers with gaps of an extension type, to floating-point numbers
+    is_unknown = series.implementation.is_polars() and series.dtype == nw.Unknown
+    if series.dtype.is_nested() or series.dtype in (nw.Int128, nw.UInt128) or is_unknown:
         return as_objects(series.to_list(), len(series))
     return plain(values_of(series), (series.name,))

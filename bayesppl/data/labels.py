@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.exceptions import DataConversionWarning
 
+from bayesppl.data.arrow_types import is_arrow_array, readable_column, readable_series
 from bayesppl.data.cells import missing, plain, values_of
 from bayesppl.data.columns import listed, to_float
 from bayesppl.errors import RowError, warn
@@ -117,7 +118,7 @@ def union(known: Array, further: Any) -> Array:
 
 def _labels(y: Any, what: str) -> Array:
     """One label per row, complete and of one kind."""
-    series = y if isinstance(y, np.ndarray | list) else nw.from_native(y, series_only=True, pass_through=True)
+    series = y if isinstance(y, np.ndarray | list) else _series(y, what)
     labels: Array = _array(values_of(series) if isinstance(series, nw.Series) else y, what)
     if labels.ndim == 2 and labels.shape[1] == 1:
         warn(
@@ -137,6 +138,16 @@ def _labels(y: Any, what: str) -> Array:
     # and integers too large for it as floating-point numbers
     rounded = labels.dtype.kind == "f" and as_given.dtype.kind == "O" and (labels != as_given).any()
     return as_given if rounded else labels
+
+
+def _series(y: Any, what: str) -> Any:
+    """A column as narwhals sees it; anything else as it is."""
+    native = nw.to_native(y, pass_through=True)
+    if nw.dependencies.is_pandas_series(native):
+        y = readable_series(native)
+    elif is_arrow_array(native):
+        y = readable_column(native, what)
+    return nw.from_native(y, series_only=True, pass_through=True)
 
 
 def _array(y: Any, what: str) -> Array:

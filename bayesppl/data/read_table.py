@@ -11,6 +11,7 @@ import narwhals as nw
 import numpy as np
 from scipy.sparse import issparse
 
+from bayesppl.data.arrow_types import is_arrow_batch, readable_frame, readable_table
 from bayesppl.data.cells import plain
 from bayesppl.data.columns import listed
 from bayesppl.data.frame_table import FrameTable
@@ -96,7 +97,9 @@ def _as_frame(X: Any) -> Any:
     """A data frame as narwhals sees it; anything else as it is."""
     native = nw.to_native(X, pass_through=True)
     if nw.dependencies.is_pandas_dataframe(native):
-        X = _readable(native)
+        X = readable_frame(_readable(native))
+    elif nw.dependencies.is_pyarrow_table(native) or is_arrow_batch(native):
+        X = readable_table(native)
     try:
         return nw.from_native(X, pass_through=True)
     except nw.exceptions.DuplicateError:
