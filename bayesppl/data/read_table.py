@@ -16,6 +16,7 @@ from bayesppl.data.cells import plain
 from bayesppl.data.columns import listed
 from bayesppl.data.frame_table import FrameTable
 from bayesppl.data.matrices import column_labels, read_array, read_sparse
+from bayesppl.data.named_rows import with_named_cells
 from bayesppl.data.table import MatrixTable, Table
 
 
@@ -59,7 +60,8 @@ def as_table(X: Any) -> Table:
     ----------
     X : data frame (pandas, polars, pyarrow, …; sparse columns stay sparse), 2-D xarray.DataArray, array-like or scipy.sparse matrix
         Rows by columns. The columns of a DataArray are named by the text coords of its second dimension; columns
-        of arrays without names are called ``x0``, ``x1``, … Masked cells of a numpy masked array are missing.
+        of arrays without names are called ``x0``, ``x1``, … Masked cells of a numpy masked array are missing. A mapping
+        of names to columns, and a list of mappings, named tuples or series, one for each row, are read by their names.
 
     Raises
     ------
@@ -68,7 +70,9 @@ def as_table(X: Any) -> Table:
     """
     if isinstance(X, Table):
         return X
-    frame = X if isinstance(X, np.ndarray) or issparse(X) else _as_frame(X)
+    is_matrix = isinstance(X, np.ndarray) or issparse(X)
+    X = X if is_matrix else with_named_cells(X)
+    frame = X if is_matrix else _as_frame(X)
     if isinstance(frame, nw.LazyFrame):
         raise ValueError(f"X is lazy ({type(X).__name__}): collect() or compute() it first")
     if isinstance(frame, nw.DataFrame):

@@ -19,13 +19,24 @@ NAMES = ["length", "width", "depth"]
 NUMBERS = np.random.default_rng(0).normal([0.0, 5.0, -3.0], size=(30, 3))
 LABELS = ["thick", "thin"] * 15
 
+FROM_FRAME: dict[str, Callable[[pd.DataFrame], Any]] = {
+    "pandas": lambda frame: frame,
+    "pandas, nullable": lambda frame: frame.astype("Float64"),
+    "pandas, pyarrow dtypes": lambda frame: frame.astype("float64[pyarrow]"),
+    "polars": pl.from_pandas,
+    "pyarrow": lambda frame: pa.Table.from_pandas(frame, preserve_index=False),
+    "xarray": lambda frame: xr.DataArray(frame, dims=("row", "feature")),
+    "mapping of columns": lambda frame: frame.to_dict("list"),
+    "records": lambda frame: frame.to_dict("records"),
+    "records, each in an order of its own": lambda frame: tuple(
+        dict(list(row.items())[:: (-1) ** i]) for i, row in enumerate(frame.to_dict("records"))
+    ),
+    "named tuples": lambda frame: list(frame.itertuples(index=False)),
+    "rows of pandas": lambda frame: [row for _, row in frame.iterrows()],
+}
 NAMED: dict[str, Callable[[np.ndarray], Any]] = {
-    "pandas": lambda X: pd.DataFrame(X, columns=NAMES),
-    "pandas, nullable": lambda X: pd.DataFrame(X, columns=NAMES).astype("Float64"),
-    "pandas, pyarrow dtypes": lambda X: pd.DataFrame(X, columns=NAMES).astype("float64[pyarrow]"),
-    "polars": lambda X: pl.DataFrame(X, schema=NAMES),
-    "pyarrow": lambda X: pa.table(dict(zip(NAMES, X.T, strict=True))),
-    "xarray": lambda X: xr.DataArray(X, dims=("row", "feature"), coords={"feature": NAMES}),
+    kind: lambda X, convert=convert: convert(pd.DataFrame(X, columns=NAMES))
+    for kind, convert in FROM_FRAME.items()
 }
 UNNAMED: dict[str, Callable[[np.ndarray], Any]] = {
     "numpy": lambda X: X,
@@ -58,14 +69,7 @@ def test_every_kind_of_table_gives_the_same_fit(kind: str) -> None:
 def test_columns_are_found_by_name_in_any_order(fit_kind: str, predict_kind: str) -> None:
     clf = bp.GaussianNB().fit(NAMED[fit_kind](NUMBERS), LABELS)
     permuted = NAMED["pandas"](NUMBERS)[["depth", "length", "width"]]
-    other = {
-        "pandas": permuted,
-        "pandas, nullable": permuted.astype("Float64"),
-        "pandas, pyarrow dtypes": permuted.astype("float64[pyarrow]"),
-        "polars": pl.from_pandas(permuted),
-        "pyarrow": pa.Table.from_pandas(permuted, preserve_index=False),
-        "xarray": xr.DataArray(permuted, dims=("row", "feature")),
-    }[predict_kind]
+    other = FROM_FRAME[predict_kind](permuted)
     np.testing.assert_allclose(clf.predict_proba(other), clf.predict_proba(NUMBERS), rtol=1e-12)
     np.testing.assert_array_equal(clf.partial_fit(other, LABELS).class_count_, [30.0, 30.0])
 
@@ -132,6 +136,12 @@ def test_missing_cells_are_missing_in_every_table() -> None:
         (pd.Series(["free prize", "see you", "call"]), "got texts instead.*CountVectorizer"),
         (np.zeros(3, dtype=[("a", float), ("b", int)]), "structured array"),
         (pl.LazyFrame({"a": [1.0]}), "lazy"),
+        ({"a": 1.0, "b": 2.0}, "makes no table .*a list of mappings, one for each row"),
+        ({"a": [1.0, 2.0], "b": [2.0]}, "columns of equal length"),
+        ([{"a": 1.0, "b": 2.0}, {"a": 1.0}], "have the names 'a', 'b', found row 1 with the names 'a'; complete"),
+        ([{"a": 1.0}, {"a": 1.0, "b": 2.0}], "found row 1 with the names 'a', 'b'"),
+        ([{"a": 1.0}, [1.0]], "found row 1 with cells without names"),
+        ([pd.Series([1.0, 2.0], index=["a", "a"])], "unique, found 'a', 'a' in row 0"),
         (pd.DataFrame([[1.0, 2.0]], columns=["a", "a"]), "unique"),
         (xr.DataArray([[1.0, 2.0]], dims=("row", "x"), coords={"x": ["a", "a"]}), "unique, found 'a', 'a'"),
     ],
