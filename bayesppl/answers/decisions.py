@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from bayesppl.answers.predictions import probabilities
 from bayesppl.answers.simulation import covariates_for, thetas
 from bayesppl.data.arguments import generator, real, whole
+from bayesppl.data.labelled_arguments import in_order, labels_of
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.model.fitted import Fitted
@@ -36,8 +37,8 @@ def decide(
     fitted : Fitted
     X : table or (n_rows, n_features) array-like
     loss : (n_classes, n_classes) array-like, optional
-        ``loss[k, a]``: cost of deciding class a where class k is true, both in the order of ``clf.classes_``. By
-        default 0 if right and 1 if wrong.
+        ``loss[k, a]``: cost of deciding class a where class k is true, both in the order of ``clf.classes_``, or in any
+        order as a data frame labelled by the classes. By default 0 if right and 1 if wrong.
     reject_loss : float, optional
         Cost of not deciding.
     rejected : optional
@@ -67,7 +68,7 @@ def decide(
 def least_loss(proba: Array, classes: Array, loss: Any, reject_loss: float | None, rejected: Any) -> Array:
     """The decisions of :func:`decide`, from class probabilities (n_rows, n_classes)."""
     n_classes = proba.shape[1]
-    costs = 1.0 - np.eye(n_classes) if loss is None else _matrix(loss, n_classes)
+    costs = 1.0 - np.eye(n_classes) if loss is None else _matrix(loss, classes.tolist())
     if costs.shape != (n_classes, n_classes) or not np.isfinite(costs).all():
         raise ValueError(
             f"loss must be a finite matrix of shape ({n_classes}, {n_classes}), true classes by decisions, found shape "
@@ -83,14 +84,15 @@ def least_loss(proba: Array, classes: Array, loss: Any, reject_loss: float | Non
     return out
 
 
-def _matrix(loss: Any, n_classes: int) -> Array:
+def _matrix(loss: Any, classes: Sequence[Hashable]) -> Array:
     try:
-        return np.asarray(loss, dtype=np.float64)
+        costs = np.asarray(loss, dtype=np.float64)
     except (TypeError, ValueError):
         raise TypeError(
-            f"loss must be a matrix of numbers of shape ({n_classes}, {n_classes}), a row for every true class and a column "
+            f"loss must be a matrix of numbers of shape ({len(classes)}, {len(classes)}), a row for every true class and a column "
             f"for every decision, both in the order of classes_, found {loss!r}; as in loss=[[0, 1], [5, 0]]"
         ) from None
+    return in_order(costs, labels_of(loss), classes, "loss")
 
 
 class Threshold(NamedTuple):

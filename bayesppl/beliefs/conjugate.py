@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self, final
 import numpy as np
 
 from bayesppl.beliefs.declared_priors import Dims, in_words, is_declaration
+from bayesppl.data.labelled_arguments import labels_of
 from bayesppl.errors import ImproperError
 from bayesppl.kernels.arrays import Array, Theta
 
@@ -138,6 +139,11 @@ def _require(owner: object, name: str, value: Any, words: str, allowed: Callable
         raise TypeError(
             f"{kind}: {name} must be a number or an array, found {in_words(value)}. A prior with hyperparameters that are "
             "learned is declared in PyMC as a whole, as in pm.Beta.dist(pm.Gamma.dist(2, 1), 1)"
+        )
+    if any(labels_of(value)):
+        raise TypeError(
+            f"{kind}: {name} goes by position, classes first, then columns, found a {type(value).__name__} with labels; put it in that "
+            "order and pass .to_numpy()"
         )
     try:
         numbers = np.asarray(value, dtype=np.float64)

@@ -73,7 +73,7 @@ class MatrixNormalInverseWishart(Conjugate):
     centre: Any = 0.0
 
     def __post_init__(self) -> None:
-        require_finite(self, effect=self.effect, centre=self.centre)
+        require_finite(self, effect=self.effect, centre=self.centre, precision=self.precision)
         precision = np.asarray(self.precision, dtype=np.float64)
         if precision.ndim < 2:
             require_positive(self, precision=precision)

@@ -51,7 +51,7 @@ class NormalInverseWishart(Conjugate):
     psi: Any = 1.0
 
     def __post_init__(self) -> None:
-        require_finite(self, location=self.location)
+        require_finite(self, location=self.location, psi=self.psi)
         require_positive(self, kappa=self.kappa)
         psi = np.asarray(self.psi, dtype=np.float64)
         if psi.ndim < 2:

@@ -19,6 +19,7 @@ import numpy as np
 
 from bayesppl.beliefs import Dirichlet
 from bayesppl.beliefs.statistics import Counts
+from bayesppl.data.labelled_arguments import by_name
 from bayesppl.data.table import Table
 from bayesppl.families._bases.bins import (
     Ordered,
@@ -180,6 +181,7 @@ class Histogram(Transformed):
 
 
 def _declared(edges: Edges, name: Hashable) -> tuple[float, ...]:
+    edges = by_name(edges)
     if isinstance(edges, Mapping):
         if name not in edges:
             raise ValueError(f"no edges are given for column {name!r}; name every column once")

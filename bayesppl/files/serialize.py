@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from bayesppl.beliefs.declared_priors import Declared, Written, in_words, is_declaration
+from bayesppl.data.labelled_arguments import by_name
 from bayesppl.files.typed import check_fields
 from bayesppl.kernels.arrays import Array
 
@@ -68,6 +69,9 @@ class Encoder:
         if is_declaration(value):
             written = Written(f"{in_words(value)} {id(value)}" if self._by_identity else in_words(value))
             return self.spell(written, place)
+        named = by_name(value)
+        if named is not value:
+            return self.spell(named, place)
         raise TypeError(
             f"{place} is a {type(value).__module__}.{type(value).__qualname__}, which cannot be stored"
         )

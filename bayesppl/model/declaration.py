@@ -13,6 +13,7 @@ from bayesppl.beliefs.conjugate import ShapeError
 from bayesppl.beliefs.declared_priors import Declared, is_declaration
 from bayesppl.beliefs.simplices import SimplexPrior, simplex_prior
 from bayesppl.beliefs.statistics import Counts, JointStatistics, Statistics
+from bayesppl.data.labelled_arguments import by_name
 from bayesppl.data.labels import one_hot
 from bayesppl.data.rows import Rows
 from bayesppl.data.table import read_range
@@ -213,6 +214,7 @@ def resolve_class_weights(
                 "probabilities"
             )
         return Fixed(named[declared], CLASS_WEIGHTS)
+    declared = by_name(declared)
     if isinstance(declared, Mapping):
         absent = [label for label in classes if label not in declared]
         surplus = [label for label in declared if label not in classes]

@@ -20,6 +20,7 @@ from scipy.sparse import issparse
 from scipy.special import log_expit
 
 from bayesppl.data.columns import LARGEST_EXACT
+from bayesppl.data.labelled_arguments import by_name
 from bayesppl.data.table import Table
 from bayesppl.errors import RowError
 from bayesppl.families._bases.cells import Cells, DenseCells, OfCells, SparseCells, cell_blocks, stored_once
@@ -255,6 +256,7 @@ class CellFamily(ConjugateColumns):
 
 def per_column(value: float | Sequence[float] | Mapping[Hashable, float], columns: Sequence[Hashable]) -> Array:
     """A number for every column from one number, one per column, or a mapping by name: (n_columns,)."""
+    value = by_name(value)
     if isinstance(value, Mapping):
         absent = [name for name in columns if name not in value]
         if absent:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 
 from bayesppl.data.columns import factorize
+from bayesppl.data.labelled_arguments import by_name
 from bayesppl.data.lookalikes import lookalikes, refuse_lookalikes
 from bayesppl.data.table import Table
 from bayesppl.kernels.levels import distinct_integers
@@ -20,6 +21,7 @@ def declared_levels(levels: Levels, columns: Sequence[Hashable]) -> dict[Hashabl
     ValueError, TypeError
         If levels occur twice or read alike, or columns are missing or unknown.
     """
+    levels = by_name(levels)
     if isinstance(levels, Mapping):
         by_column = {name: tuple(of_column) for name, of_column in levels.items()}
         absent = [name for name in columns if name not in by_column]

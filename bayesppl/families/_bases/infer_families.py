@@ -6,6 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Literal, get_args
 
 from bayesppl.data.columns import Kind, listed
+from bayesppl.data.labelled_arguments import by_name
 from bayesppl.data.table import Table
 from bayesppl.errors import UndeclaredIntegersError
 from bayesppl.families._bases.block_columns import selected
@@ -81,6 +82,7 @@ def _by_dtype(table: Table, integers: Integers | None) -> tuple[tuple[Hashable, 
 
 def _families_of(columns: Sequence[Hashable], integers: Integers | None) -> dict[Hashable, str]:
     """The family of each of these integer columns."""
+    integers = by_name(integers)
     chosen = dict(integers) if isinstance(integers, Mapping) else dict.fromkeys(columns, integers)
     unknown = [family for family in chosen.values() if family not in (None, *get_args(IntegerFamily))]
     if unknown:
