@@ -17,7 +17,8 @@ def with_named_cells(X: Any) -> Any:
     Parameters
     ----------
     X
-        A mapping of names to columns, or a list or tuple of mappings, named tuples or series of pandas, one for each row.
+        A mapping of names to columns; a list or tuple of mappings, named tuples or series of pandas, one for each row; or a
+        series of structs of polars.
 
     Raises
     ------
@@ -26,6 +27,8 @@ def with_named_cells(X: Any) -> Any:
     """
     if isinstance(X, Mapping):
         return _frame_of_columns(X)
+    if nw.dependencies.is_polars_series(X) and nw.from_native(X, series_only=True).dtype == nw.Struct:
+        return X.struct.unnest()
     if not isinstance(X, list | tuple) or not len(X):
         return X
     names = _names_of(X[0])

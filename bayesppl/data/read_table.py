@@ -60,7 +60,8 @@ def as_table(X: Any) -> Table:
     ----------
     X : data frame (pandas, polars, pyarrow, …; sparse columns stay sparse), 2-D xarray.DataArray, array-like or scipy.sparse matrix
         Rows by columns. The columns of a DataArray are named by the text coords of its second dimension; columns
-        of arrays without names are called ``x0``, ``x1``, … Masked cells of a numpy masked array are missing. A mapping
+        of arrays without names are called ``x0``, ``x1``, …, and so are columns numbered from zero, in the order of their
+        numbers; other numbers, such as years, and dates are names, as text. Masked cells of a numpy masked array are missing. A mapping
         of names to columns, and a list of mappings, named tuples or series, one for each row, are read by their names.
 
     Raises
@@ -87,10 +88,16 @@ def as_table(X: Any) -> Table:
                 f"Feature names are only supported if all input features have string names, found {listed(names)}; "
                 "make them all text, as in X.columns = X.columns.astype(str)"
             )
+        numbers: set[Hashable] = set(range(len(names)))
+        if set(names) != numbers:  # years, for example, are names, as they are in a text file
+            return as_table(frame.to_native().set_axis(list(map(str, names)), axis=1))
+        frame = frame[:, np.argsort(names).tolist()]  # columns with numbers only, in the order of these
         if not _is_uniform(frame.to_native()):
             positions = _positions(len(names))
-            return FrameTable(positions, frame.rename(dict(zip(names, positions, strict=True))), is_named=False)
-        X = frame.to_numpy()  # numbered columns are columns without names
+            return FrameTable(
+                positions, frame.rename(dict(zip(frame.columns, positions, strict=True))), is_named=False
+            )
+        X = frame.to_numpy()
     matrix = read_sparse(X) if issparse(X) else read_array(X)
     labels = column_labels(X)
     columns: tuple[Hashable, ...] = labels or _positions(matrix.shape[1])

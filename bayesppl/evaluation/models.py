@@ -11,8 +11,10 @@ from sklearn.base import clone
 
 from bayesppl.answers.evidence import prior_depends_on_data
 from bayesppl.answers.leave_one_out import LeaveOneOut
+from bayesppl.data.labelled_arguments import by_name
 from bayesppl.errors import ImproperError, UndefinedEstimateError
 from bayesppl.estimators.classifier import BayesClassifier
+from bayesppl.kernels.arrays import Array
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -24,7 +26,7 @@ def compare_models(
     y: Any,
     sample_weight: Any = None,
     *,
-    prior: Sequence[float] | None = None,
+    prior: Sequence[float] | Mapping[str, float] | None = None,
 ) -> xr.Dataset:
     r"""Fit models to the same data and compare their evidence and their exact leave-one-out scores.
 
@@ -39,8 +41,8 @@ def compare_models(
     X : table or (n_rows, n_features) array-like
     y : (n_rows,) array-like
     sample_weight : (n_rows,) array-like, optional
-    prior : sequence of float, optional
-        Prior probabilities of the models; equal by default.
+    prior : sequence or mapping of str to float, optional
+        Prior probabilities of the models, in turn or by name; equal by default.
 
     Returns
     -------
@@ -82,11 +84,7 @@ def compare_models(
     named = models if isinstance(models, Mapping) else _named(models)
     if not named:
         raise ValueError("compare_models needs at least one model")
-    weights = np.ones(len(named)) if prior is None else np.asarray(prior, dtype=np.float64)
-    if weights.shape != (len(named),) or not (weights >= 0).all() or not weights.sum() > 0:
-        raise ValueError(
-            f"prior must hold one non-negative number per model ({len(named)}), found {np.asarray(prior).tolist()}"
-        )
+    weights = np.ones(len(named)) if prior is None else _weights(prior, list(named))
     fitted = {name: clone(clf).fit(X, y, sample_weight) for name, clf in named.items()}
     _require_same_data(fitted)
 
@@ -133,6 +131,21 @@ def _left_out(name: str, clf: BayesClassifier) -> LeaveOneOut:
         return clf.loo()
     except (ImproperError, UndefinedEstimateError) as error:
         raise type(error)(f"model {name!r}: {error}") from None
+
+
+def _weights(prior: Any, names: Sequence[str]) -> Array:
+    """Prior weights of the models, in turn."""
+    given = by_name(prior)
+    if isinstance(given, Mapping):
+        if set(given) != set(names):
+            raise ValueError(f"prior must name every model once, {names}, found {list(given)}")
+        given = [given[name] for name in names]
+    weights = np.asarray(given, dtype=np.float64)
+    if weights.shape != (len(names),) or not (weights >= 0).all() or not weights.sum() > 0:
+        raise ValueError(
+            f"prior must hold one non-negative number per model ({len(names)}), found {weights.tolist()}"
+        )
+    return weights
 
 
 def _named(models: Sequence[BayesClassifier]) -> dict[str, BayesClassifier]:

@@ -92,6 +92,17 @@ def test_a_prior_that_does_not_fit_the_models_is_refused(prior):
         bp.compare_models([bp.GaussianNB(), bp.GaussianNB(NIG)], *IRIS, prior=prior)
 
 
+def test_prior_weights_of_models_go_by_name():
+    models = {"flat": bp.GaussianNB(NIG), "shared": bp.LinearDiscriminantAnalysis()}
+    by_position = bp.compare_models(models, *IRIS, prior=[0.9, 0.1])["probability"]
+    for prior in ({"shared": 0.1, "flat": 0.9}, pd.Series({"shared": 0.1, "flat": 0.9})):
+        np.testing.assert_array_equal(bp.compare_models(models, *IRIS, prior=prior)["probability"], by_position)
+    with pytest.raises(
+        ValueError, match=r"prior must name every model once, \['flat', 'shared'\], found \['flat'\]"
+    ):
+        bp.compare_models(models, *IRIS, prior={"flat": 1.0})
+
+
 @pytest.mark.parametrize("class_weights", ["uniform", "empirical", (0.2, 0.5, 0.3)])
 def test_labels_have_a_probability_under_known_class_weights_too(class_weights):
     X, y = IRIS[0][10:120], IRIS[1][10:120]

@@ -32,6 +32,7 @@ FROM_FRAME: dict[str, Callable[[pd.DataFrame], Any]] = {
         dict(list(row.items())[:: (-1) ** i]) for i, row in enumerate(frame.to_dict("records"))
     ),
     "named tuples": lambda frame: list(frame.itertuples(index=False)),
+    "structs of polars": lambda frame: pl.from_pandas(frame).to_struct("row"),
     "rows of pandas": lambda frame: [row for _, row in frame.iterrows()],
 }
 NAMED: dict[str, Callable[[np.ndarray], Any]] = {
@@ -295,3 +296,30 @@ def test_consecutive_sparse_rows_stay_in_the_memory_of_the_whole():
         taken = table.take(rows).numeric()
         np.testing.assert_array_equal(taken.toarray(), X.toarray()[rows])
         assert taken.nnz == 0 or np.shares_memory(taken.data, X.data)
+
+
+def test_numbered_columns_are_read_in_the_order_of_their_numbers() -> None:
+    frame = pd.DataFrame(NUMBERS)
+    clf = bp.GaussianNB().fit(frame, LABELS)
+    assert not hasattr(clf, "feature_names_in_")
+    for columns in ([2, 0, 1], [1, 0, 2]):
+        np.testing.assert_array_equal(clf.predict_proba(frame[columns]), clf.predict_proba(NUMBERS))
+        mixed = frame[columns].assign(x=1).rename(columns={"x": 3}).astype({3: int})
+        np.testing.assert_array_equal(
+            bp.MixedNB(integers="gaussian").fit(mixed, LABELS).predict_proba(mixed),
+            bp.MixedNB(integers="gaussian").fit(mixed[[0, 1, 2, 3]], LABELS).predict_proba(mixed[[0, 1, 2, 3]]),
+        )
+
+
+@pytest.mark.parametrize(
+    "names",
+    [[2019, 2020, 2021], [0.5, 1.5, 2.5], list(pd.date_range("2020", periods=3)), [3, 0, 1], [True, False, None]],
+)
+def test_numbers_and_dates_that_do_not_count_are_names(names: list[Any]) -> None:
+    frame = pd.DataFrame(NUMBERS, columns=names)
+    clf = bp.GaussianNB().fit(frame, LABELS)
+    assert clf.feature_names_in_.tolist() == list(map(str, names))
+    for new in (frame[names[::-1]], frame.set_axis(list(map(str, names)), axis=1), NUMBERS):
+        np.testing.assert_array_equal(clf.predict_proba(new), clf.predict_proba(frame))
+    with pytest.raises(ValueError, match=f"missing column '{names[1]}'"):
+        clf.predict(frame[[names[0], names[2]]])
