@@ -88,16 +88,40 @@ def test_rows_of_weight_zero_are_no_rows():
     np.testing.assert_allclose(part.columns_["log_evidence"], alone.columns_["log_evidence"], rtol=1e-12)
 
 
-def test_weights_count_rows():
-    X = TABLE[["poisson", "categorical"]]
-    twice = bp.MixedNB(columns="evidence").fit(pd.concat([X, X]), np.r_[Y, Y])
-    weighted = bp.MixedNB(columns="evidence").fit(X, Y, sample_weight=np.full(N, 2.0))
-    exact = ["poisson", "negative_binomial", "categorical"]
-    np.testing.assert_allclose(
-        weighted.columns_["log_evidence"].sel(density=exact),
-        twice.columns_["log_evidence"].sel(density=exact),
-        rtol=1e-10,
+@pytest.mark.parametrize("seed", range(12))
+def test_a_row_of_weight_two_is_two_rows_in_any_order(seed):
+    rng = np.random.default_rng(seed)
+    n, decimals = int(rng.integers(6, 60)), int(rng.integers(-1, 4))
+    y = np.arange(n) % rng.integers(2, 4)
+    amount = rng.lognormal(1, 1, n).round(decimals)
+    X = pd.DataFrame(
+        {
+            "normal": (rng.normal(3, 2, n) + y).round(decimals),
+            "amount": amount,
+            "or_zero": amount * rng.integers(0, 2, n),
+            "count": rng.poisson(3, n),
+            "inches": rng.integers(1, 50, n) * 2.54,
+            "no_grid": rng.normal(size=n),
+            "flag": rng.choice([0, 1], n),
+            "word": rng.choice(list("abc"), n),
+        }
     )
+    weights = rng.integers(1, 4, n)
+    rows = rng.permutation(np.repeat(np.arange(n), weights))
+    weighted = bp.MixedNB(columns="evidence").fit(X, y, sample_weight=weights)
+    repeated = bp.MixedNB(columns="evidence").fit(X.iloc[rows], y[rows])
+    assert weighted.columns_["chosen"].equals(repeated.columns_["chosen"])
+    np.testing.assert_allclose(
+        weighted.columns_["log_evidence"], repeated.columns_["log_evidence"], rtol=1e-10, atol=1e-10
+    )
+    np.testing.assert_allclose(weighted.predict_log_proba(X), repeated.predict_log_proba(X), atol=1e-9)
+
+
+def test_shares_of_a_row_are_one_row():
+    X, y = TABLE[["gaussian", "zero_or_lognormal"]][:60], Y[:60]
+    whole = bp.MixedNB(columns="evidence").fit(X, y)
+    tenths = bp.MixedNB(columns="evidence").fit(pd.concat([X] * 10), np.tile(y, 10), sample_weight=0.1)
+    np.testing.assert_allclose(tenths.columns_["log_evidence"], whole.columns_["log_evidence"], rtol=1e-9)
 
 
 def test_text_and_truth_values_stay_what_they_are():

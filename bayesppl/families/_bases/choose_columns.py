@@ -7,9 +7,9 @@ logarithm is bounded from below by
 
 .. math:: \log P(x) \ge n \log \delta + \mathrm E_u \log p(x + u), \qquad u_i \sim \mathrm U(-\delta/2, \delta/2)
 
-(Jensen; Theis, van den Oord & Bethge 2016, "A note on the evaluation of generative models"), and one draw of u takes the place of
-the expectation. A density at the recorded values instead would be unbounded: a column with a constant value in some class would
-get a Gaussian, of no variance.
+(Jensen; Theis, van den Oord & Bethge 2016, "A note on the evaluation of generative models"), and places that are spread evenly over
+the step, as many as equal values of a class weigh, take the place of the expectation. A density at the recorded values instead would
+be unbounded: a column with a constant value in some class would get a Gaussian, of no variance.
 
 What was tried to find the best of a kind (shapes, sizes, bins, levels) is paid for with the logarithm of its number.
 """
@@ -127,13 +127,11 @@ def _candidates(cells: Cells) -> Iterator[tuple[str, Candidate]]:
     levels = np.unique(x)
     known = () if cells.bounds is None else _steps_within(cells.bounds, cells.rounding)
     if known and cells.is_rounded:
-        few = cells.gathered()
-        yield "levels", Candidate(_of_cells(Categorical(levels=known), few, few.values), known)
+        yield "levels", Candidate(_of_cells(Categorical(levels=known), cells, x), known)
     if cells.bounds is None and len(levels) <= MOST_LEVELS and cells.is_rounded:
         places = max(float(len(levels)), np.rint((levels[-1] - levels[0]) / cells.rounding) + 1)
         choices = gammaln(places + 1) - gammaln(len(levels) + 1) - gammaln(places - len(levels) + 1)
-        few = cells.gathered()
-        yield "categorical", Candidate(_of_cells(Categorical(), few, few.values) - choices)
+        yield "categorical", Candidate(_of_cells(Categorical(), cells, x) - choices)
     if len(levels) <= 2 and cells.is_rounded and (cells.bounds is None or len(known) == 2):
         return  # one or the other: there is nothing else to model
     yield from _densities(cells)
@@ -162,10 +160,11 @@ def _steps_within(bounds: tuple[float, float], rounding: float) -> tuple[int, ..
 
 
 def _densities(cells: Cells) -> Iterator[tuple[str, Candidate]]:
-    x = cells.values + cells.noise
+    low, high = bounds_of(cells.values, cells.rounding)
+    cells = cells.spread()
+    x = cells.values
     of_steps = cells.responsibilities.sum() * np.log(cells.rounding)
     yield "gaussian", Candidate(_of_cells(Gaussian(), cells, x) + of_steps)
-    low, high = bounds_of(cells.values, cells.rounding)
     if cells.bounds is not None:
         low, high = (
             known if np.isfinite(known) else end for known, end in zip(cells.bounds, (low, high), strict=True)
@@ -200,7 +199,6 @@ def _positive(cells: Cells, x: Array, of_steps: float) -> Iterator[tuple[str, Ca
 
 
 def _counts(cells: Cells) -> Iterator[tuple[str, Candidate]]:
-    cells = cells.gathered()
     yield "poisson", Candidate(_of_cells(Poisson(), cells, cells.values))
     found = {size: _of_cells(NegativeBinomial(size), cells, cells.values) for size in SIZES}
     best = max(found, key=found.__getitem__)

@@ -1,4 +1,4 @@
-"""The cells of one column of numbers, as candidate densities see them: in ascending order, with the step of their rounding."""
+"""The cells of one column of numbers, as candidate densities see them: values and their weights, with the step of their rounding."""
 
 from __future__ import annotations
 
@@ -14,35 +14,42 @@ from bayesppl.families._bases.rounding import rounding_of
 from bayesppl.families._bases.support import REAL_NUMBERS, check_support, numbers_of
 from bayesppl.kernels.arrays import Array, Responsibilities
 
+# Equal values of a class are spread over no more places than these, however much they weigh.
+_MOST_PLACES = 64
+
 
 class Cells(NamedTuple):
-    """The cells of one column that are present, in ascending order."""
+    """The cells of one column that are present, in ascending order: each value of a class once, with the weight of all its rows."""
 
     name: Hashable
     values: Array
     responsibilities: Responsibilities
     classes: Sequence[Hashable]
     rounding: float
-    noise: Array
     is_rounded: bool
     low: float
     bounds: tuple[float, float] | None
 
     def where(self, chosen: Array) -> Cells:
-        return self._replace(
-            values=self.values[chosen], responsibilities=self.responsibilities[chosen], noise=self.noise[chosen]
-        )
+        return self._replace(values=self.values[chosen], responsibilities=self.responsibilities[chosen])
 
-    def gathered(self) -> Cells:
-        """The same cells, each value of a class once with the weight of all its rows; without noise."""
-        levels = np.unique(self.values)
-        places = np.searchsorted(levels, self.values)
-        n_classes = len(self.classes)
-        weights = np.bincount(places * n_classes + self.responsibilities.indices, self.responsibilities.data)
-        at = np.flatnonzero(weights)
-        values, codes = levels[at // n_classes], at % n_classes
+    def spread(self) -> Cells:
+        """The same weights where they may have been before values were rounded: evenly over a step, from −½ to ½.
+
+        A weight of m is spread over m places, whether it is that of one row or of many. A number by itself is where it is.
+        """
+        if not self.is_rounded:
+            return self
+        weights, codes = self.responsibilities.data, self.responsibilities.indices
+        # sums of fractions, such as ten times .1, may be a little more than the whole number that they are meant to be
+        sizes = np.clip(np.ceil(weights - 1e-6 * weights), 1, _MOST_PLACES).astype(np.intp)
+        place = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        noise = (place + 0.5) / np.repeat(sizes, sizes) - 0.5
         return self._replace(
-            values=values, responsibilities=one_hot(codes, n_classes, weights[at]), noise=np.zeros(len(at))
+            values=np.repeat(self.values, sizes) + noise * self.rounding,
+            responsibilities=one_hot(
+                np.repeat(codes, sizes), len(self.classes), np.repeat(weights / sizes, sizes)
+            ),
         )
 
 
@@ -70,29 +77,13 @@ def read_cells(
                 f"column {name!r} holds values from {low:g} to {high:g}, outside its range {bounds!r}"
             )
         low = float(bounds[0])
-    noise = _within_rounding(x, responsibilities[present]) * rounding
-    ascending = np.argsort(x + noise)
-    x, noise, present = x[ascending], noise[ascending], present[ascending]
-    return Cells(name, x, responsibilities[present], classes, step, noise, bool(rounding), low, bounds)
-
-
-def _within_rounding(values: Array, responsibilities: Responsibilities) -> Array:
-    """Where numbers may have been before they were rounded: those of a class that are equal evenly over a step, from −½ to ½.
-
-    By their weight, and not by the order of the rows, which is no matter. A number by itself is where it is.
-    """
-    weights = np.zeros(len(values))
-    codes = np.zeros(len(values), dtype=np.intp)
-    counted = np.diff(responsibilities.indptr) > 0
-    weights[counted], codes[counted] = responsibilities.data, responsibilities.indices
-    order = np.lexsort([weights, codes, values])
-    values, codes, weights = values[order], codes[order], weights[order]
-    starts = np.flatnonzero(np.r_[True, (np.diff(values) != 0) | (np.diff(codes) != 0)])
-    sizes = np.diff(np.r_[starts, len(values)])
-    place = np.arange(len(values)) - np.repeat(starts, sizes)
-    out = np.empty(len(values))
-    out[order] = (place + 0.5) / np.repeat(sizes, sizes) - 0.5
-    return out
+    of_cells = responsibilities[present]
+    levels, places = np.unique(x, return_inverse=True)
+    n_classes = len(classes)
+    weights = np.bincount(places * n_classes + of_cells.indices, of_cells.data)
+    at = np.flatnonzero(weights)
+    gathered = one_hot(at % n_classes, n_classes, weights[at])
+    return Cells(name, levels[at // n_classes], gathered, classes, step, bool(rounding), low, bounds)
 
 
 def checked_ranges(ranges: Ranges | None, table: Table) -> dict[Hashable, tuple[float, float]]:
