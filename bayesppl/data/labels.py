@@ -51,8 +51,6 @@ def encode_labels(y: Any, classes: Sequence[Hashable] | Array | None = None) -> 
 def codes_among(y: Any, classes: Array) -> Array:
     """The place of every label among the classes, in the order that these have there: (n_rows,).
 
-    Classes are in ascending order, but for those of a model in PyMC, which has them in the order of its coords.
-
     Parameters
     ----------
     y : (n_rows,) array-like

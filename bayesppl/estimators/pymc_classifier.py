@@ -36,7 +36,8 @@ class PyMCClassifier(BayesClassifier):
     Parameters
     ----------
     build : callable
-        A function of X and y that returns a ``pm.Model`` in which both are observed. ``y`` holds codes 0, 1, ….
+        A function of X and y that returns a ``pm.Model`` in which both are observed. ``y`` holds codes 0, 1, … of the classes in
+        ascending order.
     label : str
         Name of the label in the model.
     inference : "auto" or NUTS(...)
@@ -191,8 +192,8 @@ def from_pymc(
     Returns
     -------
     PyMCClassifier
-        Its ``classes_``, and the columns of its class probabilities, are in the order of the model's coords. Scorers of scikit-learn
-        that take probabilities assume an ascending order: name the classes so, or pass ``y`` to ``PyMCClassifier(build).fit``.
+        Its ``classes_``, and all that has an axis of classes, are in ascending order, whatever that of the model's coords is. Draws of
+        the model's own variables, as ``to_datatree`` returns them, keep these coords.
 
     Raises
     ------

@@ -5,6 +5,7 @@ import pymc as pm
 import pymc.dims as pmd
 import pytensor.tensor as pt
 import pytest
+import xarray as xr
 from registry import BINARY, CODES, N_ROWS, REAL
 
 import bayesppl as bp
@@ -207,3 +208,16 @@ def test_a_binary_label_has_two_classes():
     assert clf.classes_.tolist() == [0, 1]
     count = np.bincount(BINARY)
     assert np.allclose(clf.posterior_.predictive_weights(), (count + 1) / (count.sum() + 2), rtol=1e-12)
+
+
+def test_a_count_that_is_missing_is_no_number():
+    """Of a part that is sampled, whose rows are integers."""
+    with pm.Model() as model:
+        pm.Poisson("x", pm.HalfNormal("scale", 3.0, shape=K)[label()], observed=CODES + 1)
+    drawn = {"scale": (("chain", "draw", "class"), np.random.default_rng(0).gamma(2.0, 1.0, (2, 30, K)))}
+    tree = xr.DataTree.from_dict({"posterior": xr.Dataset(drawn)})
+    clf = bp.from_pymc(model, draws=tree)
+    with pytest.raises(
+        ValueError, match="'x' is missing in row 1, but the model has no density of a row without it"
+    ):
+        clf.predict_proba([[2.0], [np.nan]])

@@ -17,6 +17,7 @@ from registry import SPELLINGS, Spelling
 from scipy.special import logsumexp
 
 import bayesppl as bp
+from bayesppl.inference.pymc.reading.fitted import fit_model
 from bayesppl.inference.pymc.reading.points import Coordinates
 from bayesppl.inference.pymc.reading.recognition import read
 from bayesppl.inference.pymc.reading.solve import sampled_part
@@ -86,7 +87,7 @@ def test_the_sampler_takes_the_density_of_the_whole_model(name):
 def test_class_probabilities_are_those_of_the_model_evaluated_row_by_row(name):
     case = SPELLINGS[name]
     model = case.build(case.rows, case.codes)
-    clf = _fitted(case, model)
+    clf = _fitted(model)
     tree = clf.to_datatree(draws=DRAWS, chains=1, random_state=1)["posterior"]
     theta = {v.name: tree[v.name].values.reshape(-1, *tree[v.name].shape[2:]) for v in model.free_RVs}
     some = np.linspace(0, len(case.codes) - 1, NEW).astype(int)
@@ -101,7 +102,33 @@ def test_class_probabilities_are_those_of_the_model_evaluated_row_by_row(name):
     assert (np.abs(found - share) <= 6 * error + 1e-9).all(), np.abs(found - share) / (error + 1e-12)
 
 
-def _fitted(case: Spelling, model) -> bp.PyMCClassifier:
+#: A spelling for each way in which variables have classes; the others are slow.
+ORDERED = (
+    "precision_and_mean_given_it",
+    "features_first",
+    "tied_variances",
+    "spherical_classes",
+    "indexed_by_data",
+    "words_about_a_learned_base",
+)
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in ORDERED else pytest.param(name, marks=pytest.mark.slow) for name in SPELLINGS]
+)
+def test_class_probabilities_are_in_ascending_order_of_the_classes(name):
+    """Those of the test before, whose classes are called by their codes."""
+    case = SPELLINGS[name]
+    model = case.build(case.rows, case.codes)
+    names = ["c", "a", "b"] if case.codes.max() == 2 else ["b", "a"]
+    plain, named = _fitted(model), _fitted(model, names)
+    assert named.recognition().equals(plain.recognition())
+    assert named.classes_.tolist() == sorted(names)
+    expected = plain.predict_proba(case.rows)[:, np.argsort(names)]
+    np.testing.assert_allclose(named.predict_proba(case.rows), expected, rtol=1e-9, atol=1e-300)
+
+
+def _fitted(model, names=None) -> bp.PyMCClassifier:
     """Read with draws from somewhere in the prior: that they are from the posterior is not what is tested here."""
     inputs = {variable: variable.type(name=variable.name) for variable in model.free_RVs}
     everything = Coordinates(model, list(model.free_RVs), inputs)
@@ -114,7 +141,11 @@ def _fitted(case: Spelling, model) -> bp.PyMCClassifier:
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", bp.ConvergenceWarning)
-        return bp.from_pymc(model, "y", draws=xr.DataTree.from_dict({"posterior": draws}))
+        tree = xr.DataTree.from_dict({"posterior": draws})
+        fit = fit_model(
+            model, "y", bp.NUTS(), "predictive", classes=None if names is None else np.array(names), draws=tree
+        )
+        return bp.PyMCClassifier().adopt(fit)
 
 
 def _log_joint(case: Spelling, new, theta, n_classes):

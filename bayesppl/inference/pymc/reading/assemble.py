@@ -49,6 +49,9 @@ def assemble(
         kept = next((full[:n] for n in range(len(full), -1, -1) if np.prod(full[:n]) == n_terms), None)
         if kept is None or any(len(found.part) > len(kept) for found, _, _ in group):
             return None
+        if not kept:  # one term for one variable, however its classes are ordered
+            whole.append((group[0][1].reshape((n_draws,)), (n_draws,)))
+            continue
         places = np.arange(n_terms).reshape(kept)
         order = np.concatenate([found.of(places).ravel() for found, _, _ in group])
         flat = concatenate([term.reshape((n_draws, -1)) for _, term, _ in group], axis=1)

@@ -58,6 +58,8 @@ class ByRows(Family, listed=False):  # nobody declares it
     parameter_dims : mapping of str to dims
         Of the free variables.
     parameter_coords : mapping of str to labels
+    order : (n_classes,)
+        The code of each class in the model, along dimensions called "class".
     """
 
     name: ClassVar[str] = "PyMC"
@@ -70,6 +72,7 @@ class ByRows(Family, listed=False):  # nobody declares it
     layout: Layout
     parameter_dims: Mapping[str, tuple[str, ...]]
     parameter_coords: Mapping[str, list[Hashable]]
+    order: Array
     classes: tuple[Hashable, ...] = field(default=(), kw_only=True)
 
     allows_missing: ClassVar[bool] = False
@@ -102,13 +105,6 @@ class ByRows(Family, listed=False):  # nobody declares it
         rows = {x.name: self.layout.rows(table, x.name) for x in self.observed}
         given = dict.fromkeys(name for x in self.observed for name in x.given if name not in rows)
         rows |= {name: self.layout.rows(table, name, given=True) for name in given}
-        for name, values in rows.items():
-            if values.dtype.kind == "f" and np.isnan(values).any():
-                row = int(np.argwhere(np.isnan(values))[0][0])
-                raise ValueError(
-                    f"{name!r} is missing in row {row}, but the model has no density of a row without it; fill it in, or drop "
-                    "the row"
-                )
         return BlockRows({name: values.reshape(len(values), -1) for name, values in rows.items()})
 
     def decode(self, X: BlockRows) -> dict[Hashable, Array]:
@@ -125,7 +121,24 @@ class ByRows(Family, listed=False):  # nobody declares it
     def resolve_prior(self, statistics: Counts) -> UserPrior:
         return UserPrior(tuple(self.parameter_dims))
 
+    def from_model(self, theta: Theta) -> Theta:
+        """Variables of the model with their classes in ascending order."""
+        return self._along_classes(theta, self.order)
+
+    def in_model(self, theta: Theta) -> Theta:
+        """The inverse of :meth:`from_model`."""
+        return self._along_classes(theta, np.argsort(self.order))
+
+    def _along_classes(self, theta: Theta, order: Array) -> Theta:
+        found = dict(theta)
+        for name, dims in self.parameter_dims.items():
+            for axis, dim in enumerate(dims):
+                if dim == "class":
+                    found[name] = found[name].take(order, axis - len(dims))
+        return found
+
     def log_likelihood(self, theta: Theta) -> LogDensity:
+        theta = self.in_model(theta)
         lead = next(iter(theta.values())).shape[: self._n_lead(theta)]
         flat = {name: values.reshape(-1, *values.shape[len(lead) :]) for name, values in theta.items()}
 
@@ -148,7 +161,8 @@ class ByRows(Family, listed=False):  # nobody declares it
             raise self._no(
                 "its rows depend on what is given with them, so that new ones are drawn by pm.sample_posterior_predictive"
             )
-        drawn = {x.name: x.simulate(theta, codes, rng) for x in self.observed}
+        own = self.in_model(theta)
+        drawn = {x.name: x.simulate(own, codes, rng) for x in self.observed}
         return BlockRows({name: values.reshape(len(codes), -1) for name, values in drawn.items()})
 
     def label_rows(self, X: BlockRows, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:

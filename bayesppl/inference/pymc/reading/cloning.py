@@ -71,6 +71,7 @@ def read_observed(model: Any, variable: Any, label: Label, inputs: Mapping[Any, 
     others = [v for v in model.observed_RVs if v is not variable and v is not label.variable]
     stop = [*inputs, *others]
     codes = pt.lvector("codes")
+    in_model = codes if label.is_sorted else pt.constant(label.order)[codes]
     values = pt.tensor(name="values", dtype=variable.dtype, shape=(None,) * observed.ndim)
     acting = places(label, variable.owner.inputs, stop)
     if not acting and unused_codes(label, variable.owner.inputs, stop):
@@ -83,7 +84,7 @@ def read_observed(model: Any, variable: Any, label: Label, inputs: Mapping[Any, 
     rows_of = {**_given_data(variable, acting, stop, label, n_rows), **{v.name: v for v in others if v in direct}}
     given = {key: _of_any_length(leaf) for key, leaf in rows_of.items()}
     used = {free: new for free, new in inputs.items() if free in direct}
-    replaced = in_64_bits([variable]) | {place: _like(codes, place) for place in acting} | used
+    replaced = in_64_bits([variable]) | {place: _like(in_model, place) for place in acting} | used
     replaced |= {leaf: given[key] for key, leaf in rows_of.items()}
     replaced |= _totals(variable, values, observed, direct & {*inputs, label.variable, *others})
     held = {

@@ -14,7 +14,7 @@ from bayesppl.inference import NUTS
 from bayesppl.inference.pymc.reading.by_rows import ByRows
 from bayesppl.inference.pymc.reading.collapsing import Collapsed
 from bayesppl.inference.pymc.reading.inverse import variables_at
-from bayesppl.inference.pymc.reading.posterior import CollapsedPart, own_table
+from bayesppl.inference.pymc.reading.posterior import CollapsedPart, in_class_order, own_table
 from bayesppl.inference.pymc.reading.sampling import report, run
 from bayesppl.kernels.arrays import Array
 
@@ -80,7 +80,8 @@ def sample_collapsed(
         )
     samples = {name: values.reshape(*lead, *values.shape[1:]) for name, values in found.items()}
     by_chain = [beliefs[chain * lead[1] : (chain + 1) * lead[1]] for chain in range(lead[0])]
-    return CollapsedPart(by_rows, samples, None, report(samples, reported, settings), own, columns, by_chain)
+    samples, reports = in_class_order(by_rows, samples, report(samples, reported, settings))
+    return CollapsedPart(by_rows, samples, None, reports, own, columns, by_chain)
 
 
 def _priors(collapsed: Collapsed, points: Sequence[Array]) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -114,13 +114,7 @@ def fit_model(
     ValueError
         If the label or the rows cannot be read, or the label has another number of classes.
     """
-    reading = read(model, label)
-    if classes is not None:
-        if reading.n_classes != len(classes):
-            raise ValueError(
-                f"the label {label!r} of the model has {reading.n_classes} classes, and y holds {len(classes)}"
-            )
-        reading = replace(reading, label=replace(reading.label, classes=tuple(classes.tolist())))
+    reading = read(model, label, classes=None if classes is None else classes.tolist())
     fit = solve(reading, settings, draws)
     own = fit.layout.names
     given = names is not None and len(names) == len(own)

@@ -7,7 +7,7 @@ Otherwise it is taken whole, all coordinates against all.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -16,6 +16,7 @@ import pytensor
 import pytensor.tensor as pt
 from pytensor.graph.replace import vectorize_graph
 
+from bayesppl.inference.pymc.reading.labels import Label
 from bayesppl.inference.pymc.reading.naturals import Event
 from bayesppl.inference.pymc.reading.points import Coordinates
 from bayesppl.inference.pymc.reading.rows import same_values
@@ -43,6 +44,8 @@ class Match:
         Index of the entries of the parameter, where several variables make it up.
     transposed : bool
         Whether the variable has the features first.
+    order : (n_classes,), optional
+        Places of the variable's classes among those of the parameter, where they differ.
     """
 
     parameter: str
@@ -50,15 +53,18 @@ class Match:
     relation: Relation
     part: tuple[Any, ...] = ()
     transposed: bool = False
+    order: Array | None = None
 
     def of(self, values: Any, lead: int = 0) -> Any:
         """The entries of a parameter, after ``lead`` axes, in the order of the variable."""
-        chosen = values[(slice(None),) * lead + self.part] if self.part else values
+        before = (slice(None),) * lead
+        ordered = values if self.order is None else values[(*before, self.order)]
+        chosen = ordered[before + self.part] if self.part else ordered
         return chosen.swapaxes(-1, -2) if self.transposed else chosen
 
     @property
     def is_whole(self) -> bool:
-        return not self.part and not self.transposed
+        return not self.part and not self.transposed and self.order is None
 
 
 #: How a parameter may be made up of variables: of one per class, per column, or per entry; or of one with features first.
@@ -70,13 +76,17 @@ _SCHEMES: tuple[Callable[[tuple[int, ...]], Iterator[tuple[Any, ...]]], ...] = (
 
 
 def match(
-    coordinates: Coordinates, theta: Mapping[str, Any], events: Mapping[str, Event], rng: np.random.Generator
+    coordinates: Coordinates,
+    theta: Mapping[str, Any],
+    events: Mapping[str, Event],
+    label: Label,
+    rng: np.random.Generator,
 ) -> list[Match] | None:
     """Parameters matched with variables one to one, in an order in which each depends on one variable more; or None."""
     points = coordinates.draw(2, rng)
     known = dict(zip(theta, coordinates.evaluate(list(theta.values()), points), strict=True))
     own = coordinates.evaluate(list(coordinates.constrained.values()), points)
-    state = _State(coordinates, theta, events, points, known, own)
+    state = _State(coordinates, theta, events, label, points, known, own)
     for scheme in (None, *_SCHEMES):
         found = _match(state, scheme)
         if found is not None:
@@ -91,6 +101,7 @@ class _State:
     coordinates: Coordinates
     theta: Mapping[str, Any]
     events: Mapping[str, Event]
+    label: Label
     points: Sequence[Array]
     known: Mapping[str, Array]
     own: Sequence[Array]
@@ -112,6 +123,13 @@ class _State:
         """The variables that some entries of a parameter change with."""
         changed = self.changed[name][(slice(None), *part)]
         return set(np.flatnonzero(changed.reshape(len(changed), -1).any(1)).tolist())
+
+    def orders(self, name: str, part: tuple[Any, ...]) -> list[Array | None]:
+        """Orders that the classes of a variable may have: those of the parameter, and those of the model."""
+        has_classes = self.known[name].shape[1:2] == self.label.order.shape and (
+            not part or part[0] == slice(None)
+        )
+        return [None, *([np.argsort(self.label.order)] if has_classes and not self.label.is_sorted else [])]
 
 
 def _match(state: _State, scheme: Any) -> list[Match] | None:
@@ -144,28 +162,33 @@ def _match(state: _State, scheme: Any) -> list[Match] | None:
 
 
 def _relation(state: _State, name: str, part: tuple[Any, ...], place: int) -> Match | None:
-    graph = state.theta[name][part] if part else state.theta[name]
-    values, own = Match(name, place, "same", part).of(state.known[name], 1), state.own[place]
-    if state.events[name] == "simplex" and values.shape[-1] == 2 and values.size == 2 * own.size:
-        second = Match(name, place, "same", (..., 1))  # two classes, or levels, by the probability of the second
-        return second if same_values(second.of(values, 0).reshape(own.shape), own, 1e-13) else None
+    same = [Match(name, place, "same", part, order=order) for order in state.orders(name, part)]
+    return next((found for found in (_related(state, one) for one in same) if found is not None), None)
+
+
+def _related(state: _State, same: Match) -> Match | None:
+    """What relates a parameter, or a part of one, to a variable; None if neither this nor another relation holds."""
+    event, place = state.events[same.parameter], same.place
+    graph, values = same.of(state.theta[same.parameter]), same.of(state.known[same.parameter], 1)
+    own = state.own[place]
+    if event == "simplex" and values.shape[-1] == 2 and values.size == 2 * own.size:
+        for level in (1, 0):  # two classes, or levels, by the probability of one of them
+            if same_values(values[..., level].reshape(own.shape), own, 1e-13):
+                return replace(same, part=(*same.part, ..., level))
+        return None
     if values.size != own.size:
-        if state.events[name] != "scalar" or values.size != state.points[place].size:
+        if event != "scalar" or values.size != state.points[place].size:
             return None
     elif same_values(values.reshape(own.shape), own, 1e-13):
-        return Match(name, place, "same", part)
+        return same
     elif values.ndim == 3 and same_values(values.swapaxes(1, 2).reshape(own.shape), own, 1e-13):
-        return (
-            Match(name, place, "same", part, state.events[name] == "scalar")
-            if state.events[name] == "scalar"
-            else None
-        )
-    if state.events[name] == "matrix":
+        return replace(same, transposed=True) if event == "scalar" else None
+    if event == "matrix":
         square = own.ndim >= 3 and own.shape[-1] == own.shape[-2]
         if square and same_values(np.linalg.inv(values).reshape(own.shape), own, 1e-8):
-            return Match(name, place, "inverse", part)
+            return replace(same, relation="inverse")
         return None
-    if state.events[name] != "scalar":
+    if event != "scalar":
         return None
     value = state.coordinates.values[place]
     weights = np.random.default_rng(len(state.points)).uniform(0.5, 1.5, values.shape[1:])
@@ -177,7 +200,7 @@ def _relation(state: _State, name: str, part: tuple[Any, ...], place: int) -> Ma
     for transposed in (False, True):
         turned = weights.T if transposed else weights
         if same_values(slope * turned.reshape(slope.shape[1:]), weighted, 1e-11):
-            return Match(name, place, "entrywise", part, transposed)
+            return replace(same, relation="entrywise", transposed=transposed)
     return None
 
 

@@ -14,6 +14,7 @@ from pytensor.tensor.elemwise import DimShuffle, Elemwise
 from pytensor.tensor.random.basic import BernoulliRV, CategoricalRV
 from pytensor.tensor.subtensor import AdvancedSubtensor
 
+from bayesppl.data.labels import encode_labels
 from bayesppl.inference.pymc.reading.graphs import evaluate, leaves_above, nodes_above, value_of
 from bayesppl.kernels.arrays import Array
 
@@ -24,19 +25,26 @@ _COMPARISONS = (EQ, NEQ, LT, LE, GT, GE)
 class Label:
     """An observed label.
 
+    The codes of a model count its classes in the order of its coords. Here, and in all that is made of the model, classes are in
+    ascending order: what takes codes of the model gets ``order`` of ours.
+
     Attributes
     ----------
     variable : random variable
     codes : (n_rows,)
+        Places among ``classes``.
     classes : tuple
-        The labels of the codes, read from the coords of the model, or the codes themselves.
+        In ascending order.
+    order : (n_classes,)
+        The code of each class in the model.
     data : tuple of shared variables
-        The ``pm.Data`` that hold the codes.
+        The ``pm.Data`` that hold the model's codes.
     """
 
     variable: Any
     codes: Array
     classes: tuple[Hashable, ...]
+    order: Array
     data: tuple[Any, ...] = ()
 
     @property
@@ -44,18 +52,40 @@ class Label:
         return str(self.variable.name)
 
     @property
+    def model_codes(self) -> Array:
+        """The codes as the model has them."""
+        return np.asarray(self.order[self.codes])
+
+    @property
+    def is_sorted(self) -> bool:
+        """Whether the classes of the model are in ascending order."""
+        return bool((np.diff(self.order) > 0).all())
+
+    def has_classes(self, labels: Sequence[Hashable]) -> bool:
+        """Whether the labels of a dimension are the classes in the order of the model; if that is ascending, under any names."""
+        return len(labels) == len(self.order) and (
+            self.is_sorted or [labels[code] for code in self.order] == list(self.classes)
+        )
+
+    @property
     def is_binary(self) -> bool:
         """Whether the label is a Bernoulli variable."""
         return isinstance(self.variable.owner.op, BernoulliRV)
 
 
-def find_label(model: Any, name: str) -> Label:
+def find_label(model: Any, name: str, classes: Sequence[Hashable] | None = None) -> Label:
     """The label called ``name``.
+
+    Parameters
+    ----------
+    classes : sequence, optional
+        What the codes stand for; the coords of the model by default, or the codes themselves.
 
     Raises
     ------
     ValueError
-        If there is none, it is not observed, not discrete, not one per row, or partly missing.
+        If there is none, it is not observed, not discrete, not one per row, or partly missing; if it has another number of classes,
+        or they cannot be labels.
     """
     candidates = [v.name for v in model.observed_RVs if isinstance(v.owner.op, BernoulliRV | CategoricalRV)]
     advice = (
@@ -84,14 +114,28 @@ def find_label(model: Any, name: str) -> Label:
     [codes] = evaluate([model.rvs_to_values[variable]])
     if codes.ndim != 1:
         raise ValueError(f"the label {name!r} has shape {codes.shape}; it must hold one code for each row")
-    classes = _classes(model, variable)
-    outside = codes[(codes < 0) | (codes >= len(classes))]
+    own = _classes(model, variable)
+    outside = codes[(codes < 0) | (codes >= len(own))]
     if len(outside):
         raise ValueError(
-            f"the label {name!r} holds the code {outside[0]}, and its classes are 0 to {len(classes) - 1}"
+            f"the label {name!r} holds the code {outside[0]}, and its classes are 0 to {len(own) - 1}"
+        )
+    if classes is not None and len(classes) != len(own):
+        raise ValueError(f"the label {name!r} of the model has {len(own)} classes, and y holds {len(classes)}")
+    if classes is not None and set(classes) == set(own) and list(classes) != list(own):
+        raise ValueError(
+            f"the codes of the label {name!r} count the classes as {', '.join(map(repr, classes))}, and the coords of the model as "
+            f"{', '.join(map(repr, own))}; give the model coords in the order of the codes, which is ascending"
         )
     data = [leaf for leaf in leaves_above([model.rvs_to_values[variable]]) if isinstance(leaf, SharedVariable)]
-    return Label(variable, codes.astype(np.int64), classes, tuple(data))
+    named = own if classes is None else classes
+    try:
+        _, places = encode_labels(named, named)
+    except ValueError as error:
+        raise ValueError(f"the coords of the label {name!r} cannot be classes: {error}") from None
+    order = np.argsort(places)
+    ascending = tuple(named[code] for code in order)
+    return Label(variable, places.astype(np.int64)[codes.astype(np.int64)], ascending, order, tuple(data))
 
 
 def places(label: Label, outputs: Sequence[Any], stop: Sequence[Any]) -> list[Any]:
@@ -107,14 +151,14 @@ def places(label: Label, outputs: Sequence[Any], stop: Sequence[Any]) -> list[An
             clients.setdefault(variable, []).append((node, position))
     found = [label.variable] if label.variable in clients else []
     for leaf in leaves_above(outputs, [*stop, label.variable]):
-        if leaf in label.data or (_equals_codes(leaf, label.codes, "iub") and _selects(leaf, clients)):
+        if leaf in label.data or (_equals_codes(leaf, label.model_codes, "iub") and _selects(leaf, clients)):
             found.append(leaf)
     return found
 
 
 def unused_codes(label: Label, outputs: Sequence[Any], stop: Sequence[Any]) -> bool:
     """Whether a constant equal to the codes is above ``outputs``, used as a number."""
-    return any(_equals_codes(leaf, label.codes) for leaf in leaves_above(outputs, [*stop, label.variable]))
+    return any(_equals_codes(leaf, label.model_codes) for leaf in leaves_above(outputs, [*stop, label.variable]))
 
 
 def _equals_codes(leaf: Any, codes: Array, kinds: str = "iubf") -> bool:

@@ -89,9 +89,21 @@ class Layout:
         return as_table(pd.DataFrame(data))
 
     def rows(self, table: Table, name: str, *, given: bool = False) -> Array:
-        """The rows of one variable, in its own shape and type."""
+        """The rows of one variable, in its own shape and type.
+
+        Raises
+        ------
+        ValueError
+            If cells are missing.
+        """
         columns = self.given(name) if given else self.columns[name]
         values = np.asarray(table.select(columns).numeric())
+        missing = np.isnan(values).any(1)  # before they become integers
+        if missing.any():
+            raise ValueError(
+                f"{name!r} is missing in row {int(np.argmax(missing))}, but the model has no density of a row without it; fill it "
+                "in, or drop the row"
+            )
         return values.reshape(len(values), *self.shapes[name]).astype(self.dtypes[name])
 
     def _flat(self, name: str, values: Array) -> Array:

@@ -104,7 +104,3 @@ class Reading:
     inputs: Mapping[Any, Any]
     blocks: tuple[Block, ...]
     class_weights: Any
-
-    @property
-    def n_classes(self) -> int:
-        return len(self.label.classes)

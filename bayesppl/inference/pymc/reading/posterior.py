@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, NoReturn
 
@@ -34,7 +34,7 @@ class SampledPart:
     ----------
     family : ByRows
     samples : Theta
-        Axes (chain, draw) lead.
+        Axes (chain, draw) lead; classes are in ascending order.
     weights : array, optional
         Class weights at each draw, (chain, draw, class), where the part determines them too.
     """
@@ -50,6 +50,12 @@ class SampledPart:
         return (
             log_density if self.weights is None else log_density + np.log(self.weights[chain, draws])[:, None, :]
         )
+
+
+def in_class_order(family: ByRows, samples: Theta, report: Report) -> tuple[Theta, Report]:
+    """Draws of variables of the model, and what is reported of them, with classes in ascending order."""
+    diagnosis = replace(report.diagnosis, measures=family.from_model(report.diagnosis.measures))
+    return family.from_model(samples), replace(report, diagnosis=diagnosis)
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +138,7 @@ class PartlyExact(Posterior):
     @property
     def diagnosis(self) -> Diagnosis:
         measures = {
-            f"{block}_{name}": values
+            self._prefix(block) + name: values
             for block, part in self._parts.items()
             for name, values in part.report.diagnosis.measures.items()
         }
@@ -142,7 +148,9 @@ class PartlyExact(Posterior):
 
     @property
     def hyper_dims(self) -> Mapping[str, tuple[str, ...]]:
-        return {}
+        own = {} if self.label is None else self.label.samples
+        named = {self._prefix(CLASS_WEIGHTS) + name: values.ndim - 2 for name, values in own.items()}
+        return {name: tuple(f"{name}_dim_{axis}" for axis in range(ndim)) for name, ndim in named.items()}
 
     @property
     def sample_stats(self) -> Mapping[str, Array]:
@@ -228,10 +236,14 @@ class PartlyExact(Posterior):
         [weights] = [part.weights for part in self.sampled.values() if part.weights is not None]
         return weights
 
+    def _prefix(self, block: str) -> str:
+        """What the names of a block's parameters have before them."""
+        several = len(self.exact) + len(self.sampled) > 1
+        return f"{block}_" if several or block == CLASS_WEIGHTS else ""
+
     def _collect(self, exact: Mapping[str, Theta], sampled: Mapping[str, Theta], weights: Array) -> Theta:
-        several = len(exact) + len(sampled) > 1
         return {CLASS_WEIGHTS: weights} | {
-            (f"{block}_" if several else "") + name: values
+            self._prefix(block) + name: values
             for block, theta in {**exact, **sampled}.items()
             for name, values in theta.items()
         }

@@ -14,6 +14,7 @@ import numpy as np
 from bayesppl.beliefs import Conjugate
 from bayesppl.inference.pymc.reading.assemble import Terms, assemble
 from bayesppl.inference.pymc.reading.jacobian import Match, log_volume, log_volumes, match
+from bayesppl.inference.pymc.reading.labels import Label
 from bayesppl.inference.pymc.reading.naturals import Natural
 from bayesppl.inference.pymc.reading.points import Coordinates
 from bayesppl.kernels.arrays import Array, Theta
@@ -56,10 +57,14 @@ class Density:
 
 
 def as_density(
-    coordinates: Coordinates, natural: Natural, theta: Mapping[str, Any], rng: np.random.Generator
+    coordinates: Coordinates,
+    natural: Natural,
+    theta: Mapping[str, Any],
+    label: Label,
+    rng: np.random.Generator,
 ) -> Density | str:
     """The prior as a density of the parameters, or the reason why it is none."""
-    found = match(coordinates, theta, natural.events, rng)
+    found = match(coordinates, theta, natural.events, label, rng)
     if found is not None:
         entrywise = {m.place for m in found if m.relation == "entrywise"}
         constrained = coordinates.log_prior(jacobian=False)
@@ -67,7 +72,7 @@ def as_density(
         terms = [
             free[place] if place in entrywise else constrained[place] for place in range(len(coordinates.free))
         ]
-        terms += constrained[len(coordinates.free) :]
+        terms += [_of_classes(potential, label) for potential in constrained[len(coordinates.free) :]]
         volumes = [-volume for volume in log_volumes(coordinates, theta, found)]
         return Density(coordinates, theta, [*terms, *volumes], found, len(terms))
     volume = log_volume(coordinates, theta, natural.events)
@@ -75,6 +80,12 @@ def as_density(
         return "its variables are not the parameters of the family in other coordinates"
     terms = coordinates.log_prior(jacobian=True)
     return Density(coordinates, theta, [*terms, -volume], found, len(terms))
+
+
+def _of_classes(potential: Any, label: Label) -> Any:
+    """The terms of a potential, those of the classes in our order; its sum is the same, whatever they are."""
+    has_classes = potential.type.shape[:1] == label.order.shape
+    return potential[label.order] if has_classes and not label.is_sorted else potential
 
 
 def propose(density: Density, natural: Natural, rng: np.random.Generator) -> Conjugate | str:

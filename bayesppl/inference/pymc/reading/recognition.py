@@ -32,8 +32,13 @@ from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import CLASS_WEIGHTS
 
 
-def read(model: Any, label_name: str, seed: int = 0) -> Reading:
+def read(model: Any, label_name: str, seed: int = 0, *, classes: Sequence[Hashable] | None = None) -> Reading:
     """Take a model apart and prove which parts have a closed form.
+
+    Parameters
+    ----------
+    classes : sequence, optional
+        What the codes of the label stand for; the model's own coords by default.
 
     Raises
     ------
@@ -42,12 +47,12 @@ def read(model: Any, label_name: str, seed: int = 0) -> Reading:
     """
     # where operations were made is of no interest, and slow to note; and a compiler takes longer than a few constants
     with pytensor.config.change_flags(traceback__limit=0, cxx=""):
-        return _read(model, label_name, np.random.default_rng(seed))
+        return _read(model, label_name, classes, np.random.default_rng(seed))
 
 
-def _read(model: Any, label_name: str, rng: np.random.Generator) -> Reading:
+def _read(model: Any, label_name: str, classes: Sequence[Hashable] | None, rng: np.random.Generator) -> Reading:
     _require_tensors(model)
-    label = find_label(model, label_name)
+    label = find_label(model, label_name, classes)
     _require_plain(model)
     inputs = {variable: variable.type(name=variable.name) for variable in model.free_RVs}
     whole = Coordinates(model, list(model.free_RVs), inputs)
@@ -105,7 +110,8 @@ def _class_weights(label: Label, inputs: Mapping[Any, Any], theta: Mapping[str, 
         )
     for _ in range(n_lead):
         p = p[0]
-    return pt.stack([1 - p, p]) if label.is_binary else p
+    p = pt.stack([1 - p, p]) if label.is_binary else p
+    return p if label.is_sorted else p[label.order]
 
 
 def _recognise(
@@ -153,7 +159,7 @@ def _recognise(
         return block("unused", "", "", "it does not depend on the label")
     if len(observed) > len(dependent):
         return block("by rows", "", "", "it shares parameters with observations that do not depend on the label")
-    return _feature_block(block, dependent, coordinates, len(label.classes), rng)
+    return _feature_block(block, dependent, coordinates, label, rng)
 
 
 def _label_block(
@@ -168,7 +174,7 @@ def _label_block(
         solved = Solved(Simplices(CLASS_WEIGHTS, (), n_classes), {CLASS_WEIGHTS: weights}, None, known, None)
         return block("exact", "Categorical", "known", "", solved)
     natural = Simplices(CLASS_WEIGHTS, (), n_classes)
-    found = _prior(natural, {CLASS_WEIGHTS: weights}, coordinates, rng)
+    found = _prior(natural, {CLASS_WEIGHTS: weights}, coordinates, label, rng)
     if isinstance(found, str):
         return block("by rows", "Categorical", "", found)
     belief, density = found
@@ -177,14 +183,14 @@ def _label_block(
 
 
 def _feature_block(
-    block: Any, observed: tuple[Observed, ...], coordinates: Coordinates, n_classes: int, rng: np.random.Generator
+    block: Any, observed: tuple[Observed, ...], coordinates: Coordinates, label: Label, rng: np.random.Generator
 ) -> Block:
-    proposed = likelihoods.propose(observed, n_classes, coordinates, rng)
+    proposed = likelihoods.propose(observed, len(label.classes), coordinates, rng)
     if isinstance(proposed, str):
         return block("by rows", "", "", proposed)
     reasons = []
     for proposal in proposed.options:
-        found = _closed_form(proposal, observed, coordinates, n_classes, rng)
+        found = _closed_form(proposal, observed, coordinates, label, rng)
         if isinstance(found, str):
             reasons.append(found)
             continue
@@ -200,13 +206,13 @@ def _closed_form(
     proposal: Proposal,
     observed: tuple[Observed, ...],
     coordinates: Coordinates,
-    n_classes: int,
+    label: Label,
     rng: np.random.Generator,
 ) -> Solved | Collapsed | str:
     """A part as what is proposed, proved, or the reason why it is not."""
 
     def prove(given: Coordinates) -> tuple[Conjugate, priors.Density] | str:
-        return _prior(proposal.natural, proposal.theta, given, rng)
+        return _prior(proposal.natural, proposal.theta, given, label, rng)
 
     exact = "the prior is not conjugate to the likelihood" if proposal.known else prove(coordinates)
     found: Solved | Collapsed | None
@@ -221,15 +227,15 @@ def _closed_form(
             return proposal.family(belief, columns)
 
         found = Solved(proposal.natural, proposal.theta, family, belief, density)
-    return _check_rows(found.belief, proposal, observed, coordinates, n_classes, rng) or found
+    return _check_rows(found.belief, proposal, observed, coordinates, len(label.classes), rng) or found
 
 
 def _prior(
-    natural: Natural, theta: Mapping[str, Any], coordinates: Coordinates, rng: np.random.Generator
+    natural: Natural, theta: Mapping[str, Any], coordinates: Coordinates, label: Label, rng: np.random.Generator
 ) -> tuple[Conjugate, priors.Density] | str:
     """The belief that is the prior, proved, or the reason why there is none."""
     graphs = dict(zip(theta, coordinates.of(list(theta.values())), strict=True))
-    density = priors.as_density(coordinates, natural, graphs, rng)
+    density = priors.as_density(coordinates, natural, graphs, label, rng)
     if isinstance(density, str):
         return density
     belief = priors.propose(density, natural, rng)

@@ -19,7 +19,7 @@ from bayesppl.inference.pymc.reading.collapsed_part import sample_collapsed
 from bayesppl.inference.pymc.reading.interpreter import Interpreter
 from bayesppl.inference.pymc.reading.layout import Layout, layout_of
 from bayesppl.inference.pymc.reading.parts import Block, Reading
-from bayesppl.inference.pymc.reading.posterior import PartlyExact, SampledLabel, SampledPart
+from bayesppl.inference.pymc.reading.posterior import PartlyExact, SampledLabel, SampledPart, in_class_order
 from bayesppl.inference.pymc.reading.sampling import Part, draws_of, sample
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
@@ -121,11 +121,14 @@ def _family(reading: Reading, block: Block, layout: Layout) -> Any:
     if block.solved is not None and block.solved.family is not None:
         return block.solved.family([column for x in block.observed for column in layout.columns[x.name]])
     dims, coords = parameter_dims(reading, block)
-    return ByRows(block.observed, layout, dims, coords)
+    return ByRows(block.observed, layout, dims, coords, reading.label.order)
 
 
 def parameter_dims(reading: Reading, block: Block) -> tuple[dict[str, tuple[str, ...]], dict[str, list[Hashable]]]:
-    """Dims of the free variables of a block, as the model has them or numbered, and the labels of these dims."""
+    """Dims of the free variables of a block, as the model has them or numbered, and the labels of these dims.
+
+    A dimension is called "class" if it is that of the classes, and nothing else.
+    """
     dims: dict[str, tuple[str, ...]] = {}
     coords: dict[str, list[Hashable]] = {}
     starts = [start[None] for start in block.coordinates.start]
@@ -133,10 +136,15 @@ def parameter_dims(reading: Reading, block: Block) -> tuple[dict[str, tuple[str,
     for name, values in theta.items():
         own = reading.model.named_vars_to_dims.get(name)
         shape = values.shape[1:]
-        dims[name] = tuple(own) if own else tuple(f"{name}_dim_{axis}" for axis in range(len(shape)))
-        for dim, size in zip(dims[name], shape, strict=True):
+        dims[name] = ()
+        for axis, size in enumerate(shape):
+            dim = own[axis] if own else None
             known = reading.model.coords.get(dim)
-            coords[dim] = list(known) if known is not None else list(range(size))
+            labels = list(known) if known is not None else list(range(size))
+            if dim is None or (dim == "class" and not reading.label.has_classes(labels)):
+                dim = f"{name}_dim_{axis}"
+            dims[name] += (dim,)
+            coords[dim] = labels
     coords.pop("class", None)
     return dims, coords
 
@@ -144,7 +152,8 @@ def parameter_dims(reading: Reading, block: Block) -> tuple[dict[str, tuple[str,
 def _sampled(reading: Reading, block: Block, family: ByRows, settings: NUTS, tree: Any) -> SampledPart:
     samples, report = _draws(reading, block, settings, tree)
     weights = _weights(reading, block, samples) if block.component.holds_label else None
-    return SampledPart(family, samples, weights, report)
+    ordered, report = in_class_order(family, samples, report)
+    return SampledPart(family, ordered, weights, report)
 
 
 def _draws(reading: Reading, block: Block, settings: NUTS, tree: Any) -> tuple[Theta, Report]:

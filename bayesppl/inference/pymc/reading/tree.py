@@ -48,9 +48,13 @@ def user_tree(reading: Reading, posterior: Posterior, draws: int, chains: int, r
             continue
         if block.solved is None:
             assert isinstance(posterior, PartlyExact)
-            part = posterior.sampled[names[block]] if block in names else posterior.label
-            assert part is not None
-            found |= {name: values.reshape(-1, *values.shape[2:]) for name, values in part.samples.items()}
+            if block in names:
+                part = posterior.sampled[names[block]]
+                samples = part.family.in_model(part.samples)
+            else:
+                assert posterior.label is not None
+                samples = posterior.label.samples
+            found |= {name: values.reshape(-1, *values.shape[2:]) for name, values in samples.items()}
             continue
         if block.component.holds_label:
             own = {CLASS_WEIGHTS: flat[CLASS_WEIGHTS]}

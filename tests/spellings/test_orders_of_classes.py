@@ -1,0 +1,371 @@
+"""The order of the classes in a model's coords changes no answer: they are in ascending order, and the model's variables keep theirs."""
+
+import pickle
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+import pytest
+import xarray as xr
+from sklearn.metrics import get_scorer, roc_auc_score
+from sklearn.model_selection import cross_val_score
+
+import bayesppl as bp
+from bayesppl.inference.pymc.reading import collapsed_part
+
+#: As coords have them: each in another place than in ascending order.
+NAMES = ["low", "medium", "high"]
+_rng = np.random.default_rng(4)
+Y = _rng.choice(NAMES, 45, p=[0.5, 0.3, 0.2])
+MIDDLE = {"low": 0.0, "medium": 1.0, "high": 2.5}
+X = _rng.normal([[MIDDLE[name]] * 2 for name in Y])
+N = _rng.poisson([2.0 + 2 * MIDDLE[name] for name in Y])
+FEATURES = ["length", "width"]
+CHAINS, DRAWS = 2, 40
+
+#: Constants of the priors, which differ between classes.
+MASS = {"low": 3.0, "medium": 1.0, "high": 2.0}
+CENTRE = {"low": 0.5, "medium": -1.0, "high": 2.0}
+
+Names = Sequence[str]
+
+
+def of(values: dict[str, float], names: Names) -> np.ndarray:
+    return np.array([values[name] for name in names])
+
+
+def started(names: Names, dim: str = "class") -> tuple[pm.Model, np.ndarray]:
+    return pm.Model(coords={dim: list(names), "feature": FEATURES}), np.array(
+        [list(names).index(name) for name in Y]
+    )
+
+
+def exact(names: Names) -> pm.Model:
+    """Variances and means per class and feature, and rates with the classes in their last dimension."""
+    model, codes = started(names)
+    with model:
+        y = pm.Categorical("y", pm.Dirichlet("w", of(MASS, names), dims="class"), observed=codes)
+        tau = pm.Gamma("tau", 2.0, of(MASS, names)[:, None], dims=("class", "feature"))
+        mu = pm.Normal("mu", of(CENTRE, names)[:, None], tau=0.1 * tau, dims=("class", "feature"))
+        pm.Deterministic("sd", tau**-0.5, dims=("class", "feature"))
+        pm.Normal("x", mu[y], tau=tau[y], observed=X, shape=X.shape)
+        rate = pm.Gamma("rate", of(MASS, names), 1.0, dims="class")
+        pm.Poisson("n", rate[y], observed=N)
+    return model
+
+
+def features_first(names: Names) -> pm.Model:
+    model, codes = started(names)
+    with model:
+        known = pm.Deterministic("known", pt.constant(of(MASS, names) / 6), dims="class")
+        y = pm.Categorical("y", known, observed=codes)
+        v = pm.InverseGamma("v", 2.5, of(MASS, names), dims=("feature", "class"))
+        mu = pm.Normal("mu", of(CENTRE, names), pt.sqrt(v / 0.5), dims=("feature", "class"))
+        pm.Normal("x", mu.T[y], pt.sqrt(v).T[y], observed=X)
+        pm.Poisson("n", pm.Gamma("rate", of(MASS, names), 1.0, dims="class")[y], observed=N)
+    return model
+
+
+def tied(names: Names) -> pm.Model:
+    """One covariance matrix, by its precision; mean vectors of their own, under another name of the dimension."""
+    model, codes = started(names, "level")
+    with model:
+        w = pm.Dirichlet("w", of(MASS, names), dims="level")
+        y = pm.Categorical("y", w, observed=codes)
+        precision = pm.Wishart("precision", nu=4, V=np.eye(2) / 4, shape=(2, 2))
+        centres = np.repeat(of(CENTRE, names)[:, None], 2, axis=1)
+        mu = [
+            pm.MvNormal(f"mu_{name}", centre, tau=MASS[name] * precision)
+            for name, centre in zip(names, centres, strict=True)
+        ]
+        pm.MvNormal("x", pt.stack(mu)[y], tau=precision, observed=X)
+        pm.Poisson("n", pm.Gamma("rate", of(MASS, names), 1.0, dims="level")[y], observed=N)
+    return model
+
+
+def by_rows(names: Names) -> pm.Model:
+    """Features, and class weights, without a closed form."""
+    model, codes = started(names)
+    with model:
+        z = pm.Normal("z", of(CENTRE, names), dims="class")
+        y = pm.Categorical("y", pm.Deterministic("w", pm.math.softmax(z), dims="class"), observed=codes)
+        mu = pm.Normal("mu", of(CENTRE, names)[:, None], 2.0, dims=("class", "feature"))
+        sd = pm.HalfNormal("sd", 1.0, dims="class")
+        pm.StudentT("x", 4.0, mu=mu[y], sigma=sd[y][:, None], observed=X)
+        rate = pm.Gamma("rate", of(MASS, names), 1.0, dims="class")
+        pm.Poisson("n", rate[y], observed=N)
+    return model
+
+
+def shared(names: Names) -> pm.Model:
+    """A single part: the class weights share a parameter with the features."""
+    model, codes = started(names)
+    with model:
+        mu = pm.Normal("mu", of(CENTRE, names)[:, None], 2.0, dims=("class", "feature"))
+        y = pm.Categorical("y", pm.Deterministic("w", pm.math.softmax(mu[:, 0]), dims="class"), observed=codes)
+        pm.Normal("x", mu[y], 1.0, observed=X)
+        pm.Poisson("n", pt.exp(mu[:, 1])[y], observed=N)
+    return model
+
+
+def collapsed(names: Names) -> pm.Model:
+    model, codes = started(names)
+    with model:
+        y = pm.Categorical("y", pm.Dirichlet("w", of(MASS, names), dims="class"), observed=codes)
+        sd = pm.HalfNormal("sd", 1.0, dims="class")
+        mu = pm.Normal("mu", pm.Normal("centre", 0.0, 5.0), of(MASS, names)[:, None], dims=("class", "feature"))
+        pm.Normal("x", mu[y], sd[y][:, None], observed=X)
+        rate = pm.Gamma("rate", of(MASS, names), 1.0, dims="class")
+        pm.Poisson("n", rate[y], observed=N)
+    return model
+
+
+BUILDS: dict[str, tuple[Callable[[Names], pm.Model], list[str]]] = {
+    "exact": (exact, ["exact", "exact", "exact"]),
+    "features first": (features_first, ["exact", "exact", "exact"]),
+    "tied": (tied, ["exact", "exact", "exact"]),
+    "by rows": (by_rows, ["compressed", "by rows", "exact"]),
+    "shared": (shared, ["compressed"]),
+    "collapsed": (collapsed, ["exact", "collapsed", "exact"]),
+}
+
+
+def _points(names: Names, shapes: Sequence[tuple[int, ...]]) -> list[np.ndarray]:
+    """Draws of unconstrained variables: those with as many entries as there are classes have the classes first."""
+    rng, found = np.random.default_rng(2), []
+    for shape in shapes:
+        drawn = rng.normal(0.0, 0.2, (CHAINS * DRAWS, *shape))
+        found.append(drawn[:, np.argsort(np.argsort(names))] if shape[:1] == (len(names),) else drawn)
+    return found
+
+
+def _draws(model: pm.Model, names: Names) -> xr.DataTree:
+    dims = {v.name: model.named_vars_to_dims.get(v.name, ()) for v in model.free_RVs}
+    drawn = _points(names, [tuple(len(model.coords[dim]) for dim in own) for own in dims.values()])
+    positive = {"sd", "rate"}
+    data = {
+        name: (
+            ("chain", "draw", *own),
+            (np.exp(values) if name in positive else values).reshape(CHAINS, DRAWS, *values.shape[1:]),
+        )
+        for (name, own), values in zip(dims.items(), drawn, strict=True)
+    }
+    return xr.DataTree.from_dict({"posterior": xr.Dataset(data)})
+
+
+def _read(name: str, names: Names, monkeypatch: pytest.MonkeyPatch) -> bp.PyMCClassifier:
+    """A model read; draws, where there are any, are the same for each class whatever its place."""
+    build, solutions = BUILDS[name]
+    model = build(names)
+
+    def run(part: Any, _: Any) -> Any:
+        return _points(names, [v.type.shape for v in part.value_vars]), (CHAINS, DRAWS), {}
+
+    monkeypatch.setattr(collapsed_part, "run", run)
+    is_sampled = name in ("by rows", "shared")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", bp.ConvergenceWarning)
+        draws = _draws(model, names) if is_sampled else None
+        clf = bp.from_pymc(model, inference=bp.NUTS(random_state=1), draws=draws)
+    assert clf.recognition()["solution"].tolist() == solutions, clf.recognition()["why"].tolist()
+    return clf
+
+
+ROWS = np.column_stack([X, N])
+GROUPS = ("posterior", "posterior_predictive", "log_likelihood", "observed_data")
+QUESTIONS: dict[str, Callable[[bp.PyMCClassifier], Any]] = {
+    "classes": lambda clf: clf.classes_,
+    "counts": lambda clf: clf.class_count_,
+    "predictive": lambda clf: clf.predict_proba(ROWS),
+    "mean": lambda clf: clf.predict_proba(ROWS, rule="mean"),
+    "map": lambda clf: clf.predict_proba(ROWS, rule="map"),
+    "mle": lambda clf: clf.predict_proba(ROWS, rule="mle"),
+    "class weights": lambda clf: clf.predict_proba(ROWS, class_weights=[0.2, 0.3, 0.5]),
+    "class weights by name": lambda clf: clf.predict_proba(
+        ROWS, class_weights={"low": 0.2, "medium": 0.3, "high": 0.5}
+    ),
+    "log": lambda clf: clf.predict_log_proba(ROWS),
+    "joint": lambda clf: clf.predict_joint_log_proba(ROWS),
+    "labels": lambda clf: clf.predict(ROWS),
+    "mcse": lambda clf: clf.predict_proba_mcse(ROWS),
+    "interval": lambda clf: clf.predict_proba_interval(ROWS, random_state=0),
+    "uncertainty": lambda clf: clf.uncertainty(ROWS, random_state=0),
+    "decisions": lambda clf: clf.decide(ROWS, [[0, 1, 5], [2, 0, 1], [1, 3, 0]]),
+    "error rate": lambda clf: clf.expected_error_rate(10, 40, random_state=0),
+    "shift": lambda clf: clf.estimate_class_weights(ROWS, random_state=0),
+    "explanation": lambda clf: clf.explain(ROWS),
+    "explanation against": lambda clf: clf.explain(ROWS, against="low"),
+    "novelty": lambda clf: clf.novelty(ROWS[:2], random_state=0),
+    "sample": lambda clf: clf.sample(20, random_state=0),
+    "sample of a class": lambda clf: clf.sample(20, y="low", random_state=0),
+    "estimates": lambda clf: clf.estimates(),
+    "evidence": lambda clf: clf.log_evidence(),
+    "loo": lambda clf: clf.loo().to_dataset(),
+    "diagnostics": lambda clf: clf.diagnostics().drop_vars(
+        "class_weights_z", errors="ignore"
+    ),  # in the model's order
+    "summary": lambda clf: str(clf.summary()),
+    "reliability": lambda clf: bp.reliability(clf, ROWS, Y),
+    "log loss": lambda clf: get_scorer("neg_log_loss")(clf, ROWS, Y),
+    "roc auc": lambda clf: get_scorer("roc_auc_ovr")(clf, ROWS, Y),
+    **{
+        group: lambda clf, group=group: clf.to_datatree(
+            20, 2, random_state=0, groups=("posterior", "log_likelihood", group)
+        )[group].to_dataset()
+        for group in GROUPS
+    },
+}
+#: What a model with draws cannot answer, whatever the order.
+REFUSED = {
+    question: {"by rows", "shared", "collapsed"}
+    for question in ("map", "mle", "evidence", "loo", "explanation", "explanation against")
+}
+
+
+#: R-hat ranks distances from the median, which of the two draws beside it are equal up to rounding.
+ROUGHLY = {"diagnostics": 1e-3}
+
+
+def _equal(one: Any, other: Any, rtol: float = 1e-9) -> None:
+    if isinstance(one, xr.Dataset):
+        xr.testing.assert_allclose(one, other, rtol=rtol, atol=1e-12)
+        assert one.attrs.keys() == other.attrs.keys()
+    elif isinstance(one, tuple):
+        for a, b in zip(one, other, strict=True):
+            _equal(a, b)
+    elif isinstance(one, str) or np.asarray(one).dtype.kind in "OU":
+        np.testing.assert_array_equal(one, other)
+    else:
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", BUILDS)
+def test_every_answer_is_that_of_the_same_model_with_coords_in_ascending_order(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ordered, clf = (_read(name, names, monkeypatch) for names in (sorted(NAMES), NAMES))
+    assert clf.classes_.tolist() == sorted(NAMES)
+    for question, ask in QUESTIONS.items():
+        if name in REFUSED.get(question, ()):
+            for one in (ordered, clf):
+                with pytest.raises(ValueError, match=r"closed form|not defined|is missing"):
+                    ask(one)
+            continue
+        try:
+            _equal(ask(ordered), ask(clf), ROUGHLY.get(question, 1e-9))
+        except AssertionError as error:
+            raise AssertionError(f"{question}: {error}") from error
+    back = pickle.loads(pickle.dumps(clf))
+    np.testing.assert_array_equal(back.predict_proba(ROWS), clf.predict_proba(ROWS))
+    assert back.classes_.tolist() == sorted(NAMES)
+
+
+@pytest.mark.parametrize("name", BUILDS)
+def test_draws_of_the_model_s_variables_keep_its_coords(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same draws for each class by its name, in the order of the model."""
+    ordered, clf = (
+        _read(name, names, monkeypatch).to_datatree(DRAWS, CHAINS, random_state=0)["posterior"].to_dataset()
+        for names in (sorted(NAMES), NAMES)
+    )
+    dim = "level" if name == "tied" else "class"
+    assert clf[dim].values.tolist() == NAMES
+    assert set(clf) == set(ordered)
+    xr.testing.assert_allclose(clf.sel({dim: sorted(NAMES)}), ordered, rtol=1e-8)
+
+
+def test_columns_of_class_probabilities_are_those_of_an_estimator_of_the_same_model() -> None:
+    """That is fitted without PyMC, and has its classes in ascending order."""
+    model, codes = started(NAMES)
+    with model:
+        y = pm.Categorical("y", pm.Dirichlet("w", np.ones(3), dims="class"), observed=codes)
+        tau = pm.Gamma("tau", 2.0, 0.5, dims=("class", "feature"))
+        mu = pm.Normal("mu", 1.0, tau=0.1 * tau, dims=("class", "feature"))
+        pm.Normal("x", mu[y], tau=tau[y], observed=X)
+    read, ours = bp.from_pymc(model), bp.GaussianNB(bp.NormalInverseGamma(1.0, 0.1, 2.0, 0.5)).fit(X, Y)
+    assert read.classes_.tolist() == ours.classes_.tolist() == sorted(NAMES)
+    np.testing.assert_allclose(read.predict_proba(X), ours.predict_proba(X), rtol=1e-9)
+    np.testing.assert_allclose(read.loo().log_proba, ours.loo().log_proba, rtol=1e-9)
+    _equal(bp.reliability(ours, X, Y), bp.reliability(read, X, Y))
+
+
+WORDS = np.array([[5, 0], [4, 1], [0, 3], [1, 4], [0, 6], [3, 3]])
+MAIL = np.array(["spam", "spam", "ham", "ham", "ham", "spam"])
+
+
+def _counts(classes: list[Any], y: np.ndarray) -> pm.Model:
+    with pm.Model(coords={"class": classes}) as model:
+        codes = np.array([classes.index(label) for label in y.tolist()])
+        label = pm.Categorical("y", pm.Dirichlet("w", np.ones(2), dims="class"), observed=codes)
+        pm.Poisson("x", pm.Gamma("rate", 2.0, 1.0, shape=(2, 2))[label], observed=WORDS)
+    return model
+
+
+def test_scorers_of_scikit_learn_find_the_classes() -> None:
+    clf = bp.from_pymc(_counts(["spam", "ham"], MAIL))
+    assert clf.classes_.tolist() == ["ham", "spam"]
+    area = roc_auc_score(MAIL, clf.predict_proba(WORDS)[:, 1])
+    assert area == get_scorer("roc_auc")(clf, WORDS, MAIL)
+    # the share of pairs in which the row of "spam" has the higher odds
+    odds = clf.predict_log_proba(WORDS) @ [-1, 1]
+    assert area == np.mean(odds[MAIL == "spam"][:, None] > odds[MAIL == "ham"]) == 1.0
+    p = clf.predict_proba(WORDS)[np.arange(6), (MAIL == "spam").astype(int)]
+    assert get_scorer("neg_log_loss")(clf, WORDS, MAIL) == pytest.approx(np.log(p).mean(), rel=1e-12)
+
+
+def test_scores_of_held_rows_are_those_of_an_estimator_of_the_same_model() -> None:
+    def build(X: np.ndarray, y: np.ndarray) -> pm.Model:
+        with pm.Model() as model:
+            label = pm.Categorical("y", pm.Dirichlet("w", np.ones(2)), observed=y)
+            pm.Poisson("x", pm.Gamma("rate", 2.0, 1.0, shape=(2, 2))[label], observed=X)
+        return model
+
+    found, expected = (
+        cross_val_score(clf, WORDS, MAIL, cv=3, scoring="neg_log_loss")
+        for clf in (bp.PyMCClassifier(build), bp.PoissonNB(bp.Gamma(2.0, 1.0)))
+    )
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+def test_integers_as_coords_are_classes_and_no_codes() -> None:
+    y = np.where(MAIL == "spam", 1, 0)
+    swapped, plain = bp.from_pymc(_counts([1, 0], y)), bp.from_pymc(_counts([0, 1], y))
+    assert swapped.classes_.tolist() == [0, 1]
+    np.testing.assert_allclose(swapped.predict_proba(WORDS), plain.predict_proba(WORDS), rtol=1e-12)
+    assert swapped.class_count_.tolist() == [3.0, 3.0]
+    np.testing.assert_array_equal(swapped.predict(WORDS[:3]), [1, 1, 0])
+    assert set(swapped.sample(5, y=1, random_state=0)[1].tolist()) == {1}
+
+
+def test_coords_that_cannot_be_labels_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"the coords of the label 'y' cannot be classes: .*classes mixes labels"):
+        bp.from_pymc(_counts(["1", 1], np.array(["1", 1], dtype=object)[[0, 0, 1, 1, 1, 0]]))
+    with pytest.raises(ValueError, match="classes holds 'ham' more than once"):
+        bp.from_pymc(_counts(["ham", "ham"], np.repeat("ham", 6)))
+
+
+def test_coords_of_another_order_than_the_codes_that_a_model_is_built_with_are_refused() -> None:
+    def build(_: Any, y: np.ndarray) -> pm.Model:
+        return _counts(["spam", "ham"], np.array(["spam", "ham"])[y])
+
+    with pytest.raises(
+        ValueError, match="count the classes as 'ham', 'spam', and the coords of the model as 'spam', 'ham'"
+    ):
+        bp.PyMCClassifier(build).fit(WORDS, MAIL)
+
+
+def test_a_dimension_called_class_that_is_not_that_of_the_classes_keeps_its_labels() -> None:
+    with pm.Model(coords={"level": ["low", "high"], "class": ["a", "b"]}) as model:
+        y = pm.Categorical("y", pm.Dirichlet("w", np.ones(2), dims="level"), observed=[0, 0, 1, 1, 1, 0])
+        scale = pm.HalfNormal("scale", 3.0, dims=("level", "class"))
+        pm.Poisson("x", scale[y], observed=WORDS)
+    values = np.exp(np.random.default_rng(0).normal(size=(2, 40, 2, 2)))
+    drawn = xr.Dataset({"scale": (("chain", "draw", "level", "class"), values)})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", bp.ConvergenceWarning)
+        clf = bp.from_pymc(model, draws=xr.DataTree.from_dict({"posterior": drawn}))
+    mean = clf.estimates(["mean"])["scale"].sel(level="low").squeeze()
+    np.testing.assert_allclose(mean.values, values.mean((0, 1))[0])
+    assert mean[mean.dims[0]].values.tolist() == ["a", "b"]
