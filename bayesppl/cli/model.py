@@ -29,7 +29,8 @@ from bayesppl.cli.inferences import (
 )
 from bayesppl.cli.models import AUTO, INTEGERS_OPTION, OF_LEVELS, make, model_option
 from bayesppl.cli.source import require_place
-from bayesppl.cli.terminal import cells, counting, say, visible, wrapped
+from bayesppl.cli.terminal import cells, counting, say, wrapped
+from bayesppl.data.visible_text import visible
 
 RULES = ("predictive", "mle", "map", "mean")
 

@@ -30,8 +30,8 @@ def skip_unseen(table: Table, codes: Array, names: Sequence[Hashable], unseen: A
     """
     if not len(codes):
         return
-    places = np.flatnonzero(extremes(codes)[1] == unseen)
-    if not places.size:
+    places = np.flatnonzero(extremes(codes)[1] == unseen).tolist()
+    if not places:
         return
     rows, found = np.zeros(len(codes), dtype=bool), list[list[Hashable]]()
     for j in places:
@@ -54,7 +54,7 @@ def refuse_unseen(table: Table, codes: Array, names: Sequence[Hashable], unseen:
     table, codes, names, unseen
         As for :func:`skip_unseen`.
     """
-    for j in np.flatnonzero(extremes(codes)[1] == unseen) if len(codes) else ():
+    for j in np.flatnonzero(extremes(codes)[1] == unseen).tolist() if len(codes) else ():
         row = int((codes[:, j] == unseen[j]).argmax())
         [value] = table.column(names[j])[[row]].tolist()
         raise RowError(
