@@ -60,7 +60,7 @@ def remarks(X: Any) -> Iterator[str]:
     """What looks wrong about columns of text: numbers that odd cells made text of, texts that hardly ever repeat, marks of missing cells."""
     marked: dict[str, list[Hashable]] = {}
     for name in X.columns:
-        if not _is_text(X[name]):
+        if not is_text(X[name].dtype):
             continue
         cells = X[name].dropna()
         texts = cells[cells.map(lambda cell: isinstance(cell, str))]
@@ -102,7 +102,8 @@ def described(X: Any, families: Mapping[Hashable, str]) -> list[Column]:
     ]
 
 
-def _is_text(column: Any) -> bool:
+def is_text(dtype: Any) -> bool:
+    """Whether a column of this type may hold text."""
     from pandas.api.types import is_object_dtype, is_string_dtype
 
-    return bool(is_object_dtype(column.dtype) or is_string_dtype(column.dtype))
+    return bool(is_object_dtype(dtype) or is_string_dtype(dtype))

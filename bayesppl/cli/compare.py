@@ -32,7 +32,8 @@ from bayesppl.cli.inferences import (
 )
 from bayesppl.cli.models import AUTO, INTEGERS_OPTION, OF_LEVELS, make, model_option
 from bayesppl.cli.source import require_source
-from bayesppl.cli.terminal import say, visible
+from bayesppl.cli.terminal import say
+from bayesppl.data.visible_text import visible
 
 if TYPE_CHECKING:
     from bayesppl.cli.rows import Rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from bayesppl.cli.terminal import visible
+from bayesppl.data.visible_text import visible
 
 if TYPE_CHECKING:
     from rich.table import Table

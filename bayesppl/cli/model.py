@@ -29,7 +29,8 @@ from bayesppl.cli.inferences import (
 )
 from bayesppl.cli.models import AUTO, INTEGERS_OPTION, OF_LEVELS, make, model_option
 from bayesppl.cli.source import require_place
-from bayesppl.cli.terminal import cells, counting, say, visible, wrapped
+from bayesppl.cli.terminal import cells, counting, say, wrapped
+from bayesppl.data.visible_text import visible
 
 RULES = ("predictive", "mle", "map", "mean")
 
@@ -174,6 +175,8 @@ def predict(
 
     from bayesppl.cli import batches
     from bayesppl.cli.reasons import reasons, require_one_model
+    from bayesppl.cli.text_cells import refuse_text
+    from bayesppl.errors import rows_before
     from bayesppl.estimators.loading import load
     from bayesppl.files.atomic import replacing
 
@@ -185,13 +188,20 @@ def predict(
     texts = [
         name for name, levels in known if name not in keep and all(isinstance(level, str) for level in levels)
     ]
+    texts_in_part = {name for name, levels in known if any(isinstance(level, str) for level in levels)}
 
     def classified() -> Iterator[Any]:
+        seen = 0
         for frame in counting(batches.read(data, rows, dialect, texts, keep), len, "classifying"):
-            features = _features(frame, (*keep, *drop), data, classifier)
-            predictions = _predictions(classifier, features, rule, interval, draws, seed)
-            if explain is not None:
-                predictions.update(reasons(classifier, features, predictions["predicted"], rule, explain, seed))
+            with rows_before(seen):
+                features = _features(frame, (*keep, *drop), data, classifier)
+                refuse_text(features, texts_in_part)
+                predictions = _predictions(classifier, features, rule, interval, draws, seed)
+                if explain is not None:
+                    predictions.update(
+                        reasons(classifier, features, predictions["predicted"], rule, explain, seed)
+                    )
+            seen += len(frame)
             kept = frame[list(keep)].reset_index(drop=True)
             yield pd.concat([kept, pd.DataFrame(predictions)], axis=1)
 

@@ -12,16 +12,10 @@ from typing import Any
 
 import click
 
-# C0 and C1 controls but the line feed and the tab, and marks that turn the direction of the text around them
-_CONTROLS = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069]")
+from bayesppl.data.visible_text import visible
 
 # what makes a formula of a cell, unless the cell is a number
 _FORMULA = re.compile(r"[=+\-@\t\r]")
-
-
-def visible(text: str) -> str:
-    """The text with control characters spelt out, so that none reaches a terminal."""
-    return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def say(text: str, *, err: bool = False) -> None:

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from bayesppl.data.visible_text import one_line
+
 
 def short_names(names: Iterable[Any], longest: int = 24) -> list[str]:
     """Names for a picture or a table: long ones lose what all of them share, then their ends.
+
+    Control characters and line ends are spelt out.
 
     They stay longer than ``longest`` where they would otherwise become the same.
 
@@ -18,7 +22,7 @@ def short_names(names: Iterable[Any], longest: int = 24) -> list[str]:
     >>> short_names(["short", "not at all as short as the other name"])
     ['short', 'not at all as short as…']
     """
-    texts = [str(name) for name in names]
+    texts = [one_line(str(name)) for name in names]
     if all(len(text) <= longest for text in texts):
         return texts
     words = [text.split(" ") for text in texts]

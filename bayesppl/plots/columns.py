@@ -11,7 +11,7 @@ from bayesppl.data.columns import factorize
 from bayesppl.data.labels import codes_among
 from bayesppl.data.table import Table
 from bayesppl.kernels.arrays import Array
-from bayesppl.plots.style import colour, line_style, name_axes, tidy
+from bayesppl.plots.style import colour, drawn_name, line_style, name_axes, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -71,7 +71,8 @@ def plot_columns(clf: BayesClassifier, X: Any, y: Any, *, rule: RuleName | None 
         tidy(ax)
     for ax in panels.flat[len(names) :]:
         ax.remove()
-    figure.legend(*panels.flat[0].get_legend_handles_labels(), loc="outside upper right")
+    handles, labels = panels.flat[0].get_legend_handles_labels()
+    figure.legend(handles, list(map(drawn_name, labels)), loc="outside upper right")
     figure.set_layout_engine("constrained")
     return figure
 
@@ -120,7 +121,7 @@ def _draw_levels(
         middle = at + (k - (len(clf.classes_) - 1) / 2) * width
         ax.bar(middle, share, width, color=colour(k), alpha=0.25)
         ax.plot(middle, mass[:, k], "_", color=colour(k), markersize=9, markeredgewidth=2, label=str(label))
-    ax.set_xticks(at, [str(levels[j])[:10] for j in most], rotation=45, ha="right", fontsize="small")
+    ax.set_xticks(at, [drawn_name(str(levels[j])[:10]) for j in most], rotation=45, ha="right", fontsize="small")
 
 
 def _density(clf: BayesClassifier, table: Table, name: Hashable, values: Array, rule: RuleName | None) -> Array:

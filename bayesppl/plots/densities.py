@@ -8,13 +8,13 @@ import numpy as np
 
 from bayesppl.answers.intervals import PROB, tails
 from bayesppl.data.labels import codes_among
-from bayesppl.data.names import short_names
 from bayesppl.data.table import MatrixTable
 from bayesppl.kernels.arrays import Array
 from bayesppl.plots.style import (
     Style,
     axes_or_new,
     colour,
+    drawn_names,
     legend_beside,
     line_style,
     name_axes,
@@ -137,7 +137,7 @@ def plot_class_densities(
     ends = steps if is_mass else grid
     ax.set(xlim=(ends[0], ends[-1]), ylim=(0, n_classes) if is_crowded else (0, None))
     if is_crowded:
-        ax.set_yticks(range(n_classes)[::-1], short_names(clf.classes_.tolist()))
+        ax.set_yticks(range(n_classes)[::-1], drawn_names(clf.classes_.tolist()))
         name_axes(ax, table.names[0], f"class, and the {what} in it")
         return tidy(ax)
     name_axes(ax, table.names[0], f"{what} in the class")

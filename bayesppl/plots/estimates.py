@@ -18,6 +18,7 @@ from bayesppl.plots.style import (
     RULE_STYLE,
     axes_or_new,
     colour,
+    drawn_names,
     inches,
     legend_beside,
     name_axes,
@@ -54,7 +55,7 @@ class _Group(NamedTuple):
 
     def title(self, most: int) -> str:
         """The features, in about so many letters."""
-        return " × ".join(short_names(self.features, max(6, most // len(self.features) - 2)))
+        return " × ".join(drawn_names(self.features, max(6, most // len(self.features) - 2)))
 
     @property
     def lines(self) -> list[str]:
@@ -136,7 +137,7 @@ def plot_estimates(
     if len(groups) == 1:
         name_rows(ax, groups[0].lines)
     has_headings = any(panel.get_title() for panel in panels)
-    ax.set_title(", ".join(short_names(title)), pad=22 if has_headings else None)
+    ax.set_title(", ".join(drawn_names(title)), pad=22 if has_headings else None)
     legend_beside(ax, panels[0])
     return ax
 
@@ -180,7 +181,7 @@ def _panels(groups: Sequence[_Group], across: int, frame: Axes) -> Iterator[Axes
         row, column = divmod(i, across)
         panel = frame.inset_axes((column / across, 1 - row / down - share, 0.92 / across, share))
         if len(group.lines) == 1:
-            panel.set_yticks([0], ["\n× ".join(short_names(group.features, 22))], fontsize="small")
+            panel.set_yticks([0], ["\n× ".join(drawn_names(group.features, 22))], fontsize="small")
             panel.set_ylim(0.5, -0.5)
         else:
             panel.set_title(group.title(int(width * LETTERS_PER_INCH)), fontsize=10 * small, pad=3)

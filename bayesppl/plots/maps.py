@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesppl.data.names import short_names
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.rules import ESTIMATES, TABLE, RuleName
-from bayesppl.plots.style import Style, axes_or_new, inches
+from bayesppl.plots.style import Style, axes_or_new, drawn_names, inches
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -79,7 +78,7 @@ def plot_parameter_maps(
     step = width * (1 + _GAP)
     room_x, room_y = (72 * size for size in inches(ax))
     point = max(columns * step / room_x, lines * height / (room_y - 1.6 * _TYPE * lines))  # in pixels
-    names = short_names(classes, max(6, int(1.7 * step / point / _TYPE)))
+    names = drawn_names(classes, max(6, int(1.7 * step / point / _TYPE)))
     line = height + 1.6 * _TYPE * point
     limits: Style = {"vmin": float(np.nanmin(values)), "vmax": float(np.nanmax(values)), "cmap": "cividis"}
     for k, name in enumerate(names):

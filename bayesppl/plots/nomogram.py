@@ -10,7 +10,16 @@ from scipy.special import logit
 
 from bayesppl.data.table import MatrixTable, Table
 from bayesppl.kernels.arrays import Array
-from bayesppl.plots.style import LETTERS_PER_INCH, axes_or_new, colour, inches, name_axes, name_rows, tidy
+from bayesppl.plots.style import (
+    LETTERS_PER_INCH,
+    axes_or_new,
+    colour,
+    drawn_name,
+    inches,
+    name_axes,
+    name_rows,
+    tidy,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -159,7 +168,7 @@ def _draw_levels(ax: Axes, j: int, values: Array, weights: Array) -> None:
     for side, above in ((order[::2], -6), (order[1::2], 6)):
         for value, x in _apart(ax, values[finite][side].tolist(), weights[finite][side]):
             ax.annotate(
-                str(value),
+                drawn_name(value),
                 (x, j),
                 (0, above),
                 textcoords="offset points",

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesppl.data.names import short_names
 from bayesppl.evaluation.comparison import Comparison, compare
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.rules import REFERENCE
-from bayesppl.plots.style import bar_style, result_of
+from bayesppl.plots.style import bar_style, drawn_names, result_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -68,7 +67,7 @@ def plot_probabilities(
     for rule, panel in zip(rules, panels, strict=True):
         panel.set_title(rule)
         _draw_bars(panel, shown.sel(rule=rule), classes, undefined.get(rule))
-    labels = short_names(shown["label"].values)
+    labels = drawn_names(shown["label"].values)
     names = [f"{label}, row {row}" for label, row in zip(labels, shown["row"].values, strict=True)]
     panels[0].set_yticks(range(n_shown), names)
     panels[0].set_ylim(n_shown - 0.5, -0.5)
@@ -77,7 +76,7 @@ def plot_probabilities(
     figure.suptitle(
         f"The {n_shown} of {found.sizes['row']} held-out rows on which the rules differ most  (× wrong class)"
     )
-    keys = [Patch(label=label, **bar_style(k)) for k, label in enumerate(short_names(classes))]
+    keys = [Patch(label=label, **bar_style(k)) for k, label in enumerate(drawn_names(classes))]
     figure.legend(handles=keys, title="class", loc="outside right upper", frameon=False)
     return figure
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesppl.data.names import short_names
+from bayesppl.data.visible_text import one_line
 from bayesppl.model.rules import ESTIMATES, TABLE
 
 if TYPE_CHECKING:
@@ -131,9 +132,24 @@ def name_axes(ax: Axes, x: Any = None, y: Any = None) -> None:
 
 
 def _wrapped(text: Any, room: float) -> str:
-    return "\n".join(
-        textwrap.wrap(str(text), max(12, int(room * LETTERS_PER_INCH)), max_lines=3, placeholder=" …")
+    lines = textwrap.wrap(
+        one_line(str(text)), max(12, int(room * LETTERS_PER_INCH)), max_lines=3, placeholder=" …"
     )
+    return "\n".join(map(_without_formulas, lines))
+
+
+def drawn_name(name: Any) -> str:
+    """A name or label as matplotlib draws it: on one line, and with dollars that are no marks of formulas."""
+    return _without_formulas(one_line(str(name)))
+
+
+def drawn_names(names: Iterable[Any], longest: int = 24) -> list[str]:
+    """:func:`~bayesppl.data.names.short_names` as matplotlib draws them."""
+    return [_without_formulas(name) for name in short_names(names, longest)]
+
+
+def _without_formulas(text: str) -> str:
+    return text.replace("$", "\\$")
 
 
 def name_rows(ax: Axes, names: Iterable[Any], ends: Sequence[str] = ()) -> None:
@@ -147,10 +163,13 @@ def name_rows(ax: Axes, names: Iterable[Any], ends: Sequence[str] = ()) -> None:
     width, height = inches(ax)
     room = 0.5 * width
     most, names = int(np.clip(room * LETTERS_PER_INCH, 8, 30)), list(names)
-    labels = short_names(names, max(8, most - max(map(len, ends), default=0)))
+    labels = drawn_names(names, max(8, most - max(map(len, ends), default=0)))
     if ends:
-        whole = short_names(names, most)
-        labels = [short + end if end else long for short, long, end in zip(labels, whole, ends, strict=True)]
+        whole = drawn_names(names, most)
+        labels = [
+            short + _without_formulas(end) if end else long
+            for short, long, end in zip(labels, whole, ends, strict=True)
+        ]
     usual = FontProperties(size=rcParams["ytick.labelsize"]).get_size_in_points()
     across = usual * room * LETTERS_PER_INCH / max(map(len, labels), default=1)
     line = 0.8 * height * 72 / max(len(labels), 1)
@@ -175,7 +194,7 @@ def legend_beside(ax: Axes, panel: Axes | None = None) -> None:
     handles, labels = (ax if panel is None else panel).get_legend_handles_labels()
     ax.legend(
         handles,
-        short_names(labels, 20),
+        drawn_names(labels, 20),
         frameon=False,
         loc="upper left",
         bbox_to_anchor=(1.0, 1.0),

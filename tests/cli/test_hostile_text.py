@@ -6,7 +6,8 @@ import pandas as pd
 import pytest
 
 from bayesppl.cli import batches, main
-from bayesppl.cli.terminal import cell, cells, visible
+from bayesppl.cli.terminal import cell, cells
+from bayesppl.data.visible_text import visible
 
 ESCAPE = "\x1b]0;owned\x07\x9b31m"
 

@@ -89,13 +89,53 @@ def test_an_unseen_level_says_nothing_of_the_class(estimator):
     """As an outcome of each class it would be evidence for the smaller one: [.112, .888] after 100 rows and 10."""
     rows = np.asarray([["u", "p"], ["v", "q"]] * 55)
     clf = estimator(class_weights="uniform").fit(rows, np.repeat(["large", "small"], [100, 10]))
-    warning = r"column 'x0' holds 'new', a level that did not occur in training, and so in 2 rows.*unseen='error'"
+    warning = r"column 'x0' holds 'new', a level that did not occur in training, in 2 rows.*unseen='error'"
     with pytest.warns(bp.UnseenLevelWarning, match=warning):
         found = clf.predict_proba(np.asarray([["u", "p"], ["new", "p"], ["new", None]], dtype=object))
     np.testing.assert_allclose(found[1], clf.predict_proba(np.asarray([[None, "p"]], dtype=object))[0], rtol=1e-12)
     np.testing.assert_allclose(found[2], [0.5, 0.5], rtol=1e-12)
     learned = clf.set_params(unseen="learned").fit(rows, np.repeat(["large", "small"], [100, 10]))
     assert learned.predict_proba(np.asarray([["new", None]], dtype=object))[0, 1] > 0.85
+
+
+@pytest.mark.parametrize("estimator", [bp.CategoricalNB, bp.MixedNB])
+def test_one_warning_for_all_columns_of_unseen_levels(estimator):
+    names = [f"column {j}" for j in range(40)]
+    seen = pd.DataFrame([["u"] * 40, ["v"] * 40] * 3, columns=names)
+    clf = estimator().fit(seen, [0, 1] * 3)
+    new = seen.copy()
+    new.loc[1, names[2:]] = "w"
+    new.loc[4, names[2:4]] = "x"
+    with pytest.warns(bp.UnseenLevelWarning) as warned:
+        found = clf.predict_proba(new)
+    assert len(warned) == 1
+    text = str(warned[0].message)
+    # 38 columns hold "w", and 2 of them "x" besides
+    assert text.startswith(
+        "columns 'column 2' ('w'), 'column 3' ('w'), 'column 4' ('w') and 35 more columns hold 40 levels "
+    )
+    assert "in 2 rows" in text
+    np.testing.assert_allclose(found, clf.predict_proba(new.mask(new.isin(["w", "x"]))), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("cells", "words"),
+    [
+        ([["w", "p"]], r"^column 'x0' holds 'w', a level that did not occur in training, in 1 rows"),
+        (
+            [["w", "p"], ["x", "p"]],
+            r"^column 'x0' holds 'w' and 1 more levels that did not occur in training, in 2 rows",
+        ),
+        (
+            [["w", "s"]],
+            r"^columns 'x0' \('w'\) and 'x1' \('s'\) hold 2 levels that did not occur in training, in 1 rows",
+        ),
+    ],
+)
+def test_few_unseen_levels_are_named(cells, words):
+    clf = bp.CategoricalNB().fit([["u", "p"], ["v", "q"]] * 2, [0, 1] * 2)
+    with pytest.warns(bp.UnseenLevelWarning, match=words):
+        clf.predict(cells)
 
 
 @pytest.mark.parametrize("estimator", [bp.CategoricalNB, bp.JointCategoricalNB])

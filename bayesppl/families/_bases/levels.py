@@ -24,7 +24,7 @@ from bayesppl.beliefs.statistics import Counts
 from bayesppl.data.columns import factorize
 from bayesppl.data.lookalikes import refuse_other_types
 from bayesppl.data.table import Table
-from bayesppl.errors import RowError, UnseenLevelWarning, warn
+from bayesppl.errors import RowError
 from bayesppl.families._bases.association import log_association
 from bayesppl.families._bases.conjugate_family import ConjugateColumns
 from bayesppl.families._bases.family import Measure, Takes
@@ -33,9 +33,10 @@ from bayesppl.families._bases.leave_one_out import counts_without, weight_by_wei
 from bayesppl.families._bases.level_names import unseen_beside
 from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.families._bases.membership import Membership
+from bayesppl.families._bases.unseen_levels import refuse_unseen, skip_unseen
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta
 from bayesppl.kernels.blocks import row_blocks
-from bayesppl.kernels.levels import Places, extremes, outcome_counts, smallest_type
+from bayesppl.kernels.levels import Places, outcome_counts, smallest_type
 
 # in the place of a code, for a value that is no level
 _UNKNOWN = -2
@@ -161,7 +162,8 @@ class LevelFamily(ConjugateColumns):
     def encode(self, table: Table) -> Array:
         codes = self._encode(table)
         if self.levels is None and self.unseen != "learned":
-            self._skip_unseen(table, codes)
+            handle = skip_unseen if self.unseen == "missing" else refuse_unseen
+            handle(table, codes, self.columns, np.array(self._sizes) - 1)
         return codes
 
     @final
@@ -181,29 +183,6 @@ class LevelFamily(ConjugateColumns):
             for j, name in enumerate(self.columns):
                 codes[:, j] = self._codes(table.column(name), j)
         return codes
-
-    def _skip_unseen(self, table: Table, codes: Array) -> None:
-        """Let cells of unseen levels count as missing, with a warning, or refuse them."""
-        if not len(codes):
-            return
-        unseen = np.array(self._sizes) - 1
-        for j in np.flatnonzero(extremes(codes)[1] == unseen):
-            name, new = self.columns[j], codes[:, j] == unseen[j]
-            row = int(new.argmax())
-            [value] = table.column(name)[[row]].tolist()
-            if self.unseen == "error":
-                raise RowError(
-                    f"column {name!r} holds {value!r} in row ",
-                    row,
-                    ", a level that did not occur in training. Correct the value, or use unseen='missing' to skip such cells",
-                )
-            warn(
-                f"column {name!r} holds {value!r}, a level that did not occur in training, and so in {int(new.sum())} rows: such cells "
-                "are skipped. unseen='error' refuses them; unseen='learned' takes them as "
-                "evidence for classes of few rows",
-                UnseenLevelWarning,
-            )
-            codes[new, j] = -1
 
     @property
     def _sizes(self) -> tuple[int, ...]:

@@ -1,0 +1,74 @@
+"""``bayesppl predict`` of a file that holds text where the fit had none: the cell that made text of the column is named."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+ROWS = pd.DataFrame(
+    {
+        "code": [1, 2, 3, 4] * 5,
+        "size": np.arange(20) ** 2 / 7,
+        "ripe": [True, False, True, True, False] * 4,
+        "kind": ["u", "v"] * 10,
+    }
+)
+MODELS = {"levels": ["--model", "mixed-nb", "--categorical", "code"], "numbers": ["--model", "gaussian-nb"]}
+
+
+@pytest.fixture(params=MODELS)
+def saved(run, tmp_path, request):
+    ROWS.to_csv(tmp_path / "train.csv", index=False)
+    options = [*MODELS[request.param], "--save", tmp_path / "m.nc"]
+    assert run("fit", tmp_path / "train.csv", "--target", "kind", *options)[0] == 0
+    return tmp_path / "m.nc"
+
+
+@pytest.mark.parametrize("rows", [5, 1000])
+@pytest.mark.parametrize(
+    ("name", "cell", "remedy"),
+    [
+        ("code", "x", "--na-values x"),
+        ("size", "not yet", "--na-values 'not yet'"),
+        ("size", "1,5", "--decimal , or --thousands ,"),
+        ("ripe", "maybe", "--na-values maybe"),
+    ],
+)
+def test_the_cell_its_row_and_the_remedy(run, saved, tmp_path, rows, name, cell, remedy):
+    new = ROWS.drop(columns="kind").astype({name: object})
+    new.loc[13, name] = cell
+    new.to_csv(tmp_path / "new.csv", index=False)
+    status, _, err = run("predict", saved, tmp_path / "new.csv", "--rows", rows)
+    assert status == 2
+    assert f"column {name!r} holds the text {cell!r} in row 13 " in err
+    assert remedy in err
+
+
+def test_the_remedy_works(run, saved, tmp_path):
+    new = ROWS.drop(columns="kind").astype({"code": object})
+    new.loc[13, "code"] = "x"
+    new.to_csv(tmp_path / "new.csv", index=False)
+    new.replace("x", "").to_csv(tmp_path / "empty.csv", index=False)
+    marked = run("predict", saved, tmp_path / "new.csv", "--na-values", "x")
+    assert marked[0] == 0
+    assert marked[1] == run("predict", saved, tmp_path / "empty.csv")[1]
+
+
+def test_numbers_written_as_text_in_parquet(run, saved, tmp_path):
+    new = pa.Table.from_pandas(ROWS.drop(columns="kind").astype({"code": str}))
+    pq.write_table(new, tmp_path / "new.parquet")
+    _, _, err = run("predict", saved, tmp_path / "new.parquet")
+    assert re.search("column 'code' holds the text '1' in row 0 .*convert the column to numbers", err)
+
+
+def test_refused_rows_count_from_the_start_of_the_file(run, tmp_path):
+    ROWS.to_csv(tmp_path / "train.csv", index=False)
+    run("fit", tmp_path / "train.csv", "--target", "kind", "--model", "gaussian-nb", "--save", tmp_path / "m.nc")
+    new = ROWS.drop(columns="kind")
+    new.loc[13, "size"] = np.inf
+    new.to_csv(tmp_path / "new.csv", index=False)
+    for rows in (5, 1000):
+        assert "in row 13" in run("predict", tmp_path / "m.nc", tmp_path / "new.csv", "--rows", rows)[2]
