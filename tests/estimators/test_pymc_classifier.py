@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pymc as pm
 import pytest
 from sklearn.base import clone
@@ -32,11 +33,63 @@ def ours():
 
 @pytest.mark.parametrize(
     "rows",
-    [X, X[["b", "a"]], X.to_numpy(), {"x": X.to_numpy()}],
-    ids=["table", "other order", "array", "mapping"],
+    [
+        X,
+        X[["b", "a"]],
+        X.to_numpy(),
+        {"x": X.to_numpy()},
+        {"x": X},
+        {"x": X[["b", "a"]]},
+        {"x": pl.from_pandas(X[["b", "a"]])},
+    ],
+    ids=[
+        "table",
+        "other order",
+        "array",
+        "mapping",
+        "table in a mapping",
+        "other order in a mapping",
+        "of polars",
+    ],
 )
 def test_rows_come_as_tables_arrays_and_mappings(clf, ours, rows):
     np.testing.assert_allclose(clf.predict_proba(rows), ours.predict_proba(X), rtol=1e-9)
+
+
+def _two_variables(coords):
+    """Counts and numbers of two classes, each in two columns."""
+    rng = np.random.default_rng(5)
+    dims = [("class", dim) if dim in coords else None for dim in ("word", "size")]
+    with pm.Model(coords=coords) as model:
+        label = pm.Categorical("y", [0.5, 0.5], observed=np.arange(20) % 2)
+        rate = pm.Gamma("rate", 2.0, 0.5, dims=dims[0], shape=None if dims[0] else (2, 2))
+        mean = pm.Normal("mean", 0.0, 3.0, dims=dims[1], shape=None if dims[1] else (2, 2))
+        kept = [None if pair is None else ("row", pair[1]) for pair in dims]
+        pm.Poisson("n", rate[label], observed=rng.poisson([1.0, 5.0], (20, 2)), dims=kept[0])
+        pm.Normal("x", mean[label], 1.0, observed=rng.normal([0.0, 3.0], 1.0, (20, 2)), dims=kept[1])
+    return model
+
+
+def test_columns_of_a_variable_are_found_by_the_names_in_its_coords():
+    names = {"word": ["free", "call"], "size": ["long", "wide"]}
+    read = bp.from_pymc(_two_variables({"class": ["no", "yes"], "row": range(20), **names}), "y")
+    n, x = np.array([[0, 4], [2, 3]]), np.array([[0.5, 2.0], [-1.0, 4.0]])
+    expected = read.predict_proba({"n": n, "x": x})
+    frames = {"n": pd.DataFrame(n, columns=names["word"]), "x": pd.DataFrame(x, columns=names["size"])}
+    in_turn = {name: frame[frame.columns[::-1]] for name, frame in frames.items()}
+    for rows in (frames, in_turn, {"n": n, "x": in_turn["x"]}):
+        np.testing.assert_array_equal(read.predict_proba(rows), expected)
+    with pytest.raises(ValueError, match="unknown column 'height'"):
+        read.predict({"n": n, "x": frames["x"].rename(columns={"long": "height"})})
+    with pytest.raises(ValueError, match="missing column 'wide'"):
+        read.predict({"n": n, "x": frames["x"][["long"]]})
+
+
+def test_columns_of_a_model_without_names_are_found_by_position():
+    read = bp.from_pymc(_two_variables({"class": ["no", "yes"]}), "y")
+    n, x = np.array([[0, 4], [2, 3]]), np.array([[0.5, 2.0], [-1.0, 4.0]])
+    frames = {"n": pd.DataFrame(n, columns=["free", "call"]), "x": pd.DataFrame(x, columns=["long", "wide"])}
+    np.testing.assert_array_equal(read.predict_proba(frames), read.predict_proba({"n": n, "x": x}))
 
 
 def test_the_estimator_has_what_scikit_learn_asks_for(clf):

@@ -68,7 +68,7 @@ class UserColumns(Columns):
         if isinstance(X, Table) and X.names == (*own, *self.layout.copies):
             return X  # aligned already
         if isinstance(X, Mapping):
-            return self.layout.with_copies(self.layout.table(X))
+            return self.layout.with_copies(self.layout.table(X, (self.names, *self.coords)))
         table = as_table(X)
         if table.is_named and not self.are_named:
             known = next((names for names in self.coords if set(names) == set(table.names)), table.names)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.data.read_table import as_table
+from bayesppl.data.read_table import Columns, as_table
 from bayesppl.data.table import Table
 from bayesppl.inference.pymc.reading.rows import Observed
 from bayesppl.kernels.arrays import Array
@@ -41,8 +41,14 @@ class Layout:
     def names(self) -> tuple[Hashable, ...]:
         return tuple(name for names in self.columns.values() for name in names)
 
-    def table(self, X: Any) -> Table:
+    def table(self, X: Any, known: Sequence[Sequence[Hashable]] = ()) -> Table:
         """Rows given as one table, or as a mapping of variables to their rows, as one table.
+
+        Parameters
+        ----------
+        X
+        known
+            Names that all columns together may have beside their own.
 
         Raises
         ------
@@ -57,7 +63,7 @@ class Layout:
             raise ValueError(
                 f"X must hold the rows of {', '.join(map(repr, self.columns))}: missing {absent}, unknown {unknown}"
             )
-        parts = [self._flat(name, np.asarray(X[name])) for name in self.columns]
+        parts = [self._flat(name, self._in_order(name, X[name], known)) for name in self.columns]
         lengths = {name: len(part) for name, part in zip(self.columns, parts, strict=True)}
         if len(set(lengths.values())) > 1:
             raise ValueError(f"the variables of X have different numbers of rows: {lengths}")
@@ -106,6 +112,19 @@ class Layout:
             )
         return values.reshape(len(values), *self.shapes[name]).astype(self.dtypes[name])
 
+    def _in_order(self, name: str, rows: Any, known: Sequence[Sequence[Hashable]]) -> Array:
+        """The rows of one variable as an array; columns with names are found by these, where any are known."""
+        if len(self.shapes[name]) != 1 or isinstance(rows, np.ndarray):
+            return np.asarray(rows)
+        own, table = self.columns[name], as_table(rows)
+        if table.is_named:
+            first = self.names.index(own[0])
+            lists = [own, *(tuple(names[first : first + len(own)]) for names in known)]
+            by_default = None if own in (_positions(len(own)), _indexed(name, len(own))) else own
+            names = next((names for names in lists if set(names) == set(table.names)), by_default)
+            table = table if names is None else Columns(names, True, f"the variable {name!r}").align(table)
+        return np.asarray(table.numeric())
+
     def _flat(self, name: str, values: Array) -> Array:
         if values.shape[1:] != self.shapes[name]:
             raise ValueError(
@@ -123,12 +142,11 @@ def layout_of(model: Any, observed: Sequence[Observed]) -> tuple[Layout, list[Ar
     named = len(set(flat)) == len(flat) and all(names is not None for names in own.values())
     if not named and len(rows) > 1:
         own = {
-            name: (name,) if values.ndim == 1 else tuple(f"{name}[{j}]" for j in range(values[0].size))
-            for name, values in rows.items()
+            name: (name,) if values.ndim == 1 else _indexed(name, values[0].size) for name, values in rows.items()
         }
         named = True
     elif not named:
-        own = {name: tuple(f"x{j}" for j in range(values[0].size)) for name, values in rows.items()}
+        own = {name: _positions(values[0].size) for name, values in rows.items()}
     chained = [
         name for name in rows if any(x.name == name for x in observed) and any(name in x.given for x in observed)
     ]
@@ -143,6 +161,16 @@ def layout_of(model: Any, observed: Sequence[Observed]) -> tuple[Layout, list[Ar
         named,
     )
     return layout, [values.reshape(len(values), -1) for values in rows.values()]
+
+
+def _positions(size: int) -> tuple[str, ...]:
+    """Names of the columns of the only variable, where it has none."""
+    return tuple(f"x{j}" for j in range(size))
+
+
+def _indexed(name: str, size: int) -> tuple[str, ...]:
+    """Names of the columns of one of several variables, where these have none."""
+    return tuple(f"{name}[{j}]" for j in range(size))
 
 
 def _own_names(model: Any, name: str, values: Array) -> tuple[Hashable, ...] | None:
