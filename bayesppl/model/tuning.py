@@ -39,8 +39,9 @@ class Search:
     hyperparameters : tuple of str
     log_factors : (n_steps, n_hyperparameters)
     objective : (n_steps,)
+        Without the hyperprior.
     converged : bool
-        Whether the search came to rest at a maximum within the bounds.
+        Whether the slope of the objective, with its hyperprior, is zero, within the bounds.
     at_bound : tuple of str
         Hyperparameters that ended where the search may go no further: the data would have them without limit.
     message : str

@@ -47,7 +47,8 @@ def test_every_family_can_be_tuned_and_refitted(name):
     clf = bp.GenerativeClassifier(family).fit(X, y)
     tuned = clf.tune_prior(max_steps=5)
     path = tuned.tuning_["objective"].values
-    assert (np.diff(path) >= -1e-9).all()
+    of_factors = (np.log(tuned.tuning_["factor"].values) ** 2).sum(1) / 200  # normal, of standard deviation 10
+    assert (np.diff(path - of_factors) >= -1e-9).all()
     if not tuned.fitted_.search.fixed:  # else it starts without the correlations of the default
         assert path[0] == pytest.approx(float(clf.log_evidence()["total"] - clf.log_evidence()["class_weights"]))
     assert path[-1] == pytest.approx(float(tuned.log_evidence()["total"] - tuned.log_evidence()["class_weights"]))
@@ -165,12 +166,91 @@ def test_the_score_of_left_out_labels_has_a_hyperprior():
 
 
 def test_what_reaches_a_bound_is_named_and_has_not_converged():
-    # every row alike: the evidence wants all of the mass on what was seen
+    # constant columns: the smaller the variances, the better
+    y = np.arange(20) % 2
+    clf = bp.GaussianNB().fit(np.ones((20, 2)), y)
+    with pytest.warns(bp.ConvergenceWarning, match="ended at the bound of 'b'"):
+        tuned = clf.tune_prior(["b"])
+    assert tuned.tuning_.attrs["converged"] == 0
+    assert tuned.tuning_.attrs["at_bound"] == "b"
+
+
+def _evidence(family):
+    return lambda: bp.GenerativeClassifier(family, tuning="evidence")
+
+
+NUMBERS = {
+    "naive": lambda: bp.GaussianNB(tuning="evidence"),
+    "mixed": lambda: bp.MixedNB(
+        {"one": ([0], bp.Gaussian()), "two": ([1, 2], bp.Gaussian("tied"))}, tuning="evidence"
+    ),
+    "tied": _evidence(bp.Gaussian("tied")),
+    "tied, regularised": _evidence(bp.Gaussian("tied", "regularised")),
+    "tied, fraley-raftery": _evidence(bp.Gaussian("tied", "fraley-raftery")),
+    "full, regularised": _evidence(bp.Gaussian("full", "regularised")),
+    "full, fraley-raftery": _evidence(bp.Gaussian("full", "fraley-raftery")),
+    "left-out labels": lambda: bp.GaussianNB(tuning="loo"),
+}
+COUNTS = {
+    "poisson": lambda: bp.PoissonNB(tuning="evidence"),
+    "multinomial": lambda: bp.MultinomialNB(tuning="evidence"),
+    "dirichlet multinomial": lambda: bp.DirichletMultinomialNB(tuning="evidence"),
+    "categories": lambda: bp.CategoricalNB(tuning="evidence"),
+}
+
+
+@pytest.mark.filterwarnings("ignore:the search for hyperparameters ended")  # labels that say nothing
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("name", [*NUMBERS, *COUNTS])
+def test_the_same_data_are_tuned_to_the_same_prior(name, seed):
+    """Where classes do not differ, the evidence is level: log probabilities were up to .2 apart."""
+    rng = np.random.default_rng(seed)
+    n, d = 30, 3
+    y = np.arange(n) % 3
+    numbers = (rng.normal(size=(n, d)) @ rng.normal(size=(d, d))).round(3)
+    X, make = (numbers, NUMBERS[name]) if name in NUMBERS else (rng.poisson(2, (n, d)), COUNTS[name])
+    once, order, twice = make().fit(X, y), rng.permutation(n), np.tile(np.arange(n), 2)
+    pairs = {
+        "rows": (once.predict_log_proba(X), make().fit(X[order], y[order]).predict_log_proba(X)),
+        "classes": (once.predict_log_proba(X), make().fit(X, -y).predict_log_proba(X)[:, ::-1]),
+    }
+    if name != "left-out labels":  # of which two rows are left out one by one, and one of weight two as a whole
+        weighted, repeated = make().fit(X, y, sample_weight=np.full(n, 2)), make().fit(X[twice], y[twice])
+        pairs["weights"] = weighted.predict_log_proba(X), repeated.predict_log_proba(X)
+    if name != "mixed":  # whose blocks are of these columns
+        turned = make().fit(X[:, ::-1], y).predict_log_proba(X[:, ::-1])
+        pairs["columns"] = once.predict_log_proba(X), turned
+    if name in NUMBERS:
+        other = X * [0.01, 3.0, 2000.0]
+        pairs["units"] = once.predict_log_proba(X), make().fit(other, y).predict_log_proba(other)
+    for what, (one, same) in pairs.items():
+        np.testing.assert_allclose(same, one, rtol=0, atol=1e-7, err_msg=what)
+
+
+def test_the_search_ends_on_level_evidence_where_the_slope_is_that_of_the_hyperprior():
+    # every row alike: the evidence of Beta(a, b) grows as a does and as b falls, towards that of a sure thing
     X, y = np.ones((20, 30), dtype=int), np.arange(20) % 2
-    with pytest.warns(bp.ConvergenceWarning, match="ended at the bound of '"):
-        clf = bp.BernoulliNB(tuning="evidence").fit(X, y)
-    assert clf.tuning_.attrs["converged"] == 0
-    assert clf.tuning_.attrs["at_bound"]
+    clf = bp.BernoulliNB(tuning="evidence").fit(X, y)
+    assert clf.tuning_.attrs["converged"] == 1
+    logs = np.log(clf.tuning_["factor"][-1].values)
+
+    def evidence(t):
+        a, b = np.exp(t)
+        return 60 * (betaln(a + 10, b) - betaln(a, b))
+
+    for log, step in zip(logs, 1e-4 * np.eye(2), strict=True):
+        slope = (evidence(logs + step) - evidence(logs - step)) / 2e-4
+        assert slope == pytest.approx(log / 100, abs=1e-4)
+
+
+def test_blocks_that_are_tuned_together_are_tuned_as_each_by_itself():
+    blocks = {str(j): ([j], bp.Gaussian()) for j in range(4)}
+    clf = bp.MixedNB(blocks, tuning="evidence").fit(*IRIS)
+    assert clf.tuning_.attrs["converged"] == 1
+    alone = [
+        bp.GaussianNB(tuning="evidence").fit(IRIS[0][:, [j]], IRIS[1]).tuning_["factor"][-1] for j in range(4)
+    ]
+    np.testing.assert_allclose(clf.tuning_["factor"][-1], np.concatenate(alone), rtol=1e-7)
 
 
 def test_a_tuned_estimator_is_refitted_to_other_columns_classes_and_levels():
