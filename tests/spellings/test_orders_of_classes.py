@@ -369,3 +369,40 @@ def test_a_dimension_called_class_that_is_not_that_of_the_classes_keeps_its_labe
     mean = clf.estimates(["mean"])["scale"].sel(level="low").squeeze()
     np.testing.assert_allclose(mean.values, values.mean((0, 1))[0])
     assert mean[mean.dims[0]].values.tolist() == ["a", "b"]
+
+
+def test_the_terms_of_a_potential_are_those_of_the_classes() -> None:
+    """Of too many means to be solved for together."""
+    wide = _rng.normal(of(MIDDLE, Y)[:, None], 1.0, (len(Y), 60))
+
+    def centred(names: Names) -> bp.PyMCClassifier:
+        model, codes = started(names)
+        with model:
+            y = pm.Categorical("y", pm.Dirichlet("w", np.ones(3), dims="class"), observed=codes)
+            v = pm.InverseGamma("v", 2.0, 1.0, shape=(3, 60))
+            mu = pm.Flat("mu", shape=(3, 60))
+            pm.Potential("prior of mu", -0.5 * (pt.log(v) + 0.5 * (mu - of(CENTRE, names)[:, None]) ** 2 / v))
+            pm.Normal("x", mu[y], pt.sqrt(v)[y], observed=wide)
+        return bp.from_pymc(model)
+
+    ordered, clf = centred(sorted(NAMES)), centred(NAMES)
+    assert clf.recognition()["solution"].tolist() == ["exact", "exact"]
+    np.testing.assert_allclose(clf.predict_log_proba(wide), ordered.predict_log_proba(wide), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("classes", [["ham", "spam"], ["spam", "ham"]])
+def test_the_probability_of_either_class_may_be_the_variable(classes: list[str]) -> None:
+    """Its posterior is that of the counts of labels, and its draws are of it."""
+    with pm.Model(coords={"class": classes}) as model:
+        p = pm.Beta("p", 2.0, 5.0)  # of "ham"
+        both = [p, 1 - p] if classes[0] == "ham" else [1 - p, p]
+        w = pm.Deterministic("w", pt.stack(both), dims="class")
+        y = pm.Categorical("y", w, observed=[classes.index(label) for label in ["ham", "ham", "ham", "spam"]])
+        pm.Poisson("x", pm.Gamma("rate", 2.0, 1.0, shape=(2, 2))[y], observed=WORDS[:4])
+    clf = bp.from_pymc(model)
+    # Beta(2 + 3, 5 + 1)
+    np.testing.assert_allclose(clf.posterior_.mean()["class_weights"], [5 / 11, 6 / 11], rtol=1e-9)
+    draws = clf.to_datatree(2000, 2, random_state=0)["posterior"]
+    np.testing.assert_allclose(draws["w"].sel({"class": "ham"}), draws["p"], rtol=1e-9)
+    error = np.sqrt(5 * 6 / 11**2 / 12 / 4000)
+    assert abs(float(draws["p"].mean()) - 5 / 11) < 4 * error
