@@ -59,38 +59,39 @@ def choose(X: Any, chosen: Chosen) -> Any:
 def remarks(X: Any) -> Iterator[str]:
     """What looks wrong about columns of text: numbers that odd cells made text of, texts that hardly ever repeat, marks of missing cells."""
     marked: dict[str, list[Hashable]] = {}
-    for name in X.columns:
-        if not is_text(X[name].dtype):
+    for name, dtype in X.dtypes.items():
+        if not is_text(dtype):
             continue
-        cells = X[name].dropna()
-        texts = cells[cells.map(lambda cell: isinstance(cell, str))]
-        if not len(texts) and len(cells):
+        cells = X[name]
+        n_cells = int(cells.count())
+        texts = Counter(cell for cell in cells.tolist() if isinstance(cell, str))
+        if not texts and n_cells:
             continue  # truth values beside gaps
-        odd = [cell for cell in texts if not is_number(cell)]
-        if len(odd) < (1 - _NUMBERS_SHARE) * len(cells):
-            yield _of_numbers(name, odd, len(cells))
-        elif cells.nunique() > max(_FEW_TEXTS, _UNIQUE_SHARE * len(cells)):
+        odd = Counter({cell: count for cell, count in texts.items() if not is_number(cell)})
+        n_different = len(texts) if texts.total() == n_cells else int(cells.nunique())
+        if odd.total() < (1 - _NUMBERS_SHARE) * n_cells:
+            yield _of_numbers(name, odd, n_cells)
+        elif n_different > max(_FEW_TEXTS, _UNIQUE_SHARE * n_cells):
             yield (
-                f"column {name!r} holds {cells.nunique()} different texts in {len(cells)} rows; as levels they hold no information "
+                f"column {name!r} holds {n_different} different texts in {n_cells} rows; as levels they hold no information "
                 f"about new rows. Leave it out with --drop {name!r}"
             )
         else:
-            for mark in texts[texts.str.lower().isin(_MARKS)].unique() if len(texts) else ():
+            for mark in (text for text in texts if text.lower() in _MARKS):
                 marked.setdefault(mark, []).append(name)
     for mark, names in marked.items():
         yield f"{mark!r} is taken for a level of {listed(names)}; if it means a missing value, pass --na-values {shlex.quote(mark)}"
 
 
-def _of_numbers(name: Hashable, odd: list[str], n_cells: int) -> str:
+def _of_numbers(name: Hashable, odd: Counter[str], n_cells: int) -> str:
     """About a column of numbers that odd cells made text of."""
     if not odd:
         return f"column {name!r} is text, but all its cells are numbers"
-    counts = Counter(odd)
-    common = ", ".join(f"{cell!r} ({count})" for cell, count in counts.most_common(3))
-    found = f"column {name!r} is text, but only {len(odd)} of its {n_cells} cells are no numbers: {common}{', …' if len(counts) > 3 else ''}"
+    common = ", ".join(f"{cell!r} ({count})" for cell, count in odd.most_common(3))
+    found = f"column {name!r} is text, but only {odd.total()} of its {n_cells} cells are no numbers: {common}{', …' if len(odd) > 3 else ''}"
     if all(is_number(cell.replace(",", "")) for cell in odd):
         return f"{found}; if commas part the thousands, pass --thousands ,"
-    options = " ".join(f"--na-values {shlex.quote(cell)}" for cell, _ in counts.most_common(3))
+    options = " ".join(f"--na-values {shlex.quote(cell)}" for cell, _ in odd.most_common(3))
     return f"{found}; if that means missing values, pass {options}"
 
 

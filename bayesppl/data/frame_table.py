@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from bayesppl.data.cells import as_objects, plain, values_of
 from bayesppl.data.columns import Kind, as_level, beyond_floats, kind_of_values, refuse_rounding, to_float
-from bayesppl.data.table import Table
+from bayesppl.data.table import ROWS_BY_COLUMN, Table
 from bayesppl.kernels.arrays import Array
 
 
@@ -43,16 +43,16 @@ class FrameTable(Table):
         series = self.frame[str(name)]
         values = _cells(series)
         # a single missing cell makes integers floating-point numbers, which round the large ones
-        if series.dtype.is_integer() and values.dtype.kind == "f" and beyond_floats(values):
+        if values.dtype.kind == "f" and series.dtype.is_integer() and beyond_floats(values):
             return np.asarray(series.to_list(), dtype=object)
         return values
 
     def categories(self, name: Hashable) -> list[Hashable] | None:
         series = self.frame[str(name)]
-        listed: Iterable[Hashable] | None = None
-        if isinstance(series.dtype, nw.Enum):
-            listed = series.dtype.categories
-        elif series.dtype == nw.Categorical and series.implementation.is_pandas():
+        dtype, listed = series.dtype, None
+        if isinstance(dtype, nw.Enum):
+            listed = dtype.categories
+        elif dtype == nw.Categorical and series.implementation.is_pandas():
             listed = getattr(series.to_native().dtype, "categories", None)  # dictionaries of pyarrow list none
         return None if listed is None else [as_level(value) for value in listed]
 
@@ -98,6 +98,10 @@ class FrameTable(Table):
     def words_per_row(self) -> int:
         return len(self.names)
 
+    @property
+    def least_rows(self) -> int:
+        return ROWS_BY_COLUMN
+
     def _numbers(self, name: str) -> Array:
         series = self.frame[name]
         cells = _cells(series)
@@ -114,10 +118,11 @@ class FrameTable(Table):
 
 def _cells(series: nw.Series[Any]) -> Array:
     """The values of a column one by one, in types that can be computed with."""
-    if series.dtype.is_decimal():
+    dtype = series.dtype  # worked out anew each time
+    if dtype.is_decimal():
         return to_float(series.to_numpy(), series.name)
     # polars turns a column of nothing at all, and integers with gaps of an extension type, to floating-point numbers
-    is_unknown = series.implementation.is_polars() and series.dtype == nw.Unknown
-    if series.dtype.is_nested() or series.dtype in (nw.Int128, nw.UInt128) or is_unknown:
+    is_unknown = series.implementation.is_polars() and dtype == nw.Unknown
+    if dtype.is_nested() or dtype in (nw.Int128, nw.UInt128) or is_unknown:
         return as_objects(series.to_list(), len(series))
     return plain(values_of(series), (series.name,))

@@ -87,6 +87,11 @@ class Table(ABC):
     def words_per_row(self) -> int:
         """Memory of a row in units of eight bytes, as far as it is known."""
 
+    @property
+    @abstractmethod
+    def least_rows(self) -> int:
+        """Rows to read at a time at least: where columns are read one by one, fewer take as long."""
+
     @abstractmethod
     def renamed(self, names: Sequence[Hashable]) -> Table:
         """The same columns under other names."""
@@ -97,6 +102,10 @@ class Table(ABC):
         absent = [name for name in names if name not in known]
         if absent:
             raise ValueError(f"missing column {absent[0]!r}; the table has {listed(self.names)}")
+
+
+#: Rows of a column that take about as long to read as it takes to come to the column.
+ROWS_BY_COLUMN = 512
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,6 +176,10 @@ class MatrixTable(Table):
     @property
     def words_per_row(self) -> int:
         return -(-self.cells_per_row * min(8, self.matrix.dtype.itemsize) // 8)
+
+    @property
+    def least_rows(self) -> int:
+        return 1 if self.matrix.dtype.kind in "fiub" else ROWS_BY_COLUMN
 
 
 def read_range[T](table: Table, rows: slice, read: Callable[[Table], T]) -> T:

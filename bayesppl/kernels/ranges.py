@@ -46,9 +46,11 @@ def thread_count(n_jobs: int | None) -> int:
         return int(effective_n_jobs(n_jobs))
 
 
-def row_ranges(n_rows: int, cells_per_row: int, cells: int = RANGE_CELLS, start: int = 0) -> list[slice]:
-    """Ranges of the rows from ``start`` on, of about ``cells`` cells each."""
-    blocks = row_blocks(n_rows - start, cells_per_row, cells)
+def row_ranges(
+    n_rows: int, cells_per_row: int, cells: int = RANGE_CELLS, start: int = 0, *, least_rows: int = 1
+) -> list[slice]:
+    """Ranges of the rows from ``start`` on, of about ``cells`` cells each, but no fewer than ``least_rows`` rows."""
+    blocks = row_blocks(n_rows - start, cells_per_row, max(cells, least_rows * cells_per_row))
     return [slice(start + rows.start, start + rows.stop) for rows in blocks]
 
 
@@ -58,15 +60,21 @@ def cells_per_row(X: Any) -> int:
 
 
 def sum_over_ranges(
-    take: Callable[[slice], Any], n_rows: int, cells_per_row: int, n_jobs: int | None = None
+    take: Callable[[slice], Any],
+    n_rows: int,
+    cells_per_row: int,
+    n_jobs: int | None = None,
+    *,
+    least_rows: int = 1,
 ) -> Any:
     """Statistics of all rows, where ``take`` gives those of a range.
 
     Where the statistics hold many numbers, such as covariance matrices of many columns, ranges are longer.
     """
-    first, *others = row_ranges(n_rows, cells_per_row) or [slice(0, 0)]
+    first, *others = row_ranges(n_rows, cells_per_row, least_rows=least_rows) or [slice(0, 0)]
     total = take(first)
     if others:
         cells = max(2 * RANGE_CELLS, _CELLS_PER_NUMBER * total.n_numbers)
-        total = reduce(add, in_order(take, row_ranges(n_rows, cells_per_row, cells, first.stop), n_jobs), total)
+        further = row_ranges(n_rows, cells_per_row, cells, first.stop, least_rows=2 * least_rows)
+        total = reduce(add, in_order(take, further, n_jobs), total)
     return total

@@ -114,7 +114,7 @@ class GenerativeModel:
             features = read_range(table, rows, lambda part: self.family.read_statistics(part, responsibilities))
             return _with_labels(features, responsibilities)
 
-        return sum_over_ranges(take, len(table), table.words_per_row, n_jobs)
+        return sum_over_ranges(take, len(table), table.words_per_row, n_jobs, least_rows=table.least_rows)
 
     def summarise_each(self, rows: Rows) -> JointStatistics:
         """:meth:`summarise` a few rows, with their rounding tracked.

@@ -170,7 +170,7 @@ def _put_together(work: Callable[[slice], Array], table: Table, n_classes: int, 
     """The results of all ranges of rows, in order."""
     # of bytes more rows at a time, but not so many that a temporary of theirs in float64 would be large
     per_row = max(table.words_per_row, table.cells_per_row // 4, n_classes)
-    ranges = row_ranges(len(table), per_row) or [slice(0, 0)]
+    ranges = row_ranges(len(table), per_row, least_rows=table.least_rows) or [slice(0, 0)]
     if len(ranges) == 1:
         return work(ranges[0])
     first, *others = ranges

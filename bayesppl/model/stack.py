@@ -122,7 +122,9 @@ class Stack:
         """``work`` of a range of rows after the other, so that recoded rows never grow with the table."""
         table = self.columns.align(X)
         width = max(len(m.fitted.columns.names) for m in self.members)
-        ranges = row_ranges(len(table), max(width, len(self.classes))) or [slice(0, 0)]
+        ranges = row_ranges(len(table), max(width, len(self.classes)), least_rows=table.least_rows) or [
+            slice(0, 0)
+        ]
         return [read_range(table, rows, work) for rows in ranges]
 
     @property

@@ -1,0 +1,34 @@
+"""Tables of many columns: each column is read once for a pass over few rows, however many columns there are."""
+
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayesppl as bp
+from bayesppl.data.frame_table import FrameTable
+from bayesppl.kernels.ranges import row_ranges
+
+N_COLUMNS = 3000
+CELLS = np.array(["a", "b", "c"], dtype=object)[np.random.default_rng(6).integers(0, 3, (200, N_COLUMNS))]
+X = pd.DataFrame(CELLS, columns=[f"c{j}" for j in range(N_COLUMNS)])
+Y = np.arange(200) % 2
+
+
+@pytest.mark.parametrize("estimator", [bp.CategoricalNB, bp.MixedNB])
+def test_columns_of_few_rows_are_read_once(estimator, monkeypatch):
+    clf = estimator().fit(X, Y)
+    reads: Counter[object] = Counter()
+    column = FrameTable.column
+    monkeypatch.setattr(FrameTable, "column", lambda self, name: (reads.update([name]), column(self, name))[1])
+    found = clf.predict_proba(X)
+    assert set(reads.values()) == {1}
+    assert len(reads) == N_COLUMNS
+    np.testing.assert_allclose(found[:5], clf.predict_proba(X[:5]), rtol=1e-9)
+
+
+def test_ranges_of_many_columns_have_a_least_number_of_rows():
+    assert [rows.stop - rows.start for rows in row_ranges(1000, 1 << 18)] == [2] * 500
+    assert [rows.stop - rows.start for rows in row_ranges(1000, 1 << 18, least_rows=400)] == [400, 400, 200]
+    assert row_ranges(1000, 1, least_rows=400) == [slice(0, 1000)]
