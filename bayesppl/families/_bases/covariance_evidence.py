@@ -9,7 +9,7 @@ import numpy as np
 from bayesppl.beliefs.moments import Moments
 from bayesppl.families._bases.covariance_prior import Hierarchy, hierarchy
 from bayesppl.families._bases.gaussian_full_prior import scatter_degrees
-from bayesppl.kernels.arrays import Array
+from bayesppl.kernels.arrays import Array, diagonal
 
 
 def chained_log_evidence(statistics: Moments, columns: Sequence[Hashable]) -> Array:
@@ -43,18 +43,18 @@ def log_evidence_of_correlation(statistics: Moments) -> float:
         With a matrix of scatter per class.
     """
     degrees = scatter_degrees(statistics)
-    roots = np.sqrt(np.diagonal(statistics.scatter, axis1=-2, axis2=-1))
+    roots = np.sqrt(diagonal(statistics.scatter))
     units = roots[:, :, None] * roots[:, None, :]
     # a column that does not vary is correlated with none
     correlation = np.divide(statistics.scatter, units, out=np.zeros_like(units), where=units > 0)
-    diagonal = np.arange(correlation.shape[-1])
-    correlation[:, diagonal, diagonal] = 1.0
+    places = np.arange(correlation.shape[-1])
+    correlation[:, places, places] = 1.0
     scatter = degrees[:, None, None] * correlation
     together = Moments(statistics.count, np.zeros_like(statistics.mean), scatter)
     one = Moments(statistics.count, together.mean[:, :1], scatter[:, :1, :1])  # any of them: all are alike
-    found = hierarchy(together, False, diagonal.tolist())
+    found = hierarchy(together, False, places.tolist())
     alone = _chained(found.of_one(), one).sum()
-    return float(_chained(found, together).sum() - len(diagonal) * alone)
+    return float(_chained(found, together).sum() - len(places) * alone)
 
 
 def _chained(found: Hierarchy, statistics: Moments) -> Array:

@@ -62,18 +62,15 @@ def number(inputs: Sequence[Array], flags: Sequence[bool]) -> int:
 def _one_by_one(node: Any, flags: Sequence[bool]) -> Call:
     call = plain(node)
 
+    def at(point: int, values: Array, flag: bool) -> Any:
+        if not flag:
+            return values
+        entry = values[..., point]
+        return entry[()] if values.dtype == object else entry
+
     def run(inputs: Sequence[Array]) -> list[Array]:
         found = [
-            call(
-                [
-                    values[..., point][()]
-                    if flag and values.dtype == object
-                    else values[..., point]
-                    if flag
-                    else values
-                    for values, flag in zip(inputs, flags, strict=True)
-                ]
-            )
+            call([at(point, values, flag) for values, flag in zip(inputs, flags, strict=True)])
             for point in range(number(inputs, flags))
         ]
         return [np.stack(outputs, axis=-1) for outputs in zip(*found, strict=True)]
