@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
@@ -29,6 +29,9 @@ FEW_VALUES = 10
 _MOST_INDICATORS = 30
 
 _MOST_BINS = 12
+
+#: Cells of a sparse matrix that may become a dense one, of a gigabyte.
+_MOST_DENSE = 1 << 27
 _STEPS = 5
 _KNOTS = np.linspace(0.0, 1.0, 65)
 _SAMPLE = 2000
@@ -44,7 +47,8 @@ class Column:
     is_number : bool
         Whether its values are numbers; few whole ones may still be codes of levels.
     levels : tuple
-        Different values, where they are few or no numbers; those of one row only are left out.
+        Different values, where they are few or no numbers; those of one row only are left out. Numbers ascend, other levels are in
+        the order of their frequency.
     has_others : bool
         Whether there were values of one row only: what is new later counts among them, and is missing where there were none.
     has_gaps : bool
@@ -72,8 +76,7 @@ class Column:
 
     def numbers(self, table: Table) -> Array:
         """The cells as numbers, NaN where missing: (n_rows,)."""
-        cells = table.select((self.name,)).numeric()
-        return np.array(cells.toarray() if issparse(cells) else cells, dtype=np.float64).reshape(len(table))
+        return np.array(table.select((self.name,)).numeric(), dtype=np.float64).reshape(len(table))
 
     def codes(self, table: Table) -> Array:
         """Places of the cells among the levels, -1 where missing, -2 where it is no level: (n_rows,)."""
@@ -84,8 +87,28 @@ class Column:
         return np.asarray(places[codes])
 
 
+def dense(table: Table) -> Table:
+    """The same table; sparse cells that are no counts are read like those of any other table.
+
+    Raises
+    ------
+    ValueError
+        If they would take more room than a gigabyte.
+    """
+    matrix: Any = getattr(table, "matrix", None)
+    if not issparse(matrix):
+        return table
+    if matrix.shape[0] * matrix.shape[1] > _MOST_DENSE:
+        raise ValueError(
+            f"X is a sparse matrix of {matrix.shape[0]} by {matrix.shape[1]} numbers that are no counts, too many to be read as dense "
+            "columns; pass counts (those of words, in place of tf-idf), or fewer columns"
+        )
+    return MatrixTable(table.names, matrix.toarray(), table.is_named)
+
+
 def read_columns(table: Table) -> tuple[Column, ...]:
     """All columns that vary; of a column without two different values nothing can be learned."""
+    table = dense(table)
     found = (_read(table, name) for name in table.names)
     return tuple(column for column in found if column is not None)
 
@@ -104,7 +127,8 @@ def _read_levels(raw: Array, name: Hashable) -> Column | None:
     levels, codes = factorize(raw, name)
     refuse_lookalikes(name, levels, codes)
     counts = np.bincount(codes[codes >= 0], minlength=len(levels))
-    kept = tuple(level for level, count in zip(levels, counts.tolist(), strict=True) if count > 1)
+    # the most frequent first, for names are no reason to be the level that has no indicator; equally frequent ones by their names
+    kept = tuple(levels[i] for i in np.argsort(-counts, kind="stable").tolist() if counts[i] > 1)
     gaps = bool((codes < 0).any())
     if not kept or (len(levels) == 1 and not gaps):
         return None
@@ -274,6 +298,7 @@ class Recoding:
 
     def __call__(self, table: Table) -> Table:
         """The recoded rows; columns are named after those that they come from."""
+        table = dense(table)
         cells: list[Array] = []
         names: list[Hashable] = []
         for column, view in zip(self.columns, self.views, strict=True):

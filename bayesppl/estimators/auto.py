@@ -253,7 +253,7 @@ class AutoClassifier(FittedColumns, ScoredMixin, Nested):
         Returns
         -------
         pandas.DataFrame, (n_rows, n_recoded_columns)
-            Levels are codes, in ascending order of their names; gaps are filled, levels or NaN, as the model needs them.
+            Levels are codes, the most frequent one first; gaps are filled, levels or NaN, as the model needs them.
 
         Raises
         ------

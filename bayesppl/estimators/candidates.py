@@ -36,6 +36,13 @@ class Candidate:
     family: Family
 
 
+_OF_COUNTS = (
+    Candidate("presence", Presence(), Bernoulli()),
+    Candidate("counts", AsTheyAre(), Multinomial()),
+    Candidate("bursts", AsTheyAre(), DirichletMultinomial()),
+)
+
+
 def propose(rows: Rows) -> tuple[list[Candidate], tuple[Column, ...]]:
     """Candidates, the most robust first, and the columns as read.
 
@@ -46,20 +53,12 @@ def propose(rows: Rows) -> tuple[list[Candidate], tuple[Column, ...]]:
     """
     table = rows.counted().table
     matrix: Any = getattr(table, "matrix", None)
-    if issparse(matrix):
-        return _of_counts(matrix), ()
+    if issparse(matrix) and (matrix.data >= 0).all() and (matrix.data == matrix.data.round()).all():
+        return list(_OF_COUNTS), ()
     columns = read_columns(table)
     if not columns:
         raise ValueError("no column has two different values, so that nothing can be learned from them")
     return [c for c in _of_columns(columns, len(table)) if c is not None], columns
-
-
-def _of_counts(matrix: Any) -> list[Candidate]:
-    found = [Candidate("presence", Presence(), Bernoulli())]
-    if (matrix.data >= 0).all() and (matrix.data == matrix.data.round()).all():
-        found.append(Candidate("counts", AsTheyAre(), Multinomial()))
-        found.append(Candidate("bursts", AsTheyAre(), DirichletMultinomial()))
-    return found
 
 
 def _of_columns(columns: tuple[Column, ...], n_rows: int) -> list[Candidate | None]:

@@ -1,5 +1,6 @@
 """The classifier that chooses itself, against refits, members combined by hand, and the same rows in other containers."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -162,6 +163,38 @@ def test_counts_in_a_sparse_matrix() -> None:
     clf = bp.AutoClassifier().fit(X, y)
     assert set(clf.stack_.candidates) == {"presence", "counts", "bursts"}
     assert clf.score(X, y) > 0.7
+
+
+@pytest.mark.parametrize("container", [csr_array, pd.DataFrame.sparse.from_spmatrix])
+def test_numbers_in_a_sparse_matrix_are_those_of_a_dense_one(container: Callable[[Any], Any]) -> None:
+    rng = np.random.default_rng(4)
+    y = rng.integers(0, 2, 120)
+    X = rng.normal(1.5 * y[:, None], 1.0, (120, 3)) * (rng.random((120, 3)) < 0.5)
+    X[:, 2] = rng.integers(-2, 3, 120)
+    sparse = container(csr_array(X))
+    clf, other = bp.AutoClassifier().fit(X, y), bp.AutoClassifier().fit(sparse, y)
+    assert set(other.stack_.candidates) == set(clf.stack_.candidates)
+    for new in (X, sparse):
+        np.testing.assert_allclose(other.predict_proba(new), clf.predict_proba(X), rtol=1e-12)
+
+
+def test_a_sparse_matrix_too_large_to_be_dense_is_refused() -> None:
+    X = csr_array(([0.5, 1.5], ([0, 1], [0, 99_999])), shape=(2_000, 100_000))
+    with pytest.raises(ValueError, match=r"2000 by 100000 numbers that are no counts.*in place of tf-idf"):
+        bp.AutoClassifier().fit(X, np.arange(2_000) % 2)
+
+
+def test_names_of_levels_change_nothing() -> None:
+    rng = np.random.default_rng(7)
+    y = rng.integers(0, 3, 200)
+    X = pd.DataFrame(
+        {"size": rng.normal(y), "kind": np.array(list("abcd"))[(y + rng.choice(3, 200, p=[0.6, 0.3, 0.1])) % 4]}
+    )
+    assert X["kind"].value_counts().is_unique
+    other = X.assign(kind=X["kind"].map(dict(zip("abcd", "wcza", strict=True))))
+    one, same = bp.AutoClassifier().fit(X, y), bp.AutoClassifier().fit(other, y)
+    assert "linear" in one.stack_.candidates
+    np.testing.assert_allclose(same.predict_proba(other), one.predict_proba(X), rtol=1e-9)
 
 
 def test_files(tmp_path: Path, fitted: bp.AutoClassifier) -> None:
