@@ -151,6 +151,8 @@ def _of_dictionary(column: Any, name: Hashable) -> Any:
 
     kind = column.type
     values = readable_column(pa.chunked_array([], type=kind.value_type), name).type
+    # pandas before 3 reads no dictionary of the large types
+    values = {"large_string": pa.string(), "large_binary": pa.binary()}.get(str(values), values)
     if values != kind.value_type:
         column = column.cast(pa.dictionary(kind.index_type, values, kind.ordered))
     return column if _can_be_listed(values) else column.cast(values)
@@ -161,9 +163,7 @@ def _can_be_listed(kind: Any) -> bool:
 
     tests = (
         types.is_string,
-        types.is_large_string,
         types.is_binary,
-        types.is_large_binary,
         types.is_fixed_size_binary,
         types.is_integer,
         types.is_floating,
