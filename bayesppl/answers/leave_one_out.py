@@ -154,7 +154,7 @@ class LeaveOneOut:
         rows = {"row": counted}
         return ExactELPD(
             elpd=float(left_out.sum()),
-            se=_standard_error_of_sum(left_out),
+            se=standard_error_of_sum(left_out),
             p=float((fitted - left_out).sum()),
             n_samples=0,
             n_data_points=len(left_out),
@@ -201,7 +201,7 @@ class LeaveOneOut:
         return mean, float(np.sqrt(((share * (values - mean)) ** 2).sum()))
 
 
-def _standard_error_of_sum(values: Array) -> float:
+def standard_error_of_sum(values: Array) -> float:
     """Of the sum over the rows; nan where there is one row or a score of -inf, from which its spread cannot be estimated."""
     if len(values) < 2 or not np.isfinite(values).all():
         return float("nan")

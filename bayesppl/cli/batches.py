@@ -8,8 +8,9 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bayesppl.cli.big_integers import refuse_rounded
+from bayesppl.cli.codes import columns_of_codes
 from bayesppl.cli.terminal import cells, is_number
+from bayesppl.cli.whole_numbers import with_whole_numbers
 from bayesppl.data.exact_text import exact_numbers
 
 #: Suffixes of text files; each may be followed by that of a compression.
@@ -75,18 +76,57 @@ def read(
                 pd.read_csv(path, dtype=dict.fromkeys(texts, str), **options) as chunks,
                 pd.read_csv(path, **as_written) if copied else nullcontext(repeat({})) as copies,
             ):
-                exact: set[str] = set()
+                known: dict[str, bool] = {}
                 for frame, copy in zip(chunks, copies, strict=False):
-                    exact |= refuse_rounded(frame.drop(columns=list(copy)), path, dialect, exact)
-                    yield frame.assign(**copy)
+                    yield with_whole_numbers(frame.assign(**copy), path, dialect, known)
         return
     with _arrow(path) as batches:
         for batch in batches(rows):
-            yield batch.to_pandas()
+            yield _with_whole_numbers_of(batch)
 
 
-def read_all(path: Path, dialect: Dialect) -> Any:
-    """The whole file as one data frame."""
+def _with_whole_numbers_of(batch: Any) -> Any:
+    """Rows of a table file as a data frame; integers beside gaps stay integers."""
+    import pandas as pd
+    import pyarrow as pa
+
+    frame = batch.to_pandas()
+    for field, column in zip(batch.schema, batch.columns, strict=True):
+        if pa.types.is_integer(field.type) and column.null_count:
+            whole = pd.UInt64Dtype() if pa.types.is_unsigned_integer(field.type) else pd.Int64Dtype()
+            frame[field.name] = pd.Series(whole.__from_arrow__(column), index=frame.index)
+    return frame
+
+
+def codes_as_written(frame: Any, path: Path, dialect: Dialect, is_code: Callable[[Any], bool]) -> Any:
+    """All rows of a file; labels and levels of a text file that numbers would be written otherwise are text.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+    path : path
+    dialect : Dialect
+    is_code : function of pandas.Series
+        Whether a column of numbers holds labels or levels.
+    """
+    import pandas as pd
+
+    found = columns_as_written(
+        path, dialect, {name for name, column in frame.items() if column.dtype.kind in "iuf" and is_code(column)}
+    )
+    if not found:
+        return frame
+    options = {**dialect.of(path).options(), "dtype": str, "usecols": sorted(found)}
+    return frame.assign(**pd.read_csv(path, **options))
+
+
+def columns_as_written(path: Path, dialect: Dialect, codes: Collection[str]) -> set[str]:
+    """Those of these columns of labels or levels that are text, numbers though they look like."""
+    return columns_of_codes(path, dialect.of(path), codes) if codes and _format(path) in TEXT else set()
+
+
+def read_all(path: Path, dialect: Dialect, is_code: Callable[[Any], bool]) -> Any:
+    """The whole file as one data frame, with codes as they are written."""
     import pandas as pd
 
     _require(path)
@@ -95,8 +135,8 @@ def read_all(path: Path, dialect: Dialect) -> Any:
         with _csv_errors(path, dialect):
             _check_header(path, dialect)
             frame = pd.read_csv(path, low_memory=False, **dialect.options())
-            refuse_rounded(frame, path, dialect)
-            return frame
+            frame = with_whole_numbers(frame, path, dialect, {})
+            return codes_as_written(frame, path, dialect, is_code)
     return pd.concat(list(read(path, 1 << 18, dialect)), ignore_index=True)
 
 

@@ -208,7 +208,7 @@ def _read(
     from bayesppl.cli import large, rows
 
     if target is None:
-        return rows.choose(rows.read(data, target, dialect), chosen)
+        return rows.choose(rows.embedded(data), chosen)
     source = large.Source(Path(data), target, dialect, chosen, unlabelled)
     return large.all_rows(source) if most_rows is None else large.some_rows(source, most_rows)
 

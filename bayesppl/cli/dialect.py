@@ -24,7 +24,8 @@ def csv_options(command: Callable[..., None]) -> Callable[..., None]:
         "--na-values",
         metavar="TEXT",
         multiple=True,
-        help="What stands for a missing cell besides empty cells, NA and NaN, such as 'n.a.' or ?; may be repeated.",
+        help="What stands for a missing cell besides empty cells, NA, NaN, nan, N/A, n/a, NULL, null, None, <NA> and #N/A, such as "
+        "'n.a.' or ?; may be repeated.",
     )
     @click.option("--thousands", metavar="MARK", help="Mark between thousands in the numbers of a CSV file.")
     @wraps(command)

@@ -20,7 +20,7 @@ _SEED = 0
 
 def all_rows(source: Source) -> Rows:
     """Every row, in memory."""
-    return source.used(read_file(source.path, source.target, source.dialect), source.chosen)
+    return source.used(read_file(source.path, source.target, source.dialect, source.is_code), source.chosen)
 
 
 def some_rows(source: Source, most_rows: int) -> Rows:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -30,18 +31,16 @@ class Rows(NamedTuple):
     target: str
 
 
-def read(data: str, target: str | None, dialect: Dialect) -> Rows:
-    """An embedded data set by name, or a file by path."""
-    require_source(data, target)
-    if target is None:
-        X, y = datasets.load(data)
-        return Rows(X, y, "target")
-    return read_file(Path(data), target, dialect)
+def embedded(data: str) -> Rows:
+    """An embedded data set, by name."""
+    require_source(data, None)
+    X, y = datasets.load(data)
+    return Rows(X, y, "target")
 
 
-def read_file(path: Path, target: str, dialect: Dialect) -> Rows:
+def read_file(path: Path, target: str, dialect: Dialect, is_code: Callable[[Any], bool]) -> Rows:
     """Features and labels of a file; all columns but the target are features."""
-    return divide(batches.read_all(path, dialect), path, target)
+    return divide(batches.read_all(path, dialect, is_code), path, target)
 
 
 def divide(frame: Any, path: Path, target: str) -> Rows:
@@ -135,7 +134,7 @@ def binarized(train: Rows, test: Rows, threshold: float | str) -> tuple[Rows, Ro
     cut = train.X.mean() if threshold == "mean" else threshold
 
     def apply(rows: Rows) -> Rows:
-        return rows._replace(X=(cut < rows.X).astype(float).where(rows.X.notna()))
+        return rows._replace(X=(cut < rows.X.astype(float)).astype(float).where(rows.X.notna()))
 
     return apply(train), apply(test)
 

@@ -48,7 +48,10 @@ class Source(NamedTuple):
     def small(self) -> Rows | None:
         """All rows of a file that has no more of them than are held at a time, read once."""
         first = list(islice(batches.read(self.path, BATCH_ROWS, self.dialect), 2))
-        return self.used(divide(first[0], self.path, self.target), self.chosen) if len(first) == 1 else None
+        if len(first) > 1:
+            return None
+        frame = batches.codes_as_written(first[0], self.path, self.dialect, self.is_code)
+        return self.used(divide(frame, self.path, self.target), self.chosen)
 
     def read(self) -> Iterator[Rows]:
         """The rows of the file, a batch at a time, numbered as in the file; types are those that each batch suggests."""
@@ -69,6 +72,12 @@ class Source(NamedTuple):
     def is_of_levels(self, name: str) -> bool:
         """Whether numbers of this column are levels."""
         return self.all_levels or name in self.chosen.categorical
+
+    def is_code(self, column: Any) -> bool:
+        """Whether these numbers are labels or levels."""
+        if column.name == self.target:  # fractions are no labels
+            return bool((column.dropna() % 1 == 0).all())
+        return self.is_of_levels(column.name)
 
 
 class Survey(NamedTuple):
@@ -143,6 +152,10 @@ def survey(source: Source) -> Survey:
     texts = {name for name, column in columns.items() if column.is_text_in_part}
     if len({isinstance(label, str) for label in labels}) > 1:
         texts.add(source.target)
+    numbers = {name for name, column in columns.items() if column.has_levels_that_are_numbers}
+    if all(isinstance(label, int | float) and label % 1 == 0 for label in labels):
+        numbers.add(source.target)
+    texts |= batches.columns_as_written(source.path, source.dialect, numbers - texts)
     if first_look and texts:
         return survey(source._replace(texts=frozenset(texts)))
     classes = encode_labels(np.array(list(labels), dtype=object))[0].tolist()
@@ -169,7 +182,8 @@ class _Column:
         if present.empty:
             return
         if cells.dtype.kind in "iuf" and not self._is_of_levels:
-            self._number = cells.dtype if self._number is None else np.result_type(self._number, cells.dtype)
+            kind = getattr(cells.dtype, "numpy_dtype", cells.dtype)  # of integers beside gaps
+            self._number = kind if self._number is None else np.result_type(self._number, kind)
         else:
             first = present.drop_duplicates()
             self._levels = {**dict(zip(first.tolist(), first.index.tolist(), strict=True)), **self._levels}
@@ -194,12 +208,18 @@ class _Column:
         return len({isinstance(level, str) for level in self._levels}) > 1
 
     @property
+    def has_levels_that_are_numbers(self) -> bool:
+        return any(isinstance(level, int | float) for level in self._levels)
+
+    @property
     def dtype(self) -> Any:
         """Of numbers; or of these levels."""
         import pandas as pd
 
         if not self._levels:
-            return np.dtype(np.float64) if self._has_gaps or self._number is None else np.dtype(self._number)
+            if self._number is None:
+                return np.dtype(np.float64)
+            return pd.Int64Dtype() if self._has_gaps and self._number.kind in "iu" else self._number
         if not self._is_of_levels and all(isinstance(level, bool) for level in self._levels):
             return pd.BooleanDtype() if self._has_gaps else np.dtype(bool)
         return pd.CategoricalDtype(sorted(self._levels, key=lambda level: (type(level).__name__, level)))

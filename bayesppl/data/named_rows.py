@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -17,15 +17,15 @@ def with_named_cells(X: Any) -> Any:
     Parameters
     ----------
     X
-        A mapping of names to columns; a list or tuple of mappings, named tuples or series of pandas, one for each row; or a
+        A dict of names to columns; a list or tuple of dicts, named tuples or series of pandas, one for each row; or a
         series of structs of polars.
 
     Raises
     ------
     ValueError
-        If rows differ in the names of their cells or have a name twice, or columns of a mapping differ in length.
+        If rows differ in the names of their cells or have a name twice, or columns of a dict differ in length.
     """
-    if isinstance(X, Mapping):
+    if isinstance(X, dict):
         return _frame_of_columns(X)
     if nw.dependencies.is_polars_series(X) and nw.from_native(X, series_only=True).dtype == nw.Struct:
         return X.struct.unnest()
@@ -51,21 +51,21 @@ def with_named_cells(X: Any) -> Any:
     return pd.DataFrame({name: [row[name] for row in rows] for name in names})
 
 
-def _frame_of_columns(columns: Mapping[Any, Any]) -> Any:
+def _frame_of_columns(columns: dict[Any, Any]) -> Any:
     import pandas as pd
 
     try:
-        return pd.DataFrame(dict(columns))
+        return pd.DataFrame(columns)
     except ValueError as error:
         raise ValueError(
-            f"X is a mapping of names to columns that makes no table ({error}); pass columns of equal length, or a list of mappings, one "
+            f"X is a dict of names to columns that makes no table ({error}); pass columns of equal length, or a list of dicts, one "
             "for each row"
         ) from None
 
 
 def _names_of(row: Any) -> Sequence[Hashable] | None:
     """Names of the cells of a row, None if they have none."""
-    if isinstance(row, Mapping):
+    if isinstance(row, dict):
         return list(row)
     if isinstance(row, tuple):
         return getattr(row, "_fields", None)
@@ -73,4 +73,4 @@ def _names_of(row: Any) -> Sequence[Hashable] | None:
 
 
 def _values_of(row: Any) -> Iterable[Any]:
-    return row.values() if isinstance(row, Mapping) else row
+    return row.values() if isinstance(row, dict) else row

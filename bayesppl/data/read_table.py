@@ -61,8 +61,8 @@ def as_table(X: Any) -> Table:
     X : data frame (pandas, polars, pyarrow, …; sparse columns stay sparse), 2-D xarray.DataArray, array-like or scipy.sparse matrix
         Rows by columns. The columns of a DataArray are named by the text coords of its second dimension; columns
         of arrays without names are called ``x0``, ``x1``, …, and so are columns numbered from zero, in the order of their
-        numbers; other numbers, such as years, and dates are names, as text. Masked cells of a numpy masked array are missing. A mapping
-        of names to columns, and a list of mappings, named tuples or series, one for each row, are read by their names.
+        numbers; other numbers, such as years, and dates are names, as text. Masked cells of a numpy masked array are missing. A dict
+        of names to columns, and a list of dicts, named tuples or series, one for each row, are read by their names.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def as_table(X: Any) -> Table:
         if len(set(names)) < len(names):
             raise ValueError(f"column names must be unique, found {listed(names)}")
         if all(isinstance(name, str) for name in names):
-            sparse = _sparse_columns(X)
+            sparse = _sparse_columns(frame)
             return FrameTable(names, frame) if sparse is None else MatrixTable(names, read_sparse(sparse), True)
         if any(isinstance(name, str) for name in names):
             raise TypeError(
@@ -92,8 +92,10 @@ def as_table(X: Any) -> Table:
         if set(names) != numbers:  # years, for example, are names, as they are in a text file
             return as_table(frame.to_native().set_axis(list(map(str, names)), axis=1))
         frame = frame[:, np.argsort(names).tolist()]  # columns with numbers only, in the order of these
+        sparse, positions = _sparse_columns(frame), _positions(len(names))
+        if sparse is not None:
+            return MatrixTable(positions, read_sparse(sparse))
         if not _is_uniform(frame.to_native()):
-            positions = _positions(len(names))
             return FrameTable(
                 positions, frame.rename(dict(zip(frame.columns, positions, strict=True))), is_named=False
             )

@@ -10,7 +10,7 @@ from scipy.special import softmax
 from sklearn.base import clone
 
 from bayesppl.answers.evidence import prior_depends_on_data
-from bayesppl.answers.leave_one_out import LeaveOneOut
+from bayesppl.answers.leave_one_out import LeaveOneOut, standard_error_of_sum
 from bayesppl.data.labelled_arguments import by_name
 from bayesppl.errors import ImproperError, UndefinedEstimateError
 from bayesppl.estimators.classifier import BayesClassifier
@@ -105,7 +105,7 @@ def compare_models(
         "elpd": [elpd.elpd for elpd in elpds],
         "elpd_se": [elpd.se for elpd in elpds],
         "elpd_difference": differences.sum(1),
-        "elpd_difference_se": np.sqrt(differences.shape[1] * differences.var(1)),
+        "elpd_difference_se": [standard_error_of_sum(of_rows) for of_rows in differences],
         "log_score": [loo.log_score[0] for loo in loos],
         "log_score_se": [loo.log_score[1] for loo in loos],
         "expected_log_score": [loo.confidence.expected for loo in loos],

@@ -76,7 +76,7 @@ class TestMixedColumns:
     def test_they_are_modelled_each_in_its_own_way(self, run, flowers):
         _, out, err = run("compare", flowers, "--target", "kind", "--model", "mixed-nb", "--json")
         assert err == ""
-        train, test = split(read_file(flowers, "kind", Dialect()), 0.5, 0)
+        train, test = split(read_file(flowers, "kind", Dialect(), lambda column: False), 0.5, 0)
         expected = bp.compare(bp.MixedNB(), train.X, train.y, test.X, test.y)
         found = strict_json(out)["scores"]["predictive"]["log_score"]["value"]
         assert found == pytest.approx(float(expected.scores["log_score"].sel(rule="predictive")), rel=1e-12)
@@ -139,7 +139,7 @@ class TestJson:
 
         from bayesppl.cli import rows
 
-        train, test = rows.split(rows.read("iris", None, Dialect()), 0.5, 3)
+        train, test = rows.split(rows.embedded("iris"), 0.5, 3)
         result = bp.compare(bp.GaussianNB(), train.X, train.y, test.X, test.y, random_state=3)
         for rule, scores in report["scores"].items():
             one = result.scores.sel(rule=rule)
@@ -182,7 +182,7 @@ class TestSplit:
     def test_every_class_gives_its_share_and_keeps_a_row(self, run):
         from bayesppl.cli import rows
 
-        source = rows.read("wine", None, Dialect())
+        source = rows.embedded("wine")
         for size in (0.001, 0.3, 0.999):
             train, test = rows.split(source, size, 0)
             assert sorted([*train.X.index, *test.X.index]) == list(range(178))
@@ -193,7 +193,7 @@ class TestSplit:
     def test_it_depends_on_the_seed_only(self):
         from bayesppl.cli import rows
 
-        source = rows.read("iris", None, Dialect())
+        source = rows.embedded("iris")
         a, b, c = (rows.split(source, 0.5, seed)[1].X.index.tolist() for seed in (0, 0, 1))
         assert a == b != c
 
@@ -202,7 +202,7 @@ class TestBinarize:
     def test_the_mean_is_that_of_the_training_rows(self):
         from bayesppl.cli import rows
 
-        train, test = rows.split(rows.read("iris", None, Dialect()), 0.4, 0)
+        train, test = rows.split(rows.embedded("iris"), 0.4, 0)
         low, high = rows.binarized(train, test, "mean")
         np.testing.assert_array_equal(high.X, 1.0 * (train.X.mean() < test.X))
         np.testing.assert_array_equal(low.X, 1.0 * (train.X.mean() < train.X))
@@ -458,7 +458,7 @@ class TestStacks:
         status, out, err = run("compare", petals, "--target", "kind", "--json")
         assert (status, err) == (0, "")
         found = strict_json(out)["scores"]
-        train, test = split(read_file(petals, "kind", Dialect()), 0.5, 0)
+        train, test = split(read_file(petals, "kind", Dialect(), lambda column: False), 0.5, 0)
         clf = bp.AutoClassifier().fit(train.X, train.y)
         assert list(found) == ["all together", *clf.weights_["model"].values]
         truth = clf.predict_proba(test.X)[range(len(test.y)), clf.classes_.searchsorted(test.y)]

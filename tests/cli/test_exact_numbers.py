@@ -23,5 +23,5 @@ def test_every_number_is_the_nearest_of_its_text(dialect: Dialect, tmp_path: Pat
     lines = [f"{number!r}".replace(".", dialect.decimal) + f"{dialect.sep}u" for number in numbers]
     path = tmp_path / "t.csv"
     path.write_text("\n".join([f"x{dialect.sep}kind", *lines]) + "\n")
-    np.testing.assert_array_equal(batches.read_all(path, dialect)["x"], numbers)
+    np.testing.assert_array_equal(batches.read_all(path, dialect, lambda column: False)["x"], numbers)
     np.testing.assert_array_equal(pd.concat(batches.read(path, 100, dialect))["x"], numbers)

@@ -137,7 +137,7 @@ def test_missing_cells_are_missing_in_every_table() -> None:
         (pd.Series(["free prize", "see you", "call"]), "got texts instead.*CountVectorizer"),
         (np.zeros(3, dtype=[("a", float), ("b", int)]), "structured array"),
         (pl.LazyFrame({"a": [1.0]}), "lazy"),
-        ({"a": 1.0, "b": 2.0}, "makes no table .*a list of mappings, one for each row"),
+        ({"a": 1.0, "b": 2.0}, "makes no table .*a list of dicts, one for each row"),
         ({"a": [1.0, 2.0], "b": [2.0]}, "columns of equal length"),
         ([{"a": 1.0, "b": 2.0}, {"a": 1.0}], "have the names 'a', 'b', found row 1 with the names 'a'; complete"),
         ([{"a": 1.0}, {"a": 1.0, "b": 2.0}], "found row 1 with the names 'a', 'b'"),

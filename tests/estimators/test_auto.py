@@ -165,6 +165,15 @@ def test_counts_in_a_sparse_matrix() -> None:
     assert clf.score(X, y) > 0.7
 
 
+def test_numbered_columns_of_a_sparse_frame_are_sparse() -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 100)
+    counts = csr_array(rng.poisson(np.where(y[:, None] == 1, [0.2, 2.0, 1.0], [1.0, 1.0, 1.0])))
+    one, other = (bp.AutoClassifier().fit(X, y) for X in (counts, pd.DataFrame.sparse.from_spmatrix(counts)))
+    assert set(other.stack_.candidates) == {"presence", "counts", "bursts"}
+    np.testing.assert_array_equal(other.predict_proba(counts), one.predict_proba(counts))
+
+
 @pytest.mark.parametrize("container", [csr_array, pd.DataFrame.sparse.from_spmatrix])
 def test_numbers_in_a_sparse_matrix_are_those_of_a_dense_one(container: Callable[[Any], Any]) -> None:
     rng = np.random.default_rng(4)

@@ -34,8 +34,8 @@ for seconds in (0.02, 0.3, 1.0):
     for method in ("fit", "partial_fit"):
         clf.set_params(inference=INFERENCE)
         timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT))
-        timer.start()
         try:
+            timer.start()  # which a signal may interrupt too
             getattr(clf, method)(X[:20], y[:20])
         except KeyboardInterrupt:
             print("interrupted")

@@ -88,6 +88,24 @@ def exposure(rows, codes):
     return model
 
 
+@spelling({"x": COUNTS[:, 0], "trials": COUNTS[:, 0] + COUNTS[:, 1] + 1}, given=("trials",), x="exact")
+def trials_as_they_are(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        trials = pm.Data("trials", rows["trials"])
+        pm.Binomial("x", n=trials, p=pm.Beta("p", 2.0, 1.0, shape=K)[y], observed=rows["x"])
+    return model
+
+
+@spelling({"x": COUNTS[:, 0] + 0.5, "error": 0.5 + COUNTS[:, 1]}, given=("error",), x="by rows")
+def errors_as_they_are(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        error = pm.Data("error", rows["error"])
+        pm.Normal("x", pm.Normal("mu", 2.0, 2.0, shape=K)[y], error, observed=rows["x"])
+    return model
+
+
 @spelling({"x": COUNTS, "trials": COUNTS.max(1) + 3}, given=("trials",), x="exact")
 def trials_by_row(rows, codes):
     with pm.Model() as model:

@@ -18,7 +18,7 @@ N = 4000
 
 def _simulated(name, k):
     case = SPELLINGS[name]
-    clf = _fitted(case, case.build(case.rows, CODES))
+    clf = _fitted(case.build(case.rows, CODES))
     tree = clf.to_datatree()["posterior"]
     theta = {v: tree[v].values[0, 7] for v in tree.data_vars}
     family = clf.fitted_.model.family
@@ -48,7 +48,7 @@ def test_rows_and_novelty_of_a_fit():
     model = case.build(case.rows, CODES)
     generators = [leaf for leaf in leaves_above(model.basic_RVs) if isinstance(leaf.type, RandomType)]
     states = [leaf.get_value().bit_generator.state for leaf in generators]
-    clf = _fitted(case, model)
+    clf = _fitted(model)
     X, y = clf.sample(50, y=2, random_state=1)
     assert X.shape == (50, 2)
     assert set(y) == {2}
@@ -61,6 +61,6 @@ def test_rows_and_novelty_of_a_fit():
 
 def test_rows_that_need_covariates_are_refused():
     case = SPELLINGS["regression_on_a_covariate"]
-    clf = _fitted(case, case.build(case.rows, CODES))
+    clf = _fitted(case.build(case.rows, CODES))
     with pytest.raises(bp.NotConjugateError, match="depend on what is given with them"):
         clf.sample(3)

@@ -81,12 +81,18 @@ def read_observed(model: Any, variable: Any, label: Label, inputs: Mapping[Any, 
         )
     nodes = nodes_above([variable], [*stop, label.variable])
     direct = {above for node in nodes for above in node.inputs}
-    rows_of = {**_given_data(variable, acting, stop, label, n_rows), **{v.name: v for v in others if v in direct}}
+    totals = _totals(variable, values, observed, direct & {*inputs, label.variable, *others})
+    data = {
+        name: leaf
+        for name, leaf in _given_data(variable, acting, stop, label, n_rows).items()
+        if leaf not in totals
+    }
+    rows_of = {**data, **{v.name: v for v in others if v in direct}}
     given = {key: _of_any_length(leaf) for key, leaf in rows_of.items()}
     used = {free: new for free, new in inputs.items() if free in direct}
     replaced = in_64_bits([variable]) | {place: _like(in_model, place) for place in acting} | used
     replaced |= {leaf: given[key] for key, leaf in rows_of.items()}
-    replaced |= _totals(variable, values, observed, direct & {*inputs, label.variable, *others})
+    replaced |= totals
     held = {
         key: leaf.get_value() if isinstance(leaf, SharedVariable) else evaluate([model.rvs_to_values[leaf]])[0]
         for key, leaf in rows_of.items()
@@ -116,12 +122,8 @@ def _given_data(
 ) -> dict[str, Any]:
     """``pm.Data`` of the length of the rows, other than the label, by name."""
     stop = [*stop, *acting, label.variable]
-    used = {
-        v
-        for node in nodes_above(variable.owner.inputs, stop)
-        if not isinstance(node.op, Shape)
-        for v in node.inputs
-    }
+    nodes = [node for node in nodes_above(variable.owner.inputs, stop) if not isinstance(node.op, Shape)]
+    used = {v for node in [variable.owner, *nodes] for v in node.inputs}
     return {
         leaf.name: leaf
         for leaf in leaves_above(variable.owner.inputs, stop)

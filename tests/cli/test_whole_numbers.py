@@ -1,0 +1,139 @@
+"""Integers beside missing cells stay integers, and beyond 2^53 are refused, not rounded; the target in a file to predict is named."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+import bayesppl as bp
+from bayesppl.cli import batches, survey
+from bayesppl.cli.batches import Dialect
+
+BIG = 2**53 + 1
+
+
+def no_codes(column: Any) -> bool:
+    return False
+
+
+def write(path: Path, cells: list[str]) -> Path:
+    lines = [f"{cell},{'uv'[i % 2]}" for i, cell in enumerate(cells)]
+    path.write_text("\n".join(["id,kind", *lines]) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("cells", [["1", "", str(BIG)], [f"-{BIG}", "NA", "3"]])
+def test_they_are_refused(cells: list[str], tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", cells)
+    with pytest.raises(ValueError, match=rf"column 'id' holds the integer -?{BIG} in row \d, beyond 2\^53"):
+        batches.read_all(path, Dialect(), no_codes)
+    with pytest.raises(ValueError, match=f"{BIG}"):
+        list(batches.read(path, 3, Dialect()))
+
+
+def test_thousands_are_read(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", ["1", "", f"{BIG:,}".replace(",", "_")])
+    with pytest.raises(ValueError, match=f"{BIG}"):
+        batches.read_all(path, Dialect(thousands="_"), no_codes)
+
+
+@pytest.mark.parametrize(
+    "cells", [["1", "", str(2**53)], ["1e300", "", "2"], ["0.5", "", f"{BIG}"], ["1", "", str(2**60)]]
+)
+def test_what_is_not_rounded_passes(cells: list[str], tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", cells)
+    whole = batches.read_all(path, Dialect(), no_codes)
+    assert whole["id"].dropna().tolist() == [float(cell) for cell in cells if cell]
+    pd.testing.assert_frame_equal(pd.concat(batches.read(path, 2, Dialect())), whole)
+
+
+@pytest.mark.parametrize(
+    ("cells", "is_whole"),
+    [
+        (["1", "", "3", "4"], True),
+        (["1", "2", "", ""], True),
+        (["-1", "NA", "+3", " 4"], True),
+        (["1.0", "", "3", "4"], False),
+        (["1", "", "3", "4.5"], False),
+        (["1", "", "1e3", "4"], False),
+        (["", "", "", ""], False),
+    ],
+)
+def test_integers_beside_gaps_are_integers(cells: list[str], is_whole: bool, tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", cells)
+    for frame in [batches.read_all(path, Dialect(), no_codes), *batches.read(path, 4, Dialect())]:
+        assert frame["id"].dtype.kind == ("i" if is_whole else "f")
+    numbers = [float(cell) for cell in cells if cell.strip() not in ("", "NA")]
+    for size in (1, 2, 3):
+        read = pd.concat(batches.read(path, size, Dialect()))["id"]
+        assert read.dropna().tolist() == numbers
+        assert read.isna().tolist() == [cell in ("", "NA") for cell in cells]
+
+
+@pytest.fixture(params=[1 << 15, 16])
+def batch_rows(request: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(survey, "BATCH_ROWS", request.param)
+
+
+@pytest.mark.usefixtures("batch_rows")
+@pytest.mark.parametrize("integers", [["poisson"], ["visits=poisson"], ["categorical"]])
+def test_counts_beside_gaps_are_fitted_as_counts_whatever_the_format(
+    run: Any, integers: list[str], tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(0)
+    y = np.tile(["a", "b"], 40)
+    visits = pd.array(rng.poisson(np.where(y == "a", 2, 6)), dtype="Int64")
+    frame = pd.DataFrame({"visits": visits, "y": y})
+    frame.loc[[3, 50], "visits"] = pd.NA
+    frame.to_csv(tmp_path / "g.csv", index=False)
+    frame.to_parquet(tmp_path / "g.parquet")
+    pa.parquet.write_table(pa.table({"visits": pa.array(visits), "y": y}), tmp_path / "plain.parquet")
+    models = []
+    for name in ("g.csv", "g.parquet", "plain.parquet"):
+        options = [
+            "--model",
+            "mixed-nb",
+            "--save",
+            tmp_path / "m.nc",
+            *(w for o in integers for w in ("--integers", o)),
+        ]
+        status, _, err = run("fit", tmp_path / name, "--target", "y", *options)
+        assert status == 0, err
+        models.append(bp.load(tmp_path / "m.nc"))
+        assert ("poisson" in models[-1].families_) == (integers != ["categorical"])
+    expected = (
+        bp.MixedNB(integers=integers[0].removeprefix("visits="))
+        .fit(frame[["visits"]], y)
+        .predict_proba(frame[["visits"]])
+    )
+    for model in models[:2]:
+        np.testing.assert_allclose(model.predict_proba(frame[["visits"]]), expected, rtol=1e-9)
+    assert run("predict", tmp_path / "m.nc", tmp_path / "g.csv", "--drop", "y")[0] == 0
+    status, _, err = run(
+        "fit", tmp_path / "g.csv", "--target", "y", "--model", "mixed-nb", "--save", tmp_path / "m.nc"
+    )
+    assert status != 0
+    assert "--integers" in err
+
+
+@pytest.mark.parametrize("threshold", ["mean", "2.5"])
+def test_counts_beside_gaps_are_binarised(run: Any, threshold: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", ["1", "", "3", "4", "5", "0"] * 5)
+    options = ["--model", "bernoulli-nb", "--binarize", threshold]
+    assert run("compare", path, "--target", "kind", *options)[0] == 0
+
+
+def test_predict_on_the_training_file_says_what_to_do_with_the_target(run: Any, tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", [str(i % 5) for i in range(20)])
+    model = tmp_path / "m.nc"
+    assert run("fit", path, "--target", "kind", "--model", "gaussian-nb", "--save", model)[0] == 0
+    status, _, err = run("predict", model, path)
+    assert status != 0
+    for part in ("was not fitted to 'kind'", "--drop kind", "--keep kind", "its features are 'id'"):
+        assert part in " ".join(err.split())
+    assert run("predict", model, path, "--keep", "kind")[0] == 0
+    assert run("predict", model, path, "--drop", "kind")[0] == 0
