@@ -297,6 +297,15 @@ def one_scale_for_all(rows, codes):
 
 
 @spelling({"x": REAL}, x="collapsed")
+def known_scale_about_a_learned_centre(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        centre, spread = pm.Normal("centre", 0.0, 5.0, shape=D), pm.HalfNormal("spread", 2.0)
+        pm.Normal("x", pm.Normal("mu", centre, spread, shape=(K, D))[y], 0.8, observed=rows["x"])
+    return model
+
+
+@spelling({"x": REAL}, x="collapsed")
 def partial_pooling(rows, codes):
     with pm.Model() as model:
         y = label(codes)

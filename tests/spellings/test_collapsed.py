@@ -94,16 +94,25 @@ def test_the_marginal_density_of_a_learned_centre_is_that_of_multivariate_t():
     _agree(found, np.asarray(expected))
 
 
-@pytest.mark.parametrize("name", ["partial_pooling_non_centred", "a_mean_for_each_class_non_centred"])
-def test_the_marginal_density_of_pooled_means_is_that_of_correlated_normal_rows(name):
+@pytest.mark.parametrize(
+    ("name", "sampled"),
+    [
+        ("partial_pooling_non_centred", ["spread", "sd"]),
+        ("a_mean_for_each_class_non_centred", ["spread", "sd"]),
+        ("known_scale_about_a_learned_centre", ["spread"]),
+    ],
+)
+def test_the_marginal_density_of_pooled_means_is_that_of_correlated_normal_rows(name, sampled):
     case = SPELLINGS[name]
-    found, theta = _log_marginal(case.build(case.rows, CODES), REAL, np.random.default_rng(6).normal(size=(6, 3)))
+    points = np.random.default_rng(6).normal(size=(6, 1 + len(sampled)))
+    found, theta = _log_marginal(case.build(case.rows, CODES), REAL, points)
     expected = []
-    for centre, spread, sd in zip(theta["centre"], theta["spread"], theta["sd"], strict=True):
+    for i, centre in enumerate(theta["centre"]):
         total = stats.norm(0.0, 5.0).logpdf(centre).sum()
-        for scale in (spread, sd):
+        scales = {scale: theta[scale][i] for scale in sampled}
+        for scale in scales.values():
             total += (stats.halfnorm(scale=2.0).logpdf(scale) + np.log(scale)).sum()
-        spread, sd = np.broadcast_to(spread, 2), np.broadcast_to(sd, (K, 2))
+        spread, sd = np.broadcast_to(scales["spread"], 2), np.broadcast_to(scales.get("sd", 0.8), (K, 2))
         for k in range(K):
             for j, own in enumerate(REAL[k == CODES].T):
                 covariance = sd[k, j] ** 2 * np.eye(len(own)) + spread[j] ** 2

@@ -62,8 +62,8 @@ def _normal_inverse_wishart(natural: Any, h: Any, rows: Moments, known: Known) -
     return of_degrees - 0.5 * nu * pt.linalg.slogdet(psi)[1] - (of_means.sum() if natural.tied else of_means)
 
 
-def _normal(natural: Natural, h: Any, rows: Moments, known: Known) -> Any:
-    variance, n = known["variance"], rows.count
+def _normal(natural: Any, h: Any, rows: Moments, known: Known) -> Any:
+    variance, n = known.get("variance", natural.variance), rows.count
     precision = -2 * h[..., 1]
     location = h[..., 0] / precision
     own = precision * variance
