@@ -4,46 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any, Protocol
 
-# Rows read at a time.
-_ROWS = 50_000
-
-
-class Written(Protocol):
-    """How numbers of a text file are written."""
-
-    def options(self) -> dict[str, Any]:
-        """For ``pandas.read_csv``."""
-
-    @property
-    def decimal(self) -> str:
-        """The decimal mark of a number."""
-
-    @property
-    def thousands(self) -> str | None:
-        """Between the thousands of a number."""
+from bayesppl.cli.written import Written, without_thousands, written_cells
 
 
 def columns_of_codes(path: Path, dialect: Written, names: Collection[str]) -> set[str]:
     """The columns with a cell that, read as a number, would be written otherwise."""
-    import pandas as pd
-
-    found = set[str]()
-    options = {**dialect.options(), "dtype": str, "usecols": sorted(names), "chunksize": _ROWS}
-    with pd.read_csv(path, **options) as chunks:
-        for texts in chunks:
-            for name, column in texts.items():
-                if name not in found and not all(_is_number(text, dialect) for text in column.dropna().unique()):
-                    found.add(name)
-    return found
+    return {
+        name
+        for name, column in written_cells(path, dialect, names)
+        if not all(_is_number(text, dialect) for text in column)
+    }
 
 
 def _is_number(text: str, dialect: Written) -> bool:
     """Whether a text is how its number is usually written; 1, 1.0 and +1 are the same number."""
-    plain = text.strip().removeprefix("+")
-    plain = plain.replace(dialect.thousands, "") if dialect.thousands else plain
-    plain = plain.replace(dialect.decimal, ".")
+    plain = without_thousands(text.strip().removeprefix("+"), dialect).replace(dialect.decimal, ".")
     if plain.removeprefix("-").isdecimal():
         return str(int(plain)) == plain
     try:

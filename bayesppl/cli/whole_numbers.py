@@ -5,23 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
+
+from bayesppl.cli.written import Written, without_thousands, written_cells
 
 _INTEGER = re.compile(r"\s*[+-]?\d+\s*")
-
-# Rows read as text at a time.
-_ROWS = 50_000
-
-
-class Written(Protocol):
-    """How a text file is written."""
-
-    def options(self) -> dict[str, Any]:
-        """For ``pandas.read_csv``."""
-
-    @property
-    def thousands(self) -> str | None:
-        """Between the thousands of a number."""
 
 
 def with_whole_numbers(frame: Any, path: Path, dialect: Written, known: dict[str, bool]) -> Any:
@@ -61,23 +49,18 @@ def _may_be_whole(column: Any) -> bool:
 
 def _look_at_text(path: Path, dialect: Written, names: Collection[str]) -> dict[str, bool]:
     """Whether all cells of each column but the missing ones are written as integers, and there are some."""
-    import pandas as pd
-
     integers, others = set[str](), set[str]()
-    options = {**dialect.options(), "dtype": str, "usecols": sorted(names), "chunksize": _ROWS}
-    with pd.read_csv(path, **options) as chunks:
-        for texts in chunks:
-            for name, column in texts.items():
-                for text in column.dropna().unique():
-                    cell = text.replace(dialect.thousands, "") if dialect.thousands else text
-                    if not _INTEGER.fullmatch(cell):
-                        others.add(name)
-                        continue
-                    integers.add(name)
-                    if int(cell) != int(float(cell)):
-                        raise ValueError(
-                            f"column {name!r} holds the integer {int(cell)} in row {column.index[column == text][0]}, beyond 2^53, and "
-                            "missing cells: the column is read as floating-point numbers, which round it. If it identifies rows, leave it "
-                            "out (--drop); otherwise subtract an offset, or write letters before it to make it a level"
-                        )
+    for name, column in written_cells(path, dialect, names):
+        for row, text in column.items():
+            cell = without_thousands(text, dialect)
+            if not _INTEGER.fullmatch(cell):
+                others.add(name)
+                continue
+            integers.add(name)
+            if int(cell) != int(float(cell)):
+                raise ValueError(
+                    f"column {name!r} holds the integer {int(cell)} in row {row}, beyond 2^53, and missing cells: the column is "
+                    "read as floating-point numbers, which round it. If it identifies rows, leave it out (--drop); otherwise "
+                    "subtract an offset, or write letters before it to make it a level"
+                )
     return {name: name in integers and name not in others for name in names}
