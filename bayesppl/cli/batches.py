@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from itertools import repeat
 from pathlib import Path
@@ -17,6 +17,28 @@ from bayesppl.data.exact_text import exact_numbers
 TEXT = (".csv", ".tsv", ".txt", ".dat", ".data")
 COMPRESSED = (".gz", ".bz2", ".xz", ".zip")
 SUFFIXES = (*TEXT, ".parquet", ".feather")
+
+# What pandas takes for a missing cell of a text file.
+_GAPS = (
+    *(
+        "",
+        "NA",
+        "N/A",
+        "n/a",
+        "<NA>",
+        "NaN",
+        "nan",
+        "-NaN",
+        "-nan",
+        "NULL",
+        "null",
+        "None",
+        "#N/A",
+        "#N/A N/A",
+        "#NA",
+    ),
+    *("1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
+)
 
 # Bytes of a line of names; a file without line ends would be read whole to be refused.
 _LONGEST_HEADER = 16 << 20
@@ -42,20 +64,26 @@ class Dialect(NamedTuple):
         return {**self._asdict(), "na_values": list(self.na_values), **exact_numbers()}
 
 
-def read(
-    path: Path, rows: int, dialect: Dialect, texts: Collection[str] = (), copied: Collection[str] = ()
-) -> Iterator[Any]:
-    """Data frames of at most ``rows`` rows each, in the order of the file.
+def read(path: Path, rows: int, dialect: Dialect, texts: Collection[str] = ()) -> Iterator[Any]:
+    """Data frames of at most ``rows`` rows each, in the order of the file; see :func:`read_with_copies`."""
+    return (frame for frame, _ in read_with_copies(path, rows, dialect, dict.fromkeys(texts, ()), ()))
+
+
+def read_with_copies(
+    path: Path, rows: int, dialect: Dialect, texts: Mapping[str, Collection[str]], copied: Collection[str]
+) -> Iterator[tuple[Any, Any]]:
+    """Data frames of at most ``rows`` rows each, in the order of the file, and beside each the columns to be copied.
 
     Parameters
     ----------
     path : path
     rows : int
     dialect : Dialect
-    texts : collection of str
-        Columns of a text file whose cells are text, numbers though they may look like in some batches.
+    texts : mapping of str to collection of str
+        Columns of a text file whose cells are text, numbers though they may look like in some batches, and the texts that are
+        levels, gaps though they may look like, as "None" does.
     copied : collection of str
-        Columns of a text file that are read as they are written, marks of missing cells included.
+        Columns that are wanted as they are written in a text file, marks of missing cells included.
 
     Raises
     ------
@@ -70,19 +98,35 @@ def read(
         with _csv_errors(path, dialect):
             _check_header(path, dialect)
             # low_memory would guess the type of a column from parts of a batch
-            options = {"chunksize": rows, "low_memory": False, **dialect.options()}
+            options = {"chunksize": rows, "low_memory": False, **dialect.options(), **_gaps(path, dialect, texts)}
             as_written = {**options, "dtype": str, "na_filter": False, "usecols": lambda name: name in copied}
             with (
                 pd.read_csv(path, dtype=dict.fromkeys(texts, str), **options) as chunks,
-                pd.read_csv(path, **as_written) if copied else nullcontext(repeat({})) as copies,
+                pd.read_csv(path, **as_written) if copied else nullcontext(repeat(None)) as copies,
             ):
                 known: dict[str, bool] = {}
                 for frame, copy in zip(chunks, copies, strict=False):
-                    yield with_whole_numbers(frame.assign(**copy), path, dialect, known)
+                    yield with_whole_numbers(frame, path, dialect, known), copy
         return
     with _arrow(path) as batches:
         for batch in batches(rows):
-            yield _with_whole_numbers_of(batch)
+            frame = _with_whole_numbers_of(batch)
+            yield frame, frame[[name for name in copied if name in frame.columns]]
+
+
+def _gaps(path: Path, dialect: Dialect, texts: Mapping[str, Collection[str]]) -> dict[str, Any]:
+    """Options of ``pandas.read_csv`` that leave some of what it takes for missing cells to be levels."""
+    levels = {name: set(found).intersection(_GAPS[1:]) for name, found in texts.items()}
+    if not any(levels.values()):
+        return {}
+    import pandas as pd
+
+    names = pd.read_csv(path, nrows=0, sep=dialect.sep, encoding=dialect.encoding).columns
+    missing = {*_GAPS, *dialect.na_values}
+    return {
+        "keep_default_na": False,
+        "na_values": {name: sorted(missing - levels.get(name, set())) for name in names},
+    }
 
 
 def _with_whole_numbers_of(batch: Any) -> Any:

@@ -185,25 +185,24 @@ def predict(
         require_one_model(classifier, model)
 
     known = classifier.levels_of_columns().items()
-    texts = [
-        name for name, levels in known if name not in keep and all(isinstance(level, str) for level in levels)
-    ]
+    texts = {name: levels for name, levels in known if all(isinstance(level, str) for level in levels)}
     texts_in_part = {name for name, levels in known if any(isinstance(level, str) for level in levels)}
 
     def classified() -> Iterator[Any]:
         seen = 0
-        for frame in counting(batches.read(data, rows, dialect, texts, keep), len, "classifying"):
+        parts = batches.read_with_copies(data, rows, dialect, texts, keep)
+        for frame, copies in counting(parts, lambda part: len(part[0]), "classifying"):
             with rows_before(seen):
-                features = _features(frame, (*keep, *drop), data, classifier)
-                refuse_text(features, texts_in_part)
+                features = _features(frame, keep, drop, data, classifier)
+                refuse_text(features, texts_in_part, classifier.columns_read())
                 predictions = _predictions(classifier, features, rule, interval, draws, seed)
                 if explain is not None:
                     predictions.update(
                         reasons(classifier, features, predictions["predicted"], rule, explain, seed)
                     )
             seen += len(frame)
-            kept = frame[list(keep)].reset_index(drop=True)
-            yield pd.concat([kept, pd.DataFrame(predictions)], axis=1)
+            found = pd.DataFrame(predictions)
+            yield pd.concat([copies[list(keep)].reset_index(drop=True), found], axis=1) if keep else found
 
     if out is None:
         for i, predictions in enumerate(classified()):
@@ -267,16 +266,17 @@ def _predictions(
     return columns
 
 
-def _features(frame: Any, others: Sequence[str], data: Path, classifier: Any) -> Any:
+def _features(frame: Any, keep: Sequence[str], drop: Sequence[str], data: Path, classifier: Any) -> Any:
     from bayesppl.data.columns import listed
 
-    for name in others:
+    for name in (*keep, *drop):
         if name not in frame.columns:
             raise ValueError(
                 f"there is no column {name!r} in {str(data)!r}; its columns are {listed(frame.columns)}"
             )
-    features = frame.drop(columns=list(dict.fromkeys(others)))
     known = classifier.feature_names_in_.tolist()
+    others = [name for name in keep if name not in known]
+    features = frame.drop(columns=list(dict.fromkeys([*others, *drop])))
     surplus = [name for name in features.columns if name not in known]
     if surplus:
         drops, keeps = (

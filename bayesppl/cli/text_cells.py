@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection
+from collections.abc import Collection, Hashable
 from typing import Any
 
 from bayesppl.cli.columns import is_text
@@ -14,7 +14,7 @@ from bayesppl.errors import RowError
 _TRUTHS = ("true", "false")
 
 
-def refuse_text(features: Any, texts: Collection[str]) -> None:
+def refuse_text(features: Any, texts: Collection[str], read: Collection[Hashable]) -> None:
     """Refuse text where the fit had numbers or truth values.
 
     Parameters
@@ -23,13 +23,17 @@ def refuse_text(features: Any, texts: Collection[str]) -> None:
         Some rows of a file.
     texts : collection of str
         Columns that held text in the fit.
+    read : collection
+        Columns on which predictions depend.
 
     Raises
     ------
     ValueError
         Naming the column, the cell that made text of it, its row and the remedy.
     """
-    names = [name for name, dtype in features.dtypes.items() if name not in texts and is_text(dtype)]
+    names = [
+        name for name, dtype in features.dtypes.items() if name in read and name not in texts and is_text(dtype)
+    ]
     for name in names:
         cells = [(row, cell) for row, cell in enumerate(features[name].tolist()) if isinstance(cell, str)]
         odd = [(row, cell) for row, cell in cells if not is_number(cell) and cell.lower() not in _TRUTHS]

@@ -286,6 +286,10 @@ class Recoding:
     columns: tuple[Column, ...]
     views: tuple[View, ...]
 
+    def read(self, names: Sequence[Hashable]) -> Sequence[Hashable]:
+        """Which of the columns of a table matter: those that varied."""
+        return [column.name for column in self.columns]
+
     def levels(self, of_recoded: Mapping[Hashable, Sequence[Hashable]]) -> dict[Hashable, tuple[Hashable, ...]]:
         """Of the columns before they are recoded, from what is known of the recoded ones; none of numbers."""
         return {column.name: column.levels for column in self.columns if not column.is_number}
@@ -317,6 +321,10 @@ class Recoding:
 class Presence:
     """Which cells are not zero, of counts, sparse in the fit."""
 
+    def read(self, names: Sequence[Hashable]) -> Sequence[Hashable]:
+        """All columns matter."""
+        return names
+
     def levels(self, of_recoded: Mapping[Hashable, Sequence[Hashable]]) -> dict[Hashable, tuple[Hashable, ...]]:
         """Counts have none."""
         return {}
@@ -329,6 +337,10 @@ class Presence:
 @dataclass(frozen=True, eq=False)
 class AsTheyAre:
     """Rows that are not recoded."""
+
+    def read(self, names: Sequence[Hashable]) -> Sequence[Hashable]:
+        """All columns matter."""
+        return names
 
     def levels(self, of_recoded: Mapping[Hashable, Sequence[Hashable]]) -> dict[Hashable, tuple[Hashable, ...]]:
         """Those of the columns as they are."""

@@ -225,6 +225,10 @@ class AutoClassifier(FittedColumns, ScoredMixin, Nested):
         """The levels of every column that is no number, those of one row only left out."""
         return self.stack_.levels
 
+    def columns_read(self) -> set[Hashable]:
+        """The columns that a model of the stack reads; those that did not vary in the fit say nothing."""
+        return self.stack_.columns_read
+
     @property
     def weights_(self) -> xr.DataArray:
         """Weights of the models that matter, over "model", the largest first."""

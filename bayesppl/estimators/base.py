@@ -105,6 +105,10 @@ class Base(FittedColumns, ScoredMixin, Nested):
         """The levels of every column that the fit takes for levels."""
         return self.fitted_.model.family.levels_of_columns
 
+    def columns_read(self) -> set[Hashable]:
+        """The columns of the fit on which answers depend: all of them."""
+        return set(self.fitted_.columns.names)
+
     def infer(self, learned: Learned, rows: Rows | None = None) -> Fitted:
         """The posterior of what was learned, as a fitted value; the estimator stays as it is.
 

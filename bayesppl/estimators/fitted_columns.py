@@ -23,6 +23,10 @@ class FittedColumns(ABC):
     def levels_of_columns(self) -> dict[Hashable, tuple[Hashable, ...]]:
         """The levels of every column that the fit takes for levels."""
 
+    @abstractmethod
+    def columns_read(self) -> set[Hashable]:
+        """The columns of the fit on which answers depend."""
+
     @property
     def n_features_in_(self) -> int:
         """Number of columns of the fit."""

@@ -128,6 +128,11 @@ class Stack:
         return [read_range(table, rows, work) for rows in ranges]
 
     @property
+    def columns_read(self) -> set[Hashable]:
+        """The columns of the fit that a member reads."""
+        return {name for member in self.members for name in member.recoding.read(self.columns.names)}
+
+    @property
     def levels(self) -> dict[Hashable, tuple[Hashable, ...]]:
         """The levels that members know of the columns of the fit, numbers that one of them takes for levels left out."""
         return {
