@@ -97,6 +97,15 @@ def trials_as_they_are(rows, codes):
     return model
 
 
+@spelling({"x": np.minimum(COUNTS[:, 0] / 2, 3.0)}, x="by rows")
+def truncated_waiting_times(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        waiting = pm.Exponential.dist(pm.Gamma("rate", 2.0, 1.0, shape=K)[y])
+        pm.Truncated("x", waiting, lower=-1.0, upper=4.0, observed=rows["x"])
+    return model
+
+
 @spelling({"x": COUNTS[:, 0] + 0.5, "error": 0.5 + COUNTS[:, 1]}, given=("error",), x="by rows")
 def errors_as_they_are(rows, codes):
     with pm.Model() as model:

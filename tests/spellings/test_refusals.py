@@ -35,6 +35,10 @@ def label_of_another_kind():
     pm.Normal("x", means()[y], 1.0, observed=REAL)
 
 
+def rows_that_stand_for_more():
+    pm.Normal("x", means()[label()], 1.0, observed=REAL, total_size=1000)
+
+
 def label_partly_missing():
     with pytest.warns(UserWarning, match="missing"):
         y = pm.Categorical("y", np.ones((N_ROWS, K)) / K, observed=np.ma.masked_array(CODES, CODES == 2))
@@ -164,6 +168,7 @@ REFUSED = {
     no_label: "no variable 'y'",
     label_not_observed: "'y' is not observed",
     label_of_another_kind: "distributed as",
+    rows_that_stand_for_more: "'x' has a total_size",
     label_partly_missing: "labels of 'y' are missing",
     label_of_two_dimensions: "one code for each row",
     code_out_of_range: "holds the code 2, and its classes are 0 to 1",

@@ -211,6 +211,8 @@ def _with_inner_graphs(nodes: Sequence[Any], replaced: Mapping[Any, Any]) -> dic
 
 def _shapes(node: Any) -> list[Any]:
     """Inputs of an operation that are a shape, or the leading length of one."""
+    if isinstance(node.op, SymbolicRandomVariable) and node.op.extended_signature is None:
+        return []  # of which PyMC does not say where a shape is
     if isinstance(node.op, RandomVariable | SymbolicRandomVariable):
         size = node.op.size_param(node)
         return [] if size is None else [size]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
+from pymc.variational.minibatch_rv import MinibatchRandomVariable
 from pytensor.xtensor.type import XTensorType
 
 from bayesppl.beliefs import Conjugate, Fixed
@@ -88,6 +89,11 @@ def _require_tensors(model: Any) -> None:
 
 
 def _require_plain(model: Any) -> None:
+    scaled = [v.name for v in model.observed_RVs if isinstance(v.owner.op, MinibatchRandomVariable)]
+    if scaled:
+        raise ValueError(
+            f"{scaled[0]!r} has a total_size, which counts its rows several times; give the model all rows, without total_size="
+        )
     discrete = [v.name for v in model.free_RVs if not v.dtype.startswith("float")]
     if discrete:
         raise ValueError(
