@@ -106,12 +106,32 @@ def read_with_copies(
             ):
                 known: dict[str, bool] = {}
                 for frame, copy in zip(chunks, copies, strict=False):
-                    yield with_whole_numbers(frame, path, dialect, known), copy
+                    yield with_whole_numbers(_without_row_names(frame, path), path, dialect, known), copy
         return
     with _arrow(path) as batches:
         for batch in batches(rows):
             frame = _with_whole_numbers_of(batch)
             yield frame, frame[[name for name in copied if name in frame.columns]]
+
+
+def _without_row_names(frame: Any, path: Path) -> Any:
+    """The same rows, numbered; lines with a cell more than the header has names begin with a name of the row, as R writes them.
+
+    Raises
+    ------
+    ValueError
+        If the additional cell is an empty one at the end of each line.
+    """
+    import pandas as pd
+
+    if isinstance(frame.index, pd.RangeIndex):
+        return frame
+    if frame.index.nlevels > 1 or frame.iloc[:, -1].isna().all():
+        raise ValueError(
+            f"the lines of {str(path)!r} have more cells than its header has names; name every column, or remove separators at the ends "
+            "of the lines"
+        )
+    return frame.reset_index(drop=True)
 
 
 def _gaps(path: Path, dialect: Dialect, texts: Mapping[str, Collection[str]]) -> dict[str, Any]:
@@ -161,7 +181,8 @@ def codes_as_written(frame: Any, path: Path, dialect: Dialect, is_code: Callable
     if not found:
         return frame
     options = {**dialect.of(path).options(), "dtype": str, "usecols": sorted(found)}
-    return frame.assign(**pd.read_csv(path, **options))
+    texts = pd.read_csv(path, **options)
+    return frame.assign(**{name: texts[name].array for name in found})  # in turn, for rows may have names
 
 
 def columns_as_written(path: Path, dialect: Dialect, codes: Collection[str]) -> set[str]:
@@ -179,7 +200,7 @@ def read_all(path: Path, dialect: Dialect, is_code: Callable[[Any], bool]) -> An
         with _csv_errors(path, dialect):
             _check_header(path, dialect)
             frame = pd.read_csv(path, low_memory=False, **dialect.options())
-            frame = with_whole_numbers(frame, path, dialect, {})
+            frame = with_whole_numbers(_without_row_names(frame, path), path, dialect, {})
             return codes_as_written(frame, path, dialect, is_code)
     return pd.concat(list(read(path, 1 << 18, dialect)), ignore_index=True)
 

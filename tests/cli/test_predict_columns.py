@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import bayesppl as bp
+from bayesppl.cli import survey
 
 
 @pytest.fixture
@@ -58,3 +59,45 @@ def test_text_in_a_column_that_did_not_vary_in_the_fit_is_of_no_matter(
     status, _, err = run("predict", tmp_path / "m.nc", tmp_path / "new.csv", "-o", tmp_path / "p.csv")
     assert status != 0
     assert "column 'size' holds the text 'x' in row 0 and held no text in the fit" in " ".join(err.split())
+
+
+@pytest.mark.parametrize("rows", ["7", "1000"])
+@pytest.mark.parametrize("batch", [16, 1 << 15])
+def test_names_of_rows_that_the_header_does_not_name_are_left_out(
+    run: Any, tmp_path: Any, frame: pd.DataFrame, rows: str, batch: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As R's write.table writes them."""
+    monkeypatch.setattr(survey, "BATCH_ROWS", batch)
+    frame = frame.drop(columns="veil").assign(code=np.where(frame["garage"] == "None", "01", "1"))
+    lines = frame.to_csv(index=False).splitlines()
+    named = [lines[0], *(f"{row},{line}" for row, line in enumerate(lines[1:], 1))]
+    written = {"plain": lines, "named": named}
+    found = {}
+    for name, text in written.items():
+        (tmp_path / f"{name}.csv").write_text("\n".join(text) + "\n")
+        options = ["--target", "kind", "--model", "mixed-nb", "--categorical", "code", "--drop", "garage"]
+        assert run("fit", tmp_path / f"{name}.csv", *options, "--save", tmp_path / "m.nc")[0] == 0
+        options = [
+            "--keep",
+            "kind",
+            "--keep",
+            "code",
+            "--drop",
+            "garage",
+            "--rows",
+            rows,
+            "-o",
+            tmp_path / "p.csv",
+        ]
+        assert run("predict", tmp_path / "m.nc", tmp_path / f"{name}.csv", *options)[0] == 0
+        found[name] = (tmp_path / "p.csv").read_text()
+    assert found["named"] == found["plain"]
+    assert ",01," in found["plain"]
+
+
+def test_separators_at_the_ends_of_lines_are_refused(run: Any, tmp_path: Any, frame: pd.DataFrame) -> None:
+    lines = frame.to_csv(index=False).splitlines()
+    (tmp_path / "t.csv").write_text("\n".join([lines[0], *(f"{line}," for line in lines[1:])]) + "\n")
+    status, _, err = run("compare", tmp_path / "t.csv", "--target", "kind")
+    assert status != 0
+    assert "have more cells than its header has names" in " ".join(err.split())
