@@ -7,6 +7,7 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 
 from bayesppl.data.columns import listed
 from bayesppl.kernels.arrays import Array
@@ -38,6 +39,8 @@ def by_name(values: Any) -> Any:
 
 def labels_of(values: Any) -> list[list[Hashable] | None]:
     """Labels along every axis, None where they only count; none at all of anything that is not labelled."""
+    if isinstance(values, float | int | np.ndarray):
+        return []  # as almost always
     if nw.dependencies.is_pandas_series(values):
         axes = [values.index]
     elif nw.dependencies.is_pandas_dataframe(values):
