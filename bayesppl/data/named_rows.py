@@ -7,6 +7,7 @@ from typing import Any
 
 import narwhals as nw
 
+from bayesppl.data.cells import as_objects
 from bayesppl.data.columns import listed
 from bayesppl.errors import RowError
 
@@ -48,19 +49,29 @@ def with_named_cells(X: Any) -> Any:
     import pandas as pd
 
     rows = [dict(zip(_names_of(cells) or (), _values_of(cells), strict=True)) for cells in X]
-    return pd.DataFrame({name: [row[name] for row in rows] for name in names})
+    return pd.DataFrame({name: _as_they_are([row[name] for row in rows]) for name in names})
 
 
 def _frame_of_columns(columns: dict[Any, Any]) -> Any:
     import pandas as pd
 
     try:
-        return pd.DataFrame(columns)
+        return pd.DataFrame(
+            {
+                name: _as_they_are(cells) if isinstance(cells, list | tuple) else cells
+                for name, cells in columns.items()
+            }
+        )
     except ValueError as error:
         raise ValueError(
             f"X is a dict of names to columns that makes no table ({error}); pass columns of equal length, or a list of dicts, one "
             "for each row"
         ) from None
+
+
+def _as_they_are(cells: Sequence[Any]) -> Any:
+    """Cells of a column, of which pandas would round integers beside gaps."""
+    return as_objects(cells, len(cells))
 
 
 def _names_of(row: Any) -> Sequence[Hashable] | None:

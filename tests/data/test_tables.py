@@ -1,5 +1,6 @@
 """The input edge: every kind of table holds the same rows, and names lead the columns home."""
 
+from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 import xarray as xr
+from sklearn.base import clone
 
 import bayesppl as bp
 from bayesppl.data.labels import encode_labels
@@ -296,6 +298,25 @@ def test_consecutive_sparse_rows_stay_in_the_memory_of_the_whole():
         taken = table.take(rows).numeric()
         np.testing.assert_array_equal(taken.toarray(), X.toarray()[rows])
         assert taken.nnz == 0 or np.shares_memory(taken.data, X.data)
+
+
+@pytest.mark.parametrize("kind", ["mapping of columns", "records", "named tuples", "structs of polars"])
+def test_integers_beside_gaps_stay_integers_in_records(kind: str) -> None:
+    y = list("aaaabbbb")
+    for cells, clf in (
+        ([1, 2, None, 3, 9, 8, 7, 12], bp.MixedNB(integers="poisson")),
+        ([2**53, 2**53 + 1, None, 2**53 + 1, 2**53, 2**53, 2**53 + 1, 2**53], bp.CategoricalNB()),
+    ):
+        plain = pd.DataFrame({"v": pd.array(cells, dtype="Int64")})
+        named = {
+            "mapping of columns": {"v": cells},
+            "records": [{"v": cell} for cell in cells],
+            "named tuples": [namedtuple("Row", ["v"])(cell) for cell in cells],
+            "structs of polars": pl.DataFrame({"v": cells}).to_struct("row"),
+        }[kind]
+        np.testing.assert_array_equal(
+            clone(clf).fit(named, y).predict_proba(named), clf.fit(plain, y).predict_proba(plain)
+        )
 
 
 def test_numbered_columns_are_read_in_the_order_of_their_numbers() -> None:
