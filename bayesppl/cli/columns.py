@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from bayesppl.cli.dialect import Chosen
@@ -54,6 +54,12 @@ def choose(X: Any, chosen: Chosen) -> Any:
                 f"--drop {name!r}, or put numbers such as the year or the hour in its place"
             )
     return X
+
+
+def with_own_levels(X: Any, names: Collection[str]) -> Any:
+    """The same rows; columns of levels know those that occur in these rows, and not those of rows held out."""
+    categories = [name for name in names if name in X.columns]
+    return X.assign(**{name: X[name].cat.remove_unused_categories() for name in categories})
 
 
 def remarks(X: Any) -> Iterator[str]:

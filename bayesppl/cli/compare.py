@@ -170,6 +170,7 @@ def compare(
         elif binarize is None:
             rows.check_support(source, classifier)
         train, test = rows.split(source, test_size, seed)
+        train = train._replace(X=columns.with_own_levels(train.X, chosen.categorical))
         if binarize is not None:
             train, test = rows.binarized(train, test, binarize)
 

@@ -46,6 +46,13 @@ class Columns:
             if surplus:
                 raise ValueError(f"unknown column {surplus[0]!r}; the fit had {list(self.names)}")
             return table.select(self.names)
+        numbers = tuple(map(str, range(len(self.names))))
+        if not self.are_named and set(table.names) == set(numbers):
+            return table.select(numbers).renamed(
+                self.names
+            )  # columns of a data frame in another order than they are numbered
+        if self.are_named and set(self.names) == set(numbers) and nw.dependencies.is_pandas_dataframe(X):
+            return table.renamed(numbers).select(self.names)
         if len(table.names) != len(self.names):
             raise ValueError(
                 f"X has {len(table.names)} features, but {self.reader} is expecting {len(self.names)} features as input"
@@ -60,8 +67,8 @@ def as_table(X: Any) -> Table:
     ----------
     X : data frame (pandas, polars, pyarrow, …; sparse columns stay sparse), 2-D xarray.DataArray, array-like or scipy.sparse matrix
         Rows by columns. The columns of a DataArray are named by the text coords of its second dimension; columns
-        of arrays without names are called ``x0``, ``x1``, …, and so are columns numbered from zero, in the order of their
-        numbers; other numbers, such as years, and dates are names, as text. Masked cells of a numpy masked array are missing. A dict
+        of arrays without names are called ``x0``, ``x1``, …, and so are those of data frames that are numbered 0, 1, … in turn;
+        other numbers, such as years, and dates are names, as text. Masked cells of a numpy masked array are missing. A dict
         of names to columns, and a list of dicts, named tuples or series, one for each row, are read by their names.
 
     Raises
@@ -88,10 +95,10 @@ def as_table(X: Any) -> Table:
                 f"Feature names are only supported if all input features have string names, found {listed(names)}; "
                 "make them all text, as in X.columns = X.columns.astype(str)"
             )
-        numbers: set[Hashable] = set(range(len(names)))
-        if set(names) != numbers:  # years, for example, are names, as they are in a text file
+        numbers: list[Hashable] = list(range(len(names)))
+        if list[Hashable](names) != numbers:  # years, for example, are names, as they are in a text file
             return as_table(frame.to_native().set_axis(list(map(str, names)), axis=1))
-        frame = frame[:, np.argsort(names).tolist()]  # columns with numbers only, in the order of these
+        # columns that are only numbered have no names
         sparse, positions = _sparse_columns(frame), _positions(len(names))
         if sparse is not None:
             return MatrixTable(positions, read_sparse(sparse))

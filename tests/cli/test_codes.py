@@ -1,5 +1,6 @@
 """Labels and levels that are written like numbers, but would be written otherwise as such, are text."""
 
+import json
 from typing import Any
 
 import numpy as np
@@ -95,3 +96,18 @@ def test_compare_counts_them_apart(run: Any, tmp_path: Any) -> None:
     assert status == 0, err
     [line] = [line for line in out.splitlines() if line.strip().startswith("code ")]
     assert " 4 " in line
+
+
+@pytest.mark.parametrize("model", ["mixed-nb", "categorical-nb"])
+def test_compare_learns_levels_from_the_training_rows_only(run: Any, tmp_path: Any, model: str) -> None:
+    frame = rows(["p", "q", "r", "s"]).drop(columns="size")
+    frame.loc[::9, "code"] = [f"rare {i}" for i in range(len(frame.loc[::9]))]
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    scores = []
+    for options in ([], ["--categorical", "code"]):
+        status, out, _ = run(
+            "compare", tmp_path / "t.csv", "--target", "kind", "--model", model, "--json", *options
+        )
+        assert status == 0
+        scores.append(json.loads(out)["scores"])
+    assert scores[0] == scores[1]

@@ -319,16 +319,22 @@ def test_integers_beside_gaps_stay_integers_in_records(kind: str) -> None:
         )
 
 
-def test_numbered_columns_are_read_in_the_order_of_their_numbers() -> None:
+@pytest.mark.parametrize("fitted", [[0, 1, 2], [2, 0, 1]])
+def test_columns_with_numbers_are_found_by_these_and_those_of_arrays_by_position(fitted: list[int]) -> None:
     frame = pd.DataFrame(NUMBERS)
-    clf = bp.GaussianNB().fit(frame, LABELS)
-    assert not hasattr(clf, "feature_names_in_")
-    for columns in ([2, 0, 1], [1, 0, 2]):
-        np.testing.assert_array_equal(clf.predict_proba(frame[columns]), clf.predict_proba(NUMBERS))
-        mixed = frame[columns].assign(x=1).rename(columns={"x": 3}).astype({3: int})
-        np.testing.assert_array_equal(
-            bp.MixedNB(integers="gaussian").fit(mixed, LABELS).predict_proba(mixed),
-            bp.MixedNB(integers="gaussian").fit(mixed[[0, 1, 2, 3]], LABELS).predict_proba(mixed[[0, 1, 2, 3]]),
+    expected = bp.GaussianNB().fit(NUMBERS, LABELS).predict_proba(NUMBERS)
+    clf = bp.GaussianNB().fit(frame[fitted], LABELS)
+    assert hasattr(clf, "feature_names_in_") == (fitted != [0, 1, 2])
+    for columns in ([0, 1, 2], [2, 0, 1], [1, 0, 2]):
+        np.testing.assert_allclose(clf.predict_proba(frame[columns]), expected, rtol=1e-12)
+    np.testing.assert_allclose(clf.predict_proba(frame[fitted].to_numpy()), expected, rtol=1e-12)
+    by_array = bp.GaussianNB().fit(NUMBERS, LABELS)
+    np.testing.assert_allclose(by_array.predict_proba(frame[fitted]), expected, rtol=1e-12)
+    mixed = frame.assign(third=1).rename(columns={"third": 3}).astype({3: int})
+    clf = bp.MixedNB(integers="gaussian").fit(mixed[[*fitted, 3]], LABELS)
+    for columns in ([0, 1, 2, 3], [3, 2, 0, 1]):
+        np.testing.assert_allclose(
+            clf.predict_proba(mixed[columns]), clf.predict_proba(mixed[[*fitted, 3]]), rtol=1e-12
         )
 
 

@@ -85,6 +85,25 @@ def test_columns_of_a_variable_are_found_by_the_names_in_its_coords():
         read.predict({"n": n, "x": frames["x"][["long"]]})
 
 
+@pytest.mark.parametrize(
+    "columns", [[2020, 2021, 2019], [2, 0, 1], [0, 1, 2], list(pd.date_range("2020", periods=3))]
+)
+def test_numbers_and_dates_in_the_coords_are_names(columns):
+    rng = np.random.default_rng(6)
+    y = np.arange(30) % 2
+    rows = pd.DataFrame(rng.normal(size=(30, 3)) + y[:, None] * [1, 2, 0], columns=columns)
+    with pm.Model(coords={"class": ["a", "b"], "feature": columns}) as model:
+        label = pm.Categorical("y", pm.Dirichlet("w", np.ones(2)), observed=y)
+        tau = pm.Gamma("tau", 2.0, 0.5, dims=("class", "feature"))
+        mu = pm.Normal("mu", 0.0, tau=0.1 * tau, dims=("class", "feature"))
+        pm.Normal("x", mu[label], tau=tau[label], observed=rows)
+    read = bp.from_pymc(model, "y")
+    ours = bp.GaussianNB(bp.NormalInverseGamma(0.0, 0.1, 2.0, 0.5)).fit(rows, y).predict_proba(rows)
+    turned = rows[[columns[2], columns[0], columns[1]]]
+    for new in (rows, turned, rows.to_numpy(), {"x": rows}, {"x": turned}, {"x": rows.to_numpy()}):
+        np.testing.assert_allclose(read.predict_proba(new), ours, rtol=1e-9)
+
+
 def test_columns_of_a_model_without_names_are_found_by_position():
     read = bp.from_pymc(_two_variables({"class": ["no", "yes"]}), "y")
     n, x = np.array([[0, 4], [2, 3]]), np.array([[0.5, 2.0], [-1.0, 4.0]])

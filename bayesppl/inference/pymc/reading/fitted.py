@@ -72,15 +72,14 @@ class UserColumns(Columns):
         table = as_table(X)
         if table.is_named and not self.are_named:
             known = next((names for names in self.coords if set(names) == set(table.names)), table.names)
-            table = table.select(known)
+            table = table.select(known).renamed(own)
         return self.layout.with_copies(super().align(table).renamed(own))
 
 
-def _coords_of_text(model: Any, size: int) -> tuple[tuple[str, ...], ...]:
+def _coords_of_columns(model: Any, size: int) -> tuple[tuple[str, ...], ...]:
     """Coords of a model that could be names of so many columns."""
-    listed = [tuple(labels) for labels in model.coords.values() if labels is not None]
-    listed = [labels for labels in listed if len(labels) == len(set(labels)) == size]
-    return tuple(labels for labels in listed if all(isinstance(label, str) for label in labels))
+    listed = [tuple(map(str, labels)) for labels in model.coords.values() if labels is not None]
+    return tuple(names for names in listed if len(names) == len(set(names)) == size)
 
 
 def fit_model(
@@ -123,7 +122,7 @@ def fit_model(
         given or fit.layout.is_named,
         "the model",
         fit.layout,
-        _coords_of_text(reading.model, len(own)),
+        _coords_of_columns(reading.model, len(own)),
     )
     learned = Learned(columns, np.asarray(reading.label.classes), fit.model, fit.posterior.statistics)
     return ReadModel(learned, fit.posterior, rule, fit.rows, reading=reading)

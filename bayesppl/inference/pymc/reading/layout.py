@@ -117,13 +117,12 @@ class Layout:
         if len(self.shapes[name]) != 1 or isinstance(rows, np.ndarray):
             return np.asarray(rows)
         own, table = self.columns[name], as_table(rows)
-        if table.is_named:
-            first = self.names.index(own[0])
-            lists = [own, *(tuple(names[first : first + len(own)]) for names in known)]
-            by_default = None if own in (_positions(len(own)), _indexed(name, len(own))) else own
-            names = next((names for names in lists if set(names) == set(table.names)), by_default)
-            table = table if names is None else Columns(names, True, f"the variable {name!r}").align(table)
-        return np.asarray(table.numeric())
+        first = self.names.index(own[0])
+        lists = [own, *(tuple(names[first : first + len(own)]) for names in known)]
+        by_default = None if own in (_positions(len(own)), _indexed(name, len(own))) else own
+        names = next((names for names in lists if set(names) == set(table.names)), by_default)
+        found = table if names is None else Columns(names, True, f"the variable {name!r}").align(rows)
+        return np.asarray(found.numeric())
 
     def _flat(self, name: str, values: Array) -> Array:
         if values.shape[1:] != self.shapes[name]:
@@ -179,6 +178,6 @@ def _own_names(model: Any, name: str, values: Array) -> tuple[Hashable, ...] | N
         return (name,)
     dims = model.named_vars_to_dims.get(name)
     coords = model.coords.get(dims[-1]) if dims and values.ndim == 2 else None
-    if coords is None or not all(isinstance(label, str) for label in coords):
+    if coords is None or list(coords) == list(range(len(coords))):  # coords that only count are no names
         return None
-    return tuple(coords)
+    return tuple(map(str, coords))
