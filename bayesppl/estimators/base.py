@@ -20,7 +20,6 @@ from bayesppl.estimators.scoring import ScoredMixin
 from bayesppl.estimators.sklearn_names import refuse_foreign_parameters
 from bayesppl.families import Family
 from bayesppl.inference import Inference, choose
-from bayesppl.inference.interrupts import interrupts_raised
 from bayesppl.kernels.arrays import Array, brief_arrays
 from bayesppl.model.calibration import Option, check_option
 from bayesppl.model.declaration import ClassWeights, Declaration
@@ -137,8 +136,7 @@ class Base(FittedColumns, ScoredMixin, Nested):
         try:
             if self.tuning is not None:
                 model, search = tune(model, learned.statistics, rows, as_tuning(self.tuning))
-            with interrupts_raised():  # whatever swallows them: models of PyMC are built and compiled here
-                posterior = choose(self.inference).infer(model, learned.statistics, rows)
+            posterior = choose(self.inference).infer(model, learned.statistics, rows)
         except ImproperError as reason:
             if rows is not None:
                 raise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any, final
@@ -56,21 +56,22 @@ class Drawing(Inference):
 
     @final
     def _posterior(
-        self, model: GenerativeModel, prior: Joint, statistics: JointStatistics, pymc_model: Any
+        self, model: GenerativeModel, prior: Joint, statistics: JointStatistics, build: Callable[[], Any]
     ) -> Sampled:
-        """The posterior by draws, all of them there and finite.
+        """The posterior by draws, all of them there and finite, of the PyMC model that ``build`` returns.
 
         Raises
         ------
         IncompleteDrawsError
             If draws are missing or not finite.
         KeyboardInterrupt
-            If the run was interrupted, also where the sampler made do with what it had.
+            If the run was interrupted, also where something, such as the sampler, made do with what it had.
         """
-        began = time.perf_counter()
         with interrupts_raised():
+            pymc_model = build()
+            began = time.perf_counter()
             drawn = self._draw(model, prior, pymc_model)
-        taken = time.perf_counter() - began
+            taken = time.perf_counter() - began
         require_complete(type(self).__name__, drawn)
         record = {"pymc_version": version("pymc"), "sampling_time": taken, **drawn.record}
         diagnosis = Diagnosis({}, [])

@@ -70,8 +70,7 @@ class Laplace(Drawing):
 
     def infer(self, model: GenerativeModel, statistics: JointStatistics, rows: Rows | None = None) -> Sampled:
         prior = model.prior(statistics)
-        pymc_model = to_pymc(model, prior, statistics)
-        return self._posterior(model, prior, statistics, pymc_model)
+        return self._posterior(model, prior, statistics, lambda: to_pymc(model, prior, statistics))
 
     def _draw(self, model: GenerativeModel, prior: Joint, pymc_model: Any) -> Draws:
         density = log_density(pymc_model)

@@ -96,8 +96,9 @@ class NUTS(Drawing):
     ) -> Sampled:
         """Sample the posterior under a prior that is resolved already."""
         self._check()
-        pymc_model = to_pymc(model, prior, statistics, encoded, self.likelihood)
-        return self._posterior(model, prior, statistics, pymc_model)
+        return self._posterior(
+            model, prior, statistics, lambda: to_pymc(model, prior, statistics, encoded, self.likelihood)
+        )
 
     def _draw(self, model: GenerativeModel, prior: Joint, pymc_model: Any) -> Draws:
         began = time.perf_counter()

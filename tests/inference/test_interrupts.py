@@ -5,13 +5,14 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from threading import Thread
 
 import numpy as np
 import pytest
 
 import bayesppl as bp
-from bayesppl.inference import approximate, laplace
+from bayesppl.inference import approximate, laplace, nuts
 from bayesppl.inference.drawing import Draws, require_complete
 from bayesppl.inference.interrupts import interrupts_raised
 from bayesppl.inference.pymc.compiled import Density
@@ -124,6 +125,35 @@ def test_draws_that_are_no_posterior_leave_the_former_one(
         getattr(clf, method)(X[:20], Y[:20])
     assert vars(clf) == former
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize(
+    ("module", "inference"),
+    [
+        (nuts, bp.NUTS(draws=5, tune=5, chains=1)),
+        (laplace, bp.Laplace(draws=5)),
+        (approximate, bp.ADVI(iterations=5, draws=5)),
+    ],
+    ids=["NUTS", "Laplace", "ADVI"],
+)
+@pytest.mark.filterwarnings("ignore::bayesppl.ConvergenceWarning")
+def test_an_interrupt_that_is_swallowed_while_the_model_is_built_ends_the_fit(
+    monkeypatch, in_a_terminal, module, inference
+):
+    build = module.to_pymc
+
+    def swallowing(*arguments):
+        with suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        return build(*arguments)
+
+    monkeypatch.setattr(module, "to_pymc", swallowing)
+    clf = bp.BernoulliNB().fit(X, Y)
+    clf.inference = inference
+    former = dict(vars(clf))
+    with pytest.raises(KeyboardInterrupt):
+        clf.fit(X[:20], Y[:20])
+    assert vars(clf) == former
 
 
 def test_the_refusal_names_parameter_place_and_value():
