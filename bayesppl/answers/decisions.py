@@ -10,7 +10,7 @@ import numpy as np
 from bayesppl.answers.predictions import probabilities
 from bayesppl.answers.simulation import covariates_for, thetas
 from bayesppl.data.arguments import generator, real, whole
-from bayesppl.data.labelled_arguments import in_order, labels_of
+from bayesppl.data.labelled_arguments import aligned, labels_of
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.model.fitted import Fitted
@@ -92,7 +92,7 @@ def _matrix(loss: Any, classes: Sequence[Hashable]) -> Array:
             f"loss must be a matrix of numbers of shape ({len(classes)}, {len(classes)}), a row for every true class and a column "
             f"for every decision, both in the order of classes_, found {loss!r}; as in loss=[[0, 1], [5, 0]]"
         ) from None
-    return in_order(costs, labels_of(loss), classes, "loss")
+    return aligned(costs, labels_of(loss), classes, "loss")
 
 
 class Threshold(NamedTuple):

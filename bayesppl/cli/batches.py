@@ -6,62 +6,17 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from itertools import repeat
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from bayesppl.cli.codes import columns_of_codes
+from bayesppl.cli.codes import codes_as_written
 from bayesppl.cli.terminal import cells, is_number
+from bayesppl.cli.text_files import TEXT, Dialect, format_of, options_of_gaps
 from bayesppl.cli.whole_numbers import with_whole_numbers
-from bayesppl.data.exact_text import exact_numbers
-
-#: Suffixes of text files; each may be followed by that of a compression.
-TEXT = (".csv", ".tsv", ".txt", ".dat", ".data")
-COMPRESSED = (".gz", ".bz2", ".xz", ".zip")
-SUFFIXES = (*TEXT, ".parquet", ".feather")
-
-# What pandas takes for a missing cell of a text file.
-_GAPS = (
-    *(
-        "",
-        "NA",
-        "N/A",
-        "n/a",
-        "<NA>",
-        "NaN",
-        "nan",
-        "-NaN",
-        "-nan",
-        "NULL",
-        "null",
-        "None",
-        "#N/A",
-        "#N/A N/A",
-        "#NA",
-    ),
-    *("1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
-)
 
 # Bytes of a line of names; a file without line ends would be read whole to be refused.
 _LONGEST_HEADER = 16 << 20
 
 Write = Callable[[Any], None]
-
-
-class Dialect(NamedTuple):
-    """How a text file is written; other formats contain it."""
-
-    sep: str = ","
-    decimal: str = "."
-    encoding: str = "utf-8"
-    na_values: tuple[str, ...] = ()
-    thousands: str | None = None
-
-    def of(self, path: Path) -> Dialect:
-        """Of this file: columns of a .tsv file are separated by tabs."""
-        return self._replace(sep="\t") if _format(path) == ".tsv" and self.sep == "," else self
-
-    def options(self) -> dict[str, Any]:
-        """For ``pandas.read_csv``."""
-        return {**self._asdict(), "na_values": list(self.na_values), **exact_numbers()}
 
 
 def read(path: Path, rows: int, dialect: Dialect, texts: Collection[str] = ()) -> Iterator[Any]:
@@ -91,14 +46,19 @@ def read_with_copies(
         If there is no such file, or its format is not that of its suffix.
     """
     _require(path)
-    if _format(path) in TEXT:
+    if format_of(path) in TEXT:
         import pandas as pd
 
         dialect = dialect.of(path)
         with _csv_errors(path, dialect):
             _check_header(path, dialect)
             # low_memory would guess the type of a column from parts of a batch
-            options = {"chunksize": rows, "low_memory": False, **dialect.options(), **_gaps(path, dialect, texts)}
+            options = {
+                "chunksize": rows,
+                "low_memory": False,
+                **dialect.options(),
+                **options_of_gaps(path, dialect, texts),
+            }
             as_written = {**options, "dtype": str, "na_filter": False, "usecols": lambda name: name in copied}
             with (
                 pd.read_csv(path, dtype=dict.fromkeys(texts, str), **options) as chunks,
@@ -134,21 +94,6 @@ def _without_row_names(frame: Any, path: Path) -> Any:
     return frame.reset_index(drop=True)
 
 
-def _gaps(path: Path, dialect: Dialect, texts: Mapping[str, Collection[str]]) -> dict[str, Any]:
-    """Options of ``pandas.read_csv`` that leave some of what it takes for missing cells to be levels."""
-    levels = {name: set(found).intersection(_GAPS[1:]) for name, found in texts.items()}
-    if not any(levels.values()):
-        return {}
-    import pandas as pd
-
-    names = pd.read_csv(path, nrows=0, sep=dialect.sep, encoding=dialect.encoding).columns
-    missing = {*_GAPS, *dialect.na_values}
-    return {
-        "keep_default_na": False,
-        "na_values": {name: sorted(missing - levels.get(name, set())) for name in names},
-    }
-
-
 def _with_whole_numbers_of(batch: Any) -> Any:
     """Rows of a table file as a data frame; integers beside gaps stay integers."""
     import pandas as pd
@@ -162,40 +107,12 @@ def _with_whole_numbers_of(batch: Any) -> Any:
     return frame
 
 
-def codes_as_written(frame: Any, path: Path, dialect: Dialect, is_code: Callable[[Any], bool]) -> Any:
-    """All rows of a file; labels and levels of a text file that numbers would be written otherwise are text.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-    path : path
-    dialect : Dialect
-    is_code : function of pandas.Series
-        Whether a column of numbers holds labels or levels.
-    """
-    import pandas as pd
-
-    found = columns_as_written(
-        path, dialect, {name for name, column in frame.items() if column.dtype.kind in "iuf" and is_code(column)}
-    )
-    if not found:
-        return frame
-    options = {**dialect.of(path).options(), "dtype": str, "usecols": sorted(found)}
-    texts = pd.read_csv(path, **options)
-    return frame.assign(**{name: texts[name].array for name in found})  # in turn, for rows may have names
-
-
-def columns_as_written(path: Path, dialect: Dialect, codes: Collection[str]) -> set[str]:
-    """Those of these columns of labels or levels that are text, numbers though they look like."""
-    return columns_of_codes(path, dialect.of(path), codes) if codes and _format(path) in TEXT else set()
-
-
 def read_all(path: Path, dialect: Dialect, is_code: Callable[[Any], bool]) -> Any:
     """The whole file as one data frame, with codes as they are written."""
     import pandas as pd
 
     _require(path)
-    if _format(path) in TEXT:  # at once, for the type of a column is that of all its cells
+    if format_of(path) in TEXT:  # at once, for the type of a column is that of all its cells
         dialect = dialect.of(path)
         with _csv_errors(path, dialect):
             _check_header(path, dialect)
@@ -287,17 +204,6 @@ def writing(path: Path, target: Path) -> Iterator[Write]:
             writer.close()
 
 
-def _format(path: Path) -> str:
-    plain = path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
-    suffix = plain.suffix.lower()
-    if suffix not in SUFFIXES or (plain is not path and suffix not in TEXT):
-        raise ValueError(
-            f"{str(path)!r} must end in one of {', '.join(SUFFIXES)}, which names its format (text files may be "
-            f"compressed, as in .csv.gz)"
-        )
-    return suffix
-
-
 @contextmanager
 def _arrow(path: Path) -> Iterator[Callable[[int], Iterator[Any]]]:
     try:
@@ -308,7 +214,7 @@ def _arrow(path: Path) -> Iterator[Callable[[int], Iterator[Any]]]:
             f"reading {path.suffix} files needs pyarrow: install it, or convert {str(path)!r} to CSV"
         ) from None
     try:
-        if _format(path) == ".parquet":
+        if format_of(path) == ".parquet":
             with pq.ParquetFile(path) as file:
                 yield lambda rows: file.iter_batches(batch_size=rows)
         else:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bayesppl.cli.batches import Dialect
 from bayesppl.cli.dialect import (
     MISSING_OPTION,
     MOST_ROWS_OPTION,
@@ -33,6 +32,7 @@ from bayesppl.cli.inferences import (
 from bayesppl.cli.models import AUTO, INTEGERS_OPTION, OF_LEVELS, make, model_option
 from bayesppl.cli.source import require_source
 from bayesppl.cli.terminal import say
+from bayesppl.cli.text_files import Dialect
 from bayesppl.data.visible_text import visible
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from bayesppl.cli.batches import Dialect
+from bayesppl.cli.text_files import Dialect
 
 
 def csv_options(command: Callable[..., None]) -> Callable[..., None]:

@@ -10,7 +10,6 @@ from typing import Any
 
 import click
 
-from bayesppl.cli.batches import Dialect
 from bayesppl.cli.dialect import (
     MISSING_OPTION,
     MOST_ROWS_OPTION,
@@ -30,6 +29,7 @@ from bayesppl.cli.inferences import (
 from bayesppl.cli.models import AUTO, INTEGERS_OPTION, OF_LEVELS, make, model_option
 from bayesppl.cli.source import require_place
 from bayesppl.cli.terminal import cells, counting, say, wrapped
+from bayesppl.cli.text_files import Dialect
 from bayesppl.data.visible_text import visible
 
 RULES = ("predictive", "mle", "map", "mean")

@@ -11,9 +11,9 @@ import numpy as np
 
 from bayesppl import datasets
 from bayesppl.cli import batches, columns
-from bayesppl.cli.batches import Dialect
 from bayesppl.cli.dialect import Chosen
 from bayesppl.cli.source import require_source
+from bayesppl.cli.text_files import Dialect
 from bayesppl.data.columns import listed
 from bayesppl.data.labels import encode_labels
 from bayesppl.data.read_table import as_table

@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayesppl.cli import batches
-from bayesppl.cli.batches import Dialect
+from bayesppl.cli.codes import codes_as_written, columns_as_written
 from bayesppl.cli.columns import remarks
 from bayesppl.cli.dialect import Chosen
 from bayesppl.cli.rows import Rows, choose, divide, labelled, refuse_gaps
 from bayesppl.cli.terminal import counting, is_number, say
+from bayesppl.cli.text_files import Dialect
 from bayesppl.data.columns import beyond_floats, refuse_rounding
 from bayesppl.data.labels import encode_labels
 
@@ -50,7 +51,7 @@ class Source(NamedTuple):
         first = list(islice(batches.read(self.path, BATCH_ROWS, self.dialect), 2))
         if len(first) > 1:
             return None
-        frame = batches.codes_as_written(first[0], self.path, self.dialect, self.is_code)
+        frame = codes_as_written(first[0], self.path, self.dialect, self.is_code)
         return self.used(divide(frame, self.path, self.target), self.chosen)
 
     def read(self) -> Iterator[Rows]:
@@ -155,7 +156,7 @@ def survey(source: Source) -> Survey:
     numbers = {name for name, column in columns.items() if column.has_levels_that_are_numbers}
     if all(isinstance(label, int | float) and label % 1 == 0 for label in labels):
         numbers.add(source.target)
-    texts |= batches.columns_as_written(source.path, source.dialect, numbers - texts)
+    texts |= columns_as_written(source.path, source.dialect, numbers - texts)
     if first_look and texts:
         return survey(source._replace(texts=frozenset(texts)))
     classes = encode_labels(np.array(list(labels), dtype=object))[0].tolist()

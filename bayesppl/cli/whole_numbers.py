@@ -7,12 +7,12 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from bayesppl.cli.written import Written, without_thousands, written_cells
+from bayesppl.cli.text_files import Dialect, without_thousands, written_cells
 
 _INTEGER = re.compile(r"\s*[+-]?\d+\s*")
 
 
-def with_whole_numbers(frame: Any, path: Path, dialect: Written, known: dict[str, bool]) -> Any:
+def with_whole_numbers(frame: Any, path: Path, dialect: Dialect, known: dict[str, bool]) -> Any:
     """The same rows; columns that hold nothing but integers and gaps, in the whole file, are of a type that has both.
 
     Parameters
@@ -47,7 +47,7 @@ def _may_be_whole(column: Any) -> bool:
     return bool(len(present) < len(numbers) and np.isfinite(present).all() and (present % 1 == 0).all())
 
 
-def _look_at_text(path: Path, dialect: Written, names: Collection[str]) -> dict[str, bool]:
+def _look_at_text(path: Path, dialect: Dialect, names: Collection[str]) -> dict[str, bool]:
     """Whether all cells of each column but the missing ones are written as integers, and there are some."""
     integers, others = set[str](), set[str]()
     for name, column in written_cells(path, dialect, names):

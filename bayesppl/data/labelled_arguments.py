@@ -54,9 +54,7 @@ def labels_of(values: Any) -> list[list[Hashable] | None]:
     return [None if labels == list(range(len(labels))) else labels for labels in found]
 
 
-def in_order(
-    matrix: Array, labels: Sequence[list[Hashable] | None], names: Sequence[Hashable], what: str
-) -> Array:
+def aligned(matrix: Array, labels: Sequence[list[Hashable] | None], names: Sequence[Hashable], what: str) -> Array:
     """A matrix, its rows and columns in the order of ``names`` where they are labelled.
 
     Parameters

@@ -32,36 +32,37 @@ def with_named_cells(X: Any) -> Any:
         return X.struct.unnest()
     if not isinstance(X, list | tuple) or not len(X):
         return X
-    names = _names_of(X[0])
-    if names is None:
+    first = _named_cells(X[0])
+    if first is None:
         return X
+    names = first[0]
     if len(set(names)) < len(names):
         raise ValueError(f"names must be unique, found {listed(names)} in row 0; rename or drop cells")
+    columns: dict[Hashable, list[Any]] = {name: [] for name in names}
     for row, cells in enumerate(X):
-        found = _names_of(cells)
-        if found is None or set(found) != set(names) or len(found) > len(names):
-            what = "cells without names" if found is None else f"the names {listed(found)}"
+        found = _named_cells(cells)
+        if found is None or set(found[0]) != set(names) or len(found[0]) > len(names):
+            what = "cells without names" if found is None else f"the names {listed(found[0])}"
             raise RowError(
                 f"the rows of X must all have the names {listed(names)}, found row ",
                 row,
                 f" with {what}; complete the rows, with None where a cell is missing",
             )
-    import pandas as pd
-
-    rows = [dict(zip(_names_of(cells) or (), _values_of(cells), strict=True)) for cells in X]
-    return pd.DataFrame({name: _as_they_are([row[name] for row in rows]) for name in names})
+        for name, cell in zip(*found, strict=True):
+            columns[name].append(cell)
+    return _frame_of_columns(columns)
 
 
 def _frame_of_columns(columns: dict[Any, Any]) -> Any:
     import pandas as pd
 
+    # pandas would round integers beside gaps in a list
+    as_they_are = {
+        name: as_objects(cells, len(cells)) if isinstance(cells, list | tuple) else cells
+        for name, cells in columns.items()
+    }
     try:
-        return pd.DataFrame(
-            {
-                name: _as_they_are(cells) if isinstance(cells, list | tuple) else cells
-                for name, cells in columns.items()
-            }
-        )
+        return pd.DataFrame(as_they_are)
     except ValueError as error:
         raise ValueError(
             f"X is a dict of names to columns that makes no table ({error}); pass columns of equal length, or a list of dicts, one "
@@ -69,19 +70,11 @@ def _frame_of_columns(columns: dict[Any, Any]) -> Any:
         ) from None
 
 
-def _as_they_are(cells: Sequence[Any]) -> Any:
-    """Cells of a column, of which pandas would round integers beside gaps."""
-    return as_objects(cells, len(cells))
-
-
-def _names_of(row: Any) -> Sequence[Hashable] | None:
-    """Names of the cells of a row, None if they have none."""
+def _named_cells(row: Any) -> tuple[Sequence[Hashable], Iterable[Any]] | None:
+    """Names and cells of a row, None if the cells have no names."""
     if isinstance(row, dict):
-        return list(row)
+        return list(row), row.values()
     if isinstance(row, tuple):
-        return getattr(row, "_fields", None)
-    return list(row.index) if nw.dependencies.is_pandas_series(row) else None
-
-
-def _values_of(row: Any) -> Iterable[Any]:
-    return row.values() if isinstance(row, dict) else row
+        names = getattr(row, "_fields", None)
+        return None if names is None else (names, row)
+    return (list(row.index), row) if nw.dependencies.is_pandas_series(row) else None

@@ -47,10 +47,9 @@ class Columns:
                 raise ValueError(f"unknown column {surplus[0]!r}; the fit had {list(self.names)}")
             return table.select(self.names)
         numbers = tuple(map(str, range(len(self.names))))
+        # columns of data frames that are numbered, here or in the fit in another order
         if not self.are_named and set(table.names) == set(numbers):
-            return table.select(numbers).renamed(
-                self.names
-            )  # columns of a data frame in another order than they are numbered
+            return table.select(numbers).renamed(self.names)
         if self.are_named and set(self.names) == set(numbers) and nw.dependencies.is_pandas_dataframe(X):
             return table.renamed(numbers).select(self.names)
         if len(table.names) != len(self.names):

@@ -286,7 +286,7 @@ class Recoding:
     columns: tuple[Column, ...]
     views: tuple[View, ...]
 
-    def read(self, names: Sequence[Hashable]) -> Sequence[Hashable]:
+    def columns_read(self, names: Sequence[Hashable]) -> Sequence[Hashable]:
         """Which of the columns of a table matter: those that varied."""
         return [column.name for column in self.columns]
 
@@ -321,7 +321,7 @@ class Recoding:
 class Presence:
     """Which cells are not zero, of counts, sparse in the fit."""
 
-    def read(self, names: Sequence[Hashable]) -> Sequence[Hashable]:
+    def columns_read(self, names: Sequence[Hashable]) -> Sequence[Hashable]:
         """All columns matter."""
         return names
 
@@ -338,7 +338,7 @@ class Presence:
 class AsTheyAre:
     """Rows that are not recoded."""
 
-    def read(self, names: Sequence[Hashable]) -> Sequence[Hashable]:
+    def columns_read(self, names: Sequence[Hashable]) -> Sequence[Hashable]:
         """All columns matter."""
         return names
 

@@ -130,7 +130,7 @@ class Stack:
     @property
     def columns_read(self) -> set[Hashable]:
         """The columns of the fit that a member reads."""
-        return {name for member in self.members for name in member.recoding.read(self.columns.names)}
+        return {name for member in self.members for name in member.recoding.columns_read(self.columns.names)}
 
     @property
     def levels(self) -> dict[Hashable, tuple[Hashable, ...]]:

@@ -10,8 +10,8 @@ import pytest
 
 import bayesppl as bp
 from bayesppl.cli import main
-from bayesppl.cli.batches import Dialect
 from bayesppl.cli.rows import read_file, split
+from bayesppl.cli.text_files import Dialect
 
 
 def refuse_constants(name):

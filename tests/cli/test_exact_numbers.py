@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from bayesppl.cli import batches
-from bayesppl.cli.batches import Dialect
+from bayesppl.cli.text_files import Dialect
 
 
 def hard_numbers() -> list[float]:

@@ -11,7 +11,7 @@ import pytest
 
 import bayesppl as bp
 from bayesppl.cli import batches, survey
-from bayesppl.cli.batches import Dialect
+from bayesppl.cli.text_files import Dialect
 
 BIG = 2**53 + 1
 
