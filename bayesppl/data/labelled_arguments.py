@@ -10,6 +10,7 @@ import narwhals as nw
 import numpy as np
 
 from bayesppl.data.columns import listed
+from bayesppl.data.names import only_count
 from bayesppl.kernels.arrays import Array
 
 
@@ -51,7 +52,7 @@ def labels_of(values: Any) -> list[list[Hashable] | None]:
             return []
         axes = [values.indexes.get(dim, range(size)) for dim, size in values.sizes.items()]
     found = [list(axis) for axis in axes]
-    return [None if labels == list(range(len(labels))) else labels for labels in found]
+    return [None if only_count(labels) else labels for labels in found]
 
 
 def aligned(matrix: Array, labels: Sequence[list[Hashable] | None], names: Sequence[Hashable], what: str) -> Array:

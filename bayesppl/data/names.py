@@ -1,4 +1,4 @@
-"""Names of columns and labels where there is little room for them."""
+"""Names of columns and labels: those that only count, and shorter ones where there is little room."""
 
 from __future__ import annotations
 
@@ -6,6 +6,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from bayesppl.data.visible_text import one_line
+
+
+def only_count(names: Iterable[Any]) -> bool:
+    """Whether names are the numbers 0, 1, … in turn, which say no more than a place."""
+    return all(name == place for place, name in enumerate(names))
 
 
 def short_names(names: Iterable[Any], longest: int = 24) -> list[str]:

@@ -17,6 +17,7 @@ from bayesppl.data.columns import listed
 from bayesppl.data.frame_table import FrameTable
 from bayesppl.data.matrices import column_labels, read_array, read_sparse
 from bayesppl.data.named_rows import with_named_cells
+from bayesppl.data.names import only_count
 from bayesppl.data.table import MatrixTable, Table
 
 
@@ -94,11 +95,10 @@ def as_table(X: Any) -> Table:
                 f"Feature names are only supported if all input features have string names, found {listed(names)}; "
                 "make them all text, as in X.columns = X.columns.astype(str)"
             )
-        numbers: list[Hashable] = list(range(len(names)))
-        if list[Hashable](names) != numbers:  # years, for example, are names, as they are in a text file
+        if not only_count(names):  # years, for example, are names, as they are in a text file
             return as_table(frame.to_native().set_axis(list(map(str, names)), axis=1))
         # columns that are only numbered have no names
-        sparse, positions = _sparse_columns(frame), _positions(len(names))
+        sparse, positions = _sparse_columns(frame), positions_of(len(names))
         if sparse is not None:
             return MatrixTable(positions, read_sparse(sparse))
         if not _is_uniform(frame.to_native()):
@@ -108,7 +108,7 @@ def as_table(X: Any) -> Table:
         X = frame.to_numpy()
     matrix = read_sparse(X) if issparse(X) else read_array(X)
     labels = column_labels(X)
-    columns: tuple[Hashable, ...] = labels or _positions(matrix.shape[1])
+    columns: tuple[Hashable, ...] = labels or positions_of(matrix.shape[1])
     return MatrixTable(columns, matrix if issparse(X) else plain(matrix, columns), bool(labels))
 
 
@@ -170,7 +170,7 @@ def _sparse_columns(X: Any) -> Any:
 
 
 @lru_cache(maxsize=16)
-def _positions(n_columns: int) -> tuple[str, ...]:
+def positions_of(n_columns: int) -> tuple[str, ...]:
     """Names of columns that have none."""
     return tuple(f"x{j}" for j in range(n_columns))
 

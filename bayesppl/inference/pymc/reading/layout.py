@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.data.read_table import Columns, as_table
+from bayesppl.data.names import only_count
+from bayesppl.data.read_table import Columns, as_table, positions_of
 from bayesppl.data.table import Table
 from bayesppl.inference.pymc.reading.rows import Observed
 from bayesppl.kernels.arrays import Array
@@ -119,7 +120,7 @@ class Layout:
         own, table = self.columns[name], as_table(rows)
         first = self.names.index(own[0])
         lists = [own, *(tuple(names[first : first + len(own)]) for names in known)]
-        by_default = None if own in (_positions(len(own)), _indexed(name, len(own))) else own
+        by_default = None if own in (positions_of(len(own)), _indexed(name, len(own))) else own
         names = next((names for names in lists if set(names) == set(table.names)), by_default)
         found = table if names is None else Columns(names, True, f"the variable {name!r}").align(rows)
         return np.asarray(found.numeric())
@@ -145,7 +146,7 @@ def layout_of(model: Any, observed: Sequence[Observed]) -> tuple[Layout, list[Ar
         }
         named = True
     elif not named:
-        own = {name: _positions(values[0].size) for name, values in rows.items()}
+        own = {name: positions_of(values[0].size) for name, values in rows.items()}
     chained = [
         name for name in rows if any(x.name == name for x in observed) and any(name in x.given for x in observed)
     ]
@@ -162,11 +163,6 @@ def layout_of(model: Any, observed: Sequence[Observed]) -> tuple[Layout, list[Ar
     return layout, [values.reshape(len(values), -1) for values in rows.values()]
 
 
-def _positions(size: int) -> tuple[str, ...]:
-    """Names of the columns of the only variable, where it has none."""
-    return tuple(f"x{j}" for j in range(size))
-
-
 def _indexed(name: str, size: int) -> tuple[str, ...]:
     """Names of the columns of one of several variables, where these have none."""
     return tuple(f"{name}[{j}]" for j in range(size))
@@ -178,6 +174,6 @@ def _own_names(model: Any, name: str, values: Array) -> tuple[Hashable, ...] | N
         return (name,)
     dims = model.named_vars_to_dims.get(name)
     coords = model.coords.get(dims[-1]) if dims and values.ndim == 2 else None
-    if coords is None or list(coords) == list(range(len(coords))):  # coords that only count are no names
+    if coords is None or only_count(coords):  # coords that only count are no names
         return None
     return tuple(map(str, coords))
