@@ -1,17 +1,17 @@
 """The public names: what type checkers see, and what ``bayesppl`` loads on first use."""
 
-from . import beliefs as beliefs
+from . import conjugate as conjugate
 from . import datasets as datasets
 from . import families as families
 from . import inference as inference
 from . import plots as plots
 from . import priors as priors
-from .beliefs import Beta as Beta
-from .beliefs import Dirichlet as Dirichlet
-from .beliefs import Gamma as Gamma
-from .beliefs import MatrixNormalInverseWishart as MatrixNormalInverseWishart
-from .beliefs import NormalInverseGamma as NormalInverseGamma
-from .beliefs import NormalInverseWishart as NormalInverseWishart
+from .conjugate import Beta as Beta
+from .conjugate import Dirichlet as Dirichlet
+from .conjugate import Gamma as Gamma
+from .conjugate import MatrixNormalInverseWishart as MatrixNormalInverseWishart
+from .conjugate import NormalInverseGamma as NormalInverseGamma
+from .conjugate import NormalInverseWishart as NormalInverseWishart
 from .errors import ChangedRowsError as ChangedRowsError
 from .errors import ConvergenceWarning as ConvergenceWarning
 from .errors import ImpossibleCellWarning as ImpossibleCellWarning

@@ -1,6 +1,6 @@
 """The priors, under one name: conjugate ones, which are posteriors too, and LKJ for correlation matrices."""
 
-from bayesppl.beliefs import (
+from bayesppl.conjugate import (
     Beta,
     Dirichlet,
     Gamma,

@@ -24,7 +24,7 @@ from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 
 import bayesppl as bp
-from bayesppl.answers.scores import hits, log_scores
+from bayesppl.analysis.scores import hits, log_scores
 from benchmarks.tempering import data_sets, models
 
 

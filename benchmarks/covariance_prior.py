@@ -25,7 +25,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import StandardScaler
 
 import bayesppl as bp
-from bayesppl.answers.scores import log_scores
+from bayesppl.analysis.scores import log_scores
 
 MOST_TEST_ROWS = 1000
 LEAST = np.log(1e-15)

@@ -22,7 +22,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import train_test_split
 
 import bayesppl as bp
-from bayesppl.answers.scores import expected_calibration_error, hits, log_scores
+from bayesppl.analysis.scores import expected_calibration_error, hits, log_scores
 
 SPLITS, LARGE, LEVELS = 5, 3000, 10
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import click
 import numpy as np
 
-from bayesppl.answers.scores import brier_scores, expected_calibration_error, hits, log_scores
+from bayesppl.analysis.scores import brier_scores, expected_calibration_error, hits, log_scores
 from bayesppl.cli.columns import Column
 from bayesppl.cli.files import publish
 from bayesppl.cli.report import Facts, strict, write_csv

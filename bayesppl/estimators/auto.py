@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 import numpy as np
 from sklearn.base import clone
 
-from bayesppl.answers import stack_intervals
-from bayesppl.answers.build_stack import LeftOut, combine, leave_out
-from bayesppl.answers.decisions import Threshold, least_loss, lowest_confidence
-from bayesppl.answers.intervals import PROB
-from bayesppl.beliefs import Dirichlet
+from bayesppl.analysis import stack_intervals
+from bayesppl.analysis.build_stack import LeftOut, combine, leave_out
+from bayesppl.analysis.decisions import Threshold, least_loss, lowest_confidence
+from bayesppl.analysis.intervals import PROB
+from bayesppl.conjugate import Dirichlet
 from bayesppl.data.read_table import Columns
 from bayesppl.data.recoding import AsTheyAre
 from bayesppl.data.rows import Rows

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any, Self
 
-from bayesppl.answers.calibrated import calibrated
-from bayesppl.answers.tuning import tune
-from bayesppl.beliefs import Dirichlet
+from bayesppl.analysis.calibrated import calibrated
+from bayesppl.analysis.tuning import tune
+from bayesppl.conjugate import Dirichlet
 from bayesppl.data.read_table import Columns
 from bayesppl.data.rows import Rows
 from bayesppl.errors import ImproperError

@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 from sklearn.base import clone
 
-from bayesppl.answers import predictions
-from bayesppl.answers.datatree import to_datatree
-from bayesppl.answers.decisions import decide, expected_error_rate, threshold_for
-from bayesppl.answers.evidence import log_evidence
-from bayesppl.answers.explanation import explain
-from bayesppl.answers.labelled import diagnostics, estimates
-from bayesppl.answers.leave_one_out import leave_one_out
-from bayesppl.answers.novelty import novelty
-from bayesppl.answers.prior_shift import estimate_class_weights
-from bayesppl.answers.pymc_model import to_pymc
-from bayesppl.answers.relevance import averaged_proba, feature_relevance
-from bayesppl.answers.sampling import sample
-from bayesppl.answers.summary import summary
-from bayesppl.answers.tuning import path_of
-from bayesppl.answers.uncertainty import predict_proba_interval, uncertainty
-from bayesppl.answers.weight_table import column_weights
+from bayesppl.analysis import predictions
+from bayesppl.analysis.datatree import to_datatree
+from bayesppl.analysis.decisions import decide, expected_error_rate, threshold_for
+from bayesppl.analysis.evidence import log_evidence
+from bayesppl.analysis.explanation import explain
+from bayesppl.analysis.labelled import diagnostics, estimates
+from bayesppl.analysis.leave_one_out import leave_one_out
+from bayesppl.analysis.novelty import novelty
+from bayesppl.analysis.prior_shift import estimate_class_weights
+from bayesppl.analysis.pymc_model import to_pymc
+from bayesppl.analysis.relevance import averaged_proba, feature_relevance
+from bayesppl.analysis.sampling import sample
+from bayesppl.analysis.summary import summary
+from bayesppl.analysis.tuning import path_of
+from bayesppl.analysis.uncertainty import predict_proba_interval, uncertainty
+from bayesppl.analysis.weight_table import column_weights
 from bayesppl.data.containers import Container, check_container, in_container
 from bayesppl.data.lazy import is_lazy, map_rows
 from bayesppl.estimators.asking import ask
@@ -133,7 +133,7 @@ class BayesClassifier(Learner, ABC):
     def tune_prior(
         self, names: Sequence[str] | None = None, objective: Objective = "evidence", max_steps: int = 100
     ) -> Self:
-        """The same estimator with ``tuning``, fitted to the same data; see :func:`bayesppl.answers.tuning.tune`.
+        """The same estimator with ``tuning``, fitted to the same data; see :func:`bayesppl.analysis.tuning.tune`.
 
         Parameters
         ----------
@@ -242,7 +242,7 @@ class GenerativeClassifier(BayesClassifier):
         of every column; see :doc:`/howto/calibrate`.
     tuning : {"evidence", "loo"} or Tuning, optional
         Multiply the hyperparameters of the prior by factors that are chosen by the data, in every fit anew; see
-        :func:`bayesppl.answers.tuning.tune`. ``"evidence"`` needs sums alone, and so goes with ``partial_fit``.
+        :func:`bayesppl.analysis.tuning.tune`. ``"evidence"`` needs sums alone, and so goes with ``partial_fit``.
 
     Attributes
     ----------

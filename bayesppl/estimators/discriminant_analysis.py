@@ -8,8 +8,8 @@ from typing import Any
 
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from bayesppl.answers import discriminant
-from bayesppl.beliefs import NormalInverseWishart
+from bayesppl.analysis import discriminant
+from bayesppl.conjugate import NormalInverseWishart
 from bayesppl.estimators.asking import ask
 from bayesppl.estimators.classifier import BayesClassifier
 from bayesppl.families import Family, Gaussian

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from bayesppl.beliefs import Dirichlet, MatrixNormalInverseWishart
+from bayesppl.conjugate import Dirichlet, MatrixNormalInverseWishart
 from bayesppl.estimators.classifier import BayesClassifier
 from bayesppl.families import ConditionalGaussian, Family
 from bayesppl.families._bases.find_levels import Levels

@@ -6,8 +6,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from bayesppl.answers.column_choice import column_choice
-from bayesppl.beliefs import Beta, Dirichlet, Gamma, NormalInverseGamma
+from bayesppl.analysis.column_choice import column_choice
+from bayesppl.conjugate import Beta, Dirichlet, Gamma, NormalInverseGamma
 from bayesppl.estimators.classifier import BayesClassifier
 from bayesppl.estimators.feature_counts import CountsOfLevels, CountsOfOnes, CountsOfWords
 from bayesppl.families import (

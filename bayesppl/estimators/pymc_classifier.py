@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 
-from bayesppl.answers import user_model
-from bayesppl.beliefs import Dirichlet
+from bayesppl.analysis import user_model
+from bayesppl.conjugate import Dirichlet
 from bayesppl.data.labels import encode_labels
 from bayesppl.data.read_table import as_table
 from bayesppl.errors import NotConjugateError

@@ -12,8 +12,8 @@ import numpy as np
 from scipy import stats
 from scipy.special import entr, rel_entr
 
-from bayesppl.answers import scores
-from bayesppl.answers.intervals import PROB, tails
+from bayesppl.analysis import scores
+from bayesppl.analysis.intervals import PROB, tails
 from bayesppl.data.labels import codes_among
 from bayesppl.kernels.arrays import Array
 

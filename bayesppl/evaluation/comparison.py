@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 
-from bayesppl.answers import scores
-from bayesppl.answers.intervals import PROB, tails
-from bayesppl.answers.parameters import parameter_summary
+from bayesppl.analysis import scores
+from bayesppl.analysis.intervals import PROB, tails
+from bayesppl.analysis.parameters import parameter_summary
 from bayesppl.data.labels import codes_among
 from bayesppl.data.read_table import as_table
 from bayesppl.errors import UndefinedEstimateError
@@ -205,7 +205,7 @@ def _label_probabilities(
 ) -> xr.DataArray:
     import xarray as xr
 
-    from bayesppl.answers.labelled import coord
+    from bayesppl.analysis.labelled import coord
 
     classes = coord(fitted.classes_.tolist())
     stacked = np.full((len(RULES), len(codes), len(classes)), np.nan)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from scipy.special import logsumexp
 
-from bayesppl.beliefs.moments import Moments
+from bayesppl.conjugate.moments import Moments
 from bayesppl.data.labels import encode_labels, one_hot
 from bayesppl.data.read_table import as_table
 from bayesppl.estimators.classifier import GenerativeClassifier

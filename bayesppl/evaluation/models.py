@@ -9,8 +9,8 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.base import clone
 
-from bayesppl.answers.evidence import prior_depends_on_data
-from bayesppl.answers.leave_one_out import LeaveOneOut, standard_error_of_sum
+from bayesppl.analysis.evidence import prior_depends_on_data
+from bayesppl.analysis.leave_one_out import LeaveOneOut, standard_error_of_sum
 from bayesppl.data.labelled_arguments import by_name
 from bayesppl.errors import ImproperError, UndefinedEstimateError
 from bayesppl.estimators.classifier import BayesClassifier

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.stats import chi2
 
-from bayesppl.beliefs import Dirichlet
+from bayesppl.conjugate import Dirichlet
 from bayesppl.data.labels import encode_labels, one_hot
 from bayesppl.data.read_table import as_table
 from bayesppl.errors import ConvergenceWarning
@@ -72,7 +72,7 @@ def simulation_based_calibration(
     """
     import xarray as xr
 
-    from bayesppl.answers.labelled import dataset
+    from bayesppl.analysis.labelled import dataset
 
     table = as_table(X)
     classes, codes = encode_labels(y)

@@ -17,8 +17,8 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import expit
 
-from bayesppl.beliefs import Beta
-from bayesppl.beliefs.statistics import Successes, remainder
+from bayesppl.conjugate import Beta
+from bayesppl.conjugate.statistics import Successes, remainder
 from bayesppl.families._bases.columns import NumericFamily
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
 from bayesppl.families._bases.family import Measure, Takes

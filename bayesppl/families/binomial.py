@@ -20,8 +20,8 @@ import numpy as np
 from scipy.sparse import issparse
 from scipy.special import gammaln
 
-from bayesppl.beliefs import Beta
-from bayesppl.beliefs.statistics import Successes
+from bayesppl.conjugate import Beta
+from bayesppl.conjugate.statistics import Successes
 from bayesppl.data.table import Table
 from bayesppl.errors import RowError
 from bayesppl.families._bases.cells import cell_blocks

@@ -15,9 +15,9 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from bayesppl.beliefs import Dirichlet, Joint
-from bayesppl.beliefs.matrix_normal import MatrixNormalInverseWishart
-from bayesppl.beliefs.statistics import JointStatistics
+from bayesppl.conjugate import Dirichlet, Joint
+from bayesppl.conjugate.matrix_normal import MatrixNormalInverseWishart
+from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.table import Table
 from bayesppl.families._bases.block_rows import BlockRows
 from bayesppl.families._bases.categorical_blocks import CategoricalBlocks

@@ -33,10 +33,10 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
-from bayesppl.beliefs import Dirichlet
-from bayesppl.beliefs.conjugate import replace_unchecked, require_positive
-from bayesppl.beliefs.simplices import SimplexPrior, simplex_prior
-from bayesppl.beliefs.statistics import Counts
+from bayesppl.conjugate import Dirichlet
+from bayesppl.conjugate.conjugate import replace_unchecked, require_positive
+from bayesppl.conjugate.simplices import SimplexPrior, simplex_prior
+from bayesppl.conjugate.statistics import Counts
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates, required
 from bayesppl.families._bases.dirichlet_multinomial import (
     narrowed_words,

@@ -22,8 +22,8 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import gammaln, xlogy
 
-from bayesppl.beliefs import Gamma
-from bayesppl.beliefs.statistics import Events
+from bayesppl.conjugate import Gamma
+from bayesppl.conjugate.statistics import Events
 from bayesppl.data.table import Table
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
 from bayesppl.families._bases.factorised import POSITIVE_NUMBERS, CellFamily, positive_per_column

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
-from bayesppl.beliefs import NormalInverseGamma, NormalInverseWishart
-from bayesppl.beliefs.declared_priors import is_declaration
+from bayesppl.conjugate import NormalInverseGamma, NormalInverseWishart
+from bayesppl.conjugate.declared_priors import is_declaration
 from bayesppl.families._bases.conjugate_family import ConjugateNumeric
 from bayesppl.families._bases.gaussian_declared import LKJ, MeanAndCholesky, MeanAndSd, read_cholesky_prior
 from bayesppl.families.gaussian_diagonal import DiagonalGaussian
@@ -66,7 +66,7 @@ def Gaussian(
         or :class:`~bayesppl.NormalInverseWishart` (full, tied) with your own hyperparameters.
 
     mean : PyMC distribution or callable, optional
-        Instead of ``prior``, any prior of the means; fitted by sampling. See :mod:`bayesppl.beliefs.declared_priors`.
+        Instead of ``prior``, any prior of the means; fitted by sampling. See :mod:`bayesppl.conjugate.declared_priors`.
     sd : PyMC distribution or callable
         Together with ``mean``, for ``diag``, ``tied_diag`` and ``spherical``.
     cholesky : LKJ, pm.LKJCholeskyCov.dist(...) or callable

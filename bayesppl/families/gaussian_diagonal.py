@@ -18,9 +18,9 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import log_expit
 
-from bayesppl.beliefs import NormalInverseGamma
-from bayesppl.beliefs.conjugate import replace_unchecked
-from bayesppl.beliefs.moments import Moments, moments
+from bayesppl.conjugate import NormalInverseGamma
+from bayesppl.conjugate.conjugate import replace_unchecked
+from bayesppl.conjugate.moments import Moments, moments
 from bayesppl.data.table import Table
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.families._bases.conjugate_family import ConjugateNumeric

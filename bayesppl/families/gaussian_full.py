@@ -20,8 +20,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bayesppl.beliefs import Conjugate, NormalInverseWishart
-from bayesppl.beliefs.moments import Moments, moments
+from bayesppl.conjugate import Conjugate, NormalInverseWishart
+from bayesppl.conjugate.moments import Moments, moments
 from bayesppl.data.table import Table
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.families._bases.conjugate_family import ConjugateNumeric

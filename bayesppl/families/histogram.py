@@ -17,8 +17,8 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from bayesppl.beliefs import Dirichlet
-from bayesppl.beliefs.statistics import Counts
+from bayesppl.conjugate import Dirichlet
+from bayesppl.conjugate.statistics import Counts
 from bayesppl.data.labelled_arguments import by_name
 from bayesppl.data.table import Table
 from bayesppl.families._bases.bins import (

@@ -17,9 +17,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bayesppl.beliefs import Dirichlet
-from bayesppl.beliefs.simplices import SimplexPrior, simplex_prior
-from bayesppl.beliefs.statistics import Counts
+from bayesppl.conjugate import Dirichlet
+from bayesppl.conjugate.simplices import SimplexPrior, simplex_prior
+from bayesppl.conjugate.statistics import Counts
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
 from bayesppl.families._bases.level_names import cell_names
 from bayesppl.families._bases.levels import LevelFamily, draw_outcomes

@@ -15,8 +15,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from bayesppl.beliefs import NormalInverseGamma, NormalInverseWishart
-from bayesppl.beliefs.moments import Moments
+from bayesppl.conjugate import NormalInverseGamma, NormalInverseWishart
+from bayesppl.conjugate.moments import Moments
 from bayesppl.data.table import Table
 from bayesppl.families._bases.conjugate_family import ConjugateFamily, ConjugateNumeric
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates

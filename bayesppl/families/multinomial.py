@@ -22,9 +22,9 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from bayesppl.beliefs import Dirichlet
-from bayesppl.beliefs.simplices import SimplexPrior, simplex_prior
-from bayesppl.beliefs.statistics import Counts
+from bayesppl.conjugate import Dirichlet
+from bayesppl.conjugate.simplices import SimplexPrior, simplex_prior
+from bayesppl.conjugate.statistics import Counts
 from bayesppl.data.table import Table
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates, required
 from bayesppl.families._bases.dirichlet_multinomial import (

@@ -19,8 +19,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bayesppl.beliefs import Beta
-from bayesppl.beliefs.statistics import Successes
+from bayesppl.conjugate import Beta
+from bayesppl.conjugate.statistics import Successes
 from bayesppl.data.table import Table
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
 from bayesppl.families._bases.factorised import COUNTS, CellFamily, positive_per_column

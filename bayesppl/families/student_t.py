@@ -14,9 +14,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bayesppl.beliefs.declare import Direct
-from bayesppl.beliefs.declared_priors import is_declaration
-from bayesppl.beliefs.weighted_rows import WeightedRows
+from bayesppl.conjugate.declare import Direct
+from bayesppl.conjugate.declared_priors import is_declaration
+from bayesppl.conjugate.weighted_rows import WeightedRows
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
 from bayesppl.families._bases.independent_cells import IndependentCells, OfColumn, of_column
 from bayesppl.kernels.arrays import Array, Theta, log_rising

@@ -16,8 +16,8 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import ive
 
-from bayesppl.beliefs.declare import Direct
-from bayesppl.beliefs.weighted_rows import WeightedRows
+from bayesppl.conjugate.declare import Direct
+from bayesppl.conjugate.weighted_rows import WeightedRows
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
 from bayesppl.families._bases.independent_cells import IndependentCells, OfColumn, of_column
 from bayesppl.kernels.arrays import Array, Theta

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from bayesppl.beliefs import Beta, Joint
+from bayesppl.conjugate import Beta, Joint
 from bayesppl.data.table import MatrixTable, Table
 from bayesppl.families._bases.block_rows import BlockRows
 from bayesppl.families._bases.family import Family, Measure

@@ -18,8 +18,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from scipy.sparse import issparse
 
-from bayesppl.beliefs import Joint
-from bayesppl.beliefs import declared_priors as priors
+from bayesppl.conjugate import Joint
+from bayesppl.conjugate import declared_priors as priors
 from bayesppl.errors import ChangedRowsError
 from bayesppl.files.command import command
 from bayesppl.files.serialize import Encoder

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.beliefs.declared_priors import Declared, Written, in_words, is_declaration
+from bayesppl.conjugate.declared_priors import Declared, Written, in_words, is_declaration
 from bayesppl.data.labelled_arguments import by_name
 from bayesppl.files.typed import check_fields
 from bayesppl.kernels.arrays import Array
@@ -175,9 +175,9 @@ def _stored(value: Any) -> list[Any]:
 def _classes() -> Mapping[str, type[Any]]:
     """Classes that may be built, by name: the dataclasses of this package that implement one of its contracts."""
     import bayesppl.inference
-    from bayesppl.beliefs import Conjugate
-    from bayesppl.beliefs.centred_sums import CentredSums
-    from bayesppl.beliefs.statistics import Statistics
+    from bayesppl.conjugate import Conjugate
+    from bayesppl.conjugate.centred_sums import CentredSums
+    from bayesppl.conjugate.statistics import Statistics
     from bayesppl.data.read_table import Columns
     from bayesppl.data.recoding import AsTheyAre, Column, Presence, Recoding
     from bayesppl.families import Family

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bayesppl.beliefs.statistics import JointStatistics
+from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.rows import Rows
 from bayesppl.errors import NotConjugateError
 from bayesppl.inference.approximate import ADVI, SMC, UNAVAILABLE

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.beliefs import Joint
-from bayesppl.beliefs.statistics import JointStatistics
+from bayesppl.conjugate import Joint
+from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.rows import Rows
 from bayesppl.inference.drawing import Drawing, Draws
 from bayesppl.inference.interrupts import interrupts_raised

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from bayesppl.beliefs.statistics import JointStatistics
+from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.rows import Rows
 from bayesppl.model.declaration import GenerativeModel
 from bayesppl.model.posterior import Posterior

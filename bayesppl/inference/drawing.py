@@ -11,8 +11,8 @@ from typing import Any, final
 
 import numpy as np
 
-from bayesppl.beliefs import Joint
-from bayesppl.beliefs.statistics import JointStatistics
+from bayesppl.conjugate import Joint
+from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.errors import IncompleteDrawsError
 from bayesppl.inference.base import Inference
 from bayesppl.inference.interrupts import interrupts_raised

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import minimize
 
-from bayesppl.beliefs import Joint
-from bayesppl.beliefs.statistics import JointStatistics
+from bayesppl.conjugate import Joint
+from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.inference.pymc.build import hyperparameters, to_pymc
 from bayesppl.inference.pymc.compiled import constrain, log_density, unconstrain

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.beliefs import Joint
-from bayesppl.beliefs.statistics import JointStatistics
+from bayesppl.conjugate import Joint
+from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.rows import Rows
 from bayesppl.inference.drawing import Drawing, Draws
 from bayesppl.inference.progress import announce_if_slow, is_watched

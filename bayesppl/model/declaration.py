@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.beliefs import Conjugate, Dirichlet, Fixed, Joint
-from bayesppl.beliefs.conjugate import ShapeError
-from bayesppl.beliefs.declared_priors import Declared, is_declaration
-from bayesppl.beliefs.simplices import SimplexPrior, simplex_prior
-from bayesppl.beliefs.statistics import Counts, JointStatistics, Statistics
+from bayesppl.conjugate import Conjugate, Dirichlet, Fixed, Joint
+from bayesppl.conjugate.conjugate import ShapeError
+from bayesppl.conjugate.declared_priors import Declared, is_declaration
+from bayesppl.conjugate.simplices import SimplexPrior, simplex_prior
+from bayesppl.conjugate.statistics import Counts, JointStatistics, Statistics
 from bayesppl.data.labelled_arguments import by_name
 from bayesppl.data.labels import one_hot
 from bayesppl.data.rows import Rows
@@ -60,7 +60,7 @@ class GenerativeModel:
         Labels in the order of the class axis.
     factors : mapping of str to float
         What hyperparameters of the family's prior are multiplied by, once it is resolved; see
-        :func:`bayesppl.answers.tuning.tune`.
+        :func:`bayesppl.analysis.tuning.tune`.
     """
 
     family: Family

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from bayesppl.beliefs.statistics import JointStatistics
+from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.labels import union
 from bayesppl.data.read_table import Columns
 from bayesppl.data.rows import Rows

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from bayesppl.beliefs import Joint
-from bayesppl.beliefs.statistics import JointStatistics
+from bayesppl.conjugate import Joint
+from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.convergence import Diagnosis

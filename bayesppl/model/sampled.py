@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from bayesppl.beliefs import Joint
-from bayesppl.beliefs.statistics import JointStatistics
+from bayesppl.conjugate import Joint
+from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.errors import NotConjugateError
 from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.kernels.arrays import Array, Theta, log_mean_exp

@@ -16,7 +16,7 @@ OBJECTIVES: tuple[Objective, ...] = get_args(Objective)
 
 @dataclass(frozen=True)
 class Tuning:
-    """How a prior is tuned; see :func:`bayesppl.answers.tuning.tune`.
+    """How a prior is tuned; see :func:`bayesppl.analysis.tuning.tune`.
 
     Parameters
     ----------

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesppl.answers.uncertainty import probability_draws
+from bayesppl.analysis.uncertainty import probability_draws
 from bayesppl.data.labels import codes_among
 from bayesppl.data.read_table import as_table
 from bayesppl.data.table import MatrixTable

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesppl.answers.intervals import PROB, tails
+from bayesppl.analysis.intervals import PROB, tails
 from bayesppl.data.names import short_names
 from bayesppl.estimators.classifier import BayesClassifier
 from bayesppl.kernels.arrays import Array
@@ -32,7 +32,7 @@ def plot_explanation(
     ----------
     explanation : xarray.Dataset or BayesClassifier
         What ``clf.explain(X)`` returns; or the classifier and, with what follows, all that
-        :func:`~bayesppl.answers.explanation.explain` is called with. Choose a row by ``explanation.isel(row=[0])``.
+        :func:`~bayesppl.analysis.explanation.explain` is called with. Choose a row by ``explanation.isel(row=[0])``.
     label : optional
         The class; by default the one with the largest log odds, on average over the rows.
     most : int

@@ -63,7 +63,7 @@ def plot_intervals(
     ----------
     interval : xarray.Dataset or BayesClassifier
         What ``clf.predict_proba_interval(X)`` returns; or the classifier and, with what follows, all that
-        :func:`~bayesppl.answers.uncertainty.predict_proba_interval` is called with.
+        :func:`~bayesppl.analysis.uncertainty.predict_proba_interval` is called with.
     rule : optional
         Of the open marks, as for ``predict_proba``. There are none where only the intervals are given.
     logit : bool, optional

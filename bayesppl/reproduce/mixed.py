@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesppl.answers.scores import hits, log_scores
+from bayesppl.analysis.scores import hits, log_scores
 from bayesppl.data.labels import encode_labels
 from bayesppl.estimators.discriminant_analysis import LinearDiscriminantAnalysis
 from bayesppl.estimators.location_model import LocationModel

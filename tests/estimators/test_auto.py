@@ -17,7 +17,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 
 import bayesppl as bp
-from bayesppl.answers import proba_draws
+from bayesppl.analysis import proba_draws
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 EXPLICIT = {

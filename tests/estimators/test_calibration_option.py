@@ -12,8 +12,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import bayesppl as bp
-from bayesppl.answers import decisions, predictions, uncertainty
-from bayesppl.answers.leave_one_out import leave_one_out
+from bayesppl.analysis import decisions, predictions, uncertainty
+from bayesppl.analysis.leave_one_out import leave_one_out
 from bayesppl.model.calibration import Calibration
 
 X, Y = load_breast_cancer(return_X_y=True)

@@ -6,7 +6,7 @@ from scipy import stats
 from sklearn.datasets import load_iris
 
 import bayesppl as bp
-from bayesppl.answers import scores
+from bayesppl.analysis import scores
 
 IRIS = load_iris(return_X_y=True)
 

@@ -6,7 +6,7 @@ import pytest
 from support.examples import EXAMPLES
 
 import bayesppl as bp
-from bayesppl.beliefs import Beta
+from bayesppl.conjugate import Beta
 from bayesppl.evaluation.sbc import simulation_based_calibration
 from bayesppl.families import REGISTRY
 from bayesppl.families._bases.conjugate_family import ConjugateFamily

@@ -9,7 +9,7 @@ from scipy import integrate
 from scipy.special import gammaln, log_softmax, multigammaln
 
 import bayesppl as bp
-from bayesppl.beliefs.moments import Moments, moments
+from bayesppl.conjugate.moments import Moments, moments
 from bayesppl.data.labels import one_hot
 from bayesppl.errors import UndefinedEstimateError
 

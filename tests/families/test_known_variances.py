@@ -6,7 +6,7 @@ from scipy import stats
 from support.examples import LABELS, POSITIVE, REAL
 
 import bayesppl as bp
-from bayesppl.beliefs.normal_means import NormalMeans
+from bayesppl.conjugate.normal_means import NormalMeans
 from bayesppl.evaluation.contract import checks_of, make_case
 from bayesppl.families._bases.known_variances import KnownVariances
 from bayesppl.families.lognormal import LogGaussian

@@ -6,7 +6,7 @@ import pytest
 from scipy.special import multigammaln
 
 import bayesppl as bp
-from bayesppl.beliefs.moments import Moments, moments
+from bayesppl.conjugate.moments import Moments, moments
 from bayesppl.data.labels import one_hot
 from bayesppl.families._bases.covariance_evidence import log_evidence_of_correlation
 from bayesppl.families._bases.covariance_prior import hierarchical_prior

@@ -13,9 +13,9 @@ from scipy.sparse import csc_array, csr_array
 from sklearn.datasets import load_iris
 
 import bayesppl as bp
-from bayesppl.beliefs import Joint
-from bayesppl.beliefs.declare import Direct
 from bayesppl.cli import main
+from bayesppl.conjugate import Joint
+from bayesppl.conjugate.declare import Direct
 from bayesppl.files.provenance import in_words, prior_in_words
 from bayesppl.files.saving import read_provenance
 

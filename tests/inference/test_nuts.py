@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import beta, dirichlet
 
 import bayesppl as bp
-from bayesppl.beliefs import Joint
+from bayesppl.conjugate import Joint
 from bayesppl.inference.pymc import native
 from bayesppl.inference.pymc.compiled import Density, log_density
 from bayesppl.model.convergence import Diagnosis, diagnose

@@ -12,12 +12,12 @@ ROOMS = (
     "errors",
     "kernels",
     "data",
-    "beliefs",
+    "conjugate",
     "families",
     "model",
     "inference",
     "files",
-    "answers",
+    "analysis",
     "estimators",
     "evaluation",
     "datasets",
@@ -77,7 +77,7 @@ def test_every_folder_is_a_room() -> None:
     assert folders == set(ROOMS) - {"errors", "datasets"}
 
 
-@pytest.mark.parametrize("room", ["kernels", "data", "beliefs", "families", "model", "inference"])
+@pytest.mark.parametrize("room", ["kernels", "data", "conjugate", "families", "model", "inference"])
 def test_mathematics_knows_no_estimator_and_no_screen(room: str) -> None:
     """Neither scikit-learn's estimators, nor ArviZ, nor the command line."""
     foreign = {"click", "rich", "matplotlib", "arviz"}

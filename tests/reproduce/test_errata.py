@@ -11,8 +11,8 @@ from sklearn.datasets import load_iris
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis as SklearnLDA
 
 import bayesppl as bp
-from bayesppl.beliefs.conjugate import replace_unchecked
-from bayesppl.beliefs.moments import Moments
+from bayesppl.conjugate.conjugate import replace_unchecked
+from bayesppl.conjugate.moments import Moments
 from bayesppl.reproduce import CLAIMS, chris, dake, notes3b, reproduce
 from bayesppl.reproduce.claims import Inputs, Verdict
 

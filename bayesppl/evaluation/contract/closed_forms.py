@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.beliefs import Conjugate
+from bayesppl.conjugate import Conjugate
 from bayesppl.data.labels import one_hot
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.evaluation.contract.case import Case, at, lead, log_likelihood, of_rows

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.beliefs.weighted_rows import WeightedRows
+from bayesppl.conjugate.weighted_rows import WeightedRows
 from bayesppl.data.labels import one_hot
 from bayesppl.evaluation.contract.case import Case, of_rows
 from bayesppl.kernels.arrays import leaves

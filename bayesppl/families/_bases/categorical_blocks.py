@@ -15,9 +15,9 @@ from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
-from bayesppl.beliefs import Dirichlet
-from bayesppl.beliefs.simplices import SimplexPrior, simplex_prior
-from bayesppl.beliefs.statistics import Counts
+from bayesppl.conjugate import Dirichlet
+from bayesppl.conjugate.simplices import SimplexPrior, simplex_prior
+from bayesppl.conjugate.statistics import Counts
 from bayesppl.data.labels import one_hot
 from bayesppl.data.table import Table
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from bayesppl.beliefs.statistics import remainder
+from bayesppl.conjugate.statistics import remainder
 from bayesppl.families._bases import leave_one_out
 from bayesppl.families._bases.one_parameter import LogFactors
 from bayesppl.kernels import blocks

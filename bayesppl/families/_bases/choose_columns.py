@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
-from bayesppl.beliefs.statistics import Events
+from bayesppl.conjugate.statistics import Events
 from bayesppl.data.labels import one_hot
 from bayesppl.data.table import MatrixTable, Table
 from bayesppl.families._bases.bins import Ordered, best_bins, bounds_of

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self, final
 
 import numpy as np
 
-from bayesppl.beliefs.statistics import Statistics
+from bayesppl.conjugate.statistics import Statistics
 from bayesppl.data.table import Table
 from bayesppl.errors import RowError
 from bayesppl.families._bases.family import Family, Measure

@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Self, final
 import numpy as np
 from scipy.special import log_expit
 
-from bayesppl.beliefs import Conjugate
-from bayesppl.beliefs.statistics import Statistics
+from bayesppl.conjugate import Conjugate
+from bayesppl.conjugate.statistics import Statistics
 from bayesppl.errors import ImproperError
 from bayesppl.families._bases.columns import ColumnFamily, NumericFamily
 from bayesppl.families._bases.family import Evidence, Family

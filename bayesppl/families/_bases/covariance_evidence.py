@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from bayesppl.beliefs.moments import Moments
+from bayesppl.conjugate.moments import Moments
 from bayesppl.families._bases.covariance_prior import Hierarchy, hierarchy
 from bayesppl.families._bases.gaussian_full_prior import scatter_degrees
 from bayesppl.kernels.arrays import Array, diagonal

@@ -30,9 +30,9 @@ import numpy as np
 from scipy.linalg.lapack import dsygvd
 from scipy.special import gammaln
 
-from bayesppl.beliefs import NormalInverseWishart
-from bayesppl.beliefs.conjugate import replace_unchecked
-from bayesppl.beliefs.moments import Moments
+from bayesppl.conjugate import NormalInverseWishart
+from bayesppl.conjugate.conjugate import replace_unchecked
+from bayesppl.conjugate.moments import Moments
 from bayesppl.families._bases.gaussian_full_prior import VARIANCE_ROWS, scatter_degrees, within_sd
 from bayesppl.kernels.arrays import Array
 

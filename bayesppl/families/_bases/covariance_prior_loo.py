@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bayesppl.beliefs import NormalInverseWishart
-from bayesppl.beliefs.moments import Moments
+from bayesppl.conjugate import NormalInverseWishart
+from bayesppl.conjugate.moments import Moments
 from bayesppl.families._bases.membership import Membership
 from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.mahalanobis import squared_distances

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from bayesppl.beliefs import Dirichlet
+from bayesppl.conjugate import Dirichlet
 from bayesppl.families._bases.factorised import COUNTS
 from bayesppl.families._bases.leave_one_out import counts_without
 from bayesppl.families._bases.membership import Membership

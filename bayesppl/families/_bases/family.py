@@ -14,10 +14,10 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
-from bayesppl.beliefs import Conjugate
-from bayesppl.beliefs.declared_priors import Declared
-from bayesppl.beliefs.statistics import Statistics
-from bayesppl.beliefs.weighted_rows import WeightedRows
+from bayesppl.conjugate import Conjugate
+from bayesppl.conjugate.declared_priors import Declared
+from bayesppl.conjugate.statistics import Statistics
+from bayesppl.conjugate.weighted_rows import WeightedRows
 from bayesppl.data.table import Table
 from bayesppl.errors import NotConjugateError, UndefinedEstimateError
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates

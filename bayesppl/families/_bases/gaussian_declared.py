@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.beliefs.declare import declare, require_free
-from bayesppl.beliefs.declared_priors import POSITIVE, REAL, Declared, Dims, Space, is_graph, named
-from bayesppl.beliefs.moments import Moments
+from bayesppl.conjugate.declare import declare, require_free
+from bayesppl.conjugate.declared_priors import POSITIVE, REAL, Declared, Dims, Space, is_graph, named
+from bayesppl.conjugate.moments import Moments
 from bayesppl.errors import NotConjugateError
 from bayesppl.families._bases.covariance_graphs import (
     ByPartials,

@@ -6,9 +6,9 @@ from collections.abc import Hashable, Iterator, Sequence
 
 import numpy as np
 
-from bayesppl.beliefs import NormalInverseWishart
-from bayesppl.beliefs.conjugate import replace_unchecked
-from bayesppl.beliefs.moments import Moments
+from bayesppl.conjugate import NormalInverseWishart
+from bayesppl.conjugate.conjugate import replace_unchecked
+from bayesppl.conjugate.moments import Moments
 from bayesppl.errors import ImproperError
 from bayesppl.families._bases.gaussian_prior import column_scales, degrees
 from bayesppl.kernels.arrays import Array

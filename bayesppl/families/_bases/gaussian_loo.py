@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bayesppl.beliefs import NormalInverseGamma
+from bayesppl.conjugate import NormalInverseGamma
 from bayesppl.families._bases.membership import Membership
 from bayesppl.kernels.arrays import Array, log_rising
 from bayesppl.kernels.blocks import row_blocks

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.beliefs import Conjugate
-from bayesppl.beliefs.conjugate import require_kind
-from bayesppl.beliefs.declared_priors import Declared
-from bayesppl.beliefs.moments import Moments
+from bayesppl.conjugate import Conjugate
+from bayesppl.conjugate.conjugate import require_kind
+from bayesppl.conjugate.declared_priors import Declared
+from bayesppl.conjugate.moments import Moments
 from bayesppl.errors import ImproperError
 from bayesppl.kernels.arrays import Array
 

@@ -15,8 +15,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bayesppl.beliefs.matrix_normal import MatrixNormalInverseWishart
-from bayesppl.beliefs.moments import Moments, moments
+from bayesppl.conjugate.matrix_normal import MatrixNormalInverseWishart
+from bayesppl.conjugate.moments import Moments, moments
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.families._bases.conjugate_family import ConjugateNumeric
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates

@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bayesppl.beliefs.moments import Moments, moments
-from bayesppl.beliefs.normal_means import NormalMeans
+from bayesppl.conjugate.moments import Moments, moments
+from bayesppl.conjugate.normal_means import NormalMeans
 from bayesppl.families._bases.conjugate_family import ConjugateNumeric
 from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
 from bayesppl.families._bases.log_density import LogDensity

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.beliefs import Conjugate
+from bayesppl.conjugate import Conjugate
 from bayesppl.data.labels import one_hot
 from bayesppl.families._bases.family import Family
 from bayesppl.families._bases.membership import Membership

@@ -18,9 +18,9 @@ from typing import Any, ClassVar, Literal, Self, final, get_args
 
 import numpy as np
 
-from bayesppl.beliefs import Dirichlet
-from bayesppl.beliefs.simplices import SimplexPrior
-from bayesppl.beliefs.statistics import Counts
+from bayesppl.conjugate import Dirichlet
+from bayesppl.conjugate.simplices import SimplexPrior
+from bayesppl.conjugate.statistics import Counts
 from bayesppl.data.columns import factorize
 from bayesppl.data.lookalikes import refuse_other_types
 from bayesppl.data.table import Table

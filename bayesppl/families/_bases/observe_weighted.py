@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.beliefs.weighted_rows import WeightedRows
+from bayesppl.conjugate.weighted_rows import WeightedRows
 from bayesppl.kernels.arrays import Array
 
 

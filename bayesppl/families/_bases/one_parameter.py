@@ -12,11 +12,11 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from bayesppl.beliefs import Beta, Gamma
-from bayesppl.beliefs.conjugate import require_kind
-from bayesppl.beliefs.declare import Direct
-from bayesppl.beliefs.declared_priors import is_declaration
-from bayesppl.beliefs.statistics import Events, Successes
+from bayesppl.conjugate import Beta, Gamma
+from bayesppl.conjugate.conjugate import require_kind
+from bayesppl.conjugate.declare import Direct
+from bayesppl.conjugate.declared_priors import is_declaration
+from bayesppl.conjugate.statistics import Events, Successes
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.families._bases.association import log_association
 from bayesppl.families._bases.conjugate_family import ConjugateColumns

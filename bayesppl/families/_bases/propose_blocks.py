@@ -12,8 +12,8 @@ from math import prod
 
 import numpy as np
 
-from bayesppl.beliefs import Dirichlet
-from bayesppl.beliefs.moments import Moments, moments
+from bayesppl.conjugate import Dirichlet
+from bayesppl.conjugate.moments import Moments, moments
 from bayesppl.data.labels import one_hot
 from bayesppl.data.table import Table
 from bayesppl.families._bases.categorical_blocks import CategoricalBlocks

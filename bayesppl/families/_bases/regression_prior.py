@@ -15,9 +15,9 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from bayesppl.beliefs.conjugate import replace_unchecked
-from bayesppl.beliefs.matrix_normal import MatrixNormalInverseWishart
-from bayesppl.beliefs.moments import Moments
+from bayesppl.conjugate.conjugate import replace_unchecked
+from bayesppl.conjugate.matrix_normal import MatrixNormalInverseWishart
+from bayesppl.conjugate.moments import Moments
 from bayesppl.families._bases.covariance_prior import average, hierarchical_prior
 
 _EFFECT_ROWS = 2.0 ** np.arange(-4, 13.0)

@@ -10,9 +10,9 @@ from typing import Any, ClassVar, final
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from bayesppl.beliefs import Dirichlet
-from bayesppl.beliefs.simplices import SimplexPrior
-from bayesppl.beliefs.statistics import Counts
+from bayesppl.conjugate import Dirichlet
+from bayesppl.conjugate.simplices import SimplexPrior
+from bayesppl.conjugate.statistics import Counts
 from bayesppl.families._bases.association import log_association
 from bayesppl.families._bases.conjugate_family import ConjugateNumeric
 from bayesppl.families._bases.covariates import Covariates

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from bayesppl.beliefs import NormalInverseGamma, NormalInverseWishart
+from bayesppl.conjugate import NormalInverseGamma, NormalInverseWishart
 from bayesppl.errors import ImpossibleRowWarning
 from bayesppl.estimators import GenerativeClassifier
 from bayesppl.families import Gaussian

@@ -11,8 +11,8 @@ from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 
-from bayesppl.beliefs.declared_priors import Declared, Dims
-from bayesppl.beliefs.statistics import Counts
+from bayesppl.conjugate.declared_priors import Declared, Dims
+from bayesppl.conjugate.statistics import Counts
 from bayesppl.data.table import Table
 from bayesppl.errors import NotConjugateError
 from bayesppl.families import Family

@@ -21,7 +21,7 @@ from pytensor.graph.replace import clone_replace, vectorize_graph
 from pytensor.graph.rewriting.utils import rewrite_graph
 from pytensor.graph.traversal import ancestors
 
-from bayesppl.beliefs import Conjugate
+from bayesppl.conjugate import Conjugate
 from bayesppl.inference.pymc.reading import proof
 from bayesppl.inference.pymc.reading.assemble import assemble
 from bayesppl.inference.pymc.reading.graphs import substitute

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytensor.tensor as pt
 
-from bayesppl.beliefs.moments import Moments
-from bayesppl.beliefs.statistics import Counts, Events, Successes
+from bayesppl.conjugate.moments import Moments
+from bayesppl.conjugate.statistics import Counts, Events, Successes
 from bayesppl.inference.pymc.reading.natural_normals import Means, MeansAndCovariances, MeansAndVariances
 from bayesppl.inference.pymc.reading.naturals import Natural, Probabilities, Rates, Simplices
 

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bayesppl.beliefs import NormalInverseGamma, NormalInverseWishart
-from bayesppl.beliefs.normal_means import NormalMeans
+from bayesppl.conjugate import NormalInverseGamma, NormalInverseWishart
+from bayesppl.conjugate.normal_means import NormalMeans
 from bayesppl.inference.pymc.reading.naturals import Event, Natural, tidy
 from bayesppl.kernels.arrays import Array, Theta
 

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from bayesppl.beliefs import Beta, Conjugate, Dirichlet, Gamma
+from bayesppl.conjugate import Beta, Conjugate, Dirichlet, Gamma
 from bayesppl.kernels.arrays import Array, Theta
 
 #: Numbers, simplices on the last axis, symmetric matrices, or places on the last axis from which the others follow.

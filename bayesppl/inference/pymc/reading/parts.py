@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from bayesppl.beliefs import Conjugate
+from bayesppl.conjugate import Conjugate
 from bayesppl.families import Family
 from bayesppl.inference.pymc.reading import priors
 from bayesppl.inference.pymc.reading.blocks import Component

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 from scipy.special import logsumexp
 
-from bayesppl.beliefs import Conjugate
+from bayesppl.conjugate import Conjugate
 from bayesppl.data.read_table import as_table
 from bayesppl.data.table import Table
 from bayesppl.errors import NotConjugateError

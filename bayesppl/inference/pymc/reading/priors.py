@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.beliefs import Conjugate
+from bayesppl.conjugate import Conjugate
 from bayesppl.inference.pymc.reading.assemble import Terms, assemble
 from bayesppl.inference.pymc.reading.jacobian import Match, log_volume, log_volumes, match
 from bayesppl.inference.pymc.reading.labels import Label

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from bayesppl.beliefs import Conjugate
+from bayesppl.conjugate import Conjugate
 from bayesppl.data.table import Table
 from bayesppl.families import Family
 from bayesppl.inference.pymc.reading import support

@@ -11,7 +11,7 @@ import pytensor.tensor as pt
 from pymc.variational.minibatch_rv import MinibatchRandomVariable
 from pytensor.xtensor.type import XTensorType
 
-from bayesppl.beliefs import Conjugate, Fixed
+from bayesppl.conjugate import Conjugate, Fixed
 from bayesppl.data.read_table import as_table
 from bayesppl.families import Family
 from bayesppl.inference.pymc.reading import likelihoods, priors, proof

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytensor.tensor as pt
 
-from bayesppl.beliefs import Fixed
+from bayesppl.conjugate import Fixed
 from bayesppl.data.rows import Rows
 from bayesppl.families import Family, Product
 from bayesppl.families._bases.block_columns import RESERVED

@@ -15,7 +15,7 @@ from pymc.distributions.multivariate import WishartRV
 from pymc.logprob import transforms
 from pytensor.tensor.random.basic import DirichletRV
 
-from bayesppl.beliefs import Conjugate
+from bayesppl.conjugate import Conjugate
 from bayesppl.inference.pymc.reading.naturals import Natural
 from bayesppl.inference.pymc.reading.points import Coordinates
 from bayesppl.inference.pymc.reading.priors import Density

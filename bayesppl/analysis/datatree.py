@@ -1,0 +1,154 @@
+"""Everything that a fit has found, as an ``xarray.DataTree`` by ArviZ's schema."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Literal
+
+from bayesppl.analysis.labelled import storable
+from bayesppl.analysis.simulation import numbers_of_draw
+from bayesppl.analysis.tree_groups import (
+    BUILDERS,
+    CELLS_AT_MOST,
+    GROUPS,
+    PARTS,
+    Group,
+    NotAvailableError,
+    Part,
+    Trunk,
+)
+from bayesppl.data.arguments import generator, whole
+from bayesppl.errors import ChangedRowsError, ImproperError, NotConjugateError
+from bayesppl.files.provenance import in_words, provenance
+from bayesppl.model.declaration import CLASS_WEIGHTS
+from bayesppl.model.fitted import Fitted
+from bayesppl.model.posterior import Posterior
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+def to_datatree(
+    fitted: Fitted,
+    draws: int = 1000,
+    chains: int = 4,
+    random_state: int | None = None,
+    groups: Group | Sequence[Group] | Literal["all"] = ("posterior", "sample_stats"),
+    log_likelihood: Part | Sequence[Part] = "joint",
+) -> xr.DataTree:
+    """Posterior draws, and on request all that follows from them, by ArviZ's schema with named dims and coords.
+
+    Parameters
+    ----------
+    fitted : Fitted
+    draws, chains : int
+        Number of exact draws; a sampled posterior returns the draws it has.
+    random_state : int, optional
+        The same seed gives the same draws.
+    groups : sequence of str, or "all"
+        ``posterior``, ``prior``: draws of the parameters. ``posterior_predictive``: labels given the features of
+        each row of the fit, and features given its label. ``prior_predictive``: labels, and features given them.
+        ``log_likelihood``: per row, see below. ``log_prior``. ``observed_data``, ``constant_data``:
+        the rows, their weights and covariates (trials, exposure, total), which both predictive groups take row by
+        row. ``sample_stats``: what the sampler reports. ``"all"`` builds those that exist; the attribute ``left_out`` names those that do not, and why.
+    log_likelihood : {"joint", "y", "x"}, or a sequence of them
+        Variables of the group ``log_likelihood``: of label and features together, log p(y, x | θ); of the label,
+        log p(y | θ); of the features given the label, log p(x | y, θ). ArviZ's ``loo`` and ``compare`` take one, or the
+        ``var_name`` of one.
+
+    Raises
+    ------
+    ValueError
+        For a group that does not exist, cannot be had from this fit, or would be larger than a gigabyte.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> from sklearn.datasets import load_iris
+    >>> tree = bp.GaussianNB().fit(*load_iris(return_X_y=True)).to_datatree(random_state=1)
+    >>> dict(tree["posterior"]["mean"].sizes)
+    {'chain': 4, 'draw': 1000, 'class': 3, 'feature': 4}
+
+    Leave-one-out by importance sampling, beside the exact one:
+
+    >>> import arviz as az
+    >>> clf = bp.GaussianNB().fit(*load_iris(return_X_y=True))
+    >>> loo = az.loo(clf.to_datatree(random_state=1, groups=["posterior", "log_likelihood"]))
+    >>> bool(abs(loo.elpd - clf.loo().log_predictive.sum()) < 0.5)
+    True
+    """
+    import xarray as xr
+
+    posterior = fitted.posterior
+    try:
+        whole("draws", draws, 1)
+    except TypeError:
+        raise TypeError(
+            f"draws must be a whole number, found {type(draws).__name__}: to_datatree describes the fit and takes no rows; for "
+            "class probabilities of rows with intervals use predict_proba_interval(X)"
+        ) from None
+    whole("chains", chains, 1)
+    wanted = _wanted(groups)
+    parts = _parts(log_likelihood)
+    _refuse_huge_draws(posterior, draws * chains)
+    theta = posterior.draws(chains, draws, generator(random_state))
+    n_chains, n_draws = theta[CLASS_WEIGHTS].shape[:2]
+    # every group has a random stream of its own, so that asking for more groups changes none of them
+    streams = generator(random_state).spawn(len(GROUPS))
+    prior_seed = int(streams[0].integers(2**31))
+    trunk = Trunk(fitted, theta, n_chains, n_draws, dict(zip(GROUPS, streams, strict=True)), prior_seed, parts)
+    built, left_out = {}, []
+    for name in wanted:
+        try:
+            built[name] = BUILDERS[name](trunk)
+        except (NotAvailableError, ChangedRowsError, ImproperError, NotConjugateError) as reason:
+            if groups != "all":
+                raise
+            left_out.append(f"{name}: {reason}")
+    tree = xr.DataTree.from_dict({name: group for name, group in built.items() if group is not None})
+    record = dict(posterior.record)
+    if posterior.is_exact:
+        record |= {"draws": n_draws, "chains": n_chains, "random_state": random_state}
+    tree.attrs = {
+        "inference_library": "bayesppl",
+        "inference_library_version": version("bayesppl"),
+        "family": in_words(posterior.model.family),
+        "class_weights": in_words(posterior.model.class_weights),
+        **provenance(fitted),
+        **{name: storable(value) for name, value in record.items()},
+        **({"left_out": " | ".join(left_out)} if left_out else {}),
+    }
+    for child in tree.children.values():
+        child.attrs |= tree.attrs
+        if "chain" in child.dims:
+            child.attrs["sample_dims"] = ["chain", "draw"]
+    return tree
+
+
+def _wanted(groups: Group | Sequence[Group] | Literal["all"]) -> list[Group]:
+    names = GROUPS if groups == "all" else (groups,) if isinstance(groups, str) else groups
+    unknown = [name for name in names if name not in GROUPS]
+    if unknown:
+        raise ValueError(f"group {unknown[0]!r} is not known; choose 'all' or among {', '.join(GROUPS)}")
+    return [name for name in GROUPS if name in names]
+
+
+def _parts(asked: Part | Sequence[Part]) -> tuple[Part, ...]:
+    names = (asked,) if isinstance(asked, str) else tuple(dict.fromkeys(asked))
+    unknown = [name for name in names if name not in PARTS]
+    if unknown or not names:
+        raise ValueError(
+            f"log_likelihood must be one or several of {', '.join(map(repr, PARTS))}, found {asked!r}"
+        )
+    return names
+
+
+def _refuse_huge_draws(posterior: Posterior, n_draws: int) -> None:
+    numbers = numbers_of_draw(posterior)
+    if posterior.is_exact and n_draws * numbers > CELLS_AT_MOST:
+        fewer = max(1, CELLS_AT_MOST // numbers)
+        raise ValueError(
+            f"{n_draws} draws of {numbers:,} parameters would be {n_draws * numbers / 1e9:.1f} billion numbers, more than the "
+            f"{CELLS_AT_MOST / 1e9:.1f} billion a tree may hold. Ask for at most {fewer} (draws={fewer}, chains=1)."
+        )

@@ -1,0 +1,127 @@
+"""Rows unlike those of training."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import logsumexp
+
+from bayesppl.analysis.simulation import cells_of, lots, stack_rows
+from bayesppl.data.arguments import generator, real, whole
+from bayesppl.families._bases.covariates import Covariates, of_rows
+from bayesppl.kernels.arrays import Array
+from bayesppl.model.fitted import Fitted
+from bayesppl.model.posterior import Posterior
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+# Cells of simulated rows, and densities of them, held at once: 8 megabytes.
+_CELLS = 1 << 20
+
+
+def novelty(
+    fitted: Fitted, X: Any, level: float = 0.01, draws: int = 2000, random_state: int | None = None
+) -> xr.Dataset:
+    r"""How surprising every row is to the model, whatever its class.
+
+    A class is always found, also for a row that belongs to none. The score :math:`\log p(x \mid D)` sums the classes
+    out; its posterior predictive p-value (Rubin 1984; Bayarri & Berger 2000) is the probability that a new
+    row from the model is as improbable as this one, or more so.
+
+    Parameters
+    ----------
+    fitted : Fitted
+    X : table or (n_rows, n_features) array-like
+        A row with missing cells has fewer chances to surprise: its p-value is then too large rather than too small.
+    level : float
+        A row is called novel where its p-value is at most this; so is about this share of rows that are not.
+    draws : int
+        Rows simulated from the posterior predictive, each with a posterior draw of the parameters of its own and with
+        the covariates of the row in question (trials, exposure, total of counts). The smallest possible p-value is
+        1 / (draws + 1), and the standard error of a p-value p is √(p (1 − p) / draws). A sampled posterior lends its
+        draws in turn: beyond their number the error falls no further.
+    random_state : int, optional
+
+    Returns
+    -------
+    xarray.Dataset
+        Over "row": ``log_density``, ``p_value``, and ``is_novel``.
+
+    Examples
+    --------
+    The maximum likelihood plug-in is certain about a row that is nowhere near the data:
+
+    >>> import bayesppl as bp
+    >>> clf = bp.GaussianNB().fit([[0.0], [1.0], [0.5], [4.0], [5.5], [4.5]], [0, 0, 0, 1, 1, 1])
+    >>> clf.predict_proba([[40.0]], rule="mle").round(3).tolist()
+    [[0.0, 1.0]]
+    >>> clf.predict_proba([[40.0]], rule="predictive").round(1).tolist()
+    [[0.2, 0.8]]
+    >>> clf.novelty([[40.0], [0.7]], random_state=0)["is_novel"].values.tolist()
+    [True, False]
+    """
+    import xarray as xr
+
+    real("level", level, "lie between 0 and 1", lambda level: 0 < level < 1)
+    whole("draws", draws, 1)
+    posterior, rng = fitted.posterior, generator(random_state)
+    X_encoded = fitted.encode(X)
+    observed = log_density(posterior, X_encoded)
+    # ties are as improbable; a hair of room for the rounding of equal densities
+    room = 1e-9 * np.maximum(1.0, np.abs(observed))
+    bound = np.where(np.isfinite(observed), observed + room, observed)
+    p_value = (1 + _number_below(posterior, X_encoded, bound, draws, rng)) / (1 + draws)
+    return xr.Dataset(
+        {
+            "log_density": ("row", observed),
+            "p_value": ("row", p_value),
+            "is_novel": ("row", p_value <= level),
+        },
+        coords={"row": np.arange(len(observed))},
+        attrs={"level": level},
+    )
+
+
+def log_density(posterior: Posterior, X: Any) -> Array:
+    """log p(x | D) of encoded rows, class and parameters summed out: (n_rows,)."""
+    return np.asarray(logsumexp(posterior.log_joint_predictive()(X), axis=1))
+
+
+def _number_below(posterior: Posterior, X: Any, bounds: Array, draws: int, rng: np.random.Generator) -> Array:
+    """How many of the rows simulated with the covariates of each row are at most as dense as its bound: (n_rows,)."""
+    covariates = posterior.model.family.covariates(X)
+    # rows with equal covariates share what is simulated
+    alike = np.column_stack([np.zeros(len(bounds)), *covariates.values()])
+    _, first, group = np.unique(alike, axis=0, return_index=True, return_inverse=True)
+    members = np.split(np.argsort(group, kind="stable"), np.cumsum(np.bincount(group))[:-1])
+    below = np.empty(len(bounds), dtype=np.intp)
+    step = max(1, _CELLS // draws)
+    for start in range(0, len(first), step):
+        chosen = slice(start, start + step)
+        simulated = _simulated_log_density(
+            posterior, of_rows(covariates, first[chosen]), first[chosen].size, draws, rng
+        )
+        simulated.sort(axis=0)
+        for rows, densities in zip(members[chosen], simulated.T, strict=True):
+            below[rows] = np.searchsorted(densities, bounds[rows], side="right")
+    return below
+
+
+def _simulated_log_density(
+    posterior: Posterior, covariates: Covariates, size: int, draws: int, rng: np.random.Generator
+) -> Array:
+    """Densities of simulated rows, ``size`` with these covariates for each draw of the parameters: (draws, size)."""
+    log_joint = posterior.log_joint_predictive()
+    drawn: list[Any] = []
+    densities: list[Array] = []
+    cells = 0
+    for done, rows in enumerate(lots(posterior, draws, size, covariates, rng), start=1):
+        drawn.append(rows)
+        cells += cells_of(rows)
+        if cells >= _CELLS or done == draws:
+            densities.append(logsumexp(log_joint(stack_rows(drawn)), axis=1))
+            drawn, cells = [], 0
+    return np.concatenate(densities).reshape(draws, size)

@@ -1,0 +1,129 @@
+r"""Deployment where the classes are not as frequent as in training ("prior shift").
+
+What a row of class k looks like, p(x | y = k), is taken to be the same; only p(y) differs. Class probabilities then
+follow from the ones at hand by exchanging one set of weights for another, and the new weights are estimated from unlabelled rows.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import logsumexp, softmax
+
+from bayesppl.analysis.intervals import PROB, tails
+from bayesppl.conjugate import Dirichlet
+from bayesppl.data.arguments import generator, whole
+from bayesppl.kernels.arrays import Array
+from bayesppl.model.fitted import Fitted
+from bayesppl.model.normalisation import exchange_weights
+from bayesppl.model.rules import RuleName
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+_TOLERANCE, _MAX_STEPS = 1e-12, 10_000
+
+
+def estimate_class_weights(
+    fitted: Fitted,
+    X: Any,
+    prior: Dirichlet = Dirichlet(1.0),
+    *,
+    draws: int = 1000,
+    prob: float = PROB,
+    rule: RuleName | None = None,
+    random_state: int | None = None,
+) -> xr.Dataset:
+    r"""The class frequencies among unlabelled rows.
+
+    The likelihood of new weights w is :math:`\prod_i \sum_k w_k\,p(x_i \mid y = k)`, the labels summed out. ``em`` is its
+    maximum by the iteration of Saerens, Latinne & Decaestecker (2002). The posterior under a Dirichlet
+    prior is sampled by alternating labels and weights (Diebolt & Robert 1994).
+
+    Parameters
+    ----------
+    fitted : Fitted
+    X : table or (n_rows, n_features) array-like
+        Rows without labels.
+    prior : Dirichlet
+        Prior of the new weights.
+    draws : int
+        Number of Gibbs sweeps kept, after a fifth as many that are not.
+    prob : float
+        Probability of the equal-tailed credible intervals.
+    rule : optional
+        As for ``predict_proba``.
+    random_state : int, optional
+
+    Returns
+    -------
+    xarray.Dataset
+        Over "class": ``em``, and ``mean``, ``sd``, ``lower``, ``upper`` of the posterior; ``draws`` (chain, draw, class).
+        Pass ``em`` or ``mean`` to ``predict_proba(X, class_weights=…)``.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.repeat([0, 1], 100)
+    >>> clf = bp.GaussianNB().fit(rng.normal(2.0 * y)[:, None], y)
+    >>> shifted = rng.normal(2.0 * (rng.random(400) < 0.9))[:, None]
+    >>> found = clf.estimate_class_weights(shifted, random_state=0)
+    >>> bool(found["lower"][1] < 0.9 < found["upper"][1])
+    True
+    """
+    import xarray as xr
+
+    from bayesppl.analysis.labelled import coord
+
+    bounds = tails(prob)
+    whole("draws", draws, 1)
+    ones = np.ones(len(fitted.classes))
+    log_density = fitted.map_log_joint(X, lambda log_joint, old: exchange_weights(log_joint, old, ones), rule)
+    log_density = log_density[~np.isneginf(log_density).all(1)]  # an impossible row is no evidence of its class
+    concentration = prior.sized(ones.shape).concentration
+    if not len(log_density):
+        raise ValueError(
+            "X has no row that is possible under any class, so that nothing follows about class weights; pass rows"
+        )
+    em = _maximise(log_density)
+    samples = _gibbs(log_density, concentration, em, draws, generator(random_state))
+    lower, upper = np.quantile(samples, bounds, axis=0)
+    summary = {"em": em, "mean": samples.mean(0), "sd": samples.std(0), "lower": lower, "upper": upper}
+    return xr.Dataset(
+        {
+            **{name: ("class", values) for name, values in summary.items()},
+            "draws": (("chain", "draw", "class"), samples[None]),
+        },
+        coords={"class": coord(fitted.classes.tolist()), "chain": [0], "draw": np.arange(draws)},
+        attrs={"prob": prob, "rows": len(log_density)},
+    )
+
+
+def _maximise(log_density: Array) -> Array:
+    n_classes = log_density.shape[1]
+    weights = np.full(n_classes, 1 / n_classes)
+    for _ in range(_MAX_STEPS):
+        with np.errstate(divide="ignore"):
+            updated = softmax(np.log(weights) + log_density, axis=1).mean(0)
+        if np.abs(updated - weights).max() < _TOLERANCE:
+            break
+        weights = updated
+    return np.asarray(weights)
+
+
+def _gibbs(log_density: Array, concentration: Array, start: Array, draws: int, rng: np.random.Generator) -> Array:
+    n_rows, n_classes = log_density.shape
+    density = np.exp(log_density - logsumexp(log_density, axis=1, keepdims=True))
+    weights, kept = start, np.empty((draws, n_classes))
+    burn_in = draws // 5
+    for sweep in range(-burn_in, draws):
+        cumulative = np.cumsum(weights * density, axis=1)
+        labels = (rng.random((n_rows, 1)) * cumulative[:, -1:] > cumulative[:, :-1]).sum(1)
+        weights = rng.dirichlet(concentration + np.bincount(labels, minlength=n_classes))
+        if sweep >= 0:
+            kept[sweep] = weights
+    return kept

@@ -1,0 +1,108 @@
+"""New labelled rows from a fitted model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from bayesppl.analysis.simulation import covariates_for, stack_rows, thetas
+from bayesppl.data.arguments import generator, whole
+from bayesppl.data.labels import codes_among
+from bayesppl.families._bases.covariates import of_rows
+from bayesppl.kernels.arrays import Array, Theta
+from bayesppl.model.declaration import CLASS_WEIGHTS
+from bayesppl.model.fitted import Fitted
+from bayesppl.model.posterior import Posterior
+from bayesppl.model.rules import TABLE, RuleName, check_rule
+
+# Under the predictive rule every row has parameters of its own, up to this many rows; more rows share them at random.
+MOST_THETAS = 1000
+
+
+def sample(
+    fitted: Fitted,
+    n: int,
+    y: Any = None,
+    rule: RuleName | None = None,
+    random_state: int | None = None,
+    covariates: Mapping[str, Any] | None = None,
+) -> tuple[Any, Array]:
+    """Draw labelled rows from p(y, x).
+
+    Parameters
+    ----------
+    fitted : Fitted
+    n : int
+        Number of rows.
+    y : label or (n,) labels, optional
+        Classes of the rows; drawn from the class weights by default.
+    rule : {"predictive", "mle", "map", "mean"}, optional
+        ``predictive`` draws parameters from the posterior first, for every row anew, so that each row has density
+        p(y, x | D); the others draw all rows given one estimate.
+    random_state : int, optional
+    covariates : mapping of str to number or (n,) array, optional
+        What the rows bring along that is not modelled: the ``"trials"`` of :class:`~bayesppl.Binomial` rows and the
+        ``"exposure"`` of :class:`~bayesppl.Poisson` rows, where columns hold them, and the ``"total"`` of
+        :class:`~bayesppl.Multinomial` rows; those of a block of :class:`~bayesppl.Product` after its name, as in
+        ``"words_total"``. By default those of rows of the fit, drawn at random by their weights, whatever the class.
+
+    Returns
+    -------
+    X : pandas.DataFrame, or (n, n_features) array where the fit had no column names
+        A level of a category that was not seen in training is "(unseen)".
+    y : (n,)
+        Labels.
+
+    Raises
+    ------
+    ValueError
+        If covariates are needed, not given, and the rows of the fit are not held any more (after ``partial_fit`` or
+        loading); for labels that are no class of the fit.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> clf = bp.GaussianNB().fit([[0.0], [1.0], [4.0], [5.5]], list("aabb"))
+    >>> X, y = clf.sample(3, y="b", random_state=0)
+    >>> X.shape, y.tolist()
+    ((3, 1), ['b', 'b', 'b'])
+    >>> clf = bp.MultinomialNB().fit([[3, 1], [0, 5]], ["a", "b"])
+    >>> X, y = clf.sample(2, random_state=0, covariates={"total": [10, 100]})
+    >>> X.sum(axis=1).tolist()
+    [10, 100]
+    """
+    rule = fitted.rule if rule is None else rule
+    check_rule(rule)
+    whole("n", n, 1)
+    posterior, rng = fitted.posterior, generator(random_state)
+    given = None if y is None else codes_among(np.broadcast_to(np.asarray(y), n), fitted.classes)
+    codes = np.empty(n, dtype=np.intp)
+    parts: list[Any] = []
+    order: list[Array] = []
+    family = posterior.model.family
+    of_row = covariates_for(fitted, covariates, n, rng)()
+    for theta, rows in _thetas(posterior, n, rule, rng):
+        weights = theta[CLASS_WEIGHTS]
+        codes[rows] = rng.choice(len(weights), size=len(rows), p=weights) if given is None else given[rows]
+        order.append(rows)
+        parts.append(family.simulate(theta, codes[rows], rng, of_rows(of_row, rows)))
+    columns = family.decode(stack_rows(parts)[np.argsort(np.concatenate(order))])
+    drawn = [columns[name] for name in fitted.columns.names]
+    if not fitted.columns.are_named:
+        return np.column_stack(drawn), fitted.classes[codes]
+    import pandas as pd
+
+    return pd.DataFrame(dict(zip(fitted.columns.names, drawn, strict=True))), fitted.classes[codes]
+
+
+def _thetas(
+    posterior: Posterior, n: int, rule: RuleName, rng: np.random.Generator
+) -> Iterator[tuple[Theta, Array]]:
+    """Parameters, and the rows to draw with them."""
+    if TABLE[rule].is_plug_in:
+        yield posterior.theta(rule), np.arange(n)
+        return
+    size = min(n, MOST_THETAS)
+    yield from zip(thetas(posterior, size, rng), np.array_split(rng.permutation(n), size), strict=True)

@@ -1,0 +1,284 @@
+"""The groups of an ArviZ tree, each built by a function of what they share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from bayesppl.analysis.labelled import coord, dataset
+from bayesppl.data.rows import Rows
+from bayesppl.errors import ImproperError, NotConjugateError
+from bayesppl.kernels.arrays import Array, Theta
+from bayesppl.model.declaration import CLASS_WEIGHTS
+from bayesppl.model.fitted import Fitted
+from bayesppl.model.held_rows import held_rows
+from bayesppl.model.normalisation import log_probabilities
+from bayesppl.model.posterior import CHUNK_CELLS, Posterior
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+Group = Literal[
+    "posterior",
+    "prior",
+    "posterior_predictive",
+    "prior_predictive",
+    "log_likelihood",
+    "log_prior",
+    "observed_data",
+    "constant_data",
+    "sample_stats",
+]
+GROUPS: tuple[Group, ...] = get_args(Group)
+
+#: Of label and features together, of the label, of the features given the label.
+Part = Literal["joint", "y", "x"]
+PARTS: tuple[Part, ...] = get_args(Part)
+
+# Largest number of cells of one array of a tree (a gigabyte of float64).
+CELLS_AT_MOST = 1 << 27
+
+
+class NotAvailableError(ValueError):
+    """A group that this posterior cannot give."""
+
+
+@dataclass(frozen=True)
+class Trunk:
+    """What the builders of groups share."""
+
+    fitted: Fitted
+    theta: Theta
+    n_chains: int
+    n_draws: int
+    streams: Mapping[Group, np.random.Generator]
+    prior_seed: int
+    parts: tuple[Part, ...]
+
+    @property
+    def leading(self) -> dict[str, Array]:
+        return {"chain": np.arange(self.n_chains), "draw": np.arange(self.n_draws)}
+
+    @property
+    def flat(self) -> Theta:
+        """Posterior draws along one axis."""
+        return {name: values.reshape(-1, *values.shape[2:]) for name, values in self.theta.items()}
+
+    @property
+    def posterior(self) -> Posterior:
+        return self.fitted.posterior
+
+    @cached_property
+    def held_rows(self) -> Rows:
+        rows = held_rows(self.fitted)
+        if rows is None:
+            raise NotAvailableError(
+                "the rows of the fit are not held any more (after partial_fit or loading they never are)"
+            )
+        return rows
+
+    @cached_property
+    def X(self) -> Any:
+        """The rows of the fit, encoded."""
+        return self.posterior.model.family.encode(self.held_rows.table)
+
+    def per_draw(self, values: Mapping[str, tuple[tuple[str, ...], Array]]) -> xr.Dataset:
+        """Label arrays whose first axis is the draw."""
+        import xarray as xr
+
+        model_coords = {name: coord(labels) for name, labels in self.posterior.model.coords.items()}
+        used = {dim for dims, _ in values.values() for dim in dims}
+        n_rows = next(iter(values.values()))[1].shape[1]
+        return xr.Dataset(
+            {
+                name: (("chain", "draw", *dims), array.reshape(self.n_chains, self.n_draws, *array.shape[1:]))
+                for name, (dims, array) in values.items()
+            },
+            coords={
+                **self.leading,
+                **({"row": np.arange(n_rows)} if "row" in used else {}),
+                **{name: labels for name, labels in model_coords.items() if name in used},
+            },
+        )
+
+
+def _posterior(trunk: Trunk) -> xr.Dataset:
+    return dataset(trunk.posterior.model, trunk.theta, trunk.leading, trunk.posterior.hyper_dims)
+
+
+def _prior_draws(trunk: Trunk) -> Theta:
+    """Draws of the prior, one for each draw of the posterior."""
+    prior = trunk.posterior.prior
+    if not prior.is_proper().all():
+        raise ImproperError("an improper prior has no draws; use a proper one, such as the default")
+    size = trunk.n_chains * trunk.n_draws
+    try:
+        return prior.draw(size, np.random.default_rng(trunk.prior_seed))
+    except NotConjugateError:
+        from bayesppl.inference.pymc.build import draw_prior
+
+        return draw_prior(trunk.posterior.model, prior, size, trunk.prior_seed)
+
+
+def _prior(trunk: Trunk) -> xr.Dataset:
+    draws = {
+        name: values.reshape(trunk.n_chains, trunk.n_draws, *values.shape[1:])
+        for name, values in _prior_draws(trunk).items()
+    }
+    return dataset(trunk.posterior.model, draws, trunk.leading, trunk.posterior.hyper_dims)
+
+
+def _prior_predictive(trunk: Trunk) -> xr.Dataset:
+    """Labels by the class weights, and features given these labels and the covariates of each row."""
+    theta, rng, rows = _prior_draws(trunk), trunk.streams["prior_predictive"], trunk.held_rows
+    n_rows = len(rows.codes)
+    _refuse_huge("prior_predictive", len(theta[CLASS_WEIGHTS]), n_rows, trunk)
+    edges = np.cumsum(theta[CLASS_WEIGHTS], axis=-1)[:, None, :-1]
+    codes = (rng.random((len(edges), n_rows, 1)) > edges).sum(-1)
+    return trunk.per_draw({"y": (("row",), codes), **_simulate(trunk, theta, codes, rng)})
+
+
+def _posterior_predictive(trunk: Trunk) -> xr.Dataset:
+    """Labels given the features of each row, and features given the label and the covariates of each row."""
+    model, rows, rng = trunk.posterior.model, trunk.held_rows, trunk.streams["posterior_predictive"]
+    theta, n_rows = trunk.flat, len(rows.codes)
+    _refuse_huge("posterior_predictive", len(theta[CLASS_WEIGHTS]), n_rows, trunk)
+
+    def labels(chunk: Theta) -> Array:
+        log_proba = log_probabilities(model.log_joint(chunk)(trunk.X), chunk[CLASS_WEIGHTS][:, None, :])
+        below = np.cumsum(np.exp(log_proba), axis=-1)[..., :-1]
+        return (rng.random((*below.shape[:-1], 1)) > below).sum(-1)
+
+    codes = np.concatenate(list(_in_chunks(labels, theta, n_rows)))
+    given = np.broadcast_to(rows.codes, codes.shape)
+    return trunk.per_draw({"y": (("row",), codes), **_simulate(trunk, theta, given, rng)})
+
+
+def _log_likelihood(trunk: Trunk) -> xr.Dataset:
+    """log p(y, x | θ), log p(y | θ) and log p(x | y, θ), those asked for, the features of a row taken together."""
+    model, rows, theta = trunk.posterior.model, trunk.held_rows, trunk.flat
+    n_rows = len(rows.codes)
+    _refuse_huge("log_likelihood", len(theta[CLASS_WEIGHTS]), n_rows, trunk)
+    own = np.arange(n_rows)
+
+    def of_features(chunk: Theta) -> Array:
+        return model.family.log_likelihood(chunk)(trunk.X)[:, own, rows.codes]
+
+    with np.errstate(divide="ignore"):
+        y = np.log(theta[CLASS_WEIGHTS])[:, rows.codes]
+    found = {"y": y}
+    if trunk.parts != ("y",):
+        found["x"] = np.concatenate(list(_in_chunks(of_features, theta, n_rows)))
+        found["joint"] = y + found["x"]
+    return trunk.per_draw({part: (("row",), found[part]) for part in trunk.parts})
+
+
+def _log_prior(trunk: Trunk) -> xr.Dataset:
+    """Log density of the prior, per part of the model that it makes independent."""
+    import xarray as xr
+
+    prior, theta = trunk.posterior.prior, trunk.flat
+    if not prior.is_proper().all():
+        raise ImproperError("an improper prior has no density; use a proper one, such as the default")
+    densities = {
+        (prefix + "features" if name != CLASS_WEIGHTS else name): part.log_prob(
+            {key: theta[prefix + key] for key in part.parameters}
+        )
+        for prefix, part in prior.leaves()
+        for name in [part.parameters[0]]
+        if part.has_closed_form
+    }
+    if not all(part.has_closed_form for _, part in prior.leaves()):
+        from bayesppl.inference.pymc.build import declared_log_prior
+
+        densities |= declared_log_prior(trunk.posterior.model, prior, theta)
+    shape = (trunk.n_chains, trunk.n_draws)
+    return xr.Dataset(
+        {name: (("chain", "draw"), values.reshape(shape)) for name, values in densities.items()},
+        coords=trunk.leading,
+    )
+
+
+def _observed_data(trunk: Trunk) -> xr.Dataset:
+    """Codes of the labels, and the features."""
+    import xarray as xr
+
+    model, rows = trunk.posterior.model, trunk.held_rows
+    variables = {"y": (("row",), rows.codes.astype(np.intp)), **model.family.label_rows(trunk.X)}
+    used = {dim for dims, _ in variables.values() for dim in dims}
+    coords = {name: coord(labels) for name, labels in model.coords.items() if name in used}
+    data = xr.Dataset(variables, coords={"row": np.arange(len(rows.codes)), **coords})
+    data["y"].attrs["labels"] = [str(label) for label in model.classes]
+    return data
+
+
+def _constant_data(trunk: Trunk) -> xr.Dataset:
+    """Weight and covariates of every row."""
+    import xarray as xr
+
+    rows = trunk.held_rows
+    columns = {"weight": rows.weights, **trunk.posterior.model.family.covariates(trunk.X)}
+    return xr.Dataset(
+        {name: ("row", values) for name, values in columns.items()}, coords={"row": np.arange(len(rows.codes))}
+    )
+
+
+def _sample_stats(trunk: Trunk) -> xr.Dataset | None:
+    import xarray as xr
+
+    if not trunk.posterior.sample_stats:
+        return None
+    stats = {name: (("chain", "draw"), values) for name, values in trunk.posterior.sample_stats.items()}
+    return xr.Dataset(stats, coords=trunk.leading)
+
+
+BUILDERS: dict[Group, Callable[[Trunk], xr.Dataset | None]] = {
+    "posterior": _posterior,
+    "prior": _prior,
+    "posterior_predictive": _posterior_predictive,
+    "prior_predictive": _prior_predictive,
+    "log_likelihood": _log_likelihood,
+    "log_prior": _log_prior,
+    "observed_data": _observed_data,
+    "constant_data": _constant_data,
+    "sample_stats": _sample_stats,
+}
+
+
+def _simulate(
+    trunk: Trunk, theta: Theta, codes: Array, rng: np.random.Generator
+) -> dict[str, tuple[tuple[str, ...], Array]]:
+    """Rows of features for every draw, given codes (draw, row), with the covariates of the rows of the fit."""
+    family = trunk.posterior.model.family
+    covariates = family.covariates(trunk.X)
+    per_draw = [
+        family.label_rows(
+            family.simulate({name: values[s] for name, values in theta.items()}, codes[s], rng, covariates)
+        )
+        for s in range(len(codes))
+    ]
+    return {
+        name: (dims, np.stack([drawn[name][1] for drawn in per_draw])) for name, (dims, _) in per_draw[0].items()
+    }
+
+
+def _in_chunks(function: Callable[[Theta], Array], theta: Theta, n_rows: int) -> Any:
+    """Apply a function to portions of the draws, so that no temporary grows with their number."""
+    n_draws, n_classes = theta[CLASS_WEIGHTS].shape
+    step = max(1, CHUNK_CELLS // max(1, n_rows * n_classes))
+    for start in range(0, n_draws, step):
+        yield function({name: values[start : start + step] for name, values in theta.items()})
+
+
+def _refuse_huge(group: Group, n_draws: int, n_rows: int, trunk: Trunk) -> None:
+    per_row = 1 if group == "log_likelihood" else max(1, trunk.X.shape[1])
+    cells = n_draws * n_rows * per_row
+    if cells > CELLS_AT_MOST:
+        raise NotAvailableError(
+            f"group {group!r} would hold {n_draws} draws of {n_rows} rows, {cells / 1e9:.1f} billion numbers. Ask for fewer "
+            "draws (draws=100, chains=1), or fit fewer rows."
+        )

@@ -1,0 +1,106 @@
+"""Beta beliefs about the probabilities of successes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import betaln, xlog1py, xlogy
+
+from bayesppl.conjugate.conjugate import (
+    FREELY,
+    Conjugate,
+    broadcast,
+    first_index,
+    replace_unchecked,
+    require_positive,
+    scaled,
+    sum_trailing,
+)
+from bayesppl.conjugate.declared_priors import Dims, named
+from bayesppl.conjugate.statistics import Successes
+from bayesppl.errors import UndefinedEstimateError
+from bayesppl.kernels.arrays import Array, Theta, log_beta_increment
+
+
+@dataclass(frozen=True, eq=False)
+class Beta(Conjugate):
+    """Beta belief about success probabilities.
+
+    Parameters
+    ----------
+    alpha, beta : float or array broadcast to (n_classes, n_features)
+        Prior numbers of successes and failures. ``Beta(1, 1)`` is uniform, ``Beta(0.5, 0.5)`` is Jeffreys'.
+    """
+
+    alpha: Any = 1.0
+    beta: Any = 1.0
+
+    def __post_init__(self) -> None:
+        require_positive(self, alpha=self.alpha, beta=self.beta)
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        return ("probability",)
+
+    def sized(self, shape: tuple[int, ...]) -> Beta:
+        """Broadcast the hyperparameters to ``shape``, refusing values that make no prior."""
+        require_positive(self, alpha=self.alpha, beta=self.beta)
+        return Beta(broadcast(self, "alpha", self.alpha, shape), broadcast(self, "beta", self.beta, shape))
+
+    def update(self, statistics: Successes) -> Self:
+        return replace_unchecked(
+            self, alpha=self.alpha + statistics.successes, beta=self.beta + statistics.failures
+        )
+
+    def take(self, classes: Array) -> Self:
+        return replace_unchecked(self, alpha=self.alpha[classes], beta=self.beta[classes])
+
+    def at(self, k: int, columns: Any) -> Self:
+        """The belief of one class about these columns."""
+        return replace_unchecked(self, alpha=self.alpha[k, columns], beta=self.beta[k, columns])
+
+    @property
+    def tunable(self) -> dict[str, tuple[float, float]]:
+        return {"alpha": FREELY, "beta": FREELY}
+
+    def rescaled(self, factors: Mapping[str, float]) -> Self:
+        return replace_unchecked(self, **scaled(self, factors, self.tunable))
+
+    def is_proper(self) -> Array:
+        return np.asarray((self.alpha > 0) & (self.beta > 0))
+
+    def log_normalizer(self) -> Array:
+        return np.asarray(betaln(self.alpha, self.beta))
+
+    def log_increment(self, statistics: Successes) -> Array:
+        return log_beta_increment(self.alpha, self.beta, statistics.successes, statistics.failures)
+
+    def log_prob(self, theta: Theta) -> Array:
+        p = theta["probability"]
+        log_density = xlogy(self.alpha - 1, p) + xlog1py(self.beta - 1, -p) - self.log_normalizer()
+        return sum_trailing(log_density, self.alpha.ndim)
+
+    def draw(self, size: int, rng: np.random.Generator) -> Theta:
+        return {"probability": rng.beta(self.alpha, self.beta, (size, *self.alpha.shape))}
+
+    def declare(self, dims: Dims, prefix: str = "") -> dict[str, Any]:
+        import pymc as pm
+
+        return {"probability": pm.Beta(**named(dims, prefix, "probability"), alpha=self.alpha, beta=self.beta)}
+
+    def mean(self) -> Theta:
+        return {"probability": self.alpha / (self.alpha + self.beta)}
+
+    def mode(self) -> Theta:
+        successes, failures = self.alpha - 1, self.beta - 1
+        bad = (successes < 0) | (failures < 0) | (successes + failures <= 0)
+        if bad.any():
+            raise UndefinedEstimateError(
+                f"the density of 'probability' has no single mode ({first_index(bad)}): MAP needs alpha ≥ 1 and beta ≥ 1, "
+                "not both 1, after the data. Use a prior with alpha, beta > 1, or rule='mean' or 'predictive'."
+            )
+        # never above one, as (α − 1)/(α + β − 2) can be in floating-point numbers
+        return {"probability": successes / (successes + failures)}

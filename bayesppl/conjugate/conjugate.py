@@ -1,0 +1,197 @@
+"""The contract of a conjugate belief, and the checks and sums its implementations share."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from copy import copy
+from typing import Any, ClassVar, Self, final
+
+import numpy as np
+
+from bayesppl.conjugate.declared_priors import Dims, in_words, is_declaration
+from bayesppl.data.labelled_arguments import labels_of
+from bayesppl.errors import ImproperError
+from bayesppl.kernels.arrays import Array, Theta
+
+
+class Conjugate(ABC):
+    """A belief about the parameters of all classes that stays in its family when rows are observed."""
+
+    has_closed_form: ClassVar[bool] = True
+
+    @property
+    @abstractmethod
+    def parameters(self) -> tuple[str, ...]:
+        """Names of the parameters, the keys of every ``Theta`` of this belief."""
+
+    @abstractmethod
+    def update(self, statistics: Any) -> Self:
+        """Return the belief after observing rows with these sufficient statistics."""
+
+    @abstractmethod
+    def take(self, classes: Array) -> Self:
+        """The belief about the parameters of each of ``classes`` by itself, side by side along the class axis.
+
+        A class may occur several times; what the classes share becomes a copy for each.
+        """
+
+    @property
+    @abstractmethod
+    def tunable(self) -> dict[str, tuple[float, float]]:
+        """Hyperparameters that can be rescaled, each with bounds on the logarithm of its factor."""
+
+    @abstractmethod
+    def rescaled(self, factors: Mapping[str, float]) -> Self:
+        """Multiply tunable hyperparameters by positive factors; those not named stay as they are."""
+
+    @abstractmethod
+    def is_proper(self) -> Array:
+        """Whether each independent factor integrates to a finite value."""
+
+    @abstractmethod
+    def log_normalizer(self) -> Array:
+        """Logarithm of the normaliser, one entry per independent factor."""
+
+    @abstractmethod
+    def log_increment(self, statistics: Any) -> Array:
+        """What ``update`` adds to ``log_normalizer``, without the cancellation of a difference."""
+
+    @abstractmethod
+    def log_prob(self, theta: Theta) -> Array:
+        """Log density of all parameters together; a leading draw axis is kept."""
+
+    @abstractmethod
+    def draw(self, size: int, rng: np.random.Generator) -> Theta:
+        """Independent draws; every array has a leading axis of length ``size``."""
+
+    @abstractmethod
+    def declare(self, dims: Dims, prefix: str = "") -> dict[str, Any]:
+        """Declare the parameters as random variables of the current ``pm.Model``.
+
+        Parameters
+        ----------
+        dims : mapping of str to tuple of str
+            Dimension names of the parameters, under the names they have in the model.
+        prefix : str
+            What these names have before those of this belief.
+
+        Returns
+        -------
+        dict
+            The variables, under the names this belief has for them.
+        """
+
+    def recover(self, draws: Mapping[str, Array], prefix: str = "") -> Theta:
+        """Parameters from draws of the free random variables of :meth:`declare`; draw axes lead."""
+        return {name: draws[prefix + name] for name in self.parameters}
+
+    @final
+    def _require_proper(self) -> None:
+        if not self.is_proper().all():
+            kind = type(self).__name__
+            raise ImproperError(
+                f"this {kind} prior is improper: PyMC can neither draw from it nor sample it. Use "
+                f"prior='fraley-raftery' or a proper {kind}."
+            )
+
+    @abstractmethod
+    def mean(self) -> Theta:
+        """Posterior mean; raises :class:`~bayesppl.errors.UndefinedEstimateError` where it is infinite."""
+
+    @abstractmethod
+    def mode(self) -> Theta:
+        """Joint mode (MAP); raises :class:`~bayesppl.errors.UndefinedEstimateError` where none exists."""
+
+
+def replace_unchecked[B](belief: B, **changes: Any) -> B:
+    """A belief that follows from another by arithmetic.
+
+    Constructors check what users declare. An improper prior, or a belief some rows of which were taken back, may hold
+    hyperparameters that no declared prior can have.
+    """
+    new = copy(belief)
+    vars(new).update(changes)
+    return new
+
+
+def first_index(condition: Array) -> str:
+    """Name the first offending entry of a hyperparameter array."""
+    index = tuple(int(i) for i in np.argwhere(condition)[0])
+    return f"first at index {index}" if index else "for its only entry"
+
+
+def require_positive(owner: object, **values: Any) -> None:
+    """Refuse hyperparameters that are not positive and finite numbers."""
+    for name, value in values.items():
+        _require(owner, name, value, "positive and finite", lambda x: np.isfinite(x) & (x > 0))
+
+
+def require_finite(owner: object, **values: Any) -> None:
+    """Refuse hyperparameters that are not finite numbers."""
+    for name, value in values.items():
+        _require(owner, name, value, "finite", np.isfinite)
+
+
+def _require(owner: object, name: str, value: Any, words: str, allowed: Callable[[Array], Array]) -> None:
+    kind = type(owner).__name__
+    if is_declaration(value):
+        raise TypeError(
+            f"{kind}: {name} must be a number or an array, found {in_words(value)}. A prior with hyperparameters that are "
+            "learned is declared in PyMC as a whole, as in pm.Beta.dist(pm.Gamma.dist(2, 1), 1)"
+        )
+    if any(labels_of(value)):
+        raise TypeError(
+            f"{kind}: {name} goes by position, classes first, then columns, found a {type(value).__name__} with labels; put it in that "
+            "order and pass .to_numpy()"
+        )
+    try:
+        numbers = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{kind}: {name} must be a number or an array of numbers, found {value!r}") from None
+    bad = ~allowed(numbers)
+    if bad.any():
+        found = numbers[bad].flat[0]
+        raise ValueError(
+            f"{kind}: {name} must be {words}, found {found:g} {first_index(bad)}. A small positive number is a weak prior; "
+            "improper limits are had by name where there are any, as in bayesppl.Gaussian(prior='jeffreys')"
+        )
+
+
+class ShapeError(ValueError):
+    """A hyperparameter is an array that does not fit classes and columns."""
+
+
+def broadcast(owner: object, name: str, value: Any, shape: tuple[int, ...]) -> Array:
+    """A hyperparameter in the shape of the parameters; a copy, which does not follow the array that was declared."""
+    try:
+        return np.broadcast_to(np.array(value, dtype=np.float64), shape)
+    except ValueError:
+        raise ShapeError(
+            f"{type(owner).__name__}: {name} has shape {np.shape(value)}, which does not broadcast to {shape} "
+            "(classes first, then features)"
+        ) from None
+
+
+def sum_trailing(values: Array, ndim: int) -> Array:
+    """Sum over the last ``ndim`` axes, keeping the axes of draws before them."""
+    return np.asarray(values.sum(tuple(range(-ndim, 0))))
+
+
+#: Bounds of the logarithm of a factor of a hyperparameter: it changes by at most e^10, about 22,000.
+FREELY = (-10.0, 10.0)
+
+
+def scaled(belief: Any, factors: Mapping[str, float], names: Iterable[str]) -> dict[str, Any]:
+    """Fields of a belief multiplied by the factors that are named."""
+    return {name: getattr(belief, name) * factors.get(name, 1.0) for name in names}
+
+
+def require_kind[T](declared: object, kind: type[T], argument: str) -> T:
+    """Return the declared prior of ``argument``, refusing one of another kind."""
+    if not isinstance(declared, kind):
+        raise TypeError(
+            f"{argument} must be a bayesppl.{kind.__name__} (or a PyMC distribution, fitted by sampling), "
+            f"found {declared!r}"
+        )
+    return declared

@@ -1,0 +1,141 @@
+"""Priors in PyMC's own words: any distribution of the parameters, without a closed form.
+
+A parameter's prior may be an unregistered PyMC distribution, ``pm.HalfNormal.dist(1)``, whose arguments may be such
+distributions again (a hierarchy: the inner ones are learned too), or a function of a name and dims that creates the
+variable in the current model, for everything else::
+
+    def concentrated(name, dims):
+        concentration = pm.Gamma("concentration", 2.0, 0.1)
+        return pm.Beta(name, 0.5 * concentration, 0.5 * concentration, dims=dims)
+
+The likelihood is the family's, whatever the prior. Nothing here is imported where all priors are conjugate.
+"""
+
+from __future__ import annotations
+
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, NoReturn
+
+import numpy as np
+
+from bayesppl.errors import NotConjugateError
+from bayesppl.kernels.arrays import Array
+
+#: Dimension names of every parameter of a model.
+Dims = Mapping[str, tuple[str, ...]]
+
+
+def named(dims: Dims, prefix: str, parameter: str) -> dict[str, Any]:
+    """Name and dims of a parameter, as keyword arguments of a PyMC distribution."""
+    return {"name": prefix + parameter, "dims": dims[prefix + parameter]}
+
+
+class Space(NamedTuple):
+    """The values a parameter can take: in words, as a test, and points beyond its edge."""
+
+    words: str
+    contains: Callable[[Array], Array]
+    beyond: tuple[float, ...] = ()
+
+
+REAL = Space("finite real numbers", np.isfinite)
+
+
+POSITIVE = Space("positive numbers", lambda x: np.isfinite(x) & (x > 0), (-10.0, -0.5, -1e-3))
+
+
+UNIT = Space("numbers between 0 and 1", lambda x: (x >= 0) & (x <= 1), (-0.5, -1e-3, 1.001, 1.5))
+
+
+SIMPLEX = Space(
+    "probabilities that sum to one", lambda x: (x >= 0) & np.isclose(x.sum(-1, keepdims=True), 1.0), (-0.5, 1.5)
+)
+
+
+#: Spaces by name: a file keeps the name.
+SPACES = {"real": REAL, "positive": POSITIVE, "unit": UNIT}
+
+
+def is_declaration(value: Any) -> bool:
+    """Whether a prior is an unregistered PyMC distribution, or a function that creates its variable."""
+    return callable(value) or is_graph(value)
+
+
+def is_graph(value: Any) -> bool:
+    """Whether a value is PyTensor's; PyMC is not imported to find out."""
+    graph = sys.modules.get("pytensor.graph.basic")
+    return graph is not None and isinstance(value, graph.Variable)
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a file keeps of a declared prior: its words. It names the prior, and declares none.
+
+    Parameters
+    ----------
+    words : str
+    """
+
+    words: str
+
+    def __call__(self, name: str, dims: tuple[str, ...]) -> NoReturn:
+        raise NotConjugateError(
+            f"the prior {self.words} of {name!r} was declared in PyMC, and a file holds no code: the draws are here, but "
+            "nothing can be fitted or maximised. Declare the model again, and fit it"
+        )
+
+
+def in_words(declaration: Any) -> str:
+    """A declared prior as PyMC prints it; a function is given by its name."""
+    if isinstance(declaration, Written):
+        return declaration.words
+    if callable(declaration):
+        return f"{getattr(declaration, '__qualname__', type(declaration).__name__)}(name, dims)"
+    if is_declaration(declaration):
+        from pymc.printing import str_for_dist
+
+        return str(str_for_dist(declaration))
+    return repr(declaration)
+
+
+@dataclass(frozen=True, eq=False)
+class Declared(ABC):
+    """A prior of one family's parameters that has no closed form."""
+
+    has_closed_form: ClassVar[bool] = False
+
+    @property
+    @abstractmethod
+    def declarations(self) -> Mapping[str, Any]:
+        """Declared parameters, and their priors."""
+
+    @property
+    @abstractmethod
+    def parameters(self) -> tuple[str, ...]:
+        """The parameters of the family."""
+
+    @abstractmethod
+    def declare(self, dims: Dims, prefix: str = "") -> dict[str, Any]:
+        """Declare the parameters in the current ``pm.Model``; see :meth:`bayesppl.conjugate.Conjugate.declare`."""
+
+    @abstractmethod
+    def log_volume(self, model: Any, prefix: str) -> Any:
+        """log |∂ family's parameters / ∂ declared parameters|, up to a constant, as a graph."""
+
+    def is_proper(self) -> Array:
+        """A declared prior is checked for being proper where it is declared."""
+        return np.asarray(True)
+
+    def _refuse(self, *_: Any) -> NoReturn:
+        names = " and ".join(map(repr, self.declarations))
+        raise NotConjugateError(
+            f"the prior of {names} is declared in PyMC, so that neither its posterior nor its evidence has a closed form. "
+            "Fit with inference='nuts' (or 'auto'), or use a conjugate prior such as bayesppl.Beta, Gamma, Dirichlet, "
+            "NormalInverseGamma or NormalInverseWishart."
+        )
+
+    update = take = rescaled = log_normalizer = log_increment = log_prob = draw = mean = mode = _refuse
+    tunable = property(_refuse)

@@ -1,0 +1,148 @@
+"""Dirichlet beliefs about the probabilities of outcomes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import gammaln, xlogy
+
+from bayesppl.conjugate.conjugate import (
+    FREELY,
+    Conjugate,
+    broadcast,
+    first_index,
+    replace_unchecked,
+    require_positive,
+    scaled,
+    sum_trailing,
+)
+from bayesppl.conjugate.declared_priors import Dims, is_declaration, named
+from bayesppl.conjugate.side_by_side import collect, dirichlets
+from bayesppl.conjugate.statistics import Counts
+from bayesppl.errors import UndefinedEstimateError
+from bayesppl.kernels.arrays import Array, Theta, log_rising
+
+
+@dataclass(frozen=True, eq=False)
+class Dirichlet(Conjugate):
+    """Dirichlet belief about the probabilities of outcomes.
+
+    Parameters
+    ----------
+    concentration : float or array broadcast to (..., n_outcomes), PyMC distribution or callable
+        Prior counts. 1 is uniform on the simplex, 0.5 is Jeffreys'. A declared prior of the concentration makes it one
+        more parameter to learn, and the fit is sampled; see :mod:`bayesppl.conjugate.simplices`.
+    sizes : tuple of int, optional
+        The last axis may hold several independent simplices side by side; ``sizes`` are their lengths.
+    parameter : str
+        Name of the probabilities in a ``Theta``.
+    """
+
+    concentration: Any = 1.0
+    sizes: tuple[int, ...] = field(default=(), repr=False)
+    parameter: str = field(default="probability", repr=False)
+
+    def __post_init__(self) -> None:
+        if not is_declaration(self.concentration):  # one that is learned is checked where it is declared
+            require_positive(self, concentration=self.concentration)
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        return (self.parameter,)
+
+    def sized(
+        self, shape: tuple[int, ...], sizes: tuple[int, ...] = (), parameter: str = "probability"
+    ) -> Dirichlet:
+        """Broadcast the hyperparameters to ``shape``, refusing values that make no prior."""
+        require_positive(self, concentration=self.concentration)
+        concentration = broadcast(self, "concentration", self.concentration, shape)
+        return Dirichlet(concentration, sizes, parameter)
+
+    def update(self, statistics: Counts) -> Self:
+        return replace_unchecked(self, concentration=self.concentration + statistics.counts)
+
+    def take(self, classes: Array) -> Self:
+        return replace_unchecked(self, concentration=self.concentration[classes])
+
+    @property
+    def tunable(self) -> dict[str, tuple[float, float]]:
+        return {"concentration": FREELY}
+
+    def rescaled(self, factors: Mapping[str, float]) -> Self:
+        return replace_unchecked(self, **scaled(self, factors, self.tunable))
+
+    def is_proper(self) -> Array:
+        return np.logical_and.reduceat(self.concentration > 0, self._starts, axis=-1)
+
+    def log_normalizer(self) -> Array:
+        terms = self._sum(gammaln(self.concentration)) - gammaln(self._sum(self.concentration))
+        return np.asarray(terms if self.sizes else terms[..., 0])
+
+    def log_increment(self, statistics: Counts) -> Array:
+        counts, alpha = statistics.counts, self.concentration
+        terms = self._sum(log_rising(alpha, counts)) - log_rising(self._sum(alpha), self._sum(counts))
+        return np.asarray(terms if self.sizes else terms[..., 0])
+
+    def log_prob(self, theta: Theta) -> Array:
+        p = theta[self.parameter]
+        log_density = np.where(p < 0, -np.inf, xlogy(self.concentration - 1, p))
+        return sum_trailing(log_density, self.concentration.ndim) - self.log_normalizer().sum()
+
+    def draw(self, size: int, rng: np.random.Generator) -> Theta:
+        alpha = self.concentration
+        # Gamma(α) = Gamma(α + 1) · U^(1/α), taken in logarithms: no draw underflows to 0/0 for tiny α.
+        log_gamma = np.log(rng.standard_gamma(alpha + 1, (size, *alpha.shape)))
+        log_gamma -= rng.standard_exponential((size, *alpha.shape)) / alpha
+        largest = np.maximum.reduceat(log_gamma, self._starts, axis=-1)
+        weights = np.exp(log_gamma - self._spread(largest))
+        return {self.parameter: weights / self._spread(self._sum(weights))}
+
+    def mean(self) -> Theta:
+        return {self.parameter: self.concentration / self._spread(self._sum(self.concentration))}
+
+    def mode(self) -> Theta:
+        excess = self.concentration - 1
+        total = self._spread(self._sum(excess))
+        bad = (excess < 0) | (total <= 0)
+        if bad.any():
+            raise UndefinedEstimateError(
+                f"the density of {self.parameter!r} has no single mode ({first_index(bad)}): MAP needs every "
+                "concentration ≥ 1, and one above it, after the data. Use a prior with concentration > 1, "
+                "or rule='mean' or 'predictive'."
+            )
+        return {self.parameter: excess / total}
+
+    def declare(self, dims: Dims, prefix: str = "") -> dict[str, Any]:
+        variable = dirichlets(self.concentration, self.sizes, **named(dims, prefix, self.parameter))
+        return {self.parameter: variable}
+
+    def recover(self, draws: Mapping[str, Array], prefix: str = "") -> Theta:
+        name = prefix + self.parameter
+        return {self.parameter: collect(draws, self.sizes, name) if self.sizes else draws[name]}
+
+    def mle(self, statistics: Counts) -> Theta:
+        """Observed frequencies; raises UndefinedEstimateError where nothing was counted."""
+        total = self._spread(self._sum(statistics.counts))
+        if (total <= 0).any():
+            raise UndefinedEstimateError(
+                f"nothing was counted for {self.parameter!r} ({first_index(total <= 0)}), so its maximum likelihood "
+                "estimate does not exist. Use rule='mean' or 'predictive'."
+            )
+        return {self.parameter: statistics.counts / total}
+
+    @property
+    def _lengths(self) -> tuple[int, ...]:
+        return self.sizes or (self.concentration.shape[-1],)
+
+    @property
+    def _starts(self) -> Array:
+        return np.cumsum((0, *self._lengths[:-1]))
+
+    def _sum(self, values: Array) -> Array:
+        return np.add.reduceat(values, self._starts, axis=-1)
+
+    def _spread(self, values: Array) -> Array:
+        return np.repeat(values, self._lengths, axis=-1)

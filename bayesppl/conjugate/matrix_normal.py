@@ -1,0 +1,242 @@
+r"""Belief about regressions of correlated numbers on predictors, one for each class.
+
+.. math:: z \mid d, y = k \sim N(\mu_k + B_k^\top d, \Sigma_k), \qquad \Sigma_k \sim \mathrm{InverseWishart}(\nu, \Psi),
+
+.. math:: B_k \mid \Sigma_k \sim \mathrm{MatrixNormal}(B_0, \Lambda^{-1}, \Sigma_k), \qquad
+   \mu_k + B_k^\top c \mid B_k, \Sigma_k \sim N(m, \Sigma_k / \kappa)
+
+(Bernardo & Smith 1994; Bishop 2006, section 3.3; Geiger & Heckerman 1994). Completing the square over the rows (d, z) is the update of a
+normal-inverse-Wishart belief about both together, with the scale matrix
+
+.. math:: \begin{pmatrix} \Lambda & \Lambda B_0 \\ B_0^\top \Lambda & \Psi + B_0^\top \Lambda B_0 \end{pmatrix},
+
+from which the posterior of the regression is read off again: :math:`\Lambda_n` is its first block, :math:`B_n` the regression on it,
+and :math:`\Psi_n` what that leaves. Nothing is believed about the predictors. Moments stay centred throughout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from bayesppl.conjugate import regression_declared
+from bayesppl.conjugate.conjugate import (
+    FREELY,
+    Conjugate,
+    broadcast,
+    replace_unchecked,
+    require_finite,
+    require_positive,
+    sum_trailing,
+)
+from bayesppl.conjugate.declared_priors import Dims
+from bayesppl.conjugate.moments import Moments
+from bayesppl.conjugate.normal_inverse_wishart import NormalInverseWishart
+from bayesppl.kernels.arrays import LOG_2PI, Array, Theta, log_determinants
+from bayesppl.kernels.definite import LOST, is_positive_definite
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixNormalInverseWishart(Conjugate):
+    r"""Belief about regressions: intercepts, effects of predictors and covariance matrices of what is left.
+
+    Where the covariance is tied, the classes share the effects too, and each has an intercept of its own.
+
+    Parameters
+    ----------
+    location : float or array broadcast to (n_classes, n_features)
+        m, the prior mean of the numbers where the predictors are c.
+    kappa : float or array broadcast to (n_classes,)
+        κ, how many rows the prior location is worth.
+    nu : float or array broadcast to (n_classes,), or a float where the covariance is tied
+        ν, degrees of freedom; proper for ν > n_features − 1.
+    psi : float, (n_features,), (n_features, n_features) or (n_classes, n_features, n_features)
+        Ψ, the scale matrix; a float or a vector stands for a diagonal matrix.
+    effect : float or array broadcast to (n_predictors, n_features), or to that of each class
+        B₀, the prior mean of the effects.
+    precision : float, (n_predictors,), (n_predictors, n_predictors) or that of each class
+        Λ; a float or a vector stands for a diagonal matrix. An indicator with λ on the diagonal has effects that vary as much as
+        the mean of 1/λ rows.
+    centre : float or array broadcast to (n_classes, n_predictors)
+        c, the predictors at which the location is believed.
+    """
+
+    location: Any = 0.0
+    kappa: Any = 1.0
+    nu: Any = None
+    psi: Any = 1.0
+    effect: Any = 0.0
+    precision: Any = 1.0
+    centre: Any = 0.0
+
+    def __post_init__(self) -> None:
+        require_finite(self, effect=self.effect, centre=self.centre, precision=self.precision)
+        precision = np.asarray(self.precision, dtype=np.float64)
+        if precision.ndim < 2:
+            require_positive(self, precision=precision)
+        elif precision.shape[-1] != precision.shape[-2] or not is_positive_definite(precision, LOST).all():
+            raise ValueError(
+                "MatrixNormalInverseWishart: precision must be a symmetric, positive definite matrix, or the numbers of its diagonal"
+            )
+        NormalInverseWishart(self.location, self.kappa, self.nu, self.psi)  # which checks these
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        return ("mean", "effect", "covariance")
+
+    @property
+    def is_tied(self) -> bool:
+        """Whether all classes share one covariance matrix, and the effects."""
+        return bool(self.psi.ndim == 2)
+
+    def sized(self, shape: tuple[int, int], n_predictors: int, tied: bool) -> MatrixNormalInverseWishart:
+        """Broadcast the hyperparameters to ``shape``, (n_classes, n_features)."""
+        numbers = self.numbers.sized(shape, tied)
+        batch = numbers.nu.shape
+        precision = np.asarray(self.precision, dtype=np.float64)
+        precision = precision[..., None] * np.eye(n_predictors) if precision.ndim < 2 else precision
+        return replace_unchecked(
+            self._with(numbers),
+            effect=broadcast(self, "effect", self.effect, (*batch, n_predictors, shape[1])),
+            precision=broadcast(self, "precision", precision, (*batch, n_predictors, n_predictors)),
+            centre=broadcast(self, "centre", self.centre, (shape[0], n_predictors)),
+        )
+
+    @property
+    def numbers(self) -> NormalInverseWishart:
+        """What is believed about the numbers where the predictors are c."""
+        return replace_unchecked(
+            NormalInverseWishart(), location=self.location, kappa=self.kappa, nu=self.nu, psi=self.psi
+        )
+
+    @property
+    def joint(self) -> NormalInverseWishart:
+        """Location, rows and scale matrix of predictors and numbers together; not always proper as a belief about both."""
+        weighted = self.precision @ self.effect
+        explained = np.swapaxes(self.effect, -1, -2) @ weighted
+        return replace_unchecked(
+            self.numbers,
+            location=np.concatenate([self.centre, self.location], axis=1),
+            psi=_blocks(self.precision, weighted, self.psi + explained),
+        )
+
+    def update(self, statistics: Moments) -> Self:
+        """Of rows of predictors and numbers side by side."""
+        n_predictors, joint = self.centre.shape[1], self.joint.update(statistics)
+        precision, cross = (
+            joint.psi[..., :n_predictors, :n_predictors],
+            joint.psi[..., :n_predictors, n_predictors:],
+        )
+        effect = np.linalg.solve(precision, cross)
+        psi = joint.psi[..., n_predictors:, n_predictors:] - np.swapaxes(cross, -1, -2) @ effect
+        return replace_unchecked(
+            self,
+            location=joint.location[:, n_predictors:],
+            centre=joint.location[:, :n_predictors],
+            kappa=joint.kappa,
+            nu=joint.nu,
+            psi=0.5 * (psi + np.swapaxes(psi, -1, -2)),
+            effect=effect,
+            precision=precision,
+        )
+
+    def take(self, classes: Array) -> Self:
+        per_class = (len(classes),)
+        effect, precision = self.effect, self.precision
+        if not self.is_tied:
+            effect, precision = effect[classes], precision[classes]
+        return replace_unchecked(
+            self._with(self.numbers.take(classes)),
+            effect=np.broadcast_to(effect, (*per_class, *effect.shape[-2:])),
+            precision=np.broadcast_to(precision, (*per_class, *precision.shape[-2:])),
+            centre=self.centre[classes],
+        )
+
+    @property
+    def tunable(self) -> dict[str, tuple[float, float]]:
+        """Those of :class:`NormalInverseWishart`, and ``precision``."""
+        return {**self.numbers.tunable, "precision": FREELY}
+
+    def rescaled(self, factors: Mapping[str, float]) -> Self:
+        changed = self._with(self.numbers.rescaled(factors))
+        return replace_unchecked(changed, precision=self.precision * factors.get("precision", 1.0))
+
+    def is_proper(self) -> Array:
+        return np.asarray(self.numbers.is_proper() & is_positive_definite(self.precision, LOST))
+
+    def log_normalizer(self) -> Array:
+        n_predictors, n_features = self.effect.shape[-2:]
+        of_effects = n_predictors * LOG_2PI - log_determinants(self.precision)
+        return np.asarray(self.numbers.log_normalizer() + 0.5 * n_features * of_effects)
+
+    def log_increment(self, statistics: Moments) -> Array:
+        after, (n_predictors, n_features) = self.update(statistics), self.effect.shape[-2:]
+        of_effects = 0.5 * n_features * (log_determinants(self.precision) - log_determinants(after.precision))
+        # log h of the statistics has a factor for every column; of predictors there is no density
+        count = statistics.count.sum() if self.is_tied else statistics.count
+        of_predictors = 0.5 * LOG_2PI * n_predictors * count
+        return np.asarray(self.numbers.log_gain(after.numbers, statistics.count) + of_effects + of_predictors)
+
+    def log_prob(self, theta: Theta) -> Array:
+        covariance, apart = theta["covariance"], theta["effect"] - self.effect
+        whitener = np.linalg.inv(np.linalg.cholesky(covariance))
+        root = np.linalg.cholesky(self.precision)
+        whitened = np.swapaxes(root, -1, -2) @ apart @ np.swapaxes(whitener, -1, -2)
+        n_predictors, n_features = self.effect.shape[-2:]
+        constant = n_features * (n_predictors * LOG_2PI - log_determinants(self.precision))
+        of_effects = -0.5 * ((whitened**2).sum((-1, -2)) + n_predictors * log_determinants(covariance) + constant)
+        mean = theta["mean"] + self._at_centre(theta["effect"])
+        of_numbers = self.numbers.log_prob({"mean": mean, "covariance": covariance})
+        return np.asarray(of_numbers + sum_trailing(of_effects, self.nu.ndim))
+
+    def draw(self, size: int, rng: np.random.Generator) -> Theta:
+        theta = self.numbers.draw(size, rng)
+        root = np.linalg.cholesky(theta["covariance"])
+        noise = rng.standard_normal((size, *self.effect.shape))
+        return self._theta(theta["mean"], self.spread(noise, root), theta["covariance"])
+
+    def declare(self, dims: Dims, prefix: str = "") -> dict[str, Any]:
+        self._require_proper()
+        return regression_declared.declare(self, dims, prefix)
+
+    def recover(self, draws: Mapping[str, Array], prefix: str = "") -> Theta:
+        mean, root = regression_declared.recover(self, draws, prefix)
+        effect = self.spread(draws[f"{prefix}effect_whitened"], root)
+        return self._theta(mean, effect, root @ np.swapaxes(root, -1, -2))
+
+    def mean(self) -> Theta:
+        return self._theta(**self.numbers.mean())
+
+    def mode(self) -> Theta:
+        # every effect adds a power of the determinant of the covariance
+        per_covariance = replace_unchecked(self.numbers, nu=self.nu + self.effect.shape[-2])
+        return self._theta(**per_covariance.mode())
+
+    def spread(self, whitened: Array, root: Array) -> Array:
+        """Effects from independent standard normals, where ``root`` is that of the covariance."""
+        inverse = np.linalg.inv(np.linalg.cholesky(self.precision))
+        return np.asarray(self.effect + np.swapaxes(inverse, -1, -2) @ whitened @ np.swapaxes(root, -1, -2))
+
+    def _theta(self, mean: Array, effect: Array | None = None, covariance: Array | None = None) -> Theta:
+        """Parameters, from the mean where the predictors are c."""
+        effect = self.effect if effect is None else effect
+        return {"mean": mean - self._at_centre(effect), "effect": effect, "covariance": np.asarray(covariance)}
+
+    def _at_centre(self, effect: Array) -> Array:
+        """What these effects add to the mean where the predictors are c: (..., n_classes, n_features)."""
+        return np.einsum("kq,...qp->...kp" if self.is_tied else "kq,...kqp->...kp", self.centre, effect)
+
+    def _with(self, numbers: NormalInverseWishart) -> Self:
+        return replace_unchecked(
+            self, location=numbers.location, kappa=numbers.kappa, nu=numbers.nu, psi=numbers.psi
+        )
+
+
+def _blocks(first: Array, cross: Array, second: Array) -> Array:
+    """A symmetric matrix from its blocks."""
+    upper = np.concatenate([first, cross], axis=-1)
+    lower = np.concatenate([np.swapaxes(cross, -1, -2), second], axis=-1)
+    return np.concatenate([upper, lower], axis=-2)

@@ -1,0 +1,179 @@
+"""Centred moments of every class: counts, means and scatters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from bayesppl.conjugate.centred_sums import CentredSums
+from bayesppl.conjugate.statistics import Statistics, column, rounding_of_sum, under_codes
+from bayesppl.kernels import moments as kernels
+from bayesppl.kernels.arrays import Array, Responsibilities, diagonal
+
+
+@dataclass(frozen=True, eq=False)
+class Moments(Statistics):
+    r"""Count, mean and centred second moment of every class.
+
+    Attributes
+    ----------
+    count : (n_classes, n_features) or (n_classes,)
+        Total weight; per feature where the scatter is a vector (cells may be missing), per class where it is
+        a matrix.
+    mean : (n_classes, n_features)
+        Weighted mean; zero where the count is zero.
+    scatter : (n_classes, n_features), (n_features,), (n_classes, n_features, n_features) or (n_features, n_features)
+        Sum of (products of) deviations *from the class mean*; without a class axis it is summed over classes
+        ("tied").
+
+    Notes
+    -----
+    Raw sums of squares never appear. Two sets of rows are merged by the update of Chan, Golub & LeVeque (1983):
+    :math:`S = S_a + S_b + \frac{n_a n_b}{n_a + n_b} \delta\delta^\top` with
+    :math:`\delta = \bar x_b - \bar x_a`.
+    """
+
+    count: Array
+    mean: Array
+    scatter: Array
+    sums: CentredSums | None = None
+
+    @property
+    def is_matrix(self) -> bool:
+        """Whether the scatter holds products of features (full covariance)."""
+        return self.count.ndim == 1
+
+    @property
+    def is_tied(self) -> bool:
+        """Whether the scatter is summed over classes."""
+        return self.scatter.ndim == (2 if self.is_matrix else 1)
+
+    def is_within(self, largest: float, responsibilities: Responsibilities) -> bool:
+        """Whether these sums imply that every number of the rows is smaller than this in magnitude, or missing.
+
+        From the mean of its class no number is further than the square root of the scatter, over its weight. Of rows
+        that belong to no class, and of cells that are empty, as infinities leave them too, sums hold no information.
+
+        Parameters
+        ----------
+        largest : float
+        responsibilities : (n_rows, n_classes)
+            Of the rows that were summed.
+        """
+        if not np.diff(responsibilities.indptr).all():
+            return False
+        occupied = np.bincount(responsibilities.indices, minlength=len(self.count)) > 0
+        if not (self.count[occupied] > 0).all() or not (np.abs(self.mean) < largest / 2).all():
+            return False
+        squares = diagonal(self.scatter) if self.is_matrix else self.scatter
+        furthest = np.sqrt(squares / responsibilities.data.min(initial=1.0))
+        return bool((furthest < largest / 2).all() and np.isfinite(self.scatter).all())
+
+    @property
+    def log_base(self) -> Array:
+        """Sum of log h(x), with h = (2π)^(-1/2) for every cell."""
+        n_features = self.mean.shape[1] if self.is_matrix else 1
+        return -0.5 * np.log(2 * np.pi) * n_features * self.count
+
+    def tracked(self, n_rows: int = 0) -> Self:
+        if self.sums is not None:
+            return self
+        sums = CentredSums.of_moments(self.count, self.mean, self.scatter, rounding_of_sum(n_rows))
+        return replace(self, sums=sums)
+
+    def of_classes(self, codes: Array, n_classes: int) -> Self:
+        return self._of(CentredSums.of_rows(self.count, self.mean, self.scatter, codes, n_classes))
+
+    def __add__(self, other: Self) -> Self:
+        if self.sums is None and other.sums is None:
+            return self._merge(other)
+        return self._of(self._tracked_sums + other._tracked_sums)
+
+    def __sub__(self, other: Self) -> Self:
+        return self._of(self._tracked_sums - other._tracked_sums)
+
+    def scale(self, factor: float) -> Self:
+        if self.sums is not None:
+            return self._of(self.sums.scale(factor))
+        return type(self)(factor * self.count, self.mean, factor * self.scatter)
+
+    def with_classes(self, n_classes: int, codes: Array) -> Self:
+        if self.sums is not None:
+            return self._of(self.sums.with_classes(n_classes, codes))
+        scatter = self.scatter if self.is_tied else under_codes(self.scatter, n_classes, codes)
+        return type(self)(
+            under_codes(self.count, n_classes, codes), under_codes(self.mean, n_classes, codes), scatter
+        )
+
+    @property
+    def within(self) -> Array:
+        """Scatter about the class means, summed over classes: (n_features,) or (n_features, n_features)."""
+        return self.scatter if self.is_tied else np.asarray(self.scatter.sum(0))
+
+    def pooled(self) -> Self:
+        count = self.count.sum(0, keepdims=True)
+        # from the mean of a class on, so that a constant column pools to itself and not to a rounding error beside it
+        most = column(self.count).argmax(0)[None]
+        start = np.take_along_axis(self.mean, np.broadcast_to(most, (1, self.mean.shape[1])), axis=0)
+        apart = self._beyond_rounding(self.mean - start, most)
+        shift = (column(self.count) * apart).sum(0, keepdims=True) / column(np.where(count > 0, count, 1.0))
+        mean = start + shift
+        between = (_per_scatter(self.count, self.is_matrix) * self._product(apart - shift)).sum(0)
+        total = self.within + between
+        return type(self)(count, mean, total if self.is_tied else total[None])
+
+    def _beyond_rounding(self, apart: Array, most: Array) -> Array:
+        """Distances of means from that of a class, zero where their rounding explains them."""
+        if self.sums is None:
+            return apart
+        error = self.sums.error_of_mean
+        error = error + np.take_along_axis(error, np.broadcast_to(most, (1, error.shape[1])), axis=0)
+        last_bit = 2.0**-52 * np.abs(self.mean)
+        return np.where(np.abs(apart) > np.where(error > 0, error + last_bit, 0.0), apart, 0.0)
+
+    @property
+    def _tracked_sums(self) -> CentredSums:
+        tracked = self.tracked().sums
+        assert tracked is not None
+        return tracked
+
+    def _of(self, sums: CentredSums) -> Self:
+        return type(self)(*sums.moments, sums)
+
+    def _merge(self, other: Self) -> Self:
+        count = self.count + other.count
+        present = count > 0
+        share = np.divide(other.count, count, out=np.zeros_like(count), where=present)
+        delta = other.mean - self.mean
+        mean = np.where(column(present), self.mean + column(share) * delta, 0.0)
+        between = _per_scatter(self.count * share, self.is_matrix) * self._product(delta)
+        if self.is_tied:
+            between = between.sum(0)
+        return type(self)(count, mean, self.scatter + other.scatter + between)
+
+    def _product(self, deviation: Array) -> Array:
+        return deviation[..., :, None] * deviation[..., None, :] if self.is_matrix else deviation**2
+
+
+def moments(X: Array, responsibilities: Responsibilities, *, matrix: bool, tied: bool) -> Moments:
+    """Centred moments of every class.
+
+    Parameters
+    ----------
+    X : (n_rows, n_features)
+        NaN marks a missing cell, which is skipped; only a vector of scatters (``matrix=False``) allows it.
+    matrix : bool
+        Whether to keep products of features.
+    tied : bool
+        Whether to sum the scatter over classes.
+    """
+    if matrix:
+        return Moments(*kernels.products(X, responsibilities, tied))
+    count, mean, scatter = kernels.diagonal(X, responsibilities)
+    return Moments(count, mean, scatter.sum(0) if tied else scatter)
+
+
+def _per_scatter(values: Array, matrix: bool) -> Array:
+    return values[:, None, None] if matrix else values

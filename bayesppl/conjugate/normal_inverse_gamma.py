@@ -1,0 +1,177 @@
+"""Beliefs about means and variances of independent normal features."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import gammaln
+
+from bayesppl.conjugate.conjugate import (
+    FREELY,
+    Conjugate,
+    broadcast,
+    first_index,
+    replace_unchecked,
+    require_finite,
+    require_positive,
+    scaled,
+    sum_trailing,
+)
+from bayesppl.conjugate.declared_priors import Dims, named
+from bayesppl.conjugate.moments import Moments
+from bayesppl.errors import UndefinedEstimateError
+from bayesppl.kernels.arrays import LOG_2PI, Array, Theta, log_rising
+
+
+@dataclass(frozen=True, eq=False)
+class NormalInverseGamma(Conjugate):
+    r"""Belief about means and variances of independent features.
+
+    :math:`\sigma^2 \sim \mathrm{InverseGamma}(a, b)` and :math:`\mu \mid \sigma^2 \sim N(m, \sigma^2/\kappa)`.
+
+    Parameters
+    ----------
+    location : float or array broadcast to (n_classes, n_features)
+        m, the prior mean of the means.
+    kappa : float or array broadcast to (n_classes, n_features)
+        κ, how many rows the prior location is worth.
+    a, b : float or array broadcast to the shape of the variances
+        Shape and scale of the inverse gamma; its mean is b / (a − 1).
+    shared : tuple of int
+        Axes of (class, feature) over which one variance is shared: ``()`` a variance per class and feature,
+        ``(-2,)`` one per feature (tied), ``(-1,)`` one per class (spherical).
+    """
+
+    location: Any = 0.0
+    kappa: Any = 1.0
+    a: Any = 1.0
+    b: Any = 1.0
+    shared: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        require_finite(self, location=self.location)
+        require_positive(self, kappa=self.kappa, a=self.a, b=self.b)
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        return ("mean", "variance")
+
+    def sized(self, shape: tuple[int, ...], shared: tuple[int, ...] = ()) -> NormalInverseGamma:
+        """Broadcast the hyperparameters to ``shape``, refusing values that make no prior."""
+        require_positive(self, kappa=self.kappa, a=self.a, b=self.b)
+        factors = np.zeros(shape).sum(shared).shape
+        return replace_unchecked(
+            self,
+            location=broadcast(self, "location", self.location, shape),
+            kappa=broadcast(self, "kappa", self.kappa, shape),
+            a=broadcast(self, "a", self.a, factors),
+            b=broadcast(self, "b", self.b, factors),
+            shared=shared,
+        )
+
+    @classmethod
+    def improper(cls, shape: tuple[int, ...], shared: tuple[int, ...], power: float) -> NormalInverseGamma:
+        """The density (σ²)^−power, flat in μ: 1 is Jeffreys' independence prior, 0 is flat in (μ, σ²), −m/2 makes the mode unbiased."""
+        zero = np.zeros(shape)
+        factors = zero.sum(shared)
+        means_per_variance = zero.size / factors.size
+        a = factors + power - 1 - means_per_variance / 2
+        return replace_unchecked(cls(), location=zero, kappa=zero, a=a, b=factors, shared=shared)
+
+    def update(self, statistics: Moments) -> Self:
+        n, gap = statistics.count, statistics.mean - self.location
+        kappa = self.kappa + n
+        share = np.divide(n, kappa, out=np.zeros(kappa.shape), where=kappa > 0)
+        return replace_unchecked(
+            self,
+            location=self.location + share * gap,
+            kappa=kappa,
+            a=self.a + n.sum(self.shared) / 2,
+            b=self.b + self._half_squares(statistics),
+        )
+
+    def take(self, classes: Array) -> Self:
+        location, kappa = self.location[classes], self.kappa[classes]
+        if -2 not in self.shared:
+            return replace_unchecked(self, location=location, kappa=kappa, a=self.a[classes], b=self.b[classes])
+        a, b = (np.broadcast_to(values, location.shape) for values in (self.a, self.b))
+        return replace_unchecked(self, location=location, kappa=kappa, a=a, b=b, shared=())
+
+    @property
+    def tunable(self) -> dict[str, tuple[float, float]]:
+        return {"kappa": FREELY, "a": FREELY, "b": FREELY}
+
+    def rescaled(self, factors: Mapping[str, float]) -> Self:
+        return replace_unchecked(self, **scaled(self, factors, self.tunable))
+
+    def is_proper(self) -> Array:
+        return np.asarray((self.a > 0) & (self.b > 0) & (self.kappa > 0).all(self.shared))
+
+    def log_normalizer(self) -> Array:
+        of_means = 0.5 * (LOG_2PI - np.log(self.kappa))
+        return np.asarray(gammaln(self.a) - self.a * np.log(self.b) + of_means.sum(self.shared))
+
+    def log_increment(self, statistics: Moments) -> Array:
+        half, squares = statistics.count.sum(self.shared) / 2, self._half_squares(statistics)
+        of_means = -0.5 * np.log1p(statistics.count / self.kappa)
+        of_variance = -self.a * np.log1p(squares / self.b) - half * np.log(self.b + squares)
+        return np.asarray(log_rising(self.a, half) + of_variance + of_means.sum(self.shared))
+
+    def log_prob(self, theta: Theta) -> Array:
+        variance = theta["variance"]
+        of_means = -0.5 * (
+            np.log(self.spread(variance))
+            + self.kappa * (theta["mean"] - self.location) ** 2 / self.spread(variance)
+        )
+        of_variance = -(self.a + 1) * np.log(variance) - self.b / variance - self.log_normalizer()
+        return sum_trailing(of_means, 2) + sum_trailing(of_variance, self.a.ndim)
+
+    def draw(self, size: int, rng: np.random.Generator) -> Theta:
+        variance = self.b / rng.standard_gamma(self.a, (size, *self.a.shape))
+        noise = rng.standard_normal((size, *self.location.shape))
+        return {
+            "mean": self.location + np.sqrt(self.spread(variance) / self.kappa) * noise,
+            "variance": variance,
+        }
+
+    def declare(self, dims: Dims, prefix: str = "") -> dict[str, Any]:
+        import pymc as pm
+        import pytensor.tensor as pt
+
+        self._require_proper()
+        variance = pm.InverseGamma(**named(dims, prefix, "variance"), alpha=self.a, beta=self.b)
+        per_cell = pt.expand_dims(variance, self.shared) if self.shared else variance
+        mean = pm.Normal(**named(dims, prefix, "mean"), mu=self.location, sigma=(per_cell / self.kappa) ** 0.5)
+        return {"mean": mean, "variance": variance}
+
+    def mean(self) -> Theta:
+        bad = self.a <= 1
+        if bad.any():
+            raise UndefinedEstimateError(
+                f"the posterior mean of 'variance' is infinite ({first_index(bad)}): it needs a > 1 after the data, "
+                f"found {self.a[bad].flat[0]:g}. Add rows, use a prior with a larger a, or rule='predictive'."
+            )
+        return {"mean": np.asarray(self.location), "variance": self.b / (self.a - 1)}
+
+    def mode(self) -> Theta:
+        exponent = self.a + 1 + self.location.size / self.a.size / 2
+        bad = (exponent <= 0) | (self.b <= 0)
+        if bad.any():
+            raise UndefinedEstimateError(
+                f"the density of 'variance' has no mode ({first_index(bad)}): with this prior the rows must differ "
+                "in every column of every class. Use a proper prior, or add rows."
+            )
+        return {"mean": np.asarray(self.location), "variance": self.b / exponent}
+
+    def spread(self, variance: Array) -> Array:
+        """Broadcast variances against (..., n_classes, n_features)."""
+        return np.expand_dims(variance, self.shared)
+
+    def _half_squares(self, statistics: Moments) -> Array:
+        """What rows add to b."""
+        n, gap = statistics.count, statistics.mean - self.location
+        weight = np.divide(self.kappa * n, self.kappa + n, out=np.zeros(n.shape), where=self.kappa + n > 0)
+        return np.asarray((statistics.scatter + weight * gap**2).sum(self.shared) / 2)

@@ -1,0 +1,243 @@
+"""Beliefs about mean vectors and covariance matrices of multivariate normal distributions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import multigammaln
+
+from bayesppl.conjugate import bartlett
+from bayesppl.conjugate.conjugate import (
+    FREELY,
+    Conjugate,
+    broadcast,
+    first_index,
+    replace_unchecked,
+    require_finite,
+    require_positive,
+    sum_trailing,
+)
+from bayesppl.conjugate.declared_priors import Dims
+from bayesppl.conjugate.moments import Moments
+from bayesppl.errors import UndefinedEstimateError
+from bayesppl.kernels.arrays import LOG_2PI, Array, Theta, log_determinants, log_rising
+from bayesppl.kernels.definite import LOST, TOLERANCE, is_positive_definite
+
+
+@dataclass(frozen=True, eq=False)
+class NormalInverseWishart(Conjugate):
+    r"""Belief about mean vectors and covariance matrices.
+
+    :math:`\Sigma \sim \mathrm{InverseWishart}(\nu, \Psi)` and :math:`\mu_k \mid \Sigma \sim N(m, \Sigma/\kappa)`.
+
+    Parameters
+    ----------
+    location : float or array broadcast to (n_classes, n_features)
+        m, the prior mean of the means.
+    kappa : float or array broadcast to (n_classes,)
+        κ, how many rows the prior location is worth.
+    nu : float or array broadcast to (n_classes,), or a float where the covariance is tied
+        ν, degrees of freedom; proper for ν > n_features − 1. The mean of Σ is Ψ / (ν − n_features − 1).
+    psi : float, (n_features,), (n_features, n_features) or (n_classes, n_features, n_features)
+        Ψ, the scale matrix; a float or a vector stands for a diagonal matrix.
+    """
+
+    location: Any = 0.0
+    kappa: Any = 1.0
+    nu: Any = None
+    psi: Any = 1.0
+
+    def __post_init__(self) -> None:
+        require_finite(self, location=self.location, psi=self.psi)
+        require_positive(self, kappa=self.kappa)
+        psi = np.asarray(self.psi, dtype=np.float64)
+        if psi.ndim < 2:
+            require_positive(self, psi=psi)
+        elif psi.shape[-1] != psi.shape[-2] or not _is_symmetric(psi) or not is_positive_definite(psi).all():
+            raise ValueError(
+                "NormalInverseWishart: psi must be a symmetric, positive definite matrix, whose correlations have no eigenvalue "
+                f"below {TOLERANCE:g}"
+            )
+        if self.nu is not None:
+            self._require_nu(self.nu, psi.shape[-1] if psi.ndim else 1)
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        return ("mean", "covariance")
+
+    @property
+    def is_tied(self) -> bool:
+        """Whether all classes share one covariance matrix."""
+        return bool(self.psi.ndim == 2)
+
+    def sized(self, shape: tuple[int, ...], tied: bool = False) -> NormalInverseWishart:
+        """Broadcast the hyperparameters to ``shape``."""
+        n_classes, n_features = shape
+        batch = () if tied else (n_classes,)
+        nu = n_features + 2 if self.nu is None else self.nu
+        psi = np.asarray(self.psi, dtype=np.float64)
+        psi = psi[..., None] * np.eye(n_features) if psi.ndim < 2 else psi
+        psi = broadcast(self, "psi", psi, (*batch, n_features, n_features))
+        self._require_nu(nu, n_features)
+        return replace_unchecked(
+            self,
+            location=broadcast(self, "location", self.location, shape),
+            kappa=broadcast(self, "kappa", self.kappa, (n_classes,)),
+            nu=broadcast(self, "nu", nu, batch),
+            psi=psi,
+        )
+
+    def _require_nu(self, nu: Any, n_features: int) -> None:
+        excess = np.asarray(nu, dtype=np.float64) - n_features + 1
+        require_positive(self, **{f"nu − n_features + 1 (nu = {np.min(nu):g}, n_features = {n_features})": excess})
+
+    @classmethod
+    def improper(cls, shape: tuple[int, ...], tied: bool, power: float) -> NormalInverseWishart:
+        """The density |Σ|^−power, flat in μ: (D + 1)/2 is Jeffreys' (Geisser 1964), 0 flat in (μ, Σ), −m/2 has an unbiased mode."""
+        n_classes, n_features = shape
+        batch = () if tied else (n_classes,)
+        nu = 2 * power - (n_features + 1) - (n_classes if tied else 1)
+        return replace_unchecked(
+            cls(),
+            location=np.zeros(shape),
+            kappa=np.zeros(n_classes),
+            nu=np.full(batch, float(nu)),
+            psi=np.zeros((*batch, n_features, n_features)),
+        )
+
+    def update(self, statistics: Moments) -> Self:
+        n, gap = statistics.count, statistics.mean - self.location
+        kappa = self.kappa + n
+        share = np.divide(n, kappa, out=np.zeros(kappa.shape), where=kappa > 0)
+        between = (self.kappa * share)[:, None, None] * gap[:, :, None] * gap[:, None, :]
+        return replace_unchecked(
+            self,
+            location=self.location + share[:, None] * gap,
+            kappa=kappa,
+            nu=self.nu + (n.sum() if self.is_tied else n),
+            psi=self.psi + statistics.scatter + (between.sum(0) if self.is_tied else between),
+        )
+
+    def take(self, classes: Array) -> Self:
+        location, kappa = self.location[classes], self.kappa[classes]
+        per_class = (len(location),)
+        nu, psi = (self.nu, self.psi) if self.is_tied else (self.nu[classes], self.psi[classes])
+        return replace_unchecked(
+            self,
+            location=location,
+            kappa=kappa,
+            nu=np.broadcast_to(nu, per_class),
+            psi=np.broadcast_to(psi, (*per_class, *psi.shape[-2:])),
+        )
+
+    @property
+    def tunable(self) -> dict[str, tuple[float, float]]:
+        """``nu`` is counted from n_features − 1, and ``correlation`` shrinks Ψ towards its diagonal."""
+        return {"kappa": FREELY, "nu": FREELY, "psi": FREELY, "correlation": (FREELY[0], 0.0)}
+
+    def rescaled(self, factors: Mapping[str, float]) -> Self:
+        least = self.location.shape[1] - 1
+        nu = least + (self.nu - least) * factors.get("nu", 1.0)
+        off_diagonal = 1 - np.eye(least + 1)
+        shrunk = self.psi * np.where(off_diagonal, factors.get("correlation", 1.0), 1.0)
+        return replace_unchecked(
+            self, kappa=self.kappa * factors.get("kappa", 1.0), nu=nu, psi=shrunk * factors.get("psi", 1.0)
+        )
+
+    def is_proper(self) -> Array:
+        located = self.kappa > 0
+        enough = self.nu > self.location.shape[1] - 1
+        return np.asarray((located.all() if self.is_tied else located) & enough & is_positive_definite(self.psi))
+
+    def log_normalizer(self) -> Array:
+        n_features = self.location.shape[1]
+        of_means = 0.5 * n_features * (LOG_2PI - np.log(self.kappa))
+        return np.asarray(
+            0.5 * self.nu * n_features * np.log(2)
+            + multigammaln(self.nu / 2, n_features)
+            - 0.5 * self.nu * log_determinants(self.psi)
+            + (of_means.sum() if self.is_tied else of_means)
+        )
+
+    def log_increment(self, statistics: Moments) -> Array:
+        return self.log_gain(self.update(statistics), statistics.count)
+
+    def log_gain(self, after: NormalInverseWishart, count: Array) -> Array:
+        """What ``log_normalizer`` of the belief ``after`` so many rows of each class has more than this one."""
+        n_features = self.location.shape[1]
+        n = after.nu - self.nu
+        of_means = -0.5 * n_features * np.log1p(count / self.kappa)
+        halves = (self.nu[..., None] - np.arange(n_features)) / 2
+        log_det = log_determinants(after.psi)
+        return np.asarray(
+            log_rising(halves, n[..., None] / 2).sum(-1)
+            + 0.5 * n * (n_features * np.log(2) - log_det)
+            - 0.5 * self.nu * (log_det - log_determinants(self.psi))
+            + (of_means.sum() if self.is_tied else of_means)
+        )
+
+    def log_prob(self, theta: Theta) -> Array:
+        n_classes, n_features = self.location.shape
+        covariance = theta["covariance"]
+        log_det = log_determinants(covariance)
+        whitener = np.linalg.inv(np.linalg.cholesky(covariance))
+        trace = np.einsum("...ij,...jk,...ik->...", whitener, self.psi, whitener)
+        per_class = whitener[..., None, :, :] if self.is_tied else whitener
+        residual = np.einsum("...kij,...kj->...ki", per_class, theta["mean"] - self.location)
+        of_means = -0.5 * self.kappa * (residual**2).sum(-1)
+        means_per_covariance = n_classes if self.is_tied else 1
+        exponent = 0.5 * (self.nu + n_features + 1 + means_per_covariance)
+        of_covariance = -exponent * log_det - 0.5 * trace - self.log_normalizer()
+        return sum_trailing(of_means, 1) + sum_trailing(of_covariance, self.nu.ndim)
+
+    def draw(self, size: int, rng: np.random.Generator) -> Theta:
+        n_features = self.location.shape[1]
+        # Bartlett (1933): A Aᵀ ~ Wishart(ν, I) for a triangle of normals below the roots of chi-squares.
+        lower = np.tril(rng.standard_normal((size, *self.psi.shape)), -1)
+        chi_square = 2 * rng.standard_gamma(
+            (self.nu[..., None] - np.arange(n_features)) / 2, (size, *self.psi.shape[:-1])
+        )
+        np.einsum("...ii->...i", lower)[...] = np.sqrt(chi_square)
+        root = np.linalg.cholesky(self.psi) @ np.swapaxes(np.linalg.inv(lower), -1, -2)
+        noise = rng.standard_normal((size, *self.location.shape)) / np.sqrt(self.kappa)[:, None]
+        per_class = root[:, None] if self.is_tied else root
+        return {
+            "mean": self.location + np.einsum("...kij,...kj->...ki", per_class, noise),
+            "covariance": root @ np.swapaxes(root, -1, -2),
+        }
+
+    def declare(self, dims: Dims, prefix: str = "") -> dict[str, Any]:
+        self._require_proper()
+        return bartlett.declare(self, dims, prefix)
+
+    def recover(self, draws: Mapping[str, Array], prefix: str = "") -> Theta:
+        return bartlett.recover(self, draws, prefix)
+
+    def mean(self) -> Theta:
+        exponent = self.nu - self.location.shape[1] - 1
+        bad = exponent <= 0
+        if bad.any():
+            raise UndefinedEstimateError(
+                f"the posterior mean of 'covariance' is infinite ({first_index(bad)}): it needs nu > n_features + 1 = "
+                f"{self.location.shape[1] + 1} after the data, found {np.min(self.nu):g}. Add rows, use a prior "
+                "with a larger nu, or rule='predictive'."
+            )
+        return {"mean": np.asarray(self.location), "covariance": self.psi / exponent[..., None, None]}
+
+    def mode(self) -> Theta:
+        n_classes, n_features = self.location.shape
+        exponent = self.nu + n_features + 1 + (n_classes if self.is_tied else 1)
+        bad = (exponent <= 0) | ~is_positive_definite(self.psi, LOST)
+        if bad.any():
+            raise UndefinedEstimateError(
+                f"the density of 'covariance' has no mode ({first_index(bad)}): with this prior each class needs more "
+                "rows than features, not on a common plane. Use a proper prior, or add rows."
+            )
+        return {"mean": np.asarray(self.location), "covariance": self.psi / exponent[..., None, None]}
+
+
+def _is_symmetric(matrix: Array) -> bool:
+    return bool(np.allclose(matrix, np.swapaxes(matrix, -1, -2)))

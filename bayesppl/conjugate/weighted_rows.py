@@ -1,0 +1,102 @@
+"""Rows as statistics of themselves, for families that no sum describes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from bayesppl.conjugate.refusals import refuse_rows_never_added
+from bayesppl.conjugate.statistics import ROUNDING, Statistics
+from bayesppl.kernels.arrays import Array, Responsibilities
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedRows(Statistics):
+    """Encoded rows with their classes and weights; a sum is a union of rows.
+
+    Attributes
+    ----------
+    X : (n_rows, n_features)
+    codes : (n_rows,)
+        Index of the class of each row.
+    weights : (n_rows,)
+    n_classes : int
+    """
+
+    X: Array
+    codes: Array
+    weights: Array
+    n_classes: int
+
+    @classmethod
+    def of(cls, X: Any, responsibilities: Responsibilities) -> Self:
+        """Rows under every class to which they belong with a weight."""
+        entries = responsibilities.tocoo()
+        kept = np.flatnonzero(entries.data)
+        codes = entries.col[kept].astype(np.intp)
+        return cls(np.asarray(X)[entries.row[kept]], codes, entries.data[kept], responsibilities.shape[1])
+
+    def __add__(self, other: Self) -> Self:
+        return replace(
+            self,
+            X=np.concatenate([self.X, other.X]),
+            codes=np.concatenate([self.codes, other.codes]),
+            weights=np.concatenate([self.weights, other.weights]),
+        )
+
+    def __sub__(self, other: Self) -> Self:
+        both = (self + other.scale(-1.0)).merged()
+        tolerance = ROUNDING * max(np.abs(self.weights).max(initial=0.0), 1e-300)
+        if (both.weights < -tolerance).any():
+            refuse_rows_never_added(f"the weight of a row would become {both.weights.min():g}")
+        return both._at(both.weights > tolerance)
+
+    def scale(self, factor: float) -> Self:
+        return replace(self, weights=factor * self.weights)
+
+    def tracked(self, n_rows: int = 0) -> Self:
+        return self
+
+    def of_classes(self, codes: Array, n_classes: int) -> Self:
+        return replace(self, codes=codes[self.codes], n_classes=n_classes)
+
+    def pooled(self) -> Self:
+        return replace(self, codes=np.zeros_like(self.codes), n_classes=1)
+
+    def with_classes(self, n_classes: int, codes: Array) -> Self:
+        return self.of_classes(codes, n_classes)
+
+    def merged(self) -> Self:
+        """The same rows in a fixed order, equal ones of a class as one row with the weight of all."""
+        table = np.column_stack([self.codes, self.X + 0.0])  # minus zero is zero
+        _, first, group = np.unique(table, axis=0, return_index=True, return_inverse=True)
+        weights = np.bincount(group.ravel(), self.weights, minlength=len(first))
+        return replace(self._at(first), weights=weights)
+
+    def sum_by_class(self, values: Array) -> Array:
+        """Weighted sums of values of the rows: (n_classes, ...)."""
+        out = np.zeros((self.n_classes, *values.shape[1:]), dtype=values.dtype)
+        np.add.at(out, self.codes, self.weights.reshape(-1, *[1] * (values.ndim - 1)) * values)
+        return out
+
+    def median_and_spread(self) -> tuple[Array, Array]:
+        """Median of every column, and its interquartile range as the standard deviation of a normal: (n_features,) each.
+
+        Of a column half of whose cells are equal the standard deviation stands in, and of a constant one its magnitude
+        (or one, where it is all zero), so that changing the units of the column changes nothing.
+        """
+        if not len(self.X):
+            return np.zeros(self.X.shape[1]), np.ones(self.X.shape[1])
+        values = np.asarray(self.X, dtype=np.float64)
+        low, median, high = np.quantile(
+            values, [0.25, 0.5, 0.75], axis=0, weights=self.weights, method="inverted_cdf"
+        )
+        spread = (high - low) / 1.349
+        spread = np.where(spread > 0, spread, values.std(0))
+        spread = np.where(spread > 0, spread, np.abs(median))
+        return median, np.where(spread > 0, spread, 1.0)
+
+    def _at(self, rows: Array) -> Self:
+        return replace(self, X=self.X[rows], codes=self.codes[rows], weights=self.weights[rows])

@@ -1,0 +1,116 @@
+"""Surprise of rows, against densities computed by scipy."""
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.datasets import load_iris
+
+import bayesppl as bp
+from bayesppl.analysis.simulation import thetas
+from bayesppl.model.convergence import Diagnosis
+from bayesppl.model.sampled import Report, Sampled
+
+X, y = load_iris(return_X_y=True)
+
+
+def test_score_is_the_mixture_density():
+    clf = bp.QuadraticDiscriminantAnalysis().fit(X, y)
+    belief = clf.posterior_.belief.parts["features"]
+    dof = belief.nu - 3
+    mixture = sum(
+        weight * stats.multivariate_t(m, psi * (kappa + 1) / (kappa * df), df).pdf(X)
+        for weight, m, psi, kappa, df in zip(
+            clf.posterior_.predictive_weights(), belief.location, belief.psi, belief.kappa, dof, strict=True
+        )
+    )
+    np.testing.assert_allclose(clf.novelty(X, draws=10)["log_density"], np.log(mixture), rtol=1e-10)
+
+
+def test_p_value_of_one_class_is_a_tail_of_student_t():
+    # two classes with the same rows: the predictive is one t, and density falls with the distance from its centre
+    x = np.random.default_rng(0).normal(3.0, 2.0, 30)
+    clf = bp.GaussianNB(bp.NormalInverseGamma(0, 1, 2, 2)).fit(np.tile(x, 2)[:, None], np.repeat([0, 1], 30))
+    belief = clf.posterior_.belief.parts["features"]
+    m, kappa, a, b = (float(v[0, 0]) for v in (belief.location, belief.kappa, belief.a, belief.b))
+    at = np.asarray([m, m + 1.0, m - 3.0, m + 6.0])
+    exact = 2 * stats.t(2 * a, m, np.sqrt(b * (kappa + 1) / (a * kappa))).sf(m + np.abs(at - m))
+    draws = 4000
+    found = clf.novelty(at[:, None], draws=draws, random_state=0)["p_value"].values
+    error = np.sqrt(exact * (1 - exact) / draws)
+    np.testing.assert_array_less(np.abs(found - exact), 4 * error + 2 / draws)
+
+
+def test_p_values_of_rows_from_the_model_are_uniform():
+    clf = bp.LinearDiscriminantAnalysis().fit(X, y)
+    posterior, rng = clf.posterior_, np.random.default_rng(1)
+    theta = posterior.draws(1, 300, rng)
+    rows = [
+        posterior.model.family.simulate(
+            {name: values[0, s] for name, values in theta.items()},
+            rng.choice(3, size=1, p=theta["class_weights"][0, s]),
+            rng,
+        )
+        for s in range(300)
+    ]
+    p_values = clf.novelty(np.concatenate(rows), random_state=2)["p_value"]
+    assert stats.kstest(p_values, "uniform").pvalue > 0.001
+
+
+@pytest.mark.parametrize(
+    "clf", [bp.GaussianNB(), bp.LinearDiscriminantAnalysis(), bp.QuadraticDiscriminantAnalysis()]
+)
+def test_a_distant_row_is_novel_though_the_plug_in_is_certain(clf):
+    clf.fit(X, y)
+    flower = [[30.0, 1.0, 3.0, 9.0]]
+    assert clf.predict_proba(flower, rule="mle").max() > 0.999
+    found = clf.novelty(np.r_[X, flower], random_state=0)
+    assert bool(found["is_novel"][-1])
+    assert int(found["is_novel"][:-1].sum()) <= stats.binom(150, 0.01).ppf(0.9999)
+
+
+def test_the_largest_probability_is_tied_only_where_all_rows_are_alike():
+    clf = bp.BernoulliNB().fit([[0, 1], [1, 0], [0, 0], [1, 1]], [0, 0, 1, 1])
+    # by symmetry all four rows are equally probable, hence none is surprising
+    assert clf.novelty([[0, 1], [1, 0], [0, 0], [1, 1]], draws=200)["p_value"].values.tolist() == [1.0] * 4
+
+
+def test_level_out_of_range_is_refused():
+    with pytest.raises(ValueError, match="level must lie between 0 and 1, found 2"):
+        bp.GaussianNB().fit(X, y).novelty(X, level=2)
+
+
+def test_p_values_of_a_coin_are_tail_probabilities_of_its_simulations():
+    # one column, ones in nine rows of ten: a zero is the rarer outcome, and ones are as improbable as all rows
+    clf = bp.BernoulliNB(class_weights="uniform").fit([[1]] * 9 + [[0]] + [[1]] * 9 + [[0]], [0] * 10 + [1] * 10)
+    found = clf.novelty([[0], [1]], draws=4000, random_state=0)["p_value"].values
+    assert found[1] == 1.0
+    zero = 2 / 12
+    assert abs(found[0] - zero) < 4 * np.sqrt(zero * (1 - zero) / 4000)
+
+
+def test_the_smallest_p_value_is_one_in_the_draws_and_one():
+    clf = bp.GaussianNB(bp.NormalInverseGamma(0, 1, 5, 5)).fit([[0.0], [1.0], [0.5], [0.2]], [0, 0, 1, 1])
+    assert clf.novelty([[1e9]], draws=99, random_state=0)["p_value"].item() == 0.01
+
+
+@pytest.mark.parametrize("draws", [500, 10_000])
+def test_more_draws_buy_more_precision(draws):
+    # one coin that has come up once: a zero has probability 1/3, though the coin may be anything
+    clf = bp.BernoulliNB(class_weights=[1.0, 0.0]).fit([[1], [1]], [0, 1])
+    seeds = 10
+    found = [clf.novelty([[0]], draws=draws, random_state=seed)["p_value"].item() for seed in range(seeds)]
+    z = (np.asarray(found) - 1 / 3) / np.sqrt(1 / 3 * 2 / 3 / draws)
+    low, high = stats.chi2(seeds).ppf([0.0005, 0.9995])
+    assert low < (z**2).sum() < high
+
+
+def test_a_sampled_posterior_lends_the_draws_of_all_its_chains():
+    exact = bp.BernoulliNB().fit([[1], [0], [1], [1]], [0, 0, 1, 1]).posterior_
+    held = exact.draws(2, 200, np.random.default_rng(1))
+    report = Report({}, {}, Diagnosis({}, []), {})
+    sampled = Sampled(exact.model, exact.statistics, exact.prior, held, report)
+    for size, times in [(400, 1), (800, 2)]:
+        drawn = [theta["class_weights"] for theta in thetas(sampled, size, np.random.default_rng(0))]
+        found, counts = np.unique(drawn, axis=0, return_counts=True)
+        np.testing.assert_array_equal(found, np.unique(held["class_weights"].reshape(-1, 2), axis=0))
+        assert (counts == times).all()

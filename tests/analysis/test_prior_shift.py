@@ -1,0 +1,134 @@
+"""New class frequencies from unlabelled rows, against direct optimisation and quadrature."""
+
+import arviz as az
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.optimize import minimize
+from scipy.special import logsumexp, xlogy
+from sklearn.datasets import load_iris
+
+import bayesppl as bp
+from bayesppl.analysis.prior_shift import _gibbs
+
+IRIS = load_iris(return_X_y=True)
+
+
+def _sample(rng, weights, n):
+    labels = rng.choice(3, size=n, p=weights)
+    centres = np.asarray([[0.0, 0.0], [1.5, 0.0], [0.0, 1.5]])
+    return centres[labels] + rng.standard_normal((n, 2)), labels
+
+
+@pytest.fixture(scope="module")
+def shifted():
+    rng = np.random.default_rng(0)
+    train, labels = _sample(rng, [1 / 3] * 3, 600)
+    test, truth = _sample(rng, [0.8, 0.15, 0.05], 800)
+    return bp.GaussianNB().fit(train, labels), test, truth
+
+
+def _log_density(clf, X):
+    log_joint = clf.predict_joint_log_proba(X)
+    return log_joint - np.log(clf.posterior_.predictive_weights())
+
+
+def test_new_weights_replace_old_ones(shifted):
+    clf, test, _ = shifted
+    weights = np.asarray([0.7, 0.2, 0.1])
+    joint = np.exp(_log_density(clf, test)) * weights
+    expected = joint / joint.sum(1, keepdims=True)
+    np.testing.assert_allclose(clf.predict_proba(test, class_weights=weights), expected, rtol=1e-10)
+    np.testing.assert_allclose(clf.predict_proba(test, class_weights={0: 0.7, 1: 0.2, 2: 0.1}), expected)
+    fixed = bp.GaussianNB(class_weights=weights).fit(*IRIS)
+    shift = bp.GaussianNB().fit(*IRIS).predict_proba(IRIS[0], class_weights=weights)
+    np.testing.assert_allclose(shift, fixed.predict_proba(IRIS[0]), atol=1e-12)
+    assert (clf.predict(test, class_weights=[1.0, 0.0, 0.0]) == 0).all()
+
+
+@pytest.mark.parametrize("weights", [[0.5, 0.5], [0.9, 0.9, 0.9], {"a": 1.0}])
+def test_weights_that_do_not_fit_are_refused(shifted, weights):
+    with pytest.raises(ValueError, match="class_weights must"):
+        shifted[0].predict_proba(shifted[1], class_weights=weights)
+
+
+def test_a_class_of_weight_zero_has_no_density():
+    clf = bp.GaussianNB(class_weights=[0.5, 0.5, 0.0]).fit(*IRIS)
+    with pytest.raises(ValueError, match="class number 2 the weight zero"):
+        clf.predict_proba(IRIS[0], class_weights=[0.4, 0.3, 0.3])
+
+
+def test_em_is_the_maximum_likelihood(shifted):
+    clf, test, _ = shifted
+    log_density = _log_density(clf, test)
+
+    def loss(free):
+        log_weights = np.append(free, 0.0) - logsumexp(np.append(free, 0.0))
+        return -logsumexp(log_density + log_weights, axis=1).sum()
+
+    best = minimize(loss, np.zeros(2), method="Nelder-Mead", options={"xatol": 1e-10, "fatol": 1e-12}).x
+    expected = np.exp(np.append(best, 0.0) - logsumexp(np.append(best, 0.0)))
+    np.testing.assert_allclose(clf.estimate_class_weights(test, draws=2)["em"], expected, atol=1e-6)
+
+
+def test_posterior_of_two_weights_by_quadrature():
+    rng = np.random.default_rng(2)
+    labels = np.arange(100) % 2
+    clf = bp.GaussianNB().fit(rng.normal(1.5 * labels)[:, None], labels)
+    test = rng.normal(1.5 * (rng.random(40) < 0.85))[:, None]
+    log_density = _log_density(clf, test)
+    grid = (np.arange(20_000) + 0.5) / 20_000
+    log_weights = np.log(np.stack([1 - grid, grid], axis=1))
+    log_posterior = logsumexp(log_density[None] + log_weights[:, None], axis=2).sum(1)
+    log_posterior += xlogy(1.0, 1 - grid) + xlogy(2.0, grid)  # Dirichlet(2, 3)
+    mass = np.exp(log_posterior - log_posterior.max())
+    mass /= mass.sum()
+    mean = grid @ mass
+    sd = np.sqrt(mass @ (grid - mean) ** 2)
+    found = clf.estimate_class_weights(test, bp.Dirichlet([2.0, 3.0]), draws=20_000, prob=0.94, random_state=0)
+    draws = found["draws"].sel({"class": 1}).values
+    assert float(found["mean"][1]) == pytest.approx(
+        mean, abs=4 * sd / np.sqrt(float(az.ess(draws, method="mean")))
+    )
+    assert float(found["sd"][1]) == pytest.approx(sd, abs=4 * sd / np.sqrt(float(az.ess(draws, method="sd"))))
+    for name, tail in (("lower", 0.03), ("upper", 0.97)):
+        at = np.searchsorted(np.cumsum(mass), tail)
+        error = np.sqrt(tail * (1 - tail) / float(az.ess(draws, method="quantile", prob=tail))) / (
+            mass[at] * 20_000
+        )
+        assert float(found[name][1]) == pytest.approx(grid[at], abs=4 * error)
+
+
+def test_a_shifted_test_set_is_mended(shifted):
+    clf, test, truth = shifted
+    found = clf.estimate_class_weights(test, random_state=0)
+    np.testing.assert_array_less(np.abs(found["mean"] - [0.8, 0.15, 0.05]), 4 * found["sd"])
+
+    def scores(weights):
+        log_proba = clf.predict_log_proba(test, class_weights=weights)
+        return log_proba[np.arange(len(truth)), truth], log_proba.argmax(1) == truth
+
+    (before, hits_before), (after, hits_after) = scores(None), scores(found["mean"].values)
+    gain = after - before
+    assert gain.mean() > 5 * gain.std() / np.sqrt(len(gain))
+    assert hits_after.mean() > hits_before.mean() + 0.05
+
+
+def test_gibbs_and_em_ignore_impossible_rows():
+    X = [[1, 0], [1, 0], [0, 1], [0, 1]]
+    clf = bp.BernoulliNB(rule="mle").fit(X, list("aabb"))
+    found = clf.estimate_class_weights([[1, 0], [1, 1], [1, 0], [0, 1]], draws=4000, random_state=0)
+    assert found.attrs["rows"] == 3
+    # two rows are a, one is b, for certain
+    np.testing.assert_allclose(found["em"], [2 / 3, 1 / 3], atol=1e-9)
+    exact = stats.beta(3, 2)
+    assert float(found["mean"][0]) == pytest.approx(exact.mean(), abs=4 * exact.std() / np.sqrt(4000))
+
+
+def test_the_start_of_a_chain_is_forgotten_before_its_first_draw():
+    # of two rows that are no evidence the chain moves half way to the prior in every sweep
+    starts = [
+        _gibbs(np.zeros((2, 2)), np.ones(2), np.array([0.999, 0.001]), 50, np.random.default_rng(seed))[0, 0]
+        for seed in range(400)
+    ]
+    assert abs(np.mean(starts) - 0.5) < 4 * np.sqrt(1 / 12 / 400)

@@ -1,0 +1,133 @@
+"""Sufficient statistics: accuracy against exact arithmetic, and refusals."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from bayesppl.conjugate.moments import moments
+from bayesppl.conjugate.statistics import Counts
+from bayesppl.data.labels import one_hot
+
+
+def exact_variance(values):
+    """Population variance in rational arithmetic, free of rounding."""
+    numbers = [Fraction(float(value)) for value in values]
+    mean = sum(numbers) / len(numbers)
+    return float(sum((number - mean) ** 2 for number in numbers) / len(numbers))
+
+
+def split(X, codes, n_classes, pieces, **structure):
+    parts = [
+        moments(X[rows], one_hot(codes[rows], n_classes), **structure)
+        for rows in np.array_split(np.arange(len(codes)), pieces)
+    ]
+    return sum(parts[1:], parts[0])
+
+
+# mean/sd and the largest relative error of a variance that is allowed there
+@pytest.mark.parametrize(("offset", "bar"), [(0.0, 1e-12), (1e6, 1e-10), (1e8, 1e-6)])
+@pytest.mark.parametrize("pieces", [1, 2, 7])
+@pytest.mark.parametrize("matrix", [False, True])
+def test_variance_keeps_its_digits_far_from_zero(offset, bar, pieces, matrix):
+    rng = np.random.default_rng(1)
+    X = offset + rng.standard_normal((600, 2))
+    X[:, 1] *= -3
+    codes = rng.integers(2, size=600)
+    found = split(X, codes, 2, pieces, matrix=matrix, tied=False)
+    for k in range(2):
+        for d in range(2):
+            exact = exact_variance(X[codes == k, d])
+            scatter = found.scatter[k, d, d] if matrix else found.scatter[k, d]
+            assert abs(scatter / (codes == k).sum() / exact - 1) < bar
+
+
+def test_classes_far_apart_do_not_disturb_each_other():
+    rng = np.random.default_rng(2)
+    codes = np.repeat([0, 1], 500)
+    X = (rng.standard_normal(1000) + np.where(codes == 0, -1e9, 1e9))[:, None]
+    found = moments(X, one_hot(codes, 2), matrix=False, tied=False)
+    for k in range(2):
+        exact = exact_variance(X[codes == k, 0])
+        assert abs(found.scatter[k, 0] / 500 / exact - 1) < 1e-12
+
+
+def test_float32_rows_are_summed_in_float64():
+    X = (1e4 + np.random.default_rng(3).standard_normal((10_000, 1))).astype(np.float32)
+    found = moments(X, one_hot(np.zeros(10_000, int), 1), matrix=False, tied=False)
+    assert abs(found.scatter[0, 0] / 10_000 / exact_variance(X[:, 0]) - 1) < 1e-10
+
+
+def test_moments_agree_with_numpy_cov_with_weights():
+    rng = np.random.default_rng(4)
+    X, codes, weights = rng.standard_normal((200, 3)), rng.integers(3, size=200), rng.uniform(0, 2, 200)
+    found = moments(X, one_hot(codes, 3, weights), matrix=True, tied=False)
+    for k in range(3):
+        mine = codes == k
+        expected = np.cov(X[mine].T, aweights=weights[mine], ddof=0) * weights[mine].sum()
+        np.testing.assert_allclose(found.scatter[k], expected, rtol=1e-12)
+        np.testing.assert_allclose(found.mean[k], np.average(X[mine], axis=0, weights=weights[mine]))
+    tied = moments(X, one_hot(codes, 3, weights), matrix=True, tied=True)
+    np.testing.assert_allclose(tied.scatter, found.scatter.sum(0), rtol=1e-12)
+
+
+def test_missing_cells_are_skipped():
+    X = np.array([[1.0, np.nan], [3.0, 5.0], [np.nan, 7.0]])
+    found = moments(X, one_hot(np.zeros(3, int), 1), matrix=False, tied=False)
+    np.testing.assert_allclose(found.count, [[2, 2]])
+    np.testing.assert_allclose(found.mean, [[2, 6]])
+    np.testing.assert_allclose(found.scatter, [[2, 2]])
+
+
+@pytest.mark.parametrize(("matrix", "tied"), [(False, False), (True, False), (True, True)])
+def test_pooled_is_the_moments_of_all_rows_as_one_class(matrix, tied):
+    rng = np.random.default_rng(5)
+    X, codes = rng.standard_normal((50, 3)) + 5, rng.integers(4, size=50)
+    pooled = moments(X, one_hot(codes, 4), matrix=matrix, tied=tied).pooled()
+    expected = moments(X, one_hot(np.zeros(50, int), 1), matrix=matrix, tied=tied)
+    np.testing.assert_allclose(pooled.mean, expected.mean)
+    np.testing.assert_allclose(pooled.scatter, expected.scatter)
+
+
+def test_a_class_whose_rows_are_all_subtracted_is_empty():
+    rng = np.random.default_rng(6)
+    X, codes = rng.standard_normal((30, 2)) + 1e3, np.repeat([0, 1], 15)
+    whole = moments(X, one_hot(codes, 2), matrix=False, tied=False)
+    second = moments(X[15:], one_hot(codes[15:], 2), matrix=False, tied=False)
+    left = whole - second
+    assert (left.count[1] == 0).all()
+    assert (left.mean[1] == 0).all()
+    assert (left.scatter[1] == 0).all()
+
+
+def test_rows_that_were_never_added_cannot_be_subtracted():
+    few, many = Counts(np.array([1.0, 2.0]), np.zeros(2)), Counts(np.array([3.0, 0.0]), np.zeros(2))
+    with pytest.raises(ValueError, match="never added: a count would become -2"):
+        few - many
+    X = np.zeros((4, 1))
+    one = moments(X[:1], one_hot(np.zeros(1, int), 1), matrix=False, tied=False)
+    with pytest.raises(ValueError, match="never added"):
+        one - moments(X, one_hot(np.zeros(4, int), 1), matrix=False, tied=False)
+
+
+@pytest.mark.parametrize(("matrix", "tied"), [(False, False), (False, True), (True, False), (True, True)])
+def test_a_constant_column_pools_to_itself(matrix, tied):
+    rng = np.random.default_rng(8)
+    for _ in range(50):
+        counts, value = rng.integers(2, 30, size=4), rng.normal() * 10.0 ** rng.integers(-3, 6)
+        codes = np.repeat(np.arange(4), counts)
+        X = np.column_stack([rng.normal(size=len(codes)), np.full(len(codes), value)])
+        pooled = moments(X, one_hot(codes, 5), matrix=matrix, tied=tied).pooled()
+        assert pooled.mean[0, 1] == value
+        assert np.all(pooled.within[..., 1] == 0)
+
+
+def test_what_is_left_of_fractions_is_nothing_and_not_a_rounding_error():
+    rng = np.random.default_rng(4)
+    X, weights = rng.normal(size=(3, 2)), np.array([0.1, 0.2, 0.3])
+    whole = moments(X, one_hot(np.zeros(3, int), 2, weights), matrix=False, tied=False)
+    for row in range(3):
+        whole = whole - moments(X[[row]], one_hot(np.zeros(1, int), 2, weights[[row]]), matrix=False, tied=False)
+    assert not whole.count.any()
+    assert not whole.mean.any()
+    assert not whole.scatter.any()
