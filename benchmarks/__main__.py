@@ -38,7 +38,8 @@ RULES = ("mle", "mean", "predictive")
 )
 def main(quick: bool, only: str, out: Path | None, repeats: int | None, no_numba: bool) -> None:
     """Measure bayesppl beside scikit-learn, each on one thread."""
-    # Steady state: a process that has worked through PRICE cells before has its compiled loops, and so has this one.
+    # Steady state: a process that has worked through PRICE cells before has its compiled loops, and so has this
+    # one.
     compiled.PRICE = compiled.PRICE_IF_LOADED = 1 << 62 if no_numba else 0
     repeats = repeats or (3 if quick else 5)
     records = []

@@ -1,11 +1,12 @@
-"""Would one weight per column predict better than one temperature? Log scores of Naive Bayes on real data, by held-out halves.
+"""Would one weight per column predict better than one temperature? Log scores of Naive Bayes on real data, by
+held-out halves.
 
     python -m benchmarks.column_weights [FOLDER] [--sets NAME ...] [--splits 3] [--rows 800]
 
-FOLDER holds CSV files with a column ``class``; without any, it and the sets are those of ``benchmarks.tempering``. Sets of more
-rows are sampled. The models are ``MixedNB`` (columns by
-their kind), ``GaussianNB`` where all columns are numbers, and ``CategoricalNB`` of levels, numbers cut at quintiles of the
-training half.
+FOLDER holds CSV files with a column ``class``; without any, it and the sets are those of ``benchmarks.tempering``.
+Sets of more rows are sampled. The models are ``MixedNB`` (columns by
+their kind), ``GaussianNB`` where all columns are numbers, and ``CategoricalNB`` of levels, numbers cut at
+quintiles of the training half.
 """
 
 from __future__ import annotations

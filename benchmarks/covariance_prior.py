@@ -1,11 +1,12 @@
-"""The default prior of covariances on real data: held-out scores of discriminant analysis from 10 to 500 rows, beside rivals.
+"""The default prior of covariances on real data: held-out scores of discriminant analysis from 10 to 500 rows,
+beside rivals.
 
     python -m benchmarks.covariance_prior FOLDER [--out FILE.csv] [--splits 5] [--sizes 10 30 100 500]
 
-FOLDER holds CSV files with a column ``class``. Columns of numbers are used, gaps filled with the median of the training rows,
-columns constant in these rows dropped. Of every set and size, ``splits`` stratified draws of training rows; up to 1,000 other
-rows test. A cell is within one standard error of a rival where the mean of its paired differences over the draws is at least
-minus their standard error.
+FOLDER holds CSV files with a column ``class``. Columns of numbers are used, gaps filled with the median of the
+training rows, columns constant in these rows dropped. Of every set and size, ``splits`` stratified draws of
+training rows; up to 1,000 other rows test. A cell is within one standard error of a rival where the mean of its
+paired differences over the draws is at least minus their standard error.
 """
 
 from __future__ import annotations
@@ -123,7 +124,8 @@ def study(name: str, frame: pd.DataFrame, sizes: list[int], splits: int) -> list
 
 
 def shares(table: pd.DataFrame) -> pd.DataFrame:
-    """Of each of ours and each group of rivals: the share of cells within one standard error of the best of them."""
+    """Of each of ours and each group of rivals: the share of cells within one standard error of the best of
+    them."""
     found = []
     for ours in OURS:
         alike = LINEAR if ours.startswith("linear") else QUADRATIC

@@ -1,4 +1,5 @@
-"""Work that scikit-learn does not do, or not alone: batches, intervals, leave-one-out, draws, other packages, first calls."""
+"""Work that scikit-learn does not do, or not alone: batches, intervals, leave-one-out, draws, other packages,
+first calls."""
 
 from __future__ import annotations
 
@@ -138,7 +139,8 @@ _STARTS = {
 
 
 def first_calls(repeats: int) -> Iterator[dict[str, Any]]:
-    """Import, first fit (1e5×20) and second fit in new processes; compiled loops are loaded from the cache on disk."""
+    """Import, first fit (1e5×20) and second fit in new processes; compiled loops are loaded from the cache on
+    disk."""
     for name, start in _STARTS.items():
         runs = [in_new_process(_CHILD.format(start=start)) for _ in range(repeats)]
         for what, seconds in zip(("import", "first fit", "second fit"), zip(*runs, strict=True), strict=True):

@@ -1,7 +1,8 @@
-"""Time of a gradient against the number of rows, by sufficient statistics and by rows: ``python -m benchmarks.gradients``.
+"""Time of a gradient against the number of rows, by sufficient statistics and by rows:
+``python -m benchmarks.gradients``.
 
-NUTS spends its time on gradients of the log density. Both models have the same posterior, so that a draw takes as many
-gradients in either.
+NUTS spends its time on gradients of the log density. Both models have the same posterior, so that a draw takes as
+many gradients in either.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from bayesppl.inference.pymc.compiled import log_density
 
 SIZES = tuple(10**power for power in range(3, 8))
 
-HEAD = """Gaussian Naive Bayes, four columns in three classes: microseconds per gradient of the log posterior density, both models
-compiled alike.
+HEAD = """Gaussian Naive Bayes, four columns in three classes: microseconds per gradient of the log posterior
+density, both models compiled alike.
 
 | rows | sufficient statistics | rows |
 |---|---:|---:|

@@ -1,8 +1,10 @@
-"""Class probabilities from a hand-written ``pm.Model`` in new processes, read and sampled: ``python -m benchmarks.own_model``.
+"""Class probabilities from a hand-written ``pm.Model`` in new processes, read and sampled:
+``python -m benchmarks.own_model``.
 
 Every process begins with its imports and ends with the class probabilities of the irises: by ``from_pymc``, and by
-``pm.sample`` with a prediction written by hand (the joint density averaged over the draws). "Cold" has an empty compilation
-cache, "warm" that of the run before. Then gradients of LKJ covariance matrices for a thousand and for a million rows.
+``pm.sample`` with a prediction written by hand (the joint density averaged over the draws). "Cold" has an empty
+compilation cache, "warm" that of the run before. Then gradients of LKJ covariance matrices for a thousand and for
+a million rows.
 """
 
 from __future__ import annotations
@@ -63,7 +65,8 @@ with pm.Model() as model:
     label = pm.Categorical("y", pm.Dirichlet("w", np.ones(3)), observed=y)
 {features}
 def read():
-    return bp.from_pymc(model, "y", inference=bp.NUTS(draws=1000, tune=500, chains=4, random_state=1)).predict_proba(X)
+    return bp.from_pymc(model, "y", inference=bp.NUTS(draws=1000, tune=500, chains=4,
+    random_state=1)).predict_proba(X)
 def by_hand():
     with model:
         tree = pm.sample(1000, tune=500, chains=4, cores=1, random_seed=1, progressbar=False)

@@ -7,66 +7,71 @@ from pathlib import Path
 
 TEXT = """# Benchmarks
 
-Fit and prediction through the public estimators, validation and label encoding included, beside scikit-learn (and a few
-others) in the same process, on one thread: the two run in turn, and the ratio is that of their medians. Regenerate with
+Fit and prediction through the public estimators, validation and label encoding included, beside scikit-learn (and
+a few others) in the same process, on one thread: the two run in turn, and the ratio is that of their medians.
+Regenerate with
 
 ```
 uv sync --group benchmarks
 python -m benchmarks --out DIR && python -m benchmarks.page DIR docs
 ```
 
-`mle` and `mean` plug in one estimate of the parameters, as scikit-learn does; `predictive`, the default, integrates them out
-(for Gaussians, a Student t), and is compared with scikit-learn's plug-in prediction. "Reads of X" is the time in units of
-one pass that adds up the data. Peak memory is what is allocated beyond the input, the result included. The table shows the
-steady state: the compiled loops are loaded, as they are in any process that has worked through a billion cells; with
-`--no-numba` it shows what comes before. Both give the same bits.
+`mle` and `mean` plug in one estimate of the parameters, as scikit-learn does; `predictive`, the default,
+integrates them out (for Gaussians, a Student t), and is compared with scikit-learn's plug-in prediction. "Reads of
+X" is the time in units of one pass that adds up the data. Peak memory is what is allocated beyond the input, the
+result included. The table shows the steady state: the compiled loops are loaded, as they are in any process that
+has worked through a billion cells; with `--no-numba` it shows what comes before. Both give the same bits.
 
 {table}
 ## Where the limits lie
 
-- **Diagonal Gaussian, fit**: one loop over the rows; single cells are looked at only where a sum is no number. With 20 columns
-  the loop takes twice the time of reading the rows. With 100 columns and ten classes the sums, squares and pivots of all classes
-  fill three quarters of the first-level cache, and the rows pass through the same cache: on rows that lie in it already the
-  loop takes half the time, so that the aim of 10 is out of its reach. Before the loop is loaded, numpy gathers the rows of
-  every class and adds them in the same order, at three to four times the cost.
-- **Categories, fit**: two passes, one that finds the levels and one that counts them; scikit-learn wants codes from 0 on.
-- **Counts in sparse matrices, fit**: one compiled pass checks the counts, sums them and counts how many there are of each size,
-  for the multinomial coefficients, which evidences need and scikit-learn leaves out. Waiting for the cache takes most of it.
-  Before it is loaded, scipy and numpy take a pass for each, twice as long as scikit-learn.
+- **Diagonal Gaussian, fit**: one loop over the rows; single cells are looked at only where a sum is no number.
+  With 20 columns the loop takes twice the time of reading the rows. With 100 columns and ten classes the sums,
+  squares and pivots of all classes fill three quarters of the first-level cache, and the rows pass through the
+  same cache: on rows that lie in it already the loop takes half the time, so that the aim of 10 is out of its
+  reach. Before the loop is loaded, numpy gathers the rows of every class and adds them in the same order, at three
+  to four times the cost.
+- **Categories, fit**: two passes, one that finds the levels and one that counts them; scikit-learn wants codes
+  from 0 on.
+- **Counts in sparse matrices, fit**: one compiled pass checks the counts, sums them and counts how many there are
+  of each size, for the multinomial coefficients, which evidences need and scikit-learn leaves out. Waiting for the
+  cache takes most of it. Before it is loaded, scipy and numpy take a pass for each, twice as long as scikit-learn.
 - **Leave-one-out**: the prediction of every row, and that of its own class once more, under a belief of its own.
-- **Diagonal Gaussian, predict**: two products of rows with a few columns of weights, and one square between them. BLAS is twice
-  as fast with rows as they lie as with rows turned on their side, as long as a block of rows stays below a million
-  multiplications.
-- **Student t**: six elementwise passes per class in numpy. After 10⁹ cells in one process a compiled loop with the same
-  bits takes over, four to eight times faster; loading numba earlier would cost more than it saves.
-- **QDA, predict**: one product of a triangular matrix with every row and class, in strips of eight rows of the matrix, which
-  leave out most of its zeros.
-- **LDA, predict**: class probabilities of a plug-in estimate are linear scores, one matrix product with K columns, as in
-  scikit-learn. Densities, novelty scores and the predictive t need the quadratic term too: one triangular product more.
-- **Bernoulli bytes, predict**: of two classes only the difference counts; it is looked up for eight columns at a time, in tables
-  of their 256 combinations. With ten classes the bytes are converted to numbers that BLAS multiplies, at the speed of the
-  processor: the product alone takes longer than the aim of 7 would leave for everything. Look-ups of ten classes at once, by
-  scipy or compiled, save less than a sixth of it.
-- **Categories, predict**: neighbouring columns are looked up together, in tables of up to 1,024 combinations of levels.
-- **Counts in sparse matrices, predict**: scipy's pass over the stored cells is the limit of both libraries. Two classes need
-  a single vector of weights. The predictive is a Dirichlet–multinomial and not a plug-in: a column and its count are looked up
-  together, in one such pass over a table that is six times as long.
-- **Matrix products** are cut into pieces that OpenBLAS computes without waking threads. On an idle machine threads would gain
-  little, on a busy one they made the same product up to fifty times slower.
+- **Diagonal Gaussian, predict**: two products of rows with a few columns of weights, and one square between them.
+  BLAS is twice as fast with rows as they lie as with rows turned on their side, as long as a block of rows stays
+  below a million multiplications.
+- **Student t**: six elementwise passes per class in numpy. After 10⁹ cells in one process a compiled loop with the
+  same bits takes over, four to eight times faster; loading numba earlier would cost more than it saves.
+- **QDA, predict**: one product of a triangular matrix with every row and class, in strips of eight rows of the
+  matrix, which leave out most of its zeros.
+- **LDA, predict**: class probabilities of a plug-in estimate are linear scores, one matrix product with K columns,
+  as in scikit-learn. Densities, novelty scores and the predictive t need the quadratic term too: one triangular
+  product more.
+- **Bernoulli bytes, predict**: of two classes only the difference counts; it is looked up for eight columns at a
+  time, in tables of their 256 combinations. With ten classes the bytes are converted to numbers that BLAS
+  multiplies, at the speed of the processor: the product alone takes longer than the aim of 7 would leave for
+  everything. Look-ups of ten classes at once, by scipy or compiled, save less than a sixth of it.
+- **Categories, predict**: neighbouring columns are looked up together, in tables of up to 1,024 combinations of
+  levels.
+- **Counts in sparse matrices, predict**: scipy's pass over the stored cells is the limit of both libraries. Two
+  classes need a single vector of weights. The predictive is a Dirichlet–multinomial and not a plug-in: a column
+  and its count are looked up together, in one such pass over a table that is six times as long.
+- **Matrix products** are cut into pieces that OpenBLAS computes without waking threads. On an idle machine threads
+  would gain little, on a busy one they made the same product up to fifty times slower.
 - **iris**: all is overhead: reading tables, checking supports, resolving priors.
 
 ## Beside PyMC
 
-`python -m benchmarks.pymc` (minutes) times the first posterior of every family in a new process, by the closed form, by NUTS
-on sufficient statistics, and by a plain row-wise PyMC model, and the effective draws per second of exact draws and of NUTS.
-"Cold" begins with an empty compilation cache and includes the imports; "warm" has the cache of the run before.
-{pymc}
-`python -m benchmarks.gradients` times the gradients NUTS asks for. Those of sufficient statistics cost the same whatever the
-number of rows; both models have the same posterior, so that a draw takes as many gradients in either.
+`python -m benchmarks.pymc` (minutes) times the first posterior of every family in a new process, by the closed
+form, by NUTS on sufficient statistics, and by a plain row-wise PyMC model, and the effective draws per second of
+exact draws and of NUTS. "Cold" begins with an empty compilation cache and includes the imports; "warm" has the
+cache of the run before. {pymc}
+`python -m benchmarks.gradients` times the gradients NUTS asks for. Those of sufficient statistics cost the same
+whatever the number of rows; both models have the same posterior, so that a draw takes as many gradients in either.
 {gradients}
-`python -m benchmarks.own_model` times whole processes that begin with their imports and end with the class probabilities of the irises under a
-model written by hand: by `from_pymc`, and by `pm.sample` with a prediction written by hand. Then it times gradients of compressed
-rows.
+`python -m benchmarks.own_model` times whole processes that begin with their imports and end with the class
+probabilities of the irises under a model written by hand: by `from_pymc`, and by `pm.sample` with a prediction
+written by hand. Then it times gradients of compressed rows.
 {own_model}"""
 
 

@@ -1,8 +1,9 @@
 """First posteriors in new processes, and effective draws per second: ``python -m benchmarks.pymc`` (minutes).
 
-Every family is fitted to the same simulated table in a process of its own, three ways: in closed form, by NUTS on the
-sufficient statistics, and by ``pm.sample`` of the plain row-wise model (``to_pymc()``, what one would write by hand). "Cold"
-has an empty compilation cache, "warm" the cache of the run before, and "refit" is a second call in the same process.
+Every family is fitted to the same simulated table in a process of its own, three ways: in closed form, by NUTS on
+the sufficient statistics, and by ``pm.sample`` of the plain row-wise model (``to_pymc()``, what one would write by
+hand). "Cold" has an empty compilation cache, "warm" the cache of the run before, and "refit" is a second call in
+the same process.
 """
 
 from __future__ import annotations
@@ -95,7 +96,8 @@ def main(only: str, n_rows: int, draws: int, patience: int, out: Path | None) ->
 
 
 def measure(family: str, rows: str, way: str, n_rows: int, draws: int, patience: int) -> dict[str, float | None]:
-    """Seconds to the first posterior (cold, then warm), of a refit, and the least effective draws per second of a refit.
+    """Seconds to the first posterior (cold, then warm), of a refit, and the least effective draws per second of a
+    refit.
 
     None is what was not finished in ``patience`` seconds, or not tried because the process before it was not.
     """

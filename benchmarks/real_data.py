@@ -2,10 +2,11 @@
 
     python benchmarks/real_data.py [FOLDER]
 
-FOLDER (or the environment variable BAYESPPL_DATA) holds the data sets in sub-folders: SMSSpamCollection, penguins.csv,
-house-votes-84.data, adult.data.gz with adult.test.gz, and car.data, as the UCI repository and palmerpenguins give them.
-Half of the rows, drawn with a fixed seed and stratified, train; the other half test (adult has files of its own). The log
-score is the mean log probability of the true class, in nats; one row that is given probability zero makes it −∞.
+FOLDER (or the environment variable BAYESPPL_DATA) holds the data sets in sub-folders: SMSSpamCollection,
+penguins.csv, house-votes-84.data, adult.data.gz with adult.test.gz, and car.data, as the UCI repository and
+palmerpenguins give them. Half of the rows, drawn with a fixed seed and stratified, train; the other half test
+(adult has files of its own). The log score is the mean log probability of the true class, in nats; one row that is
+given probability zero makes it −∞.
 """
 
 from __future__ import annotations
@@ -75,7 +76,8 @@ def car(folder: Path) -> Split:
 
 
 ADULT = [
-    "age", "workclass", "weight", "education", "years of education", "marital status", "occupation", "relationship",
+    "age", "workclass", "weight", "education", "years of education", "marital "
+    "status", "occupation", "relationship",
     "race", "sex", "capital gain", "capital loss", "hours per week", "country", "income",
 ]  # fmt: skip
 

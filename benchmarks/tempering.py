@@ -2,9 +2,10 @@
 
     python -m benchmarks.tempering [FOLDER] [--sets NAME ...]
 
-FOLDER (or the environment variable BAYESPPL_DATA) holds ``panel/NAME.csv.gz`` with the target column ``class``, and the folders
-that ``benchmarks.real_data`` reads; five sets come with scikit-learn. Stratified halves train, the others test. The temperature is
-learned from the training half alone. Rows of weight, penalties and splits are the same for all models.
+FOLDER (or the environment variable BAYESPPL_DATA) holds ``panel/NAME.csv.gz`` with the target column ``class``,
+and the folders that ``benchmarks.real_data`` reads; five sets come with scikit-learn. Stratified halves train, the
+others test. The temperature is learned from the training half alone. Rows of weight, penalties and splits are the
+same for all models.
 """
 
 from __future__ import annotations

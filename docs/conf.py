@@ -110,7 +110,8 @@ def number_equations(app: Any, doctree: Any) -> None:
 def show_constructor(
     app: Any, what: str, name: str, obj: Any, options: Any, signature: Any, annotation: Any
 ) -> Any:
-    """Estimators by the arguments of ``__init__``, not of the ``__new__`` that refuses those of other libraries."""
+    """Estimators by the arguments of ``__init__``, not of the ``__new__`` that refuses those of other
+    libraries."""
     if what == "class" and signature is not None and signature.startswith("(*args"):
         shown = inspect.signature(obj)
         bare = [p.replace(annotation=p.empty) for p in shown.parameters.values()]

@@ -1,7 +1,7 @@
 """Figures of the examples: code that draws is run while building, and its picture stands under it.
 
-Examples are written once, as the tests run them. With ``DOCS_EXECUTE=1`` those of a page that draws something, and those of the
-functions in ``bayesppl.plots``, are handed to matplotlib's plot directive.
+Examples are written once, as the tests run them. With ``DOCS_EXECUTE=1`` those of a page that draws something, and
+those of the functions in ``bayesppl.plots``, are handed to matplotlib's plot directive.
 """
 
 from __future__ import annotations

@@ -45,8 +45,10 @@ def test_nothing_heavy_is_loaded(code):
 
 def test_help_loads_no_numerics():
     code = (
-        "import sys\nfrom bayesppl.cli import main\ntry:\n    main(['compare', '--help'])\nexcept SystemExit: pass\n"
-        "print(*[name for name in ('numpy', 'scipy', 'sklearn', 'pandas') if name in sys.modules], file=sys.stderr)"
+        "import sys\nfrom bayesppl.cli import main\ntry:\n    main(['compare', '--help'])\nexcept SystemExit: "
+        "pass\n"
+        "print(*[name for name in ('numpy', 'scipy', 'sklearn', 'pandas') if name in sys.modules], "
+        "file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr.split() == []

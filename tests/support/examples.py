@@ -157,8 +157,8 @@ def _chosen(example: Example) -> Example:
 
 
 _BY_EVIDENCE = "conditional gaussian, tables by evidence"
-#: The same examples for tests of fits to several sets of rows: tables that the evidence on the first rows chose are kept for all of
-#: them, as they are in batches, where other rows would choose others.
+#: The same examples for tests of fits to several sets of rows: tables that the evidence on the first rows chose
+#: are kept for all of them, as they are in batches, where other rows would choose others.
 CHOSEN: dict[str, Example] = {**EXAMPLES, _BY_EVIDENCE: _chosen(EXAMPLES[_BY_EVIDENCE])}
 
 ANGLES = _frame(np.random.default_rng(43).vonmises([0.0, 2.0, 3.0], [0.3, 2.0, 9.0], size=(16, 3)))

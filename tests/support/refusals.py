@@ -1,7 +1,7 @@
 """Whether a refusal is one of this package.
 
-It is a ``ValueError`` or ``TypeError`` that a ``raise`` of this package raised: what numpy, pandas or narwhals say about their own insides
-names neither column nor remedy.
+It is a ``ValueError`` or ``TypeError`` that a ``raise`` of this package raised: what numpy, pandas or narwhals say
+about their own insides names neither column nor remedy.
 """
 
 import ast

@@ -1,9 +1,11 @@
-"""scikit-learn's generative classifiers in terms of this package: its constructors and fitted attributes, our fits.
+"""scikit-learn's generative classifiers in terms of this package: its constructors and fitted attributes, our
+fits.
 
-Each class turns scikit-learn's arguments into a prior and a plug-in rule, fits the estimator of this package and reads
-scikit-learn's attributes off its answers. scikit-learn's own tests can then be run on them; see scikit_learn_plugin.
-A posterior mean under a prior is what smoothing and shrinkage amount to, so that ``alpha`` and ``var_smoothing`` are exact, and
-so is what support.scikit_discriminants makes of ``shrinkage`` and ``reg_param``.
+Each class turns scikit-learn's arguments into a prior and a plug-in rule, fits the estimator of this package and
+reads scikit-learn's attributes off its answers. scikit-learn's own tests can then be run on them; see
+scikit_learn_plugin. A posterior mean under a prior is what smoothing and shrinkage amount to, so that ``alpha``
+and ``var_smoothing`` are exact, and so is what support.scikit_discriminants makes of ``shrinkage`` and
+``reg_param``.
 """
 
 import warnings
@@ -164,7 +166,8 @@ class DiscreteNB(Incremental):
 
     @property
     def counts(self) -> Any:
-        """Sums over the rows: no answer has them, so that they are read off the sufficient statistics of the fit."""
+        """Sums over the rows: no answer has them, so that they are read off the sufficient statistics of the
+        fit."""
         return self._fitted.fitted_.learned.statistics.parts["features"]
 
     @property

@@ -64,7 +64,8 @@ class DiscriminantAnalysis(Adapter):
 
 
 def shrinking(share: float, weight: Any, target: Any, n_features: int) -> bp.NormalInverseWishart:
-    """The prior under which the posterior mean of a covariance is (1 − share) S/weight + share · target · identity."""
+    """The prior under which the posterior mean of a covariance is (1 − share) S/weight + share · target ·
+    identity."""
     rows = np.asarray(weight * share / (1 - share))
     psi = (rows * target)[..., None, None] * np.eye(n_features)
     return bp.NormalInverseWishart(0.0, NOTHING, rows + n_features + 1, psi)

@@ -1,7 +1,7 @@
 """A pytest plugin: scikit-learn's own tests meet the adapters in place of its classifiers.
 
-It must be loaded before the tests are imported (``-p support.scikit_learn_plugin``). Messages are worded by whoever raises them:
-``pytest.raises`` and ``pytest.warns`` compare types here, and leave ``match`` out.
+It must be loaded before the tests are imported (``-p support.scikit_learn_plugin``). Messages are worded by
+whoever raises them: ``pytest.raises`` and ``pytest.warns`` compare types here, and leave ``match`` out.
 """
 
 from collections.abc import Callable
