@@ -13,8 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.kernels.machine_code import recover_from_damage
-
 #: Cells after which loading numba has paid, and the part of it that is left to pay where numba is loaded already.
 PRICE, PRICE_IF_LOADED = 1_000_000_000, 500_000_000
 
@@ -23,34 +21,49 @@ _TILE = 64
 
 
 class Engine:
-    """Decides when a compiled loop takes over, from the work done so far in this process."""
+    """A loop that numba compiles once this process has done so much of its work that loading numba has paid.
 
-    def __init__(self, build: Callable[[], Any]) -> None:
-        self._build = build
-        self._loop: Any = None
+    Parameters
+    ----------
+    function : callable
+        The loop, in the part of Python that numba compiles.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self._loop: Callable[..., Any] | None = None
         self._done = 0
 
-    def loop(self, work: int) -> Any:
-        """The compiled loop if it has paid by now, else None."""
+    def loop(self, work: int) -> Callable[..., Any] | None:
+        """Count this work, and return the compiled loop if it has paid by now, else None."""
         if self._loop is None:
             self._done += work
             if self._done >= (PRICE_IF_LOADED if "numba" in sys.modules else PRICE):
-                self._loop = self._build()
+                self._loop = compile_loop(self._function)
         return self._loop
 
 
-def compile_loop(function: Callable[..., Any]) -> Any:
-    """Compile, and keep the result on disk where that is possible."""
+def compile_loop(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return ``function`` as a loop that is compiled when called first, and kept on disk where that can be done."""
     import numba
 
-    recover_from_damage()
+    in_memory: Callable[..., Any] = numba.njit(nogil=True)(function)
     try:
-        return numba.njit(nogil=True, cache=True)(function)
+        on_disk = numba.njit(nogil=True, cache=True)(function)
     except RuntimeError:  # no folder to write to
-        return numba.njit(nogil=True)(function)
+        return in_memory
+
+    def loop(*arrays: Any) -> Any:
+        try:
+            return on_disk(*arrays)
+        except Exception:  # what numba makes of a damaged file, or of a full disk; the loops raise nothing
+            return in_memory(*arrays)
+
+    return loop
 
 
-def _log_products(X: np.ndarray, location: np.ndarray, inverse: np.ndarray, large: float, out: np.ndarray) -> None:
+@Engine
+def log_products(X: np.ndarray, location: np.ndarray, inverse: np.ndarray, large: float, out: np.ndarray) -> None:
     """u = Π (1 + t) − 1 by u ← u + t + u·t; NaN where u grew above ``large`` or a cell is missing."""
     n_rows, n_features = X.shape
     n_classes = location.shape[0]
@@ -75,10 +88,8 @@ def _log_products(X: np.ndarray, location: np.ndarray, inverse: np.ndarray, larg
                 out[k, start + i] = u[i] if u[i] <= large else np.nan
 
 
-log_products = Engine(lambda: compile_loop(_log_products))
-
-
-def _own_products(
+@Engine
+def own_products(
     X: np.ndarray,
     owners: np.ndarray,
     location: np.ndarray,
@@ -113,10 +124,8 @@ def _own_products(
             out[start + i] = u[i]
 
 
-own_products = Engine(lambda: compile_loop(_own_products))
-
-
-def _less_own_products(
+@Engine
+def less_own_products(
     X: np.ndarray,
     location: np.ndarray,
     factors: np.ndarray,
@@ -159,10 +168,8 @@ def _less_own_products(
                 out[k, start + i] = u[i]
 
 
-less_own_products = Engine(lambda: compile_loop(_less_own_products))
-
-
-def _lane_sums(
+@Engine
+def lane_sums(
     X: np.ndarray, owners: np.ndarray, pivot: np.ndarray, first: np.ndarray, second: np.ndarray
 ) -> None:
     """Add deviations from the pivot of the row's class, and their squares, to the lanes of the class in turn."""
@@ -186,10 +193,8 @@ def _lane_sums(
             squares[at + d] += z[d] * z[d]
 
 
-lane_sums = Engine(lambda: compile_loop(_lane_sums))
-
-
-def _count_codes(codes: np.ndarray, owners: np.ndarray, edges: np.ndarray, counts: np.ndarray) -> None:
+@Engine
+def count_codes(codes: np.ndarray, owners: np.ndarray, edges: np.ndarray, counts: np.ndarray) -> None:
     """Add one to the cell of every code, -1 included, which comes first in its column."""
     n_rows, n_columns = codes.shape
     # flat, and at places that cannot be negative: else every access would check whether they count from the end
@@ -202,10 +207,8 @@ def _count_codes(codes: np.ndarray, owners: np.ndarray, edges: np.ndarray, count
             cells[np.uint64(own + zero[j] + levels[row + j])] += 1
 
 
-count_codes = Engine(lambda: compile_loop(_count_codes))
-
-
-def _count_entries(
+@Engine
+def count_entries(
     counts: np.ndarray,
     columns: np.ndarray,
     starts: np.ndarray,
@@ -233,6 +236,3 @@ def _count_entries(
             bins[np.uint64(e & 3), np.uint64(count)] += 1
         totals[i] = total
     return odd
-
-
-count_entries = Engine(lambda: compile_loop(_count_entries))

@@ -163,7 +163,7 @@ def test_a_fit_copies_no_sparse_matrix():
 @pytest.mark.parametrize("convert", [np.asarray, sparse.csr_array])
 def test_the_type_of_counts_changes_nothing(convert, dtype, monkeypatch):
     """Not even where sums over rows, and their factorials, are no numbers of that type."""
-    monkeypatch.setattr(kernel, "engine", Engine(kernel.engine._build))
+    monkeypatch.setattr(kernel, "engine", Engine(kernel.engine._function))
     monkeypatch.setattr(kernel.engine, "_done", 10**12)
     for X in (np.minimum(100 * COUNTS, 255), COUNTS * (2_000_001 if dtype is not np.uint8 else 1)):
         X = X.astype(dtype)

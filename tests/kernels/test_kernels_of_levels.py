@@ -55,7 +55,7 @@ def test_counts_of_outcomes_are_the_product_with_their_indicators(name, missing)
 def test_the_compiled_loop_counts_the_same(monkeypatch, missing):
     codes, responsibilities = coded(missing), memberships()["labels"]
     plain = outcome_counts(responsibilities, codes, SIZES)
-    eager = Engine(compiled.count_codes._build)
+    eager = Engine(compiled.count_codes._function)
     eager._done = compiled.PRICE
     monkeypatch.setattr(levels, "engine", eager)
     np.testing.assert_array_equal(outcome_counts(responsibilities, codes, SIZES), plain)

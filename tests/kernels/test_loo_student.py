@@ -68,7 +68,7 @@ def test_the_compiled_loop_gives_the_same_bits(monkeypatch, dtype, order, n_feat
         X[3, 0], X[4] = np.nan, 1e30
     exponents = np.full(location.shape, 3.0)
     expected = own_log1p_squares(X, owners, location, factors, exponents)
-    eager = Engine(compiled.own_products._build)
+    eager = Engine(compiled.own_products._function)
     eager._done = compiled.PRICE
     monkeypatch.setattr(loo_student, "own_products", eager)
     np.testing.assert_array_equal(own_log1p_squares(X, owners, location, factors, exponents), expected)
@@ -121,7 +121,7 @@ def test_the_compiled_loop_of_other_classes_gives_the_same_bits(monkeypatch, ord
     centres, added = other_classes(X, location)
     given = X, owners, centres, added, location, np.abs(factors), np.full(location.shape, 3.0)
     expected = less_own_log1p_squares(*given)
-    eager = Engine(compiled.less_own_products._build)
+    eager = Engine(compiled.less_own_products._function)
     eager._done = compiled.PRICE
     monkeypatch.setattr(loo_student, "less_own_products", eager)
     np.testing.assert_array_equal(less_own_log1p_squares(*given), expected)

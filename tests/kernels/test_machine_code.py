@@ -1,4 +1,4 @@
-"""A damaged cache of compiled code costs a compilation and nothing else."""
+"""A cache of compiled code that is damaged, or cannot be written, costs a compilation and nothing else."""
 
 import subprocess
 import sys
@@ -8,11 +8,11 @@ import pytest
 
 LOOPS = """
 import numpy as np
-from bayesppl.kernels.compiled import compile_loop, log_products
+from bayesppl.kernels.compiled import log_products
 loop = log_products.loop(2_000_000_000)
 out = np.empty((1, 3))
 loop(np.ones((3, 2)), np.zeros((1, 2)), np.ones((1, 2)), 1e300, out)
-print(out.tolist(), len(loop.stats.cache_hits))
+print(out.tolist())
 """
 
 
@@ -21,7 +21,7 @@ print(out.tolist(), len(loop.stats.cache_hits))
     [("nbi", b"\x80\x05"), ("nbc", b"\x80\x05"), ("nbc", b"\x80\x04cbayesppl.absent\nname\n.")],
     ids=["index cut", "code cut", "module moved"],
 )
-def test_a_damaged_cache_is_compiled_again(content: bytes, suffix: str, tmp_path: Path) -> None:
+def test_a_damaged_cache_is_compiled_in_memory(content: bytes, suffix: str, tmp_path: Path) -> None:
     def run() -> str:
         done = subprocess.run(
             [sys.executable, "-c", LOOPS],
@@ -33,11 +33,10 @@ def test_a_damaged_cache_is_compiled_again(content: bytes, suffix: str, tmp_path
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
 
-    result = "[[3.0, 3.0, 3.0]]"
-    assert run() == f"{result} 0"
+    expected = run()
+    assert expected == "[[3.0, 3.0, 3.0]]"
     files = list(tmp_path.rglob(f"*.{suffix}"))
     assert files
     for file in files:
         file.write_bytes(content)
-    assert run() == f"{result} 0"
-    assert run() == f"{result} 1"
+    assert run() == expected

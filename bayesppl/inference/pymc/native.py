@@ -21,7 +21,6 @@ import numpy as np
 
 from bayesppl.inference.progress import say
 from bayesppl.kernels.arrays import Array
-from bayesppl.kernels.machine_code import recover_from_damage
 
 _EXPAND = """
 def expand(size, expanded, point, out, data):
@@ -140,7 +139,6 @@ def _compiled(key: str | None, source: str, name: str, signature: Any, inner: Ca
 
     if key in FUNCTIONS:
         return FUNCTIONS[key]
-    recover_from_damage()
     # what is stored names this module, is loaded by that name, and is the code of this source
     kept_under = key and f"bayesppl_{sha256('\n'.join([__name__, source, key]).encode()).hexdigest()}"
     known = {"__name__": __name__, "carray": vars(numba)["carray"], "np": np}
