@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array, issparse
 from scipy.special import gammaln, logsumexp
 
-from bayesppl.kernels.bits import bit_sums
+from bayesppl.kernels.lookups import bit_sums
 from bayesppl.kernels.products import row_products
 
 Array = npt.NDArray[Any]

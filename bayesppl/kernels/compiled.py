@@ -169,9 +169,7 @@ def less_own_products(
 
 
 @Engine
-def lane_sums(
-    X: np.ndarray, owners: np.ndarray, pivot: np.ndarray, first: np.ndarray, second: np.ndarray
-) -> None:
+def lane_sums(X: np.ndarray, owners: np.ndarray, pivot: np.ndarray, first: np.ndarray, second: np.ndarray) -> None:
     """Add deviations from the pivot of the row's class, and their squares, to the lanes of the class in turn."""
     n_classes, n_lanes, n_features = first.shape
     lane = np.zeros(n_classes, np.int64)

@@ -34,37 +34,21 @@ def distinct_integers(X: np.ndarray) -> list[np.ndarray] | None:
     ----------
     X : (n_rows, n_columns) of integers, at least one row
     """
-    first = _wide(X[:1])
-    if first is None:
+    low, high = extremes(X)
+    start, stop = int(low.min()), int(high.max()) + 1
+    if stop - start > WIDEST or stop > np.iinfo(np.int64).max:
         return None
-    low, high = extremes(first)
-    seen = np.zeros((1, len(low)), dtype=bool)  # (value - lowest of all, column)
+    occurs = np.zeros((stop - start, X.shape[1]), dtype=bool)
+    n_between = high.astype(np.int64) - low.astype(np.int64) + 1
+    columns = np.arange(X.shape[1])
     for rows in row_blocks(*X.shape):
-        block = _wide(X[rows])
-        if block is None:
-            return None
-        least, most = extremes(block)
-        new_low, new_high = np.minimum(low, least), np.maximum(high, most)
-        if (new_low < low).any() or (new_high > high).any() or not _is_full(seen, low, high):
-            if int(new_high.max()) - int(new_low.min()) >= WIDEST:
-                return None
-            seen = _see(block, seen, int(low.min()), int(new_low.min()), int(new_high.max()))
-            low, high = new_low, new_high
-    return [np.flatnonzero(column) + low.min() for column in seen.T]
-
-
-def _is_full(seen: np.ndarray, low: np.ndarray, high: np.ndarray) -> bool:
-    """Whether all values between the lowest and the highest of each column have been seen."""
-    return bool((seen.sum(0) == high - low + 1).all())
-
-
-def _see(block: np.ndarray, seen: np.ndarray, old_start: int, start: int, stop: int) -> np.ndarray:
-    n_values, n_columns = stop - start + 1, seen.shape[1]
-    cells = (block - start) * n_columns
-    cells += np.arange(n_columns)
-    found = np.bincount(cells.ravel(), minlength=n_values * n_columns).reshape(n_values, n_columns) > 0
-    found[old_start - start : old_start - start + len(seen)] |= seen
-    return found
+        cells = np.subtract(X[rows], start, dtype=np.int64, casting="unsafe")
+        cells *= X.shape[1]
+        cells += columns
+        occurs.ravel()[cells] = True
+        if (occurs.sum(0) == n_between).all():  # the other rows hold nothing else
+            break
+    return [np.flatnonzero(column) + start for column in occurs.T]
 
 
 def extremes(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -117,17 +101,12 @@ class Places(NamedTuple):
         )
         return cls(np.asarray(low), np.asarray(high), codes, starts, regular)
 
-    def column(self, j: int) -> Places:
-        """The places of one column alone."""
-        one = slice(j, j + 1)
-        return self._replace(low=self.low[one], high=self.high[one], starts=self.starts[one])
-
     def look_up(self, X: np.ndarray, out: np.ndarray) -> bool:
         """Write the codes of (n_rows, n_columns) whole numbers; False where a number is too large to be looked up."""
+        if X.dtype == np.uint64 and X.max(initial=0) > np.iinfo(np.int64).max:
+            return False
         for rows in row_blocks(*X.shape):
-            block = _wide(X[rows])
-            if block is None:
-                return False
+            block = X[rows].astype(np.int64, copy=False)
             if self.regular:
                 low, high = extremes(block)
                 if (low >= self.low).all() and (high <= self.high).all():
@@ -137,13 +116,6 @@ class Places(NamedTuple):
             at += self.starts - self.low + 1
             out[rows] = self.codes[at]
         return True
-
-
-def _wide(X: np.ndarray) -> np.ndarray | None:
-    """As integers of 64 bits, or None where one is too large."""
-    if X.dtype == np.uint64 and X.size and X.max() > np.iinfo(np.int64).max:
-        return None
-    return X.astype(np.int64, copy=False)
 
 
 def outcome_counts(responsibilities: csr_array, codes: np.ndarray, sizes: Sequence[int]) -> np.ndarray:
@@ -165,14 +137,14 @@ def outcome_counts(responsibilities: csr_array, codes: np.ndarray, sizes: Sequen
     owners, weights = responsibilities.indices, responsibilities.data
     per_row = np.diff(responsibilities.indptr)
     single, unit = bool((per_row == 1).all()), bool((weights == 1).all())
-    edges = _padded_edges(sizes)
+    edges = np.cumsum((0, *np.add(sizes, 1)))  # every column has one cell more in front, for missing values
     width = int(edges[-1])
     if single and unit:
         compiled = engine.loop(codes.size)
         if compiled is not None:
             counted = np.zeros((n_classes, width), dtype=np.int64)
             compiled(codes, owners, edges, counted)
-            return _without_padding(counted.astype(np.float64), edges)
+            return np.delete(counted.astype(np.float64), edges[:-1], axis=1)
     totals = np.zeros(n_classes * width)
     for rows in row_blocks(len(codes), codes.shape[1], max(BLOCK_CELLS, totals.size)):
         entries = slice(responsibilities.indptr[rows.start], responsibilities.indptr[rows.stop])
@@ -181,13 +153,4 @@ def outcome_counts(responsibilities: csr_array, codes: np.ndarray, sizes: Sequen
         cells += (owners[entries].astype(np.intp) * width)[:, None]
         of_cells = None if unit else np.repeat(weights[entries], values.shape[1])
         totals += np.bincount(cells.ravel(), of_cells, totals.size)
-    return _without_padding(totals.reshape(n_classes, width), edges)
-
-
-def _padded_edges(sizes: Sequence[int]) -> np.ndarray:
-    """Where the cells of every column begin, if each has one more in front, for missing values."""
-    return np.concatenate([[0], np.cumsum(np.add(sizes, 1))]).astype(np.int64)
-
-
-def _without_padding(totals: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    return np.delete(totals, edges[:-1], axis=1)
+    return np.delete(totals.reshape(n_classes, width), edges[:-1], axis=1)

@@ -1,11 +1,13 @@
-"""Sums over columns of what a table holds for each level.
+"""Sums over columns of what a table holds for each level, or for each bit.
 
 Neighbouring columns are looked up together, in a table of all combinations of their levels, as long as it stays small.
+Of bits, that are eight columns at a time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -21,6 +23,9 @@ _ROWS = 1 << 13
 
 # from here on a product with a matrix of the outcomes beats one look-up after the other
 _MANY_TABLES = 12
+
+# combinations of eight bits, and groups of eight columns in a block of rows: their places take up to a megabyte
+_BYTES, _BLOCK_GROUPS = 256, 1 << 18
 
 
 def level_sums(tables: np.ndarray, sizes: Sequence[int]) -> Callable[[np.ndarray], np.ndarray]:
@@ -109,3 +114,37 @@ def sums_at(places: np.ndarray, table: np.ndarray) -> np.ndarray:
     """
     starts, ones = one_in_each(*places.shape)
     return np.asarray(sparse_of(csr_array, ones, places.ravel(), starts, (len(places), len(table))) @ table)
+
+
+def bit_sums(weights: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """Σ_j x_ij weights_j for rows of bytes that are 0 or 1, as a function of the rows.
+
+    Parameters
+    ----------
+    weights : (n_columns,)
+
+    Returns
+    -------
+    function of (n_rows, n_columns) to (n_rows,)
+    """
+    n_groups = -(-len(weights) // 8)
+
+    @cache  # not before there are rows
+    def table() -> np.ndarray:
+        padded = np.zeros(8 * n_groups)
+        padded[: len(weights)] = weights
+        bits = np.unpackbits(np.arange(_BYTES, dtype=np.uint8)[:, None], axis=1)
+        return (padded.reshape(n_groups, 8) @ bits.T).ravel()
+
+    def sums(X: np.ndarray) -> np.ndarray:
+        out = np.empty(len(X))
+        step = min(len(X), max(1, _BLOCK_GROUPS // max(1, n_groups)))
+        groups = np.arange(0, len(table()), _BYTES, dtype=np.int32)
+        places = np.empty((step, n_groups), dtype=np.int32)
+        for rows in row_blocks(len(X), 1, step):
+            found = places[: rows.stop - rows.start]
+            np.add(np.packbits(X[rows], axis=1), groups, out=found)
+            out[rows] = sums_at(found, table())
+        return out
+
+    return sums

@@ -10,9 +10,9 @@ from bayesppl.kernels import compiled, student
 from bayesppl.kernels import counts as counts_module
 from bayesppl.kernels import moments as moments_module
 from bayesppl.kernels import tiles as tiles_module
-from bayesppl.kernels.bits import bit_sums
 from bayesppl.kernels.class_sums import class_sums
 from bayesppl.kernels.compiled import Engine
+from bayesppl.kernels.lookups import bit_sums
 from bayesppl.kernels.mahalanobis import squared_distances
 from bayesppl.kernels.moments import diagonal, products
 from bayesppl.kernels.products import row_products
