@@ -26,11 +26,11 @@ from .errors import UndefinedEstimateError as UndefinedEstimateError
 from .errors import UnseenLevelWarning as UnseenLevelWarning
 from .estimators.auto import AutoClassifier as AutoClassifier
 from .estimators.batches import fit_batches as fit_batches
-from .estimators.classifier import GenerativeClassifier as GenerativeClassifier
 from .estimators.discriminant_analysis import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis
+from .estimators.discriminant_analysis import LocationModel as LocationModel
 from .estimators.discriminant_analysis import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis
+from .estimators.generative import GenerativeClassifier as GenerativeClassifier
 from .estimators.loading import load as load
-from .estimators.location_model import LocationModel as LocationModel
 from .estimators.naive_bayes import BernoulliNB as BernoulliNB
 from .estimators.naive_bayes import BinomialNB as BinomialNB
 from .estimators.naive_bayes import CategoricalNB as CategoricalNB

@@ -1,8 +1,13 @@
 """scikit-learn shells; no mathematics."""
 
 from bayesppl.estimators.auto import AutoClassifier
-from bayesppl.estimators.classifier import BayesClassifier, GenerativeClassifier
-from bayesppl.estimators.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from bayesppl.estimators.classifier import BayesClassifier
+from bayesppl.estimators.discriminant_analysis import (
+    LinearDiscriminantAnalysis,
+    LocationModel,
+    QuadraticDiscriminantAnalysis,
+)
+from bayesppl.estimators.generative import GenerativeClassifier
 from bayesppl.estimators.naive_bayes import (
     BernoulliNB,
     BinomialNB,
@@ -26,6 +31,7 @@ __all__ = [
     "GenerativeClassifier",
     "JointCategoricalNB",
     "LinearDiscriminantAnalysis",
+    "LocationModel",
     "MixedNB",
     "MultinomialNB",
     "PoissonNB",

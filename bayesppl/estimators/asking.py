@@ -22,10 +22,12 @@ def ask[F: Fitted, **P, T](question: Callable[Concatenate[F, P], T]) -> Callable
     first, *others = signature.parameters.values()
     signature = signature.replace(parameters=[first.replace(name="self", annotation=first.empty), *others])
     vars(method)["__signature__"] = signature
-    method.__doc__ = _without_fitted(question.__doc__ or "")
+    method.__doc__ = _without_fitted(inspect.cleandoc(question.__doc__ or ""))
     return method
 
 
 def _without_fitted(docstring: str) -> str:
-    """A docstring whose parameters do not begin with the fitted model, which a method has already."""
-    return re.sub(r"(Parameters\n +-+\n) +fitted : Fitted\n(\n +(?=\w+\n +-))?", r"\1", docstring, count=1)
+    """Leave out the parameter of the fitted model, which a method has already; the docstring is not indented."""
+    alone = r"Parameters\n-+\nfitted : Fitted\n(\n|$)"
+    first = r"(Parameters\n-+\n)fitted(?: : \w+\n|, )"
+    return re.sub(first, r"\1", re.sub(alone, "", docstring, count=1), count=1)

@@ -19,14 +19,12 @@ from bayesppl.data.read_table import Columns
 from bayesppl.data.recoding import AsTheyAre
 from bayesppl.data.rows import Rows
 from bayesppl.errors import SeveralModelsError, warn
-from bayesppl.estimators.base import check_n_jobs
 from bayesppl.estimators.candidates import ROWS_PER_CANDIDATE, Candidate, propose
-from bayesppl.estimators.classifier import ESTIMATORS, BayesClassifier, GenerativeClassifier
 from bayesppl.estimators.findings import facts_about, summarise
 from bayesppl.estimators.first_rows import read_all, start
-from bayesppl.estimators.fitted_columns import FittedColumns
-from bayesppl.estimators.parameters import Nested
-from bayesppl.estimators.scoring import ScoredMixin
+from bayesppl.estimators.generative import GenerativeClassifier
+from bayesppl.estimators.learner import Learner
+from bayesppl.estimators.shell import Shell, check_n_jobs
 from bayesppl.files.saving import write_stack
 from bayesppl.inference.progress import counted
 from bayesppl.kernels.arrays import Array
@@ -59,7 +57,7 @@ class Undefined:
 
 
 @dataclass(eq=False, repr=False)
-class AutoClassifier(FittedColumns, ScoredMixin, Nested):
+class AutoClassifier(Shell[Stack]):
     r"""The classifier that chooses itself, for any table.
 
     Several generative models of the same rows, picked from what the columns hold, are fitted in closed form. Each predicts every
@@ -105,7 +103,7 @@ class AutoClassifier(FittedColumns, ScoredMixin, Nested):
     (1, 3)
     """
 
-    candidates: Mapping[str, BayesClassifier] | None = None
+    candidates: Mapping[str, Learner] | None = None
     class_weights: ClassWeights = Dirichlet(1.0)
     classes: Sequence[Hashable] | None = None
     n_jobs: int | None = None
@@ -142,8 +140,7 @@ class AutoClassifier(FittedColumns, ScoredMixin, Nested):
         else:
             found = self._given(rows)
             facts = (f"{len(rows)} rows, {len(rows.table.names)} columns, {len(rows.classes)} classes",)
-        self._stack = combine(found, rows, columns, facts, self.random_state)
-        return self
+        return self.adopt(combine(found, rows, columns, facts, self.random_state))
 
     def _leave_out(self, candidate: Candidate, rows: Rows) -> LeftOut:
         recoded = replace(rows, table=candidate.recoding(rows.table))
@@ -160,7 +157,7 @@ class AutoClassifier(FittedColumns, ScoredMixin, Nested):
         if not given:
             raise ValueError("candidates is empty; name estimators, or leave it None to have them picked")
         for name, clf in given.items():
-            if not isinstance(clf, BayesClassifier):
+            if not isinstance(clf, Learner):
                 raise TypeError(
                     f"candidates[{name!r}] is a {type(clf).__name__}: stacking needs exact leave-one-out, which estimators of "
                     "bayesppl have and others have not. (Steps of a pipeline go before AutoClassifier)"
@@ -203,31 +200,10 @@ class AutoClassifier(FittedColumns, ScoredMixin, Nested):
         tags.input_tags.sparse = tags.input_tags.allow_nan = tags.input_tags.string = True
         return tags
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return "_stack" in vars(self)
-
     @property
     def stack_(self) -> Stack:
         """All that the fit has found, as one immutable value."""
-        if not self.__sklearn_is_fitted__():
-            raise self._not_fitted()
-        return self._stack
-
-    @property
-    def classes_(self) -> Array:
-        """Labels in ascending order: (n_classes,)."""
-        return self.stack_.classes
-
-    def _columns_of_fit(self) -> Columns:
-        return self.stack_.columns
-
-    def levels_of_columns(self) -> dict[Hashable, tuple[Hashable, ...]]:
-        """The levels of every column that is no number, those of one row only left out."""
-        return self.stack_.levels
-
-    def columns_read(self) -> set[Hashable]:
-        """The columns that a model of the stack reads; those that did not vary in the fit say nothing."""
-        return self.stack_.columns_read
+        return self._held
 
     @property
     def weights_(self) -> xr.DataArray:
@@ -361,20 +337,11 @@ class AutoClassifier(FittedColumns, ScoredMixin, Nested):
             }
         write_stack(self.stack_, type(self).__name__, parameters, path)
 
-    @classmethod
-    def restored(cls, parameters: Mapping[str, Any], stack: Stack) -> Self:
-        """The estimator that ``save`` wrote."""
-        stored = parameters["candidates"]
-        candidates = stored and {name: ESTIMATORS[kind](**given) for name, (kind, given) in stored.items()}
-        clf = cls(**{**parameters, "candidates": candidates})
-        clf._stack = stack
-        return clf
-
     def summary(self) -> str:
         """Five lines on what was found out about the data."""
         return summarise(self.stack_)
 
 
-def _left_out(name: str, recoding: Any, clf: BayesClassifier, rows: Rows) -> LeftOut:
+def _left_out(name: str, recoding: Any, clf: Learner, rows: Rows) -> LeftOut:
     fitted = clf.infer(start(clf, rows), rows)
     return leave_out(name, recoding, replace(fitted, rows=None), rows)

@@ -1,23 +1,37 @@
-"""Fits on more rows than memory holds: batches of an iterable, or the files of a Parquet data set.
+"""Fits on more rows than memory holds: batches of an iterable, files of a Parquet data set, partitions of dask.
 
 Sufficient statistics are sums, so that only one batch is held at a time, and the posterior is that of all rows at
-once.
+once. Of dask arrays and data frames the sums are taken where the partitions are, and added up in a tree: one task
+per partition reads it once and returns a few numbers, so that the scheduler moves statistics, never rows. A
+partition lost with its worker is computed again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import reduce
+from operator import add
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from bayesppl.data.labels import encode_labels
+from bayesppl.data.lazy import partitions
 from bayesppl.data.parquet import labels_of, open_parquet, scan
-from bayesppl.errors import rows_before
-from bayesppl.estimators.base import Base
+from bayesppl.errors import RowError, rows_before
+from bayesppl.estimators.declared import DeclaredClassifier
 from bayesppl.estimators.first_rows import read_first, start
+from bayesppl.kernels.arrays import Array
+from bayesppl.model.learned import Learned
+
+# statistics added up by one task
+_FAN_IN = 8
 
 
-def fit_batches[T: Base](
+def fit_batches[T: DeclaredClassifier](
     clf: T, batches: Iterable[Sequence[Any]], classes: Sequence[Hashable] | None = None, progress: bool = False
 ) -> T:
     """Fit an estimator on rows that come in batches; what it had learned before is dropped.
@@ -73,7 +87,7 @@ def fit_batches[T: Base](
     return clf.adopt(fitted)
 
 
-def fit_parquet[T: Base](
+def fit_parquet[T: DeclaredClassifier](
     clf: T,
     path: str | Path | Sequence[str] | Any,
     target: str,
@@ -112,3 +126,73 @@ def _progress(show: bool, total: int | None) -> Iterator[Callable[[int], None]]:
     with Progress(TextColumn("rows"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()) as bar:
         task = bar.add_task("rows", total=total)
         yield lambda n_rows: bar.advance(task, n_rows)
+
+
+def fit_lazy[T: DeclaredClassifier](clf: T, X: Any, y: Any, sample_weight: Any = None) -> T:
+    """Fit on the partitions of ``X``; what a family learns from rows, it learns from the first partition.
+
+    Parameters
+    ----------
+    X : dask array (n_rows, n_features) or dask data frame
+    y, sample_weight : dask array or series with the partitions of ``X``, or an array in memory
+    """
+    import dask
+
+    parts = partitions(X, y) if sample_weight is None else partitions(X, y, sample_weight)
+    classes = clf.classes
+    if classes is None:
+        seen = [dask.delayed(_labels)(part[1]) for part in parts]
+        with _rows_of_the_table(seen, parts):
+            found = [labels for labels in dask.compute(*seen) if len(labels)]
+        classes = encode_labels(np.concatenate(found))[0].tolist() if found else ()
+    learned = None
+    for first in parts:
+        learned = dask.delayed(_start)(clf, classes, *first).compute()
+        if learned is not None:
+            break
+    if learned is None:
+        raise ValueError("X has no rows; there is nothing to learn from")
+    shared = dask.delayed(learned)
+    sums = of_parts = [dask.delayed(_sum)(shared, clf.n_jobs, *part) for part in parts]
+    while len(sums) > 1:
+        sums = [dask.delayed(_add)(sums[i : i + _FAN_IN]) for i in range(0, len(sums), _FAN_IN)]
+    with _rows_of_the_table(of_parts, parts):
+        total = sums[0].compute()
+    fitted = clf.infer(replace(learned, statistics=total))
+    _ = fitted.posterior  # refused before anything changes, if it is improper
+    return clf.adopt(fitted)
+
+
+@contextmanager
+def _rows_of_the_table(tasks: Sequence[Any], parts: Sequence[tuple[Any, ...]]) -> Iterator[None]:
+    """Name the row of the table where a task refuses one of its partition: one task after the other finds it."""
+    import dask
+
+    try:
+        yield
+    except RowError:
+        before = 0
+        for task, (_, y, *_) in zip(tasks, parts, strict=True):
+            with rows_before(before):
+                task.compute()
+            before += dask.delayed(len)(y).compute()
+        raise
+
+
+def _labels(y: Any) -> Array:
+    return encode_labels(y)[0] if len(y) else np.empty(0)
+
+
+def _start(clf: DeclaredClassifier, classes: Any, X: Any, y: Any, weights: Any = None) -> Learned | None:
+    """What the rows of this partition teach, or None if it holds none."""
+    return start(clf, read_first(X, y, weights, classes)) if len(y) else None
+
+
+def _sum(learned: Learned, n_jobs: int | None, X: Any, y: Any, weights: Any = None) -> Any:
+    """Statistics of a partition, None if it holds no rows."""
+    return learned.summarise(X, y, weights, n_jobs=n_jobs) if len(y) else None
+
+
+def _add(sums: Sequence[Any]) -> Any:
+    found = [part for part in sums if part is not None]
+    return reduce(add, found) if found else None

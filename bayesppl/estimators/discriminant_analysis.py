@@ -1,33 +1,32 @@
-"""Linear and quadratic discriminant analysis as scikit-learn estimators. No mathematics lives here."""
+"""Linear and quadratic discriminant analysis, and the location model. No mathematics lives here."""
 
 from __future__ import annotations
 
-from abc import ABC
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, Literal
 
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from bayesppl.analysis import discriminant
-from bayesppl.conjugate import NormalInverseWishart
+from bayesppl.conjugate import Dirichlet, MatrixNormalInverseWishart, NormalInverseWishart
 from bayesppl.estimators.asking import ask
-from bayesppl.estimators.classifier import BayesClassifier
-from bayesppl.families import Family, Gaussian
+from bayesppl.estimators.learner import Learner
+from bayesppl.families import ConditionalGaussian, Family, Gaussian
+from bayesppl.families._bases.find_levels import Levels
+from bayesppl.families._bases.infer_families import Integers
+from bayesppl.families._bases.levels import Unseen
+from bayesppl.families.conditional_gaussian import CategoryTables
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.learned import Learned
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class DiscriminantAnalysis(BayesClassifier, ABC):
-    """What linear and quadratic discriminant analysis share."""
-
-    decision_function = ask(discriminant.decision_function)
-    mahalanobis = ask(discriminant.mahalanobis)
-    quadratic = ask(discriminant.quadratic)
+def _check_axes(clf: LinearDiscriminantAnalysis, learned: Learned) -> None:
+    if clf.n_components is not None:
+        discriminant.check_n_components(clf.n_components, len(learned.classes), len(learned.columns.names))
 
 
 @dataclass(eq=False, repr=False)
-class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DiscriminantAnalysis):
+class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
     """Linear discriminant analysis: a mean per class and one covariance matrix for all.
 
     Parameters
@@ -52,13 +51,14 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     _: KW_ONLY
     n_components: int | None = None
 
+    checks = (_check_axes,)
+
+    decision_function = ask(discriminant.decision_function)
+    mahalanobis = ask(discriminant.mahalanobis)
+    quadratic = ask(discriminant.quadratic)
+
     def declare_family(self) -> Family:
         return Gaussian("tied", self.prior)
-
-    def check_parameters(self, learned: Learned) -> None:
-        super().check_parameters(learned)
-        if self.n_components is not None:
-            discriminant.check_n_components(self.n_components, len(learned.classes), len(learned.columns.names))
 
     def transform(self, X: Any) -> Array:
         """Project rows on the discriminant axes: (n_rows, n_components), unit variance within classes.
@@ -93,7 +93,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
 
 @dataclass(eq=False, repr=False)
-class QuadraticDiscriminantAnalysis(DiscriminantAnalysis):
+class QuadraticDiscriminantAnalysis(Learner):
     """Quadratic discriminant analysis: a mean and a covariance matrix per class.
 
     Parameters
@@ -114,5 +114,61 @@ class QuadraticDiscriminantAnalysis(DiscriminantAnalysis):
 
     prior: str | NormalInverseWishart = "hierarchical"
 
+    decision_function = ask(discriminant.decision_function)
+    mahalanobis = ask(discriminant.mahalanobis)
+    quadratic = ask(discriminant.quadratic)
+
     def declare_family(self) -> Family:
         return Gaussian("full", self.prior)
+
+
+@dataclass(eq=False, repr=False)
+class LocationModel(Learner):
+    """Categories, and beside them correlated numbers whose mean depends on the categories.
+
+    Columns are told apart by their dtypes: text, categories and Booleans are categories, floating-point columns
+    numbers.
+
+    Parameters
+    ----------
+    covariance, table, prior, probability, levels, unseen, integers, categories
+        See :class:`bayesppl.ConditionalGaussian`.
+    class_weights, inference, rule, classes, n_jobs, calibration, tuning
+        See :class:`GenerativeClassifier`.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> import pandas as pd
+    >>> sex = ["f", "m", "f", "m", "f", "m", "f", "m"]
+    >>> X = pd.DataFrame({"sex": sex, "mass": [3.4, 4.0, 3.5, 4.1, 4.6, 5.4, 4.7, 5.5]})
+    >>> clf = bp.LocationModel().fit(X, list("aaaabbbb"))
+    >>> clf.predict(pd.DataFrame({"sex": ["m", "f"], "mass": [4.4, 4.4]})).tolist()
+    ['a', 'b']
+
+    Where the sex is missing, its levels are summed over:
+
+    >>> clf.predict_proba(pd.DataFrame({"sex": ["m", None], "mass": [4.4, 4.4]})).round(2).tolist()
+    [[0.79, 0.21], [0.5, 0.5]]
+    """
+
+    covariance: Literal["tied", "full"] = "tied"
+    table: CategoryTables = "evidence"
+    prior: str | MatrixNormalInverseWishart = "hierarchical"
+    probability: Dirichlet = Dirichlet(1.0)
+    levels: Levels | None = None
+    unseen: Unseen = "missing"
+    integers: Integers | None = None
+    categories: Any = None
+
+    def declare_family(self) -> Family:
+        return ConditionalGaussian(
+            self.covariance,
+            self.table,
+            self.prior,
+            self.probability,
+            self.levels,
+            self.unseen,
+            self.integers,
+            self.categories,
+        )

@@ -7,7 +7,7 @@ from typing import Any
 
 from bayesppl.data.labels import declared_classes
 from bayesppl.data.rows import Rows
-from bayesppl.estimators.base import Base
+from bayesppl.estimators.declared import DeclaredClassifier
 from bayesppl.model.learned import Learned
 
 
@@ -36,6 +36,6 @@ def read_all(X: Any, y: Any, sample_weight: Any, classes: Sequence[Hashable] | N
     return rows
 
 
-def start(clf: Base, rows: Rows) -> Learned:
+def start(clf: DeclaredClassifier, rows: Rows) -> Learned:
     """Bind the declaration of an estimator to its first rows, and sum them."""
     return Learned.start(clf.declaration, rows, type(clf).__name__, clf.n_jobs)

@@ -1,9 +1,9 @@
-"""What changes an estimator: fit, batches, forgetting, merging, discounting.
+"""What changes an estimator: fit, batches, forgetting, merging, discounting, tuning.
 
 A conjugate fit needs the rows only through their sufficient statistics, which are sums; see
-:mod:`bayesppl.model.learned`. Priors that depend on the data are resolved from the sums afterwards, so that the way in
-which the rows came does not matter. Every method finds the new fitted value first and holds it last: an error leaves
-the estimator as it was.
+:mod:`bayesppl.model.learned`. Priors that depend on the data are resolved from the sums afterwards, so that the
+way in which the rows came does not matter. Every method finds the new fitted value first and holds it last: an
+error leaves the estimator as it was.
 """
 
 from __future__ import annotations
@@ -12,24 +12,27 @@ from abc import ABC
 from collections.abc import Hashable, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Self, cast
+
+from sklearn.base import clone
 
 from bayesppl.data.arguments import real
 from bayesppl.data.lazy import is_lazy
 from bayesppl.errors import ImproperError
-from bayesppl.estimators.base import Base
-from bayesppl.estimators.batches import fit_parquet
-from bayesppl.estimators.distributed import fit_lazy
+from bayesppl.estimators.batches import fit_lazy, fit_parquet
+from bayesppl.estimators.declared import DeclaredClassifier
 from bayesppl.estimators.first_rows import read_all, read_first, start
 from bayesppl.files.serialize import same
 from bayesppl.model.calibration import check_option
+from bayesppl.model.held_rows import held_rows
 from bayesppl.model.learned import Learned
 from bayesppl.model.rules import check_rule
+from bayesppl.model.tuning import Objective, Tuning
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class Learner(Base, ABC):
-    """Learning of all estimators; see :class:`~bayesppl.GenerativeClassifier`."""
+class Learner(DeclaredClassifier, ABC):
+    """Learning of all declared estimators; see :class:`~bayesppl.GenerativeClassifier`."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the posterior of all parameters; what was learned before is dropped.
@@ -41,8 +44,8 @@ class Learner(Base, ABC):
         y : (n_rows,) array-like
             Class labels.
         sample_weight : (n_rows,) array-like, optional
-            A row of weight 2 counts as two rows. Weights are numbers of rows: divide relative ones by their mean, not by
-            their sum.
+            A row of weight 2 counts as two rows. Weights are numbers of rows: divide relative ones by their mean,
+            not by their sum.
 
         Returns
         -------
@@ -55,9 +58,10 @@ class Learner(Base, ABC):
 
         Notes
         -----
-        What needs the rows again (``loo``, the predictive groups of ``to_datatree``, the fingerprint in a saved file)
-        finds them here. A table of up to a megabyte is copied. A larger one is not, for a copy would double its memory and
-        take longer than the fit: what changes in it afterwards is found by adding it up again, and refused.
+        What needs the rows again (``loo``, the predictive groups of ``to_datatree``, the fingerprint in a saved
+        file) finds them here. A table of up to a megabyte is copied. A larger one is not, for a copy would double
+        its memory and take longer than the fit: what changes in it afterwards is found by adding it up again, and
+        refused.
         """
         if is_lazy(X):
             return fit_lazy(self, X, y, sample_weight)
@@ -128,8 +132,8 @@ class Learner(Base, ABC):
         declared = self.classes if classes is None else classes
         if declared is None:
             raise ValueError(
-                "classes must be passed on the first call to partial_fit: later batches may hold labels that this one "
-                "lacks"
+                "classes must be passed on the first call to partial_fit: later batches may hold labels that this "
+                "one lacks"
             )
         rows = read_first(X, y, sample_weight, declared)
         return self.adopt(self.infer(start(self, rows).tracking(rows)))
@@ -137,9 +141,10 @@ class Learner(Base, ABC):
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Remove rows that were learned before, exactly.
 
-        Afterwards the posterior is what a fit without these rows would have given, with the same bins, levels and densities: what the
-        first rows have fixed (edges of histograms, levels that were learned, densities and blocks chosen by evidence) stays. Where rows may
-        leave no trace at all, declare these (``edges=``, ``levels=``, blocks).
+        Afterwards the posterior is what a fit without these rows would have given, with the same bins, levels and
+        densities: what the first rows have fixed (edges of histograms, levels that were learned, densities and
+        blocks chosen by evidence) stays. Where rows may leave no trace at all, declare these (``edges=``,
+        ``levels=``, blocks).
 
         Parameters
         ----------
@@ -193,15 +198,16 @@ class Learner(Base, ABC):
         """
         if type(other) is not type(self):
             raise TypeError(
-                f"cannot merge {type(self).__name__} with {type(other).__name__}; give a fitted estimator of the same class"
+                f"cannot merge {type(self).__name__} with {type(other).__name__}; give a fitted estimator of the "
+                "same class"
             )
         mine, others = self.fitted_.learned, other.fitted_.learned
         mine = mine.widened(others.classes)
         others = others.with_classes(mine.classes)
         if not same(mine.model, others.model):
             raise ValueError(
-                "cannot merge fits of different models: the columns, the levels of categories, the priors and the class "
-                "weights of both must be equal"
+                "cannot merge fits of different models: the columns, the levels of categories, the priors and the "
+                "class weights of both must be equal"
             )
         return self.adopt(self.infer(mine.merged(others)))
 
@@ -211,8 +217,8 @@ class Learner(Base, ABC):
     def discount(self, factor: float) -> Self:
         r"""Let every row learned so far count only ``factor`` times, for streams that drift.
 
-        The posterior becomes :math:`p(\theta)\, p(D \mid \theta)^{a}` with ``factor`` a: the power prior of Ibrahim &
-        Chen (2000, "Power prior distributions for regression models"), which then serves as the prior of
+        The posterior becomes :math:`p(\theta)\, p(D \mid \theta)^{a}` with ``factor`` a: the power prior of
+        Ibrahim & Chen (2000, "Power prior distributions for regression models"), which then serves as the prior of
         the rows to come. Called before every batch, the rows of a batch b calls ago weigh
         :math:`a^b`, as if the model remembered 1/(1 − a) batches.
 
@@ -240,6 +246,37 @@ class Learner(Base, ABC):
             lambda factor: 0 < factor <= 1,
         )
         return self.adopt(self.infer(learned.discounted(factor)))
+
+    def tune_prior(
+        self, names: Sequence[str] | None = None, objective: Objective = "evidence", max_steps: int = 100
+    ) -> Self:
+        """The same estimator with ``tuning``, fitted to the same data; see :func:`bayesppl.analysis.tuning.tune`.
+
+        Parameters
+        ----------
+        names : sequence of str, optional
+            Hyperparameters to tune; all by default.
+        objective : {"evidence", "loo"}
+        max_steps : int
+
+        Returns
+        -------
+        estimator
+            A new one, which tunes its prior wherever it is fitted. Its ``tuning_`` is the path of the search.
+
+        Examples
+        --------
+        >>> import bayesppl as bp
+        >>> from sklearn.datasets import load_iris
+        >>> clf = bp.QuadraticDiscriminantAnalysis("fraley-raftery").fit(*load_iris(return_X_y=True))
+        >>> tuned = clf.tune_prior()
+        >>> path = tuned.tuning_["objective"]
+        >>> bool(path[-1] > path[0] + 10)
+        True
+        """
+        chosen = None if names is None else tuple(names)
+        other = clone(self).set_params(tuning=Tuning(objective, chosen, max_steps))
+        return cast(Self, other.adopt(other.infer(self.fitted_.learned, held_rows(self.fitted_))))
 
     @property
     def _determined(self) -> Learned:

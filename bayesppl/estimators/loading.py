@@ -6,16 +6,53 @@ import os
 from typing import Any
 
 from bayesppl.estimators.auto import AutoClassifier
-from bayesppl.estimators.classifier import ESTIMATORS
+from bayesppl.estimators.discriminant_analysis import (
+    LinearDiscriminantAnalysis,
+    LocationModel,
+    QuadraticDiscriminantAnalysis,
+)
+from bayesppl.estimators.generative import GenerativeClassifier
+from bayesppl.estimators.naive_bayes import (
+    BernoulliNB,
+    BinomialNB,
+    CategoricalNB,
+    DirichletMultinomialNB,
+    GaussianNB,
+    JointCategoricalNB,
+    MixedNB,
+    MultinomialNB,
+    PoissonNB,
+)
 from bayesppl.files.saving import cannot_build, read
-from bayesppl.model.stack import Stack
+
+#: Estimators that a file can describe, by name.
+ESTIMATORS: dict[str, Any] = {
+    estimator.__name__: estimator
+    for estimator in (
+        AutoClassifier,
+        BernoulliNB,
+        BinomialNB,
+        CategoricalNB,
+        DirichletMultinomialNB,
+        GaussianNB,
+        GenerativeClassifier,
+        JointCategoricalNB,
+        LinearDiscriminantAnalysis,
+        LocationModel,
+        MixedNB,
+        MultinomialNB,
+        PoissonNB,
+        QuadraticDiscriminantAnalysis,
+    )
+}
 
 
 def load(path: str | os.PathLike[str]) -> Any:
     """Read a fitted estimator that ``save`` wrote.
 
-    Predictions are bit for bit those of the estimator that was saved, and ``partial_fit`` continues where it stood. A
-    file can describe estimators of this package and nothing else; reading one executes nothing that is in it.
+    Predictions are bit for bit those of the estimator that was saved, and ``partial_fit`` continues where it
+    stood. A file can describe estimators of this package and nothing else; reading one executes nothing that is in
+    it.
 
     Parameters
     ----------
@@ -38,8 +75,10 @@ def load(path: str | os.PathLike[str]) -> Any:
     """
     stored = read(path)
     try:
-        if isinstance(stored.fitted, Stack):
-            return AutoClassifier.restored(stored.parameters, stored.fitted)
-        return ESTIMATORS[stored.estimator](**stored.parameters).adopt(stored.fitted)
+        parameters = dict(stored.parameters)
+        if parameters.get("candidates"):  # of a stack, estimators themselves
+            given = parameters["candidates"].items()
+            parameters["candidates"] = {name: ESTIMATORS[kind](**inner) for name, (kind, inner) in given}
+        return ESTIMATORS[stored.estimator](**parameters).adopt(stored.fitted)
     except (KeyError, TypeError, ValueError) as error:
         raise cannot_build(path, error) from error

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
 
 from bayesppl.analysis.column_choice import column_choice
 from bayesppl.conjugate import Beta, Dirichlet, Gamma, NormalInverseGamma
-from bayesppl.estimators.classifier import BayesClassifier
-from bayesppl.estimators.feature_counts import CountsOfLevels, CountsOfOnes, CountsOfWords
+from bayesppl.estimators.learner import Learner
 from bayesppl.families import (
     Bernoulli,
     Binomial,
@@ -27,13 +28,14 @@ from bayesppl.families._bases.find_levels import Levels
 from bayesppl.families._bases.infer_families import Integers
 from bayesppl.families._bases.levels import Unseen
 from bayesppl.families._bases.pick_blocks import Blocks, Pick
+from bayesppl.kernels.arrays import Array
 
 if TYPE_CHECKING:
     import xarray as xr
 
 
 @dataclass(eq=False, repr=False)
-class CategoricalNB(CountsOfLevels):
+class CategoricalNB(Learner):
     """Categorical Naive Bayes: a probability per class, feature and level.
 
     Parameters
@@ -58,9 +60,21 @@ class CategoricalNB(CountsOfLevels):
     def declare_family(self) -> Family:
         return Categorical(self.probability, self.levels, self.unseen)
 
+    @property
+    def category_count_(self) -> list[Array]:
+        """Total weight of the rows of each class with each level: (n_classes, n_levels) for every feature.
+
+        Levels are in the order of the dimension "cell" of ``estimates()``, ascending where they are not declared.
+        The cell of values that did not occur is left out.
+        """
+        family: Any = self.fitted_.model.family
+        sizes = [len(levels) for levels in family.outcomes]
+        tables = np.split(_sums(self).counts, np.cumsum(sizes)[:-1], axis=1)
+        return tables if family.levels is not None else [table[:, :-1] for table in tables]
+
 
 @dataclass(eq=False, repr=False)
-class JointCategoricalNB(BayesClassifier):
+class JointCategoricalNB(Learner):
     """Several discrete features with their full joint table per class.
 
     Only the columns of different blocks of a :class:`MixedNB` are independent given the class; these are not.
@@ -89,7 +103,7 @@ class JointCategoricalNB(BayesClassifier):
 
 
 @dataclass(eq=False, repr=False)
-class MultinomialNB(CountsOfWords):
+class MultinomialNB(Learner):
     """Multinomial Naive Bayes: counts of words, or of anything else.
 
     Parameters
@@ -112,9 +126,14 @@ class MultinomialNB(CountsOfWords):
     def declare_family(self) -> Family:
         return Multinomial(self.probability)
 
+    @property
+    def feature_count_(self) -> Array:
+        """Weighted sum of each feature over the rows of each class: (n_classes, n_features)."""
+        return np.array(_sums(self).counts)
+
 
 @dataclass(eq=False, repr=False)
-class DirichletMultinomialNB(BayesClassifier):
+class DirichletMultinomialNB(Learner):
     """Naive Bayes for texts: counts of words that come in bursts, in documents of any length.
 
     Parameters
@@ -140,7 +159,7 @@ class DirichletMultinomialNB(BayesClassifier):
 
 
 @dataclass(eq=False, repr=False)
-class MixedNB(BayesClassifier):
+class MixedNB(Learner):
     """Blocks of columns of different kinds, independent given the class.
 
     Parameters
@@ -150,8 +169,8 @@ class MixedNB(BayesClassifier):
     integers : {"gaussian", "poisson", "categorical"} or mapping of columns to these, optional
         What integer columns are, all of them or each by name, where the blocks are picked from dtypes.
     columns : {"dtype", "evidence", "blocks"}
-        Whether the density of each column is picked from its dtype, is the one of the highest evidence on the training rows, or is shared
-        with other columns where these depend on each other by that evidence.
+        Whether the density of each column is picked from its dtype, is the one of the highest evidence on the
+        training rows, or is shared with other columns where these depend on each other by that evidence.
     ranges : mapping of column to (low, high), optional
         The least and the largest value that later rows can hold; for ``columns="evidence"``.
     class_weights, inference, rule, classes, n_jobs, calibration, tuning
@@ -196,7 +215,7 @@ class MixedNB(BayesClassifier):
 
 
 @dataclass(eq=False, repr=False)
-class GaussianNB(BayesClassifier):
+class GaussianNB(Learner):
     """Gaussian Naive Bayes: a mean and a variance per class and feature.
 
     Parameters
@@ -220,7 +239,7 @@ class GaussianNB(BayesClassifier):
 
 
 @dataclass(eq=False, repr=False)
-class BernoulliNB(CountsOfOnes):
+class BernoulliNB(Learner):
     """Bernoulli Naive Bayes: a probability per class and binary feature.
 
     Parameters
@@ -242,9 +261,14 @@ class BernoulliNB(CountsOfOnes):
     def declare_family(self) -> Family:
         return Bernoulli(self.probability)
 
+    @property
+    def feature_count_(self) -> Array:
+        """Total weight of the rows of each class in which each feature is one: (n_classes, n_features)."""
+        return np.array(_sums(self).successes)
+
 
 @dataclass(eq=False, repr=False)
-class BinomialNB(BayesClassifier):
+class BinomialNB(Learner):
     """Binomial Naive Bayes: a success probability per class and feature, numbers of trials known.
 
     Parameters
@@ -271,7 +295,7 @@ class BinomialNB(BayesClassifier):
 
 
 @dataclass(eq=False, repr=False)
-class PoissonNB(BayesClassifier):
+class PoissonNB(Learner):
     """Poisson Naive Bayes: a rate per class and count.
 
     Parameters
@@ -295,3 +319,8 @@ class PoissonNB(BayesClassifier):
 
     def declare_family(self) -> Family:
         return Poisson(self.rate, self.exposure)
+
+
+def _sums(clf: Learner) -> Any:
+    """What the rows of the fit add up to."""
+    return clf.fitted_.learned.statistics.parts["features"]

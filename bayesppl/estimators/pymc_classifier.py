@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn, Self
@@ -10,16 +9,12 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 import numpy as np
 
 from bayesppl.analysis import user_model
-from bayesppl.conjugate import Dirichlet
 from bayesppl.data.labels import encode_labels
 from bayesppl.data.read_table import as_table
 from bayesppl.errors import NotConjugateError
 from bayesppl.estimators.asking import ask
-from bayesppl.estimators.base import Base
 from bayesppl.estimators.classifier import BayesClassifier
-from bayesppl.families import Family
 from bayesppl.inference import NUTS, Inference, choose
-from bayesppl.model.declaration import ClassWeights
 from bayesppl.model.rules import RuleName, check_rule
 
 if TYPE_CHECKING:
@@ -36,8 +31,8 @@ class PyMCClassifier(BayesClassifier):
     Parameters
     ----------
     build : callable
-        A function of X and y that returns a ``pm.Model`` in which both are observed. ``y`` holds codes 0, 1, … of the classes in
-        ascending order.
+        A function of X and y that returns a ``pm.Model`` in which both are observed. ``y`` holds codes 0, 1, … of
+        the classes in ascending order.
     label : str
         Name of the label in the model.
     inference : "auto" or NUTS(...)
@@ -69,9 +64,6 @@ class PyMCClassifier(BayesClassifier):
     build: Callable[[Any, Any], pm.Model] | None = None
     label: str = field(default="y", kw_only=True)
     inference: str | Inference = field(default="auto", kw_only=True)
-
-    #: Declared by the model itself.
-    class_weights: ClassWeights = field(default=Dirichlet(1.0), init=False)
 
     recognition = ask(user_model.recognition)
     to_datatree = ask(user_model.to_datatree)
@@ -114,7 +106,7 @@ class PyMCClassifier(BayesClassifier):
         return self._learn(self.build(X, codes.astype(np.int64)), classes=classes, names=names)
 
     def __getstate__(self) -> dict[str, Any]:
-        """With ``build`` by cloudpickle, as the model it returns: ``pickle`` itself takes functions of modules only."""
+        """Pickle ``build`` by cloudpickle, as the model it returns: ``pickle`` takes functions of modules only."""
         import cloudpickle
 
         state = super().__getstate__()
@@ -126,29 +118,27 @@ class PyMCClassifier(BayesClassifier):
         build = state["build"]
         super().__setstate__(state if build is None else {**state, "build": cloudpickle.loads(build)})
 
-    def declare_family(self) -> Family:
-        """The family of the fit: a model written in PyMC declares none before it has rows."""
-        return self.fitted_.model.family
-
-    def save(self, path: str | os.PathLike[str]) -> NoReturn:
+    def save(self, *_: Any, **__: Any) -> NoReturn:
         """Refused: the model is code."""
         raise TypeError(
-            "a model written in PyMC is code, which no file of bayesppl holds: keep the code and the rows, or write the draws "
-            "of to_datatree() to a file"
+            "a model written in PyMC is code, which no file of bayesppl holds: keep the code and the rows, or "
+            "write the draws of to_datatree() to a file"
         )
 
     def tune_prior(self, *_: Any, **__: Any) -> NoReturn:
         """Refused: the prior is the model's."""
         raise NotConjugateError(
-            "the prior is declared in the model: give its constants a prior of their own there, and they are learned"
+            "the prior is declared in the model: give its constants a prior of their own there, and they are "
+            "learned"
         )
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise NotConjugateError(
-            "a model written in PyMC is learned from all its rows at once; put the other rows into the model, and read it again"
+            "a model written in PyMC is learned from all its rows at once; put the other rows into the model, and "
+            "read it again"
         )
 
-    partial_fit = forget = merge = discount = fit_parquet = _refuse
+    partial_fit = forget = merge = discount = fit_parquet = __add__ = _refuse
 
     def _learn(self, model: pm.Model, **given: Any) -> Self:
         from bayesppl.inference.pymc.reading.fitted import fit_model
@@ -161,9 +151,6 @@ class PyMCClassifier(BayesClassifier):
                 f"{self.inference!r}"
             )
         return self.adopt(fit_model(model, self.label, settings, self.rule, **given))
-
-    def __sklearn_tags__(self) -> Any:
-        return super(Base, self).__sklearn_tags__()
 
 
 def from_pymc(
@@ -181,8 +168,9 @@ def from_pymc(
     model : pm.Model
         With an observed label, and features observed given it. It is not changed.
     label : str
-        Name of the observed ``pm.Categorical`` or ``pm.Bernoulli`` variable that holds the labels. Its classes are called as the
-        coords of the class weights' dimension, or by their codes; those of a Bernoulli variable are 0 and 1.
+        Name of the observed ``pm.Categorical`` or ``pm.Bernoulli`` variable that holds the labels. Its classes are
+        called as the coords of the class weights' dimension, or by their codes; those of a Bernoulli variable are
+        0 and 1.
     inference : "auto" or NUTS(...)
         Settings of the sampler for parts without a closed form.
     draws : DataTree, optional
@@ -192,8 +180,8 @@ def from_pymc(
     Returns
     -------
     PyMCClassifier
-        Its ``classes_``, and all that has an axis of classes, are in ascending order, whatever that of the model's coords is. Draws of
-        the model's own variables, as ``to_datatree`` returns them, keep these coords.
+        Its ``classes_``, and all that has an axis of classes, are in ascending order, whatever that of the model's
+        coords is. Draws of the model's own variables, as ``to_datatree`` returns them, keep these coords.
 
     Raises
     ------

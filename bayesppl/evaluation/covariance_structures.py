@@ -11,7 +11,7 @@ from scipy.special import logsumexp
 from bayesppl.conjugate.moments import Moments
 from bayesppl.data.labels import encode_labels, one_hot
 from bayesppl.data.read_table import as_table
-from bayesppl.estimators.classifier import GenerativeClassifier
+from bayesppl.estimators.generative import GenerativeClassifier
 from bayesppl.evaluation.eigen_covariances import STRUCTURES, eigen_covariances, n_covariance_parameters
 from bayesppl.families import Gaussian
 from bayesppl.families.gaussian import Covariance

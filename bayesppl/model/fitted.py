@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,6 +82,16 @@ class Fitted:
     @property
     def columns(self) -> Columns:
         return self.learned.columns
+
+    @property
+    def levels(self) -> dict[Hashable, tuple[Hashable, ...]]:
+        """The levels of every column that the model takes for levels."""
+        return self.model.family.levels_of_columns
+
+    @property
+    def columns_read(self) -> set[Hashable]:
+        """The columns of the fit on which answers depend: all of them."""
+        return set(self.columns.names)
 
     @property
     def temperature(self) -> float:

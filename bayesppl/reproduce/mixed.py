@@ -9,8 +9,7 @@ import numpy as np
 
 from bayesppl.analysis.scores import hits, log_scores
 from bayesppl.data.labels import encode_labels
-from bayesppl.estimators.discriminant_analysis import LinearDiscriminantAnalysis
-from bayesppl.estimators.location_model import LocationModel
+from bayesppl.estimators.discriminant_analysis import LinearDiscriminantAnalysis, LocationModel
 from bayesppl.estimators.naive_bayes import MixedNB
 from bayesppl.kernels.arrays import Array
 from bayesppl.reproduce.panel import DataSet, log_proba_of_rival

@@ -1,0 +1,137 @@
+"""Estimators that are declared by a family and class weights: how the posterior follows from what was learned."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from bayesppl.analysis.calibrated import calibrated
+from bayesppl.analysis.datatree import to_datatree
+from bayesppl.analysis.pymc_model import to_pymc
+from bayesppl.analysis.tuning import path_of, tune
+from bayesppl.conjugate import Dirichlet
+from bayesppl.data.rows import Rows
+from bayesppl.errors import ImproperError
+from bayesppl.estimators.asking import ask
+from bayesppl.estimators.classifier import BayesClassifier
+from bayesppl.estimators.shell import check_n_jobs
+from bayesppl.families import Family
+from bayesppl.files.saving import write
+from bayesppl.inference import Inference, choose
+from bayesppl.model.calibration import Option, check_option
+from bayesppl.model.declaration import ClassWeights, Declaration
+from bayesppl.model.fitted import Fitted
+from bayesppl.model.learned import Learned
+from bayesppl.model.rules import check_rule
+from bayesppl.model.tuning import Objective, Tuning, as_tuning
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class DeclaredClassifier(BayesClassifier, ABC):
+    """A family, class weights and how to infer them; see :class:`~bayesppl.GenerativeClassifier`."""
+
+    class_weights: ClassWeights = Dirichlet(1.0)
+    inference: str | Inference = "closed_form"
+    calibration: Option | None = None
+    tuning: Objective | Tuning | None = None
+
+    #: What refuses parameters that no fit to these columns and classes has.
+    checks: ClassVar[tuple[Callable[[Any, Learned], None], ...]] = ()
+
+    @abstractmethod
+    def declare_family(self) -> Family:
+        """The family, not yet bound to columns."""
+
+    @property
+    def declaration(self) -> Declaration:
+        """The family and the class weights, not yet bound to columns and classes."""
+        return Declaration(self.declare_family(), self.class_weights)
+
+    def infer(self, learned: Learned, rows: Rows | None = None) -> Fitted:
+        """Infer the posterior of what was learned, as a fitted value; the estimator stays as it is.
+
+        Parameters
+        ----------
+        learned : Learned
+        rows : Rows, optional
+            All rows behind it, where they are held.
+
+        Raises
+        ------
+        ImproperError
+            If the prior is improper and the rows, all of which are given, do not determine the posterior. Without
+            ``rows`` more of them may come; the reason is then kept until the posterior is asked for.
+        """
+        check_rule(self.rule)
+        check_option(self.calibration)
+        check_n_jobs(self.n_jobs)
+        for check in self.checks:
+            check(self, learned)
+        if self.calibration is not None and rows is None:
+            raise ValueError(
+                f"calibration={self.calibration!r} learns from every row of the fit left out, and rows that come "
+                "in batches, or are merged, forgotten or discounted, are not held. Fit all rows at once, or "
+                "set_params(calibration=None)"
+            )
+        model, search = learned.model, None
+        try:
+            if self.tuning is not None:
+                model, search = tune(model, learned.statistics, rows, as_tuning(self.tuning))
+            posterior = choose(self.inference).infer(model, learned.statistics, rows)
+        except ImproperError as reason:
+            if rows is not None:
+                raise
+            return Fitted(learned, None, self.rule, undetermined=str(reason))
+        fitted = Fitted(learned, posterior, self.rule, rows, search=search)
+        return fitted if self.calibration is None or rows is None else calibrated(fitted, rows, self.calibration)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything that was learned to a netCDF file, for :func:`bayesppl.load`.
+
+        The file holds the declaration, the sufficient statistics and the posterior (with its draws, where it was
+        sampled), but no training rows and no code: of a prior declared in PyMC it keeps the words, so that the
+        loaded fit predicts, but cannot be fitted again. It appears complete or not at all.
+
+        Parameters
+        ----------
+        path : str or path
+            An existing file is replaced.
+
+        Raises
+        ------
+        TypeError
+            If a parameter of the estimator is an object from outside this package.
+        """
+        if not type(self).__module__.startswith("bayesppl."):
+            raise TypeError(f"{type(self).__qualname__} is not an estimator of bayesppl; pickle it instead")
+        write(self.fitted_, type(self).__name__, self.get_params(deep=False), path)
+
+    @property
+    def tuning_(self) -> xr.Dataset:
+        """The path of the search for a prior over "step": ``objective``, and ``factor`` by "hyperparameter"."""
+        search = self.fitted_.search
+        if search is None:
+            raise AttributeError("the prior of this fit was not tuned; use tuning='evidence' or tune_prior()")
+        return path_of(search)
+
+    to_datatree = ask(to_datatree)
+    to_pymc = ask(to_pymc)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        family = self.declare_family()
+        tags.input_tags.sparse = family.allows_sparse
+        tags.input_tags.allow_nan = family.allows_missing and family.fits_missing
+        # scikit-learn has no word for counts; what it calls categorical are whole numbers from zero
+        tags.input_tags.categorical = family.takes in ("whole numbers", "levels")
+        # and what it tries them on are distances from the smallest number, of which shares and rates say little
+        tags.classifier_tags.poor_score = family.takes == "whole numbers"
+        tags.input_tags.positive_only = family.takes in ("whole numbers", "positive numbers")
+        tags.input_tags.string = family.takes in ("levels", "columns of any kind")
+        return tags

@@ -1,0 +1,66 @@
+"""The estimator of any family. No mathematics lives here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bayesppl.estimators.learner import Learner
+from bayesppl.families import Family
+
+
+@dataclass(eq=False, repr=False)
+class GenerativeClassifier(Learner):
+    """Bayesian generative classifier: class weights times a family, priors on all parameters.
+
+    Parameters
+    ----------
+    family : Family
+        Class-conditional density of the features, with its prior.
+    class_weights : Dirichlet, "uniform", "empirical", sequence or mapping
+        Prior of the class weights, or known weights; one per class in ascending order, or a mapping by class.
+    inference : "closed_form", "nuts" or an inference with settings, such as NUTS(draws=2000)
+        Closed form, or sampling of the same declaration with PyMC.
+    rule : {"predictive", "mle", "map", "mean"}
+        Default rule of ``predict_proba`` and ``predict``.
+    classes : sequence, optional
+        All labels that can occur, in any order; learned from ``y`` by default.
+    n_jobs : int, optional
+        Threads of ``fit`` and ``predict``, as scikit-learn counts them: None is one, -1 all cores. Results are the
+        same to the last bit whatever their number.
+    calibration : {"temperature", "weights"}, optional
+        Learn from the exact leave-one-out of the fit how far the densities can be trusted where labels are
+        predicted: with the power 1/T of all of them, π_k p(x | k)^(1/T), or with a power for every column that is
+        independent of the others given the class, and for every block of columns that are not, π_k Π_b p(x_b |
+        k)^(w_b). T costs about one prediction, weights one of every column; see :doc:`/howto/calibrate`.
+    tuning : {"evidence", "loo"} or Tuning, optional
+        Multiply the hyperparameters of the prior by factors that are chosen by the data, in every fit anew; see
+        :func:`bayesppl.analysis.tuning.tune`. ``"evidence"`` needs sums alone, and so goes with ``partial_fit``.
+
+    Attributes
+    ----------
+    classes_ : (n_classes,)
+        In ascending order.
+    class_count_ : (n_classes,)
+        Total weight of the rows of each class.
+    n_features_in_ : int
+    fitted_ : Fitted
+        All that the fit has found, as one immutable value.
+    posterior_ : Posterior
+        Exact or sampled posterior of all parameters.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> clf = bp.GenerativeClassifier(bp.Gaussian(covariance="full"), class_weights=bp.Dirichlet(1.0))
+    >>> clf.fit(X, y).predict_proba(X[:1]).round(6).tolist()
+    [[1.0, 0.0, 0.0]]
+    """
+
+    family: Family
+
+    def declare_family(self) -> Family:
+        if not isinstance(self.family, Family):
+            raise TypeError(f"family must be a family, such as bayesppl.Gaussian('diag'), found {self.family!r}")
+        return self.family
