@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from bayesppl.data.cells import missing
-from bayesppl.data.columns import beyond_floats
+from bayesppl.data.columns import beyond_floats, missing
 from bayesppl.data.table import MatrixTable, Table
 from bayesppl.families._bases.family import GIVEN_TOTAL
 from bayesppl.kernels.arrays import Array
@@ -127,9 +126,7 @@ class SeenRows:
     @property
     def present(self) -> Array:
         """Which units a row has any cell of: (n_rows, n_units)."""
-        absent = np.column_stack(
-            [missing(cells, name) for cells, name in zip(self.values.T, self.names, strict=True)]
-        )
+        absent = np.column_stack([missing(cells) for cells in self.values.T])
         absent[:, self.counts] = self.values[:, self.counts] == 0
         return np.asarray((~absent).astype(int) @ self.belongs.T.astype(int) > 0)
 

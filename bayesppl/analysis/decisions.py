@@ -9,8 +9,7 @@ import numpy as np
 
 from bayesppl.analysis.predictions import probabilities
 from bayesppl.analysis.simulation import covariates_for, thetas
-from bayesppl.data.arguments import generator, real, whole
-from bayesppl.data.labelled_arguments import aligned, labels_of
+from bayesppl.data.arguments import aligned, generator, labels_of, real, whole
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.model.fitted import Fitted

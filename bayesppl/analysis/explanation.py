@@ -30,8 +30,7 @@ from bayesppl.analysis.intervals import PROB, tails
 from bayesppl.analysis.labelled import coord
 from bayesppl.analysis.simulation import in_steps, portions
 from bayesppl.data.arguments import generator, whole
-from bayesppl.data.cells import missing
-from bayesppl.data.columns import listed
+from bayesppl.data.columns import listed, missing
 from bayesppl.data.table import Table
 from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.kernels.arrays import Array, Theta
@@ -213,5 +212,5 @@ def _cells(seen: SeenRows, units: Mapping[Hashable, list[Hashable]]) -> Array:
             column = seen.values[:, place[names[0]]]
             for i, value in enumerate(column.tolist()):
                 cells[i, u] = f"{value:.4g}" if isinstance(value, float) else str(value)
-            cells[missing(column, names[0]), u] = "missing"
+            cells[missing(column), u] = "missing"
     return cells.astype(str)

@@ -33,7 +33,7 @@ from bayesppl.cli.models import AUTO, INTEGERS_OPTION, OF_LEVELS, make, model_op
 from bayesppl.cli.source import require_source
 from bayesppl.cli.terminal import say
 from bayesppl.cli.text_files import Dialect
-from bayesppl.data.visible_text import visible
+from bayesppl.data.names import visible
 
 if TYPE_CHECKING:
     from bayesppl.cli.rows import Rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from bayesppl.data.visible_text import visible
+from bayesppl.data.names import visible
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -30,7 +30,7 @@ from bayesppl.cli.models import AUTO, INTEGERS_OPTION, OF_LEVELS, make, model_op
 from bayesppl.cli.source import require_place
 from bayesppl.cli.terminal import cells, counting, say, wrapped
 from bayesppl.cli.text_files import Dialect
-from bayesppl.data.visible_text import visible
+from bayesppl.data.names import visible
 
 RULES = ("predictive", "mle", "map", "mean")
 

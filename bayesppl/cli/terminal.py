@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from bayesppl.data.visible_text import visible
+from bayesppl.data.names import visible
 
 # what makes a formula of a cell, unless the cell is a number
 _FORMULA = re.compile(r"[=+\-@\t\r]")

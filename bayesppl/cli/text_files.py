@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bayesppl.data.exact_text import exact_numbers
+from bayesppl.data.frames import exact_numbers
 
 #: Suffixes of text files; each may be followed by that of a compression.
 TEXT = (".csv", ".tsv", ".txt", ".dat", ".data")

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self, final
 import numpy as np
 
 from bayesppl.conjugate.declared_priors import Dims, in_words, is_declaration
-from bayesppl.data.labelled_arguments import labels_of
+from bayesppl.data.arguments import labels_of
 from bayesppl.errors import ImproperError
 from bayesppl.kernels.arrays import Array, Theta
 

@@ -1,21 +1,26 @@
-"""Numbers that a caller passes beside the rows, and the refusal of what they cannot be."""
+"""What a caller passes beside the rows: numbers in their ranges, and values read by the labels that they carry."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Hashable, Sequence
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
+from bayesppl.data.columns import listed
+from bayesppl.data.names import only_count
+from bayesppl.kernels.arrays import Array
+
 
 def whole(name: str, value: Any, least: int) -> int:
-    """A whole number.
+    """Check a whole number.
 
     Raises
     ------
     TypeError, ValueError
-        If it is none, or below ``least``.
+        If it is not one, or is below ``least``.
     """
     if isinstance(value, bool) or not isinstance(value, Integral):
         if isinstance(value, Real) and float(value) < least:
@@ -27,12 +32,12 @@ def whole(name: str, value: Any, least: int) -> int:
 
 
 def real(name: str, value: Any, words: str, allowed: Callable[[float], bool]) -> float:
-    """A number within a range, which ``words`` describe.
+    """Check a number within a range, which ``words`` describe.
 
     Raises
     ------
     TypeError, ValueError
-        If it is none, or outside of the range.
+        If it is not one, or lies outside of the range.
     """
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number and {words}, found {value!r}")
@@ -42,12 +47,12 @@ def real(name: str, value: Any, words: str, allowed: Callable[[float], bool]) ->
 
 
 def generator(random_state: Any) -> np.random.Generator:
-    """The random numbers that ``random_state`` stands for.
+    """Make the random numbers that ``random_state`` stands for.
 
     Raises
     ------
     TypeError, ValueError
-        If it is no seed.
+        If it is not a seed.
     """
     try:
         return np.random.default_rng(random_state)
@@ -55,3 +60,75 @@ def generator(random_state: Any) -> np.random.Generator:
         raise type(error)(
             f"random_state must be None, a whole number from zero, or a numpy.random.Generator, found {random_state!r}"
         ) from None
+
+
+def by_name(values: Any) -> Any:
+    """Read labelled values in one dimension as a dict, or as an array where the labels only count.
+
+    Parameters
+    ----------
+    values
+        Of a ``pandas.Series`` or an ``xarray.DataArray``; numbers 0, 1, … in turn are no labels. Anything else is
+        returned as it is.
+
+    Raises
+    ------
+    ValueError
+        If two values have the same label.
+    """
+    labels = labels_of(values)
+    if len(labels) != 1:
+        return values
+    names = labels[0]
+    if names is None:
+        return values.to_numpy()
+    if len(set(names)) < len(names):
+        raise ValueError(f"labels must be unique, found {listed(names)}; aggregate or drop values")
+    return dict(zip(names, values.to_numpy().tolist(), strict=True))
+
+
+def labels_of(values: Any) -> list[list[Hashable] | None]:
+    """Find the labels along every axis, None where they only count; no axis of anything that is not labelled."""
+    if isinstance(values, float | int | np.ndarray):
+        return []  # as almost always
+    import narwhals as nw
+
+    if nw.dependencies.is_pandas_series(values):
+        axes = [values.index]
+    elif nw.dependencies.is_pandas_dataframe(values):
+        axes = [values.index, values.columns]
+    else:
+        xarray = sys.modules.get("xarray")  # whoever passes a DataArray has imported xarray
+        if xarray is None or not isinstance(values, xarray.DataArray):
+            return []
+        axes = [values.indexes.get(dim, range(size)) for dim, size in values.sizes.items()]
+    found = [list(axis) for axis in axes]
+    return [None if only_count(labels) else labels for labels in found]
+
+
+def aligned(matrix: Array, labels: Sequence[list[Hashable] | None], names: Sequence[Hashable], what: str) -> Array:
+    """Bring a matrix into the order of ``names``, rows and columns, where they are labelled.
+
+    Parameters
+    ----------
+    matrix : (n_names, n_names)
+    labels
+        Of :func:`labels_of`.
+    names
+    what : str
+        What a refusal calls the matrix.
+
+    Raises
+    ------
+    ValueError
+        If the labels are not those names.
+    """
+    for axis, found in enumerate(labels):
+        if found is None:
+            continue
+        if len(found) != len(names) or set(found) != set(names):
+            raise ValueError(
+                f"{what} must have the labels {listed(names)} along both axes, found {listed(found)} along axis {axis}"
+            )
+        matrix = matrix.take([found.index(name) for name in names], axis)
+    return matrix

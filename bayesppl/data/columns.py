@@ -1,105 +1,83 @@
-"""The cells of one column: as numbers, as levels, and what kind of thing they are."""
+"""The cells of one column: in types that can be computed with, as numbers, and what kind of thing they are."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
 
-from bayesppl.data.cells import is_hashable, missing
 from bayesppl.errors import RowError, RowTypeError
 from bayesppl.kernels.arrays import Array
 
 #: What a column holds, as far as the choice of a family goes.
 Kind = Literal["boolean", "integer", "continuous", "category"]
 
+#: Up to here every integer has a floating-point number of its own.
+LARGEST_EXACT = 2**53
 
-def factorize(values: Array, name: Hashable) -> tuple[list[Hashable], Array]:
-    """Turn the raw values of one column into codes.
+#: What pandas calls columns of objects, as far as a family can be picked for them.
+_KINDS: dict[str, Kind] = {
+    "boolean": "boolean",
+    "integer": "integer",
+    "floating": "continuous",
+    "decimal": "continuous",
+    "mixed-integer-float": "continuous",
+    "string": "category",
+    "categorical": "category",
+}
 
-    Returns
-    -------
-    levels : list
-        Distinct values that are not missing, sorted where they can be compared. Whole numbers are integers
-        whatever the column's dtype, which a single missing cell can change.
-    codes : (n_rows,) int
-        Position of every value among the levels; -1 where it is missing.
+#: What pandas calls columns of objects that are numbers.
+_NUMBERS = ("floating", "integer", "mixed-integer-float", "integer-na", "boolean", "decimal", "empty")
+
+
+def plain(values: Array, names: Sequence[Hashable]) -> Array:
+    """Convert to types that can be computed with, in the byte order of this machine.
+
+    float16 becomes float32, long doubles float64, text of numpy objects.
+
+    Parameters
+    ----------
+    values : (n_rows,) or (n_rows, n_columns)
+    names
+        Of the columns.
 
     Raises
     ------
     ValueError
-        If a value is not hashable or is a complex number, or truth values are mixed with the numbers they equal.
+        If a long double is too large for float64.
     """
+    kind, size = values.dtype.kind, values.dtype.itemsize
+    if kind == "f" and size not in (4, 8):
+        if size == 2:
+            return values.astype(np.float32)
+        with np.errstate(over="ignore"):
+            rounded = values.astype(np.float64)
+        lost = (np.isinf(rounded) & ~np.isinf(values)).reshape(len(values), -1)
+        if lost.any():
+            row, column = map(int, np.argwhere(lost)[0])
+            raise RowError(
+                f"column {names[column]!r} holds {values.reshape(lost.shape)[row, column]!s} in row ",
+                row,
+                ", beyond the numbers of float64; rescale the column",
+            )
+        return rounded
+    if kind == "T":
+        return values.astype(object)
+    return values if values.dtype.isnative else values.astype(values.dtype.newbyteorder("="))
+
+
+def as_objects(cells: Iterable[Any], n_rows: int) -> Array:
+    """Hold cells of any kind, lists among them, one by one: (n_rows,)."""
+    return np.fromiter(cells, dtype=object, count=n_rows)
+
+
+def missing(cells: Array) -> Array:
+    """Find the cells that are missing: (n_rows,) bool."""
     import pandas as pd
 
-    if values.dtype.kind in "iu" and len(values):
-        low, span = int(values.min()), int(values.max()) - int(values.min()) + 1
-        if span <= len(values):  # whole numbers close together: count instead of hashing
-            wide = values.astype(np.int64) if values.dtype.kind == "i" else values
-            shifted = (wide - wide.dtype.type(low)).astype(np.intp)
-            seen = np.bincount(shifted, minlength=span) > 0
-            return [low + i for i in np.flatnonzero(seen).tolist()], (np.cumsum(seen) - 1)[shifted]
-    _refuse_times(values, name)
-    cells = values if values.dtype.kind in "biuf" else values.astype(object)
-    try:
-        codes, found = pd.factorize(cells)
-    except TypeError:
-        row = next(row for row, cell in enumerate(cells) if not is_hashable(cell))
-        raise RowError(
-            f"column {name!r} holds {cells[row]!r} in row ",
-            row,
-            ", which cannot be a level: levels are hashable values such as text or numbers. Convert the column, for "
-            "example lists to tuples.",
-        ) from None
-    levels: list[Any] = [as_level(level) for level in found.tolist()]
-    _refuse_odd_levels(cells, codes, levels, name)
-    try:
-        # whether the levels can be compared is what is tried here
-        order = sorted(range(len(levels)), key=levels.__getitem__)
-    except TypeError:
-        order = sorted(range(len(levels)), key=lambda i: (type(levels[i]).__name__, repr(levels[i])))
-    position = np.append(np.argsort(order), -1)
-    return [levels[i] for i in order], position[codes]
-
-
-def as_level(value: Hashable) -> Hashable:
-    """A value as a level: whole numbers are integers whatever the column's dtype."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def _refuse_odd_levels(cells: Array, codes: Array, levels: Sequence[Hashable], name: Hashable) -> None:
-    for i, level in enumerate(levels) if cells.dtype.kind in "cO" else ():
-        if isinstance(level, complex | np.complexfloating):
-            raise RowError(
-                f"column {name!r} holds the complex number {level!r} in row ",
-                int(np.argmax(codes == i)),
-                ", which cannot be a level; give real and imaginary parts columns of their own",
-            )
-        if isinstance(level, int) and abs(level) >= _LONGEST:
-            raise RowError(
-                f"column {name!r} holds the integer {_written(level)} in row ",
-                int(np.argmax(codes == i)),
-                ", which is too long to be written out as a level; convert the column to text",
-            )
-        # True equals 1 and False 0, so that they would be one level
-        if cells.dtype.kind == "O" and level in (0, 1):
-            rows = np.flatnonzero(codes == i)
-            truths = np.array([isinstance(cell, bool | np.bool_) for cell in cells[rows]])
-            if truths.any() and not truths.all():
-                truth, number = int(rows[np.argmax(truths)]), int(rows[np.argmin(truths)])
-                raise ValueError(
-                    f"column {name!r} holds {cells[truth]!r} in row {truth} and {cells[number]!r} in row {number}, which are "
-                    "equal; convert the column to one type"
-                )
-
-
-#: Python writes out no integer that is much longer.
-_LONGEST = 10**4000
-
-#: Up to here every integer has a floating-point number of its own.
-LARGEST_EXACT = 2**53
+    return np.asarray(pd.isna(cells), dtype=bool)
 
 
 def beyond_floats(values: Array) -> bool:
@@ -121,80 +99,59 @@ def refuse_rounding(values: Array, name: Hashable) -> None:
     for row, cell in enumerate(values.tolist()):
         if isinstance(cell, Integral) and abs(int(cell)) > LARGEST_EXACT:
             raise RowError(
-                f"column {name!r} holds the integer {_written(cell)} in row ",
+                f"column {name!r} holds the integer {_written(int(cell))} in row ",
                 row,
-                ", beyond 2^53, where floating-point numbers round integers; subtract an offset, convert the column to "
-                "floating-point numbers if rounding does no harm, or model its values as levels with bayesppl.Categorical",
+                ", beyond 2^53, where floating-point numbers round integers; subtract an offset, convert the column "
+                "to floating-point numbers if rounding does no harm, or model its values as levels with "
+                "bayesppl.Categorical",
             )
 
 
-def _written(number: Any) -> str:
-    """An integer, or its size where it has many digits."""
-    whole = int(number)
-    return str(whole) if abs(whole) < 10**30 else f"{'-' * (whole < 0)}2^{abs(whole).bit_length() - 1} or more"
+def _written(number: int) -> str:
+    """Write an integer out, or its size where it has many digits."""
+    if abs(number) < 10**30:
+        return str(number)
+    return f"{'-' * (number < 0)}2^{abs(number).bit_length() - 1} or more"
 
 
 def to_float(values: Any, name: Hashable) -> Array:
-    """Numbers held in a column of objects or text; missing cells become NaN."""
+    """Convert a column of objects or text that holds numbers; missing cells become NaN."""
     import pandas as pd
 
-    _refuse_times(values, name)
+    refuse_times(values, name)
     cells = np.asarray(values, dtype=object)
-    absent = missing(cells, name)
+    absent = missing(cells)
     if pd.api.types.infer_dtype(cells, skipna=True) not in _NUMBERS:
         _refuse_cells(cells, absent, name)
     try:
         numbers = np.where(absent, np.nan, cells).astype(np.float64)
-    except OverflowError:  # an integer far beyond what is refused here, or a fraction
+    except OverflowError:  # an integer far beyond what is refused here
         refuse_rounding(cells, name)
-        row = next(row for row, cell in enumerate(cells) if not absent[row] and _overflows(cell))
-        raise RowError(
-            f"column {name!r} holds a number of type {type(cells[row]).__name__} in row ",
-            row,
-            ", beyond the numbers of float64; rescale the column",
-        ) from None
+        raise
     if beyond_floats(numbers):
         refuse_rounding(cells, name)
     return numbers
 
 
-#: What pandas calls columns of objects that are numbers.
-_NUMBERS = ("floating", "integer", "mixed-integer-float", "integer-na", "boolean", "decimal", "empty")
-
-
-def _overflows(cell: Any) -> bool:
-    try:
-        float(cell)
-    except OverflowError:
-        return True
-    return False
-
-
-def _refuse_times(values: Any, name: Hashable) -> None:
+def refuse_times(values: Any, name: Hashable) -> None:
     """Refuse dates and durations, which numpy would turn into numbers of nanoseconds."""
     dtype = getattr(values, "dtype", None)
     if isinstance(dtype, np.dtype) and dtype.kind in "mM":
         raise TypeError(
-            f"column {name!r} holds {'dates' if dtype.kind == 'M' else 'durations'} (dtype {dtype}), which are neither numbers nor "
-            "levels; convert them, for example to days since a date of your choice, or to text"
+            f"column {name!r} holds {'dates' if dtype.kind == 'M' else 'durations'} (dtype {dtype}), which are "
+            "neither numbers nor levels; convert them, for example to days since a date of your choice, or to text"
         )
 
 
 def _refuse_cells(cells: Array, absent: Array, name: Hashable) -> None:
-    """Name the first cell that is not a number, if there is one; a number written as text only where all texts are."""
+    """Refuse the first cell that is not a number; a number written as text only where all texts are."""
     texts: list[int] = []
-    for row in np.flatnonzero(~absent):
+    for row in np.flatnonzero(~absent).tolist():
         cell = cells[row]
-        if isinstance(cell, str | bytes):
-            texts.append(int(row))
-            if not _is_written_number(cell):
-                texts = texts[-1:]
-                break
-            continue
         if isinstance(cell, complex | np.complexfloating):  # of numpy's, float would drop the imaginary part
             raise RowTypeError(
                 f"column {name!r} holds {cell!r} in row ",
-                int(row),
+                row,
                 ", which is not a real number; give real and imaginary parts columns of their own",
             )
         try:
@@ -202,51 +159,47 @@ def _refuse_cells(cells: Array, absent: Array, name: Hashable) -> None:
         except OverflowError:
             continue  # refused by its size
         except (TypeError, ValueError) as error:
-            raise RowTypeError(
-                f"column {name!r} holds {cell!r} in row ",
-                int(row),
-                f", which is not a number ({error}); drop or encode the column, or model it with bayesppl.Categorical",
-            ) from None
+            if not isinstance(cell, str | bytes):
+                raise RowTypeError(
+                    f"column {name!r} holds {cell!r} in row ",
+                    row,
+                    f", which is not a number ({error}); drop or encode the column, or model it with "
+                    "bayesppl.Categorical",
+                ) from None
+            texts = [row]
+            break
+        if isinstance(cell, str | bytes):
+            texts.append(row)
     if texts:
         raise RowError(
             f"column {name!r} holds the text {cells[texts[0]]!r} in row ",
             texts[0],
-            " where a number must be; convert the column to numbers, count the words of texts (CountVectorizer), or model levels "
-            "with bayesppl.Categorical",
+            " where a number must be; convert the column to numbers, count the words of texts (CountVectorizer), "
+            "or model levels with bayesppl.Categorical",
         )
-
-
-def _is_written_number(text: str | bytes) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def kind_of_values(values: Array, name: Hashable, dtype: Any) -> Kind:
+    """Find what a column of objects holds.
+
+    Raises
+    ------
+    ValueError
+        If no family can be picked for it.
+    """
     from pandas.api.types import infer_dtype
 
-    missing(values, name)
-    by_inference: dict[str, Kind] = {
-        "boolean": "boolean",
-        "integer": "integer",
-        "floating": "continuous",
-        "decimal": "continuous",
-        "mixed-integer-float": "continuous",
-        "string": "category",
-        "categorical": "category",
-    }
     inferred = infer_dtype(values, skipna=True)
-    if inferred not in by_inference:
+    if inferred not in _KINDS:
         what = "no value at all" if inferred == "empty" else f"values of kind {inferred!r} (dtype {dtype})"
         raise ValueError(
-            f"column {name!r} holds {what}, for which no family can be picked; drop or convert the column, or name its "
-            "family yourself"
+            f"column {name!r} holds {what}, for which no family can be picked; drop or convert the column, or name "
+            "its family yourself"
         )
-    return by_inference[inferred]
+    return _KINDS[inferred]
 
 
 def listed(names: Sequence[Hashable], most: int = 8) -> str:
+    """Write names in a row, the first few of many."""
     shown = ", ".join(repr(name) for name in names[:most])
     return shown + (f", … ({len(names)} in all)" if len(names) > most else "")

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 from scipy.sparse import csr_array
 from sklearn.exceptions import DataConversionWarning
 
-from bayesppl.data.arrow_types import is_arrow_array, readable_column, readable_series
-from bayesppl.data.cells import missing, plain, values_of
-from bayesppl.data.columns import listed, to_float
+from bayesppl.data.columns import listed, missing, plain
 from bayesppl.errors import RowError, warn
 from bayesppl.kernels.arrays import Array, Responsibilities
 from bayesppl.kernels.blocks import BLOCK_CELLS, row_blocks
@@ -116,8 +113,7 @@ def union(known: Array, further: Any) -> Array:
 
 def _labels(y: Any, what: str) -> Array:
     """One label per row, complete and of one kind."""
-    series = y if isinstance(y, np.ndarray | list) else _series(y, what)
-    labels: Array = _array(values_of(series) if isinstance(series, nw.Series) else y, what)
+    labels = _array(y, what)
     if labels.ndim == 2 and labels.shape[1] == 1:
         warn(
             "A column-vector y was passed when a 1d array was expected; it is read as y.ravel()",
@@ -138,16 +134,6 @@ def _labels(y: Any, what: str) -> Array:
     return as_given if rounded else labels
 
 
-def _series(y: Any, what: str) -> Any:
-    """A column as narwhals sees it; anything else as it is."""
-    native = nw.to_native(y, pass_through=True)
-    if nw.dependencies.is_pandas_series(native):
-        y = readable_series(native)
-    elif is_arrow_array(native):
-        y = readable_column(native, what)
-    return nw.from_native(y, series_only=True, pass_through=True)
-
-
 def _array(y: Any, what: str) -> Array:
     """An array of labels, in types that can be computed with."""
     if isinstance(y, np.ma.MaskedArray) and np.ma.getmaskarray(y).any():
@@ -155,6 +141,11 @@ def _array(y: Any, what: str) -> Array:
         raise RowError(
             f"Input {what} contains NaN: the label in row ", row, " is masked; drop the row before fitting"
         )
+    if not isinstance(y, np.ndarray | list):
+        from bayesppl.data.frames import read_series
+
+        cells = read_series(y, what)
+        y = y if cells is None else cells
     try:
         labels = np.asarray(y)
     except TypeError:  # of a Dataset of xarray
@@ -169,7 +160,7 @@ def _array(y: Any, what: str) -> Array:
 def _refuse_odd_labels(labels: Array, what: str) -> None:
     import pandas as pd
 
-    absent = missing(labels, what)
+    absent = missing(labels)
     if absent.any():
         raise RowError(
             f"Input {what} contains NaN: a missing label in row ",
@@ -237,61 +228,3 @@ def one_hot(codes: Array, n_classes: int, weights: Array | None = None) -> Respo
         matrix = matrix.copy()
         matrix.eliminate_zeros()
     return matrix
-
-
-def _weights(sample_weight: Any) -> Array:
-    """Weights as numbers; those missing are NaN."""
-    try:
-        given = np.asarray(sample_weight)
-    except ValueError:
-        raise ValueError(
-            "sample_weight must hold one weight per row, found sequences of different lengths"
-        ) from None
-    if given.dtype.kind == "c":
-        raise ValueError("sample_weight must hold real numbers, found complex ones")
-    if isinstance(sample_weight, np.ma.MaskedArray):
-        given = np.ma.filled(sample_weight.astype(np.float64), np.nan)
-    if given.dtype.kind in "biuf":
-        return (
-            plain(np.atleast_1d(given), ("sample_weight",) * given.size)
-            .reshape(given.shape)
-            .astype(np.float64, copy=False)
-        )
-    if given.dtype.kind == "O" and given.ndim == 1:
-        return to_float(given, "sample_weight")
-    kind = f"an array of {given.dtype}" if given.ndim else repr(sample_weight)
-    raise TypeError(
-        f"sample_weight must hold one weight per row, found {kind}; pass numbers, for example those of "
-        "sklearn.utils.class_weight.compute_sample_weight('balanced', y)"
-    )
-
-
-#: Positive weights between which their products with counts and squares are floating-point numbers with all digits.
-LEAST_WEIGHT, LARGEST_WEIGHT = 1e-100, 1e100
-
-
-def check_weights(sample_weight: Any, n_rows: int) -> Array | None:
-    """Validate row weights: one number per row, zero or within the range in which nothing over- or underflows."""
-    if sample_weight is None:
-        return None
-    weights = _weights(sample_weight)
-    if weights.ndim == 0:
-        weights = np.full(n_rows, float(weights))
-    if weights.shape != (n_rows,):
-        raise ValueError(
-            f"sample_weight must hold one weight per row: expected shape ({n_rows},), got {weights.shape}. "
-            "Sample weights must be 1D array or scalar."
-        )
-    bad = ~(np.isfinite(weights) & (weights >= 0))
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise RowError(f"sample_weight must be finite and non-negative, found {weights[row]:g} in row ", row, "")
-    extreme = (weights > 0) & ~((weights >= LEAST_WEIGHT) & (weights <= LARGEST_WEIGHT))
-    if extreme.any():
-        row = int(np.argmax(extreme))
-        raise RowError(
-            f"sample_weight must be zero or lie between {LEAST_WEIGHT:g} and {LARGEST_WEIGHT:g}, found {weights[row]:g} in row ",
-            row,
-            ": a weight is a number of rows. Divide all weights by their mean, and set to zero what is negligible",
-        )
-    return weights

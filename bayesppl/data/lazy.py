@@ -1,25 +1,24 @@
-"""Dask arrays and data frames, partition by partition."""
+"""Rows that are read a part at a time: dask arrays and data frames by partitions, Parquet files by batches."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
+from bayesppl.data.labels import encode_labels
 from bayesppl.errors import RowError
 from bayesppl.kernels.arrays import Array
+
+# Rows of a batch, and how many batches pyarrow reads ahead: memory of a few batches
+_BATCH_ROWS, _READ_AHEAD = 1 << 16, 4
 
 
 def is_lazy(X: Any) -> bool:
     """Whether ``X`` is a dask array or data frame; whoever passes one has imported dask."""
-    dask = sys.modules.get("dask")
-    return dask is not None and not isinstance(X, np.ndarray) and dask.is_dask_collection(X) and _is_known(X)
-
-
-def _is_known(X: Any) -> bool:
-    return type(X).__module__.startswith("dask.")
+    return "dask" in sys.modules and type(X).__module__.startswith(("dask.array", "dask.dataframe"))
 
 
 def partitions(*values: Any) -> list[tuple[Any, ...]]:
@@ -94,3 +93,30 @@ def _parts(values: Any, row_chunks: Sequence[int] | None) -> list[Any]:
     elif row_chunks is not None and not np.isnan(row_chunks).any():
         values = values.rechunk((tuple(row_chunks),))
     return list(values.to_delayed().ravel())
+
+
+def open_parquet(path: Any) -> Any:
+    """A ``pyarrow.dataset.Dataset`` of a file, a folder or several files."""
+    try:
+        import pyarrow.dataset as ds
+    except ImportError:
+        raise ImportError("reading Parquet needs pyarrow: pip install 'bayesppl[parquet]'") from None
+    return path if isinstance(path, ds.Dataset) else ds.dataset(path, format="parquet")
+
+
+def scan(dataset: Any, columns: Sequence[str]) -> Iterator[Any]:
+    """Batches of rows as pyarrow tables, without empty ones."""
+    import pyarrow as pa
+
+    batches = dataset.to_batches(
+        columns=list(columns), batch_size=_BATCH_ROWS, batch_readahead=_READ_AHEAD, fragment_readahead=1
+    )
+    return (pa.Table.from_batches([batch]) for batch in batches if len(batch))
+
+
+def labels_in(dataset: Any, target: str) -> list[Hashable]:
+    """All labels of the target column, in ascending order; reads that column only."""
+    found = [encode_labels(batch[target])[0] for batch in scan(dataset, [target])]
+    if not found:
+        raise ValueError("the files hold no rows; there is nothing to learn from")
+    return encode_labels(np.concatenate(found))[0].tolist()

@@ -1,11 +1,23 @@
-"""Names of columns and labels: those that only count, and shorter ones where there is little room."""
+"""Names of columns and labels as a reader sees them: by position, cut to the room there is, controls spelt out."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
-from bayesppl.data.visible_text import one_line
+# C0 and C1 controls but the line feed and the tab, and marks that turn the direction of the text around them
+_CONTROLS = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069]")
+
+# what parts lines and columns besides
+_BREAKS = re.compile("[\\t\\n\\u2028\\u2029]")
+
+
+@lru_cache(maxsize=16)
+def positions_of(n_columns: int) -> tuple[str, ...]:
+    """Name columns that have no names by their positions."""
+    return tuple(f"x{j}" for j in range(n_columns))
 
 
 def only_count(names: Iterable[Any]) -> bool:
@@ -14,7 +26,7 @@ def only_count(names: Iterable[Any]) -> bool:
 
 
 def short_names(names: Iterable[Any], longest: int = 24) -> list[str]:
-    """Names for a picture or a table: long ones lose what all of them share, then their ends.
+    """Shorten names for a picture or a table: long ones lose what all of them share, then their ends.
 
     Control characters and line ends are spelt out.
 
@@ -47,3 +59,17 @@ def short_names(names: Iterable[Any], longest: int = 24) -> list[str]:
 def _shared(words: list[list[str]], most: int) -> int:
     """With how many words, and at most so many, all lines begin."""
     return next((n for n in range(most) if len({line[n] for line in words}) > 1), most)
+
+
+def visible(text: str) -> str:
+    """Spell control characters out, so that none reaches a terminal; lines and tabs stay."""
+    return _CONTROLS.sub(_spelt_out, text)
+
+
+def one_line(text: str) -> str:
+    """Spell control characters, line ends and tabs out."""
+    return _BREAKS.sub(_spelt_out, visible(text))
+
+
+def _spelt_out(found: re.Match[str]) -> str:
+    return found[0].encode("unicode_escape").decode()

@@ -13,8 +13,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from scipy.special import ndtri
 
-from bayesppl.data.columns import factorize
-from bayesppl.data.lookalikes import refuse_lookalikes, refuse_other_types
+from bayesppl.data.levels import factorize, refuse_lookalikes, refuse_other_types
 from bayesppl.data.table import MatrixTable, Table
 from bayesppl.errors import RowError
 from bayesppl.kernels.arrays import Array

@@ -1,4 +1,4 @@
-"""Labelled rows, read and checked: the only way in."""
+"""Labelled and weighted rows, read and checked: the only way in."""
 
 from __future__ import annotations
 
@@ -7,13 +7,18 @@ from typing import Any, Self
 
 import numpy as np
 
-from bayesppl.data.labels import check_weights, codes_among, encode_labels
+from bayesppl.data.columns import plain, to_float
+from bayesppl.data.labels import codes_among, encode_labels
 from bayesppl.data.read_table import as_table
 from bayesppl.data.table import Table
+from bayesppl.errors import RowError
 from bayesppl.kernels.arrays import Array
 
 #: Tables of up to this many numbers (a megabyte) are copied to be held, in a fraction of the time that their fit takes.
 _MOST_COPIED = 1 << 17
+
+#: Positive weights between which their products with counts and squares are floating-point numbers with all digits.
+LEAST_WEIGHT, LARGEST_WEIGHT = 1e-100, 1e100
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,3 +99,57 @@ class Rows:
             return self
         at = np.flatnonzero(weights)
         return replace(self, table=self.table.take(at), codes=self.codes[at], given_weights=weights[at])
+
+
+def check_weights(sample_weight: Any, n_rows: int) -> Array | None:
+    """Validate row weights: one number per row, zero or within the range in which nothing over- or underflows."""
+    if sample_weight is None:
+        return None
+    weights = _weights(sample_weight)
+    if weights.ndim == 0:
+        weights = np.full(n_rows, float(weights))
+    if weights.shape != (n_rows,):
+        raise ValueError(
+            f"sample_weight must hold one weight per row: expected shape ({n_rows},), got {weights.shape}. "
+            "Sample weights must be 1D array or scalar."
+        )
+    bad = ~(np.isfinite(weights) & (weights >= 0))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise RowError(f"sample_weight must be finite and non-negative, found {weights[row]:g} in row ", row, "")
+    extreme = (weights > 0) & ~((weights >= LEAST_WEIGHT) & (weights <= LARGEST_WEIGHT))
+    if extreme.any():
+        row = int(np.argmax(extreme))
+        raise RowError(
+            f"sample_weight must be zero or lie between {LEAST_WEIGHT:g} and {LARGEST_WEIGHT:g}, found {weights[row]:g} in row ",
+            row,
+            ": a weight is a number of rows. Divide all weights by their mean, and set to zero what is negligible",
+        )
+    return weights
+
+
+def _weights(sample_weight: Any) -> Array:
+    """Weights as numbers; those missing are NaN."""
+    try:
+        given = np.asarray(sample_weight)
+    except ValueError:
+        raise ValueError(
+            "sample_weight must hold one weight per row, found sequences of different lengths"
+        ) from None
+    if given.dtype.kind == "c":
+        raise ValueError("sample_weight must hold real numbers, found complex ones")
+    if isinstance(sample_weight, np.ma.MaskedArray):
+        given = np.ma.filled(sample_weight.astype(np.float64), np.nan)
+    if given.dtype.kind in "biuf":
+        return (
+            plain(np.atleast_1d(given), ("sample_weight",) * given.size)
+            .reshape(given.shape)
+            .astype(np.float64, copy=False)
+        )
+    if given.dtype.kind == "O" and given.ndim == 1:
+        return to_float(given, "sample_weight")
+    kind = f"an array of {given.dtype}" if given.ndim else repr(sample_weight)
+    raise TypeError(
+        f"sample_weight must hold one weight per row, found {kind}; pass numbers, for example those of "
+        "sklearn.utils.class_weight.compute_sample_weight('balanced', y)"
+    )

@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 
 from bayesppl.data.labels import encode_labels
-from bayesppl.data.lazy import partitions
-from bayesppl.data.parquet import labels_of, open_parquet, scan
+from bayesppl.data.lazy import labels_in, open_parquet, partitions, scan
 from bayesppl.errors import RowError, rows_before
 from bayesppl.estimators.declared import DeclaredClassifier
 from bayesppl.estimators.first_rows import read_first, start
@@ -102,7 +101,7 @@ def fit_parquet[T: DeclaredClassifier](
     absent = [name for name in (*others, *names) if name not in dataset.schema.names]
     if absent:
         raise ValueError(f"missing column {absent[0]!r}; the files have {dataset.schema.names}")
-    classes = labels_of(dataset, target) if clf.classes is None else clf.classes
+    classes = labels_in(dataset, target) if clf.classes is None else clf.classes
     n_rows = dataset.count_rows() if progress else None
 
     def batches() -> Iterator[tuple[Any, ...]]:

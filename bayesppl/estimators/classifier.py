@@ -21,7 +21,7 @@ from bayesppl.analysis.sampling import sample
 from bayesppl.analysis.summary import summary
 from bayesppl.analysis.uncertainty import predict_proba_interval, uncertainty
 from bayesppl.analysis.weight_table import column_weights
-from bayesppl.data.containers import Container, check_container, in_container
+from bayesppl.data.frames import Container, check_container, in_container
 from bayesppl.data.lazy import is_lazy, map_rows
 from bayesppl.estimators.asking import ask
 from bayesppl.estimators.shell import Shell

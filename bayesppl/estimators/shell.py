@@ -15,8 +15,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 
-from bayesppl.data.labels import check_weights, encode_labels
+from bayesppl.data.labels import encode_labels
 from bayesppl.data.read_table import Columns
+from bayesppl.data.rows import check_weights
 from bayesppl.estimators.parameters import by_owner, changed, nested_parameters
 from bayesppl.estimators.sklearn_names import refuse_foreign_parameters
 from bayesppl.kernels.arrays import Array, brief_arrays

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from bayesppl.analysis.evidence import prior_depends_on_data
 from bayesppl.analysis.leave_one_out import LeaveOneOut, standard_error_of_sum
-from bayesppl.data.labelled_arguments import by_name
+from bayesppl.data.arguments import by_name
 from bayesppl.errors import ImproperError, UndefinedEstimateError
 from bayesppl.estimators.classifier import BayesClassifier
 from bayesppl.kernels.arrays import Array

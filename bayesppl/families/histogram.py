@@ -19,7 +19,7 @@ import numpy as np
 
 from bayesppl.conjugate import Dirichlet
 from bayesppl.conjugate.statistics import Counts
-from bayesppl.data.labelled_arguments import by_name
+from bayesppl.data.arguments import by_name
 from bayesppl.data.table import Table
 from bayesppl.families._bases.bins import (
     Ordered,

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from bayesppl.conjugate.declared_priors import Declared, Written, in_words, is_declaration
-from bayesppl.data.labelled_arguments import by_name
+from bayesppl.data.arguments import by_name
 from bayesppl.files.typed import check_fields
 from bayesppl.kernels.arrays import Array
 

@@ -13,7 +13,7 @@ from bayesppl.conjugate.conjugate import ShapeError
 from bayesppl.conjugate.declared_priors import Declared, is_declaration
 from bayesppl.conjugate.simplices import SimplexPrior, simplex_prior
 from bayesppl.conjugate.statistics import Counts, JointStatistics, Statistics
-from bayesppl.data.labelled_arguments import by_name
+from bayesppl.data.arguments import by_name
 from bayesppl.data.labels import one_hot
 from bayesppl.data.rows import Rows
 from bayesppl.data.table import read_range

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesppl.data.columns import factorize
 from bayesppl.data.labels import codes_among
+from bayesppl.data.levels import factorize
 from bayesppl.data.table import Table
 from bayesppl.kernels.arrays import Array
 from bayesppl.plots.style import colour, drawn_name, line_style, name_axes, tidy

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesppl.data.names import short_names
-from bayesppl.data.visible_text import one_line
+from bayesppl.data.names import one_line, short_names
 from bayesppl.model.rules import ESTIMATES, TABLE
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesppl.analysis.scores import expected_calibration_error, hits, log_scores
-from bayesppl.data.exact_text import exact_numbers
+from bayesppl.data.frames import exact_numbers
 from bayesppl.data.labels import encode_labels
 from bayesppl.estimators.auto import AutoClassifier
 from bayesppl.kernels.arrays import Array

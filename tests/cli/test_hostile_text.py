@@ -7,7 +7,7 @@ import pytest
 
 from bayesppl.cli import batches, main
 from bayesppl.cli.terminal import cell, cells
-from bayesppl.data.visible_text import visible
+from bayesppl.data.names import visible
 
 ESCAPE = "\x1b]0;owned\x07\x9b31m"
 

@@ -350,3 +350,27 @@ def test_numbers_and_dates_that_do_not_count_are_names(names: list[Any]) -> None
         np.testing.assert_array_equal(clf.predict_proba(new), clf.predict_proba(frame))
     with pytest.raises(ValueError, match=f"missing column '{names[1]}'"):
         clf.predict(frame[[names[0], names[2]]])
+
+
+@pytest.mark.parametrize(
+    ("cells", "clf"),
+    [
+        ([1, 2, 5, 3, 9, 8, 7, 12], bp.MixedNB(integers="poisson")),
+        ([1, 2, 5, 3, 9, 8, 7, 12], bp.GaussianNB()),
+        ([2**53, 2**53 + 1] * 4, bp.CategoricalNB()),
+        ([True, False, True, True, False, False, False, True], bp.MixedNB()),
+        (list("aabbabbb"), bp.MixedNB()),
+    ],
+    ids=["counts", "numbers", "levels beyond 2^53", "truth values", "text"],
+)
+@pytest.mark.parametrize("masked", [[], [2]], ids=["none masked", "one masked"])
+def test_cells_of_a_masked_array_keep_their_type(cells: list[Any], clf: Any, masked: list[int]) -> None:
+    y = list("aaaabbbb")
+    array = np.ma.masked_array(np.asarray(cells)[:, None], mask=np.isin(np.arange(8), masked)[:, None])
+    records = [{"x0": None if row in masked else cell} for row, cell in enumerate(cells)]
+    found = clone(clf).fit(array, y)
+    expected = clone(clf).fit(records, y)
+    assert type(found.fitted_.model.family) is type(expected.fitted_.model.family)
+    np.testing.assert_allclose(found.predict_proba(array), expected.predict_proba(records), rtol=1e-12)
+    if clf.__class__ is bp.MixedNB:
+        assert list(found.fitted_.model.family.blocks) == list(expected.fitted_.model.family.blocks)

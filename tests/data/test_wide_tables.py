@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import bayesppl as bp
-from bayesppl.data.frame_table import FrameTable
+from bayesppl.data.frames import FrameTable
 from bayesppl.kernels.ranges import row_ranges
 
 N_COLUMNS = 3000

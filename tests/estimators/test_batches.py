@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import bayesppl as bp
-from bayesppl.data import parquet
+from bayesppl.data import lazy
 from bayesppl.model.declaration import GenerativeModel
 
 
@@ -101,7 +101,7 @@ def test_refusals_of_batches():
 @pytest.mark.parametrize("source", ["folder", "files", "dataset"])
 def test_parquet_is_the_frame(files, source, monkeypatch):
     folder, frame = files
-    monkeypatch.setattr(parquet, "_BATCH_ROWS", 500)
+    monkeypatch.setattr(lazy, "_BATCH_ROWS", 500)
     path = {
         "folder": folder,
         "files": [str(file) for file in folder.iterdir()],

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import bayesppl as bp
-from bayesppl.data.lookalikes import lookalikes
+from bayesppl.data.levels import lookalikes
 from bayesppl.data.read_table import as_table
 from bayesppl.families._bases.level_names import cell_names, unseen_beside
 

@@ -19,8 +19,8 @@ import numpy as np
 from scipy.sparse import issparse
 from scipy.special import log_expit
 
+from bayesppl.data.arguments import by_name
 from bayesppl.data.columns import LARGEST_EXACT
-from bayesppl.data.labelled_arguments import by_name
 from bayesppl.data.table import Table
 from bayesppl.errors import RowError
 from bayesppl.families._bases.cells import Cells, DenseCells, OfCells, SparseCells, cell_blocks, stored_once

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 
-from bayesppl.data.columns import factorize
-from bayesppl.data.labelled_arguments import by_name
-from bayesppl.data.lookalikes import lookalikes, refuse_lookalikes
+from bayesppl.data.arguments import by_name
+from bayesppl.data.levels import factorize, lookalikes, refuse_lookalikes
 from bayesppl.data.table import Table
 from bayesppl.kernels.levels import distinct_integers
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Literal, get_args
 
+from bayesppl.data.arguments import by_name
 from bayesppl.data.columns import Kind, listed
-from bayesppl.data.labelled_arguments import by_name
 from bayesppl.data.table import Table
 from bayesppl.errors import UndeclaredIntegersError
 from bayesppl.families._bases.block_columns import selected

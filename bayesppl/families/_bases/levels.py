@@ -21,8 +21,7 @@ import numpy as np
 from bayesppl.conjugate import Dirichlet
 from bayesppl.conjugate.simplices import SimplexPrior
 from bayesppl.conjugate.statistics import Counts
-from bayesppl.data.columns import factorize
-from bayesppl.data.lookalikes import refuse_other_types
+from bayesppl.data.levels import factorize, refuse_other_types
 from bayesppl.data.table import Table
 from bayesppl.errors import RowError
 from bayesppl.families._bases.association import log_association

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.data.names import only_count
-from bayesppl.data.read_table import Columns, as_table, positions_of
+from bayesppl.data.names import only_count, positions_of
+from bayesppl.data.read_table import Columns, as_table
 from bayesppl.data.table import Table
 from bayesppl.inference.pymc.reading.rows import Observed
 from bayesppl.kernels.arrays import Array

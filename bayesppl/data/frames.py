@@ -1,0 +1,359 @@
+"""Data frames and series: all that depends on the library they come from stands here, behind narwhals."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+import narwhals as nw
+import numpy as np
+
+from bayesppl.data.columns import (
+    Kind,
+    as_objects,
+    beyond_floats,
+    kind_of_values,
+    listed,
+    plain,
+    refuse_rounding,
+    to_float,
+)
+from bayesppl.data.levels import as_level
+from bayesppl.data.matrices import read_matrix
+from bayesppl.data.names import only_count, positions_of
+from bayesppl.data.table import ROWS_BY_COLUMN, Table
+from bayesppl.kernels.arrays import Array
+
+#: The data frames in which class probabilities can be returned.
+Container = Literal["default", "pandas", "polars"]
+
+
+@dataclass(frozen=True, eq=False)
+class FrameTable(Table):
+    """Columns of a data frame: pandas, polars, pyarrow, or anything narwhals reads."""
+
+    names: tuple[Hashable, ...]
+    frame: nw.DataFrame[Any]
+    is_named: bool = True
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    def numeric(self) -> Any:
+        columns = [_numbers(self.frame[str(name)]) for name in self.names]
+        if not columns:
+            return np.empty((len(self), 0))
+        together = np.column_stack(columns)
+        for name, column in zip(self.names, columns, strict=True):
+            if column.dtype.kind in "iu" and together.dtype.kind == "f" and beyond_floats(column):
+                refuse_rounding(column, name)
+        return together
+
+    def integers(self) -> Array | None:
+        return None
+
+    def column(self, name: Hashable) -> Array:
+        series = self.frame[str(name)]
+        values = _cells(series)
+        # a single missing cell makes integers floating-point numbers, which round the large ones
+        if values.dtype.kind == "f" and series.dtype.is_integer() and beyond_floats(values):
+            return np.asarray(series.to_list(), dtype=object)
+        return values
+
+    def categories(self, name: Hashable) -> list[Hashable] | None:
+        series = self.frame[str(name)]
+        dtype, found = series.dtype, None
+        if isinstance(dtype, nw.Enum):
+            found = dtype.categories
+        elif dtype == nw.Categorical and series.implementation.is_pandas():
+            found = getattr(series.to_native().dtype, "categories", None)  # dictionaries of pyarrow list none
+        return None if found is None else [as_level(value) for value in found]
+
+    def kind(self, name: Hashable) -> Kind:
+        dtype = self.frame[str(name)].dtype
+        if dtype == nw.Boolean:
+            return "boolean"
+        if dtype.is_integer():
+            return "integer"
+        if dtype.is_float() or dtype.is_decimal():
+            return "continuous"
+        if dtype in (nw.Categorical, nw.Enum):
+            return "category"
+        return kind_of_values(self.column(name), name, dtype)
+
+    def select(self, names: Sequence[Hashable]) -> Table:
+        names = tuple(names)
+        if names == self.names:
+            return self
+        self.require(names)
+        return FrameTable(names, self.frame.select([str(name) for name in names]))
+
+    def take(self, rows: Array | slice) -> Table:
+        return replace(self, frame=self.frame[rows])
+
+    def renamed(self, names: Sequence[Hashable]) -> Table:
+        new = dict(zip(self.frame.columns, map(str, names), strict=True))
+        return FrameTable(tuple(names), self.frame.rename(new))
+
+    def snapshot(self, *, copied: bool) -> Table:
+        if not self.frame.implementation.is_pandas():
+            # polars and pyarrow do not change columns in place; memory beneath them can change all the same
+            return self.take(np.arange(len(self))) if copied else self
+        import pandas as pd
+
+        copies_on_write = int(pd.__version__.split(".")[0]) >= 3
+        frame = self.frame.to_native().copy(deep=copied or not copies_on_write)
+        return replace(self, frame=nw.from_native(frame, eager_only=True))
+
+    @property
+    def cells_per_row(self) -> int:
+        return len(self.names)
+
+    @property
+    def words_per_row(self) -> int:
+        return len(self.names)
+
+    @property
+    def least_rows(self) -> int:
+        return ROWS_BY_COLUMN
+
+
+def read_frame(X: Any) -> Table | None:
+    """Read a data frame of any kind, or a series of structs of polars; None for anything else.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If it is lazy, two columns share a name, only some names are text, or names have several levels.
+    """
+    native = nw.to_native(X, pass_through=True)
+    if nw.dependencies.is_pandas_dataframe(native):
+        native = _readable_pandas(native)
+    elif _is_arrow(native, "Table", "RecordBatch"):
+        native = _readable_arrow(native)
+    elif nw.dependencies.is_polars_series(native) and nw.from_native(native, series_only=True).dtype == nw.Struct:
+        native = native.struct.unnest()
+    try:
+        frame = nw.from_native(native, pass_through=True)
+    except nw.exceptions.DuplicateError as error:
+        names = native.columns if nw.dependencies.is_pandas_dataframe(native) else native.column_names
+        raise _named_twice(list(names)) from error
+    if isinstance(frame, nw.LazyFrame):
+        raise ValueError(f"X is lazy ({type(X).__name__}): collect() or compute() it first")
+    return _as_table(frame) if isinstance(frame, nw.DataFrame) else None
+
+
+def _as_table(frame: nw.DataFrame[Any]) -> Table:
+    """Name the columns, and read those that are one matrix as such."""
+    given = tuple(frame.columns)
+    are_texts = [isinstance(name, str) for name in given]
+    if any(are_texts) and not all(are_texts):
+        raise TypeError(
+            f"Feature names are only supported if all input features have string names, found {listed(given)}; "
+            "make them all text, as in X.columns = X.columns.astype(str)"
+        )
+    # columns that are only numbered have no names; years, for example, are names, as they are in a text file
+    is_named = all(are_texts) or not only_count(given)
+    names = given if all(are_texts) else tuple(map(str, given)) if is_named else positions_of(len(given))
+    if len(set(names)) < len(names):
+        raise _named_twice(names)
+    native = frame.to_native()
+    if nw.dependencies.is_pandas_dataframe(native) and len(given):
+        kinds = set(native.dtypes)
+        if all(getattr(kind, "fill_value", None) == 0 for kind in kinds):
+            return replace(read_matrix(native.sparse.to_coo()), names=names, is_named=is_named)
+        if not is_named and len(kinds) == 1 and isinstance(kinds.pop(), np.dtype):
+            return read_matrix(native.to_numpy())
+        if names != given:
+            frame = nw.from_native(native.set_axis(list(names), axis=1), eager_only=True)
+    return FrameTable(names, frame, is_named)
+
+
+def _named_twice(names: Sequence[Hashable]) -> ValueError:
+    twice = next(name for place, name in enumerate(names) if name in names[:place])
+    return ValueError(
+        f"column names must be unique, found {twice!r} more than once among {listed(names)}; rename or drop columns"
+    )
+
+
+def read_series(y: Any, what: str) -> Array | None:
+    """Read the cells of a series of any kind; None for anything else."""
+    native = nw.to_native(y, pass_through=True)
+    if nw.dependencies.is_pandas_series(native):
+        native = _readable_series(native)
+    elif _is_arrow(native, "Array", "ChunkedArray"):
+        native = _readable_column(native, what)
+    series = nw.from_native(native, series_only=True, pass_through=True)
+    return _values(series) if isinstance(series, nw.Series) else None
+
+
+def in_container(probabilities: Array, classes: Array, X: Any, container: Container) -> Any:
+    """Return probabilities (n_rows, n_classes) as an array, or as a data frame whose columns are the classes.
+
+    A pandas data frame keeps the index of ``X``, where it has one.
+    """
+    if container == "default":
+        return probabilities
+    if container == "polars":
+        import polars as pl
+
+        return pl.DataFrame(probabilities, schema=[str(label) for label in classes.tolist()])
+    import pandas as pd
+
+    index = X.index if isinstance(X, pd.DataFrame) else None
+    return pd.DataFrame(probabilities, columns=classes.tolist(), index=index)
+
+
+def check_container(container: str) -> None:
+    """Refuse a container that does not exist."""
+    if container not in get_args(Container):
+        known = ", ".join(map(repr, get_args(Container)))
+        raise ValueError(f"transform must be one of {known}, found {container!r}")
+
+
+def _numbers(series: nw.Series[Any]) -> Array:
+    """Read a column as numbers, NaN where missing."""
+    cells = _cells(series)
+    if not (series.dtype.is_numeric() or series.dtype == nw.Boolean):
+        return to_float(cells, series.name)
+    if cells.dtype.kind == "O":
+        return to_float(as_objects(series.to_list(), len(series)), series.name)
+    if not series.is_null().any():
+        return cells
+    if series.dtype.is_integer() and beyond_floats(cells):
+        return to_float(series.to_list(), series.name)
+    return series.cast(nw.Float64).to_numpy()
+
+
+def _cells(series: nw.Series[Any]) -> Array:
+    """Read the cells of a column one by one, in types that can be computed with; missing ones are None or NaN."""
+    dtype = series.dtype  # worked out anew each time
+    if dtype.is_decimal():
+        return to_float(series.to_numpy(), series.name)
+    # polars turns a column of nothing at all, and integers with gaps of an extension type, to floating-point numbers
+    is_unknown = series.implementation.is_polars() and dtype == nw.Unknown
+    if dtype.is_nested() or dtype in (nw.Int128, nw.UInt128) or is_unknown:
+        return as_objects(series.to_list(), len(series))
+    return plain(_values(series), (series.name,))
+
+
+def _values(series: nw.Series[Any]) -> Array:
+    values = np.asarray(series.to_numpy())
+    if series.implementation.is_pyarrow() and series.dtype == nw.Categorical:
+        # pyarrow gives a missing cell of a dictionary the last of its levels
+        absent = series.is_null().to_numpy()
+        if absent.any():
+            values = values.astype(object)
+            values[absent] = None
+    return values
+
+
+def _is_arrow(value: Any, *kinds: str) -> bool:
+    """Whether a value is of one of these classes of pyarrow; whoever passes one has imported pyarrow."""
+    pa = nw.dependencies.get_pyarrow()
+    return pa is not None and isinstance(value, tuple(getattr(pa, kind) for kind in kinds))
+
+
+def _readable_pandas(frame: Any) -> Any:
+    """Convert the columns of a data frame of pandas that neither pandas nor narwhals can take rows of."""
+    if frame.columns.nlevels > 1:
+        raise TypeError(
+            f"columns have names on {frame.columns.nlevels} levels, such as {frame.columns[0]!r}; join them, as in "
+            "X.columns = ['_'.join(map(str, names)) for names in X.columns]"
+        )
+    odd = [place for place, dtype in enumerate(frame.dtypes) if _is_odd(dtype)]
+    if odd:
+        frame = frame.copy(deep=False)
+        for place in odd:
+            frame.isetitem(place, _readable_series(frame.iloc[:, place]))
+    return frame
+
+
+def _is_odd(dtype: Any) -> bool:
+    return not dtype.isnative if isinstance(dtype, np.dtype) else hasattr(dtype, "pyarrow_dtype")
+
+
+def _readable_series(series: Any) -> Any:
+    """Convert a column of pandas that is not in the byte order of this machine, or of a rare type of pyarrow."""
+    dtype = series.dtype
+    if isinstance(dtype, np.dtype):
+        return series if dtype.isnative else series.astype(dtype.newbyteorder("="))
+    if not hasattr(dtype, "pyarrow_dtype"):
+        return series
+    import pandas as pd
+    import pyarrow as pa
+
+    column = _readable_column(pa.array(series.array), series.name)
+    if column.type == dtype.pyarrow_dtype:
+        return series
+    return pd.Series(pd.array(column, dtype=pd.ArrowDtype(column.type)), index=series.index, name=series.name)
+
+
+def _readable_arrow(table: Any) -> Any:
+    """Convert a table or a record batch of pyarrow to a table whose columns can be read."""
+    import pyarrow as pa
+
+    columns = map(_readable_column, table.columns, table.column_names)
+    return pa.Table.from_arrays(list(columns), names=table.column_names)
+
+
+def _readable_column(column: Any, name: Hashable) -> Any:
+    """Convert a column of pyarrow to chunks of an ordinary type that narwhals, pandas and numpy read.
+
+    Views, runs of equal cells and extensions become ordinary columns. Levels stay levels where these are text, bytes,
+    numbers or truth values; of other cells, such as dates, the dictionary is left.
+
+    Raises
+    ------
+    TypeError
+        If its type has no ordinary counterpart, naming column, type and remedy.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    from pyarrow import types
+
+    if not isinstance(column, pa.ChunkedArray):
+        column = pa.chunked_array([column])
+    kind = column.type
+    if types.is_string_view(kind):
+        return column.cast(pa.large_string())
+    if types.is_binary_view(kind):
+        return column.cast(pa.large_binary())
+    if types.is_run_end_encoded(kind):
+        chunks = [pc.run_end_decode(chunk) for chunk in column.chunks]
+        return _readable_column(pa.chunked_array(chunks, kind.value_type), name)
+    if isinstance(kind, pa.BaseExtensionType):
+        chunks = [chunk.storage for chunk in column.chunks]
+        return _readable_column(pa.chunked_array(chunks, kind.storage_type), name)
+    if types.is_dictionary(kind):
+        values = _readable_column(pa.chunked_array([], kind.value_type), name).type
+        if types.is_temporal(values) or types.is_decimal(values) or types.is_nested(values):
+            return column.cast(values)
+        # pandas before 3 reads no dictionary of the large types
+        values = {pa.large_string(): pa.string(), pa.large_binary(): pa.binary()}.get(values, values)
+        return column.cast(pa.dictionary(kind.index_type, values, kind.ordered))
+    if (
+        types.is_union(kind)
+        or types.is_list_view(kind)
+        or types.is_large_list_view(kind)
+        or types.is_interval(kind)
+    ):
+        raise TypeError(
+            f"column {name!r} has the type {kind} of pyarrow, whose cells are neither numbers nor levels; convert it to "
+            "numbers or text, or drop it"
+        )
+    return column
+
+
+def exact_numbers() -> dict[str, Any]:
+    """Return options of ``pandas.read_csv`` that give the nearest floating-point number of every text.
+
+    By default versions before 3.1 drop the digits beyond the fifteenth, which moves a number by up to 1e-12 of itself, and
+    what is fitted to it with the version of pandas; later ones read every number exactly, and deprecate the option. (Beside
+    a mark of thousands, pandas 3.1 still rounds the last digit.)
+    """
+    import pandas as pd
+
+    major, minor, *_ = pd.__version__.split(".")
+    return {} if (int(major), int(minor)) >= (3, 1) else {"float_precision": "round_trip"}

@@ -1,0 +1,170 @@
+"""The cells of one column as levels, and the refusal of levels of different types that read alike, such as 1 and "1"."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from bayesppl.data.columns import refuse_times
+from bayesppl.errors import RowError
+from bayesppl.kernels.arrays import Array
+
+
+def factorize(values: Array, name: Hashable) -> tuple[list[Hashable], Array]:
+    """Turn the raw values of one column into codes.
+
+    Returns
+    -------
+    levels : list
+        Distinct values that are not missing, sorted where they can be compared. Whole numbers are integers
+        whatever the column's dtype, which a single missing cell can change.
+    codes : (n_rows,) int
+        Position of every value among the levels; -1 where it is missing.
+
+    Raises
+    ------
+    ValueError
+        If a value is not hashable or is a complex number, or truth values are mixed with the numbers they equal.
+    """
+    import pandas as pd
+
+    if values.dtype.kind in "iu" and len(values):
+        low, span = int(values.min()), int(values.max()) - int(values.min()) + 1
+        if span <= len(values):  # whole numbers close together: count instead of hashing
+            wide = values.astype(np.int64) if values.dtype.kind == "i" else values
+            shifted = (wide - wide.dtype.type(low)).astype(np.intp)
+            seen = np.bincount(shifted, minlength=span) > 0
+            return [low + i for i in np.flatnonzero(seen).tolist()], (np.cumsum(seen) - 1)[shifted]
+    refuse_times(values, name)
+    cells = values if values.dtype.kind in "biuf" else values.astype(object)
+    try:
+        codes, found = pd.factorize(cells)
+    except TypeError:
+        row = next(row for row, cell in enumerate(cells) if not _is_hashable(cell))
+        raise RowError(
+            f"column {name!r} holds {cells[row]!r} in row ",
+            row,
+            ", which cannot be a level: levels are hashable values such as text or numbers. Convert the column, for "
+            "example lists to tuples.",
+        ) from None
+    levels: list[Any] = [as_level(level) for level in found.tolist()]
+    if cells.dtype.kind == "O":
+        _refuse_odd_levels(cells, codes, levels, name)
+    try:
+        # whether the levels can be compared is what is tried here
+        order = sorted(range(len(levels)), key=levels.__getitem__)
+    except TypeError:
+        order = sorted(range(len(levels)), key=lambda i: (type(levels[i]).__name__, repr(levels[i])))
+    position = np.append(np.argsort(order), -1)
+    return [levels[i] for i in order], position[codes]
+
+
+def as_level(value: Hashable) -> Hashable:
+    """Return a value as a level: whole numbers are integers whatever the column's dtype."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _is_hashable(cell: Any) -> bool:
+    """Whether a cell can be a level; a tuple can be hashed only if what it holds can."""
+    try:
+        hash(cell)
+    except TypeError:
+        return False
+    return True
+
+
+def _refuse_odd_levels(cells: Array, codes: Array, levels: Sequence[Hashable], name: Hashable) -> None:
+    for i, level in enumerate(levels):
+        if isinstance(level, complex | np.complexfloating):
+            raise RowError(
+                f"column {name!r} holds the complex number {level!r} in row ",
+                int(np.argmax(codes == i)),
+                ", which cannot be a level; give real and imaginary parts columns of their own",
+            )
+        # True equals 1 and False 0, so that they would be one level
+        if level in (0, 1):
+            rows = np.flatnonzero(codes == i)
+            truths = np.array([isinstance(cell, bool | np.bool_) for cell in cells[rows]])
+            if truths.any() and not truths.all():
+                truth, number = int(rows[np.argmax(truths)]), int(rows[np.argmin(truths)])
+                raise ValueError(
+                    f"column {name!r} holds {cells[truth]!r} in row {truth} and {cells[number]!r} in row {number}, "
+                    "which are equal; convert the column to one type"
+                )
+
+
+def lookalikes(levels: Iterable[Hashable]) -> tuple[Hashable, Hashable] | None:
+    """Find two levels of different types that a text file does not distinguish, such as 1 and "1".
+
+    Parameters
+    ----------
+    levels : distinct, in turn; the second of the pair is the first that resembles an earlier one
+    """
+    levels = list(levels)
+    if len(set(map(type, levels))) < 2:
+        return None
+    seen: dict[Hashable, Hashable] = {}
+    for level in levels:
+        other = seen.setdefault(_as_read(level), level)
+        if type(other) is not type(level):
+            return other, level
+    return None
+
+
+def refuse_lookalikes(name: Hashable, levels: Sequence[Hashable], codes: Array) -> None:
+    """Refuse a column of the fit that holds one level in two types.
+
+    Parameters
+    ----------
+    name : hashable
+        Of the column.
+    levels : sequence
+    codes : (n_rows,)
+        Places of the cells among the levels.
+    """
+    alike = lookalikes(levels)
+    if alike is not None:
+        rows = [int(np.argmax(codes == levels.index(level))) for level in alike]
+        raise ValueError(
+            f"column {name!r} holds {alike[0]!r} ({type(alike[0]).__name__}) in row {rows[0]} and {alike[1]!r} "
+            f"({type(alike[1]).__name__}) in row {rows[1]}, which read alike but are different levels; convert the "
+            "column to one type"
+        )
+
+
+def refuse_other_types(
+    name: Hashable, known: Collection[Hashable], levels: Sequence[Hashable], codes: Array
+) -> None:
+    """Refuse new rows that hold a level of the fit in another type.
+
+    Parameters
+    ----------
+    name : hashable
+        Of the column.
+    known : collection
+        The levels of the fit.
+    levels, codes
+        Of the new rows, as for :func:`refuse_lookalikes`.
+    """
+    unknown = [level for level in levels if level not in known]
+    alike = lookalikes([*known, *unknown]) if unknown else None
+    if alike is not None:
+        raise RowError(
+            f"column {name!r} holds {alike[1]!r} ({type(alike[1]).__name__}) in row ",
+            int(np.argmax(codes == levels.index(alike[1]))),
+            f", which resembles the level {alike[0]!r} ({type(alike[0]).__name__}) of the fit, but is another one. "
+            "Convert the column to the type it had in the fit.",
+        )
+
+
+def _as_read(level: Hashable) -> Hashable:
+    """Return what a level becomes when it is written to a text file and read again."""
+    text = str(level)
+    for number in (int, float):
+        try:
+            return number(text)
+        except ValueError:
+            pass
+    return text
