@@ -89,42 +89,6 @@ def log_products(X: np.ndarray, location: np.ndarray, inverse: np.ndarray, large
 
 
 @Engine
-def own_products(
-    X: np.ndarray,
-    owners: np.ndarray,
-    location: np.ndarray,
-    factors: np.ndarray,
-    first: int,
-    last: int,
-    out: np.ndarray,
-) -> None:
-    """u = Π (1 + t) − 1 by u ← u + t + u·t over some columns, each row with the location and factors of its owner."""
-    n_columns = last - first
-    columns = np.empty((n_columns, _TILE))
-    u, own = np.empty(_TILE), np.empty(n_columns)
-    for start in range(0, len(X), _TILE):
-        width = min(_TILE, len(X) - start)
-        for i in range(width):
-            x, g = X[start + i, first:last], owners[start + i]
-            centre, factor = location[g, first:last], factors[g, first:last]
-            for d in range(n_columns):  # two loops: in one, the compiler would not work on several columns at once
-                t = x[d] - centre[d]
-                t *= t
-                own[d] = t * factor[d]
-            for d in range(n_columns):
-                columns[d, i] = own[d]
-        for i in range(_TILE):
-            u[i] = 0.0
-        for d in range(n_columns):
-            for i in range(_TILE):
-                t = columns[d, i]
-                ut = u[i] * t
-                u[i] = (u[i] + t) + ut
-        for i in range(width):
-            out[start + i] = u[i]
-
-
-@Engine
 def less_own_products(
     X: np.ndarray,
     location: np.ndarray,
@@ -136,7 +100,7 @@ def less_own_products(
     last: int,
     out: np.ndarray,
 ) -> None:
-    """The products of every class, less in every factor that of the owner of the row."""
+    """u = Π (1 + t) − 1 by u ← u + t + u·t over some columns, with the t of a class less that of the owner of the row."""
     n_columns = last - first
     columns, taken = np.empty((n_columns, _TILE)), np.empty((n_columns, _TILE))
     u, own = np.empty(_TILE), np.empty(n_columns)

@@ -112,17 +112,6 @@ def _lane_sums(X: np.ndarray, owners: np.ndarray, pivot: np.ndarray) -> tuple[np
     return np.add.accumulate(first, axis=1)[:, -1], np.add.accumulate(second, axis=1)[:, -1]
 
 
-def _deviations(X: np.ndarray, rows: np.ndarray, pivots: np.ndarray) -> np.ndarray:
-    """Some rows minus the pivot, which is repeated so that rows laid side by side are subtracted from in long steps."""
-    Z = X.take(rows, axis=0).astype(np.float64, copy=False)
-    n_features = X.shape[1]
-    whole = len(rows) * n_features // len(pivots) * len(pivots) // n_features
-    abreast = Z[:whole].reshape(-1, len(pivots))
-    abreast -= pivots
-    Z[whole:] -= pivots[:n_features]
-    return Z
-
-
 def _fill_lanes(X: np.ndarray, own: np.ndarray, pivots: np.ndarray, first: np.ndarray, second: np.ndarray) -> None:
     """Add some rows of a class to its lanes."""
     n_lanes, n_features = first.shape
@@ -250,12 +239,12 @@ def _products_of_one_class(
 ) -> tuple[float, np.ndarray, np.ndarray]:
     pivot = _typical(X[rows[:_TYPICAL_ROWS]])
     n_features = len(pivot)
-    wide = np.tile(pivot, max(1, _WIDE // n_features))
     first, second = np.zeros(n_features), np.zeros((n_features, n_features))
     weighted = bool((weights != 1).any())
     cells = _PRODUCT_CELLS // max(n_features, 8) if n_features <= _NARROW else BLOCK_CELLS
     for block in row_blocks(len(rows), n_features, cells):
-        Z = _deviations(X, rows[block], wide)
+        Z = X.take(rows[block], axis=0).astype(np.float64, copy=False)
+        Z -= pivot
         first += weights[block] @ Z
         if weighted:
             Z *= np.sqrt(weights[block])[:, None]

@@ -1,4 +1,4 @@
-"""Rows times a few vectors of weights."""
+"""Rows times vectors of weights."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from bayesppl.kernels.blocks import row_blocks
-from bayesppl.kernels.tiles import ONE_THREAD, TILE_CELLS, multiply, tiles
+from bayesppl.kernels.tiles import ONE_THREAD, TILE_CELLS
 
-# up to so many vectors rows are multiplied as they lie, which BLAS does fastest for few columns; for more vectors than
-# these it pays to turn the rows on their side first
-_FEW = 24
+# vectors multiplied at once: of more, a block of rows that BLAS multiplies without waking threads would be short
+_ABREAST = 64
 
 # below so many rows, steps are not worth their calls
 _FEWEST_ROWS = 32
@@ -36,33 +35,28 @@ def row_products(
         NaN where a cell is missing.
     """
     out = np.empty((len(weights), len(X)))
+    n_columns = max(1, X.shape[1])
     with np.errstate(over="ignore"):  # beyond the largest number, as the row is in truth
-        (_few_vectors if len(weights) <= _FEW else _many_vectors)(X, weights, origin, of_squares, out)
+        for vectors in row_blocks(len(weights), 1, _ABREAST):
+            n_products = n_columns * (vectors.stop - vectors.start)
+            step = max(_FEWEST_ROWS, min(TILE_CELLS // n_columns, ONE_THREAD // n_products))
+            squares = np.empty((0 if of_squares is None else min(step, len(X)), X.shape[1]))
+            for rows, block in _shifted(X, origin, step):
+                part = out[vectors, rows]
+                _multiply(weights[vectors], block, part)
+                if of_squares is not None:
+                    of_block = np.empty(part.shape)
+                    _multiply(of_squares[vectors], np.multiply(block, block, out=squares[: len(block)]), of_block)
+                    part += of_block
     return out.T
 
 
-def _few_vectors(
-    X: np.ndarray,
-    weights: np.ndarray,
-    origin: np.ndarray | None,
-    of_squares: np.ndarray | None,
-    out: np.ndarray,
-) -> None:
-    n_columns = max(1, X.shape[1])
-    step = max(_FEWEST_ROWS, min(TILE_CELLS // n_columns, ONE_THREAD // (n_columns * max(1, len(weights)))))
-    first = np.ascontiguousarray(weights.T)
-    second = None if of_squares is None else np.ascontiguousarray(of_squares.T)
-    squares = np.empty((0 if second is None else min(step, len(X)), X.shape[1]))
-    for rows, block in _shifted(X, origin, step):
-        part = _times(block, first)
-        if second is not None:
-            part += _times(np.multiply(block, block, out=squares[: len(block)]), second)
-        out[:, rows] = part.T
-
-
-def _times(block: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    """block @ vectors; of a product with a single vector BLAS would wake threads much sooner."""
-    return np.vecdot(block, vectors[:, 0])[:, None] if vectors.shape[1] == 1 else block @ vectors
+def _multiply(vectors: np.ndarray, block: np.ndarray, out: np.ndarray) -> None:
+    """vectors @ blockᵀ; of a product with a single vector BLAS would wake threads much sooner."""
+    if len(vectors) == 1:
+        np.vecdot(block, vectors[0], out=out[0])
+    else:
+        np.matmul(vectors, block.T, out=out)
 
 
 def _shifted(X: np.ndarray, origin: np.ndarray | None, step: int) -> Iterator[tuple[slice, np.ndarray]]:
@@ -78,20 +72,3 @@ def _shifted(X: np.ndarray, origin: np.ndarray | None, step: int) -> Iterator[tu
         else:
             part = block
         yield rows, part
-
-
-def _many_vectors(
-    X: np.ndarray,
-    weights: np.ndarray,
-    origin: np.ndarray | None,
-    of_squares: np.ndarray | None,
-    out: np.ndarray,
-) -> None:
-    for rows, tile in tiles(X, np.zeros(X.shape[1]) if origin is None else origin):
-        part = out[:, rows]
-        multiply(weights, tile, part)
-        if of_squares is not None:
-            np.multiply(tile, tile, out=tile)
-            squares = np.empty(part.shape)
-            multiply(of_squares, tile, squares)
-            part += squares

@@ -11,7 +11,6 @@ import numpy as np
 
 from bayesppl.kernels.blocks import row_blocks
 from bayesppl.kernels.products import row_products
-from bayesppl.kernels.tiles import tiles
 
 #: Distance from the common origin, in standard deviations, at which four digits of twelve and more are lost.
 NEAR = 100.0
@@ -41,32 +40,21 @@ def weighted_squares(X: np.ndarray, location: np.ndarray, scale: np.ndarray) -> 
         origin = 0.5 * (location.min(0) + location.max(0))
         gap = (location - origin) / scale
     with np.errstate(over="ignore", invalid="ignore"):
-        if np.abs(gap).max() < NEAR:
-            out = row_products(X, -2 * gap / scale, origin, 1 / scale**2).T
-            out += (gap**2).sum(1)[:, None]
-        else:
-            out = _directly(X, location, scale)
+        if not np.abs(gap).max() < NEAR:
+            return _cell_by_cell(X, location, scale).T, np.flatnonzero(np.isnan(X).any(1))
+        out = row_products(X, -2 * gap / scale, origin, 1 / scale**2).T
+        out += (gap**2).sum(1)[:, None]
         odd = np.flatnonzero(~np.isfinite(np.add.reduce(out, axis=0)))
-    for block in row_blocks(len(odd), X.shape[1]):
-        out[:, odd[block]] = _cell_by_cell(X[odd[block]], location, scale)
+        if len(odd):
+            out[:, odd] = _cell_by_cell(X[odd], location, scale)
     return out.T, odd
-
-
-def _directly(X: np.ndarray, location: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    out, inverse = np.empty((len(location), len(X))), 1 / scale
-    for rows, tile in tiles(X, np.zeros(X.shape[1])):
-        z = np.empty(tile.shape)
-        for k in range(len(location)):
-            np.subtract(tile, location[k, :, None], out=z)
-            np.multiply(z, inverse[k, :, None], out=z)
-            np.einsum("dn,dn->n", z, z, out=out[k, rows])
-    return out
 
 
 def _cell_by_cell(X: np.ndarray, location: np.ndarray, scale: np.ndarray) -> np.ndarray:
     out = np.empty((len(location), len(X)))
-    for k in range(len(location)):
-        z = (X - location[k]) / scale[k]
-        z[np.isnan(z)] = 0.0
-        out[k] = np.einsum("nd,nd->n", z, z)
+    for rows in row_blocks(*X.shape):
+        for k in range(len(location)):
+            z = (X[rows] - location[k]) / scale[k]
+            z[np.isnan(z)] = 0.0
+            np.einsum("nd,nd->n", z, z, out=out[k, rows])
     return out

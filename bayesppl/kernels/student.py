@@ -38,16 +38,15 @@ def weighted_log1p_squares(
     odd : (n_odd,)
         Rows that have missing cells, or squares beyond the largest number.
     """
-    inverse = 1 / scale
     with np.errstate(over="ignore", invalid="ignore"):
-        if (exponents == exponents[:, :1]).all():
-            out = _log_of_products(X, location, inverse)
-            out *= exponents[:, :1]
-        else:
-            out = _sum_of_logs(X, location, inverse, exponents)
-    odd = _not_finite(out)
-    for block in row_blocks(len(odd), X.shape[1]):
-        out[:, odd[block]] = _cell_by_cell(X[odd[block]], location, scale, exponents)
+        if not (exponents == exponents[:, :1]).all():
+            out = _cell_by_cell(X, location, scale, exponents)
+            return out.T, np.flatnonzero(np.isnan(X).any(1))
+        out = _log_of_products(X, location, 1 / scale)
+        out *= exponents[:, :1]
+        odd = _not_finite(out)
+        if len(odd):
+            out[:, odd] = _cell_by_cell(X[odd], location, scale, exponents)
     return out.T, odd
 
 
@@ -96,27 +95,16 @@ def _multiplied(X: np.ndarray, location: np.ndarray, inverse: np.ndarray) -> np.
     return out
 
 
-def _sum_of_logs(X: np.ndarray, location: np.ndarray, inverse: np.ndarray, exponents: np.ndarray) -> np.ndarray:
-    """Σ exponents · log(1 + z²), not finite where a cell is missing or a square too large."""
-    out = np.empty((len(location), len(X)))
-    for rows, tile in tiles(X, np.zeros(X.shape[1])):
-        t = np.empty(tile.shape)
-        for k in range(len(location)):
-            np.subtract(tile, location[k, :, None], out=t)
-            np.multiply(t, inverse[k, :, None], out=t)
-            np.multiply(t, t, out=t)
-            np.einsum("d,dn->n", exponents[k], np.log1p(t, out=t), out=out[k, rows])
-    return out
-
-
 def _cell_by_cell(X: np.ndarray, location: np.ndarray, scale: np.ndarray, exponents: np.ndarray) -> np.ndarray:
     """The plain formula, which skips missing cells and survives squares beyond the largest number."""
     out = np.empty((len(location), len(X)))
-    for k in range(len(location)):
-        z = np.abs((X - location[k]) / scale[k])
-        z[np.isnan(z)] = 0.0
-        huge = z > 1e150
-        logs = np.log1p(np.where(huge, 0.0, z) ** 2)
-        logs[huge] = 2 * np.log(z[huge])
-        out[k] = logs @ exponents[k]
+    for rows in row_blocks(*X.shape):
+        for k in range(len(location)):
+            z = (X[rows] - location[k]) / scale[k]
+            logs = np.log1p(z * z)
+            if not np.isfinite(logs.sum()):
+                huge = np.isinf(logs)
+                logs[huge] = 2 * np.log(np.abs(z[huge]))
+                logs[np.isnan(z)] = 0.0
+            out[k, rows] = logs @ exponents[k]
     return out
