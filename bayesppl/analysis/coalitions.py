@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from bayesppl.data.columns import beyond_floats, missing
 from bayesppl.data.table import MatrixTable, Table
-from bayesppl.families._bases.family import GIVEN_TOTAL
+from bayesppl.families.bound import GIVEN_TOTAL
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.fitted import Fitted
 
@@ -106,7 +106,7 @@ class SeenRows:
     @classmethod
     def read(cls, fitted: Fitted, X: Any, units: Sequence[Sequence[Hashable]]) -> SeenRows:
         table = fitted.columns.align(X)
-        fitted.model.family.encode(
+        fitted.model.family.bound.encode(
             table
         )  # refuses what it refuses by the rows of the caller, not by those of a few units
         columns = [table.column(name) for name in table.names]
@@ -119,7 +119,7 @@ class SeenRows:
         belongs = np.zeros((len(units), len(columns)), bool)
         for u, names in enumerate(units):
             belongs[u, [place[name] for name in names]] = True
-        measures = fitted.model.family.measures
+        measures = fitted.model.family.bound.measures
         counts = np.array([measures.get(name) in GIVEN_TOTAL for name in table.names])
         return cls(table.names, values, belongs, counts)
 

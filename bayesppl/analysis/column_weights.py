@@ -35,7 +35,7 @@ from scipy.special import logsumexp
 from bayesppl.analysis.calibration import PENALTY_SD, against_own, temper
 from bayesppl.analysis.left_out_joints import density_of
 from bayesppl.families._bases.family import Family
-from bayesppl.families._bases.units import Unit
+from bayesppl.families.bound import Factor
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.calibration import ColumnWeights
 
@@ -53,7 +53,7 @@ _SPREADS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
 _ABOVE_ONE_SD = 0.3
 
 
-def require_units(family: Family) -> tuple[Unit, ...]:
+def require_units(family: Family) -> tuple[Factor, ...]:
     """The units of a family that has several.
 
     Raises
@@ -61,7 +61,7 @@ def require_units(family: Family) -> tuple[Unit, ...]:
     ValueError
         If there is one, or if there are too many.
     """
-    units = family.units
+    units = family.bound.factors
     if len(units) == 1:
         raise ValueError(
             "calibration='weights' learns a weight of every column, or block of columns, that is independent of the others "

@@ -29,10 +29,10 @@ from bayesppl.analysis.evidence_shares import MOST_NUMBERS, Explained, Odds, Sha
 from bayesppl.analysis.intervals import PROB, tails
 from bayesppl.analysis.labelled import coord
 from bayesppl.analysis.simulation import in_steps, portions
+from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.data.arguments import generator, whole
 from bayesppl.data.columns import listed, missing
 from bayesppl.data.table import Table
-from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.model.fitted import Fitted
@@ -125,7 +125,7 @@ def explain(
 
 
 def _units(fitted: Fitted, blocks: Mapping[str, Sequence[Hashable]] | None) -> dict[Hashable, list[Hashable]]:
-    columns = [name for name in fitted.columns.names if name in fitted.model.family.measures]
+    columns = [name for name in fitted.columns.names if name in fitted.model.family.bound.measures]
     owner: dict[Hashable, str] = {}
     for block, names in (blocks or {}).items():
         for name in [names] if isinstance(names, str) else names:

@@ -32,8 +32,8 @@ class EncodedInRanges:
 
     def __getitem__(self, rows: slice | Array | list[int]) -> Any:
         if not isinstance(rows, slice):
-            return self.family.encode(self.table.take(np.asarray(rows)))
-        return read_range(self.table, slice(*rows.indices(len(self.table))), self.family.encode)
+            return self.family.bound.encode(self.table.take(np.asarray(rows)))
+        return read_range(self.table, slice(*rows.indices(len(self.table))), self.family.bound.encode)
 
 
 def encoded(family: Family, table: Table) -> Any:

@@ -36,7 +36,7 @@ def joints_from_others(
     codes, weights : (n_rows,)
     rule : {"mle", "map", "mean"}
     views : sequence of units
-        Which units are seen at once; see :meth:`Family.seen`.
+        Which units are seen at once; see :meth:`BoundColumns.marginal_rows`.
 
     Returns
     -------
@@ -67,7 +67,7 @@ def joints_from_others(
             ) from None
         density = model.log_joint(theta)
         for seen, view in zip(log_joint, views, strict=True):
-            seen[row] = density(model.family.seen(X[row : row + 1], view))[0]
+            seen[row] = density(model.family.bound.marginal_rows(X[row : row + 1], view))[0]
         class_weights[row] = theta[CLASS_WEIGHTS]
     return log_joint, class_weights
 

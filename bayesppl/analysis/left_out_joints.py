@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from bayesppl.analysis.leaving_out import estimate, joints_from_others
+from bayesppl.conjugate.membership import Groups, Membership
 from bayesppl.conjugate.statistics import Counts, Statistics
 from bayesppl.data.labels import one_hot
 from bayesppl.errors import ImproperError
-from bayesppl.families._bases.family import Family
-from bayesppl.families._bases.membership import Groups, Membership
+from bayesppl.families import closed_forms
 from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.ranges import RANGE_CELLS, cells_per_row, row_ranges, sum_over_ranges
 from bayesppl.model.declaration import CLASS_WEIGHTS
@@ -113,7 +113,7 @@ def _plug_in(
     with np.errstate(divide="ignore"):
         log_weights = np.log(class_weights)
     for log_joint, view in zip(joints, views, strict=True):
-        fitted = density(model.family.seen(X[places], view))
+        fitted = density(model.family.bound.marginal_rows(X[places], view))
         yield Joints(log_joint[places], class_weights, log_weights, fitted, theta[CLASS_WEIGHTS])
 
 
@@ -132,8 +132,9 @@ def _predictive(
     with np.errstate(divide="ignore", invalid="ignore"):
         log_fitted_weights = np.log(fitted_weights)
         log_weights = _of_rows(np.log(by_group), members.groups)
-    find = model.family.loo_of_units if by_unit else _whole(model.family)
-    for (fitted, log_joint), view in zip(find(features, statistics, X[places], members), views, strict=True):
+    data = (model.family, features, statistics, X[places], members)
+    found = closed_forms.leave_one_out_of_factors(*data) if by_unit else iter([closed_forms.leave_one_out(*data)])
+    for (fitted, log_joint), view in zip(found, views, strict=True):
         kept = _keeps_digits(members.own(fitted) - members.own(log_joint), others)
         for at in np.flatnonzero(~kept):
             log_joint[at] = _predict_from_others(posterior, X, codes, weights, int(np.r_[places][at]), view)
@@ -145,13 +146,9 @@ def _predictive(
 _FIND = {True: _plug_in, False: _predictive}
 
 
-def _whole(family: Family) -> Callable[[Any, Any, Any, Membership], Iterator[tuple[Array, Array]]]:
-    return lambda *data: iter([family.loo_log_predictive(*data)])
-
-
 def _views(posterior: Posterior, by_unit: bool) -> list[list[int]]:
     """Which units are seen at once."""
-    everything = range(len(posterior.model.family.units))
+    everything = range(len(posterior.model.family.bound.factors))
     return [[unit] for unit in everything] if by_unit else [list(everything)]
 
 
@@ -187,7 +184,9 @@ def _predict_from_others(
     kept[row] = 0.0
 
     def take(rows: slice) -> Statistics:
-        return family.sufficient_statistics(X[rows], one_hot(codes[rows], posterior.model.n_classes, kept[rows]))
+        return closed_forms.sufficient_statistics(
+            family, X[rows], one_hot(codes[rows], posterior.model.n_classes, kept[rows])
+        )
 
     belief = prior.update(sum_over_ranges(take, len(codes), cells_per_row(X)))
     if not belief.is_proper().all():
@@ -195,4 +194,4 @@ def _predict_from_others(
             f"without row {row} the posterior of its class is improper: under an improper prior every class must keep "
             "enough rows, whose columns vary and do not copy each other, when one is left out. Use a proper prior, or add rows."
         )
-    return np.asarray(family.log_predictive(belief)(family.seen(X[[row]], view))[0])
+    return np.asarray(closed_forms.log_predictive(family, belief)(family.bound.marginal_rows(X[[row]], view))[0])

@@ -9,7 +9,7 @@ from scipy.special import logsumexp
 
 from bayesppl.analysis.simulation import cells_of, lots, stack_rows
 from bayesppl.data.arguments import generator, real, whole
-from bayesppl.families._bases.covariates import Covariates, of_rows
+from bayesppl.families.covariates import Covariates, of_rows
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.posterior import Posterior
@@ -92,7 +92,7 @@ def log_density(posterior: Posterior, X: Any) -> Array:
 
 def _number_below(posterior: Posterior, X: Any, bounds: Array, draws: int, rng: np.random.Generator) -> Array:
     """How many of the rows simulated with the covariates of each row are at most as dense as its bound: (n_rows,)."""
-    covariates = posterior.model.family.covariates(X)
+    covariates = posterior.model.family.bound.covariates(X)
     # rows with equal covariates share what is simulated
     alike = np.column_stack([np.zeros(len(bounds)), *covariates.values()])
     _, first, group = np.unique(alike, axis=0, return_index=True, return_inverse=True)

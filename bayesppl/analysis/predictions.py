@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from bayesppl.families._bases.log_density import LogDensity
+from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import CLASS_WEIGHTS, ClassWeights, resolve_class_weights
 from bayesppl.model.fitted import Fitted

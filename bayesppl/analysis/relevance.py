@@ -6,7 +6,7 @@ explanations have an evidence in closed form, and the ratio of the two is the Ba
 .. math:: B_d = \frac{\prod_k p(x_{\cdot d} \mid \text{rows of class } k)}{p(x_{\cdot d} \mid \text{all rows})}
 
 (Kass & Raftery 1995). Of tables of counts (levels, zeros and ones, successes, words) it is taken given both margins, as in the
-test of independence of Gunel & Dickey (1974): see :mod:`bayesppl.families._bases.association`. With prior
+test of independence of Gunel & Dickey (1974): see :mod:`bayesppl.conjugate.association`. With prior
 probability ρ the feature is relevant with probability :math:`r = \rho B / (\rho B + 1 - \rho)`.
 """
 
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import expit, logit
 
+from bayesppl.families import closed_forms
 from bayesppl.families._bases.family import Evidence
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.fitted import Fitted
@@ -119,7 +120,7 @@ def averaged_proba(fitted: Fitted, X: Any, prior: float = 0.5, *, log: bool = Fa
     statistics = posterior.statistics.parts["features"]
     common = posterior.model.common_prior_of_features(statistics).update(statistics.pooled())
     about_classes = posterior.prior.parts["features"].update(statistics)
-    density = fitted.model.family.averaged_predictive(about_classes, common, log_odds)
+    density = closed_forms.inclusion_averaged(fitted.model.family, about_classes, common, log_odds)
     weights = posterior.predictive_weights()
     with np.errstate(divide="ignore"):
         log_joint = density(fitted.encode(X)) + np.log(weights)
@@ -138,4 +139,6 @@ def _dependence(fitted: Fitted) -> dict[str, Evidence]:
     posterior = fitted.posterior
     statistics = posterior.statistics.parts["features"]
     common = posterior.model.common_prior_of_features(statistics)
-    return fitted.model.family.log_dependence(posterior.prior.parts["features"], common, statistics)
+    return closed_forms.log_bayes_factor(
+        fitted.model.family, posterior.prior.parts["features"], common, statistics
+    )

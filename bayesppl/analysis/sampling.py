@@ -10,7 +10,7 @@ import numpy as np
 from bayesppl.analysis.simulation import covariates_for, stack_rows, thetas
 from bayesppl.data.arguments import generator, whole
 from bayesppl.data.labels import codes_among
-from bayesppl.families._bases.covariates import of_rows
+from bayesppl.families.covariates import of_rows
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.model.fitted import Fitted
@@ -88,7 +88,7 @@ def sample(
         codes[rows] = rng.choice(len(weights), size=len(rows), p=weights) if given is None else given[rows]
         order.append(rows)
         parts.append(family.simulate(theta, codes[rows], rng, of_rows(of_row, rows)))
-    columns = family.decode(stack_rows(parts)[np.argsort(np.concatenate(order))])
+    columns = family.bound.decode(stack_rows(parts)[np.argsort(np.concatenate(order))])
     drawn = [columns[name] for name in fitted.columns.names]
     if not fitted.columns.are_named:
         return np.column_stack(drawn), fitted.classes[codes]

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from bayesppl.families._bases.block_rows import BlockRows
-from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates, check_covariates, example_of, of_rows
+from bayesppl.families import closed_forms
+from bayesppl.families.block_rows import BlockRows
+from bayesppl.families.covariates import NO_COVARIATES, Covariates, check_covariates, example_of, of_rows
 from bayesppl.kernels.arrays import Theta
 from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.model.fitted import Fitted
@@ -90,7 +91,7 @@ def lots(
     if isinstance(posterior, Exact):
         belief, weights = posterior.belief.parts["features"], posterior.predictive_weights()
         for code in rng.choice(len(weights), size=n_lots, p=weights):
-            yield family.simulate_predictive(belief, np.full(size, code), rng, covariates)
+            yield closed_forms.simulate_predictive(family, belief, np.full(size, code), rng, covariates)
     else:
         for theta in thetas(posterior, n_lots, rng):
             code = rng.choice(posterior.model.n_classes, p=theta[CLASS_WEIGHTS])
@@ -102,7 +103,7 @@ def narrowed(posterior: Posterior, X: Any) -> tuple[Posterior, Any]:
     if not isinstance(posterior, Exact):
         return posterior, X
     parts = posterior.belief.parts
-    features, rows = posterior.model.family.narrowed(parts["features"], X)
+    features, rows = closed_forms.narrowed(posterior.model.family, parts["features"], X)
     return replace(posterior, belief=replace(posterior.belief, parts={**parts, "features": features})), rows
 
 
@@ -118,7 +119,7 @@ def covariates_for(
         given do not fit the model.
     """
     family = fitted.model.family
-    supports = family.covariate_supports
+    supports = family.bound.covariate_supports
     if given is not None:
         checked = check_covariates(given, supports, size)
         return lambda: checked
@@ -130,7 +131,7 @@ def covariates_for(
             f"rows of this model are simulated given their {', '.join(supports)}, and the rows of the fit are not held any "
             f"more (after partial_fit or loading they never are); pass {example_of(supports)}"
         )
-    of_fit, share = family.covariates(family.encode(rows.table)), rows.weights / rows.weights.sum()
+    of_fit, share = family.bound.covariates(family.bound.encode(rows.table)), rows.weights / rows.weights.sum()
     return lambda: of_rows(of_fit, rng.choice(len(share), size=size, p=share))
 
 

@@ -84,7 +84,7 @@ class Trunk:
     @cached_property
     def X(self) -> Any:
         """The rows of the fit, encoded."""
-        return self.posterior.model.family.encode(self.held_rows.table)
+        return self.posterior.model.family.bound.encode(self.held_rows.table)
 
     def per_draw(self, values: Mapping[str, tuple[tuple[str, ...], Array]]) -> xr.Dataset:
         """Label arrays whose first axis is the draw."""
@@ -208,7 +208,7 @@ def _observed_data(trunk: Trunk) -> xr.Dataset:
     import xarray as xr
 
     model, rows = trunk.posterior.model, trunk.held_rows
-    variables = {"y": (("row",), rows.codes.astype(np.intp)), **model.family.label_rows(trunk.X)}
+    variables = {"y": (("row",), rows.codes.astype(np.intp)), **model.family.bound.label_rows(trunk.X)}
     used = {dim for dims, _ in variables.values() for dim in dims}
     coords = {name: coord(labels) for name, labels in model.coords.items() if name in used}
     data = xr.Dataset(variables, coords={"row": np.arange(len(rows.codes)), **coords})
@@ -221,7 +221,7 @@ def _constant_data(trunk: Trunk) -> xr.Dataset:
     import xarray as xr
 
     rows = trunk.held_rows
-    columns = {"weight": rows.weights, **trunk.posterior.model.family.covariates(trunk.X)}
+    columns = {"weight": rows.weights, **trunk.posterior.model.family.bound.covariates(trunk.X)}
     return xr.Dataset(
         {name: ("row", values) for name, values in columns.items()}, coords={"row": np.arange(len(rows.codes))}
     )
@@ -254,9 +254,9 @@ def _simulate(
 ) -> dict[str, tuple[tuple[str, ...], Array]]:
     """Rows of features for every draw, given codes (draw, row), with the covariates of the rows of the fit."""
     family = trunk.posterior.model.family
-    covariates = family.covariates(trunk.X)
+    covariates = family.bound.covariates(trunk.X)
     per_draw = [
-        family.label_rows(
+        family.bound.label_rows(
             family.simulate({name: values[s] for name, values in theta.items()}, codes[s], rng, covariates)
         )
         for s in range(len(codes))

@@ -13,6 +13,7 @@ from bayesppl.conjugate import Conjugate, Joint
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.rows import Rows
 from bayesppl.errors import ConvergenceWarning, warn
+from bayesppl.families import closed_forms
 from bayesppl.kernels.arrays import Array, leaves
 from bayesppl.kernels.maximise import maximise
 from bayesppl.model.declaration import GenerativeModel
@@ -88,7 +89,7 @@ def tune(
             "are). Use objective='evidence', which needs only the sums that are kept, or fit all rows again"
         )
     prior = model.prior(statistics)
-    bounds = model.family.tunable(prior.parts["features"])
+    bounds = closed_forms.tunable(model.family, prior.parts["features"])
     fixed = dict.fromkeys(_correlations_seen(model, statistics, prior, tuning, bounds), 0.0)
     chosen = _chosen(tuning, [name for name in bounds if name not in fixed])
     start = prior.parts["features"].rescaled(fixed)
@@ -202,7 +203,7 @@ def _warn_of_bounds(at_bound: tuple[str, ...], bounds: Mapping[str, tuple[float,
 
 
 def _label_score(model: GenerativeModel, rows: Rows) -> Callable[[Exact], float]:
-    encoded = model.family.encode(rows.table)
+    encoded = model.family.bound.encode(rows.table)
 
     def score(posterior: Exact) -> float:
         found = leave_out_each(posterior, encoded, rows.codes, rows.weights)
@@ -213,5 +214,5 @@ def _label_score(model: GenerativeModel, rows: Rows) -> Callable[[Exact], float]
 
 def _log_evidence(posterior: Exact) -> float:
     prior: Conjugate = posterior.prior.parts["features"]
-    parts = posterior.model.family.log_evidence(prior, posterior.statistics.parts["features"])
+    parts = closed_forms.log_evidence(posterior.model.family, prior, posterior.statistics.parts["features"])
     return float(sum(part.values.sum() for part in parts.values()))

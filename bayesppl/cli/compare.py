@@ -189,7 +189,7 @@ def compare(
     slow = slow_step(inference)
     with status(slow or "fitting and scoring", slow is not None):
         result = _compare(classifier, train, test, draws, seed)
-    families = result.classifier.fitted_.model.family.family_names
+    families = result.classifier.fitted_.model.family.bound.family_names
     taken = columns.described(source.X, families)
 
     written: list[Path] = []

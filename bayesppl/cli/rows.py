@@ -168,7 +168,7 @@ def check_support(rows: Rows, classifier: BayesClassifier) -> None:
     table = as_table(rows.X)
     family = classifier.declare_family()
     try:
-        family.bind(table, tuple(encode_labels(rows.y)[0].tolist())).encode(table)
+        family.bind(table, tuple(encode_labels(rows.y)[0].tolist())).bound.encode(table)
     except ValueError as error:
         if family.name != "bernoulli":
             raise

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import betaln, xlog1py, xlogy
 
+from bayesppl.conjugate.association import log_association
 from bayesppl.conjugate.conjugate import (
     FREELY,
     Conjugate,
@@ -35,15 +36,33 @@ class Beta(Conjugate):
         Prior numbers of successes and failures. ``Beta(1, 1)`` is uniform, ``Beta(0.5, 0.5)`` is Jeffreys'.
     """
 
+    parameters: ClassVar[tuple[str, ...]] = ("probability",)
+    factor_dims: ClassVar[tuple[str, ...]] = ("class", "feature")
+
     alpha: Any = 1.0
     beta: Any = 1.0
 
     def __post_init__(self) -> None:
         require_positive(self, alpha=self.alpha, beta=self.beta)
 
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        return ("probability",)
+    @staticmethod
+    def natural(theta: Mapping[str, Any], lib: Any = np) -> tuple[Any, Any]:
+        """Logarithms of the factors that successes and failures are exponents of, in numpy or PyTensor."""
+        return lib.log(theta["probability"]), lib.log1p(-theta["probability"])
+
+    @staticmethod
+    def estimate(statistics: Successes) -> tuple[Array, Array]:
+        """Successes and trials, whose ratio maximises the likelihood where there are any trials."""
+        return statistics.successes, statistics.successes + statistics.failures
+
+    def log_association(self, statistics: Successes) -> Array:
+        """Log Bayes factor of the table of successes and failures of every feature: (n_features,)."""
+        concentration = np.stack([self.alpha, self.beta], axis=-1)
+        counts = np.stack([statistics.successes, statistics.failures], axis=-1)
+        n_classes, n_features = self.alpha.shape
+        return log_association(
+            concentration.reshape(n_classes, -1), counts.reshape(n_classes, -1), 2 * np.arange(n_features)
+        )
 
     def sized(self, shape: tuple[int, ...]) -> Beta:
         """Broadcast the hyperparameters to ``shape``, refusing values that make no prior."""
@@ -55,7 +74,7 @@ class Beta(Conjugate):
             self, alpha=self.alpha + statistics.successes, beta=self.beta + statistics.failures
         )
 
-    def take(self, classes: Array) -> Self:
+    def select_classes(self, classes: Array) -> Self:
         return replace_unchecked(self, alpha=self.alpha[classes], beta=self.beta[classes])
 
     def at(self, k: int, columns: Any) -> Self:

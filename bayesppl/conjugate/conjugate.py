@@ -30,7 +30,7 @@ class Conjugate(ABC):
         """Return the belief after observing rows with these sufficient statistics."""
 
     @abstractmethod
-    def take(self, classes: Array) -> Self:
+    def select_classes(self, classes: Array) -> Self:
         """The belief about the parameters of each of ``classes`` by itself, side by side along the class axis.
 
         A class may occur several times; what the classes share becomes a copy for each.

@@ -137,5 +137,5 @@ class Declared(ABC):
             "NormalInverseGamma or NormalInverseWishart."
         )
 
-    update = take = rescaled = log_normalizer = log_increment = log_prob = draw = mean = mode = _refuse
+    update = select_classes = rescaled = log_normalizer = log_increment = log_prob = draw = mean = mode = _refuse
     tunable = property(_refuse)

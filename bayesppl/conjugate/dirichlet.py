@@ -64,7 +64,7 @@ class Dirichlet(Conjugate):
     def update(self, statistics: Counts) -> Self:
         return replace_unchecked(self, concentration=self.concentration + statistics.counts)
 
-    def take(self, classes: Array) -> Self:
+    def select_classes(self, classes: Array) -> Self:
         return replace_unchecked(self, concentration=self.concentration[classes])
 
     @property

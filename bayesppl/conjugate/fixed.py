@@ -32,7 +32,7 @@ class Fixed(Conjugate):
     def update(self, statistics: Counts) -> Self:
         return self
 
-    def take(self, classes: Array) -> Self:
+    def select_classes(self, classes: Array) -> Self:
         return replace_unchecked(self, value=self.value[classes])
 
     @property

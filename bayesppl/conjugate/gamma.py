@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import gammaln, xlogy
@@ -35,15 +35,36 @@ class Gamma(Conjugate):
         The mean is shape / rate: ``shape`` prior events seen over a prior exposure of ``rate``.
     """
 
+    parameters: ClassVar[tuple[str, ...]] = ("rate",)
+    factor_dims: ClassVar[tuple[str, ...]] = ("class", "feature")
+
     shape: Any = 1.0
     rate: Any = 1.0
 
     def __post_init__(self) -> None:
         require_positive(self, shape=self.shape, rate=self.rate)
 
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        return ("rate",)
+    @classmethod
+    def overall(cls, statistics: Events) -> Gamma:
+        """The default prior of rates: one event, seen over the exposure that one event takes over all rows.
+
+        Its mean is the overall rate of each column, all classes together, and it is worth a single event. Since the
+        exposure is counted in the units of the data, changing them changes no class probability, as it would under a
+        fixed Gamma(1, 1). A column in which nothing ever happened is treated as if one event had.
+        """
+        events, exposure = statistics.events.sum(0), statistics.exposure.sum(0)
+        per_event = exposure / np.where(events > 0, events, 1.0)
+        return cls(1.0, np.where(per_event > 0, per_event, 1.0)).sized(statistics.events.shape)
+
+    @staticmethod
+    def natural(theta: Mapping[str, Any], lib: Any = np) -> tuple[Any, Any]:
+        """Logarithms of the factors that events and exposure are exponents of, in numpy or PyTensor."""
+        return lib.log(theta["rate"]), -theta["rate"]
+
+    @staticmethod
+    def estimate(statistics: Events) -> tuple[Array, Array]:
+        """Events and exposure, whose ratio maximises the likelihood where there is any exposure."""
+        return statistics.events, statistics.exposure
 
     def sized(self, shape: tuple[int, ...]) -> Gamma:
         """Broadcast the hyperparameters to ``shape``, refusing values that make no prior."""
@@ -53,7 +74,7 @@ class Gamma(Conjugate):
     def update(self, statistics: Events) -> Self:
         return replace_unchecked(self, shape=self.shape + statistics.events, rate=self.rate + statistics.exposure)
 
-    def take(self, classes: Array) -> Self:
+    def select_classes(self, classes: Array) -> Self:
         return replace_unchecked(self, shape=self.shape[classes], rate=self.rate[classes])
 
     def at(self, k: int, columns: Any) -> Self:

@@ -40,8 +40,8 @@ class Joint(Conjugate):
             self, parts={name: part.update(statistics.parts[name]) for name, part in self.parts.items()}
         )
 
-    def take(self, classes: Array) -> Self:
-        return replace(self, parts={name: part.take(classes) for name, part in self.parts.items()})
+    def select_classes(self, classes: Array) -> Self:
+        return replace(self, parts={name: part.select_classes(classes) for name, part in self.parts.items()})
 
     @property
     def tunable(self) -> dict[str, tuple[float, float]]:

@@ -143,13 +143,13 @@ class MatrixNormalInverseWishart(Conjugate):
             precision=precision,
         )
 
-    def take(self, classes: Array) -> Self:
+    def select_classes(self, classes: Array) -> Self:
         per_class = (len(classes),)
         effect, precision = self.effect, self.precision
         if not self.is_tied:
             effect, precision = effect[classes], precision[classes]
         return replace_unchecked(
-            self._with(self.numbers.take(classes)),
+            self._with(self.numbers.select_classes(classes)),
             effect=np.broadcast_to(effect, (*per_class, *effect.shape[-2:])),
             precision=np.broadcast_to(precision, (*per_class, *precision.shape[-2:])),
             centre=self.centre[classes],

@@ -93,7 +93,7 @@ class NormalInverseGamma(Conjugate):
             b=self.b + self._half_squares(statistics),
         )
 
-    def take(self, classes: Array) -> Self:
+    def select_classes(self, classes: Array) -> Self:
         location, kappa = self.location[classes], self.kappa[classes]
         if -2 not in self.shared:
             return replace_unchecked(self, location=location, kappa=kappa, a=self.a[classes], b=self.b[classes])

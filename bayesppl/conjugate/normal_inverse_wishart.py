@@ -121,7 +121,7 @@ class NormalInverseWishart(Conjugate):
             psi=self.psi + statistics.scatter + (between.sum(0) if self.is_tied else between),
         )
 
-    def take(self, classes: Array) -> Self:
+    def select_classes(self, classes: Array) -> Self:
         location, kappa = self.location[classes], self.kappa[classes]
         per_class = (len(location),)
         nu, psi = (self.nu, self.psi) if self.is_tied else (self.nu[classes], self.psi[classes])

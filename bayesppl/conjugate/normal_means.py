@@ -60,7 +60,7 @@ class NormalMeans(Conjugate):
         location = self.location + weight / precision * (statistics.mean - self.location)
         return replace_unchecked(self, location=location, precision=precision)
 
-    def take(self, classes: Array) -> Self:
+    def select_classes(self, classes: Array) -> Self:
         names = ("location", "precision", "variance")
         return replace_unchecked(self, **{name: getattr(self, name)[classes] for name in names})
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Self, final
 
 import numpy as np
@@ -76,6 +76,11 @@ class Statistics(ABC):
     @abstractmethod
     def with_classes(self, n_classes: int, codes: Array) -> Self:
         """Return the same statistics among ``n_classes`` classes, class k under ``codes[k]``; new ones are empty."""
+
+    @final
+    def with_base(self, log_base: Array) -> Self:
+        """Return the statistics of the same rows, whose base measures are multiplied by these factors."""
+        return replace(self, log_base=self._by_name["log_base"] + log_base)  # type: ignore[type-var]  # a dataclass
 
     @property
     @final

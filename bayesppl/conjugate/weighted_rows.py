@@ -2,14 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, NoReturn, Self, final
 
 import numpy as np
 
 from bayesppl.conjugate.refusals import refuse_rows_never_added
+from bayesppl.conjugate.rows import Rows
 from bayesppl.conjugate.statistics import ROUNDING, Statistics
 from bayesppl.kernels.arrays import Array, Responsibilities
+from bayesppl.kernels.missing import refuse_gaps
+
+
+@dataclass(frozen=True, eq=False)
+class PlainRows(Rows):
+    """Rows that are their own statistics.
+
+    Attributes
+    ----------
+    X : (n_rows, n_features)
+    columns : tuple
+        Their names.
+    refusal : str
+        What is said of rows with missing cells, which cannot be fitted.
+    """
+
+    X: Any
+    columns: tuple[Hashable, ...]
+    refusal: str
+
+    @final
+    def __len__(self) -> int:
+        return int(self.X.shape[0])
+
+    @final
+    def sum_rows(self, responsibilities: Responsibilities) -> WeightedRows:
+        refuse_gaps(self.X, self.columns, self.refusal)
+        return WeightedRows.of(self.X, responsibilities)
+
+    @final
+    def blocks(self) -> NoReturn:
+        raise TypeError("rows without sufficient statistics are evaluated by their likelihood only")
 
 
 @dataclass(frozen=True, eq=False)

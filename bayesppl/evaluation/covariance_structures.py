@@ -13,7 +13,7 @@ from bayesppl.data.labels import encode_labels, one_hot
 from bayesppl.data.read_table import as_table
 from bayesppl.estimators.generative import GenerativeClassifier
 from bayesppl.evaluation.eigen_covariances import STRUCTURES, eigen_covariances, n_covariance_parameters
-from bayesppl.families import Gaussian
+from bayesppl.families import Gaussian, closed_forms
 from bayesppl.families.gaussian import Covariance
 from bayesppl.kernels.definite import is_positive_definite
 
@@ -82,8 +82,8 @@ def covariance_structures(X: Any, y: Any) -> xr.Dataset:
 
     classes, codes = encode_labels(y)
     family = Gaussian("full").bind(as_table(X), tuple(classes))
-    rows = family.encode(as_table(X))
-    statistics = cast(Moments, family.sufficient_statistics(rows, one_hot(codes, len(classes))))
+    rows = family.bound.encode(as_table(X))
+    statistics = cast(Moments, closed_forms.sufficient_statistics(family, rows, one_hot(codes, len(classes))))
     count, (n_classes, n_features) = statistics.count, statistics.mean.shape
     n_shared = n_classes * n_features + n_classes - 1  # means and class weights
 

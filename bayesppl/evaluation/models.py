@@ -157,14 +157,14 @@ def _named(models: Sequence[BayesClassifier]) -> dict[str, BayesClassifier]:
 
 def _require_same_data(fitted: Mapping[str, BayesClassifier]) -> None:
     (first, reference), *others = fitted.items()
-    expected = reference.posterior_.model.family.measures
+    expected = reference.posterior_.model.family.bound.measures
     for name, clf in others:
         if clf.classes_.tolist() != reference.classes_.tolist():
             raise ValueError(
                 f"{name!r} has the classes {clf.classes_.tolist()} and {first!r} has {reference.classes_.tolist()}; "
                 "compare models of the same labels"
             )
-        found = clf.posterior_.model.family.measures
+        found = clf.posterior_.model.family.bound.measures
         if set(found) != set(expected):
             column = next(iter(set(found) ^ set(expected)))
             raise ValueError(

@@ -78,8 +78,8 @@ def simulation_based_calibration(
     classes, codes = encode_labels(y)
     bound = family.bind(table, tuple(classes.tolist()))
     model = GenerativeModel(bound, class_weights, tuple(classes.tolist()))
-    X = bound.encode(table)
-    covariates = bound.covariates(X)
+    X = bound.bound.encode(table)
+    covariates = bound.bound.covariates(X)
     prior = model.prior(model.statistics(X, one_hot(codes, len(classes))))
     rng = np.random.default_rng(random_state)
     ranks: dict[str, list[Array]] = {name: [] for name in model.dims}

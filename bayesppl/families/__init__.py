@@ -1,8 +1,7 @@
 """Class-conditional families, one file each."""
 
-from bayesppl.families._bases.conjugate_family import ConjugateFamily
-from bayesppl.families._bases.family import REGISTRY, Evidence, Family
-from bayesppl.families._bases.log_density import LogDensity
+from bayesppl.conjugate.log_density import LogDensity
+from bayesppl.families._bases.family import REGISTRY, ConjugateFamily, Evidence, Family
 from bayesppl.families.bernoulli import Bernoulli
 from bayesppl.families.binomial import Binomial
 from bayesppl.families.categorical import Categorical

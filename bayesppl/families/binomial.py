@@ -17,25 +17,19 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import issparse
 from scipy.special import gammaln
 
 from bayesppl.conjugate import Beta
 from bayesppl.conjugate.statistics import Successes
-from bayesppl.data.table import Table
-from bayesppl.errors import RowError
-from bayesppl.families._bases.cells import cell_blocks
-from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
-from bayesppl.families._bases.factorised import COUNTS, CellFamily, per_column
 from bayesppl.families._bases.family import Takes
-from bayesppl.families._bases.missing import present_cells
-from bayesppl.families._bases.one_parameter import ProbabilityFamily, log_association_of_successes
-from bayesppl.families._bases.support import Support, locate
-from bayesppl.kernels.arrays import Array, Theta, log_rising
+from bayesppl.families.bound import Measure
+from bayesppl.families.cells import CellFamily, Number
+from bayesppl.families.support import COUNTS, Support
+from bayesppl.kernels.arrays import Array, log_rising
 
 
 @dataclass(frozen=True, eq=False)
-class Binomial(ProbabilityFamily, CellFamily):
+class Binomial(CellFamily):
     """Independent binomial features with known numbers of trials.
 
     Parameters
@@ -56,65 +50,25 @@ class Binomial(ProbabilityFamily, CellFamily):
 
     name: ClassVar[str] = "binomial"
     takes: ClassVar[Takes] = "whole numbers"
+    pair: ClassVar = Beta
     support: ClassVar[Support] = COUNTS
-    measure: ClassVar = "mass"
+    measure: ClassVar[Measure] = "mass"
+    number: ClassVar = Number("trials", COUNTS, by_row=True, is_limit=True)
     allows_sparse: ClassVar[bool] = True
-    per_row: ClassVar[str | None] = "trials"
-    per_row_support: ClassVar[Support] = COUNTS
+    has_fixed_margins: ClassVar[bool] = True
 
     trials: int | Sequence[int] | Mapping[Hashable, int] | str
     _: KW_ONLY
     probability: Beta | Any = Beta()
 
-    def encode(self, table: Table) -> Any:
-        X = self.read(table)
-        for block in cell_blocks(X):
-            part = X[block]
-            successes, trials = (part.data, self.numbers[part.indices]) if issparse(X) else self.split(part)
-            excess = successes > trials
-            if excess.any():
-                row, column = locate(part, 0, excess)
-                raise RowError(
-                    f"column {self.columns[column]!r} holds {part[row, column]:g} successes in row ",
-                    block.start + row,
-                    f", more than its {trials[excess][0]:g} trials. Correct the count, or the number of trials.",
-                )
-        return X
+    def count(self, x: Array, number: Array) -> Successes:
+        few = np.minimum(x, number - x)  # a binomial coefficient is the same for successes and for failures
+        return Successes(x, number - x, log_rising(number - few + 1, few) - gammaln(few + 1))
 
-    @property
-    def numbers(self) -> Array:
-        """Numbers of trials by column; one, in place of those that a column of the table holds."""
-        if isinstance(self.trials, str):
-            return np.ones(1)
-        trials = per_column(self.trials, self.columns)
-        wrong = ~(np.isfinite(trials) & (trials > 0) & (trials == np.floor(trials)))
-        if wrong.any():
-            column = int(np.argmax(wrong))
-            raise ValueError(
-                f"trials must be positive whole numbers, found {trials[column]:g} for column {self.columns[column]!r}"
-            )
-        return trials
+    def draw(self, parameter: Array, number: Array, rng: np.random.Generator) -> Array:
+        return rng.binomial(number.astype(np.int64), parameter)
 
-    def count(self, successes: Array, trials: Array) -> Successes:
-        present = ~np.isnan(successes)
-        x, m = np.where(present, successes, 0.0), np.where(present, trials, 0.0)
-        few = np.minimum(x, m - x)  # a binomial coefficient is the same for successes and for failures
-        return Successes(x, m - x, log_rising(m - few + 1, few) - gammaln(few + 1))
-
-    def _log_dependence(self, prior: Any, common: Any, statistics: Successes) -> Array:
-        return log_association_of_successes(prior, statistics)
-
-    def simulate(
-        self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
-    ) -> Array:
-        trials = self.per_row_of(covariates).astype(np.int64)
-        return self.join(rng.binomial(trials, theta["probability"][codes]), covariates)
-
-    def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
+    def observe(self, name: str, parameter: Any, number: Any, **observed: Any) -> None:
         import pymc as pm
 
-        successes, trials = self.split(X)
-        index, at, dims = present_cells(successes, codes, prefix)
-        p = variables["probability"][index]
-        n = self.declare_per_row(trials.astype(np.int64), at, prefix)
-        pm.Binomial(f"{prefix}x", n=n, p=p, observed=successes[at], dims=dims)
+        pm.Binomial(name, n=number, p=parameter, **observed)

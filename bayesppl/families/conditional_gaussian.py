@@ -16,22 +16,23 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from bayesppl.conjugate import Dirichlet, Joint
+from bayesppl.conjugate.log_density import Evaluate, LogDensity
 from bayesppl.conjugate.matrix_normal import MatrixNormalInverseWishart
+from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.table import Table
-from bayesppl.families._bases.block_rows import BlockRows
+from bayesppl.families import closed_forms
 from bayesppl.families._bases.categorical_blocks import CategoricalBlocks
-from bayesppl.families._bases.conjugate_family import ConjugateFamily
-from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
-from bayesppl.families._bases.family import Evidence, Measure, Takes
+from bayesppl.families._bases.family import ConjugateFamily, Evidence, Takes
 from bayesppl.families._bases.find_levels import Levels
 from bayesppl.families._bases.gaussian_regression import GaussianRegression
 from bayesppl.families._bases.infer_families import Integers, categories_and_numbers
 from bayesppl.families._bases.level_coding import LevelCoding
 from bayesppl.families._bases.levels import LevelFamily, Unseen
-from bayesppl.families._bases.log_density import Evaluate, LogDensity
-from bayesppl.families._bases.membership import Membership
+from bayesppl.families.block_rows import BlockRows
+from bayesppl.families.bound import Measure
 from bayesppl.families.categorical import Categorical
+from bayesppl.families.covariates import NO_COVARIATES, Covariates
 from bayesppl.families.joint_categorical import JointCategorical
 from bayesppl.families.product import Product
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta
@@ -129,23 +130,23 @@ class ConditionalGaussian(ConjugateFamily):
 
     @property
     def levels_of_columns(self) -> dict[Hashable, tuple[Hashable, ...]]:
-        return self.parts.levels_of_columns
+        return self.parts.bound.levels_of_columns
 
     @property
     def dims(self) -> dict[str, tuple[str, ...]]:
-        return self.parts.dims
+        return dict(self.parts.bound.dims)
 
     @property
     def coords(self) -> dict[str, list[Hashable]]:
-        return self.parts.coords
+        return self.parts.bound.coords
 
     @property
     def measures(self) -> dict[Hashable, Measure]:
-        return self.parts.measures
+        return self.parts.bound.measures
 
     @property
     def family_names(self) -> dict[Hashable, str]:
-        return dict.fromkeys(self.parts.measures, self.name)
+        return dict.fromkeys(self.parts.bound.measures, self.name)
 
     def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
         return self.bind_labelled(table, classes, np.zeros(len(table), dtype=np.intp), np.ones(len(table)))
@@ -173,10 +174,10 @@ class ConditionalGaussian(ConjugateFamily):
         return replace(self, blocks=self.parts.with_classes(classes))
 
     def encode(self, table: Table) -> BlockRows:
-        rows = self.parts.encode(table).parts
+        rows = self.parts.bound.encode(table).parts
         return self._rows(rows["categories"], np.asarray(rows["numbers"], dtype=np.float64))
 
-    def seen(self, X: BlockRows, units: Sequence[int]) -> BlockRows:
+    def marginal_rows(self, X: BlockRows, units: Sequence[int]) -> BlockRows:
         if units:
             return X
         numbers = X.parts["numbers"][:, len(self.of_numbers.predictors) :]
@@ -184,7 +185,7 @@ class ConditionalGaussian(ConjugateFamily):
 
     def decode(self, X: BlockRows) -> dict[Hashable, Array]:
         numbers = X.parts["numbers"][:, len(self.of_numbers.predictors) :]
-        return self.parts.decode(BlockRows({"categories": X.parts["categories"], "numbers": numbers}))
+        return self.parts.bound.decode(BlockRows({"categories": X.parts["categories"], "numbers": numbers}))
 
     def sufficient_statistics(self, X: BlockRows, responsibilities: Responsibilities) -> JointStatistics:
         gaps = X.parts["categories"] < 0
@@ -196,13 +197,13 @@ class ConditionalGaussian(ConjugateFamily):
                 "to rows that lack some in closed form. Drop or impute them, make missing a level of its own, or use "
                 "bayesppl.MixedNB, which skips missing cells exactly. (Missing cells are fine when predicting.)"
             )
-        return self.parts.sufficient_statistics(X, responsibilities)
+        return closed_forms.sufficient_statistics(self.parts, X, responsibilities)
 
     def resolve_prior(self, statistics: JointStatistics) -> Joint:
         return self.parts.resolve_prior(statistics)
 
     def tunable(self, prior: Joint) -> Mapping[str, tuple[float, float]]:
-        return self.parts.tunable(prior)
+        return closed_forms.tunable(self.parts, prior)
 
     def with_prior(self, prior: Joint) -> Self:
         declared = prior.parts
@@ -220,37 +221,38 @@ class ConditionalGaussian(ConjugateFamily):
         return self.parts.log_likelihood(theta).map(self._over_levels)
 
     def log_predictive(self, posterior: Joint) -> LogDensity:
-        return self.parts.log_predictive(posterior).map(self._over_levels)
+        return closed_forms.log_predictive(self.parts, posterior).map(self._over_levels)
 
     def loo_log_predictive(
         self, posterior: Joint, statistics: Any, X: BlockRows, members: Membership
     ) -> tuple[Array, Array]:
-        return self.parts.loo_log_predictive(posterior, statistics, X, members)
+        return closed_forms.leave_one_out(self.parts, posterior, statistics, X, members)
 
     def simulate(
         self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
     ) -> BlockRows:
         levels, numbers = (
-            {name: theta[prefix + name] for name in family.dims} for _, prefix, family in self.parts.families
+            {name: theta[f"{block}_{name}"] for name in family.bound.dims}
+            for block, family in self.parts.parts.items()
         )
         drawn = self.of_categories.simulate(levels, codes, rng)
         given = {"given": self.coding.indicators(drawn)}
         return BlockRows({"categories": drawn, "numbers": self.of_numbers.simulate(numbers, codes, rng, given)})
 
     def label_rows(self, X: BlockRows, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
-        return self.parts.label_rows(X, prefix)
+        return self.parts.bound.label_rows(X, prefix)
 
     def log_evidence(self, prior: Joint, statistics: JointStatistics) -> dict[str, Evidence]:
-        return self.parts.log_evidence(prior, statistics)
+        return closed_forms.log_evidence(self.parts, prior, statistics)
 
     def common_prior(self, statistics: JointStatistics) -> Joint:
-        return self.parts.common_prior(statistics)
+        return closed_forms.common_prior(self.parts, statistics)
 
     def log_dependence(self, prior: Joint, common: Joint, statistics: JointStatistics) -> dict[str, Evidence]:
-        return self.parts.log_dependence(prior, common, statistics)
+        return closed_forms.log_bayes_factor(self.parts, prior, common, statistics)
 
     def averaged_predictive(self, posterior: Joint, common: Joint, log_odds: Mapping[str, Array]) -> LogDensity:
-        return self.parts.averaged_predictive(posterior, common, log_odds).map(self._over_levels)
+        return closed_forms.inclusion_averaged(self.parts, posterior, common, log_odds).map(self._over_levels)
 
     def observe_rows(self, variables: dict[str, Any], X: BlockRows, codes: Array, prefix: str = "") -> None:
         self.parts.observe_rows(variables, X, codes, prefix)

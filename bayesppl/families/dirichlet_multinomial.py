@@ -35,9 +35,10 @@ from scipy.sparse import csr_array, vstack
 
 from bayesppl.conjugate import Dirichlet
 from bayesppl.conjugate.conjugate import replace_unchecked, require_positive
+from bayesppl.conjugate.log_density import LogDensity
+from bayesppl.conjugate.membership import Membership, counts_without
 from bayesppl.conjugate.simplices import SimplexPrior, simplex_prior
 from bayesppl.conjugate.statistics import Counts
-from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates, required
 from bayesppl.families._bases.dirichlet_multinomial import (
     narrowed_words,
     nonzeros,
@@ -46,10 +47,8 @@ from bayesppl.families._bases.dirichlet_multinomial import (
     share_rising_sums,
 )
 from bayesppl.families._bases.gaussian_prior import choose_prior
-from bayesppl.families._bases.leave_one_out import counts_without
-from bayesppl.families._bases.log_density import LogDensity
-from bayesppl.families._bases.membership import Membership
 from bayesppl.families._bases.word_family import WordFamily
+from bayesppl.families.covariates import NO_COVARIATES, Covariates, required
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta, log_dotter, log_factorial, log_rising
 from bayesppl.kernels.blocks import row_blocks
 from bayesppl.kernels.class_sums import class_sums

@@ -24,14 +24,11 @@ from scipy.special import gammaln, xlogy
 
 from bayesppl.conjugate import Gamma
 from bayesppl.conjugate.statistics import Events
-from bayesppl.data.table import Table
-from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
-from bayesppl.families._bases.factorised import POSITIVE_NUMBERS, CellFamily, positive_per_column
 from bayesppl.families._bases.family import Takes
-from bayesppl.families._bases.missing import present_cells
-from bayesppl.families._bases.one_parameter import RateFamily
-from bayesppl.families._bases.support import Support
-from bayesppl.kernels.arrays import Array, Theta
+from bayesppl.families.bound import Measure
+from bayesppl.families.cells import CellFamily, Number
+from bayesppl.families.support import POSITIVE_NUMBERS, Support
+from bayesppl.kernels.arrays import Array
 
 
 def Exponential(rate: str | Gamma = "overall") -> GammaRate:
@@ -52,7 +49,7 @@ def Exponential(rate: str | Gamma = "overall") -> GammaRate:
 
 
 @dataclass(frozen=True, eq=False)
-class GammaRate(RateFamily, CellFamily):
+class GammaRate(CellFamily):
     """Independent gamma features of known shape and unknown rate.
 
     Parameters
@@ -73,34 +70,22 @@ class GammaRate(RateFamily, CellFamily):
 
     name: ClassVar[str] = "gamma"
     takes: ClassVar[Takes] = "positive numbers"
+    pair: ClassVar = Gamma
     support: ClassVar[Support] = POSITIVE_NUMBERS
-    measure: ClassVar = "density"
+    measure: ClassVar[Measure] = "density"
+    number: ClassVar = Number("shape")
 
     shape: float | Sequence[float] | Mapping[Hashable, float]
     _: KW_ONLY
     rate: str | Gamma | Any = "overall"
 
-    def encode(self, table: Table) -> Array:
-        return self.read(table)
+    def count(self, x: Array, number: Array) -> Events:
+        return Events(np.array(number), x, xlogy(number - 1, x) - gammaln(number))
 
-    @property
-    def numbers(self) -> Array:
-        return positive_per_column("shape", self.shape, self.columns)
+    def draw(self, parameter: Array, number: Array, rng: np.random.Generator) -> Array:
+        return rng.gamma(number, 1 / parameter)
 
-    def count(self, values: Array, shape: Array) -> Events:
-        present = ~np.isnan(values)
-        x, s = np.where(present, values, 0.0), np.where(present, shape, 0.0)
-        log_base = xlogy(s - 1, np.where(present, values, 1.0)) - gammaln(shape)
-        return Events(s, x, np.where(present, log_base, 0.0))
-
-    def simulate(
-        self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
-    ) -> Array:
-        return rng.gamma(self.numbers, 1 / theta["rate"][codes])
-
-    def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
+    def observe(self, name: str, parameter: Any, number: Any, **observed: Any) -> None:
         import pymc as pm
 
-        values, shape = self.split(X)
-        index, at, dims = present_cells(values, codes, prefix)
-        pm.Gamma(f"{prefix}x", alpha=shape[at], beta=variables["rate"][index], observed=values[at], dims=dims)
+        pm.Gamma(name, alpha=number, beta=parameter, **observed)

@@ -19,12 +19,14 @@ import numpy as np
 from scipy.special import log_expit
 
 from bayesppl.conjugate import NormalInverseGamma
+from bayesppl.conjugate.closed_forms import log_evidence_of, per_row
 from bayesppl.conjugate.conjugate import replace_unchecked
+from bayesppl.conjugate.log_density import LogDensity
+from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.moments import Moments, moments
 from bayesppl.data.table import Table
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.families._bases.conjugate_family import ConjugateNumeric
-from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
 from bayesppl.families._bases.gaussian_declared import MeanAndSd
 from bayesppl.families._bases.gaussian_loo import without_rows
 from bayesppl.families._bases.gaussian_prior import (
@@ -34,12 +36,11 @@ from bayesppl.families._bases.gaussian_prior import (
     require_finite_sums,
     require_proper,
 )
-from bayesppl.families._bases.leave_one_out import forget, log_evidence_of, own_class_without, per_row, row_blocks
-from bayesppl.families._bases.log_density import LogDensity
-from bayesppl.families._bases.membership import Membership
-from bayesppl.families._bases.missing import observed_mask, present_cells, split_missing
-from bayesppl.families._bases.support import LARGEST, REAL_NUMBERS
+from bayesppl.families._bases.leave_one_out import forget, own_class_without, row_blocks
+from bayesppl.families.covariates import NO_COVARIATES, Covariates
+from bayesppl.families.support import LARGEST, REAL_NUMBERS
 from bayesppl.kernels.arrays import LOG_2PI, Array, Responsibilities, Theta, log_rising
+from bayesppl.kernels.missing import observed_mask, present_cells, split_missing
 from bayesppl.kernels.squares import weighted_squares
 from bayesppl.kernels.student import weighted_log1p_squares
 

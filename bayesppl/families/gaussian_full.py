@@ -21,6 +21,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bayesppl.conjugate import Conjugate, NormalInverseWishart
+from bayesppl.conjugate.log_density import Evaluate, LogDensity, on_first_use
+from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.moments import Moments, moments
 from bayesppl.data.table import Table
 from bayesppl.errors import UndefinedEstimateError
@@ -32,7 +34,6 @@ from bayesppl.families._bases.covariance_prior import (
     lent_share,
 )
 from bayesppl.families._bases.covariance_prior_loo import of_other_classes
-from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
 from bayesppl.families._bases.gaussian_declared import MeanAndCholesky
 from bayesppl.families._bases.gaussian_full_prior import (
     fraley_raftery_prior,
@@ -40,14 +41,13 @@ from bayesppl.families._bases.gaussian_full_prior import (
     require_definite,
 )
 from bayesppl.families._bases.gaussian_prior import choose_prior, require_finite_sums, require_proper
-from bayesppl.families._bases.log_density import Evaluate, LogDensity, on_first_use
-from bayesppl.families._bases.membership import Membership
-from bayesppl.families._bases.missing import refuse_gaps
 from bayesppl.families._bases.multivariate_t import by_pattern, log_t_density, t_terms
-from bayesppl.families._bases.support import LARGEST, REAL_NUMBERS
 from bayesppl.families._bases.whitening import distances_to, whitener_of, without_common_square
+from bayesppl.families.covariates import NO_COVARIATES, Covariates
+from bayesppl.families.support import LARGEST, REAL_NUMBERS
 from bayesppl.kernels.arrays import LOG_2PI, Array, Responsibilities, Theta
 from bayesppl.kernels.definite import is_positive_definite
+from bayesppl.kernels.missing import refuse_gaps
 
 
 @dataclass(frozen=True, eq=False)

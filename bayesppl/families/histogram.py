@@ -29,11 +29,11 @@ from bayesppl.families._bases.bins import (
     equal_edges,
     quantile_edges,
 )
-from bayesppl.families._bases.family import Measure
 from bayesppl.families._bases.rounding import rounding_of
-from bayesppl.families._bases.support import REAL_NUMBERS, check_support, numbers_of
 from bayesppl.families._bases.transformed import Transformed
+from bayesppl.families.bound import Measure
 from bayesppl.families.categorical import Categorical
+from bayesppl.families.support import REAL_NUMBERS, check_support, numbers_of
 from bayesppl.kernels.arrays import Array, Responsibilities
 from bayesppl.kernels.class_sums import class_sums
 

@@ -18,12 +18,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bayesppl.conjugate import Dirichlet
+from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.conjugate.simplices import SimplexPrior, simplex_prior
 from bayesppl.conjugate.statistics import Counts
-from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
 from bayesppl.families._bases.level_names import cell_names
 from bayesppl.families._bases.levels import LevelFamily, draw_outcomes
-from bayesppl.families._bases.log_density import LogDensity
+from bayesppl.families.covariates import NO_COVARIATES, Covariates
 from bayesppl.kernels.arrays import Array, Theta
 
 #: More cells than this cannot be estimated from any table that fits in memory.

@@ -16,17 +16,17 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from bayesppl.conjugate import NormalInverseGamma, NormalInverseWishart
+from bayesppl.conjugate.log_density import LogDensity
+from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.moments import Moments
 from bayesppl.data.table import Table
-from bayesppl.families._bases.conjugate_family import ConjugateFamily, ConjugateNumeric
-from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
-from bayesppl.families._bases.factorised import POSITIVE_NUMBERS
-from bayesppl.families._bases.family import Evidence, Family, Measure, Takes
-from bayesppl.families._bases.log_density import LogDensity
-from bayesppl.families._bases.membership import Membership
-from bayesppl.families._bases.support import check_support, numbers_of
-from bayesppl.families._bases.units import Unit
+from bayesppl.families import closed_forms
+from bayesppl.families._bases.conjugate_family import ConjugateNumeric
+from bayesppl.families._bases.family import ConjugateFamily, Evidence, Family, Takes
+from bayesppl.families.bound import Factor, Measure
+from bayesppl.families.covariates import NO_COVARIATES, Covariates
 from bayesppl.families.gaussian import Covariance, Gaussian
+from bayesppl.families.support import POSITIVE_NUMBERS, check_support, numbers_of
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta
 
 
@@ -74,22 +74,22 @@ class LogGaussian(ConjugateFamily):
 
     @property
     def dims(self) -> dict[str, tuple[str, ...]]:
-        return self.gaussian.dims
+        return self.gaussian.bound.dims
 
     @property
     def coords(self) -> dict[str, list[Hashable]]:
-        return self.gaussian.coords
+        return self.gaussian.bound.coords
 
     @property
     def measures(self) -> dict[Hashable, Measure]:
-        return self.gaussian.measures
+        return self.gaussian.bound.measures
 
     @property
-    def units(self) -> tuple[Unit, ...]:
-        return self.gaussian.units
+    def factors(self) -> tuple[Factor, ...]:
+        return self.gaussian.bound.factors
 
-    def seen(self, X: Array, units: Sequence[int]) -> Array:
-        seen: Array = self.gaussian.seen(X, units)
+    def marginal_rows(self, X: Array, units: Sequence[int]) -> Array:
+        seen: Array = self.gaussian.bound.marginal_rows(X, units)
         return seen
 
     def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
@@ -105,16 +105,16 @@ class LogGaussian(ConjugateFamily):
         return np.asarray(X)
 
     def decode(self, X: Array) -> dict[Hashable, Array]:
-        return self.gaussian.decode(X)
+        return self.gaussian.bound.decode(X)
 
     def sufficient_statistics(self, X: Array, responsibilities: Responsibilities) -> Any:
-        return self.gaussian.sufficient_statistics(_logarithms(X), responsibilities)
+        return closed_forms.sufficient_statistics(self.gaussian, _logarithms(X), responsibilities)
 
     def resolve_prior(self, statistics: Moments) -> Any:
         return self.gaussian.resolve_prior(statistics)
 
     def tunable(self, prior: Any) -> Mapping[str, tuple[float, float]]:
-        return self.gaussian.tunable(prior)
+        return closed_forms.tunable(self.gaussian, prior)
 
     def with_prior(self, prior: Any) -> Self:
         return replace(self, gaussian=self.gaussian.with_prior(prior))
@@ -126,12 +126,12 @@ class LogGaussian(ConjugateFamily):
         return _of_logarithms(self.gaussian.log_likelihood(theta))
 
     def log_predictive(self, posterior: Any) -> LogDensity:
-        return _of_logarithms(self.gaussian.log_predictive(posterior))
+        return _of_logarithms(closed_forms.log_predictive(self.gaussian, posterior))
 
     def loo_log_predictive(
         self, posterior: Any, statistics: Any, X: Array, members: Membership
     ) -> tuple[Array, Array]:
-        fitted, without = self.gaussian.loo_log_predictive(posterior, statistics, _logarithms(X), members)
+        fitted, without = closed_forms.leave_one_out(self.gaussian, posterior, statistics, _logarithms(X), members)
         log_jacobian = _log_jacobian(X)
         return fitted + log_jacobian, without + log_jacobian
 
@@ -142,23 +142,23 @@ class LogGaussian(ConjugateFamily):
             return np.exp(self.gaussian.simulate(theta, codes, rng, covariates))
 
     def label_rows(self, X: Array, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
-        return self.gaussian.label_rows(X, prefix)
+        return self.gaussian.bound.label_rows(X, prefix)
 
     def log_evidence(self, prior: Any, statistics: Moments) -> dict[str, Evidence]:
         log_jacobian = _log_jacobian_of(statistics)
-        evidence = self.gaussian.log_evidence(prior, statistics)
+        evidence = closed_forms.log_evidence(self.gaussian, prior, statistics)
         return {
             block: Evidence(dims, values + _over(log_jacobian, dims)) for block, (dims, values) in evidence.items()
         }
 
     def common_prior(self, statistics: Moments) -> Any:
-        return self.gaussian.common_prior(statistics)
+        return closed_forms.common_prior(self.gaussian, statistics)
 
     def log_dependence(self, prior: Any, common: Any, statistics: Moments) -> dict[str, Evidence]:
-        return self.gaussian.log_dependence(prior, common, statistics)
+        return closed_forms.log_bayes_factor(self.gaussian, prior, common, statistics)
 
     def averaged_predictive(self, posterior: Any, common: Any, log_odds: Mapping[str, Array]) -> LogDensity:
-        return _of_logarithms(self.gaussian.averaged_predictive(posterior, common, log_odds))
+        return _of_logarithms(closed_forms.inclusion_averaged(self.gaussian, posterior, common, log_odds))
 
     def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
         """The logarithms are the observed variable; the Jacobian is a potential."""

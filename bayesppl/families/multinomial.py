@@ -23,10 +23,11 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from bayesppl.conjugate import Dirichlet
+from bayesppl.conjugate.log_density import LogDensity, on_first_use
+from bayesppl.conjugate.membership import Membership, counts_without
 from bayesppl.conjugate.simplices import SimplexPrior, simplex_prior
 from bayesppl.conjugate.statistics import Counts
 from bayesppl.data.table import Table
-from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates, required
 from bayesppl.families._bases.dirichlet_multinomial import (
     narrowed_words,
     nonzeros,
@@ -36,11 +37,9 @@ from bayesppl.families._bases.dirichlet_multinomial import (
     rising_sums_with_and_without,
     row_totals,
 )
-from bayesppl.families._bases.leave_one_out import counts_without
-from bayesppl.families._bases.log_density import LogDensity, on_first_use
-from bayesppl.families._bases.membership import Membership
 from bayesppl.families._bases.sparse_multinomial import sparse_multinomial
 from bayesppl.families._bases.word_family import WordFamily
+from bayesppl.families.covariates import NO_COVARIATES, Covariates, required
 from bayesppl.kernels.arrays import (
     Array,
     Responsibilities,
@@ -162,7 +161,8 @@ class Multinomial(WordFamily):
         self, posterior: Dirichlet, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
     ) -> Any:
         classes, codes = np.unique(codes, return_inverse=True)
-        return super().simulate_predictive(posterior.take(classes), codes, rng, covariates)
+        theta = {name: values[0] for name, values in posterior.select_classes(classes).draw(1, rng).items()}
+        return self.simulate(theta, codes, rng, covariates)
 
     def narrowed(self, posterior: Dirichlet, X: Any) -> tuple[Dirichlet, Any]:
         """The probabilities of some words, and of all others together, are Dirichlet too (Bernardo & Smith 1994)."""

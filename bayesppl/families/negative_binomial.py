@@ -21,18 +21,15 @@ import numpy as np
 
 from bayesppl.conjugate import Beta
 from bayesppl.conjugate.statistics import Successes
-from bayesppl.data.table import Table
-from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
-from bayesppl.families._bases.factorised import COUNTS, CellFamily, positive_per_column
 from bayesppl.families._bases.family import Takes
-from bayesppl.families._bases.missing import present_cells
-from bayesppl.families._bases.one_parameter import ProbabilityFamily
-from bayesppl.families._bases.support import Support
-from bayesppl.kernels.arrays import Array, Theta, log_beta
+from bayesppl.families.bound import Measure
+from bayesppl.families.cells import CellFamily, Number
+from bayesppl.families.support import COUNTS, Support
+from bayesppl.kernels.arrays import Array, log_beta
 
 
 @dataclass(frozen=True, eq=False)
-class NegativeBinomial(ProbabilityFamily, CellFamily):
+class NegativeBinomial(CellFamily):
     """Independent negative binomial features of known size.
 
     Parameters
@@ -53,37 +50,26 @@ class NegativeBinomial(ProbabilityFamily, CellFamily):
 
     name: ClassVar[str] = "negative binomial"
     takes: ClassVar[Takes] = "whole numbers"
+    pair: ClassVar = Beta
     support: ClassVar[Support] = COUNTS
-    measure: ClassVar = "mass"
+    measure: ClassVar[Measure] = "mass"
+    number: ClassVar = Number("size")
     allows_sparse: ClassVar[bool] = True
 
     size: float | Sequence[float] | Mapping[Hashable, float]
     _: KW_ONLY
     probability: Beta | Any = Beta()
 
-    def encode(self, table: Table) -> Array:
-        return self.read(table)
-
-    @property
-    def numbers(self) -> Array:
-        return positive_per_column("size", self.size, self.columns)
-
-    def count(self, failures: Array, size: Array) -> Successes:
-        present = ~np.isnan(failures)
-        x, r = np.where(present, failures, 0.0), np.where(present, size, 0.0)
+    def count(self, x: Array, number: Array) -> Successes:
         # Γ(x + r) / (Γ(r) x!) is 1 / (x B(x, r)), and one where x is zero
         positive = np.where(x > 0, x, 1.0)
-        return Successes(r, x, np.where(x > 0, -np.log(positive) - log_beta(positive, size), 0.0))
+        log_base = np.where(x > 0, -np.log(positive) - log_beta(positive, number), 0.0)
+        return Successes(np.array(number), x, log_base)
 
-    def simulate(
-        self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
-    ) -> Array:
-        return rng.negative_binomial(self.numbers, theta["probability"][codes])
+    def draw(self, parameter: Array, number: Array, rng: np.random.Generator) -> Array:
+        return rng.negative_binomial(number, parameter)
 
-    def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
+    def observe(self, name: str, parameter: Any, number: Any, **observed: Any) -> None:
         import pymc as pm
 
-        failures, size = self.split(X)
-        index, at, dims = present_cells(failures, codes, prefix)
-        p = variables["probability"][index]
-        pm.NegativeBinomial(f"{prefix}x", n=size[at], p=p, observed=failures[at], dims=dims)
+        pm.NegativeBinomial(name, n=number, p=parameter, **observed)

@@ -17,18 +17,15 @@ from scipy.special import gammaln, xlogy
 
 from bayesppl.conjugate import Gamma
 from bayesppl.conjugate.statistics import Events
-from bayesppl.data.table import Table
-from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
-from bayesppl.families._bases.factorised import COUNTS, CellFamily
 from bayesppl.families._bases.family import Takes
-from bayesppl.families._bases.missing import present_cells
-from bayesppl.families._bases.one_parameter import RateFamily
-from bayesppl.families._bases.support import Support
-from bayesppl.kernels.arrays import Array, Theta
+from bayesppl.families.bound import Measure
+from bayesppl.families.cells import CellFamily, Number
+from bayesppl.families.support import COUNTS, Support
+from bayesppl.kernels.arrays import Array
 
 
 @dataclass(frozen=True, eq=False)
-class Poisson(RateFamily, CellFamily):
+class Poisson(CellFamily):
     """Independent Poisson features.
 
     Parameters
@@ -50,10 +47,11 @@ class Poisson(RateFamily, CellFamily):
 
     name: ClassVar[str] = "poisson"
     takes: ClassVar[Takes] = "whole numbers"
+    pair: ClassVar = Gamma
     support: ClassVar[Support] = COUNTS
-    measure: ClassVar = "mass"
+    measure: ClassVar[Measure] = "mass"
+    number: ClassVar = Number("exposure", by_row=True)
     allows_sparse: ClassVar[bool] = True
-    per_row: ClassVar[str | None] = "exposure"
 
     rate: str | Gamma | Any = "overall"
     exposure: str | None = None
@@ -61,32 +59,17 @@ class Poisson(RateFamily, CellFamily):
     def __post_init__(self) -> None:
         if not isinstance(self.exposure, str | None):
             raise TypeError(
-                f"exposure must name the column that holds the exposure of each row, found {self.exposure!r}; one exposure for "
-                "every row needs no column"
+                f"exposure must name the column that holds the exposure of each row, found {self.exposure!r}; one exposure "
+                "for every row needs no column"
             )
 
-    def encode(self, table: Table) -> Array:
-        return self.read(table)
+    def count(self, x: Array, number: Array) -> Events:
+        return Events(x, np.array(number), xlogy(x, number) - gammaln(x + 1))
 
-    @property
-    def numbers(self) -> Array:
-        return np.ones(1)
+    def draw(self, parameter: Array, number: Array, rng: np.random.Generator) -> Array:
+        return rng.poisson(number * parameter)
 
-    def count(self, events: Array, exposure: Array) -> Events:
-        present = ~np.isnan(events)
-        x, t = np.where(present, events, 0.0), np.where(present, exposure, 0.0)
-        return Events(x, t, xlogy(x, t) - gammaln(x + 1))
-
-    def simulate(
-        self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
-    ) -> Array:
-        exposure = self.per_row_of(covariates)
-        return self.join(rng.poisson(exposure * theta["rate"][codes]), covariates)
-
-    def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
+    def observe(self, name: str, parameter: Any, number: Any, **observed: Any) -> None:
         import pymc as pm
 
-        events, exposure = self.split(X)
-        index, at, dims = present_cells(events, codes, prefix)
-        mu = self.declare_per_row(exposure, at, prefix) * variables["rate"][index]
-        pm.Poisson(f"{prefix}x", mu=mu, observed=events[at], dims=dims)
+        pm.Poisson(name, mu=number * parameter, **observed)

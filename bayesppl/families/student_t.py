@@ -17,8 +17,7 @@ import numpy as np
 from bayesppl.conjugate.declare import Direct
 from bayesppl.conjugate.declared_priors import is_declaration
 from bayesppl.conjugate.weighted_rows import WeightedRows
-from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
-from bayesppl.families._bases.independent_cells import IndependentCells, OfColumn, of_column
+from bayesppl.families.cells import IndependentCells, OfColumn
 from bayesppl.kernels.arrays import Array, Theta, log_rising
 
 
@@ -69,22 +68,18 @@ class StudentT(IndependentCells):
             raise ValueError(f"StudentT: dof must be a positive number, or a prior of it, found {self.dof!r}")
         return Direct(declared, {"location": "real", "scale": "positive", "dof": "positive"})
 
-    def log_cell(self, theta: Theta, column: int) -> OfColumn:
-        location, scale = (of_column(theta, name, column) for name in ("location", "scale"))
-        dof = of_column(theta, "dof", column) if "dof" in theta else np.asarray(float(self.dof))
+    def log_cell(self, theta: Theta) -> OfColumn:
+        location, scale = theta["location"], theta["scale"]
+        dof = theta["dof"] if "dof" in theta else np.asarray(float(self.dof))
         constant = log_rising(dof / 2, np.asarray(0.5)) - 0.5 * np.log(np.pi * dof) - np.log(scale)
         return lambda x: constant - (dof + 1) / 2 * np.log1p(((x - location) / scale) ** 2 / dof)
 
-    def simulate(
-        self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
-    ) -> Array:
-        shape = theta["location"][codes].shape
-        dof = theta["dof"][codes] if "dof" in theta else self.dof
-        return theta["location"][codes] + theta["scale"][codes] * rng.standard_t(dof, shape)
+    def draw(self, theta: Theta, rng: np.random.Generator) -> Array:
+        location = theta["location"]
+        return location + theta["scale"] * rng.standard_t(theta.get("dof", self.dof), location.shape)
 
-    def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
+    def observe(self, name: str, theta: dict[str, Any], **observed: Any) -> None:
         import pymc as pm
 
-        dof = variables["dof"][codes] if "dof" in variables else self.dof
-        location, scale = variables["location"][codes], variables["scale"][codes]
-        pm.StudentT(f"{prefix}x", nu=dof, mu=location, sigma=scale, observed=X, dims=("row", f"{prefix}feature"))
+        dof = theta.get("dof", self.dof)
+        pm.StudentT(name, nu=dof, mu=theta["location"], sigma=theta["scale"], **observed)

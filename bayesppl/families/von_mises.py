@@ -18,8 +18,7 @@ from scipy.special import ive
 
 from bayesppl.conjugate.declare import Direct
 from bayesppl.conjugate.weighted_rows import WeightedRows
-from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
-from bayesppl.families._bases.independent_cells import IndependentCells, OfColumn, of_column
+from bayesppl.families.cells import IndependentCells, OfColumn
 from bayesppl.kernels.arrays import Array, Theta
 
 
@@ -65,20 +64,18 @@ class VonMises(IndependentCells):
             declared = pm.Normal.dist(0.0, 1 + length * (2 - length**2) / (1 - length**2))
         return Direct(dict.fromkeys(self.parameters, declared), dict.fromkeys(self.parameters, "real"))
 
-    def log_cell(self, theta: Theta, column: int) -> OfColumn:
-        cosine, sine = (of_column(theta, name, column) for name in self.parameters)
+    def log_cell(self, theta: Theta) -> OfColumn:
+        cosine, sine = (theta[name] for name in self.parameters)
         kappa = np.hypot(cosine, sine)
         log_norm = np.log(ive(0, kappa)) + kappa + np.log(self.period)
         return lambda x: cosine * np.cos(self._angles(x)) + sine * np.sin(self._angles(x)) - log_norm
 
-    def simulate(
-        self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
-    ) -> Array:
-        cosine, sine = (theta[name][codes] for name in self.parameters)
+    def draw(self, theta: Theta, rng: np.random.Generator) -> Array:
+        cosine, sine = (theta[name] for name in self.parameters)
         angles = rng.vonmises(np.arctan2(sine, cosine), np.hypot(cosine, sine))
         return np.mod(angles * self.period / (2 * np.pi), self.period)
 
-    def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
+    def observe(self, name: str, theta: dict[str, Any], **observed: Any) -> None:
         import pymc as pm
         import pytensor.tensor as pt
 
@@ -88,10 +85,7 @@ class VonMises(IndependentCells):
             log_norm = pt.log(pt.ive(0, kappa)) + kappa + np.log(self.period)
             return cosine * pt.cos(angles) + sine * pt.sin(angles) - log_norm
 
-        cosine, sine = (variables[name][codes] for name in self.parameters)
-        observed = np.asarray(X, dtype=np.float64)
-        dims = ("row", f"{prefix}feature")
-        pm.CustomDist(f"{prefix}x", cosine, sine, logp=log_density, observed=observed, dims=dims)
+        pm.CustomDist(name, *(theta[parameter] for parameter in self.parameters), logp=log_density, **observed)
 
     def _angles(self, x: Array) -> Array:
         return 2 * np.pi / self.period * np.asarray(x, dtype=np.float64)

@@ -20,12 +20,13 @@ import numpy as np
 
 from bayesppl.conjugate import Beta, Joint
 from bayesppl.data.table import MatrixTable, Table
-from bayesppl.families._bases.block_rows import BlockRows
-from bayesppl.families._bases.family import Family, Measure
-from bayesppl.families._bases.support import REAL_NUMBERS, numbers_of
+from bayesppl.families._bases.family import Family
 from bayesppl.families._bases.transformed import Transformed
 from bayesppl.families.bernoulli import Bernoulli
+from bayesppl.families.block_rows import BlockRows
+from bayesppl.families.bound import Measure
 from bayesppl.families.product import Product
+from bayesppl.families.support import REAL_NUMBERS, numbers_of
 from bayesppl.kernels.arrays import Array
 
 
@@ -82,7 +83,7 @@ class ZeroInflated(Transformed):
     def measures(self) -> dict[Hashable, Measure]:
         return {
             column: "mass" if measure == "mass" else "mass at zero, density elsewhere"
-            for column, measure in self._rest.measures.items()
+            for column, measure in self._rest.bound.measures.items()
         }
 
     def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
@@ -98,10 +99,10 @@ class ZeroInflated(Transformed):
         others = MatrixTable(table.names, np.where(X == 0, np.nan, X), True)
         family = self.family if self.parts is None else self._rest  # which keeps what it learned of the first rows
         rest = family.bind_labelled(others, classes, codes, weights)
-        if rest.covariate_supports:
+        if rest.bound.covariate_supports:
             raise ValueError(
                 f"ZeroInflated takes a family all of whose columns are features, and {rest!r} reads "
-                f"{', '.join(rest.covariate_supports)} from a column; leave it out"
+                f"{', '.join(rest.bound.covariate_supports)} from a column; leave it out"
             )
         zero = Bernoulli(self.probability).bind(table, classes)
         return replace(self, parts=Product({"zero": (table.names, zero), "rest": (table.names, rest)}))
@@ -114,10 +115,10 @@ class ZeroInflated(Transformed):
     def transform(self, X: Array) -> BlockRows:
         zero = np.where(np.isnan(X), np.nan, X == 0)
         rest = np.where(X == 0, np.nan, X - self._shift)
-        return BlockRows({"zero": zero, "rest": self._rest.encode(MatrixTable(self.columns, rest, True))})
+        return BlockRows({"zero": zero, "rest": self._rest.bound.encode(MatrixTable(self.columns, rest, True))})
 
     def restore(self, rows: BlockRows, rng: np.random.Generator) -> Array:
-        values = self._rest.decode(rows.parts["rest"])
+        values = self._rest.bound.decode(rows.parts["rest"])
         rest = np.column_stack([values[name] for name in self.columns]).astype(np.float64)
         return np.where(rows.parts["zero"] == 1, 0.0, rest + self._shift)
 
@@ -134,7 +135,7 @@ class ZeroInflated(Transformed):
     @property
     def _shift(self) -> Array:
         """What is subtracted from every column for the family of the rest: one of counts."""
-        measures = self._rest.measures
+        measures = self._rest.bound.measures
         return np.asarray([float(measures[name] == "mass") for name in self.columns])
 
     def _numbers(self, table: Table, columns: Sequence[Hashable]) -> Any:

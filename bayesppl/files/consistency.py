@@ -28,8 +28,8 @@ def check_consistent(fitted: Fitted) -> None:
         raise ValueError(f"classes {classes.tolist()} are not those of the model, {list(model.classes)}")
     if not names or len(set(names)) < len(names) or learned.class_count.shape != classes.shape:
         raise ValueError("columns or counts of classes are missing")
-    if not set(model.family.measures) <= set(names):
-        raise ValueError(f"columns {names} are not those of the model, {list(model.family.measures)}")
+    if not set(model.family.bound.measures) <= set(names):
+        raise ValueError(f"columns {names} are not those of the model, {list(model.family.bound.measures)}")
     if fitted.inferred is None:
         return
     # a tuned posterior is of the declared model times the factors that its rows chose

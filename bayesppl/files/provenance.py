@@ -116,9 +116,9 @@ def fingerprint(fitted: Fitted) -> Mapping[str, Any]:
     model = fitted.model
     digest = hashlib.sha256()
     names = {dim: [str(label) for label in labels] for dim, labels in model.coords.items()}
-    digest.update(f"{names}{list(map(str, model.family.measures))}".encode())
+    digest.update(f"{names}{list(map(str, model.family.bound.measures))}".encode())
     dtypes = []
-    for place, part in leaves(model.family.encode(rows.table)):
+    for place, part in leaves(model.family.bound.encode(rows.table)):
         digest.update(f"{place} {part.shape}".encode())
         dtypes.append(part.dtype.name)
         for piece in _stored_cells(part) if issparse(part) else _blocks(part):
@@ -127,7 +127,7 @@ def fingerprint(fitted: Fitted) -> Mapping[str, Any]:
     digest.update(_number(rows.weights).data)
     _TAKEN[rows] = {
         "data_rows": len(rows.codes),
-        "data_columns": len(model.family.measures),
+        "data_columns": len(model.family.bound.measures),
         "data_dtypes": " | ".join(dtypes),
         "data_hash": digest.hexdigest(),
     }

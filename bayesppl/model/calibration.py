@@ -132,7 +132,7 @@ class ColumnWeights(Power):
 
     def parts(self, X: Any, family: Family) -> Iterator[tuple[float, Any]]:
         for unit, weight in enumerate(self.weights.tolist()):
-            yield weight, family.seen(X, [unit])
+            yield weight, family.bound.marginal_rows(X, [unit])
 
     def of_left_out(self, whole: Array, units: Callable[[], Iterable[Array]]) -> Iterator[tuple[float, Array]]:
         yield from zip(self.weights.tolist(), units(), strict=True)

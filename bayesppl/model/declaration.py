@@ -11,6 +11,7 @@ import numpy as np
 from bayesppl.conjugate import Conjugate, Dirichlet, Fixed, Joint
 from bayesppl.conjugate.conjugate import ShapeError
 from bayesppl.conjugate.declared_priors import Declared, is_declaration
+from bayesppl.conjugate.log_density import Evaluate, LogDensity
 from bayesppl.conjugate.simplices import SimplexPrior, simplex_prior
 from bayesppl.conjugate.statistics import Counts, JointStatistics, Statistics
 from bayesppl.data.arguments import by_name
@@ -18,8 +19,8 @@ from bayesppl.data.labels import one_hot
 from bayesppl.data.rows import Rows
 from bayesppl.data.table import read_range
 from bayesppl.errors import NotConjugateError
+from bayesppl.families import closed_forms
 from bayesppl.families._bases.family import Evidence, Family
-from bayesppl.families._bases.log_density import Evaluate, LogDensity
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta
 from bayesppl.kernels.class_sums import class_counts
 from bayesppl.kernels.ranges import cells_per_row, sum_over_ranges
@@ -75,12 +76,12 @@ class GenerativeModel:
     @property
     def dims(self) -> dict[str, tuple[str, ...]]:
         """Dimension names of every parameter."""
-        return {CLASS_WEIGHTS: ("class",), **self.family.dims}
+        return {CLASS_WEIGHTS: ("class",), **self.family.bound.dims}
 
     @property
     def coords(self) -> dict[str, list[Hashable]]:
         """Labels of every dimension."""
-        return {"class": list(self.classes), **self.family.coords}
+        return {"class": list(self.classes), **self.family.bound.coords}
 
     def with_classes(self, classes: Sequence[Hashable]) -> GenerativeModel:
         """The same declaration for other classes."""
@@ -94,7 +95,8 @@ class GenerativeModel:
         """Sum encoded rows into sufficient statistics, ranges of rows on ``n_jobs`` threads."""
         return sum_over_ranges(
             lambda rows: _with_labels(
-                self.family.sufficient_statistics(X[rows], responsibilities[rows]), responsibilities[rows]
+                closed_forms.sufficient_statistics(self.family, X[rows], responsibilities[rows]),
+                responsibilities[rows],
             ),
             X.shape[0],
             cells_per_row(X),
@@ -111,7 +113,9 @@ class GenerativeModel:
         def take(rows: slice) -> JointStatistics:
             of_rows = None if weights is None else weights[rows]
             responsibilities = one_hot(codes[rows], self.n_classes, of_rows)
-            features = read_range(table, rows, lambda part: self.family.read_statistics(part, responsibilities))
+            features = read_range(
+                table, rows, lambda part: closed_forms.read_statistics(self.family, part, responsibilities)
+            )
             return _with_labels(features, responsibilities)
 
         return sum_over_ranges(take, len(table), table.words_per_row, n_jobs, least_rows=table.least_rows)
@@ -123,7 +127,7 @@ class GenerativeModel:
         rows or alone.
         """
         each = one_hot(np.arange(len(rows)), len(rows), rows.given_weights)
-        of_rows = _with_labels(self.family.read_statistics(rows.table, each), each)
+        of_rows = _with_labels(closed_forms.read_statistics(self.family, rows.table, each), each)
         return of_rows.of_classes(rows.codes, self.n_classes)
 
     def prior(self, statistics: JointStatistics) -> Joint:
@@ -140,7 +144,7 @@ class GenerativeModel:
     def common_prior_of_features(self, statistics: Statistics) -> Conjugate:
         """The prior of one distribution in place of those of the classes, whose ``statistics`` these are."""
         try:
-            prior = self.family.common_prior(statistics)
+            prior = closed_forms.common_prior(self.family, statistics)
         except ShapeError:
             raise NotConjugateError(
                 "a prior whose hyperparameters differ between classes cannot be the prior of one distribution for all of "
@@ -160,12 +164,12 @@ class GenerativeModel:
     def log_joint_predictive(self, posterior: Joint) -> LogDensity:
         """log of E[π_k] p(x | y = k, data), all parameters integrated out, as a function of encoded rows x."""
         weights = posterior.parts[CLASS_WEIGHTS].mean()[CLASS_WEIGHTS]
-        return _weighted(self.family.log_predictive(posterior.parts["features"]), weights)
+        return _weighted(closed_forms.log_predictive(self.family, posterior.parts["features"]), weights)
 
     def log_evidence(self, prior: Joint, statistics: JointStatistics) -> dict[str, Evidence]:
         """log p(X, y) by its parts: the labels under ``"class_weights"``, then every block of columns."""
         labels = Evidence((), prior.parts[CLASS_WEIGHTS].log_increment(statistics.parts[CLASS_WEIGHTS]))
-        blocks = self.family.log_evidence(prior.parts["features"], statistics.parts["features"])
+        blocks = closed_forms.log_evidence(self.family, prior.parts["features"], statistics.parts["features"])
         return {CLASS_WEIGHTS: labels, **{name or "features": value for name, value in blocks.items()}}
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from bayesppl.conjugate.log_density import Evaluate, LogDensity
 from bayesppl.data.read_table import Columns
 from bayesppl.data.rows import Rows
 from bayesppl.data.table import Table, read_range
 from bayesppl.errors import ImproperError
-from bayesppl.families._bases.log_density import Evaluate, LogDensity
 from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.ranges import in_order, row_ranges
 from bayesppl.model.calibration import Power
@@ -86,7 +86,7 @@ class Fitted:
     @property
     def levels(self) -> dict[Hashable, tuple[Hashable, ...]]:
         """The levels of every column that the model takes for levels."""
-        return self.model.family.levels_of_columns
+        return self.model.family.bound.levels_of_columns
 
     @property
     def columns_read(self) -> set[Hashable]:
@@ -122,7 +122,7 @@ class Fitted:
 
     def encode(self, X: Any) -> Any:
         """Rows of a table as the model computes with them."""
-        return self.model.family.encode(self.columns.align(X))
+        return self.model.family.bound.encode(self.columns.align(X))
 
     def log_joint(self, X: Any, rule: RuleName | None = None, *, n_jobs: int | None = None) -> Array:
         """log p(y = k, x) of the model, for every row and class: (n_rows, n_classes). No calibration changes it."""
@@ -171,7 +171,7 @@ class Fitted:
         family = self.model.family
 
         def work(rows: slice) -> Array:
-            return finish(evaluate(log_joint, read_range(table, rows, family.encode)), weights)
+            return finish(evaluate(log_joint, read_range(table, rows, family.bound.encode)), weights)
 
         return _put_together(work, table, len(weights), n_jobs)
 

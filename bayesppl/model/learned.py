@@ -136,7 +136,10 @@ class Learned:
 
     def _refuse_new_levels(self, table: Table) -> None:
         """Refuse rows from which the family would have learned more than it did from the first."""
-        known, found = self.model.family.coords, self.model.family.bind(table, self.model.classes).coords
+        known, found = (
+            self.model.family.bound.coords,
+            self.model.family.bind(table, self.model.classes).bound.coords,
+        )
         for dim, labels in found.items():
             new = set(labels) - set(known[dim])
             if new:

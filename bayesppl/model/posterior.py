@@ -12,8 +12,8 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from bayesppl.conjugate import Joint
+from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.conjugate.statistics import JointStatistics
-from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.convergence import Diagnosis
 from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel

@@ -10,9 +10,9 @@ import numpy as np
 from scipy.special import logsumexp
 
 from bayesppl.conjugate import Joint
+from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.errors import NotConjugateError
-from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.kernels.arrays import Array, Theta, log_mean_exp
 from bayesppl.model.convergence import Diagnosis
 from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.data.read_table import Columns
 from bayesppl.data.recoding import AsTheyAre, Presence, Recoding
 from bayesppl.data.table import Table, read_range
-from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.ranges import row_ranges
 from bayesppl.model.declaration import CLASS_WEIGHTS, ClassWeights, resolve_class_weights
@@ -138,7 +138,7 @@ class Stack:
         return {
             name: levels
             for member in self.members
-            for name, levels in member.recoding.levels(member.fitted.model.family.levels_of_columns).items()
+            for name, levels in member.recoding.levels(member.fitted.model.family.bound.levels_of_columns).items()
         }
 
     @property

@@ -59,7 +59,7 @@ def plot_columns(clf: BayesClassifier, X: Any, y: Any, *, rule: RuleName | None 
 
     table = clf.fitted_.columns.align(X)
     codes = codes_among(y, clf.classes_)
-    measures = clf.fitted_.model.family.measures
+    measures = clf.fitted_.model.family.bound.measures
     names = [name for name in table.names if name in measures]
     n_rows = -(-len(names) // _PANELS_PER_ROW)
     size = (3.6 * _PANELS_PER_ROW, 2.7 * n_rows)
@@ -81,7 +81,7 @@ def _draw_density(
     clf: BayesClassifier, table: Table, name: Hashable, codes: Array, rule: RuleName | None, ax: Axes
 ) -> None:
     values = np.asarray(table.select([name]).numeric(), dtype=float)[:, 0]
-    has_atom = clf.fitted_.model.family.measures[name] != "density"
+    has_atom = clf.fitted_.model.family.bound.measures[name] != "density"
     shown = values[~np.isnan(values) & ~(has_atom & (values == 0))]
     low, high = (shown.min(), shown.max()) if len(shown) else (0.0, 1.0)
     if low > 0 and high > _LONG_TAIL * np.median(shown):

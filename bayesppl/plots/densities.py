@@ -89,14 +89,14 @@ def plot_class_densities(
     bounds = tails(prob)
     posterior = clf.posterior_
     family = posterior.model.family
-    is_mass = family.measures[table.names[0]] == "mass"
+    is_mass = family.bound.measures[table.names[0]] == "mass"
     values = np.asarray(table.numeric(), dtype=float)[:, 0]
     codes = codes_among(y, clf.classes_)
     grid = _grid(values, resolution, is_mass)
     rows = MatrixTable(table.names, grid[:, None])
     theta = posterior.draws(1, draws, np.random.default_rng(random_state))
     flat = {name: drawn.reshape(-1, *drawn.shape[2:]) for name, drawn in theta.items()}
-    drawn = np.exp(family.log_likelihood(flat)(family.encode(rows)))
+    drawn = np.exp(family.log_likelihood(flat)(family.bound.encode(rows)))
     lower, upper = np.quantile(drawn, bounds, axis=0)
     log_joint = clf.predict_joint_log_proba(rows, rule)
     weights = posterior.scorer(clf.rule if rule is None else rule).class_weights

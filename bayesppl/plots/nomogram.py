@@ -117,7 +117,7 @@ def _strip(
 ) -> tuple[Array, Array, bool]:
     """Values of a column, what each of them weighs, and whether they are numbers."""
     column = table.column(name)
-    is_number = column.dtype.kind in "fiu" and clf.fitted_.model.family.measures[name] != "mass"
+    is_number = column.dtype.kind in "fiu" and clf.fitted_.model.family.bound.measures[name] != "mass"
     if is_number:
         values = np.linspace(np.nanmin(column), np.nanmax(column), _POINTS)
     else:
@@ -127,7 +127,7 @@ def _strip(
             values = values[np.linspace(0, len(values) - 1, _MOST_LEVELS).round().astype(int)]
     cells = np.full((len(values), len(table.names)), np.nan, dtype=object)
     for j, other in enumerate(table.names):
-        if other not in clf.fitted_.model.family.measures:  # such as a number of trials, which is no feature
+        if other not in clf.fitted_.model.family.bound.measures:  # such as a number of trials, which is no feature
             cells[:, j] = table.column(other)[0]
     cells[:, table.names.index(name)] = values
     found = clf.explain(MatrixTable(table.names, cells, is_named=True), against, rule=rule)

@@ -31,7 +31,7 @@ def model(family: Family, theta: Theta, X: Sequence[Sequence[float]] | Array) ->
     weights = theta[CLASS_WEIGHTS]
     classes = tuple(range(len(weights)))
     bound = family.bind(table, classes)
-    return GenerativeModel(bound, weights, classes), bound.encode(table)
+    return GenerativeModel(bound, weights, classes), bound.bound.encode(table)
 
 
 def densities(family: Family, theta: Theta, X: Sequence[Sequence[float]] | Array) -> Array:

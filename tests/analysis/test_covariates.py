@@ -80,8 +80,8 @@ def test_simulated_rows_have_the_covariates_they_were_given(name: str) -> None:
     clf = bp.GenerativeClassifier(example.family).fit(example.X, example.y)
     family, rng = clf.posterior_.model.family, np.random.default_rng(0)
     theta = {key: value[0, 0] for key, value in clf.posterior_.draws(1, 1, rng).items()}
-    given = {key: rng.integers(1, 99, 40).astype(float) for key in family.covariate_supports}
-    found = family.covariates(family.simulate(theta, rng.integers(3, size=40), rng, given))
+    given = {key: rng.integers(1, 99, 40).astype(float) for key in family.bound.covariate_supports}
+    found = family.bound.covariates(family.simulate(theta, rng.integers(3, size=40), rng, given))
     assert found.keys() == given.keys()
     for key, values in found.items():
         np.testing.assert_array_equal(values, given[key])
@@ -91,8 +91,8 @@ def test_the_covariates_of_rows_are_read_from_the_table() -> None:
     X, _ = _blocks(30, np.random.default_rng(0))
     table = as_table(X)
     family = PRODUCT.bind(table, (0, 1))
-    found = family.covariates(family.encode(table))
-    assert found.keys() == family.covariate_supports.keys() == {"words_total", "game_trials"}
+    found = family.bound.covariates(family.bound.encode(table))
+    assert found.keys() == family.bound.covariate_supports.keys() == {"words_total", "game_trials"}
     np.testing.assert_array_equal(found["words_total"], X[list("abc")].sum(axis=1))
     np.testing.assert_array_equal(found["game_trials"], X["m"])
 
@@ -103,7 +103,9 @@ def test_totals_are_the_same_in_every_container(container: Any, dtype: Any) -> N
     counts = np.random.default_rng(0).poisson(60.0, (20, 5)).astype(dtype)
     table = as_table(container(counts))
     family = bp.Multinomial().bind(table, (0, 1))
-    np.testing.assert_array_equal(family.covariates(family.encode(table))["total"], counts.astype(int).sum(1))
+    np.testing.assert_array_equal(
+        family.bound.covariates(family.bound.encode(table))["total"], counts.astype(int).sum(1)
+    )
 
 
 # --- simulated rows ------------------------------------------------------------------------------------------
@@ -147,7 +149,7 @@ def test_covariates_of_sampled_rows_are_those_of_the_fit_by_weight(source: Sourc
     family = clf.posterior_.model.family
 
     def covariate(table: Any) -> Any:
-        return family.covariates(family.encode(as_table(table)))[source.covariate]
+        return family.bound.covariates(family.bound.encode(as_table(table)))[source.covariate]
 
     n, of_fit = 20_000, covariate(X)
     drawn = covariate(clf.sample(n, random_state=0)[0])
@@ -263,7 +265,7 @@ def test_constant_data_hold_the_covariates_of_every_family(name: str) -> None:
     example = EXAMPLES[name]
     clf = bp.GenerativeClassifier(example.family).fit(example.X, example.y)
     found = clf.to_datatree(draws=2, chains=1, groups="constant_data")["constant_data"]
-    assert set(found.data_vars) == {"weight", *clf.posterior_.model.family.covariate_supports}
+    assert set(found.data_vars) == {"weight", *clf.posterior_.model.family.bound.covariate_supports}
 
 
 # --- refusals --------------------------------------------------------------------------------------------------
@@ -274,7 +276,7 @@ def test_without_rows_covariates_have_to_be_passed(source: Source, tmp_path: Any
     clf, X, y = _fit(source, 30)
     clf.save(tmp_path / "model.nc")
     family = clf.posterior_.model.family
-    given = dict.fromkeys(family.covariate_supports, 5)
+    given = dict.fromkeys(family.bound.covariate_supports, 5)
     for rowless in (
         bp.load(tmp_path / "model.nc"),
         bp.GenerativeClassifier(source.family).partial_fit(X, y, classes=[0, 1]),
@@ -285,7 +287,7 @@ def test_without_rows_covariates_have_to_be_passed(source: Source, tmp_path: Any
             ):
                 ask(3)
         drawn, _ = rowless.sample(3, random_state=0, covariates=given)
-        found = family.covariates(family.encode(as_table(drawn)))
+        found = family.bound.covariates(family.bound.encode(as_table(drawn)))
         assert all((values == 5).all() for values in found.values())
         assert rowless.expected_error_rate(3, 20, covariates=given).shape == (3,)
         # rows to be judged bring their own

@@ -22,7 +22,7 @@ def test_evidence_is_the_product_of_one_step_ahead_predictives_in_any_order(name
     family, X, y = EXAMPLES[name]
     clf = bp.GenerativeClassifier(family, class_weights=bp.Dirichlet(0.7)).fit(X[: len(y)], y)
     model, rows, belief = clf.posterior_.model, clf.fitted_.rows, clf.posterior_.prior
-    total, X = 0.0, model.family.encode(rows.table)
+    total, X = 0.0, model.family.bound.encode(rows.table)
     for row in np.random.default_rng(seed).permutation(len(y)):
         one = X[[row]]
         total += model.log_joint_predictive(belief)(one)[0, rows.codes[row]]

@@ -13,6 +13,7 @@ from support.examples import EXAMPLES
 import bayesppl as bp
 from bayesppl.data.labels import one_hot
 from bayesppl.data.read_table import as_table
+from bayesppl.families import closed_forms
 from bayesppl.families._bases.covariance_prior import hierarchy
 
 IRIS = load_iris(return_X_y=True)
@@ -48,12 +49,16 @@ def _subset_evidences(name, X, y, prior):
     for column in X.columns:
         for codes, k in ((rows.codes, n_classes), (np.zeros(n, int), 1)):
             alone = family.bind(as_table(X[[column]]), model.classes[:k])
-            encoded = alone.encode(as_table(X[[column]]))
-            statistics = alone.sufficient_statistics(encoded, one_hot(codes, k))
+            encoded = alone.bound.encode(as_table(X[[column]]))
+            statistics = closed_forms.sufficient_statistics(alone, encoded, one_hot(codes, k))
             belief = alone.resolve_prior(statistics)
             after = belief.update(statistics)
-            evidence = sum(part.values.sum() for part in alone.log_evidence(belief, statistics).values())
-            singles.append((evidence, np.broadcast_to(alone.log_predictive(after)(encoded), (n, n_classes))))
+            evidence = sum(
+                part.values.sum() for part in closed_forms.log_evidence(alone, belief, statistics).values()
+            )
+            singles.append(
+                (evidence, np.broadcast_to(closed_forms.log_predictive(alone, after)(encoded), (n, n_classes)))
+            )
     if name in TABLES:  # given the margins, only the Bayes factors are known
         factors = clf.feature_relevance()["log_bayes_factor"].values
         singles = [(0.0 if d % 2 else factors[d // 2], log_p) for d, (_, log_p) in enumerate(singles)]
@@ -96,8 +101,8 @@ def test_correlated_features_are_judged_as_a_block(covariance):
     else:
         declared = "fraley-raftery"
     pooled = bp.Gaussian(covariance, declared).bind(as_table(IRIS[0]), (0,))
-    statistics = pooled.sufficient_statistics(IRIS[0], one_hot(np.zeros(150, int), 1))
-    common = pooled.log_evidence(pooled.resolve_prior(statistics), statistics)[""].values.sum()
+    statistics = closed_forms.sufficient_statistics(pooled, IRIS[0], one_hot(np.zeros(150, int), 1))
+    common = closed_forms.log_evidence(pooled, pooled.resolve_prior(statistics), statistics)[""].values.sum()
     dependent = float(clf.log_evidence()["features"].sum())
     assert float(found["log_bayes_factor"][0]) == pytest.approx(dependent - common, rel=1e-10)
     np.testing.assert_allclose(clf.averaged_proba(IRIS[0]), clf.predict_proba(IRIS[0]), atol=1e-9)

@@ -8,9 +8,10 @@ from support.examples import EXAMPLES
 
 import bayesppl as bp
 from bayesppl.conjugate import Joint
+from bayesppl.conjugate.closed_forms import log_evidence_of
 from bayesppl.data.labels import one_hot
 from bayesppl.data.read_table import as_table
-from bayesppl.families._bases.leave_one_out import log_evidence_of
+from bayesppl.families import closed_forms
 
 SHUFFLES = 200
 
@@ -19,12 +20,12 @@ def _log_factors(family, X, codes, n_shuffles, seed=0):
     """Log Bayes factors of every unit, for shuffled labels: (n_shuffles, n_units)."""
     rng, n_classes = np.random.default_rng(seed), codes.max() + 1
     bound = family.bind(as_table(X), tuple(range(n_classes)))
-    encoded = bound.encode(as_table(X))
+    encoded = bound.bound.encode(as_table(X))
     found = []
     for _ in range(n_shuffles):
-        statistics = bound.sufficient_statistics(encoded, one_hot(rng.permutation(codes), n_classes))
-        prior, common = bound.resolve_prior(statistics), bound.common_prior(statistics)
-        parts = bound.log_dependence(prior, common, statistics).values()
+        statistics = closed_forms.sufficient_statistics(bound, encoded, one_hot(rng.permutation(codes), n_classes))
+        prior, common = bound.resolve_prior(statistics), closed_forms.common_prior(bound, statistics)
+        parts = closed_forms.log_bayes_factor(bound, prior, common, statistics).values()
         found.append(np.concatenate([np.ravel(part.values) for part in parts]))
     return np.asarray(found)
 
@@ -135,7 +136,7 @@ def _by_row(belief, statistics, classes):
     if isinstance(belief, Joint):
         parts = [_by_row(belief.parts[b], statistics.parts[b], classes) for b in belief.parts]
         return np.concatenate(parts, axis=1)
-    return log_evidence_of(belief.take(classes), statistics).reshape(len(classes), -1)
+    return log_evidence_of(belief.select_classes(classes), statistics).reshape(len(classes), -1)
 
 
 @pytest.mark.parametrize("name", [name for name in EXAMPLES if "per class" not in name])
@@ -147,7 +148,9 @@ def test_averaging_is_that_of_single_rows_and_units(name):
     belief = posterior.prior.parts["features"].update(statistics)
     common = model.common_prior_of_features(statistics).update(statistics.pooled())
     each = np.arange(len(y))
-    rows = model.family.sufficient_statistics(clf.fitted_.encode(X.iloc[: len(y)]), one_hot(each, len(y)))
+    rows = closed_forms.sufficient_statistics(
+        model.family, clf.fitted_.encode(X.iloc[: len(y)]), one_hot(each, len(y))
+    )
     probability = clf.feature_relevance(0.3)["probability"].values
     log_joint = np.stack(
         [

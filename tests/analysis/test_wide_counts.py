@@ -108,7 +108,7 @@ def test_narrow_and_wide_blocks_stand_side_by_side() -> None:
     X = pd.DataFrame(counts.toarray(), columns=[f"w{j}" for j in range(2000)]).assign(size=1.0 * y)
     family = bp.Product({"words": (list(X.columns[:-1]), bp.Multinomial()), "n": (["size"], bp.Gaussian())})
     clf = bp.GenerativeClassifier(family).fit(X, y)
-    encoded = clf.posterior_.model.family.encode(clf.fitted_.columns.align(X[:4]))
+    encoded = clf.posterior_.model.family.bound.encode(clf.fitted_.columns.align(X[:4]))
     posterior, rows = narrowed(clf.posterior_, encoded)
     assert rows.parts["words"].shape[1] < 250
     np.testing.assert_allclose(

@@ -37,7 +37,7 @@ def _parts(family, X):
     table = as_table(X)
     codes = (Y == "b").astype(int)
     model = GenerativeModel(family.bind(table, ("a", "b")), bp.Dirichlet(2.0), ("a", "b"))
-    statistics = model.statistics(model.family.encode(table), one_hot(codes, 2))
+    statistics = model.statistics(model.family.bound.encode(table), one_hot(codes, 2))
     return model, model.prior(statistics), statistics
 
 
@@ -136,7 +136,7 @@ def test_density_is_prior_times_the_family_s_likelihood(family, X, hyper):
         if part.has_closed_form:
             log_prior = log_prior + part.log_prob({key: theta[prefix + key] for key in part.parameters})
     own = np.arange(len(Y)), (Y == "b").astype(int)
-    encoded = model.family.encode(_table(X))
+    encoded = model.family.bound.encode(_table(X))
     expected = log_prior + model.log_joint(theta)(encoded)[:, *own].sum(1)
     found = np.array([density(point)[0] for point in points])
     # sufficient statistics leave out factors that hold no parameter

@@ -8,7 +8,7 @@ from support.examples import EXAMPLES
 import bayesppl as bp
 from bayesppl.conjugate import Beta
 from bayesppl.evaluation.sbc import simulation_based_calibration
-from bayesppl.families import REGISTRY
+from bayesppl.families import REGISTRY, closed_forms
 from bayesppl.families._bases.conjugate_family import ConjugateFamily
 
 # All examples together raise a false alarm once in a thousand runs (Bonferroni), were the seed not fixed.
@@ -70,13 +70,15 @@ def test_geweke_joint_distribution():
     family = family.bind(as_table(np.zeros((4, 2))), ("a", "b"))
     codes = np.array([0, 0, 1, 1])
     rng = np.random.default_rng(3)
-    statistics = family.sufficient_statistics(np.zeros((4, 2)), one_hot(codes, 2))
+    statistics = closed_forms.sufficient_statistics(family, np.zeros((4, 2)), one_hot(codes, 2))
     prior = family.resolve_prior(statistics)
     theta = {name: values[0] for name, values in prior.draw(1, rng).items()}
     n = 4000
     visited = {name: np.empty((n, *values.shape)) for name, values in theta.items()}
     for i in range(n):
-        statistics = family.sufficient_statistics(family.simulate(theta, codes, rng), one_hot(codes, 2))
+        statistics = closed_forms.sufficient_statistics(
+            family, family.simulate(theta, codes, rng), one_hot(codes, 2)
+        )
         theta = {name: values[0] for name, values in prior.update(statistics).draw(1, rng).items()}
         for name, values in theta.items():
             visited[name][i] = values

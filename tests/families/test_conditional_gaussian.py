@@ -390,7 +390,7 @@ def test_simulated_rows_have_the_parameters_they_are_fitted_to():
     rng = np.random.default_rng(5)
     theta = {name: values[0] for name, values in clf.posterior_.belief.parts["features"].draw(1, rng).items()}
     family, codes = clf.fitted_.model.family, np.arange(n_rows) % 3
-    table = pd.DataFrame(family.decode(family.simulate(theta, codes, rng)))
+    table = pd.DataFrame(family.bound.decode(family.simulate(theta, codes, rng)))
     D, Z = indicators(table), table[["mass", "bill"]].to_numpy(dtype=float)
     expected = theta["numbers_mean"][codes] + D @ theta["numbers_effect"]
     left = Z - expected

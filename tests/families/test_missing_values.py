@@ -78,7 +78,7 @@ def test_draws_and_modes_are_marginalised_too(covariance):
     draws = posterior.draw(3, np.random.default_rng(1))
     mode = {name: values[None] for name, values in posterior.mode().items()}
     for theta in (draws, mode):
-        found = model.family.log_likelihood(theta)(model.family.encode(clf.fitted_.columns.align(holed)))
+        found = model.family.log_likelihood(theta)(model.family.bound.encode(clf.fitted_.columns.align(holed)))
         for draw in range(len(theta["mean"])):
             for k in range(3):
                 covariances = theta["covariance"][draw]

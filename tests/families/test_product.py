@@ -104,7 +104,7 @@ def test_encoded_rows_are_indexed_like_an_array():
     family = mixed().fit(X, Y).posterior_.model.family
     from bayesppl.data.read_table import as_table
 
-    rows = family.encode(as_table(X))
+    rows = family.bound.encode(as_table(X))
     assert rows.shape == (N, 2 + 2 + 1)  # levels are codes, a column each
     assert len(rows[3:8]) == 5
     theta = {name: values[0] for name, values in mixed().fit(X, Y).posterior_.belief.draw(1, _rng).items()}

@@ -203,7 +203,7 @@ def test_class_probabilities_under_a_learned_concentration_are_those_of_quadratu
     p = (0.5 * c + yes) / (c + n)
     predictive = np.where(BITS[None, :, None] == 1, p[:, None], 1 - p[:, None]).prod(-1)
     expected = _joint_over(c, log_weight, predictive, n[:, 0])
-    error = clf.posterior_.predictive_mcse([(1.0, clf.fitted_.model.family.encode(clf.fitted_.rows.table))])
+    error = clf.posterior_.predictive_mcse([(1.0, clf.fitted_.model.family.bound.encode(clf.fitted_.rows.table))])
     assert (np.abs(clf.predict_proba(BITS) - expected) <= 5 * error + 1e-6).all()
 
 

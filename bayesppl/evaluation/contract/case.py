@@ -10,7 +10,7 @@ import numpy as np
 from bayesppl.data.labels import encode_labels, one_hot
 from bayesppl.data.read_table import as_table
 from bayesppl.errors import NotConjugateError
-from bayesppl.families._bases import covariates
+from bayesppl.families import closed_forms, covariates
 from bayesppl.families._bases.family import Family
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta
 
@@ -31,7 +31,7 @@ class Case(NamedTuple):
 
     @property
     def statistics(self) -> Any:
-        return self.family.sufficient_statistics(self.X, self.responsibilities)
+        return closed_forms.sufficient_statistics(self.family, self.X, self.responsibilities)
 
     @property
     def posterior(self) -> Any:
@@ -56,8 +56,8 @@ def make_case(family: Family, X: Any, y: Any, seed: int = 0, n_rows: int = 40) -
     table = as_table(X)
     classes, codes = encode_labels(y)
     bound = family.bind(table, tuple(classes.tolist()))
-    shown = bound.encode(table)
-    statistics = bound.sufficient_statistics(shown, one_hot(codes, len(classes)))
+    shown = bound.bound.encode(table)
+    statistics = closed_forms.sufficient_statistics(bound, shown, one_hot(codes, len(classes)))
     prior = bound.resolve_prior(statistics)
     with suppress(NotConjugateError):
         bound = bound.with_prior(prior)  # which reads nothing off the rows to come
@@ -65,13 +65,15 @@ def make_case(family: Family, X: Any, y: Any, seed: int = 0, n_rows: int = 40) -
     theta = at(draw(bound, prior, statistics, len(classes), 1, rng), 0)
     # every class has rows, in uneven numbers and no particular order
     codes = rng.permutation(np.r_[np.arange(len(classes)).repeat(8), rng.integers(len(classes), size=n_rows)])
-    given = covariates.of_rows(bound.covariates(shown), np.arange(len(codes)) % len(table))
+    given = covariates.of_rows(bound.bound.covariates(shown), np.arange(len(codes)) % len(table))
     return Case(bound, prior, bound.simulate(theta, codes, rng, given), codes, len(classes), rng)
 
 
 def of_rows(case: Case, rows: Any, weights: Array | None = None) -> Any:
     """Statistics of some of the rows."""
-    return case.family.sufficient_statistics(case.X[rows], one_hot(case.codes[rows], case.n_classes, weights))
+    return closed_forms.sufficient_statistics(
+        case.family, case.X[rows], one_hot(case.codes[rows], case.n_classes, weights)
+    )
 
 
 def draw(
@@ -84,13 +86,13 @@ def draw(
     import pymc as pm
     from pytensor.compile.mode import Mode
 
-    with pm.Model(coords={"class": range(n_classes), **family.coords}):
-        variables = prior.declare(family.dims)
+    with pm.Model(coords={"class": range(n_classes), **family.bound.coords}):
+        variables = prior.declare(family.bound.dims)
     seed = int(rng.integers(2**31))
-    drawn = pm.draw([variables[name] for name in family.dims], size, random_seed=seed, mode=Mode("py", None))
+    drawn = pm.draw([variables[name] for name in family.bound.dims], size, random_seed=seed, mode=Mode("py", None))
     return {
         name: np.reshape(values, (size, *np.shape(values)[-2:]))
-        for name, values in zip(family.dims, drawn, strict=True)
+        for name, values in zip(family.bound.dims, drawn, strict=True)
     }
 
 

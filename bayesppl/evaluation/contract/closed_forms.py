@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from bayesppl.conjugate import Conjugate
+from bayesppl.conjugate.membership import Membership
 from bayesppl.data.labels import one_hot
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.evaluation.contract.case import Case, at, lead, log_likelihood, of_rows
-from bayesppl.families._bases.membership import Membership
+from bayesppl.families import closed_forms
 from bayesppl.kernels.arrays import Theta
 
 
@@ -26,11 +27,11 @@ def check_candidates_formula(case: Case) -> None:
 def check_predictive_is_an_evidence_ratio(case: Case) -> None:
     """log p(x | y = k, data) is the log evidence of one further row."""
     posterior = case.posterior
-    log_predictive = case.family.log_predictive(posterior)(case.X)
+    log_predictive = closed_forms.log_predictive(case.family, posterior)(case.X)
     for row in range(3):
         for k in range(case.n_classes):
             single = one_hot(np.asarray([k]), case.n_classes)
-            added = case.family.sufficient_statistics(case.X[row : row + 1], single)
+            added = closed_forms.sufficient_statistics(case.family, case.X[row : row + 1], single)
             np.testing.assert_allclose(
                 log_predictive[row, k], _evidence(case, posterior, added), rtol=1e-9, atol=1e-9
             )
@@ -43,30 +44,34 @@ def check_leave_one_out(case: Case) -> None:
         statistics = of_rows(case, everyone, weights)
         posterior = case.prior.update(statistics)
         members = Membership(case.codes.astype(np.intp), weights)
-        fitted, found = case.family.loo_log_predictive(posterior, statistics, case.X, members)
-        np.testing.assert_allclose(fitted, case.family.log_predictive(posterior)(case.X), rtol=1e-9, atol=1e-9)
+        fitted, found = closed_forms.leave_one_out(case.family, posterior, statistics, case.X, members)
+        np.testing.assert_allclose(
+            fitted, closed_forms.log_predictive(case.family, posterior)(case.X), rtol=1e-9, atol=1e-9
+        )
         for row in range(5):
             others = np.delete(everyone, row)
             refitted = case.prior.update(of_rows(case, others, weights[others]))
-            expected = case.family.log_predictive(refitted)(case.X[row : row + 1])[0]
+            expected = closed_forms.log_predictive(case.family, refitted)(case.X[row : row + 1])[0]
             np.testing.assert_allclose(found[row], expected, rtol=1e-8, atol=1e-8)
 
 
 def check_units_add_up(case: Case) -> None:
     """The log density of a row is the sum of those of its units, each seen by itself; of a row unseen, it is zero."""
-    family, everything = case.family, range(len(case.family.units))
-    assert sorted(map(str, family.measures)) == sorted(str(c) for unit in family.units for c in unit.columns)
+    family, everything = case.family, range(len(case.family.bound.factors))
+    assert sorted(map(str, family.bound.measures)) == sorted(
+        str(c) for unit in family.bound.factors for c in unit.columns
+    )
     densities = [family.log_likelihood(at(case.draw(1), 0))]
     if case.prior.has_closed_form:
-        densities.append(family.log_predictive(case.posterior))
+        densities.append(closed_forms.log_predictive(family, case.posterior))
     for density in densities:
-        single = [density(family.seen(case.X, [unit])) for unit in everything]
+        single = [density(family.bound.marginal_rows(case.X, [unit])) for unit in everything]
         rows = density(case.X)
         if len(single) > 1:
-            base = density(family.seen(case.X, []))
+            base = density(family.bound.marginal_rows(case.X, []))
             np.testing.assert_allclose(base, np.zeros_like(base), atol=1e-12)
         np.testing.assert_allclose(sum(single), rows, rtol=1e-9, atol=1e-9)
-        np.testing.assert_allclose(density(family.seen(case.X, list(everything))), rows, rtol=1e-12)
+        np.testing.assert_allclose(density(family.bound.marginal_rows(case.X, list(everything))), rows, rtol=1e-12)
 
 
 def check_units_are_left_out(case: Case) -> None:
@@ -74,9 +79,9 @@ def check_units_are_left_out(case: Case) -> None:
     members = Membership(case.codes.astype(np.intp), case.rng.integers(1, 3, len(case.codes)).astype(float))
     statistics = of_rows(case, np.arange(len(case.codes)), members.weights)
     posterior = case.prior.update(statistics)
-    whole = case.family.loo_log_predictive(posterior, statistics, case.X, members)
-    units = list(case.family.loo_of_units(posterior, statistics, case.X, members))
-    assert len(units) == len(case.family.units)
+    whole = closed_forms.leave_one_out(case.family, posterior, statistics, case.X, members)
+    units = list(closed_forms.leave_one_out_of_factors(case.family, posterior, statistics, case.X, members))
+    assert len(units) == len(case.family.bound.factors)
     for place, expected in enumerate(whole):
         np.testing.assert_allclose(sum(unit[place] for unit in units), expected, rtol=1e-8, atol=1e-8)
 
@@ -95,7 +100,7 @@ def check_kernel(case: Case) -> None:
     """Terms left out because all classes share them are the same for all classes of a row."""
     densities = [case.family.log_likelihood(theta) for theta in (case.draw(3), at(case.draw(1), 0))]
     if case.prior.has_closed_form:
-        densities.append(case.family.log_predictive(case.posterior))
+        densities.append(closed_forms.log_predictive(case.family, case.posterior))
     for density in densities:
         whole = density(case.X)
         left_out = whole - density.kernel(case.X)
@@ -106,9 +111,9 @@ def check_kernel(case: Case) -> None:
 def check_parameters(case: Case) -> None:
     """Estimates and draws have the declared names and shapes."""
     theta, draws = case.posterior.mean(), case.posterior.draw(2, case.rng)
-    sizes = {"class": case.n_classes, **{dim: len(labels) for dim, labels in case.family.coords.items()}}
-    assert set(theta) == set(draws) == set(case.family.dims)
-    for name, dims in case.family.dims.items():
+    sizes = {"class": case.n_classes, **{dim: len(labels) for dim, labels in case.family.bound.coords.items()}}
+    assert set(theta) == set(draws) == set(case.family.bound.dims)
+    for name, dims in case.family.bound.dims.items():
         shape = tuple(sizes[dim] for dim in dims)
         assert theta[name].shape == shape, name
         assert draws[name].shape == (2, *shape), name
@@ -140,7 +145,7 @@ def check_draws_agree_with_closed_form(case: Case) -> None:
         error = values.std(0) / np.sqrt(size)
         np.testing.assert_array_less(np.abs(values.mean(0) - mean[name]), 5 * error + 1e-12, err_msg=name)
     density = np.exp(case.family.log_likelihood(draws)(case.X[:5]))
-    exact = np.exp(case.family.log_predictive(posterior)(case.X[:5]))
+    exact = np.exp(closed_forms.log_predictive(case.family, posterior)(case.X[:5]))
     # far in the tails a few draws carry the whole average, and its standard error cannot be estimated from the draws
     estimable = density.sum(0) ** 2 > 200 * (density**2).sum(0)
     assert estimable.any()
@@ -154,13 +159,13 @@ def check_classes_are_exchangeable(case: Case) -> None:
     swapped = case._replace(codes=order[case.codes])
     if not _prior_is_symmetric(case):
         return
-    before = case.family.log_predictive(case.posterior)(case.X)
-    after = case.family.log_predictive(swapped.posterior)(case.X)
+    before = closed_forms.log_predictive(case.family, case.posterior)(case.X)
+    after = closed_forms.log_predictive(case.family, swapped.posterior)(case.X)
     np.testing.assert_allclose(after[:, order], before, rtol=1e-9, atol=1e-9)
 
 
 def _evidence(case: Case, prior: Conjugate, statistics: Any) -> float:
-    parts = case.family.log_evidence(prior, statistics)
+    parts = closed_forms.log_evidence(case.family, prior, statistics)
     return float(sum(part.values.sum() for part in parts.values()))
 
 
@@ -175,6 +180,6 @@ def _prior_is_symmetric(case: Case) -> bool:
     mean = case.prior.mean()
     return all(
         np.allclose(mean[name], mean[name][:1])
-        for name, dims in case.family.dims.items()
+        for name, dims in case.family.bound.dims.items()
         if dims[:1] == ("class",)
     )

@@ -49,7 +49,11 @@ def _pymc_likelihoods(case: Case, observe: Callable[[Any], None]) -> Iterator[tu
     import pymc as pm
     from pytensor.compile.mode import Mode
 
-    coords = {"class": list(range(case.n_classes)), **case.family.coords, "row": list(range(len(case.codes)))}
+    coords = {
+        "class": list(range(case.n_classes)),
+        **case.family.bound.coords,
+        "row": list(range(len(case.codes))),
+    }
     points = [at(case.draw(1), 0) for _ in range(3)]
     with pm.Model(coords=coords) as model:
         observe({name: pm.Flat(name, shape=values.shape) for name, values in points[0].items()})
@@ -65,9 +69,13 @@ def _pymc_points(case: Case, likelihood: str, n_points: int = 4) -> list[tuple[d
 
     # no compiler: a handful of evaluations is not worth a minute of compilation
     mode = Mode(linker="py", optimizer="fast_compile")
-    coords = {"class": list(range(case.n_classes)), **case.family.coords, "row": list(range(len(case.codes)))}
+    coords = {
+        "class": list(range(case.n_classes)),
+        **case.family.bound.coords,
+        "row": list(range(len(case.codes))),
+    }
     with pm.Model(coords=coords) as model:
-        variables = case.prior.declare(case.family.dims)
+        variables = case.prior.declare(case.family.bound.dims)
         if likelihood == "rows":
             case.family.observe_rows(variables, case.X, case.codes)
         else:
@@ -109,7 +117,7 @@ def _log_jacobian(case: Case, free: dict[str, Array]) -> float:
         pieces = np.split(point, np.cumsum(sizes)[:-1])
         unpacked = {name: piece.reshape(free[name].shape) for name, piece in zip(names, pieces, strict=True)}
         recovered = case.prior.recover(unpacked)
-        return np.concatenate([recovered[name].ravel() for name in case.family.dims])
+        return np.concatenate([recovered[name].ravel() for name in case.family.bound.dims])
 
     steps = 1e-5 * np.maximum(1.0, np.abs(flat))
     columns = [

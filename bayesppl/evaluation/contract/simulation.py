@@ -6,19 +6,20 @@ import numpy as np
 
 from bayesppl.data.read_table import as_table
 from bayesppl.evaluation.contract.case import Case, at
+from bayesppl.families import closed_forms
 
 
 def check_simulated_rows_keep_their_covariates(case: Case) -> None:
     """What rows bring along is what they are simulated with, given parameters or the data."""
-    codes, given = case.codes[::-1], case.family.covariates(case.X)
-    assert given.keys() == case.family.covariate_supports.keys()
+    codes, given = case.codes[::-1], case.family.bound.covariates(case.X)
+    assert given.keys() == case.family.bound.covariate_supports.keys()
     theta = {name: values[0] for name, values in case.posterior.draw(1, case.rng).items()}
     for rows in (
         case.family.simulate(theta, codes, case.rng, given),
-        case.family.simulate_predictive(case.posterior, codes, case.rng, given),
+        closed_forms.simulate_predictive(case.family, case.posterior, codes, case.rng, given),
     ):
         assert rows.shape == case.X.shape
-        found = case.family.covariates(rows)
+        found = case.family.bound.covariates(rows)
         assert found.keys() == given.keys()
         for name, values in found.items():
             np.testing.assert_array_equal(values, given[name])
@@ -39,10 +40,10 @@ def check_simulated_rows_have_the_density(case: Case) -> None:
 
 def check_narrowed_rows_have_the_same_predictive(case: Case) -> None:
     """A smaller posterior and its rows have the densities of the whole."""
-    posterior, rows = case.family.narrowed(case.posterior, case.X[:3])
+    posterior, rows = closed_forms.narrowed(case.family, case.posterior, case.X[:3])
     np.testing.assert_allclose(
-        case.family.log_predictive(posterior)(rows),
-        case.family.log_predictive(case.posterior)(case.X[:3]),
+        closed_forms.log_predictive(case.family, posterior)(rows),
+        closed_forms.log_predictive(case.family, case.posterior)(case.X[:3]),
         rtol=1e-9,
         atol=1e-9,
     )
@@ -52,5 +53,5 @@ def check_decoded_rows_are_the_rows(case: Case) -> None:
     """Encoding what was decoded gives the same rows."""
     import pandas as pd
 
-    again = case.family.encode(as_table(pd.DataFrame(case.family.decode(case.X))))
+    again = case.family.bound.encode(as_table(pd.DataFrame(case.family.bound.decode(case.X))))
     np.testing.assert_array_equal(again, case.X)

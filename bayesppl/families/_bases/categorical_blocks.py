@@ -16,14 +16,14 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 
 from bayesppl.conjugate import Dirichlet
+from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.conjugate.simplices import SimplexPrior, simplex_prior
 from bayesppl.conjugate.statistics import Counts
 from bayesppl.data.labels import one_hot
 from bayesppl.data.table import Table
-from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
 from bayesppl.families._bases.levels import LevelFamily
-from bayesppl.families._bases.log_density import LogDensity
 from bayesppl.families._bases.merge_blocks import Block, merged_blocks
+from bayesppl.families.covariates import NO_COVARIATES, Covariates
 from bayesppl.families.joint_categorical import JointCategorical
 from bayesppl.kernels.arrays import Array, Theta
 

@@ -25,6 +25,7 @@ from scipy.special import gammaln
 from bayesppl.conjugate.statistics import Events
 from bayesppl.data.labels import one_hot
 from bayesppl.data.table import MatrixTable, Table
+from bayesppl.families import closed_forms
 from bayesppl.families._bases.bins import Ordered, best_bins, bounds_of
 from bayesppl.families._bases.column_cells import Cells, checked_ranges, read_cells
 from bayesppl.families._bases.column_choice import ColumnChoice, Ranges
@@ -184,7 +185,7 @@ def _positive(cells: Cells, x: Array, of_steps: float) -> Iterator[tuple[str, Ca
     column = x[:, None]
     table = MatrixTable((cells.name,), column, True)
     exponential = Exponential().bind(table, cells.classes)
-    of_x = exponential.sufficient_statistics(column, cells.responsibilities)
+    of_x = closed_forms.sufficient_statistics(exponential, column, cells.responsibilities)
     of_logs = np.asarray(cells.responsibilities.T @ np.log(column))
     found = {}
     for shape in (1.0, *SHAPES):
@@ -214,12 +215,12 @@ def _evidence(
     family: Family, table: Table, responsibilities: Responsibilities, classes: Sequence[Hashable]
 ) -> float:
     bound = family.bind(table, classes)
-    statistics = bound.read_statistics(table, responsibilities)
+    statistics = closed_forms.read_statistics(bound, table, responsibilities)
     return _total(bound, statistics)
 
 
 def _total(family: Family, statistics: Any) -> float:
-    parts = family.log_evidence(family.resolve_prior(statistics), statistics)
+    parts = closed_forms.log_evidence(family, family.resolve_prior(statistics), statistics)
     return float(sum(part.values.sum() for part in parts.values()))
 
 

@@ -11,7 +11,7 @@ from bayesppl.data.labels import one_hot
 from bayesppl.data.table import Table
 from bayesppl.families._bases.column_choice import Ranges
 from bayesppl.families._bases.rounding import rounding_of
-from bayesppl.families._bases.support import REAL_NUMBERS, check_support, numbers_of
+from bayesppl.families.support import REAL_NUMBERS, check_support, numbers_of
 from bayesppl.kernels.arrays import Array, Responsibilities
 
 # Equal values of a class are spread over no more places than these, however much they weigh.

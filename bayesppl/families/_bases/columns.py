@@ -9,12 +9,14 @@ from typing import Any, ClassVar, Self, final
 import numpy as np
 
 from bayesppl.conjugate.statistics import Statistics
+from bayesppl.conjugate.weighted_rows import WeightedRows
 from bayesppl.data.table import Table
 from bayesppl.errors import RowError
-from bayesppl.families._bases.family import Family, Measure
-from bayesppl.families._bases.missing import observed_mask, only_columns, refuse_gaps
-from bayesppl.families._bases.support import Support, check_support, numbers_of
+from bayesppl.families._bases.family import Family
+from bayesppl.families.bound import Measure
+from bayesppl.families.support import Support, check_support, numbers_of
 from bayesppl.kernels.arrays import Array, Responsibilities, dense
+from bayesppl.kernels.missing import observed_mask, only_columns, refuse_gaps
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,8 +79,8 @@ class NumericFamily(ColumnFamily):
     def decode(self, X: Any) -> dict[Hashable, Array]:
         return dict(zip(self.columns, dense(X).T, strict=True))
 
-    def seen(self, X: Any, units: Sequence[int]) -> Any:
-        if len(units) == len(self.units):
+    def marginal_rows(self, X: Any, units: Sequence[int]) -> Any:
+        if len(units) == len(self.factors):
             return X
         # a family of one unit that is not seen shows nothing
         return only_columns(X, units)
@@ -90,4 +92,4 @@ class NumericFamily(ColumnFamily):
                 self.columns,
                 f"the {self.name} family cannot be fitted to incomplete rows. Drop or impute them.",
             )
-        return super().sufficient_statistics(X, responsibilities)
+        return WeightedRows.of(X, responsibilities)

@@ -11,57 +11,15 @@ import numpy as np
 from scipy.special import log_expit
 
 from bayesppl.conjugate import Conjugate
-from bayesppl.conjugate.statistics import Statistics
+from bayesppl.conjugate.log_density import LogDensity
+from bayesppl.conjugate.membership import Membership
 from bayesppl.errors import ImproperError
+from bayesppl.families import closed_forms
 from bayesppl.families._bases.columns import ColumnFamily, NumericFamily
-from bayesppl.families._bases.family import Evidence, Family
+from bayesppl.families._bases.family import ConjugateFamily, Evidence
 from bayesppl.families._bases.leave_one_out import own_class_without
-from bayesppl.families._bases.log_density import LogDensity
-from bayesppl.families._bases.membership import Membership
-from bayesppl.families._bases.units import Unit, separate, together
-from bayesppl.kernels.arrays import Array, Responsibilities, Theta
-
-
-class ConjugateFamily(Family):
-    """A family with sufficient statistics and a conjugate prior."""
-
-    has_closed_forms: ClassVar[bool] = True
-
-    @abstractmethod
-    def sufficient_statistics(self, X: Any, responsibilities: Responsibilities) -> Statistics:
-        """Sum the rows into their classes."""
-
-    @abstractmethod
-    def mle(self, statistics: Any) -> Theta: ...
-
-    @abstractmethod
-    def log_predictive(self, posterior: Any) -> LogDensity: ...
-
-    @abstractmethod
-    def log_evidence(self, prior: Any, statistics: Any) -> dict[str, Evidence]: ...
-
-    @abstractmethod
-    def common_prior(self, statistics: Any) -> Any: ...
-
-    @abstractmethod
-    def log_dependence(self, prior: Any, common: Any, statistics: Any) -> dict[str, Evidence]: ...
-
-    @abstractmethod
-    def averaged_predictive(self, posterior: Any, common: Any, log_odds: Mapping[str, Array]) -> LogDensity: ...
-
-    @abstractmethod
-    def observe_statistics(self, variables: dict[str, Any], statistics: Any, prefix: str = "") -> None:
-        """Declare the same likelihood through the sufficient statistics: its cost does not grow with the rows."""
-
-    @abstractmethod
-    def with_prior(self, prior: Any) -> Self: ...
-
-    def loo_log_predictive(
-        self, posterior: Any, statistics: Any, X: Any, members: Membership
-    ) -> tuple[Array, Array]:
-        # where classes share no parameter, a row taken out changes the density of its own class only
-        fitted = self.log_predictive(posterior)(X)
-        return fitted, members.replaced(fitted, own_class_without(self, posterior, X, members))
+from bayesppl.families.bound import Factor, separate, together
+from bayesppl.kernels.arrays import Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,9 +34,16 @@ class ConjugateColumns(ConjugateFamily, ColumnFamily):
     def factor_dims(self) -> tuple[str, ...]:
         """Dimensions over which the posterior splits into independent factors."""
 
+    def loo_log_predictive(
+        self, posterior: Any, statistics: Any, X: Any, members: Membership
+    ) -> tuple[Array, Array]:
+        # where classes share no parameter, a row taken out changes the density of its own class only
+        fitted = closed_forms.log_predictive(self, posterior)(X)
+        return fitted, members.replaced(fitted, own_class_without(self, posterior, X, members))
+
     @property
     @final
-    def units(self) -> tuple[Unit, ...]:
+    def factors(self) -> tuple[Factor, ...]:
         return (separate if "feature" in self.factor_dims else together)(self.columns)
 
     @final
@@ -118,8 +83,8 @@ class ConjugateColumns(ConjugateFamily, ColumnFamily):
 
     def averaged_predictive(self, posterior: Any, common: Any, log_odds: Mapping[str, Array]) -> LogDensity:
         # overridden where the units are single columns
-        of_class = self.log_predictive(posterior)
-        of_all = self.with_classes((0,)).log_predictive(common)
+        of_class = closed_forms.log_predictive(self, posterior)
+        of_all = closed_forms.log_predictive(self.with_classes((0,)), common)
         relevant, irrelevant = log_expit(log_odds[""]), log_expit(-log_odds[""])
         return LogDensity(lambda X: np.logaddexp(relevant + of_class(X), irrelevant + of_all(X)))
 

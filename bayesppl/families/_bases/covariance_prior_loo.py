@@ -13,8 +13,8 @@ from collections.abc import Callable
 import numpy as np
 
 from bayesppl.conjugate import NormalInverseWishart
+from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.moments import Moments
-from bayesppl.families._bases.membership import Membership
 from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.mahalanobis import squared_distances
 from bayesppl.kernels.products import row_products

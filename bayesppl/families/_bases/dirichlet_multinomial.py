@@ -9,9 +9,8 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from bayesppl.conjugate import Dirichlet
-from bayesppl.families._bases.factorised import COUNTS
-from bayesppl.families._bases.leave_one_out import counts_without
-from bayesppl.families._bases.membership import Membership
+from bayesppl.conjugate.membership import Membership, counts_without
+from bayesppl.families.support import COUNTS
 from bayesppl.kernels.arrays import Array, log_rising
 
 #: Counts up to this are looked up in a table, as far as it has no more numbers than that; log gamma is dearer.

@@ -9,24 +9,21 @@ works on the arrays that ``encode`` returns. Adding a family means one file and 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
 from bayesppl.conjugate import Conjugate
 from bayesppl.conjugate.declared_priors import Declared
-from bayesppl.conjugate.statistics import Statistics
-from bayesppl.conjugate.weighted_rows import WeightedRows
+from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.data.table import Table
 from bayesppl.errors import NotConjugateError, UndefinedEstimateError
-from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
-from bayesppl.families._bases.log_density import LogDensity
-from bayesppl.families._bases.membership import Membership
 from bayesppl.families._bases.observe_weighted import observe_weighted
-from bayesppl.families._bases.support import Support
-from bayesppl.families._bases.units import Unit, together
-from bayesppl.kernels.arrays import Array, Responsibilities, Theta
+from bayesppl.families.bound import Factor, together
+from bayesppl.families.covariates import NO_COVARIATES, Covariates
+from bayesppl.families.support import Support
+from bayesppl.kernels.arrays import Array, Theta
 
 #: Every family by name; filled as the files of this folder are imported.
 REGISTRY: dict[str, type[Family]] = {}
@@ -38,18 +35,6 @@ class Evidence(NamedTuple):
     dims: tuple[str, ...]
     values: Array
 
-
-#: What a density is taken over. Evidences of models that differ in it measure different things.
-Measure = Literal[
-    "mass",
-    "mass given the row total",
-    "approximate mass given the row total",
-    "density",
-    "mass at zero, density elsewhere",
-]
-
-#: Measures of rows of counts: a document without a word is another document, not a row with a gap.
-GIVEN_TOTAL: tuple[Measure, ...] = ("mass given the row total", "approximate mass given the row total")
 
 #: What the cells of a family can be, as far as other libraries have words for it.
 Takes = Literal["numbers", "positive numbers", "whole numbers", "levels", "columns of any kind"]
@@ -85,25 +70,18 @@ class Family(ABC):
         if listed and "name" in vars(cls):
             REGISTRY[cls.name] = cls
 
-    @property
-    @abstractmethod
-    def dims(self) -> dict[str, tuple[str, ...]]:
-        """Dimension names of every parameter, the class axis among them."""
+    #: The columns and classes it was bound to.
+    classes: tuple[Hashable, ...]
 
     @property
-    @abstractmethod
-    def coords(self) -> dict[str, list[Hashable]]:
-        """Coordinate labels of every dimension but "class"; known once bound."""
-
-    @property
-    @abstractmethod
-    def measures(self) -> dict[Hashable, Measure]:
-        """For every column, what the family's density of it is taken over; known once bound."""
+    def bound(self) -> Any:
+        """The columns of the family, once bound: a :class:`~bayesppl.families.bound.BoundColumns`."""
+        return self
 
     @property
     def family_names(self) -> dict[Hashable, str]:
         """For every column, the name of the family that describes it; known once bound."""
-        return dict.fromkeys(self.measures, self.name)
+        return dict.fromkeys(self.bound.measures, self.name)
 
     @property
     def levels_of_columns(self) -> dict[Hashable, tuple[Hashable, ...]]:
@@ -131,31 +109,8 @@ class Family(ABC):
         """Return this bound family for other classes; columns, and what was learned of them, stay."""
 
     @abstractmethod
-    def encode(self, table: Table) -> Any:
-        """Check the support and return the rows as this family computes with them.
-
-        Raises
-        ------
-        ValueError
-            Naming the column, the value found and the remedy.
-        """
-
-    @abstractmethod
-    def decode(self, X: Any) -> dict[Hashable, Array]:
-        """The values of every column, from encoded rows."""
-
-    @abstractmethod
-    def label_rows(self, X: Any, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
-        """Encoded rows as named arrays with their dims, the first of which is "row"."""
-
-    @abstractmethod
     def resolve_prior(self, statistics: Any) -> Conjugate | Declared:
         """The prior as declared; defaults that depend on the data read them from ``statistics``."""
-
-    def tunable(self, prior: Any) -> Mapping[str, tuple[float, float]]:
-        """Hyperparameters of a resolved prior that can be tuned, each with bounds of the logarithm of its factor."""
-        found: Mapping[str, tuple[float, float]] = prior.tunable
-        return found
 
     @abstractmethod
     def log_likelihood(self, theta: Theta) -> LogDensity:
@@ -207,23 +162,23 @@ class Family(ABC):
         return NO_COVARIATES
 
     @property
-    def units(self) -> tuple[Unit, ...]:
+    def factors(self) -> tuple[Factor, ...]:
         """What is independent given the class and the parameters, in order; known once bound.
 
         All columns as one, where a family does not say otherwise.
         """
-        return together(tuple(self.measures))
+        return together(tuple(self.bound.measures))
 
-    def seen(self, X: Any, units: Sequence[int]) -> Any:
+    def marginal_rows(self, X: Any, units: Sequence[int]) -> Any:
         """Encoded rows of which only these units are seen, the others missing.
 
         Parameters
         ----------
         X : encoded rows
         units : sequence of int
-            Places in :attr:`units`.
+            Places in :attr:`factors`.
         """
-        if len(units) < len(self.units):
+        if len(units) < len(self.factors):
             raise ValueError(
                 f"the {self.name} family models rows as a whole, and has no density of rows without cells"
             )
@@ -231,16 +186,9 @@ class Family(ABC):
 
     # --- what a family has that is fitted by its rows -------------------------------------------------------
 
-    def sufficient_statistics(self, X: Any, responsibilities: Responsibilities) -> Statistics:
-        """What the likelihood of every class needs of the rows: here, the rows themselves and their weights."""
-        return WeightedRows.of(X, responsibilities)
-
-    def read_statistics(self, table: Table, responsibilities: Responsibilities) -> Statistics:
-        """Check the rows of a table and sum them, as ``encode`` and ``sufficient_statistics`` do one after the other.
-
-        Overridden where sums show whether a number lies outside the support: a pass over the rows is saved.
-        """
-        return self.sufficient_statistics(self.encode(table), responsibilities)
+    def rows(self, X: Any) -> Any:
+        """Return encoded rows as statistics that are not summed yet: a :class:`~bayesppl.conjugate.rows.Rows`."""
+        raise NotImplementedError
 
     def observe_statistics(self, variables: dict[str, Any], statistics: Any, prefix: str = "") -> None:
         """Declare the same likelihood as ``observe_rows``, through the statistics of weighted rows."""
@@ -256,100 +204,26 @@ class Family(ABC):
             f"maximum likelihood of the {self.name} family has no closed form; use rule='map', 'mean' or 'predictive'"
         )
 
-    def log_predictive(self, posterior: Any) -> LogDensity:
-        """log p(x | y = k, data), parameters integrated out, as a function of the encoded rows x.
-
-        Parameters
-        ----------
-        posterior : Conjugate
-        """
-        raise self._no_closed_form()
-
-    def loo_log_predictive(
-        self, posterior: Any, statistics: Any, X: Any, members: Membership
-    ) -> tuple[Array, Array]:
-        """log p(x_i | y = k, ·) of rows that are among the data, given all data and given all but row i itself.
-
-        Parameters
-        ----------
-        posterior : Conjugate
-            Of all rows, ``X`` among them.
-        statistics : Statistics
-            Of all rows.
-        X : encoded rows
-            All, or some of them.
-        members : Membership
-            The class and the weight with which each row entered the posterior.
-
-        Returns
-        -------
-        with_row : (n_rows, n_classes)
-            As :meth:`log_predictive`.
-        without_row : (n_rows, n_classes)
-            Not finite where the posterior without the row is improper, or where rounding leaves nothing of it.
-        """
-        raise self._no_closed_form()
-
-    def loo_of_units(
-        self, posterior: Any, statistics: Any, X: Any, members: Membership
-    ) -> Iterator[tuple[Array, Array]]:
-        """:meth:`loo_log_predictive` of each unit by itself, in order."""
-        for unit in range(len(self.units)):
-            yield self.loo_log_predictive(posterior, statistics, self.seen(X, [unit]), members)
-
-    def log_evidence(self, prior: Any, statistics: Any) -> dict[str, Evidence]:
-        """log p(X | y) per block of columns (the empty name for a family of one block)."""
-        raise self._no_closed_form()
-
-    def common_prior(self, statistics: Any) -> Any:
-        """The prior of one distribution in place of those of the classes, from the statistics of the classes."""
-        raise self._no_closed_form()
-
-    def log_dependence(self, prior: Any, common: Any, statistics: Any) -> dict[str, Evidence]:
-        """Log Bayes factor between "one distribution per class" and "one for all", of every unit of columns.
-
-        Parameters
-        ----------
-        prior, common : Conjugate
-            Of the classes, and of the one distribution.
-        statistics : Statistics
-            Of the classes.
-        """
-        raise self._no_closed_form()
-
-    def averaged_predictive(self, posterior: Any, common: Any, log_odds: Mapping[str, Array]) -> LogDensity:
-        """The predictive averaged over which units depend on the class, up to a term that all classes of a row share.
-
-        Parameters
-        ----------
-        posterior, common : Conjugate
-            Beliefs about the classes, and about one distribution for all of them.
-        log_odds : mapping of str to array
-            That each unit depends on the class; units as in :meth:`log_dependence`.
-        """
-        raise self._no_closed_form()
-
-    def simulate_predictive(
-        self, posterior: Any, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
-    ) -> Any:
-        """Draw one row for each class code, all given one draw of the parameters: each has density p(x | y = k, data).
-
-        As :meth:`simulate`, from a conjugate posterior. Overridden where most of the parameters need not be drawn.
-        """
-        theta = {name: values[0] for name, values in posterior.draw(1, rng).items()}
-        return self.simulate(theta, codes, rng, covariates)
-
-    def narrowed(self, posterior: Any, X: Any) -> tuple[Any, Any]:
-        """A smaller posterior and rows whose densities have the same joint distribution, where there is one.
-
-        Rows of counts show few words of a large vocabulary: the probabilities of the others matter by their sum only.
-        """
-        return posterior, X
-
     def _no_closed_form(self) -> NotConjugateError:
         return NotConjugateError(self.no_closed_form.format(self.name))
 
 
-def prefixed(dims: Sequence[str], prefix: str) -> tuple[str, ...]:
-    """Dimension names of a block within a product; the class axis is common to all blocks."""
-    return tuple(dim if dim == "class" else prefix + dim for dim in dims)
+class ConjugateFamily(Family):
+    """A family with sufficient statistics and a conjugate prior.
+
+    All closed forms follow from its rows and its pair: see :mod:`bayesppl.families.closed_forms`.
+    """
+
+    has_closed_forms: ClassVar[bool] = True
+
+    #: Whether "does the column depend on the class?" is asked given how often each value occurs, as for tables of counts.
+    has_fixed_margins: ClassVar[bool] = False
+
+
+class CompositeFamily(ConjugateFamily):
+    """A family of blocks of columns that are independent given the class, each with a family of its own."""
+
+    @property
+    @abstractmethod
+    def parts(self) -> Mapping[str, Family]:
+        """The family of every block."""

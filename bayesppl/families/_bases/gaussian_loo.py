@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from bayesppl.conjugate import NormalInverseGamma
-from bayesppl.families._bases.membership import Membership
+from bayesppl.conjugate.membership import Membership
 from bayesppl.kernels.arrays import Array, log_rising
 from bayesppl.kernels.blocks import row_blocks
 from bayesppl.kernels.loo_student import less_own_log1p_squares, own_log1p_squares, own_log1p_sum

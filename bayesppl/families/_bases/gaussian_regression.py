@@ -15,22 +15,22 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from bayesppl.conjugate.log_density import Evaluate, LogDensity, on_first_use
 from bayesppl.conjugate.matrix_normal import MatrixNormalInverseWishart
+from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.moments import Moments, moments
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.families._bases.conjugate_family import ConjugateNumeric
-from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
 from bayesppl.families._bases.gaussian_full_prior import require_definite_scale
 from bayesppl.families._bases.gaussian_prior import choose_prior, require_finite_sums
-from bayesppl.families._bases.log_density import Evaluate, LogDensity, on_first_use
-from bayesppl.families._bases.membership import Membership
-from bayesppl.families._bases.missing import refuse_gaps
 from bayesppl.families._bases.multivariate_t import by_pattern, log_t_density, t_terms
 from bayesppl.families._bases.regression_prior import common_regression_prior, regression_prior
-from bayesppl.families._bases.support import REAL_NUMBERS
 from bayesppl.families._bases.whitening import whitener_of
+from bayesppl.families.covariates import NO_COVARIATES, Covariates
+from bayesppl.families.support import REAL_NUMBERS
 from bayesppl.kernels.arrays import LOG_2PI, Array, Responsibilities, Theta, diagonal
 from bayesppl.kernels.definite import is_positive_definite
+from bayesppl.kernels.missing import refuse_gaps
 
 
 @dataclass(frozen=True, eq=False)

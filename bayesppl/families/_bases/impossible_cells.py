@@ -11,8 +11,7 @@ import numpy as np
 
 from bayesppl.data.table import MatrixTable, Table
 from bayesppl.errors import ImpossibleCellWarning, warn
-from bayesppl.families._bases.factorised import COUNTS, POSITIVE_NUMBERS
-from bayesppl.families._bases.support import Support
+from bayesppl.families.support import COUNTS, POSITIVE_NUMBERS, Support
 
 #: What follows stands in the name of a density that has a probability of zero besides.
 ZERO = "zero_or_"

@@ -13,15 +13,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.conjugate.moments import Moments, moments
 from bayesppl.conjugate.normal_means import NormalMeans
 from bayesppl.families._bases.conjugate_family import ConjugateNumeric
-from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
-from bayesppl.families._bases.log_density import LogDensity
-from bayesppl.families._bases.missing import present_cells
-from bayesppl.families._bases.support import REAL_NUMBERS
+from bayesppl.families.covariates import NO_COVARIATES, Covariates
 from bayesppl.families.gaussian_diagonal import DiagonalGaussian
+from bayesppl.families.support import REAL_NUMBERS
 from bayesppl.kernels.arrays import LOG_2PI, Array, Responsibilities, Theta
+from bayesppl.kernels.missing import present_cells
 
 
 @dataclass(frozen=True, eq=False)

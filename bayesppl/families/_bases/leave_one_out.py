@@ -11,15 +11,17 @@ own, whose belief is that of the class it came from.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from bayesppl.conjugate import Conjugate
+from bayesppl.conjugate.closed_forms import log_evidence_of, per_row
+from bayesppl.conjugate.membership import Membership
 from bayesppl.data.labels import one_hot
+from bayesppl.families import closed_forms
 from bayesppl.families._bases.family import Family
-from bayesppl.families._bases.membership import Membership
 from bayesppl.kernels import blocks
 from bayesppl.kernels.arrays import Array
 
@@ -33,51 +35,15 @@ def own_class_without(family: Family, posterior: Conjugate, X: Any, members: Mem
     return own
 
 
-def weight_by_weight(
-    with_and_without: Callable[[Any, Membership], tuple[Array, Array]], X: Any, members: Membership
-) -> tuple[Array, Array]:
-    """What a function returns of rows that weigh the same, put together for rows of few weights."""
-    if members.has_common_weight:
-        return with_and_without(X, members)
-    chosen = [np.flatnonzero(members.weights == weight) for weight in np.unique(members.groups.weights)]
-    parts = [with_and_without(X[rows], members[rows]) for rows in chosen]
-    fitted, without = (np.empty((parts[0][0].shape[1], len(members.codes))).T for _ in range(2))
-    for rows, (some_fitted, some_without) in zip(chosen, parts, strict=True):
-        fitted[rows], without[rows] = some_fitted, some_without
-    return fitted, without
-
-
 def forget(family: Family, posterior: Conjugate, X: Any, members: Membership) -> tuple[Any, Any]:
     """Statistics of each row (of weight one), and the belief about its class once it is taken out."""
     each = np.arange(len(members.codes))
-    rows = family.sufficient_statistics(X, one_hot(each, len(each)))
+    rows = closed_forms.sufficient_statistics(family, X, one_hot(each, len(each)))
     weighted = rows
     if (members.weights != 1).any():
-        weighted = family.sufficient_statistics(X, one_hot(each, len(each), members.weights))
-    remaining = posterior.take(members.codes).update(weighted.scale(-1.0))
+        weighted = closed_forms.sufficient_statistics(family, X, one_hot(each, len(each), members.weights))
+    remaining = posterior.select_classes(members.codes).update(weighted.scale(-1.0))
     return rows, remaining
-
-
-def counts_without(counts: Array, weights: Array) -> Array:
-    """What remains of counts, or concentrations, that a row of some weight was counted into.
-
-    What is not positive was lost to rounding (or belongs to no row): zero, whose logarithm marks the rows it was lost to.
-    """
-    return np.where(counts > weights * (1 + 1e-9), counts - weights, 0.0)
-
-
-def log_evidence_of(belief: Conjugate, statistics: Any) -> Array:
-    """Log evidence of statistics under a belief, per independent factor."""
-    with np.errstate(divide="ignore", invalid="ignore"):  # where the belief is improper the answer is not finite
-        gained = belief.log_increment(statistics)
-    base = np.asarray(statistics.log_base)
-    # the base measure may be kept per feature where the factors are not (a variance shared by features)
-    return gained + base.reshape(*base.shape[: gained.ndim], -1).sum(-1)
-
-
-def per_row(values: Array) -> Array:
-    """Sum over everything but the leading axis."""
-    return np.asarray(values.reshape(len(values), -1).sum(-1))
 
 
 def row_blocks(X: Any) -> Iterator[slice]:

@@ -19,20 +19,20 @@ from typing import Any, ClassVar, Literal, Self, final, get_args
 import numpy as np
 
 from bayesppl.conjugate import Dirichlet
+from bayesppl.conjugate.association import log_association
+from bayesppl.conjugate.log_density import LogDensity
+from bayesppl.conjugate.membership import Membership, counts_without, weight_by_weight
 from bayesppl.conjugate.simplices import SimplexPrior
 from bayesppl.conjugate.statistics import Counts
 from bayesppl.data.levels import factorize, refuse_other_types
 from bayesppl.data.table import Table
 from bayesppl.errors import RowError
-from bayesppl.families._bases.association import log_association
 from bayesppl.families._bases.conjugate_family import ConjugateColumns
-from bayesppl.families._bases.family import Measure, Takes
+from bayesppl.families._bases.family import Takes
 from bayesppl.families._bases.find_levels import Levels, declared_levels, levels_that_occur
-from bayesppl.families._bases.leave_one_out import counts_without, weight_by_weight
 from bayesppl.families._bases.level_names import unseen_beside
-from bayesppl.families._bases.log_density import LogDensity
-from bayesppl.families._bases.membership import Membership
 from bayesppl.families._bases.unseen_levels import refuse_unseen, skip_unseen
+from bayesppl.families.bound import Measure
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta
 from bayesppl.kernels.blocks import row_blocks
 from bayesppl.kernels.levels import Places, outcome_counts, smallest_type
@@ -122,8 +122,8 @@ class LevelFamily(ConjugateColumns):
         return found if "feature" in self.factor_dims else found[0]
 
     @final
-    def seen(self, X: Array, units: Sequence[int]) -> Array:
-        if len(units) == len(self.units):
+    def marginal_rows(self, X: Array, units: Sequence[int]) -> Array:
+        if len(units) == len(self.factors):
             return X
         out = np.full_like(X, -1)
         out[:, units] = X[:, units]

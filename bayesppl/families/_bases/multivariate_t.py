@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.families._bases.log_density import Evaluate
+from bayesppl.conjugate.log_density import Evaluate
 from bayesppl.kernels.arrays import Array, log_rising
 
 

@@ -60,7 +60,7 @@ def _complete(
     table: Table, names: tuple[Hashable, ...], family: Family, classes: Sequence[Hashable]
 ) -> tuple[Hashable, ...]:
     """The columns without missing cells."""
-    X = family.bind(table.select(names), classes).encode(table.select(names))
+    X = family.bind(table.select(names), classes).bound.encode(table.select(names))
     gaps = (np.isnan(X) if X.dtype.kind == "f" else X < 0).any(0)
     return tuple(name for name, gap in zip(names, gaps, strict=True) if not gap)
 
@@ -81,7 +81,7 @@ def _of_categories(table: Table, classes: Sequence[Hashable], codes: Array, weig
 def _of_numbers(table: Table, classes: Sequence[Hashable], codes: Array, weights: Array) -> Blocks:
     if len(table.names) < 2:
         return {}
-    X = Gaussian("full").bind(table, classes).encode(table)
+    X = Gaussian("full").bind(table, classes).bound.encode(table)
     statistics = moments(X, one_hot(codes, len(classes), weights), matrix=True, tied=False)
 
     def log_evidence(block: Block) -> float:

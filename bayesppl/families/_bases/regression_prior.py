@@ -63,5 +63,5 @@ def common_regression_prior(
     """The prior of one class in place of all, with the numbers found from the classes (see ``common_hierarchical_prior``)."""
     prior = regression_prior(statistics, n_predictors, tied, columns)
     if not tied:
-        return prior.take(np.zeros(1, dtype=np.intp))
+        return prior.select_classes(np.zeros(1, dtype=np.intp))
     return replace_unchecked(prior, location=prior.location[:1], kappa=prior.kappa[:1], centre=prior.centre[:1])

@@ -14,14 +14,14 @@ from typing import Any, Self, final
 
 import numpy as np
 
-from bayesppl.families._bases.conjugate_family import ConjugateFamily
-from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
-from bayesppl.families._bases.family import Evidence, Family
-from bayesppl.families._bases.log_density import LogDensity
-from bayesppl.families._bases.membership import Membership
-from bayesppl.families._bases.missing import only_columns
-from bayesppl.families._bases.units import Unit, separate, together
+from bayesppl.conjugate.log_density import LogDensity
+from bayesppl.conjugate.membership import Membership
+from bayesppl.families import closed_forms
+from bayesppl.families._bases.family import ConjugateFamily, Evidence, Family
+from bayesppl.families.bound import Factor, separate, together
+from bayesppl.families.covariates import NO_COVARIATES, Covariates
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta
+from bayesppl.kernels.missing import only_columns
 
 
 class Transformed(ConjugateFamily):
@@ -60,22 +60,22 @@ class Transformed(ConjugateFamily):
     @property
     @final
     def dims(self) -> dict[str, tuple[str, ...]]:
-        return self.inner.dims
+        return self.inner.bound.dims
 
     @property
     @final
     def coords(self) -> dict[str, list[Hashable]]:
-        return {**self.inner.coords, "column": list(self.columns)}
+        return {**self.inner.bound.coords, "column": list(self.columns)}
 
     @property
     @final
-    def units(self) -> tuple[Unit, ...]:
-        are_single = all(len(unit.columns) == 1 for unit in self.inner.units)
+    def factors(self) -> tuple[Factor, ...]:
+        are_single = all(len(unit.columns) == 1 for unit in self.inner.bound.factors)
         return (separate if are_single else together)(self.columns)
 
     @final
-    def seen(self, X: Array, units: Sequence[int]) -> Array:
-        return X if len(units) == len(self.units) else only_columns(X, units)
+    def marginal_rows(self, X: Array, units: Sequence[int]) -> Array:
+        return X if len(units) == len(self.factors) else only_columns(X, units)
 
     @final
     def with_classes(self, classes: Sequence[Hashable]) -> Self:
@@ -86,7 +86,7 @@ class Transformed(ConjugateFamily):
         return dict(zip(self.columns, X.T, strict=True))
 
     def sufficient_statistics(self, X: Array, responsibilities: Responsibilities) -> Any:
-        return self.inner.sufficient_statistics(self.transform(X), responsibilities)
+        return closed_forms.sufficient_statistics(self.inner, self.transform(X), responsibilities)
 
     @final
     def resolve_prior(self, statistics: Any) -> Any:
@@ -94,7 +94,7 @@ class Transformed(ConjugateFamily):
 
     @final
     def tunable(self, prior: Any) -> Mapping[str, tuple[float, float]]:
-        return self.inner.tunable(prior)
+        return closed_forms.tunable(self.inner, prior)
 
     @final
     def mle(self, statistics: Any) -> Theta:
@@ -106,13 +106,13 @@ class Transformed(ConjugateFamily):
 
     @final
     def log_predictive(self, posterior: Any) -> LogDensity:
-        return self._of_transformed(self.inner.log_predictive(posterior))
+        return self._of_transformed(closed_forms.log_predictive(self.inner, posterior))
 
     @final
     def loo_log_predictive(
         self, posterior: Any, statistics: Any, X: Array, members: Membership
     ) -> tuple[Array, Array]:
-        fitted, without = self.inner.loo_log_predictive(posterior, statistics, self.transform(X), members)
+        fitted, without = closed_forms.leave_one_out(self.inner, posterior, statistics, self.transform(X), members)
         log_base = self._log_base_of_rows(X)
         return fitted + log_base, without + log_base
 
@@ -128,19 +128,19 @@ class Transformed(ConjugateFamily):
 
     @final
     def log_evidence(self, prior: Any, statistics: Any) -> dict[str, Evidence]:
-        return self.inner.log_evidence(prior, statistics)
+        return closed_forms.log_evidence(self.inner, prior, statistics)
 
     @final
     def common_prior(self, statistics: Any) -> Any:
-        return self.inner.common_prior(statistics)
+        return closed_forms.common_prior(self.inner, statistics)
 
     @final
     def log_dependence(self, prior: Any, common: Any, statistics: Any) -> dict[str, Evidence]:
-        return self.inner.log_dependence(prior, common, statistics)
+        return closed_forms.log_bayes_factor(self.inner, prior, common, statistics)
 
     @final
     def averaged_predictive(self, posterior: Any, common: Any, log_odds: Mapping[str, Array]) -> LogDensity:
-        return self._of_transformed(self.inner.averaged_predictive(posterior, common, log_odds))
+        return self._of_transformed(closed_forms.inclusion_averaged(self.inner, posterior, common, log_odds))
 
     @final
     def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:

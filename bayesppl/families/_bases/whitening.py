@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 
-from bayesppl.families._bases.log_density import Evaluate
+from bayesppl.conjugate.log_density import Evaluate
 from bayesppl.kernels.arrays import Array, diagonal
 from bayesppl.kernels.mahalanobis import squared_distances
 from bayesppl.kernels.products import row_products

@@ -11,15 +11,14 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from bayesppl.conjugate import Dirichlet
+from bayesppl.conjugate.association import log_association
 from bayesppl.conjugate.simplices import SimplexPrior
 from bayesppl.conjugate.statistics import Counts
-from bayesppl.families._bases.association import log_association
 from bayesppl.families._bases.conjugate_family import ConjugateNumeric
-from bayesppl.families._bases.covariates import Covariates
 from bayesppl.families._bases.dirichlet_multinomial import WORD_COUNTS, row_totals
-from bayesppl.families._bases.factorised import COUNTS
 from bayesppl.families._bases.family import Takes
-from bayesppl.families._bases.support import Support
+from bayesppl.families.covariates import Covariates
+from bayesppl.families.support import COUNTS, Support
 from bayesppl.kernels.arrays import Array, Theta
 
 
@@ -53,7 +52,7 @@ class WordFamily(ConjugateNumeric):
         return log_association(prior.concentration, statistics.counts, np.zeros(1, np.intp))[0]
 
     @final
-    def seen(self, X: Any, units: Sequence[int]) -> Any:
+    def marginal_rows(self, X: Any, units: Sequence[int]) -> Any:
         # a row without any word has the same density, one, under every class
         return X if units else csr_array(X.shape)
 

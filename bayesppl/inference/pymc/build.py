@@ -27,7 +27,7 @@ def encode_unweighted(model: GenerativeModel, rows: Rows | None) -> Encoded | No
     """The rows for a likelihood that has no place for weights; None where there are weights, or no rows."""
     if rows is None or not rows.is_unweighted:
         return None
-    return Encoded(model.family.encode(rows.table), rows.codes.astype(np.intp))
+    return Encoded(model.family.bound.encode(rows.table), rows.codes.astype(np.intp))
 
 
 def to_pymc(

@@ -12,14 +12,14 @@ from typing import Any, ClassVar, NoReturn, Self
 import numpy as np
 
 from bayesppl.conjugate.declared_priors import Declared, Dims
+from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.conjugate.statistics import Counts
 from bayesppl.data.table import Table
 from bayesppl.errors import NotConjugateError
 from bayesppl.families import Family
-from bayesppl.families._bases.block_rows import BlockRows
-from bayesppl.families._bases.covariates import NO_COVARIATES, Covariates
-from bayesppl.families._bases.family import Measure
-from bayesppl.families._bases.log_density import LogDensity
+from bayesppl.families.block_rows import BlockRows
+from bayesppl.families.bound import Measure
+from bayesppl.families.covariates import NO_COVARIATES, Covariates
 from bayesppl.inference.pymc.reading.layout import Layout
 from bayesppl.inference.pymc.reading.rows import Observed
 from bayesppl.kernels.arrays import Array, Theta

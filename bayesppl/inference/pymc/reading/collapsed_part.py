@@ -10,6 +10,7 @@ import numpy as np
 
 from bayesppl.data.labels import one_hot
 from bayesppl.data.table import Table
+from bayesppl.families import closed_forms
 from bayesppl.inference import NUTS
 from bayesppl.inference.pymc.reading.by_rows import ByRows
 from bayesppl.inference.pymc.reading.collapsing import Collapsed
@@ -59,9 +60,9 @@ def sample_collapsed(
         The rows of the fit, with their classes ``codes``.
     """
     classes = by_rows.classes
-    rows = own_table(by_rows.encode(table), columns)
+    rows = own_table(by_rows.bound.encode(table), columns)
     own: Any = collapsed.proposal.family(collapsed.belief, columns).bind(rows, classes)
-    statistics = own.read_statistics(rows, one_hot(codes, len(classes), None))
+    statistics = closed_forms.read_statistics(own, rows, one_hot(codes, len(classes), None))
     sampled, lead, reported = run(Marginal(collapsed, statistics), settings)
     points = [
         np.broadcast_to(values, (lead[0] * lead[1], *values.shape)) for values in collapsed.coordinates.start

@@ -11,12 +11,12 @@ import numpy as np
 from scipy.special import logsumexp
 
 from bayesppl.conjugate import Conjugate
+from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.data.read_table import as_table
 from bayesppl.data.table import Table
 from bayesppl.errors import NotConjugateError
-from bayesppl.families import ConjugateFamily
-from bayesppl.families._bases.block_rows import BlockRows
-from bayesppl.families._bases.log_density import LogDensity
+from bayesppl.families import ConjugateFamily, closed_forms
+from bayesppl.families.block_rows import BlockRows
 from bayesppl.inference.pymc.reading.by_rows import ByRows
 from bayesppl.kernels.arrays import Array, Theta, log_mean_exp
 from bayesppl.model.convergence import Diagnosis
@@ -78,8 +78,10 @@ class CollapsedPart(SampledPart):
 
     def log_densities(self, chain: int, draws: slice, X: Any) -> Array:
         """Log predictive density of rows, the parameters integrated out, at some draws of a chain."""
-        rows = self.own.encode(own_table(X, self.columns))
-        return np.stack([self.own.log_predictive(belief)(rows) for belief in self.beliefs[chain][draws]])
+        rows = self.own.bound.encode(own_table(X, self.columns))
+        return np.stack(
+            [closed_forms.log_predictive(self.own, belief)(rows) for belief in self.beliefs[chain][draws]]
+        )
 
 
 def own_table(X: BlockRows, columns: Sequence[Hashable]) -> Table:
@@ -224,7 +226,7 @@ class PartlyExact(Posterior):
             with np.errstate(divide="ignore"):
                 total = total + np.log(self.predictive_weights())
         for block, (family, belief) in self.exact.items():
-            total = total + family.log_predictive(belief)(self._rows(X, block))
+            total = total + closed_forms.log_predictive(family, belief)(self._rows(X, block))
         return total
 
     def _rows(self, X: Any, block: str) -> Any:

@@ -86,8 +86,8 @@ def likelihood_differs(
         The user's variables, and the parameters of the family, at the same points.
     """
     n_rows = len(table)
-    n_classes = len(family.coords.get("class", ())) or next(iter(ours.values())).shape[1]
-    expected = family.log_likelihood(ours)(family.encode(table))
+    n_classes = len(family.bound.coords.get("class", ())) or next(iter(ours.values())).shape[1]
+    expected = family.log_likelihood(ours)(family.bound.encode(table))
     for k in range(n_classes):
         codes = np.full(n_rows, k)
         found = np.sum([x.log_density(theirs, codes, tables[x.name], given) for x in observed], axis=0)

@@ -107,7 +107,7 @@ def solve(reading: Reading, settings: NUTS, tree: Any) -> Fit:
 def _by_name(family: Any, names: list[str]) -> dict[str, Any]:
     if len(names) == 1:
         return {names[0]: family}
-    return {name: bound for name, _, bound in family.families}
+    return dict(family.parts)
 
 
 def _columns(block: Block, layout: Layout) -> tuple[Hashable, ...]:

@@ -7,13 +7,13 @@ parameters, and within a product the name of a covariate carries the prefix of i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from bayesppl.families._bases.support import Support, check_support
+from bayesppl.families.support import Support, check_support
 from bayesppl.kernels.arrays import Array
 
 #: Covariates of some rows by name: (n_rows,) each.
@@ -28,6 +28,11 @@ def required(covariates: Covariates, name: str) -> Array:
     if name not in covariates:
         raise ValueError(f"these rows cannot be simulated without their {name}: pass covariates={{{name!r}: …}}")
     return covariates[name]
+
+
+def covariates_of(prefix: str, covariates: Covariates, names: Iterable[str]) -> Covariates:
+    """The covariates of one block, under its own names for them."""
+    return {name: required(covariates, prefix + name) for name in names}
 
 
 def of_rows(covariates: Covariates, rows: Any) -> dict[str, Array]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, Self
@@ -86,3 +87,25 @@ class Membership:
     def _places(self) -> Array:
         """Where the class of each row is among values that are kept a class after the other."""
         return self.codes * len(self.codes) + np.arange(len(self.codes))
+
+
+def weight_by_weight(
+    with_and_without: Callable[[Any, Membership], tuple[Array, Array]], rows: Any, members: Membership
+) -> tuple[Array, Array]:
+    """What a function returns of rows that weigh the same, put together for rows of few weights."""
+    if members.has_common_weight:
+        return with_and_without(rows, members)
+    chosen = [np.flatnonzero(members.weights == weight) for weight in np.unique(members.groups.weights)]
+    parts = [with_and_without(rows[of_weight], members[of_weight]) for of_weight in chosen]
+    fitted, without = (np.empty((parts[0][0].shape[1], len(members.codes))).T for _ in range(2))
+    for of_weight, (some_fitted, some_without) in zip(chosen, parts, strict=True):
+        fitted[of_weight], without[of_weight] = some_fitted, some_without
+    return fitted, without
+
+
+def counts_without(counts: Array, weights: Array) -> Array:
+    """What remains of counts, or concentrations, that a row of some weight was counted into.
+
+    What is not positive was lost to rounding (or belongs to no row): zero, whose logarithm marks the rows it was lost to.
+    """
+    return np.where(counts > weights * (1 + 1e-9), counts - weights, 0.0)

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
-from bayesppl.data.columns import beyond_floats, refuse_rounding
+from bayesppl.data.columns import LARGEST_EXACT, beyond_floats, refuse_rounding
 from bayesppl.data.table import Table
 from bayesppl.errors import RowError
-from bayesppl.families._bases.missing import observed_mask, total
 from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.blocks import BLOCK_CELLS, row_blocks
+from bayesppl.kernels.missing import observed_mask, total
 
 
 class Support(NamedTuple):
@@ -38,6 +38,25 @@ REAL_NUMBERS = Support(
     "finite real numbers below 1e150 in magnitude, so that their squares are numbers too",
     None,
     "Replace infinities, drop the rows that hold them, or rescale the column.",
+)
+
+BITS = Support(
+    "0 and 1 (or False and True)",
+    lambda x: (x == 0) | (x == 1),
+    "Binarise the column, or choose a family of counts or real numbers.",
+    (0, 1),
+)
+COUNTS = Support(
+    "counts (0, 1, 2, … up to 2^53)",
+    lambda x: (x >= 0) & (x <= LARGEST_EXACT) & (x == np.floor(x)),
+    "Correct the value, or choose a family of real numbers.",
+    (0, LARGEST_EXACT),
+)
+POSITIVE_NUMBERS = Support(
+    "positive real numbers",
+    lambda x: x > 0,
+    "Correct the value, mark it as missing (NaN), or choose a family of real numbers; of columns='evidence', declare what "
+    "later rows can hold, as in ranges={column: (0, numpy.inf)}.",
 )
 
 

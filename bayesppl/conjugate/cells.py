@@ -1,0 +1,409 @@
+r"""Rows whose likelihood is a product over cells, each of which counts by itself: dense ones, sparse ones, and bits.
+
+A cell counts as two numbers of an exponential family, successes and failures or events and an exposure, and is worth
+
+.. math:: p(x \mid \theta) = h(x)\, f_1(\theta)^{s_1(x)}\, f_2(\theta)^{s_2(x)} .
+
+In a sparse table a cell that is not stored is a zero, and the zeros of a column are all alike. A sum over the cells of a row is
+therefore that of a row of zeros, corrected where a count is stored,
+
+.. math:: \sum_d g_d(x_d) = \sum_d g_d(0) + \sum_{d\ \text{stored}} \bigl(g_d(x_d) - g_d(0)\bigr),
+
+so that its cost follows the stored counts, and nothing of the size of the table is ever held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple, final
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.special import expit, log_expit
+
+from bayesppl.conjugate.log_density import Evaluate, LogDensity, on_first_use
+from bayesppl.conjugate.membership import Membership, counts_without, weight_by_weight
+from bayesppl.conjugate.rows import Rows
+from bayesppl.conjugate.statistics import Successes, remainder
+from bayesppl.kernels import blocks
+from bayesppl.kernels.arrays import (
+    Array,
+    Responsibilities,
+    dense,
+    dot_log,
+    log_contrast,
+    log_dotter,
+    times_transposed,
+)
+from bayesppl.kernels.class_sums import class_sums
+from bayesppl.kernels.missing import observed_weight, split_missing
+
+#: Logarithms of the two factors that a cell's two statistics are exponents of.
+LogFactors = tuple[Array, Array]
+
+#: From cells that are present, and the number that belongs to each, to their statistics.
+Count = Callable[[Array, Array], Any]
+
+#: From statistics of cells, and the columns these are in, to a number for each cell.
+OfCells = Callable[[Any, Any], Array]
+
+
+@dataclass(frozen=True, eq=False)
+class DenseCells(Rows):
+    """Rows all of whose cells are held, NaN where one is missing.
+
+    Attributes
+    ----------
+    X : (n_rows, n_columns)
+    split : callable
+        From some rows to their cells and the number that belongs to each, in float64.
+    count : callable
+    """
+
+    X: Array
+    split: Callable[[Array], tuple[Array, Array]]
+    count: Count
+
+    @final
+    def __len__(self) -> int:
+        return len(self.X)
+
+    @final
+    def blocks(self) -> Iterator[tuple[slice, Any]]:
+        for block in dense_blocks(self.X):
+            yield block, self._counted(self.X[block])
+
+    @final
+    def sum_rows(self, responsibilities: Responsibilities) -> Any:
+        total = self._counted(self.X[:0]).sum_rows(responsibilities[:0])
+        for block, statistics in self.blocks():
+            total = total + statistics.sum_rows(responsibilities[block])
+        return total
+
+    @staticmethod
+    def log_likelihood(log_factors: LogFactors) -> LogDensity:
+        """The density of rows under these factors, (..., n_classes, n_features) each."""
+        shape = log_factors[0].shape[:-1]
+
+        def evaluate(rows: DenseCells, with_base: bool) -> Array:
+            out = np.empty((*shape[:-1], len(rows), shape[-1]))
+            for block, statistics in rows.blocks():
+                first, second, log_base = statistics.values()
+                out[..., block, :] = dot_log(first, log_factors[0]) + dot_log(second, log_factors[1])
+                if with_base:
+                    out[..., block, :] += log_base.sum(1)[:, None]
+            return out
+
+        return LogDensity(partial(evaluate, with_base=True), partial(evaluate, with_base=False))
+
+    def _counted(self, X: Array) -> Any:
+        """Statistics of some rows, with zeros where a cell is missing."""
+        cells, numbers = self.split(X)
+        present = ~np.isnan(cells)
+        if present.all():
+            return self.count(cells, numbers)
+        counted = self.count(cells[present], numbers[present])
+        return type(counted)(*(_put(values, present) for values in counted.values()))
+
+
+def _put(values: Array, present: Array) -> Array:
+    out = np.zeros(present.shape)
+    out[present] = values
+    return out
+
+
+class StoredCells(NamedTuple):
+    """Some sparse rows, as the statistics of their stored cells and of a row of zeros.
+
+    Attributes
+    ----------
+    X : (n_rows, n_features) CSR
+    stored : statistics, (n_stored,) each
+    zeros : statistics, (n_features,) each
+    """
+
+    X: csr_array
+    stored: Any
+    zeros: Any
+
+    def log_sum(self, of_cells: OfCells) -> Array:
+        """The sum of a function of cells over each row: (n_rows,)."""
+        of_zeros = of_cells(self.zeros, slice(None))
+        change = of_cells(self.stored, self.X.indices) - of_zeros[self.X.indices]
+        rows = np.repeat(np.arange(self.X.shape[0]), np.diff(self.X.indptr))
+        return np.asarray(of_zeros.sum() + np.bincount(rows, change, minlength=self.X.shape[0]))
+
+    def log_power(self, stored: Array, zero: Array, log_factor: Array) -> Array:
+        """Σ_d exponent · log factor of every row, with 0 · log 0 = 0: (..., n_rows, n_classes)."""
+        barred = np.isneginf(log_factor)
+        out = self._linear(stored, zero, np.where(barred, 0.0, log_factor))
+        if barred.any():  # what must not occur is counted, for infinities have no differences
+            out[self._linear(1.0 * (stored > 0), 1.0 * (zero > 0), 1.0 * barred) > 0.5] = -np.inf
+        return out
+
+    def matrix(self, values: Array) -> csr_array:
+        """These values in place of those stored."""
+        return csr_array((values, self.X.indices, self.X.indptr), shape=self.X.shape)
+
+    def _linear(self, stored: Array, zero: Array, weights: Array) -> Array:
+        change = self.matrix(stored - zero[self.X.indices])
+        return times_transposed(change, weights) + (weights @ zero)[..., None, :]
+
+
+@dataclass(frozen=True, eq=False)
+class SparseCells(Rows):
+    """Rows whose cells are zero where none is stored.
+
+    Attributes
+    ----------
+    X : (n_rows, n_features) CSR, in which each cell is stored at most once
+    numbers : (n_features,) or (1,)
+        The number that belongs to the cells of each column.
+    count : callable
+    """
+
+    X: csr_array
+    numbers: Array
+    count: Count
+
+    @final
+    def __len__(self) -> int:
+        return int(self.X.shape[0])
+
+    @final
+    def blocks(self) -> Iterator[tuple[slice, Any]]:
+        numbers = np.broadcast_to(self.numbers, self.X.shape[1:])
+        for block in dense_blocks(self.X):
+            cells = dense(self.X[block]).astype(np.float64)
+            yield block, self.count(cells, np.broadcast_to(numbers, cells.shape))
+
+    @final
+    def stored(self) -> Iterator[tuple[slice, StoredCells]]:
+        """Yield the stored cells of some rows at a time."""
+        for block in blocks.row_blocks(len(self), self.X.nnz // max(1, len(self)), 2 * blocks.BLOCK_CELLS):
+            yield block, self._counted(self.X[block])
+
+    @final
+    def sum_rows(self, responsibilities: Responsibilities) -> Any:
+        total = _sum_stored(self._counted(self.X[:0]), responsibilities[:0])
+        for block, cells in self.stored():
+            total = total + _sum_stored(cells, responsibilities[block])
+        return total
+
+    @staticmethod
+    def log_likelihood(log_factors: LogFactors) -> LogDensity:
+        """The density of rows under these factors, (..., n_classes, n_features) each."""
+        shape = log_factors[0].shape[:-1]
+
+        def evaluate(rows: SparseCells, with_base: bool) -> Array:
+            out = np.empty((*shape[:-1], len(rows), shape[-1]))
+            for block, cells in rows.stored():
+                out[..., block, :] = sum(
+                    cells.log_power(stored, zero, log_factor)
+                    for stored, zero, log_factor in zip(
+                        cells.stored.values(), cells.zeros.values(), log_factors, strict=False
+                    )
+                )
+                if with_base:
+                    out[..., block, :] += cells.log_sum(_log_base)[:, None]
+            return out
+
+        return LogDensity(partial(evaluate, with_base=True), partial(evaluate, with_base=False))
+
+    def _counted(self, X: csr_array) -> StoredCells:
+        numbers = np.broadcast_to(self.numbers, X.shape[1:])
+        stored = self.count(X.data.astype(np.float64), numbers[X.indices])
+        return StoredCells(X, stored, self.count(np.zeros(X.shape[1]), numbers))
+
+
+def _sum_stored(cells: StoredCells, responsibilities: Responsibilities) -> Any:
+    weights = np.asarray(responsibilities.sum(axis=0), dtype=np.float64)[:, None]
+    # what a class has of zeros, and not a difference of sums: neither can become negative
+    of_zeros = remainder(weights, class_sums(responsibilities, cells.matrix(np.ones(cells.X.nnz))))
+    return type(cells.stored)(
+        *(
+            of_zeros * zero + class_sums(responsibilities, cells.matrix(stored))
+            for zero, stored in zip(cells.zeros.values(), cells.stored.values(), strict=True)
+        )
+    )
+
+
+def _log_base(cells: Any, _: Any) -> Array:
+    return np.asarray(cells.log_base)
+
+
+def sparse_log_predictive(posterior: Any) -> LogDensity:
+    """The predictive of sparse cells, at the cost of those that are stored."""
+
+    def of_class(k: int) -> OfCells:
+        return lambda cells, columns: posterior.at(k, columns).log_increment(cells)
+
+    return _by_class([of_class(k) for k in range(len(posterior.log_normalizer()))])
+
+
+def sparse_average(posterior: Any, common: Any, log_odds: Array) -> LogDensity:
+    """The inclusion-averaged predictive of sparse cells, at the cost of those that are stored."""
+    relevant, irrelevant = log_expit(log_odds), log_expit(-log_odds)
+
+    def of_class(k: int) -> OfCells:
+        def mixed(cells: Any, columns: Any) -> Array:
+            apart = relevant[columns] + posterior.at(k, columns).log_increment(cells)
+            alike = irrelevant[columns] + common.at(0, columns).log_increment(cells)
+            return np.logaddexp(apart, alike)
+
+        return mixed
+
+    return _by_class([of_class(k) for k in range(len(posterior.log_normalizer()))])
+
+
+def sparse_leave_one_out(
+    posterior: Any, statistics: Any, rows: SparseCells, members: Membership
+) -> tuple[Array, Array] | None:
+    """Leave-one-out of sparse cells: rows of one class and one weight leave the same belief where they hold zeros."""
+    if members.few_weights is None:
+        return None
+
+    def left_out(k: int, weight: float) -> OfCells:
+        def log_density(cells: Any, columns: Any) -> Array:
+            remaining = posterior.at(k, columns).update(cells.scale(-weight))
+            with np.errstate(divide="ignore", invalid="ignore"):  # where rounding leaves nothing of the class
+                return np.asarray(remaining.log_increment(cells) + cells.log_base)
+
+        return log_density
+
+    groups, own = members.groups, np.empty(len(rows))
+    for group in np.unique(groups.of_rows):
+        of_group = np.flatnonzero(groups.of_rows == group)
+        of_cells = left_out(groups.classes[group], groups.weights[group])
+        for block, cells in SparseCells(rows.X[of_group], rows.numbers, rows.count).stored():
+            own[of_group[block]] = cells.log_sum(of_cells)
+    fitted = sparse_log_predictive(posterior)(rows)
+    return fitted, members.replaced(fitted, own)
+
+
+def _by_class(of_classes: list[OfCells]) -> LogDensity:
+    """The density of sparse rows from that of the cells of every class, up to their base measure."""
+
+    def evaluate(rows: SparseCells, with_base: bool) -> Array:
+        out = np.empty((len(rows), len(of_classes)))
+        for block, cells in rows.stored():
+            out[block] = np.stack([cells.log_sum(of_cells) for of_cells in of_classes], axis=-1)
+            if with_base:
+                out[block] += cells.log_sum(_log_base)[:, None]
+        return out
+
+    return LogDensity(partial(evaluate, with_base=True), partial(evaluate, with_base=False))
+
+
+@dataclass(frozen=True, eq=False)
+class Bits(Rows):
+    """Rows of zeros and ones, dense (NaN where a cell is missing) or sparse.
+
+    Attributes
+    ----------
+    X : (n_rows, n_features)
+    """
+
+    X: Any
+
+    @final
+    def __len__(self) -> int:
+        return int(self.X.shape[0])
+
+    @final
+    def __getitem__(self, rows: Any) -> Bits:
+        return Bits(self.X[rows])
+
+    @final
+    def blocks(self) -> Iterator[tuple[slice, Successes]]:
+        for block in dense_blocks(self.X):
+            filled, present = split_missing(dense(self.X[block]).astype(np.float64))
+            failures = 1.0 - filled if present is None else present - filled
+            yield block, Successes(filled, failures, np.zeros(filled.shape))
+
+    @final
+    def sum_rows(self, responsibilities: Responsibilities) -> Successes:
+        filled, present = split_missing(self.X)
+        successes = class_sums(responsibilities, filled)
+        trials = observed_weight(responsibilities, filled, present)
+        return Successes(successes, remainder(trials, successes), np.zeros_like(successes))
+
+    @staticmethod
+    def log_likelihood(log_factors: LogFactors) -> LogDensity:
+        """Σ over present cells of log p where the cell is 1, and of log(1 − p) where it is 0, as a function of the rows."""
+        log_yes, log_no = log_factors
+        # Every row starts as "all absent", one constant per class; what is present corrects it. Columns that are
+        # certain (probability one) cannot be absent at all, which the constant must not turn into inf - inf.
+        certain = np.isneginf(log_no)
+        log_absent = np.where(certain, 0.0, log_no)
+        constant, n_certain = log_absent.sum(-1)[..., None, :], certain.sum(-1)[..., None, :]
+        correct = log_dotter(log_yes - log_absent)
+        contrast = on_first_use(lambda: log_contrast(log_yes - log_absent, of_bits=True))
+        count_certain = log_dotter(1.0 * certain)
+
+        def log_mass(rows: Bits, correct: Evaluate = correct) -> Array:
+            filled, present = split_missing(rows.X)
+            out = correct(filled)
+            out += constant if present is None else dot_log(present, log_absent)
+            if certain.any():
+                required = n_certain if present is None else count_certain(present)
+                out[count_certain(filled) < required] = -np.inf
+            return out
+
+        return LogDensity(log_mass, partial(log_mass, correct=contrast))
+
+
+def bits_log_predictive(posterior: Any) -> LogDensity:
+    """The predictive of bits: that of the mean, in one product for all cells of a row."""
+    # not the logarithms of the mean: one that rounds to 0 or 1 would make the other outcome impossible
+    log_total = np.log(posterior.alpha + posterior.beta)
+    return Bits.log_likelihood((np.log(posterior.alpha) - log_total, np.log(posterior.beta) - log_total))
+
+
+def bits_leave_one_out(
+    posterior: Any, statistics: Any, rows: Bits, members: Membership
+) -> tuple[Array, Array] | None:
+    """Leave-one-out of bits whose rows have few different weights, in one product for all rows of a weight."""
+    if members.few_weights is None:
+        return None
+    return weight_by_weight(partial(_bits_without, posterior), rows, members)
+
+
+def _bits_without(posterior: Any, rows: Bits, members: Membership) -> tuple[Array, Array]:
+    """Where all rows weigh the same: each class as it is and as it is without one of its rows, in one product.
+
+    A failure less where the row failed, a success less where it succeeded.
+    """
+    w, yes, no = members.weights[0], posterior.alpha, posterior.beta
+    with np.errstate(divide="ignore", invalid="ignore"):  # a class without rows has none to lose
+        log_yes = np.log(np.concatenate([yes, counts_without(yes, w)]))
+        log_no = np.log(np.concatenate([no, counts_without(no, w)]))
+        log_total = np.log(np.concatenate([yes + no, yes + no - w]))
+    both = Bits.log_likelihood((log_yes - log_total, log_no - log_total))(rows)
+    fitted, without = both[:, : len(yes)], both[:, len(yes) :]
+    return fitted, members.replaced(fitted, members.own(without))
+
+
+def bits_average(posterior: Any, common: Any, log_odds: Array) -> LogDensity:
+    """The inclusion-averaged predictive of bits: a mixture of two Bernoulli distributions is one."""
+    relevant, irrelevant = expit(log_odds), expit(-log_odds)
+    of_classes, of_all = posterior.alpha + posterior.beta, common.alpha + common.beta
+    yes = relevant * (posterior.alpha / of_classes) + irrelevant * (common.alpha / of_all)
+    no = relevant * (posterior.beta / of_classes) + irrelevant * (common.beta / of_all)
+    return Bits.log_likelihood((np.log(yes), np.log(no)))
+
+
+def dense_blocks(X: Any) -> Iterator[slice]:
+    """Blocks of rows small enough for dense temporaries of several times their size."""
+    return blocks.row_blocks(X.shape[0], X.shape[1], 2 * blocks.BLOCK_CELLS)
+
+
+def stored_once(X: csr_array) -> csr_array:
+    """The same counts, each cell stored at most once."""
+    if X.has_canonical_format:
+        return X
+    X = X.copy()
+    X.sum_duplicates()
+    return X

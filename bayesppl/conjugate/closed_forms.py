@@ -1,0 +1,225 @@
+r"""Closed forms of a conjugate pair: what follows from a prior, and from the statistics of rows, whatever the density.
+
+With the normaliser Z of prior and posterior, and the base measure h of the rows (Bernardo & Smith 1994),
+
+.. math:: p(X) = \frac{Z(D)}{Z(\varnothing)} \prod_i h(x_i), \qquad
+   p(x \mid D) = \frac{Z(D, x)}{Z(D)} h(x), \qquad
+   p(x_i \mid D_{-i}) = \frac{Z(D)}{Z(D_{-i})} h(x_i),
+
+each of them what :meth:`~bayesppl.conjugate.Conjugate.log_increment` adds. Where a kind of rows has a quicker formula, it
+stands in :mod:`bayesppl.conjugate.fast_paths`, and the functions here take it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from scipy.special import log_expit
+
+from bayesppl.conjugate.fast_paths import INCLUSION_AVERAGED, LEAVE_ONE_OUT, LOG_PREDICTIVE
+from bayesppl.conjugate.joint import Joint
+from bayesppl.conjugate.log_density import LogDensity
+from bayesppl.conjugate.membership import Membership
+from bayesppl.conjugate.rows import JointRows, Rows, RowsWithBase
+from bayesppl.data.labels import one_hot
+from bayesppl.kernels.arrays import Array
+
+
+def log_predictive(posterior: Any, n_classes: int) -> LogDensity:
+    """log p(x | y = k, data), parameters integrated out, as a function of :class:`~bayesppl.conjugate.rows.Rows`."""
+    posterior.select_classes(
+        np.arange(0)
+    )  # so that a posterior without closed form is refused before any row comes
+    return _by_kind(lambda kind: _log_predictive_of(kind, posterior, n_classes))
+
+
+def _log_predictive_of(kind: type[Rows], posterior: Any, n_classes: int) -> LogDensity:
+    if isinstance(posterior, Joint):
+        return sum_of_parts({name: log_predictive(part, n_classes) for name, part in posterior.parts.items()})
+    make = LOG_PREDICTIVE.get((type(posterior), kind))
+    return generic_log_predictive(posterior, n_classes) if make is None else make(posterior)
+
+
+def generic_log_predictive(posterior: Any, n_classes: int) -> LogDensity:
+    """:func:`log_predictive` from nothing but ``select_classes`` and ``log_increment``."""
+    of_classes = [posterior.select_classes(np.asarray([k])) for k in range(n_classes)]
+
+    def evaluate(rows: Rows, with_base: bool) -> Array:
+        out = np.empty((len(rows), n_classes))
+        for block, statistics in rows.blocks():
+            out[block] = per_row(statistics.log_base)[:, None] if with_base else 0.0
+            for k, belief in enumerate(of_classes):
+                out[block, k] += per_row(belief.log_increment(statistics))
+        return out
+
+    return LogDensity(lambda rows: evaluate(rows, True), lambda rows: evaluate(rows, False))
+
+
+def leave_one_out(
+    posterior: Any, statistics: Any, rows: Rows, members: Membership, n_classes: int
+) -> tuple[Array, Array]:
+    """log p(x_i | y = k, ·) of rows that are among the data, given all data and given all but row i itself.
+
+    Parameters
+    ----------
+    posterior : Conjugate
+        Of all rows, these among them.
+    statistics : Statistics
+        Of all rows.
+    rows : Rows
+        All, or some of them.
+    members : Membership
+        The class and the weight with which each row entered the posterior.
+
+    Returns
+    -------
+    with_row : (n_rows, n_classes)
+        As :func:`log_predictive`.
+    without_row : (n_rows, n_classes)
+        Not finite where the posterior without the row is improper, or where rounding leaves nothing of it.
+    """
+    if isinstance(posterior, Joint) and isinstance(rows, JointRows):
+        found = [
+            leave_one_out(part, statistics.parts[name], rows.parts[name], members, n_classes)
+            for name, part in posterior.parts.items()
+        ]
+        return total(fitted for fitted, _ in found), total(without for _, without in found)
+    if isinstance(rows, RowsWithBase):
+        log_base = rows.log_base.sum(1, keepdims=True)
+        fitted, without = leave_one_out(posterior, statistics, rows.rows, members, n_classes)
+        return fitted + log_base, without + log_base
+    quicker = LEAVE_ONE_OUT.get((type(posterior), type(rows)))
+    both = None if quicker is None else quicker(posterior, statistics, rows, members)
+    if both is not None:
+        return both
+    fitted = log_predictive(posterior, n_classes)(rows)
+    return fitted, members.replaced(fitted, own_class_without(posterior, rows, members))
+
+
+def own_class_without(posterior: Any, rows: Rows, members: Membership) -> Array:
+    """log p(x_i | y_i, all data but row i): all that taking a row out changes where classes share no parameter.
+
+    A conjugate posterior forgets a row as it learned it, by arithmetic on its hyperparameters. Rows are treated all at
+    once: each is a class of its own, whose belief is that of the class it came from.
+
+    Returns
+    -------
+    (n_rows,)
+    """
+    own = np.empty(len(rows))
+    for block, statistics in rows.blocks():
+        remaining = forget(posterior, statistics, members[block])
+        own[block] = per_row(log_evidence_of(remaining, statistics))
+    return own
+
+
+def forget(posterior: Any, statistics: Any, members: Membership) -> Any:
+    """The belief about the class of each of these rows, once the row is taken out."""
+    weighted = statistics
+    if (members.weights != 1).any():
+        n_rows = len(members.weights)
+        weighted = statistics.sum_rows(one_hot(np.arange(n_rows), n_rows, members.weights))
+    return posterior.select_classes(members.codes).update(weighted.scale(-1.0))
+
+
+def log_evidence_of(belief: Any, statistics: Any) -> Array:
+    """Log evidence of statistics under a belief, per independent factor."""
+    with np.errstate(divide="ignore", invalid="ignore"):  # where the belief is improper the answer is not finite
+        gained = belief.log_increment(statistics)
+    base = np.asarray(statistics.log_base)
+    # the base measure may be kept per feature where the factors are not (a variance shared by features)
+    return gained + base.reshape(*base.shape[: gained.ndim], -1).sum(-1)
+
+
+def inclusion_averaged(posterior: Any, common: Any, log_odds: Mapping[str, Array], n_classes: int) -> LogDensity:
+    """The predictive averaged over which factors depend on the class, up to a term that all classes of a row share.
+
+    Parameters
+    ----------
+    posterior, common : Conjugate
+        Beliefs about the classes, and about one distribution for all of them.
+    log_odds : mapping of str to array
+        That each factor depends on the class, under the names of :func:`bayesppl.families.closed_forms.log_bayes_factor`.
+    """
+    if isinstance(posterior, Joint):
+        return sum_of_parts(
+            {
+                name: inclusion_averaged(part, common.parts[name], of_part(posterior, name, log_odds), n_classes)
+                for name, part in posterior.parts.items()
+            }
+        )
+    beliefs = posterior, common, np.asarray(log_odds[""])
+
+    def of_kind(kind: type[Rows]) -> LogDensity:
+        make = INCLUSION_AVERAGED.get((type(posterior), kind))
+        return generic_average(*beliefs, n_classes) if make is None else make(*beliefs)
+
+    return _by_kind(of_kind)
+
+
+def generic_average(posterior: Any, common: Any, log_odds: Array, n_classes: int) -> LogDensity:
+    """A mixture of two predictives for every factor: one of them for all columns, or one for each."""
+    relevant, irrelevant = log_expit(log_odds), log_expit(-log_odds)
+    of_classes = [posterior.select_classes(np.asarray([k])) for k in range(n_classes)]
+    of_all = common.select_classes(np.asarray([0]))
+
+    def evaluate(rows: Rows) -> Array:
+        out = np.empty((len(rows), n_classes))
+        for block, statistics in rows.blocks():
+            alike = irrelevant + log_evidence_of(of_all, statistics)
+            for k, belief in enumerate(of_classes):
+                out[block, k] = per_row(np.logaddexp(relevant + log_evidence_of(belief, statistics), alike))
+        return out
+
+    return LogDensity(evaluate)
+
+
+def of_part(joint: Joint, name: str, values: Mapping[str, Array]) -> dict[str, Array]:
+    """What belongs to one part, under the names it has for its own factors."""
+    prefix = joint.prefixes[name]
+    inner = {key.removeprefix(prefix): value for key, value in values.items() if key.startswith(prefix)}
+    return {**inner, **({"": values[name]} if name in values else {})}
+
+
+def sum_of_parts(densities: Mapping[str, LogDensity]) -> LogDensity:
+    """The log density of joint rows, from those of their independent parts."""
+    return LogDensity(
+        lambda rows: total(density(rows.parts[name]) for name, density in densities.items()),
+        lambda rows: total(density.kernel(rows.parts[name]) for name, density in densities.items()),
+    )
+
+
+def _by_kind(make: Callable[[type[Rows]], LogDensity]) -> LogDensity:
+    """A density that is made for each kind of rows when the first of them come."""
+    made: dict[type[Rows], LogDensity] = {}
+
+    def of(rows: Rows) -> LogDensity:
+        kind = type(rows)
+        if kind not in made:
+            made[kind] = make(kind)
+        return made[kind]
+
+    def evaluate(rows: Any) -> Array:
+        if isinstance(rows, RowsWithBase):
+            return evaluate(rows.rows) + rows.log_base.sum(1, keepdims=True)
+        return of(rows)(rows)
+
+    def kernel(rows: Any) -> Array:
+        return kernel(rows.rows) if isinstance(rows, RowsWithBase) else of(rows).kernel(rows)
+
+    return LogDensity(evaluate, kernel)
+
+
+def total(terms: Iterable[Array]) -> Array:
+    """The sum of arrays, the first of which is overwritten."""
+    first, *others = terms
+    for term in others:
+        first += term
+    return first
+
+
+def per_row(values: Any) -> Array:
+    """Sum over everything but the leading axis."""
+    return np.asarray(values.reshape(len(values), -1).sum(-1))

@@ -1,0 +1,105 @@
+"""Rows of data as statistics that are not summed yet.
+
+Everything in closed form follows from the rows by themselves and a conjugate pair: sums of them are the statistics of the
+classes, a predictive is what one of them adds to the normaliser of a posterior, and leaving it out subtracts it. A kind of
+rows stores them in whatever form is cheapest, and counts a block of them at a time.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from bayesppl.conjugate.statistics import JointStatistics, Statistics
+from bayesppl.kernels.arrays import Array, Responsibilities
+
+
+class Rows(ABC):
+    """Some rows of data, whose statistics can be summed by class or taken one by one."""
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def sum_rows(self, responsibilities: Responsibilities) -> Statistics:
+        """Sum the statistics of the rows into their classes."""
+
+    @abstractmethod
+    def blocks(self) -> Iterator[tuple[slice, Any]]:
+        """Yield statistics of some rows at a time, with the rows on the axis of classes."""
+
+
+@dataclass(frozen=True, eq=False)
+class SingleRows(Rows):
+    """Statistics of rows that were counted already.
+
+    Attributes
+    ----------
+    statistics : Statistics
+        With the rows on the axis of classes, and ``sum_rows``.
+    """
+
+    statistics: Any
+
+    @final
+    def __len__(self) -> int:
+        return len(self.statistics.values()[0])
+
+    @final
+    def sum_rows(self, responsibilities: Responsibilities) -> Any:
+        return self.statistics.sum_rows(responsibilities)
+
+    @final
+    def blocks(self) -> Iterator[tuple[slice, Any]]:
+        yield slice(None), self.statistics
+
+
+@dataclass(frozen=True, eq=False)
+class JointRows(Rows):
+    """Rows of the independent parts of a model."""
+
+    parts: Mapping[str, Any]
+
+    @final
+    def __len__(self) -> int:
+        return len(next(iter(self.parts.values())))
+
+    @final
+    def sum_rows(self, responsibilities: Responsibilities) -> JointStatistics:
+        return JointStatistics({name: part.sum_rows(responsibilities) for name, part in self.parts.items()})
+
+    @final
+    def blocks(self) -> Iterator[tuple[slice, Any]]:
+        raise TypeError("the parts of joint rows have blocks of their own; each is evaluated by itself")
+
+
+@dataclass(frozen=True, eq=False)
+class RowsWithBase(Rows):
+    """Rows whose density is that of other rows times a factor h(x) that holds no parameter, such as a Jacobian.
+
+    Attributes
+    ----------
+    rows : Rows
+    log_base : (n_rows, n_columns)
+        log h of every cell, zero where it is missing; the statistics of the rows have one ``log_base`` for each column.
+    """
+
+    rows: Rows
+    log_base: Array
+
+    @final
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @final
+    def sum_rows(self, responsibilities: Responsibilities) -> Any:
+        return self.rows.sum_rows(responsibilities).with_base(np.asarray(responsibilities.T @ self.log_base))
+
+    @final
+    def blocks(self) -> Iterator[tuple[slice, Any]]:
+        for block, statistics in self.rows.blocks():
+            yield block, statistics.with_base(self.log_base[block])

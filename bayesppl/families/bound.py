@@ -1,0 +1,298 @@
+"""The columns and classes that a family was bound to: how tables are read into rows, and rows back into columns.
+
+What concerns columns rather than densities is a value of its own, ``family.bound``: which numbers the cells can be, what the
+parameters are labelled with, which columns are independent of each other, what a row brings along, and what is left of a row
+of which some columns are missing.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, Protocol, final
+
+import numpy as np
+from scipy.sparse import issparse
+
+from bayesppl.conjugate.cells import stored_once
+from bayesppl.data.table import Table
+from bayesppl.errors import RowError
+from bayesppl.families.covariates import NO_COVARIATES, Covariates
+from bayesppl.families.support import Support, check_support, numbers_of
+from bayesppl.kernels.arrays import Array, dense
+from bayesppl.kernels.missing import observed_mask, only_columns
+
+#: What a density is taken over. Evidences of models that differ in it measure different things.
+Measure = Literal[
+    "mass",
+    "mass given the row total",
+    "approximate mass given the row total",
+    "density",
+    "mass at zero, density elsewhere",
+]
+
+#: Measures of rows of counts: a document without a word is another document, not a row with a gap.
+GIVEN_TOTAL: tuple[Measure, ...] = ("mass given the row total", "approximate mass given the row total")
+
+#: Dimension names of every parameter, the class axis among them.
+Dims = Mapping[str, tuple[str, ...]]
+
+
+class Factor(NamedTuple):
+    """Columns whose log density can be taken by itself, so that those of all factors add up to that of the row.
+
+    Attributes
+    ----------
+    name : hashable
+        Of the column, or of the block of several columns; empty for all columns of a family.
+    columns : tuple
+    """
+
+    name: Hashable
+    columns: tuple[Hashable, ...]
+
+
+def separate(columns: Sequence[Hashable]) -> tuple[Factor, ...]:
+    """Every column by itself."""
+    return tuple(Factor(column, (column,)) for column in columns)
+
+
+def together(columns: Sequence[Hashable]) -> tuple[Factor, ...]:
+    """All columns as one."""
+    return separate(columns) if len(columns) == 1 else (Factor("", tuple(columns)),)
+
+
+def of_block(block: str, factors: Sequence[Factor]) -> tuple[Factor, ...]:
+    """Factors of a block of a product: those of several columns are named after it."""
+    return tuple(
+        factor
+        if len(factor.columns) == 1
+        else Factor("_".join(str(name) for name in (block, factor.name) if name != ""), factor.columns)
+        for factor in factors
+    )
+
+
+class BoundColumns(ABC):
+    """Columns of a table as a family models them, and the labels of its parameters."""
+
+    @property
+    @abstractmethod
+    def measures(self) -> Mapping[Hashable, Measure]:
+        """For every column, what the density of it is taken over."""
+
+    @property
+    @abstractmethod
+    def family_names(self) -> Mapping[Hashable, str]:
+        """For every column, the name of the family that describes it."""
+
+    @property
+    @abstractmethod
+    def levels_of_columns(self) -> Mapping[Hashable, tuple[Hashable, ...]]:
+        """The levels of every column that has any."""
+
+    @property
+    @abstractmethod
+    def factors(self) -> tuple[Factor, ...]:
+        """What is independent given the class and the parameters, in order."""
+
+    @property
+    @abstractmethod
+    def dims(self) -> Dims:
+        """Dimension names of every parameter, the class axis among them."""
+
+    @property
+    @abstractmethod
+    def coords(self) -> dict[str, list[Hashable]]:
+        """Coordinate labels of every dimension but "class"."""
+
+    @property
+    @abstractmethod
+    def covariate_supports(self) -> Mapping[str, Support]:
+        """What a row brings along that is not modelled, such as its number of trials: the values each can take."""
+
+    @abstractmethod
+    def encode(self, table: Table) -> Any:
+        """Check the support and return the rows as the family computes with them.
+
+        Raises
+        ------
+        ValueError
+            Naming the column, the value found and the remedy.
+        """
+
+    @abstractmethod
+    def decode(self, X: Any) -> dict[Hashable, Array]:
+        """Return the values of every column, from encoded rows."""
+
+    @abstractmethod
+    def label_rows(self, X: Any, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
+        """Return encoded rows as named arrays with their dims, the first of which is "row"."""
+
+    @abstractmethod
+    def covariates(self, X: Any) -> Covariates:
+        """Return the covariates of encoded rows: (n_rows,) for every name in ``covariate_supports``."""
+
+    @abstractmethod
+    def marginal_rows(self, X: Any, factors: Sequence[int]) -> Any:
+        """Return encoded rows of which only these factors are seen, the others missing.
+
+        Parameters
+        ----------
+        X : encoded rows
+        factors : sequence of int
+            Places in :attr:`factors`.
+        """
+
+
+class OfNumbers(Protocol):
+    """What a family of columns of numbers declares, and the columns it was bound to."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def support(self) -> Support: ...
+    @property
+    def measure(self) -> Measure: ...
+    @property
+    def allows_sparse(self) -> bool: ...
+    @property
+    def allows_missing(self) -> bool: ...
+    @property
+    def columns(self) -> tuple[Hashable, ...]: ...
+
+
+class PerRow(NamedTuple):
+    """A column of the table that holds a number of every row, and is no feature.
+
+    Attributes
+    ----------
+    column : hashable
+    covariate : str
+        The name of the number, such as "exposure".
+    support : Support
+        The values it can take.
+    """
+
+    column: Hashable
+    covariate: str
+    support: Support
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class NumberColumns(BoundColumns):
+    """Columns of numbers, all of them features; encoded rows are a matrix of them, dense or sparse.
+
+    Parameters
+    ----------
+    family : Family
+        With its ``name``, ``support``, ``measure``, and ``columns``.
+    parameter_dims : mapping of str to tuple of str
+        Dimension names of every parameter; all but "class" are labelled by the columns.
+    is_separate : bool
+        Whether the columns are independent given the class, or are one factor.
+    per_row : PerRow, optional
+        A column that is no feature; encoded rows carry its numbers as their last column.
+    check : callable, optional
+        Refuses encoded rows for what no column shows by itself.
+    """
+
+    family: OfNumbers
+    parameter_dims: Dims
+    is_separate: bool
+    per_row: PerRow | None = None
+    check: Callable[[Any], None] | None = None
+
+    @property
+    def dims(self) -> Dims:
+        return self.parameter_dims
+
+    @property
+    def measures(self) -> dict[Hashable, Measure]:
+        return dict.fromkeys(self.family.columns, self.family.measure)
+
+    @property
+    def family_names(self) -> dict[Hashable, str]:
+        return dict.fromkeys(self.family.columns, self.family.name)
+
+    @property
+    def levels_of_columns(self) -> dict[Hashable, tuple[Hashable, ...]]:
+        return {}
+
+    @property
+    def factors(self) -> tuple[Factor, ...]:
+        return (separate if self.is_separate else together)(self.family.columns)
+
+    @property
+    def coords(self) -> dict[str, list[Hashable]]:
+        return {dim: list(self.family.columns) for dims in self.dims.values() for dim in dims if dim != "class"}
+
+    @property
+    def covariate_supports(self) -> dict[str, Support]:
+        return {} if self.per_row is None else {self.per_row.covariate: self.per_row.support}
+
+    def numbers(self, table: Table) -> Any:
+        """Return the features as numbers, not checked yet."""
+        family = self.family
+        return numbers_of(table, family.columns, family.name, family.support, allows_sparse=family.allows_sparse)
+
+    def encode(self, table: Table) -> Any:
+        family, X = self.family, self.numbers(table)
+        if issparse(X) and self.is_separate:
+            X = stored_once(X)
+        check_support(X, family.columns, family.name, family.support)
+        if not family.allows_missing:
+            self._refuse_missing(X)
+        if self.per_row is not None:
+            X = self._with_row_numbers(X, table)
+        if self.check is not None:
+            self.check(X)
+        return X
+
+    def decode(self, X: Any) -> dict[Hashable, Array]:
+        names = self.family.columns if self.per_row is None else (*self.family.columns, self.per_row.column)
+        return dict(zip(names, dense(X).T, strict=True))
+
+    def label_rows(self, X: Any, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
+        features = dense(X[:, : len(self.family.columns)])
+        return {f"{prefix}x": (("row", f"{prefix}feature"), features)}
+
+    def covariates(self, X: Any) -> Covariates:
+        return NO_COVARIATES if self.per_row is None else {self.per_row.covariate: X[:, -1]}
+
+    def marginal_rows(self, X: Any, factors: Sequence[int]) -> Any:
+        n_factors = len(self.family.columns) if self.is_separate else 1
+        if len(factors) == n_factors:
+            return X
+        # the number per row is no feature, and stays
+        return only_columns(X, [*factors, *range(len(self.family.columns), X.shape[1])])
+
+    def _refuse_missing(self, X: Any) -> None:
+        present = observed_mask(X)
+        if present is not None:
+            row, column = np.argwhere(~present)[0]
+            raise RowError(
+                f"column {self.family.columns[column]!r} is missing in row ",
+                int(row),
+                f", but the {self.family.name} family models a row as a whole: a missing cell is neither zero nor can it "
+                "be left out. Fill it in, drop the row, or use a family that treats columns one by one.",
+            )
+
+    def _with_row_numbers(self, X: Any, table: Table) -> Array:
+        assert self.per_row is not None
+        column, covariate, support = self.per_row
+        if issparse(X):
+            raise TypeError(
+                f"the zeros of sparse rows are alike only without {covariate}={column!r}, a number of every row: "
+                "pass a dense table, X.toarray()"
+            )
+        numbers = numbers_of(table, [column], self.family.name, support)
+        check_support(numbers, [column], self.family.name, support)
+        if np.isnan(numbers).any():
+            raise RowError(
+                f"column {column!r} is missing in row ",
+                int(np.argmax(np.isnan(numbers))),
+                f", but it holds the {covariate} of that row; fill it in, or drop the row",
+            )
+        return np.column_stack([X, numbers])

@@ -1,0 +1,390 @@
+"""Families that are products over cells of numbers: a cell counts, or has a density of its own.
+
+A family of *counting* cells has one probability, or one rate, for every class and feature, with a beta or gamma prior: it
+defines how a cell counts as successes and failures, or as events over an exposure, with a factor of its own that holds no
+parameter (the base measure). All else follows. A family of cells without sufficient statistics defines their density.
+
+A cell may be counted with a further number, such as the number of trials or the exposure: one of all cells, one of every
+column, or one of every row, which a column of the table holds.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any, ClassVar, NamedTuple, Self, final
+
+import numpy as np
+from scipy.sparse import issparse
+
+from bayesppl.conjugate import Beta, Gamma
+from bayesppl.conjugate.cells import Bits, DenseCells, SparseCells, dense_blocks, stored_once
+from bayesppl.conjugate.conjugate import require_kind
+from bayesppl.conjugate.declare import Direct
+from bayesppl.conjugate.declared_priors import is_declaration
+from bayesppl.conjugate.log_density import LogDensity
+from bayesppl.conjugate.rows import Rows
+from bayesppl.conjugate.statistics import Events, Successes
+from bayesppl.conjugate.weighted_rows import PlainRows
+from bayesppl.data.arguments import by_name
+from bayesppl.data.table import Table
+from bayesppl.errors import RowError, UndefinedEstimateError
+from bayesppl.families._bases.family import ConjugateFamily, Family
+from bayesppl.families.bound import Measure, NumberColumns, PerRow
+from bayesppl.families.covariates import NO_COVARIATES, Covariates, required
+from bayesppl.families.support import BITS, COUNTS, POSITIVE_NUMBERS, REAL_NUMBERS, Support, locate
+from bayesppl.kernels.arrays import Array, Theta, dense
+from bayesppl.kernels.missing import present_cells
+
+
+class Number(NamedTuple):
+    """A number that the cells of a family are counted with.
+
+    Attributes
+    ----------
+    field : str
+        The field of the family that holds it: one number, one per column, a mapping of columns to numbers, or, if it may
+        differ between rows, the name of a column of the table. None stands for one.
+    support : Support
+        The values it can take.
+    by_row : bool
+        Whether a column of the table may hold it.
+    is_limit : bool
+        Whether no cell can be larger, as no number of successes is larger than that of trials.
+    """
+
+    field: str
+    support: Support = POSITIVE_NUMBERS
+    by_row: bool = False
+    is_limit: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class CellFamily(ConjugateFamily):
+    """Independent cells with one probability, or one rate, for every class and feature.
+
+    A family of this kind has a field for its prior under the name of the parameter of its ``pair``, "probability" or "rate".
+    """
+
+    #: The conjugate pair: Beta, of successes and failures, or Gamma, of events and an exposure.
+    pair: ClassVar[type[Beta | Gamma]]
+    support: ClassVar[Support]
+    measure: ClassVar[Measure]
+
+    #: The number that a cell is counted with, if there is one.
+    number: ClassVar[Number | None] = None
+
+    columns: tuple[Hashable, ...] = field(default=(), kw_only=True, repr=False)
+    classes: tuple[Hashable, ...] = field(default=(), kw_only=True, repr=False)
+
+    @abstractmethod
+    def count(self, x: Array, number: Array) -> Successes | Events:
+        """Count cells, none of which is missing.
+
+        Parameters
+        ----------
+        x, number
+            Cells, and the number that belongs to each (one where the family has none); of one shape.
+
+        Returns
+        -------
+        Successes or Events
+            With log h(x), the factor of the density that holds no parameter, as its ``log_base``.
+        """
+
+    @abstractmethod
+    def draw(self, parameter: Array, number: Array, rng: np.random.Generator) -> Array:
+        """Draw a cell for each entry of the parameter, given the number that belongs to it."""
+
+    @abstractmethod
+    def observe(self, name: str, parameter: Any, number: Any, **observed: Any) -> None:
+        """Declare cells as an observed variable of the current ``pm.Model``.
+
+        Parameters
+        ----------
+        name : str
+            Of the variable.
+        parameter, number
+            Of every cell.
+        **observed
+            ``observed`` and ``dims``, to be passed on to the PyMC distribution.
+        """
+
+    @property
+    @final
+    def bound(self) -> NumberColumns:
+        per_row = None if self._row_column is None else PerRow(self._row_column, *self._number[:2])
+        check = self._refuse_excess if self._number.is_limit else None
+        return NumberColumns(self, {self._parameter: ("class", "feature")}, True, per_row, check)
+
+    @final
+    def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
+        if self._row_column is not None:
+            table.require([self._row_column])
+        columns = tuple(name for name in table.names if name != self._row_column)
+        return replace(self, columns=columns, classes=tuple(classes))
+
+    @final
+    def with_classes(self, classes: Sequence[Hashable]) -> Self:
+        return replace(self, classes=tuple(classes))
+
+    @final
+    def with_prior(self, prior: Any) -> Self:
+        return replace(self, **{self._parameter: prior})
+
+    @final
+    def rows(self, X: Any) -> Rows:
+        if self.support is BITS:
+            return Bits(X)
+        if issparse(X):
+            return SparseCells(stored_once(X), self._numbers, self.count)
+        return DenseCells(X, self._split, self.count)
+
+    @final
+    def resolve_prior(self, statistics: Any) -> Beta | Gamma | Direct:
+        parameter = self._parameter
+        declared = getattr(self, parameter)
+        if is_declaration(declared):
+            return Direct({parameter: declared}, {parameter: "unit" if self.pair is Beta else "positive"})
+        self._require_finite(statistics)
+        if self.pair is Gamma and isinstance(declared, str):
+            if declared != "overall":
+                raise ValueError(
+                    f"{parameter}={declared!r} is not known; choose one of 'overall', or pass a bayesppl.Gamma"
+                )
+            return Gamma.overall(statistics)
+        return require_kind(declared, self.pair, parameter).sized(statistics.values()[0].shape)
+
+    @final
+    def mle(self, statistics: Any) -> Theta:
+        parameter = self._parameter
+        found, per = self.pair.estimate(statistics)
+        if (per <= 0).any():
+            k, d = np.argwhere(per <= 0)[0]
+            raise UndefinedEstimateError(
+                f"class {self.classes[k]!r} has no observed value in column {self.columns[d]!r}, so the maximum "
+                f"likelihood estimate of its {parameter} does not exist; use rule='mean' or 'predictive'"
+            )
+        return {parameter: found / per}
+
+    @final
+    def log_likelihood(self, theta: Theta) -> LogDensity:
+        with np.errstate(divide="ignore"):
+            log_factors = self.pair.natural(theta)
+        made = cache(lambda kind: kind.log_likelihood(log_factors))
+
+        def log_density(X: Any) -> Array:
+            rows = self.rows(X)
+            return np.asarray(made(type(rows))(rows))
+
+        def kernel(X: Any) -> Array:
+            rows = self.rows(X)
+            return np.asarray(made(type(rows)).kernel(rows))
+
+        return LogDensity(log_density, kernel)
+
+    @final
+    def simulate(
+        self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
+    ) -> Array:
+        supports = self.bound.covariate_supports
+        numbers = next((required(covariates, name)[:, None] for name in supports), self._numbers)
+        drawn = self.draw(theta[self._parameter][codes], numbers, rng)
+        return np.column_stack([drawn, *(covariates[name] for name in supports)])
+
+    @final
+    def observe_rows(self, variables: dict[str, Any], X: Any, codes: Array, prefix: str = "") -> None:
+        cells, numbers = self._split(X)
+        index, at, dims = present_cells(cells, codes, prefix)
+        parameter = variables[self._parameter]
+        number = self._declared_number(numbers, at, prefix)
+        self.observe(f"{prefix}x", parameter[index], number, observed=cells[at], dims=dims)
+
+    @final
+    def observe_statistics(self, variables: dict[str, Any], statistics: Any, prefix: str = "") -> None:
+        import pymc as pm
+        import pytensor.tensor as pt
+
+        first, second, log_base = statistics.values()
+        factors = self.pair.natural(variables, pt)
+        pm.Potential(f"{prefix}x", (first * factors[0] + second * factors[1] + log_base).sum())
+
+    @property
+    def _parameter(self) -> str:
+        return self.pair.parameters[0]
+
+    @property
+    def _number(self) -> Number:
+        return self.number or Number("")
+
+    @property
+    def _given(self) -> Any:
+        """The number, as declared."""
+        value = None if self.number is None else getattr(self, self.number.field)
+        return 1.0 if value is None else value
+
+    @property
+    def _row_column(self) -> str | None:
+        """The column that holds a number per row, if there is one."""
+        return self._given if self._number.by_row and isinstance(self._given, str) else None
+
+    @property
+    def _numbers(self) -> Array:
+        """The number of every column that its cells are counted with; one, in place of those of the rows."""
+        if self._row_column is not None:
+            return np.ones(1)
+        numbers = per_column(self._given, self.columns)
+        contains = self._number.support.contains
+        assert contains is not None
+        wrong = ~(np.isfinite(numbers) & contains(numbers) & (numbers > 0))
+        if wrong.any():
+            column = int(np.argmax(wrong))
+            whole = "positive whole numbers" if self._number.support is COUNTS else "positive"
+            raise ValueError(
+                f"{self._number.field} must be {whole}, found {numbers[column]:g} for column {self.columns[column]!r}"
+            )
+        return numbers
+
+    def _split(self, X: Any) -> tuple[Array, Array]:
+        """Features, and the number that belongs to each cell: from its row's column, or else from its own column."""
+        X = np.asarray(dense(X), dtype=np.float64)
+        if self._row_column is None:
+            return X, np.broadcast_to(self._numbers, X.shape)
+        features = X[:, :-1]
+        return features, np.broadcast_to(X[:, -1:], features.shape)
+
+    def _declared_number(self, numbers: Array, at: Any, prefix: str) -> Any:
+        """The number of each observed cell; that of a row is ``pm.Data``, so that other rows bring their own."""
+        if self._number.support is COUNTS:
+            numbers = numbers.astype(np.int64)
+        if self._row_column is None or at is not ...:
+            return numbers[at]
+        import pymc as pm
+
+        return pm.Data(f"{prefix}{self._number.field}", numbers[:, 0], dims="row")[:, None]
+
+    def _refuse_excess(self, X: Any) -> None:
+        for block in dense_blocks(X):
+            part = X[block]
+            found, most = (part.data, self._numbers[part.indices]) if issparse(X) else self._split(part)
+            excess = found > most
+            if excess.any():
+                row, column = locate(part, 0, excess)
+                raise RowError(
+                    f"column {self.columns[column]!r} holds {part[row, column]:g} successes in row ",
+                    block.start + row,
+                    f", more than its {most[excess][0]:g} {self._number.field}. Correct the count, or the number of "
+                    f"{self._number.field}.",
+                )
+
+    def _require_finite(self, statistics: Any) -> None:
+        for sums in statistics.values()[:2]:
+            if not np.isfinite(sums).all():
+                d = np.argwhere(~np.isfinite(sums))[0, 1]
+                raise ValueError(
+                    f"the weighted sum of column {self.columns[d]!r} is larger than any floating-point number. Rescale the "
+                    "column, or divide the weights by their mean"
+                )
+
+
+#: From the cells of one column, (n_rows, 1), to their log density under every class: (..., n_rows, n_classes).
+OfColumn = Callable[[Array], Array]
+
+
+@dataclass(frozen=True, eq=False)
+class IndependentCells(Family):
+    """Independent cells without sufficient statistics, with one value of each parameter for every class and feature."""
+
+    support: ClassVar[Support] = REAL_NUMBERS
+    measure: ClassVar[Measure] = "density"
+    fits_missing: ClassVar[bool] = False
+
+    columns: tuple[Hashable, ...] = field(default=(), kw_only=True, repr=False)
+    classes: tuple[Hashable, ...] = field(default=(), kw_only=True, repr=False)
+
+    @property
+    @abstractmethod
+    def parameters(self) -> tuple[str, ...]:
+        """Names of the parameters that are learned."""
+
+    @abstractmethod
+    def log_cell(self, theta: Theta) -> OfColumn:
+        """Return the log density of the cells of one column, whose parameters these are: (..., 1, n_classes) each."""
+
+    @abstractmethod
+    def draw(self, theta: Theta, rng: np.random.Generator) -> Array:
+        """Draw a cell for each entry of the parameters."""
+
+    @abstractmethod
+    def observe(self, name: str, theta: dict[str, Any], **observed: Any) -> None:
+        """Declare cells, whose parameters these are, as an observed variable of the current ``pm.Model``."""
+
+    @property
+    @final
+    def bound(self) -> NumberColumns:
+        return NumberColumns(self, dict.fromkeys(self.parameters, ("class", "feature")), True)
+
+    @final
+    def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
+        return replace(self, columns=table.names, classes=tuple(classes))
+
+    @final
+    def with_classes(self, classes: Sequence[Hashable]) -> Self:
+        return replace(self, classes=tuple(classes))
+
+    @final
+    def rows(self, X: Any) -> PlainRows:
+        return PlainRows(
+            X, self.columns, f"the {self.name} family cannot be fitted to incomplete rows. Drop or impute them."
+        )
+
+    @final
+    def log_likelihood(self, theta: Theta) -> LogDensity:
+        of_columns = [
+            self.log_cell({name: theta[name][..., None, :, d] for name in self.parameters})
+            for d in range(len(self.columns))
+        ]
+        shape = theta[self.parameters[0]].shape[:-1]
+
+        def log_density(X: Array) -> Array:
+            out = np.zeros((*shape[:-1], len(X), shape[-1]))
+            for of_column, x in zip(of_columns, np.asarray(X, dtype=np.float64).T, strict=True):
+                present = ~np.isnan(x)
+                if present.all():
+                    out += of_column(x[:, None])
+                else:  # a missing cell is integrated out: it adds nothing
+                    out[..., present, :] += of_column(x[present, None])
+            return out
+
+        return LogDensity(log_density)
+
+    @final
+    def simulate(
+        self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
+    ) -> Array:
+        return self.draw({name: theta[name][codes] for name in self.parameters}, rng)
+
+    @final
+    def observe_rows(self, variables: dict[str, Any], X: Any, codes: Array, prefix: str = "") -> None:
+        theta = {name: variables[name][codes] for name in self.parameters}
+        self.observe(
+            f"{prefix}x", theta, observed=np.asarray(X, dtype=np.float64), dims=("row", f"{prefix}feature")
+        )
+
+
+def per_column(value: float | Sequence[float] | Mapping[Hashable, float], columns: Sequence[Hashable]) -> Array:
+    """A number for every column from one number, one per column, or a mapping by name: (n_columns,)."""
+    value = by_name(value)
+    if isinstance(value, Mapping):
+        absent = [name for name in columns if name not in value]
+        if absent:
+            raise ValueError(f"no value is given for column {absent[0]!r}; name every column once")
+        value = [value[name] for name in columns]
+    numbers = np.asarray(value, dtype=np.float64)
+    if numbers.shape not in ((), (len(columns),)):
+        raise ValueError(
+            f"{numbers.size} values are given for {len(columns)} columns; pass one number, one per column, or a mapping"
+        )
+    return np.broadcast_to(numbers, (len(columns),))
