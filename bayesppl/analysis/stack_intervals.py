@@ -60,7 +60,7 @@ def _blocks(stack: Stack, table: Table, draws: int, rng: np.random.Generator) ->
 
 def _of_member(member: Member, part: Table, size: int, rng: np.random.Generator) -> Array:
     """Tempered probabilities of some rows under draws of the parameters: (n_draws, n_rows, n_classes)."""
-    posterior, rows = member.fitted.posterior, member.fitted.encode(member.recoding(part))
+    posterior, rows = member.fitted.posterior, member.fitted.encode(member.recoding.transform(part))
     n_rows, width = rows.shape
     step = max(1, CHUNK_CELLS // (max(1, n_rows) * max(posterior.model.n_classes, width)))
     found = [

@@ -1,19 +1,23 @@
-"""Columns of a table as a model takes them: gaps filled, levels as codes or indicators, numbers in bins or as normal scores.
+"""Transformers of tables: gaps filled, levels as codes or indicators, numbers in bins or as normal scores.
 
-What a recoding needs of the rows of a fit (medians, levels, quantiles) is read once and kept; labels have no part in it.
+They follow scikit-learn's contract and look at no labels, so that they are fitted once where rows are left out. What is
+read of the rows of a fit (medians, levels, quantiles) is the same for every way to recode them: read once, it is shared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Self
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 from scipy.special import ndtri
+from sklearn.base import BaseEstimator
 
+from bayesppl.data.columns import missing
 from bayesppl.data.levels import factorize, refuse_lookalikes, refuse_other_types
+from bayesppl.data.read_table import as_table
 from bayesppl.data.table import MatrixTable, Table
 from bayesppl.errors import RowError
 from bayesppl.kernels.arrays import Array
@@ -28,12 +32,13 @@ FEW_VALUES = 10
 _MOST_INDICATORS = 30
 
 _MOST_BINS = 12
-
-#: Cells of a sparse matrix that may become a dense one, of a gigabyte.
-_MOST_DENSE = 1 << 27
 _STEPS = 5
 _KNOTS = np.linspace(0.0, 1.0, 65)
 _SAMPLE = 2000
+_NONE: Sequence[float] = ()
+
+#: Cells of a sparse matrix that may become a dense one, of a gigabyte.
+_MOST_DENSE = 1 << 27
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,10 +51,11 @@ class Column:
     is_number : bool
         Whether its values are numbers; few whole ones may still be codes of levels.
     levels : tuple
-        Different values, where they are few or no numbers; those of one row only are left out. Numbers ascend, other levels are in
-        the order of their frequency.
+        Different values, where they are few or no numbers; those of one row only are left out. Numbers ascend, other
+        levels are in the order of their frequency.
     has_others : bool
-        Whether there were values of one row only: what is new later counts among them, and is missing where there were none.
+        Whether there were values of one row only: what is new later counts among them, and is missing where there were
+        none.
     has_gaps : bool
     median : float
     knots, scores : (n_knots,)
@@ -63,80 +69,80 @@ class Column:
     levels: tuple[Hashable, ...]
     has_others: bool
     has_gaps: bool
-    median: float
-    knots: Array
-    scores: Array
-    edges: Array
-    step_edges: Array
+    median: float = 0.0
+    knots: Array | Sequence[float] = _NONE
+    scores: Array | Sequence[float] = _NONE
+    edges: Array | Sequence[float] = _NONE
+    step_edges: Array | Sequence[float] = _NONE
 
     @property
     def may_be_levels(self) -> bool:
         return bool(self.levels)
 
-    def numbers(self, table: Table) -> Array:
-        """The cells as numbers, NaN where missing: (n_rows,)."""
-        return np.array(table.select((self.name,)).numeric(), dtype=np.float64).reshape(len(table))
+    def recoded(self, table: Table, view: View) -> list[Array]:
+        """The cells of a table as one or several columns: arrays (n_rows,) of numbers."""
+        if view in ("number", "filled", "score"):
+            values = _floats(table, self.name)
+            if view == "number":
+                return [values]
+            gaps = np.isnan(values)
+            if view == "score":
+                filled = np.where(gaps, 0.0, np.interp(values, self.knots, self.scores))
+            else:
+                filled = np.where(gaps, self.median, values)
+            return [filled, gaps.astype(np.float64)] if self.has_gaps else [filled]
+        codes = self._codes(table, view)
+        if view in ("indicators", "steps"):
+            size = len(self.levels) if view == "indicators" else len(self.step_edges) + 1
+            wanted = [*range(1, min(size, _MOST_INDICATORS + 1)), *([-1] if self.has_gaps else [])]
+            return [(codes == code).astype(np.float64) for code in wanted]
+        # what did not occur in training is missing, or the first level
+        is_new = (codes == -2) & (not self.has_others)
+        is_new |= (codes == -1) & (view == "code" or not self.has_gaps)
+        return [np.where(is_new, 0.0 if view == "code_filled" else np.nan, codes)]
 
-    def codes(self, table: Table) -> Array:
-        """Places of the cells among the levels, -1 where missing, -2 where it is no level: (n_rows,)."""
+    def _codes(self, table: Table, view: View) -> Array:
+        """Bins, or places among the levels; -1 where the cell is missing, -2 where it is no level: (n_rows,)."""
+        if view in ("bin", "steps"):
+            values = _floats(table, self.name)
+            bins = np.searchsorted(self.edges if view == "bin" else self.step_edges, values, side="left")
+            return np.where(np.isnan(values), -1, bins)
         found, codes = factorize(table.column(self.name), self.name)
         known = {level: place for place, level in enumerate(self.levels)}
         refuse_other_types(self.name, known, found, codes)
-        places = np.array([*(known.get(level, -2) for level in found), -1])
-        return np.asarray(places[codes])
-
-
-def dense(table: Table) -> Table:
-    """The same table; sparse cells that are no counts are read like those of any other table.
-
-    Raises
-    ------
-    ValueError
-        If they would take more room than a gigabyte.
-    """
-    matrix: Any = getattr(table, "matrix", None)
-    if not issparse(matrix):
-        return table
-    if matrix.shape[0] * matrix.shape[1] > _MOST_DENSE:
-        raise ValueError(
-            f"X is a sparse matrix of {matrix.shape[0]} by {matrix.shape[1]} numbers that are no counts, too many to be read as dense "
-            "columns; pass counts (those of words, in place of tf-idf), or fewer columns"
-        )
-    return MatrixTable(table.names, matrix.toarray(), table.is_named)
+        return np.array([*(known.get(level, -2) for level in found), -1])[codes]
 
 
 def read_columns(table: Table) -> tuple[Column, ...]:
-    """All columns that vary; of a column without two different values nothing can be learned."""
-    table = dense(table)
+    """Read all columns that vary; of a column without two different values nothing can be learned."""
+    table = _dense(table)
     found = (_read(table, name) for name in table.names)
     return tuple(column for column in found if column is not None)
 
 
 def _read(table: Table, name: Hashable) -> Column | None:
-    import pandas as pd
-
-    raw = table.column(name)
-    if raw.dtype.kind == "O" and pd.isna(raw).all():
+    cells = table.column(name)
+    if cells.dtype.kind == "O" and missing(cells).all():
         return None
-    kind = table.kind(name)
-    return _read_levels(raw, name) if kind in ("category", "boolean") else _read_numbers(table, name)
+    if table.kind(name) in ("category", "boolean"):
+        return _read_levels(cells, name)
+    return _read_numbers(_floats(table, name), name)
 
 
-def _read_levels(raw: Array, name: Hashable) -> Column | None:
-    levels, codes = factorize(raw, name)
+def _read_levels(cells: Array, name: Hashable) -> Column | None:
+    levels, codes = factorize(cells, name)
     refuse_lookalikes(name, levels, codes)
     counts = np.bincount(codes[codes >= 0], minlength=len(levels))
-    # the most frequent first, for names are no reason to be the level that has no indicator; equally frequent ones by their names
+    # the most frequent first, for names are no reason to be the level that has no indicator; equally frequent ones by
+    # their names
     kept = tuple(levels[i] for i in np.argsort(-counts, kind="stable").tolist() if counts[i] > 1)
-    gaps = bool((codes < 0).any())
-    if not kept or (len(levels) == 1 and not gaps):
+    has_gaps = bool((codes < 0).any())
+    if not kept or (len(levels) == 1 and not has_gaps):
         return None
-    none = np.empty(0)
-    return Column(name, False, kept, len(kept) < len(levels), gaps, 0.0, none, none, none, none)
+    return Column(name, False, kept, len(kept) < len(levels), has_gaps)
 
 
-def _read_numbers(table: Table, name: Hashable) -> Column | None:
-    values = np.array(table.select((name,)).numeric(), dtype=np.float64).reshape(len(table))
+def _read_numbers(values: Array, name: Hashable) -> Column | None:
     infinite = np.isinf(values)
     if infinite.any():
         row = int(infinite.argmax())
@@ -149,35 +155,34 @@ def _read_numbers(table: Table, name: Hashable) -> Column | None:
     has_gaps = len(present) < len(values)
     if not len(present) or (present.min() == present.max() and not has_gaps):
         return None
-    sample = present[:: max(1, len(present) // _SAMPLE)]
     few: tuple[Hashable, ...] = ()
-    if len(np.unique(sample)) <= FEW_VALUES:
+    if len(np.unique(present[:: max(1, len(present) // _SAMPLE)])) <= FEW_VALUES:
         distinct = np.unique(present)
         if len(distinct) <= FEW_VALUES and (distinct == np.round(distinct)).all():
             few = tuple(int(value) for value in distinct)
     ordered = np.sort(present)
-    knots, scores = _normal_scores(ordered)
     bins = int(np.clip(round(len(present) ** (1 / 3)), 3, _MOST_BINS))
+    median = float(_quantiles(ordered, 2)[0])
     return Column(
         name,
         True,
         few,
         False,
         has_gaps,
-        _quantile(ordered, 0.5),
-        knots,
-        scores,
+        median,
+        *_normal_scores(ordered),
         _edges(ordered, bins),
         _edges(ordered, _STEPS),
     )
 
 
-def _quantile(ordered: Array, share: float) -> float:
-    return float(ordered[min(len(ordered) - 1, int(share * len(ordered)))])
+def _quantiles(ordered: Array, parts: int) -> Array:
+    """Values that part the others into so many parts, each of them one that occurs: (parts - 1,)."""
+    return ordered[[min(len(ordered) - 1, int(i / parts * len(ordered))) for i in range(1, parts)]]
 
 
 def _edges(ordered: Array, bins: int) -> Array:
-    edges = np.unique([_quantile(ordered, i / bins) for i in range(1, bins)])
+    edges = np.unique(_quantiles(ordered, bins))
     return edges[edges < ordered[-1]]
 
 
@@ -189,123 +194,85 @@ def _normal_scores(ordered: Array) -> tuple[Array, Array]:
     return knots, ndtri((below + upto) / (2 * n_rows))
 
 
-def _number(column: Column, table: Table) -> list[Array]:
-    return [column.numbers(table)]
+def _floats(table: Table, name: Hashable) -> Array:
+    """The cells of a column as numbers, NaN where missing: (n_rows,)."""
+    return np.array(table.select((name,)).numeric(), dtype=np.float64).reshape(len(table))
 
 
-def _with_gaps(column: Column, values: Array, filled: Array) -> list[Array]:
-    return [filled, np.isnan(values).astype(np.float64)] if column.has_gaps else [filled]
+def _dense(table: Table) -> Table:
+    """Read sparse cells that are no counts like those of any other table.
+
+    Raises
+    ------
+    ValueError
+        If they would take more room than a gigabyte.
+    """
+    matrix: Any = getattr(table, "matrix", None)
+    if not issparse(matrix):
+        return table
+    if matrix.shape[0] * matrix.shape[1] > _MOST_DENSE:
+        raise ValueError(
+            f"X is a sparse matrix of {matrix.shape[0]} by {matrix.shape[1]} numbers that are no counts, too many to be "
+            "read as dense columns; pass counts (those of words, in place of tf-idf), or fewer columns"
+        )
+    return MatrixTable(table.names, matrix.toarray(), table.is_named)
 
 
-def _filled(column: Column, table: Table) -> list[Array]:
-    values = column.numbers(table)
-    return _with_gaps(column, values, np.where(np.isnan(values), column.median, values))
+@dataclass(eq=False, repr=False)
+class Recoding(BaseEstimator):
+    """Recode numbers in one way, levels in another.
 
+    ``number`` and ``code`` keep gaps; ``filled`` and ``score`` (normal scores) fill them and add an indicator;
+    ``code_of_gap`` and ``bin`` make them a level, and so does ``code_filled``, where what the fit has not seen is the
+    first level; ``indicators`` and ``steps`` are zeros and ones, for each level or bin but the first.
 
-def _score(column: Column, table: Table) -> list[Array]:
-    values = column.numbers(table)
-    scores = np.interp(values, column.knots, column.scores)
-    return _with_gaps(column, values, np.where(np.isnan(values), 0.0, scores))
-
-
-def _code(column: Column, table: Table) -> list[Array]:
-    return [_seen(column, column.codes(table), gaps=False)]
-
-
-def _code_of_gap(column: Column, table: Table) -> list[Array]:
-    return [_seen(column, column.codes(table), gaps=column.has_gaps)]
-
-
-def _code_filled(column: Column, table: Table) -> list[Array]:
-    codes = column.codes(table)
-    new = ((codes == -1) & (not column.has_gaps)) | ((codes == -2) & (not column.has_others))
-    return [np.where(new, 0, codes).astype(np.float64)]
-
-
-def _seen(column: Column, codes: Array, *, gaps: bool) -> Array:
-    """Codes as numbers, NaN for what did not occur in training, and for gaps unless they are a level."""
-    out = codes.astype(np.float64)
-    if not gaps:
-        out[codes == -1] = np.nan
-    if not column.has_others:
-        out[codes == -2] = np.nan
-    return out
-
-
-def _binned(edges: Array, values: Array) -> Array:
-    return np.where(np.isnan(values), -1, np.searchsorted(edges, values, side="left"))
-
-
-def _bin(column: Column, table: Table) -> list[Array]:
-    return [_seen(column, _binned(column.edges, column.numbers(table)), gaps=column.has_gaps)]
-
-
-def _indicator_columns(codes: Array, size: int, has_gaps: bool) -> list[Array]:
-    """One for each code but the first, and one for gaps."""
-    wanted = [*range(1, min(size, _MOST_INDICATORS + 1)), *([-1] if has_gaps else [])]
-    return [(codes == code).astype(np.float64) for code in wanted]
-
-
-def _indicators(column: Column, table: Table) -> list[Array]:
-    return _indicator_columns(column.codes(table), len(column.levels), column.has_gaps)
-
-
-def _steps(column: Column, table: Table) -> list[Array]:
-    codes = _binned(column.step_edges, column.numbers(table))
-    return _indicator_columns(codes, len(column.step_edges) + 1, column.has_gaps)
-
-
-_VIEWS: Mapping[str, Callable[[Column, Table], list[Array]]] = {
-    "number": _number,
-    "filled": _filled,
-    "score": _score,
-    "code": _code,
-    "code_of_gap": _code_of_gap,
-    "code_filled": _code_filled,
-    "bin": _bin,
-    "indicators": _indicators,
-    "steps": _steps,
-}
-
-
-@dataclass(frozen=True, eq=False)
-class Recoding:
-    """Every column seen in one way.
+    Parameters
+    ----------
+    numbers : {"number", "filled", "score", "bin", "steps"}
+    levels : {"code", "code_of_gap", "code_filled", "indicators"}
+    few : one of these, optional
+        For whole numbers of few different values; like levels by default.
 
     Attributes
     ----------
-    columns : tuple of Column
-    views : tuple of str
-        One for each column: ``number`` and ``code`` keep gaps; ``filled`` and ``score`` (normal scores) fill them and add
-        an indicator, ``code_of_gap`` and ``bin`` make them a level, and so does ``code_filled``, where what the fit has not seen is the
-        first level; ``indicators`` and ``steps`` are zeros and ones, for
-        each level or bin but the first.
+    columns_ : tuple of Column
+        Those that varied in the fit.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> X = pd.DataFrame({"size": [1.5, 2.5, None, 7.5], "kind": ["a", "b", "a", "b"]})
+    >>> Recoding("filled", "indicators").fit(X).transform(X).numeric().tolist()
+    [[1.5, 0.0, 0.0], [2.5, 0.0, 1.0], [2.5, 1.0, 0.0], [7.5, 0.0, 1.0]]
     """
 
-    columns: tuple[Column, ...]
-    views: tuple[View, ...]
+    numbers: View = "number"
+    levels: View = "code"
+    few: View | None = None
+    columns_: tuple[Column, ...] = field(default=(), init=False)
 
-    def columns_read(self, names: Sequence[Hashable]) -> Sequence[Hashable]:
-        """Which of the columns of a table matter: those that varied."""
-        return [column.name for column in self.columns]
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Read medians, levels and quantiles of a table; labels have no part in it."""
+        return self.adopt(read_columns(as_table(X)))
 
-    def levels(self, of_recoded: Mapping[Hashable, Sequence[Hashable]]) -> dict[Hashable, tuple[Hashable, ...]]:
-        """Of the columns before they are recoded, from what is known of the recoded ones; none of numbers."""
-        return {column.name: column.levels for column in self.columns if not column.is_number}
+    def adopt(self, columns: tuple[Column, ...]) -> Self:
+        """Hold columns that were read before."""
+        self.columns_ = columns
+        return self
 
-    @property
-    def width(self) -> int:
-        """Number of recoded columns."""
-        none = MatrixTable(tuple(column.name for column in self.columns), np.empty((0, len(self.columns))))
-        return len(self(none).names)
+    def view(self, column: Column) -> View:
+        """How a column is recoded."""
+        if column.is_number and not column.may_be_levels:
+            return self.numbers
+        return self.few if column.is_number and self.few is not None else self.levels
 
-    def __call__(self, table: Table) -> Table:
-        """The recoded rows; columns are named after those that they come from."""
-        table = dense(table)
+    def transform(self, X: Any) -> Table:
+        """Recode rows; columns are named after those that they come from."""
+        table = _dense(as_table(X))
         cells: list[Array] = []
         names: list[Hashable] = []
-        for column, view in zip(self.columns, self.views, strict=True):
-            made = _VIEWS[view](column, table)
+        for column in self.columns_:
+            made = column.recoded(table, self.view(column))
             cells += made
             names += [column.name if not i else f"{column.name} ({i})" for i in range(len(made))]
         if len(set(names)) < len(names):  # a column that is called like the second part of another
@@ -315,35 +282,65 @@ class Recoding:
             matrix[:, place] = values
         return MatrixTable(tuple(names), matrix, is_named=True)
 
-
-@dataclass(frozen=True, eq=False)
-class Presence:
-    """Which cells are not zero, of counts, sparse in the fit."""
+    def widths(self) -> list[int]:
+        """Count the columns that every column becomes."""
+        none = MatrixTable(tuple(column.name for column in self.columns_), np.empty((0, len(self.columns_))))
+        return [len(column.recoded(none, self.view(column))) for column in self.columns_]
 
     def columns_read(self, names: Sequence[Hashable]) -> Sequence[Hashable]:
-        """All columns matter."""
-        return names
+        """Name the columns of a table that matter: those that varied."""
+        return [column.name for column in self.columns_]
 
-    def levels(self, of_recoded: Mapping[Hashable, Sequence[Hashable]]) -> dict[Hashable, tuple[Hashable, ...]]:
-        """Counts have none."""
-        return {}
+    def known_levels(
+        self, of_recoded: Mapping[Hashable, Sequence[Hashable]]
+    ) -> dict[Hashable, tuple[Hashable, ...]]:
+        """Find the levels of columns before they are recoded, from those of the recoded ones; numbers have none."""
+        return {column.name: column.levels for column in self.columns_ if not column.is_number}
 
-    def __call__(self, table: Table) -> Table:
+
+@dataclass(eq=False, repr=False)
+class Presence(BaseEstimator):
+    """Find the cells of sparse counts that are not zero."""
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Nothing is learned."""
+        return self
+
+    def transform(self, X: Any) -> Table:
+        """Write one where a cell is not zero."""
+        table = as_table(X)
         present = csr_array(table.numeric() != 0).astype(np.float64)
         return MatrixTable(table.names, present, table.is_named)
 
-
-@dataclass(frozen=True, eq=False)
-class AsTheyAre:
-    """Rows that are not recoded."""
-
     def columns_read(self, names: Sequence[Hashable]) -> Sequence[Hashable]:
-        """All columns matter."""
+        """Name the columns that matter: all of them."""
         return names
 
-    def levels(self, of_recoded: Mapping[Hashable, Sequence[Hashable]]) -> dict[Hashable, tuple[Hashable, ...]]:
-        """Those of the columns as they are."""
-        return {name: tuple(levels) for name, levels in of_recoded.items()}
+    def known_levels(
+        self, of_recoded: Mapping[Hashable, Sequence[Hashable]]
+    ) -> dict[Hashable, tuple[Hashable, ...]]:
+        """Counts have no levels."""
+        return {}
 
-    def __call__(self, table: Table) -> Table:
-        return table
+
+@dataclass(eq=False, repr=False)
+class AsTheyAre(BaseEstimator):
+    """Leave rows as they are."""
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Nothing is learned."""
+        return self
+
+    def transform(self, X: Any) -> Table:
+        """Read the rows."""
+        return as_table(X)
+
+    def columns_read(self, names: Sequence[Hashable]) -> Sequence[Hashable]:
+        """Name the columns that matter: all of them."""
+        return names
+
+    def known_levels(
+        self, of_recoded: Mapping[Hashable, Sequence[Hashable]]
+    ) -> dict[Hashable, tuple[Hashable, ...]]:
+        """Find the levels of the columns, which are those of the model."""
+        return {name: tuple(levels) for name, levels in of_recoded.items()}

@@ -143,7 +143,7 @@ class AutoClassifier(Shell[Stack]):
         return self.adopt(combine(found, rows, columns, facts, self.random_state))
 
     def _leave_out(self, candidate: Candidate, rows: Rows) -> LeftOut:
-        recoded = replace(rows, table=candidate.recoding(rows.table))
+        recoded = replace(rows, table=candidate.recoding.transform(rows.table))
         clf = GenerativeClassifier(candidate.family, class_weights=self.class_weights, n_jobs=self.n_jobs)
         return _left_out(candidate.name, candidate.recoding, clf, recoded)
 
@@ -255,7 +255,7 @@ class AutoClassifier(Shell[Stack]):
         found = {member.name: member for member in self.stack_.members}
         if model not in found:
             raise ValueError(f"there is no model {model!r} in this stack; it has {', '.join(map(repr, found))}")
-        table = found[model].recoding(self.stack_.columns.align(X))
+        table = found[model].recoding.transform(self.stack_.columns.align(X))
         return pd.DataFrame({name: table.column(name) for name in table.names})
 
     def predict_log_proba(self, X: Any, class_weights: ClassWeights | None = None) -> Array:

@@ -7,8 +7,11 @@ from typing import Any
 
 from scipy.sparse import issparse
 
-from bayesppl.data.recoding import AsTheyAre, Column, Presence, Recoding, View, read_columns
+from bayesppl.data.columns import listed
+from bayesppl.data.levels import factorize
+from bayesppl.data.recoding import AsTheyAre, Column, Presence, Recoding
 from bayesppl.data.rows import Rows
+from bayesppl.data.table import Table
 from bayesppl.families import (
     Bernoulli,
     Categorical,
@@ -29,7 +32,7 @@ _MOST_CORRELATED = 400
 
 @dataclass(frozen=True)
 class Candidate:
-    """A family for recoded columns."""
+    """A transformer that looks at no labels, and the family of the columns that it makes."""
 
     name: str
     recoding: Recoding | Presence | AsTheyAre
@@ -44,7 +47,7 @@ _OF_COUNTS = (
 
 
 def propose(rows: Rows) -> tuple[list[Candidate], tuple[Column, ...]]:
-    """Candidates, the most robust first, and the columns as read.
+    """Propose candidates, the most robust first, and the columns as read.
 
     Raises
     ------
@@ -55,80 +58,71 @@ def propose(rows: Rows) -> tuple[list[Candidate], tuple[Column, ...]]:
     matrix: Any = getattr(table, "matrix", None)
     if issparse(matrix) and (matrix.data >= 0).all() and (matrix.data == matrix.data.round()).all():
         return list(_OF_COUNTS), ()
-    columns = read_columns(table)
+    columns = Recoding().fit(table).columns_
     if not columns:
-        raise ValueError("no column has two different values, so that nothing can be learned from them")
-    return [c for c in _of_columns(columns, len(table)) if c is not None], columns
+        raise ValueError(_why_nothing_varies(table))
+    return _of_columns(columns), columns
 
 
-def _of_columns(columns: tuple[Column, ...], n_rows: int) -> list[Candidate | None]:
-    numbers = any(column.is_number for column in columns)
-    skewed = any(column.is_number and not column.may_be_levels for column in columns)
-    by_kind = _views(columns, "number", "code")
-    return [
-        _columns("columns", columns, by_kind),
-        _correlated("linear", columns, _views(columns, "filled", "indicators", few="filled"), "tied"),
-        _location(columns),
-        _bins(columns) if skewed or any(column.has_gaps for column in columns) else None,
-        _correlated("steps", columns, _views(columns, "steps", "indicators"), "tied") if numbers else None,
-        _correlated("quadratic", columns, _views(columns, "filled", "indicators", few="filled"), "full"),
-        _correlated("linear, normal scores", columns, _views(columns, "score", "indicators", few="score"), "tied")
-        if skewed
-        else None,
-        _correlated(
-            "quadratic, normal scores", columns, _views(columns, "score", "indicators", few="score"), "full"
-        )
-        if skewed
-        else None,
-        _correlated(
-            "quadratic, regularised",
-            columns,
-            _views(columns, "filled", "indicators", few="filled"),
-            "full",
-            "regularised",
-        ),
-    ]
-
-
-def _views(columns: tuple[Column, ...], number: View, level: View, few: View | None = None) -> Recoding:
-    """Numbers recoded one way, levels another; few whole numbers as levels, unless ``few`` is given."""
-    few = level if few is None else few
-    return Recoding(
-        columns,
-        tuple(few if c.is_number and c.may_be_levels else number if c.is_number else level for c in columns),
+def _why_nothing_varies(table: Table) -> str:
+    several = [name for name in table.names if len(factorize(table.column(name), name)[0]) > 1]
+    if not several:
+        return "no column has two different values, so that nothing can be learned from them"
+    return (
+        f"nothing can be learned from columns without a value that occurs in two rows, and {listed(several)} hold texts "
+        "that all differ, as names and identifiers do. Convert numbers that are written as text, group levels, or count "
+        "the words of texts first, as in sklearn.pipeline.make_pipeline(CountVectorizer(), bayesppl.AutoClassifier())"
     )
 
 
-def _columns(name: str, columns: tuple[Column, ...], recoding: Recoding) -> Candidate:
+def _of_columns(columns: tuple[Column, ...]) -> list[Candidate]:
+    """The built-in candidates, those left out for which the columns give no reason."""
+    has_numbers = any(column.is_number for column in columns)
+    may_be_skewed = any(column.is_number and not column.may_be_levels for column in columns)
+    has_gaps = any(column.has_gaps for column in columns)
+    by_kind = Recoding("number", "code").adopt(columns)
+    filled = Recoding("filled", "indicators", few="filled").adopt(columns)
+    coded = Recoding("filled", "code_filled", few="filled").adopt(columns)
+    binned = Recoding("bin", "code_of_gap").adopt(columns)
+    steps = Recoding("steps", "indicators").adopt(columns)
+    scores = Recoding("score", "indicators", few="score").adopt(columns)
+    wanted = [
+        ("columns", by_kind, _independent(by_kind)),
+        ("linear", filled, _correlated(filled, "tied")),
+        ("location", coded, _location(coded)),
+        ("bins", binned, Categorical() if may_be_skewed or has_gaps else None),
+        ("steps", steps, _correlated(steps, "tied") if has_numbers else None),
+        ("quadratic", filled, _correlated(filled, "full")),
+        ("linear, normal scores", scores, _correlated(scores, "tied") if may_be_skewed else None),
+        ("quadratic, normal scores", scores, _correlated(scores, "full") if may_be_skewed else None),
+        ("quadratic, regularised", filled, _correlated(filled, "full", "regularised")),
+    ]
+    return [Candidate(name, recoding, family) for name, recoding, family in wanted if family is not None]
+
+
+def _independent(recoding: Recoding) -> Family:
     """A Gaussian for each column of numbers, probabilities for each of levels; gaps are skipped."""
-    gaussian = tuple(c.name for c, view in zip(columns, recoding.views, strict=True) if view == "number")
-    levels = tuple(c.name for c, view in zip(columns, recoding.views, strict=True) if view == "code")
+    names: dict[str, list[Any]] = {"number": [], "code": []}
+    for column in recoding.columns_:
+        names[recoding.view(column)].append(column.name)
     blocks: dict[str, Any] = {}
-    if gaussian:
-        blocks["gaussian"] = (gaussian, Gaussian("diag"))
-    if levels:
-        blocks["categorical"] = (levels, Categorical())
-    return Candidate(name, recoding, Product(blocks))
+    if names["number"]:
+        blocks["gaussian"] = (tuple(names["number"]), Gaussian("diag"))
+    if names["code"]:
+        blocks["categorical"] = (tuple(names["code"]), Categorical())
+    return Product(blocks)
 
 
-def _bins(columns: tuple[Column, ...]) -> Candidate:
-    return Candidate("bins", _views(columns, "bin", "code_of_gap"), Categorical())
+def _correlated(recoding: Recoding, covariance: Any, prior: str = "hierarchical") -> Family | None:
+    return Gaussian(covariance, prior) if 1 < sum(recoding.widths()) <= _MOST_CORRELATED else None
 
 
-def _correlated(
-    name: str, columns: tuple[Column, ...], recoding: Recoding, covariance: Any, prior: str = "hierarchical"
-) -> Candidate | None:
-    width = recoding.width
-    return Candidate(name, recoding, Gaussian(covariance, prior)) if 1 < width <= _MOST_CORRELATED else None
-
-
-def _location(columns: tuple[Column, ...]) -> Candidate | None:
+def _location(recoding: Recoding) -> Family | None:
     """Categories, and numbers whose mean depends on them; few whole numbers are numbers."""
-    recoding = _views(columns, "filled", "code_filled", few="filled")
     is_level: list[bool] = []
-    for column, view in zip(columns, recoding.views, strict=True):
-        is_level += [view == "code_filled"] * Recoding((column,), (view,)).width
-    n_indicators = sum(len(column.levels) + 2 for column in columns if not column.is_number)
+    for column, width in zip(recoding.columns_, recoding.widths(), strict=True):
+        is_level += [not column.is_number] * width
+    n_indicators = sum(len(column.levels) + 2 for column in recoding.columns_ if not column.is_number)
     if all(is_level) or not any(is_level) or len(is_level) + n_indicators > _MOST_CORRELATED:
         return None
-    return Candidate("location", recoding, ConditionalGaussian(categories=tuple(is_level)))
+    return ConditionalGaussian(categories=tuple(is_level))

@@ -49,7 +49,9 @@ class Member:
         def finish(log_joint: Array, weights: Array) -> Array:
             return tempered_log_proba(log_joint, weights, self.temperature)
 
-        return self.fitted.map_log_joint(self.recoding(table), finish, "predictive", evaluate=LogDensity.kernel)
+        return self.fitted.map_log_joint(
+            self.recoding.transform(table), finish, "predictive", evaluate=LogDensity.kernel
+        )
 
 
 def tempered_log_proba(log_joint: Array, weights: Array, temperature: float) -> Array:
@@ -138,7 +140,9 @@ class Stack:
         return {
             name: levels
             for member in self.members
-            for name, levels in member.recoding.levels(member.fitted.model.family.bound.levels_of_columns).items()
+            for name, levels in member.recoding.known_levels(
+                member.fitted.model.family.bound.levels_of_columns
+            ).items()
         }
 
     @property

@@ -15,9 +15,11 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
 
 import bayesppl as bp
 from bayesppl.analysis import proba_draws
+from bayesppl.data.recoding import Recoding
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 EXPLICIT = {
@@ -291,12 +293,25 @@ def test_refusals() -> None:
         bp.AutoClassifier({}).fit(IRIS, SPECIES)
     with pytest.raises(ValueError, match="no column has two different values"):
         bp.AutoClassifier().fit(np.ones((4, 2)), [0, 0, 1, 1])
+    texts = pd.DataFrame({"message": [f"text {row}" for row in range(20)], "constant": 1})
+    with pytest.raises(ValueError, match=r"'message' hold texts that all differ.*make_pipeline\(CountVectorizer"):
+        bp.AutoClassifier().fit(texts, np.arange(20) % 2)
     with pytest.raises(ValueError, match="one class only"):
         bp.AutoClassifier().fit(IRIS, np.zeros(len(IRIS)))
     with pytest.raises(NotFittedError):
         bp.AutoClassifier().predict(IRIS)
     with pytest.warns(UserWarning, match="15 rows are few to choose among 2 candidates"):
         bp.AutoClassifier(EXPLICIT).fit(IRIS[::10], SPECIES[::10])
+
+
+def test_transformers_of_candidates_are_steps_of_a_pipeline() -> None:
+    table, y = mixed()
+    first = Recoding("filled", "indicators", few="filled")
+    pipeline = make_pipeline(first, bp.LinearDiscriminantAnalysis()).fit(table, y)
+    alone = bp.LinearDiscriminantAnalysis().fit(clone(first).fit(table).transform(table), y)
+    np.testing.assert_array_equal(pipeline.predict_proba(table), alone.predict_proba(pipeline[0].transform(table)))
+    assert not clone(pipeline[0]).columns_
+    assert pipeline[0].get_params() == {"numbers": "filled", "levels": "indicators", "few": "filled"}
 
 
 def test_cross_validation() -> None:
