@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesppl.families._bases.column_choice import ColumnChoice
+from bayesppl.families.choosing.column_choice import ColumnChoice
 
 if TYPE_CHECKING:
     import xarray as xr

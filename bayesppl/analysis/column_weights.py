@@ -34,8 +34,8 @@ from scipy.special import logsumexp
 
 from bayesppl.analysis.calibration import PENALTY_SD, against_own, temper
 from bayesppl.analysis.left_out_joints import density_of
-from bayesppl.families._bases.family import Family
 from bayesppl.families.bound import Factor
+from bayesppl.families.family import Family
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.calibration import ColumnWeights
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from bayesppl.data.rows import Rows
 from bayesppl.data.table import Table, read_range
-from bayesppl.families._bases.family import Family
+from bayesppl.families.family import Family
 from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.ranges import row_ranges
 from bayesppl.model.fitted import Fitted

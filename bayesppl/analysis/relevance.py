@@ -18,7 +18,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from bayesppl.families import closed_forms
-from bayesppl.families._bases.family import Evidence
+from bayesppl.families.family import Evidence
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.normalisation import log_probabilities

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from bayesppl.families import closed_forms
-from bayesppl.families.block_rows import BlockRows
+from bayesppl.families.composite import BlockRows
 from bayesppl.families.covariates import NO_COVARIATES, Covariates, check_covariates, example_of, of_rows
 from bayesppl.kernels.arrays import Theta
 from bayesppl.model.declaration import CLASS_WEIGHTS

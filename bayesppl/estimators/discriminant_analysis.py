@@ -13,8 +13,8 @@ from bayesppl.estimators.asking import ask
 from bayesppl.estimators.learner import Learner
 from bayesppl.families import ConditionalGaussian, Family, Gaussian
 from bayesppl.families._bases.find_levels import Levels
-from bayesppl.families._bases.infer_families import Integers
 from bayesppl.families._bases.levels import Unseen
+from bayesppl.families.choosing.infer_families import Integers
 from bayesppl.families.conditional_gaussian import CategoryTables
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.learned import Learned

@@ -18,7 +18,7 @@ from bayesppl.conjugate import Dirichlet
 from bayesppl.data.labels import encode_labels, one_hot
 from bayesppl.data.read_table import as_table
 from bayesppl.errors import ConvergenceWarning
-from bayesppl.families._bases.family import Family
+from bayesppl.families.family import Family
 from bayesppl.inference.nuts import NUTS
 from bayesppl.inference.pymc.build import Encoded
 from bayesppl.kernels.arrays import Array, Theta

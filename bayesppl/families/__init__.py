@@ -1,12 +1,12 @@
 """Class-conditional families, one file each."""
 
 from bayesppl.conjugate.log_density import LogDensity
-from bayesppl.families._bases.family import REGISTRY, ConjugateFamily, Evidence, Family
 from bayesppl.families.bernoulli import Bernoulli
 from bayesppl.families.binomial import Binomial
 from bayesppl.families.categorical import Categorical
 from bayesppl.families.conditional_gaussian import ConditionalGaussian
 from bayesppl.families.dirichlet_multinomial import DirichletMultinomial
+from bayesppl.families.family import REGISTRY, ConjugateFamily, Evidence, Family
 from bayesppl.families.gamma_rate import Exponential, GammaRate
 from bayesppl.families.gaussian import Gaussian
 from bayesppl.families.histogram import Histogram

@@ -16,9 +16,9 @@ import numpy as np
 
 from bayesppl.conjugate import Beta
 from bayesppl.conjugate.statistics import Successes
-from bayesppl.families._bases.family import Takes
 from bayesppl.families.bound import Measure
 from bayesppl.families.cells import CellFamily
+from bayesppl.families.family import Takes
 from bayesppl.families.support import BITS, Support
 from bayesppl.kernels.arrays import Array
 

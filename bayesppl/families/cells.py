@@ -31,9 +31,9 @@ from bayesppl.conjugate.weighted_rows import PlainRows
 from bayesppl.data.arguments import by_name
 from bayesppl.data.table import Table
 from bayesppl.errors import RowError, UndefinedEstimateError
-from bayesppl.families._bases.family import ConjugateFamily, Family
 from bayesppl.families.bound import Measure, NumberColumns, PerRow
 from bayesppl.families.covariates import NO_COVARIATES, Covariates, required
+from bayesppl.families.family import ConjugateFamily, Family
 from bayesppl.families.support import BITS, COUNTS, POSITIVE_NUMBERS, REAL_NUMBERS, Support, locate
 from bayesppl.kernels.arrays import Array, Theta, dense
 from bayesppl.kernels.missing import present_cells

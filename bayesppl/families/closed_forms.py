@@ -19,9 +19,9 @@ from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.table import Table
 from bayesppl.errors import ImproperError
-from bayesppl.families._bases.family import CompositeFamily, Evidence, Family
-from bayesppl.families.block_rows import BlockRows, prefixed
+from bayesppl.families.composite import BlockRows, CompositeFamily, prefixed
 from bayesppl.families.covariates import NO_COVARIATES, Covariates, covariates_of
+from bayesppl.families.family import Evidence, Family
 from bayesppl.kernels.arrays import Array, Responsibilities
 
 

@@ -23,18 +23,17 @@ from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.table import Table
 from bayesppl.families import closed_forms
 from bayesppl.families._bases.categorical_blocks import CategoricalBlocks
-from bayesppl.families._bases.family import ConjugateFamily, Evidence, Takes
 from bayesppl.families._bases.find_levels import Levels
 from bayesppl.families._bases.gaussian_regression import GaussianRegression
-from bayesppl.families._bases.infer_families import Integers, categories_and_numbers
 from bayesppl.families._bases.level_coding import LevelCoding
 from bayesppl.families._bases.levels import LevelFamily, Unseen
-from bayesppl.families.block_rows import BlockRows
 from bayesppl.families.bound import Measure
 from bayesppl.families.categorical import Categorical
+from bayesppl.families.choosing.infer_families import Integers, categories_and_numbers
+from bayesppl.families.composite import BlockRows, GivenBlocks
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
+from bayesppl.families.family import ConjugateFamily, Evidence, Takes
 from bayesppl.families.joint_categorical import JointCategorical
-from bayesppl.families.product import Product
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta
 
 _TABLES: dict[str, type[LevelFamily]] = {
@@ -103,10 +102,10 @@ class ConditionalGaussian(ConjugateFamily):
     categories: Any = None
 
     #: Categories and numbers, once bound.
-    blocks: Product | None = field(default=None, kw_only=True, repr=False)
+    blocks: GivenBlocks | None = field(default=None, kw_only=True, repr=False)
 
     @property
-    def parts(self) -> Product:
+    def parts(self) -> GivenBlocks:
         """Categories and numbers."""
         if self.blocks is None:
             raise AttributeError("bind the family to columns first")
@@ -168,7 +167,7 @@ class ConditionalGaussian(ConjugateFamily):
         numbers = GaussianRegression(self.prior, self.covariance == "tied", names)
         numbers = numbers.bind(table.select(of_numbers), classes)
         parts = {"categories": (of_levels, categories), "numbers": (of_numbers, numbers)}
-        return replace(self, blocks=Product(parts))
+        return replace(self, blocks=GivenBlocks(parts))
 
     def with_classes(self, classes: Sequence[Hashable]) -> Self:
         return replace(self, blocks=self.parts.with_classes(classes))

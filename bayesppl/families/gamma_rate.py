@@ -24,9 +24,9 @@ from scipy.special import gammaln, xlogy
 
 from bayesppl.conjugate import Gamma
 from bayesppl.conjugate.statistics import Events
-from bayesppl.families._bases.family import Takes
 from bayesppl.families.bound import Measure
 from bayesppl.families.cells import CellFamily, Number
+from bayesppl.families.family import Takes
 from bayesppl.families.support import POSITIVE_NUMBERS, Support
 from bayesppl.kernels.arrays import Array
 

@@ -21,7 +21,9 @@ from bayesppl.conjugate import Dirichlet
 from bayesppl.conjugate.statistics import Counts
 from bayesppl.data.arguments import by_name
 from bayesppl.data.table import Table
-from bayesppl.families._bases.bins import (
+from bayesppl.families.bound import Measure
+from bayesppl.families.categorical import Categorical
+from bayesppl.families.choosing.bins import (
     Ordered,
     Spacing,
     best_bins,
@@ -29,11 +31,9 @@ from bayesppl.families._bases.bins import (
     equal_edges,
     quantile_edges,
 )
-from bayesppl.families._bases.rounding import rounding_of
-from bayesppl.families._bases.transformed import Transformed
-from bayesppl.families.bound import Measure
-from bayesppl.families.categorical import Categorical
+from bayesppl.families.choosing.rounding import rounding_of
 from bayesppl.families.support import REAL_NUMBERS, check_support, numbers_of
+from bayesppl.families.transformed import Transformed
 from bayesppl.kernels.arrays import Array, Responsibilities
 from bayesppl.kernels.class_sums import class_sums
 

@@ -22,9 +22,9 @@ from bayesppl.conjugate.moments import Moments
 from bayesppl.data.table import Table
 from bayesppl.families import closed_forms
 from bayesppl.families._bases.conjugate_family import ConjugateNumeric
-from bayesppl.families._bases.family import ConjugateFamily, Evidence, Family, Takes
 from bayesppl.families.bound import Factor, Measure
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
+from bayesppl.families.family import ConjugateFamily, Evidence, Family, Takes
 from bayesppl.families.gaussian import Covariance, Gaussian
 from bayesppl.families.support import POSITIVE_NUMBERS, check_support, numbers_of
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta

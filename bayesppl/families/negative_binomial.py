@@ -21,9 +21,9 @@ import numpy as np
 
 from bayesppl.conjugate import Beta
 from bayesppl.conjugate.statistics import Successes
-from bayesppl.families._bases.family import Takes
 from bayesppl.families.bound import Measure
 from bayesppl.families.cells import CellFamily, Number
+from bayesppl.families.family import Takes
 from bayesppl.families.support import COUNTS, Support
 from bayesppl.kernels.arrays import Array, log_beta
 

@@ -20,13 +20,12 @@ import numpy as np
 
 from bayesppl.conjugate import Beta, Joint
 from bayesppl.data.table import MatrixTable, Table
-from bayesppl.families._bases.family import Family
-from bayesppl.families._bases.transformed import Transformed
 from bayesppl.families.bernoulli import Bernoulli
-from bayesppl.families.block_rows import BlockRows
 from bayesppl.families.bound import Measure
-from bayesppl.families.product import Product
+from bayesppl.families.composite import BlockRows, GivenBlocks
+from bayesppl.families.family import Family
 from bayesppl.families.support import REAL_NUMBERS, numbers_of
+from bayesppl.families.transformed import Transformed
 from bayesppl.kernels.arrays import Array
 
 
@@ -59,15 +58,15 @@ class ZeroInflated(Transformed):
     probability: Beta | Any = Beta()
 
     #: Zeros and the rest, once bound.
-    parts: Product | None = field(default=None, kw_only=True, repr=False)
+    parts: GivenBlocks | None = field(default=None, kw_only=True, repr=False)
 
     @property
-    def inner(self) -> Product:
+    def inner(self) -> GivenBlocks:
         if self.parts is None:
             raise AttributeError("bind the family to columns first")
         return self.parts
 
-    def with_inner(self, inner: Product) -> Self:
+    def with_inner(self, inner: GivenBlocks) -> Self:
         return replace(self, parts=inner)
 
     def with_prior(self, prior: Joint) -> Self:
@@ -105,7 +104,7 @@ class ZeroInflated(Transformed):
                 f"{', '.join(rest.bound.covariate_supports)} from a column; leave it out"
             )
         zero = Bernoulli(self.probability).bind(table, classes)
-        return replace(self, parts=Product({"zero": (table.names, zero), "rest": (table.names, rest)}))
+        return replace(self, parts=GivenBlocks({"zero": (table.names, zero), "rest": (table.names, rest)}))
 
     def encode(self, table: Table) -> Array:
         X = np.asarray(self._numbers(table, self.columns), dtype=np.float64)

@@ -181,8 +181,8 @@ def _classes() -> Mapping[str, type[Any]]:
     from bayesppl.data.read_table import Columns
     from bayesppl.data.recoding import AsTheyAre, Column, Presence, Recoding
     from bayesppl.families import Family
-    from bayesppl.families._bases.column_choice import ColumnChoice
     from bayesppl.families._bases.gaussian_declared import LKJ
+    from bayesppl.families.choosing.column_choice import ColumnChoice
     from bayesppl.kernels.pairs import Pairs
     from bayesppl.model.calibration import Calibration, ColumnWeights
     from bayesppl.model.convergence import Diagnosis

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from bayesppl.families._bases.family import Family
+from bayesppl.families.family import Family
 from bayesppl.kernels.arrays import Array
 
 Option = Literal["temperature", "weights"]

@@ -20,7 +20,7 @@ from bayesppl.data.rows import Rows
 from bayesppl.data.table import read_range
 from bayesppl.errors import NotConjugateError
 from bayesppl.families import closed_forms
-from bayesppl.families._bases.family import Evidence, Family
+from bayesppl.families.family import Evidence, Family
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta
 from bayesppl.kernels.class_sums import class_counts
 from bayesppl.kernels.ranges import cells_per_row, sum_over_ranges

@@ -7,7 +7,7 @@ from scipy.integrate import quad
 from scipy.special import gammaln
 
 import bayesppl as bp
-from bayesppl.families._bases.bins import Ordered, best_bins, bounds_of, log_evidence
+from bayesppl.families.choosing.bins import Ordered, best_bins, bounds_of, log_evidence
 
 
 def urn(bins, n_bins, alpha):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bayesppl.families._bases.rounding import rounding_of
+from bayesppl.families.choosing.rounding import rounding_of
 
 
 @pytest.mark.parametrize(

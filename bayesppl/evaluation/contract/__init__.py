@@ -32,7 +32,7 @@ from bayesppl.evaluation.contract.simulation import (
     check_simulated_rows_keep_their_covariates,
 )
 from bayesppl.evaluation.contract.statistics import check_statistics_add_up, check_weight_two_is_a_duplicate
-from bayesppl.families._bases.family import Family
+from bayesppl.families.family import Family
 
 __all__ = [
     "Case",

@@ -11,7 +11,7 @@ from bayesppl.data.labels import encode_labels, one_hot
 from bayesppl.data.read_table import as_table
 from bayesppl.errors import NotConjugateError
 from bayesppl.families import closed_forms, covariates
-from bayesppl.families._bases.family import Family
+from bayesppl.families.family import Family
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta
 
 

@@ -22,7 +22,7 @@ from bayesppl.conjugate.statistics import Counts
 from bayesppl.data.labels import one_hot
 from bayesppl.data.table import Table
 from bayesppl.families._bases.levels import LevelFamily
-from bayesppl.families._bases.merge_blocks import Block, merged_blocks
+from bayesppl.families.choosing.merge_blocks import Block, merged_blocks
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
 from bayesppl.families.joint_categorical import JointCategorical
 from bayesppl.kernels.arrays import Array, Theta

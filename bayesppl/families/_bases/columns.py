@@ -12,8 +12,8 @@ from bayesppl.conjugate.statistics import Statistics
 from bayesppl.conjugate.weighted_rows import WeightedRows
 from bayesppl.data.table import Table
 from bayesppl.errors import RowError
-from bayesppl.families._bases.family import Family
 from bayesppl.families.bound import Measure
+from bayesppl.families.family import Family
 from bayesppl.families.support import Support, check_support, numbers_of
 from bayesppl.kernels.arrays import Array, Responsibilities, dense
 from bayesppl.kernels.missing import observed_mask, only_columns, refuse_gaps

@@ -16,9 +16,9 @@ from bayesppl.conjugate.membership import Membership
 from bayesppl.errors import ImproperError
 from bayesppl.families import closed_forms
 from bayesppl.families._bases.columns import ColumnFamily, NumericFamily
-from bayesppl.families._bases.family import ConjugateFamily, Evidence
 from bayesppl.families._bases.leave_one_out import own_class_without
 from bayesppl.families.bound import Factor, separate, together
+from bayesppl.families.family import ConjugateFamily, Evidence
 from bayesppl.kernels.arrays import Array
 
 

@@ -21,7 +21,7 @@ from bayesppl.conjugate.closed_forms import log_evidence_of, per_row
 from bayesppl.conjugate.membership import Membership
 from bayesppl.data.labels import one_hot
 from bayesppl.families import closed_forms
-from bayesppl.families._bases.family import Family
+from bayesppl.families.family import Family
 from bayesppl.kernels import blocks
 from bayesppl.kernels.arrays import Array
 

@@ -28,11 +28,11 @@ from bayesppl.data.levels import factorize, refuse_other_types
 from bayesppl.data.table import Table
 from bayesppl.errors import RowError
 from bayesppl.families._bases.conjugate_family import ConjugateColumns
-from bayesppl.families._bases.family import Takes
 from bayesppl.families._bases.find_levels import Levels, declared_levels, levels_that_occur
 from bayesppl.families._bases.level_names import unseen_beside
 from bayesppl.families._bases.unseen_levels import refuse_unseen, skip_unseen
 from bayesppl.families.bound import Measure
+from bayesppl.families.family import Takes
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta
 from bayesppl.kernels.blocks import row_blocks
 from bayesppl.kernels.levels import Places, outcome_counts, smallest_type

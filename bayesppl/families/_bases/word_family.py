@@ -16,8 +16,8 @@ from bayesppl.conjugate.simplices import SimplexPrior
 from bayesppl.conjugate.statistics import Counts
 from bayesppl.families._bases.conjugate_family import ConjugateNumeric
 from bayesppl.families._bases.dirichlet_multinomial import WORD_COUNTS, row_totals
-from bayesppl.families._bases.family import Takes
 from bayesppl.families.covariates import Covariates
+from bayesppl.families.family import Takes
 from bayesppl.families.support import COUNTS, Support
 from bayesppl.kernels.arrays import Array, Theta
 

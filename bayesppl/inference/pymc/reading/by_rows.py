@@ -17,8 +17,8 @@ from bayesppl.conjugate.statistics import Counts
 from bayesppl.data.table import Table
 from bayesppl.errors import NotConjugateError
 from bayesppl.families import Family
-from bayesppl.families.block_rows import BlockRows
 from bayesppl.families.bound import Measure
+from bayesppl.families.composite import BlockRows
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
 from bayesppl.inference.pymc.reading.layout import Layout
 from bayesppl.inference.pymc.reading.rows import Observed

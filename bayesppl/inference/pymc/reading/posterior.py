@@ -16,7 +16,7 @@ from bayesppl.data.read_table import as_table
 from bayesppl.data.table import Table
 from bayesppl.errors import NotConjugateError
 from bayesppl.families import ConjugateFamily, closed_forms
-from bayesppl.families.block_rows import BlockRows
+from bayesppl.families.composite import BlockRows
 from bayesppl.inference.pymc.reading.by_rows import ByRows
 from bayesppl.kernels.arrays import Array, Theta, log_mean_exp
 from bayesppl.model.convergence import Diagnosis

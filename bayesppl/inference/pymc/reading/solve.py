@@ -12,7 +12,7 @@ import pytensor.tensor as pt
 from bayesppl.conjugate import Fixed
 from bayesppl.data.rows import Rows
 from bayesppl.families import Family, Product
-from bayesppl.families._bases.block_columns import RESERVED
+from bayesppl.families.choosing.block_columns import RESERVED
 from bayesppl.inference import NUTS
 from bayesppl.inference.pymc.reading.by_rows import ByRows
 from bayesppl.inference.pymc.reading.collapsed_part import sample_collapsed

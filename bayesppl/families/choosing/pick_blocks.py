@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from bayesppl.data.table import Table
-from bayesppl.families._bases.choose_columns import choose_columns
-from bayesppl.families._bases.column_choice import ColumnChoice, Ranges
-from bayesppl.families._bases.family import Family
-from bayesppl.families._bases.infer_families import Integers, families_by_dtype
-from bayesppl.families._bases.propose_blocks import propose_blocks
+from bayesppl.families.choosing.choose_columns import choose_columns
+from bayesppl.families.choosing.column_choice import ColumnChoice, Ranges
+from bayesppl.families.choosing.infer_families import Integers, families_by_dtype
+from bayesppl.families.choosing.propose_blocks import propose_blocks
+from bayesppl.families.composite import Blocks
 from bayesppl.kernels.arrays import Array
 
 #: What picks the families where there are no blocks.
 Pick = Literal["dtype", "evidence", "blocks"]
-
-#: Columns and family of each block: see :func:`bayesppl.families._bases.block_columns.selected`; names, once bound.
-Blocks = Mapping[str, tuple[Any, Family]]
 
 
 def require_one_way(how: Pick, blocks: Blocks | None, ranges: Ranges | None) -> None:

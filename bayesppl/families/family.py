@@ -19,9 +19,9 @@ from bayesppl.conjugate.declared_priors import Declared
 from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.data.table import Table
 from bayesppl.errors import NotConjugateError, UndefinedEstimateError
-from bayesppl.families._bases.observe_weighted import observe_weighted
 from bayesppl.families.bound import Factor, together
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
+from bayesppl.families.observe_weighted import observe_weighted
 from bayesppl.families.support import Support
 from bayesppl.kernels.arrays import Array, Theta
 
@@ -218,12 +218,3 @@ class ConjugateFamily(Family):
 
     #: Whether "does the column depend on the class?" is asked given how often each value occurs, as for tables of counts.
     has_fixed_margins: ClassVar[bool] = False
-
-
-class CompositeFamily(ConjugateFamily):
-    """A family of blocks of columns that are independent given the class, each with a family of its own."""
-
-    @property
-    @abstractmethod
-    def parts(self) -> Mapping[str, Family]:
-        """The family of every block."""

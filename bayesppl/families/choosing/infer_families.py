@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, Literal, get_args
 
 from bayesppl.data.arguments import by_name
 from bayesppl.data.columns import Kind, listed
 from bayesppl.data.table import Table
 from bayesppl.errors import UndeclaredIntegersError
-from bayesppl.families._bases.block_columns import selected
-from bayesppl.families._bases.family import REGISTRY, Family
+from bayesppl.families.bernoulli import Bernoulli
+from bayesppl.families.categorical import Categorical
+from bayesppl.families.choosing.block_columns import selected
+from bayesppl.families.family import Family
+from bayesppl.families.gaussian import Gaussian
+from bayesppl.families.poisson import Poisson
 
 IntegerFamily = Literal["gaussian", "poisson", "categorical"]
 
 #: What integer columns are: all of them the same, or each by name.
 Integers = IntegerFamily | Mapping[Hashable, IntegerFamily]
+
+#: What models the columns of one kind.
+FAMILIES: dict[str, Callable[[], Family]] = {
+    "bernoulli": Bernoulli,
+    "categorical": Categorical,
+    "gaussian": Gaussian,
+    "poisson": Poisson,
+}
 
 _FAMILY_OF: dict[Kind, str] = {"boolean": "bernoulli", "category": "categorical", "continuous": "gaussian"}
 
@@ -35,7 +47,7 @@ def families_by_dtype(table: Table, integers: Integers | None) -> dict[str, tupl
     for name, kind in kinds.items():
         family = of_integers[name] if kind == "integer" else _FAMILY_OF[kind]
         by_family.setdefault(family, []).append(name)
-    return {family: (tuple(names), REGISTRY[family]()) for family, names in by_family.items()}
+    return {family: (tuple(names), FAMILIES[family]()) for family, names in by_family.items()}
 
 
 def categories_and_numbers(

@@ -17,9 +17,9 @@ import numpy as np
 from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.conjugate.membership import Membership
 from bayesppl.families import closed_forms
-from bayesppl.families._bases.family import ConjugateFamily, Evidence, Family
 from bayesppl.families.bound import Factor, separate, together
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
+from bayesppl.families.family import ConjugateFamily, Evidence, Family
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta
 from bayesppl.kernels.missing import only_columns
 

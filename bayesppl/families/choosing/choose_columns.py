@@ -26,19 +26,20 @@ from bayesppl.conjugate.statistics import Events
 from bayesppl.data.labels import one_hot
 from bayesppl.data.table import MatrixTable, Table
 from bayesppl.families import closed_forms
-from bayesppl.families._bases.bins import Ordered, best_bins, bounds_of
-from bayesppl.families._bases.column_cells import Cells, checked_ranges, read_cells
-from bayesppl.families._bases.column_choice import ColumnChoice, Ranges
-from bayesppl.families._bases.family import REGISTRY, Family
-from bayesppl.families._bases.impossible_cells import ZERO
 from bayesppl.families.bernoulli import Bernoulli
 from bayesppl.families.categorical import Categorical
+from bayesppl.families.choosing.bins import Ordered, best_bins, bounds_of
+from bayesppl.families.choosing.column_cells import Cells, checked_ranges, read_cells
+from bayesppl.families.choosing.column_choice import ColumnChoice, Ranges
+from bayesppl.families.choosing.impossible_cells import ZERO
+from bayesppl.families.family import Family
 from bayesppl.families.gamma_rate import Exponential, GammaRate
 from bayesppl.families.gaussian import Gaussian
 from bayesppl.families.histogram import Histogram
 from bayesppl.families.lognormal import LogNormal
 from bayesppl.families.negative_binomial import NegativeBinomial
 from bayesppl.families.poisson import Poisson
+from bayesppl.families.zero_inflated import ZeroInflated
 from bayesppl.kernels.arrays import Array, Responsibilities
 
 #: Shapes of gamma densities and sizes of negative binomials that are tried.
@@ -104,9 +105,7 @@ _BOOLEANS = Bernoulli()
 def _family(density: str, details: Mapping[Hashable, Any]) -> Family:
     """The family of a block: its columns and what is known of the density of each."""
     if density.startswith(ZERO):
-        # by name, as its file imports that of products, which choose here
-        zero_inflated: Any = REGISTRY["zero_inflated"]
-        return zero_inflated(_family(density.removeprefix(ZERO), details))
+        return ZeroInflated(_family(density.removeprefix(ZERO), details))
     families: dict[str, Callable[[], Family]] = {
         "bernoulli": Bernoulli,
         "categorical": Categorical,

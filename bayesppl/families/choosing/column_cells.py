@@ -9,8 +9,8 @@ import numpy as np
 
 from bayesppl.data.labels import one_hot
 from bayesppl.data.table import Table
-from bayesppl.families._bases.column_choice import Ranges
-from bayesppl.families._bases.rounding import rounding_of
+from bayesppl.families.choosing.column_choice import Ranges
+from bayesppl.families.choosing.rounding import rounding_of
 from bayesppl.families.support import REAL_NUMBERS, check_support, numbers_of
 from bayesppl.kernels.arrays import Array, Responsibilities
 

@@ -1,0 +1,291 @@
+"""Families of blocks of columns that are independent given the class, each with a family of its own.
+
+Likelihood, posterior, predictive and evidence are products over the blocks: a family of blocks is a family.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self, final
+
+import numpy as np
+
+from bayesppl.conjugate import Joint
+from bayesppl.conjugate.closed_forms import sum_of_parts
+from bayesppl.conjugate.log_density import LogDensity
+from bayesppl.conjugate.rows import JointRows
+from bayesppl.conjugate.statistics import JointStatistics
+from bayesppl.data.table import Table
+from bayesppl.families.bound import BoundColumns, Dims, Factor, Measure, of_block
+from bayesppl.families.choosing.block_columns import divided
+from bayesppl.families.choosing.column_choice import ColumnChoice
+from bayesppl.families.choosing.impossible_cells import skip_impossible
+from bayesppl.families.covariates import NO_COVARIATES, Covariates, covariates_of
+from bayesppl.families.family import ConjugateFamily, Family
+from bayesppl.families.support import Support
+from bayesppl.kernels.arrays import Array, Theta
+
+
+@dataclass(frozen=True, eq=False)
+class BlockRows:
+    """Encoded rows of several blocks; indexed like an array of rows."""
+
+    parts: Mapping[str, Any]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_rows, number of encoded columns of all blocks)."""
+        shapes = [part.shape for part in self.parts.values()]
+        return shapes[0][0], sum(shape[1] for shape in shapes)
+
+    def __len__(self) -> int:
+        return int(self.shape[0])
+
+    def __getitem__(self, rows: Any) -> BlockRows:
+        return BlockRows({block: part[rows] for block, part in self.parts.items()})
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class BlockColumns(BoundColumns):
+    """Columns that are divided into blocks, whose names the labels of their parameters carry as a prefix.
+
+    Parameters
+    ----------
+    columns : mapping of str to tuple
+        Names of the columns of every block.
+    blocks : mapping of str to BoundColumns
+    read : callable, optional
+        Changes the table of a block, given its name, before it is encoded.
+    """
+
+    columns: Mapping[str, tuple[Hashable, ...]]
+    blocks: Mapping[str, Any]
+    read: Callable[[Table, str], Table] | None = None
+
+    def tables(self, table: Table) -> Iterator[Table]:
+        """Yield the columns of every block."""
+        return (table.select(columns) for columns in self.columns.values())
+
+    @property
+    def measures(self) -> dict[Hashable, Measure]:
+        return {column: measure for block in self.blocks.values() for column, measure in block.measures.items()}
+
+    @property
+    def family_names(self) -> dict[Hashable, str]:
+        return {column: name for block in self.blocks.values() for column, name in block.family_names.items()}
+
+    @property
+    def levels_of_columns(self) -> dict[Hashable, tuple[Hashable, ...]]:
+        return {
+            column: levels for block in self.blocks.values() for column, levels in block.levels_of_columns.items()
+        }
+
+    @property
+    def factors(self) -> tuple[Factor, ...]:
+        return tuple(factor for name, block in self.blocks.items() for factor in of_block(name, block.factors))
+
+    @property
+    def dims(self) -> Dims:
+        return {
+            f"{name}_{parameter}": prefixed(dims, f"{name}_")
+            for name, block in self.blocks.items()
+            for parameter, dims in block.dims.items()
+        }
+
+    @property
+    def coords(self) -> dict[str, list[Hashable]]:
+        return {
+            f"{name}_{dim}": labels for name, block in self.blocks.items() for dim, labels in block.coords.items()
+        }
+
+    @property
+    def covariate_supports(self) -> dict[str, Support]:
+        return {
+            f"{name}_{covariate}": support
+            for name, block in self.blocks.items()
+            for covariate, support in block.covariate_supports.items()
+        }
+
+    def encode(self, table: Table) -> BlockRows:
+        parts = {}
+        for (name, block), part in zip(self.blocks.items(), self.tables(table), strict=True):
+            parts[name] = block.encode(part if self.read is None else self.read(part, name))
+        return BlockRows(parts)
+
+    def decode(self, X: BlockRows) -> dict[Hashable, Array]:
+        return {
+            column: values
+            for name, block in self.blocks.items()
+            for column, values in block.decode(X.parts[name]).items()
+        }
+
+    def label_rows(self, X: BlockRows, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
+        return {
+            label: values
+            for name, block in self.blocks.items()
+            for label, values in block.label_rows(X.parts[name], f"{prefix}{name}_").items()
+        }
+
+    def covariates(self, X: BlockRows) -> Covariates:
+        return {
+            f"{name}_{covariate}": values
+            for name, block in self.blocks.items()
+            for covariate, values in block.covariates(X.parts[name]).items()
+        }
+
+    def marginal_rows(self, X: BlockRows, factors: Sequence[int]) -> BlockRows:
+        parts, first = {}, 0
+        for name, block in self.blocks.items():
+            last = first + len(block.factors)
+            within = [factor - first for factor in factors if first <= factor < last]
+            parts[name] = block.marginal_rows(X.parts[name], within)
+            first = last
+        return BlockRows(parts)
+
+
+def prefixed(dims: Sequence[str], prefix: str) -> tuple[str, ...]:
+    """Dimension names of a block; the class axis is common to all blocks."""
+    return tuple(dim if dim == "class" else prefix + dim for dim in dims)
+
+
+#: Columns and family of each block: see :func:`bayesppl.families.choosing.block_columns.selected`; names, once bound.
+Blocks = Mapping[str, tuple[Any, Family]]
+
+
+@dataclass(frozen=True, eq=False)
+class CompositeFamily(ConjugateFamily):
+    """A family of blocks of columns that are independent given the class, each with a family of its own."""
+
+    blocks: Blocks | None = None
+
+    #: How the blocks were chosen, where they were chosen by evidence.
+    choice: ColumnChoice | None = field(default=None, kw_only=True, repr=False)
+
+    @property
+    @final
+    def parts(self) -> dict[str, Family]:
+        return {block: family for block, (_, family) in (self.blocks or {}).items()}
+
+    @property
+    @final
+    def bound(self) -> BlockColumns:
+        blocks = (self.blocks or {}).items()
+        return BlockColumns(
+            {block: tuple(columns) for block, (columns, _) in blocks},
+            {block: family.bound for block, (_, family) in blocks},
+            skip_impossible if self.choice is not None else None,
+        )
+
+    @final
+    def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
+        return self.bind_labelled(table, classes, np.zeros(len(table), dtype=np.intp), np.ones(len(table)))
+
+    @final
+    def with_classes(self, classes: Sequence[Hashable]) -> Self:
+        return self._with_each(lambda _, family: family.with_classes(classes))
+
+    @final
+    def with_prior(self, prior: Joint) -> Self:
+        return self._with_each(lambda block, family: family.with_prior(prior.parts[block]))
+
+    @final
+    def rows(self, X: BlockRows) -> JointRows:
+        return JointRows({block: family.rows(X.parts[block]) for block, family in self.parts.items()})
+
+    @final
+    def resolve_prior(self, statistics: JointStatistics) -> Joint:
+        parts = {block: family.resolve_prior(statistics.parts[block]) for block, family in self.parts.items()}
+        return Joint(parts, {block: f"{block}_" for block in parts})
+
+    @final
+    def mle(self, statistics: JointStatistics) -> Theta:
+        return {
+            f"{block}_{parameter}": value
+            for block, family in self.parts.items()
+            for parameter, value in family.mle(statistics.parts[block]).items()
+        }
+
+    @final
+    def log_likelihood(self, theta: Theta) -> LogDensity:
+        densities = {
+            block: family.log_likelihood(_parameters_of(f"{block}_", theta, family))
+            for block, family in self.parts.items()
+        }
+        return sum_of_parts(densities)
+
+    @final
+    def simulate(
+        self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
+    ) -> BlockRows:
+        return BlockRows(
+            {
+                block: family.simulate(
+                    _parameters_of(f"{block}_", theta, family),
+                    codes,
+                    rng,
+                    covariates_of(f"{block}_", covariates, family.bound.covariate_supports),
+                )
+                for block, family in self.parts.items()
+            }
+        )
+
+    @final
+    def observe_rows(self, variables: dict[str, Any], X: BlockRows, codes: Array, prefix: str = "") -> None:
+        for block, family in self.parts.items():
+            family.observe_rows(variables[block], X.parts[block], codes, f"{prefix}{block}_")
+
+    @final
+    def observe_statistics(self, variables: dict[str, Any], statistics: JointStatistics, prefix: str = "") -> None:
+        for block, family in self.parts.items():
+            family.observe_statistics(variables[block], statistics.parts[block], f"{prefix}{block}_")
+
+    @final
+    def _with_each(self, change: Callable[[str, Family], Family]) -> Self:
+        blocks = (self.blocks or {}).items()
+        return replace(self, blocks={name: (columns, change(name, family)) for name, (columns, family) in blocks})
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class GivenBlocks(CompositeFamily, listed=False):
+    """Blocks whose families are given, as parts of another family; nobody declares it."""
+
+    name: ClassVar[str] = "blocks"
+
+    def bind_labelled(self, table: Table, classes: Sequence[Hashable], codes: Array, weights: Array) -> Self:
+        return replace(self, blocks=bound_blocks(self.blocks or {}, table, classes, codes, weights))
+
+
+def bound_blocks(
+    blocks: Blocks, table: Table, classes: Sequence[Hashable], codes: Array, weights: Array
+) -> dict[str, tuple[tuple[Hashable, ...], Family]]:
+    """Bind the family of every block to its columns, refusing blocks whose labels could be taken for each other's."""
+    columns = divided({block: names for block, (names, _) in blocks.items()}, table)
+    bound = {
+        block: (columns[block], family.bind_labelled(table.select(columns[block]), classes, codes, weights))
+        for block, (_, family) in blocks.items()
+    }
+    _check_names({block: family.bound for block, (_, family) in bound.items()})
+    return bound
+
+
+def _check_names(blocks: Mapping[str, BoundColumns]) -> None:
+    """Refuse blocks whose parameters or dimensions could be taken for those of another block."""
+    for block, bound in blocks.items():
+        prefix = f"{block}_"
+        names = [prefix + name for name in (*bound.dims, *bound.coords, *bound.covariate_supports)]
+        for other in blocks:
+            start = f"{other}_"
+            # ambiguous is a name within "p" that begins like "p_b"; those within "p_b" all begin like "p"
+            clash = [name for name in names if name == other or name.startswith(start)]
+            if other.startswith(prefix) and clash:
+                raise ValueError(
+                    f"block {block!r} has a parameter, dimension or covariate named {clash[0]!r}, which could belong to "
+                    f"block {other!r}; rename one of the two blocks"
+                )
+
+
+def _parameters_of(prefix: str, theta: Theta, family: Family) -> Theta:
+    return {parameter: theta[prefix + parameter] for parameter in family.bound.dims}
