@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Literal
 
-from bayesppl.analysis.labelled import storable
-from bayesppl.analysis.simulation import numbers_of_draw
+from bayesppl.analysis.draws import numbers_of_draw
+from bayesppl.analysis.parameters import storable
 from bayesppl.analysis.tree_groups import (
     BUILDERS,
     CELLS_AT_MOST,

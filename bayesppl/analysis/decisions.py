@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bayesppl.analysis.draws import thetas
 from bayesppl.analysis.predictions import probabilities
-from bayesppl.analysis.simulation import covariates_for, thetas
+from bayesppl.analysis.sampling import covariates_for
 from bayesppl.data.arguments import aligned, generator, labels_of, real, whole
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import CLASS_WEIGHTS

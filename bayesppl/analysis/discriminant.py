@@ -70,7 +70,7 @@ def mahalanobis(fitted: Fitted, X: Any, rule: RuleName | None = None) -> Array:
 
 
 def quadratic(fitted: Fitted, rule: RuleName | None = None) -> Quadratic:
-    """Coefficients A, w, b of the log odds of two classes; see :mod:`bayesppl.estimators.discriminant`.
+    """Coefficients A, w, b of the log odds of two classes; see :mod:`bayesppl.analysis.discriminant`.
 
     Raises
     ------

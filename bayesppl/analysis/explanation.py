@@ -25,16 +25,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesppl.analysis.coalitions import Score, SeenRows
+from bayesppl.analysis.draws import log_joint_under_draws
 from bayesppl.analysis.evidence_shares import MOST_NUMBERS, Explained, Odds, Shares, explained, lots_of
-from bayesppl.analysis.intervals import PROB, tails
-from bayesppl.analysis.labelled import coord
-from bayesppl.analysis.simulation import in_steps, portions
+from bayesppl.analysis.parameters import PROB, coord, tails
 from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.data.arguments import generator, whole
 from bayesppl.data.columns import listed, missing
 from bayesppl.data.table import Table
-from bayesppl.kernels.arrays import Array, Theta
-from bayesppl.model.declaration import CLASS_WEIGHTS
+from bayesppl.kernels.arrays import Array
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.rules import RuleName, check_rule
 
@@ -149,14 +147,9 @@ def _by_rule(fitted: Fitted, rule: RuleName | None, table: Table) -> Array:
 
 def _by_draws(fitted: Fitted, draws: int, seed: int, table: Table) -> Array:
     """log p(y = k, x | θ): (n_draws, n_rows, n_classes), the same draws every time."""
-    X, model = fitted.encode(table), fitted.model
-
-    def scored(theta: Theta) -> Array:
-        return fitted.calibrated(model.log_joint(theta), theta[CLASS_WEIGHTS]).kernel(X)
-
-    step = max(1, MOST_NUMBERS // max(1, X.shape[0] * max(model.n_classes, X.shape[1])))
-    held = portions(fitted.posterior, draws, np.random.default_rng(seed))
-    return np.concatenate([scored(part) for portion in held for part in in_steps(portion, step)])
+    X, rng = fitted.encode(table), np.random.default_rng(seed)
+    found = log_joint_under_draws(fitted, fitted.posterior, X, draws, rng, MOST_NUMBERS)
+    return np.concatenate([log_joint for log_joint, _ in found])
 
 
 def _labelled(

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from bayesppl.analysis.calibration import Confidence, confidence, learn
-from bayesppl.analysis.held_rows import encoded, rows_of
 from bayesppl.analysis.left_out_joints import density_of, row_joints, unit_joints
-from bayesppl.analysis.scores import hits, log_scores
+from bayesppl.analysis.scores import hits, log_scores, weighted_average
 from bayesppl.errors import NotConjugateError
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.calibration import Calibration, Power
@@ -19,6 +18,7 @@ from bayesppl.model.fitted import Fitted
 from bayesppl.model.normalisation import log_probabilities, powered
 from bayesppl.model.posterior import Posterior
 from bayesppl.model.rules import RuleName, check_rule
+from bayesppl.model.training_rows import encoded, require_training_rows
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -111,12 +111,12 @@ class LeaveOneOut:
     @property
     def accuracy(self) -> tuple[float, float]:
         """Share of rows whose own label is the most probable one, and its standard error."""
-        return self._average(hits(self.log_proba, self.codes))
+        return weighted_average(hits(self.log_proba, self.codes), self.weights)
 
     @property
     def log_score(self) -> tuple[float, float]:
         """Average of log p(y_i | x_i, D without row i), and its standard error."""
-        return self._average(self.log_score_i)
+        return weighted_average(self.log_score_i, self.weights)
 
     @cached_property
     def confidence(self) -> Confidence:
@@ -169,7 +169,7 @@ class LeaveOneOut:
         """Everything per row, with named dims."""
         import xarray as xr
 
-        from bayesppl.analysis.labelled import coord
+        from bayesppl.analysis.parameters import coord
 
         accuracy, accuracy_se = self.accuracy
         log_score, log_score_se = self.log_score
@@ -190,15 +190,6 @@ class LeaveOneOut:
 
     def _own(self, values: Array) -> Array:
         return np.asarray(values[np.arange(len(self.codes)), self.codes])
-
-    def _average(self, values: Array) -> tuple[float, float]:
-        counted = self.weights > 0
-        share, values = self.weights[counted] / self.weights.sum(), values[counted]
-        # sums and not scalar products, for which BLAS would wake its threads
-        mean = float((share * values).sum())
-        if not np.isfinite(mean):  # a row was held impossible
-            return mean, float("nan")
-        return mean, float(np.sqrt(((share * (values - mean)) ** 2).sum()))
 
 
 def standard_error_of_sum(values: Array) -> float:
@@ -254,7 +245,7 @@ def leave_one_out(
     """
     rule = fitted.rule if rule is None else rule
     check_rule(rule)
-    posterior, rows = fitted.posterior, rows_of(fitted, X, y, sample_weight)
+    posterior, rows = fitted.posterior, require_training_rows(fitted, X, y, sample_weight)
     X = encoded(fitted.model.family, rows.table)
     try:
         return leave_out_each(posterior, X, rows.codes, rows.weights, rule, fitted.calibration)

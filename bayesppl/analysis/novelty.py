@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import logsumexp
 
-from bayesppl.analysis.simulation import cells_of, lots, stack_rows
+from bayesppl.analysis.sampling import cells_of, lots, stack_rows
 from bayesppl.data.arguments import generator, real, whole
 from bayesppl.families.covariates import Covariates, of_rows
 from bayesppl.kernels.arrays import Array

@@ -24,6 +24,7 @@ def probabilities(
     *,
     log: bool = False,
     n_jobs: int | None = None,
+    finish: Callable[[Array], Array] | None = None,
 ) -> Array:
     """p(y = k | x), or its logarithm, for every row and class: (n_rows, n_classes).
 
@@ -36,8 +37,22 @@ def probabilities(
         Class frequencies where the classifier is used, if they differ from those of training.
     log : bool
     n_jobs : int, optional
+    finish : callable, optional
+        What is returned of the probabilities of a range of rows, so that those of all rows are never held.
     """
-    return _normalised(fitted, X, rule, class_weights, lambda values: values, log=log, n_jobs=n_jobs)
+    new = _new_weights(fitted, class_weights)
+    impossible: list[int] = []
+
+    def normalise_range(log_joint: Array, weights: Array) -> Array:
+        if new is not None:
+            log_joint, weights = exchange_weights(log_joint, weights, new), new
+        values, count = normalise(log_joint, weights, log=log)
+        impossible.append(count)
+        return values if finish is None else finish(values)
+
+    found = fitted.map_log_joint(X, normalise_range, rule, evaluate=LogDensity.kernel, n_jobs=n_jobs)
+    warn_of_impossible_rows(sum(impossible), len(found))
+    return found
 
 
 def labels(
@@ -53,7 +68,8 @@ def labels(
     def most_probable(log_proba: Array) -> Array:
         return np.asarray(log_proba.argmax(1))
 
-    return fitted.classes[_normalised(fitted, X, rule, class_weights, most_probable, log=True, n_jobs=n_jobs)]
+    found = probabilities(fitted, X, rule, class_weights, log=True, n_jobs=n_jobs, finish=most_probable)
+    return fitted.classes[found]
 
 
 def log_density(fitted: Fitted, X: Any, rule: RuleName | None = None) -> Array:
@@ -72,32 +88,6 @@ def predict_proba_mcse(fitted: Fitted, X: Any) -> Array:
     X : table or (n_rows, n_features) array-like
     """
     return fitted.posterior.predictive_mcse(fitted.parts(fitted.encode(X)))
-
-
-def _normalised(
-    fitted: Fitted,
-    X: Any,
-    rule: RuleName | None,
-    class_weights: ClassWeights | None,
-    finish: Callable[[Array], Array],
-    *,
-    log: bool,
-    n_jobs: int | None,
-) -> Array:
-    """``finish`` of the (log) probabilities of a range of rows after the other."""
-    new = _new_weights(fitted, class_weights)
-    impossible: list[int] = []
-
-    def normalise_range(log_joint: Array, weights: Array) -> Array:
-        if new is not None:
-            log_joint, weights = exchange_weights(log_joint, weights, new), new
-        values, count = normalise(log_joint, weights, log=log)
-        impossible.append(count)
-        return finish(values)
-
-    found = fitted.map_log_joint(X, normalise_range, rule, evaluate=LogDensity.kernel, n_jobs=n_jobs)
-    warn_of_impossible_rows(sum(impossible), len(found))
-    return found
 
 
 def _new_weights(fitted: Fitted, declared: ClassWeights | None) -> Array | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import logsumexp, softmax
 
-from bayesppl.analysis.intervals import PROB, tails
+from bayesppl.analysis.parameters import PROB, tails
 from bayesppl.conjugate import Dirichlet
 from bayesppl.data.arguments import generator, whole
 from bayesppl.kernels.arrays import Array
@@ -77,7 +77,7 @@ def estimate_class_weights(
     """
     import xarray as xr
 
-    from bayesppl.analysis.labelled import coord
+    from bayesppl.analysis.parameters import coord
 
     bounds = tails(prob)
     whole("draws", draws, 1)

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
-from bayesppl.analysis.simulation import covariates_for, stack_rows, thetas
+from bayesppl.analysis.draws import thetas
 from bayesppl.data.arguments import generator, whole
 from bayesppl.data.labels import codes_among
-from bayesppl.families.covariates import of_rows
+from bayesppl.families import closed_forms
+from bayesppl.families.composite import BlockRows
+from bayesppl.families.covariates import NO_COVARIATES, Covariates, check_covariates, example_of, of_rows
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.model.fitted import Fitted
-from bayesppl.model.posterior import Posterior
+from bayesppl.model.posterior import Exact, Posterior
 from bayesppl.model.rules import TABLE, RuleName, check_rule
+from bayesppl.model.training_rows import training_rows
 
 # Under the predictive rule every row has parameters of its own, up to this many rows; more rows share them at random.
 MOST_THETAS = 1000
@@ -106,3 +110,64 @@ def _thetas(
         return
     size = min(n, MOST_THETAS)
     yield from zip(thetas(posterior, size, rng), np.array_split(rng.permutation(n), size), strict=True)
+
+
+def lots(
+    posterior: Posterior, n_lots: int, size: int, covariates: Covariates, rng: np.random.Generator
+) -> Iterator[Any]:
+    """Lots of rows from the posterior predictive: one class and one draw of the parameters for each lot.
+
+    Corresponding rows of the lots are independent of each other where the posterior is exact, rows of one lot are not.
+    """
+    family = posterior.model.family
+    if isinstance(posterior, Exact):
+        belief, weights = posterior.belief.parts["features"], posterior.predictive_weights()
+        for code in rng.choice(len(weights), size=n_lots, p=weights):
+            yield closed_forms.simulate_predictive(family, belief, np.full(size, code), rng, covariates)
+    else:
+        for theta in thetas(posterior, n_lots, rng):
+            code = rng.choice(posterior.model.n_classes, p=theta[CLASS_WEIGHTS])
+            yield family.simulate(theta, np.full(size, code), rng, covariates)
+
+
+def covariates_for(
+    fitted: Fitted, given: Mapping[str, Any] | None, size: int, rng: np.random.Generator
+) -> Callable[[], Covariates]:
+    """A source of covariates of ``size`` rows: those given, or those of rows of the fit, drawn anew by their weights.
+
+    Raises
+    ------
+    ValueError
+        If the model needs covariates, none are given, and the rows of the fit are not held any more; or if those
+        given do not fit the model.
+    """
+    family = fitted.model.family
+    supports = family.bound.covariate_supports
+    if given is not None:
+        checked = check_covariates(given, supports, size)
+        return lambda: checked
+    if not supports:
+        return lambda: NO_COVARIATES
+    rows = training_rows(fitted)
+    if rows is None:
+        raise ValueError(
+            f"rows of this model are simulated given their {', '.join(supports)}, and the rows of the fit are not held any "
+            f"more (after partial_fit or loading they never are); pass {example_of(supports)}"
+        )
+    of_fit, share = family.bound.covariates(family.bound.encode(rows.table)), rows.weights / rows.weights.sum()
+    return lambda: of_rows(of_fit, rng.choice(len(share), size=size, p=share))
+
+
+def stack_rows(parts: Sequence[Any]) -> Any:
+    """Encoded rows of one family, one lot under the other."""
+    first = parts[0]
+    if isinstance(first, BlockRows):
+        return BlockRows({block: stack_rows([part.parts[block] for part in parts]) for block in first.parts})
+    return sp.vstack(parts, format="csr") if any(map(sp.issparse, parts)) else np.concatenate(parts)
+
+
+def cells_of(rows: Any) -> int:
+    """Numbers that encoded rows hold: those stored, of a sparse matrix."""
+    if isinstance(rows, BlockRows):
+        return sum(cells_of(part) for part in rows.parts.values())
+    return int(rows.nnz + rows.shape[0] if sp.issparse(rows) else rows.size)

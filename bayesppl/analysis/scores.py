@@ -45,6 +45,24 @@ def log_scores(log_proba: Array, codes: Array) -> Array:
     return np.asarray(log_proba[np.arange(len(codes)), codes])
 
 
+def weighted_average(scores: Array, weights: Array) -> tuple[float, float]:
+    """Average score of the rows of positive weight and its standard error, nan where a row was held impossible.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> weighted_average(np.array([1.0, 3.0, 8.0]), np.array([1.0, 1.0, 0.0]))
+    (2.0, 0.7071067811865476)
+    """
+    counted = weights > 0
+    share, scores = weights[counted] / weights.sum(), scores[counted]
+    # sums and not scalar products, for which BLAS would wake its threads
+    mean = float((share * scores).sum())
+    if not np.isfinite(mean):
+        return mean, float("nan")
+    return mean, float(np.sqrt(((share * (scores - mean)) ** 2).sum()))
+
+
 def brier_scores(log_proba: Array, codes: Array) -> Array:
     r"""Squared distance to the true label, :math:`\sum_k (p_k - [y = k])^2`, from 0 to 2. Lower is better.
 

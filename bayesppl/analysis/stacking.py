@@ -6,19 +6,39 @@ left-out labels best. Here they have a Dirichlet prior, and with :math:`p_{im} =
 .. math:: \omega \mid D \propto \mathrm{Dirichlet}(\omega \mid \alpha) \prod_i \Big(\sum_m \omega_m p_{im}\Big)^{w_i},
 
 which treats the left-out scores as a likelihood. The weights used are its mode in log ratios, where it is flat at the
-corners: without rows they are equal, and a model without merit keeps about :math:`\alpha / n`.
+corners: without rows they are equal, and a model without merit keeps about :math:`\alpha / n`. Before they are weighed,
+each model is tempered by how well it predicts rows left out; what matters is kept.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, helmert
 from scipy.special import logsumexp
 
+from bayesppl.analysis.calibration import learn, temper
+from bayesppl.analysis.leave_one_out import leave_out_each
+from bayesppl.analysis.left_out_joints import density_of
+from bayesppl.analysis.scores import hits, log_scores, weighted_average
 from bayesppl.data.arguments import generator
+from bayesppl.data.read_table import Columns
+from bayesppl.data.recoding import AsTheyAre, Presence, Recoding
+from bayesppl.data.rows import Rows
 from bayesppl.kernels.arrays import Array
+from bayesppl.model.fitted import Fitted
+from bayesppl.model.normalisation import log_probabilities, tempered
+from bayesppl.model.stack import Member, Stack, mixed, sharpened
+from bayesppl.model.training_rows import encoded
+
+#: Models of less weight are left out of the stack.
+LEAST_WEIGHT = 0.01
+
+# So many rows, drawn at random, determine a temperature within a percent or so
+_MOST_TEMPERED = 20_000
 
 #: Concentration of the Dirichlet prior, for each model.
 CONCENTRATION = 1.0
@@ -33,6 +53,75 @@ _DRAWS = 1000
 _MOST_ROWS_WEIGHTED = 20_000
 _PROPOSAL_CELLS = 8_000_000
 _DOF = 4
+
+
+class LeftOut(NamedTuple):
+    """A model, and log p(y = k | x_i, D without row i) by it, tempered: (n_rows, n_classes)."""
+
+    member: Member
+    log_proba: Array
+
+
+def leave_out(name: str, recoding: Recoding | Presence | AsTheyAre, fitted: Fitted, rows: Rows) -> LeftOut:
+    """Predict every row from the others by one model, and temper it by how well that goes.
+
+    Parameters
+    ----------
+    rows : Rows
+        Of the fit, recoded.
+    """
+    X = encoded(fitted.model.family, rows.table)
+    found = leave_out_each(fitted.posterior, X, rows.codes, rows.weights)
+    log_weights, some = found.log_class_weights, _enough(len(rows))
+    log_density, weights = density_of(found.log_joint, log_weights), np.exp(log_weights)
+    calibration = learn(log_density[some], log_weights[some], rows.codes[some], rows.weights[some])
+    log_proba = log_probabilities(tempered(found.log_joint, weights, calibration.temperature), weights)
+    score, error = weighted_average(log_scores(log_proba, rows.codes), rows.weights)
+    return LeftOut(Member(name, recoding, replace(fitted, calibration=calibration), score, error), log_proba)
+
+
+def _enough(n_rows: int) -> Any:
+    """Places of at most so many rows as determine a temperature."""
+    if n_rows <= _MOST_TEMPERED:
+        return slice(None)
+    return np.sort(np.random.default_rng(0).choice(n_rows, _MOST_TEMPERED, replace=False))
+
+
+def combine(
+    candidates: Sequence[LeftOut], rows: Rows, columns: Columns, facts: tuple[str, ...], random_state: int | None
+) -> Stack:
+    """Weigh models by their predictions of left-out rows, and keep those that matter."""
+    table = {c.member.name: (c.member.temperature, c.member.log_score, c.member.log_score_se) for c in candidates}
+    kept = list(candidates)
+    while True:
+        scores = np.stack([log_scores(c.log_proba, rows.codes) for c in kept])
+        found = stack(scores, rows.weights, random_state=random_state)
+        matter = found.weights >= LEAST_WEIGHT
+        if matter.all():
+            break
+        kept = [c for c, matters in zip(kept, matter, strict=True) if matters]
+    order = np.argsort(-found.weights, kind="stable")
+    average_proba, some = mixed([c.log_proba for c in kept], found.weights), _enough(len(rows))
+    level = np.zeros(len(rows.classes))
+    temperature = temper(average_proba[some], level, rows.codes[some], rows.weights[some])
+    log_proba = sharpened(average_proba, temperature)
+    cost = weighted_average(found.log_scores - found.honest_log_scores, rows.weights)[0]
+    score, error = weighted_average(log_scores(log_proba, rows.codes), rows.weights)
+    return Stack(
+        columns=columns,
+        classes=rows.classes,
+        class_count=np.bincount(rows.codes, rows.weights, len(rows.classes)),
+        members=tuple(kept[m].member for m in order),
+        weights=found.weights[order],
+        weight_draws=found.draws[:, order],
+        candidates=table,
+        temperature=temperature,
+        log_score=score - cost,
+        log_score_se=error,
+        accuracy=weighted_average(hits(log_proba, rows.codes), rows.weights)[0],
+        cost_of_choosing=cost,
+        facts=facts,
+    )
 
 
 class Stacking(NamedTuple):

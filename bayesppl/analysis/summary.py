@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesppl.analysis.draws import numbers_of_draw
 from bayesppl.analysis.evidence import log_evidence
-from bayesppl.analysis.intervals import PROB
-from bayesppl.analysis.parameters import parameter_summary
-from bayesppl.analysis.simulation import numbers_of_draw
+from bayesppl.analysis.parameters import PROB, parameter_summary
 from bayesppl.data.columns import listed
 from bayesppl.data.names import short_names
 from bayesppl.errors import ImproperError, NotConjugateError

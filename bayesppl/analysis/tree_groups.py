@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from bayesppl.analysis.labelled import coord, dataset
+from bayesppl.analysis.parameters import coord, dataset
 from bayesppl.data.rows import Rows
 from bayesppl.errors import ImproperError, NotConjugateError
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.model.fitted import Fitted
-from bayesppl.model.held_rows import held_rows
 from bayesppl.model.normalisation import log_probabilities
 from bayesppl.model.posterior import CHUNK_CELLS, Posterior
+from bayesppl.model.training_rows import training_rows
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -73,8 +73,8 @@ class Trunk:
         return self.fitted.posterior
 
     @cached_property
-    def held_rows(self) -> Rows:
-        rows = held_rows(self.fitted)
+    def training_rows(self) -> Rows:
+        rows = training_rows(self.fitted)
         if rows is None:
             raise NotAvailableError(
                 "the rows of the fit are not held any more (after partial_fit or loading they never are)"
@@ -84,7 +84,7 @@ class Trunk:
     @cached_property
     def X(self) -> Any:
         """The rows of the fit, encoded."""
-        return self.posterior.model.family.bound.encode(self.held_rows.table)
+        return self.posterior.model.family.bound.encode(self.training_rows.table)
 
     def per_draw(self, values: Mapping[str, tuple[tuple[str, ...], Array]]) -> xr.Dataset:
         """Label arrays whose first axis is the draw."""
@@ -134,7 +134,7 @@ def _prior(trunk: Trunk) -> xr.Dataset:
 
 def _prior_predictive(trunk: Trunk) -> xr.Dataset:
     """Labels by the class weights, and features given these labels and the covariates of each row."""
-    theta, rng, rows = _prior_draws(trunk), trunk.streams["prior_predictive"], trunk.held_rows
+    theta, rng, rows = _prior_draws(trunk), trunk.streams["prior_predictive"], trunk.training_rows
     n_rows = len(rows.codes)
     _refuse_huge("prior_predictive", len(theta[CLASS_WEIGHTS]), n_rows, trunk)
     edges = np.cumsum(theta[CLASS_WEIGHTS], axis=-1)[:, None, :-1]
@@ -144,7 +144,7 @@ def _prior_predictive(trunk: Trunk) -> xr.Dataset:
 
 def _posterior_predictive(trunk: Trunk) -> xr.Dataset:
     """Labels given the features of each row, and features given the label and the covariates of each row."""
-    model, rows, rng = trunk.posterior.model, trunk.held_rows, trunk.streams["posterior_predictive"]
+    model, rows, rng = trunk.posterior.model, trunk.training_rows, trunk.streams["posterior_predictive"]
     theta, n_rows = trunk.flat, len(rows.codes)
     _refuse_huge("posterior_predictive", len(theta[CLASS_WEIGHTS]), n_rows, trunk)
 
@@ -160,7 +160,7 @@ def _posterior_predictive(trunk: Trunk) -> xr.Dataset:
 
 def _log_likelihood(trunk: Trunk) -> xr.Dataset:
     """log p(y, x | θ), log p(y | θ) and log p(x | y, θ), those asked for, the features of a row taken together."""
-    model, rows, theta = trunk.posterior.model, trunk.held_rows, trunk.flat
+    model, rows, theta = trunk.posterior.model, trunk.training_rows, trunk.flat
     n_rows = len(rows.codes)
     _refuse_huge("log_likelihood", len(theta[CLASS_WEIGHTS]), n_rows, trunk)
     own = np.arange(n_rows)
@@ -207,7 +207,7 @@ def _observed_data(trunk: Trunk) -> xr.Dataset:
     """Codes of the labels, and the features."""
     import xarray as xr
 
-    model, rows = trunk.posterior.model, trunk.held_rows
+    model, rows = trunk.posterior.model, trunk.training_rows
     variables = {"y": (("row",), rows.codes.astype(np.intp)), **model.family.bound.label_rows(trunk.X)}
     used = {dim for dims, _ in variables.values() for dim in dims}
     coords = {name: coord(labels) for name, labels in model.coords.items() if name in used}
@@ -220,7 +220,7 @@ def _constant_data(trunk: Trunk) -> xr.Dataset:
     """Weight and covariates of every row."""
     import xarray as xr
 
-    rows = trunk.held_rows
+    rows = trunk.training_rows
     columns = {"weight": rows.weights, **trunk.posterior.model.family.bound.covariates(trunk.X)}
     return xr.Dataset(
         {name: ("row", values) for name, values in columns.items()}, coords={"row": np.arange(len(rows.codes))}

@@ -8,25 +8,28 @@ training data hold little information about, the two may even name different win
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import entr
 
-from bayesppl.analysis.intervals import PROB
+from bayesppl.analysis.draws import log_joint_under_draws, narrowed, number_of_draws
+from bayesppl.analysis.parameters import PROB, coord, tails
 from bayesppl.analysis.predictions import probabilities
-from bayesppl.analysis.proba_draws import entropy_split, interval, rows_per_block
-from bayesppl.analysis.simulation import in_steps, narrowed, number_of_draws, portions
 from bayesppl.data.arguments import generator, whole
 from bayesppl.kernels.arrays import Array
-from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.normalisation import normalise, warn_of_impossible_rows
-from bayesppl.model.posterior import CHUNK_CELLS
+from bayesppl.model.posterior import CHUNK_CELLS, Posterior
+from bayesppl.model.stack import Stack
 
 if TYPE_CHECKING:
     import xarray as xr
+
+# Probabilities of a block of rows under all draws held at once: 8 megabytes.
+_BLOCK_CELLS = 1 << 20
 
 
 def predict_proba_interval(
@@ -99,27 +102,115 @@ def probability_draws(
 ) -> Iterator[Array]:
     """p(y = k | x, θ) under posterior draws, for one block of rows after the other: (n_draws, n_block, n_classes)."""
     whole("draws", draws, 2)
-    encoded = fitted.encode(X)
-    return _blocks(fitted, encoded, draws, generator(random_state))
+    encoded, rng = fitted.encode(X), generator(random_state)
+    size = number_of_draws(fitted.posterior, draws)
+    blocks = _blocks(encoded.shape[0], size, len(fitted.classes))
+    # the same draws for every block of rows
+    return (
+        _probabilities(fitted, *narrowed(fitted.posterior, encoded[rows]), size, deepcopy(rng)) for rows in blocks
+    )
 
 
-def _blocks(fitted: Fitted, X: Any, draws: int, rng: np.random.Generator) -> Iterator[Array]:
-    posterior = fitted.posterior
-    size, n_classes, n_rows = number_of_draws(posterior, draws), posterior.model.n_classes, X.shape[0]
-    rows = rows_per_block(size, n_classes)
-    for start in range(0, max(1, n_rows), rows):  # of no rows, one block without any
-        about_block, block = narrowed(posterior, X[start : start + rows])
-        step = max(1, CHUNK_CELLS // max(1, block.shape[0] * max(n_classes, block.shape[1])))
-        # the draws of a row and class lie side by side, for quantiles and averages are taken over them
-        out = np.empty((n_classes, block.shape[0], size))
-        first = 0
-        # the same draws for every block of rows
-        for portion in portions(about_block, draws, deepcopy(rng)):
-            for chunk in in_steps(portion, step):
-                weights = chunk[CLASS_WEIGHTS]
-                log_joint = fitted.calibrated(posterior.model.log_joint(chunk), weights).kernel(block)
-                proba, n_impossible = normalise(log_joint, weights[:, None], log=False)
-                warn_of_impossible_rows(n_impossible, log_joint[..., 0].size)
-                out[:, :, first : first + len(proba)] = proba.T
-                first += len(proba)
-        yield out.T
+def stack_probability_draws(stack: Stack, X: Any, draws: int, random_state: int | None) -> Iterator[Array]:
+    """p(y = k | x) under draws of the weights of a stack and of the parameters of its members; temperatures are held.
+
+    One block of rows after the other: (n_draws, n_block, n_classes).
+    """
+    whole("draws", draws, 2)
+    table, rng = stack.columns.align(X), generator(random_state)
+    size = min(number_of_draws(member.fitted.posterior, draws) for member in stack.members)
+    chosen = stack.weight_draws[rng.integers(0, len(stack.weight_draws), size)]
+
+    def mixture(rows: slice) -> Array:
+        part = table.take(rows)
+        mean = np.zeros((size, len(part), len(stack.classes)))
+        for weights, member in zip(chosen.T, stack.members, strict=True):
+            fitted = member.fitted
+            encoded = fitted.encode(member.recoding.transform(part))
+            found = _probabilities(fitted, fitted.posterior, encoded, size, deepcopy(rng))
+            mean += weights[:, None, None] * found[:size]
+        mean **= 1 / stack.temperature
+        return np.asarray(mean / mean.sum(-1, keepdims=True))
+
+    return map(mixture, _blocks(len(table), size, len(stack.classes)))
+
+
+def _blocks(n_rows: int, n_draws: int, n_classes: int) -> list[slice]:
+    """Blocks of rows whose probabilities under all draws can be held; of no rows, one block without any."""
+    step = max(1, _BLOCK_CELLS // (n_draws * n_classes))
+    return [slice(start, start + step) for start in range(0, max(1, n_rows), step)]
+
+
+def _probabilities(fitted: Fitted, posterior: Posterior, rows: Any, draws: int, rng: np.random.Generator) -> Array:
+    """Class probabilities of encoded rows under draws of the parameters: (n_draws, n_rows, n_classes)."""
+    # the draws of a row and class lie side by side, for quantiles and averages are taken over them
+    out = np.empty((len(fitted.classes), rows.shape[0], number_of_draws(posterior, draws)))
+    first = 0
+    for log_joint, weights in log_joint_under_draws(fitted, posterior, rows, draws, rng, CHUNK_CELLS):
+        proba, n_impossible = normalise(log_joint, weights, log=False)
+        warn_of_impossible_rows(n_impossible, log_joint[..., 0].size)
+        out[:, :, first : first + len(proba)] = proba.T
+        first += len(proba)
+    return out.T
+
+
+def interval(blocks: Iterable[Array], classes: Array, prob: float = PROB) -> xr.Dataset:
+    """Mean, standard deviation and equal-tailed interval of probabilities.
+
+    Parameters
+    ----------
+    blocks : iterable of (n_draws, n_block, n_classes)
+        Their draws are put into another order.
+    classes : (n_classes,)
+    prob : float
+        Probability of the interval.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``mean``, ``sd``, ``lower`` and ``upper``, each (row, class).
+    """
+    bounds = tails(prob)
+    parts = []
+    for p in blocks:
+        mean = p.mean(0, keepdims=True)
+        sd = p.std(0, mean=mean)
+        quantiles = np.quantile(p, bounds, axis=0, overwrite_input=True)  # last, for it reorders the draws
+        parts.append(np.stack([mean[0], sd, *quantiles]))
+    found = np.concatenate(parts, axis=1)
+    return _labelled(dict(zip(("mean", "sd", "lower", "upper"), found, strict=True)), classes).assign_attrs(
+        prob=prob
+    )
+
+
+def entropy_split(blocks: Iterable[Array], proba: Array) -> xr.Dataset:
+    """Entropies of averaged probabilities and their parts; see :func:`bayesppl.analysis.uncertainty.uncertainty`.
+
+    Parameters
+    ----------
+    blocks : iterable of (n_draws, n_block, n_classes)
+    proba : (n_rows, n_classes)
+        Predictive probabilities.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``total``, ``aleatoric``, ``epistemic`` and ``predictive_entropy``, each over "row".
+    """
+    parts = []
+    for p in blocks:
+        total, aleatoric = entr(p.mean(0)).sum(-1), entr(p).sum(-1).mean(0)
+        parts.append(np.stack([total, aleatoric, total - aleatoric]))
+    found = np.concatenate(parts, axis=1)
+    split = dict(zip(("total", "aleatoric", "epistemic"), found, strict=True))
+    return _labelled({**split, "predictive_entropy": entr(proba).sum(-1)})
+
+
+def _labelled(columns: dict[str, Array], classes: Array | None = None) -> xr.Dataset:
+    """Arrays over rows and, where ``classes`` are given, classes."""
+    import xarray as xr
+
+    coords: dict[str, Any] = {"row": np.arange(len(next(iter(columns.values()))))}
+    if classes is not None:
+        coords["class"] = coord(classes.tolist())
+    return xr.Dataset({name: (tuple(coords), values) for name, values in columns.items()}, coords=coords)

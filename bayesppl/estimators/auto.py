@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 import numpy as np
 from sklearn.base import clone
 
-from bayesppl.analysis import stack_intervals
-from bayesppl.analysis.build_stack import LeftOut, combine, leave_out
 from bayesppl.analysis.decisions import Threshold, least_loss, lowest_confidence
-from bayesppl.analysis.intervals import PROB
+from bayesppl.analysis.parameters import PROB
+from bayesppl.analysis.stacking import LeftOut, combine, leave_out
+from bayesppl.analysis.uncertainty import entropy_split, interval, stack_probability_draws
 from bayesppl.conjugate import Dirichlet
 from bayesppl.data.read_table import Columns
 from bayesppl.data.recoding import AsTheyAre
@@ -217,7 +217,9 @@ class AutoClassifier(Shell[Stack]):
     def members_(self) -> dict[str, GenerativeClassifier]:
         """The models that matter, fitted to their recoded columns."""
         return {
-            m.name: GenerativeClassifier(m.fitted.model.family, class_weights=self.class_weights).adopt(m.fitted)
+            m.name: GenerativeClassifier(m.fitted.model.family, class_weights=self.class_weights).adopt(
+                replace(m.fitted, calibration=None)
+            )
             for m in self.stack_.members
         }
 
@@ -302,11 +304,12 @@ class AutoClassifier(Shell[Stack]):
         Draws are of the weights and of the parameters of every model; see
         :meth:`GenerativeClassifier.predict_proba_interval`.
         """
-        return stack_intervals.predict_proba_interval(self.stack_, X, prob, draws, random_state)
+        return interval(stack_probability_draws(self.stack_, X, draws, random_state), self.classes_, prob)
 
     def uncertainty(self, X: Any, draws: int = 1000, random_state: int | None = None) -> xr.Dataset:
         """What more data could and could not remove; see :meth:`GenerativeClassifier.uncertainty`."""
-        return stack_intervals.uncertainty(self.stack_, X, draws, random_state)
+        blocks = stack_probability_draws(self.stack_, X, draws, random_state)
+        return entropy_split(blocks, np.exp(self.predict_log_proba(X)))
 
     def candidate_scores(self) -> xr.Dataset:
         """Every candidate on left-out labels: over "model", the temperature, the log score, its standard error and the weight."""

@@ -9,18 +9,17 @@ from functools import partial
 from typing import Any, Self
 
 from bayesppl.analysis import predictions
+from bayesppl.analysis.calibrated import column_weights
 from bayesppl.analysis.decisions import decide, expected_error_rate, threshold_for
-from bayesppl.analysis.evidence import log_evidence
+from bayesppl.analysis.evidence import averaged_proba, feature_relevance, log_evidence
 from bayesppl.analysis.explanation import explain
-from bayesppl.analysis.labelled import diagnostics, estimates
 from bayesppl.analysis.leave_one_out import leave_one_out
 from bayesppl.analysis.novelty import novelty
+from bayesppl.analysis.parameters import diagnostics, estimates
 from bayesppl.analysis.prior_shift import estimate_class_weights
-from bayesppl.analysis.relevance import averaged_proba, feature_relevance
 from bayesppl.analysis.sampling import sample
 from bayesppl.analysis.summary import summary
 from bayesppl.analysis.uncertainty import predict_proba_interval, uncertainty
-from bayesppl.analysis.weight_table import column_weights
 from bayesppl.data.frames import Container, check_container, in_container
 from bayesppl.data.lazy import is_lazy, map_rows
 from bayesppl.estimators.asking import ask

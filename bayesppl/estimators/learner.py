@@ -24,9 +24,9 @@ from bayesppl.estimators.declared import DeclaredClassifier
 from bayesppl.estimators.first_rows import read_all, read_first, start
 from bayesppl.files.serialize import same
 from bayesppl.model.calibration import check_option
-from bayesppl.model.held_rows import held_rows
 from bayesppl.model.learned import Learned
 from bayesppl.model.rules import check_rule
+from bayesppl.model.training_rows import training_rows
 from bayesppl.model.tuning import Objective, Tuning
 
 
@@ -276,7 +276,7 @@ class Learner(DeclaredClassifier, ABC):
         """
         chosen = None if names is None else tuple(names)
         other = clone(self).set_params(tuning=Tuning(objective, chosen, max_steps))
-        return cast(Self, other.adopt(other.infer(self.fitted_.learned, held_rows(self.fitted_))))
+        return cast(Self, other.adopt(other.infer(self.fitted_.learned, training_rows(self.fitted_))))
 
     @property
     def _determined(self) -> Learned:

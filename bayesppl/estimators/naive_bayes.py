@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from bayesppl.analysis.column_choice import column_choice
+from bayesppl.analysis.evidence import column_choice
 from bayesppl.conjugate import Beta, Dirichlet, Gamma, NormalInverseGamma
 from bayesppl.estimators.learner import Learner
 from bayesppl.families import (

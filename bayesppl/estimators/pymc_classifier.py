@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 
-from bayesppl.analysis import user_model
+from bayesppl.analysis.pymc_model import recognition, user_datatree, user_model
 from bayesppl.data.labels import encode_labels
 from bayesppl.data.read_table import as_table
 from bayesppl.errors import NotConjugateError
@@ -65,9 +65,9 @@ class PyMCClassifier(BayesClassifier):
     label: str = field(default="y", kw_only=True)
     inference: str | Inference = field(default="auto", kw_only=True)
 
-    recognition = ask(user_model.recognition)
-    to_datatree = ask(user_model.to_datatree)
-    to_pymc = ask(user_model.to_pymc)
+    recognition = ask(recognition)
+    to_datatree = ask(user_datatree)
+    to_pymc = ask(user_model)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Build the model of these rows, and learn the posterior of all its parameters.

@@ -13,7 +13,7 @@ from scipy import stats
 from scipy.special import entr, rel_entr
 
 from bayesppl.analysis import scores
-from bayesppl.analysis.intervals import PROB, tails
+from bayesppl.analysis.parameters import PROB, tails
 from bayesppl.data.labels import codes_among
 from bayesppl.kernels.arrays import Array
 

@@ -11,8 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from bayesppl.analysis import scores
-from bayesppl.analysis.intervals import PROB, tails
-from bayesppl.analysis.parameters import parameter_summary
+from bayesppl.analysis.parameters import PROB, parameter_summary, tails
 from bayesppl.data.labels import codes_among
 from bayesppl.data.read_table import as_table
 from bayesppl.errors import UndefinedEstimateError
@@ -205,7 +204,7 @@ def _label_probabilities(
 ) -> xr.DataArray:
     import xarray as xr
 
-    from bayesppl.analysis.labelled import coord
+    from bayesppl.analysis.parameters import coord
 
     classes = coord(fitted.classes_.tolist())
     stacked = np.full((len(RULES), len(codes), len(classes)), np.nan)

@@ -72,7 +72,7 @@ def simulation_based_calibration(
     """
     import xarray as xr
 
-    from bayesppl.analysis.labelled import dataset
+    from bayesppl.analysis.parameters import dataset
 
     table = as_table(X)
     classes, codes = encode_labels(y)

@@ -53,7 +53,7 @@ def credal_proba(
     """
     import xarray as xr
 
-    from bayesppl.analysis.labelled import coord
+    from bayesppl.analysis.parameters import coord
 
     if not models:
         raise ValueError("credal_proba needs at least one model")

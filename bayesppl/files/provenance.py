@@ -26,7 +26,7 @@ from bayesppl.files.serialize import Encoder
 from bayesppl.kernels.arrays import Array, brief_arrays, leaves
 from bayesppl.kernels.blocks import row_blocks
 from bayesppl.model.fitted import Fitted
-from bayesppl.model.held_rows import held_rows
+from bayesppl.model.training_rows import training_rows
 
 #: Distribution of every module whose version is recorded if it has been loaded: what was not loaded took no part.
 _LIBRARIES = {
@@ -108,7 +108,7 @@ def fingerprint(fitted: Fitted) -> Mapping[str, Any]:
     if fitted.rows is not None and fitted.rows in _TAKEN:
         return _TAKEN[fitted.rows]
     try:
-        rows = held_rows(fitted)
+        rows = training_rows(fitted)
     except ChangedRowsError:
         return CHANGED
     if rows is None:

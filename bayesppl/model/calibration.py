@@ -27,11 +27,6 @@ class Power(ABC):
     def overall_temperature(self) -> float:
         """The reciprocal of the power, or of the geometric mean of the powers."""
 
-    @property
-    def column_weights(self) -> ColumnWeights | None:
-        """The weights of columns or blocks, where there are several."""
-        return None
-
     @abstractmethod
     def parts(self, X: Any, family: Family) -> Iterator[tuple[float, Any]]:
         """Powers, and the encoded rows with what is seen of them where the density is taken to that power."""
@@ -119,10 +114,6 @@ class ColumnWeights(Power):
     @property
     def overall_temperature(self) -> float:
         return float(np.exp(-np.log(self.weights).mean()))
-
-    @property
-    def column_weights(self) -> ColumnWeights | None:
-        return self
 
     @property
     def intervals(self) -> tuple[Array, Array]:

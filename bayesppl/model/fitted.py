@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from bayesppl.conjugate.log_density import Evaluate, LogDensity
 from bayesppl.data.read_table import Columns
 from bayesppl.data.rows import Rows
-from bayesppl.data.table import Table, read_range
+from bayesppl.data.table import read_range
 from bayesppl.errors import ImproperError
 from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.ranges import in_order, row_ranges
@@ -19,7 +19,7 @@ from bayesppl.model.calibration import Power
 from bayesppl.model.declaration import GenerativeModel
 from bayesppl.model.learned import Learned
 from bayesppl.model.normalisation import powered
-from bayesppl.model.posterior import Posterior, Scorer
+from bayesppl.model.posterior import Posterior
 from bayesppl.model.rules import RuleName
 from bayesppl.model.tuning import Search
 
@@ -126,15 +126,15 @@ class Fitted:
 
     def log_joint(self, X: Any, rule: RuleName | None = None, *, n_jobs: int | None = None) -> Array:
         """log p(y = k, x) of the model, for every row and class: (n_rows, n_classes). No calibration changes it."""
-        scorer = self.posterior.scorer(self.rule if rule is None else rule)
-        return self._map(X, lambda log_joint, _: log_joint, scorer, LogDensity.__call__, n_jobs)
+        uncalibrated = self if self.calibration is None else replace(self, calibration=None)
+        return uncalibrated.map_log_joint(X, _unfinished, rule, n_jobs=n_jobs)
 
     def log_labels(self, X: Any, rule: RuleName | None = None) -> Array:
         """log p(y = k | x), up to a term that all classes of a row share: (n_rows, n_classes).
 
         The joint log density of label and features, but for a calibration.
         """
-        return self.map_log_joint(X, lambda log_joint, _: log_joint, rule)
+        return self.map_log_joint(X, _unfinished, rule)
 
     def map_log_joint(
         self,
@@ -150,43 +150,30 @@ class Fitted:
         Parameters
         ----------
         finish : callable
-            From log p(y = k, x) of some rows, (n_some_rows, n_classes), which it may overwrite, and the class weights of
-            the rule, (n_classes,), to an array (n_some_rows, ...).
+            From log p(y = k, x) of some rows, (n_some_rows, n_classes), which it may overwrite, and the class weights
+            of the rule, (n_classes,), to an array (n_some_rows, ...).
         evaluate : callable
             Of a log density at encoded rows; ``LogDensity.kernel`` leaves out what all classes of a row share.
         """
-        log_joint, weights = self.posterior.scorer(self.rule if rule is None else rule)
-        return self._map(X, finish, Scorer(self.calibrated(log_joint, weights), weights), evaluate, n_jobs)
-
-    def _map(
-        self,
-        X: Any,
-        finish: Callable[[Array, Array], Array],
-        scorer: Scorer,
-        evaluate: Callable[[LogDensity, Any], Array],
-        n_jobs: int | None,
-    ) -> Array:
-        table = self.columns.align(X)
-        log_joint, weights = scorer
-        family = self.model.family
+        scorer = self.posterior.scorer(self.rule if rule is None else rule)
+        log_joint, weights = self.calibrated(*scorer), scorer.class_weights
+        table, encode = self.columns.align(X), self.model.family.bound.encode
 
         def work(rows: slice) -> Array:
-            return finish(evaluate(log_joint, read_range(table, rows, family.bound.encode)), weights)
+            return finish(evaluate(log_joint, read_range(table, rows, encode)), weights)
 
-        return _put_together(work, table, len(weights), n_jobs)
+        # of bytes more rows at a time, but not so many that a temporary of theirs in float64 would be large
+        per_row = max(table.words_per_row, table.cells_per_row // 4, len(weights))
+        first, *others = row_ranges(len(table), per_row, least_rows=table.least_rows) or [slice(0, 0)]
+        values = work(first)
+        if not others:
+            return values
+        out = np.empty((*values.shape[1:], len(table)), dtype=values.dtype).T  # as ``values`` lies
+        out[first] = values
+        for rows, part in zip(others, in_order(work, others, n_jobs), strict=True):
+            out[rows] = part
+        return out
 
 
-def _put_together(work: Callable[[slice], Array], table: Table, n_classes: int, n_jobs: int | None) -> Array:
-    """The results of all ranges of rows, in order."""
-    # of bytes more rows at a time, but not so many that a temporary of theirs in float64 would be large
-    per_row = max(table.words_per_row, table.cells_per_row // 4, n_classes)
-    ranges = row_ranges(len(table), per_row, least_rows=table.least_rows) or [slice(0, 0)]
-    if len(ranges) == 1:
-        return work(ranges[0])
-    first, *others = ranges
-    values = work(first)
-    out = np.empty((*values.shape[1:], len(table)), dtype=values.dtype).T  # as ``values`` lies
-    out[first] = values
-    for rows, part in zip(others, in_order(work, others, n_jobs), strict=True):
-        out[rows] = part
-    return out
+def _unfinished(log_joint: Array, class_weights: Array) -> Array:
+    return log_joint

@@ -16,7 +16,7 @@ from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.ranges import row_ranges
 from bayesppl.model.declaration import CLASS_WEIGHTS, ClassWeights, resolve_class_weights
 from bayesppl.model.fitted import Fitted
-from bayesppl.model.normalisation import exchange_weights, log_probabilities, tempered
+from bayesppl.model.normalisation import exchange_weights, log_probabilities
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,9 +29,7 @@ class Member:
     recoding : Recoding, Presence or AsTheyAre
         How the columns are recoded for it.
     fitted : Fitted
-        To the recoded rows.
-    temperature : float
-        Log densities count 1/T.
+        To the recoded rows, calibrated by one temperature.
     log_score, log_score_se : float
         Of left-out labels, tempered, and its standard error.
     """
@@ -39,32 +37,18 @@ class Member:
     name: str
     recoding: Recoding | Presence | AsTheyAre
     fitted: Fitted
-    temperature: float
     log_score: float
     log_score_se: float
 
+    @property
+    def temperature(self) -> float:
+        """T: log densities count 1/T."""
+        return self.fitted.temperature
+
     def log_proba(self, table: Table) -> Array:
         """log p(y = k | x), tempered: (n_rows, n_classes)."""
-
-        def finish(log_joint: Array, weights: Array) -> Array:
-            return tempered_log_proba(log_joint, weights, self.temperature)
-
-        return self.fitted.map_log_joint(
-            self.recoding.transform(table), finish, "predictive", evaluate=LogDensity.kernel
-        )
-
-
-def tempered_log_proba(log_joint: Array, weights: Array, temperature: float) -> Array:
-    """log p(y = k | x) of densities that count 1/T.
-
-    Parameters
-    ----------
-    log_joint : (..., n_classes)
-    weights : (..., n_classes) or broadcastable
-        Those in ``log_joint``.
-    temperature : float
-    """
-    return log_probabilities(tempered(log_joint, weights, temperature), weights)
+        rows = self.recoding.transform(table)
+        return self.fitted.map_log_joint(rows, log_probabilities, "predictive", evaluate=LogDensity.kernel)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesppl.analysis.intervals import PROB, tails
+from bayesppl.analysis.parameters import PROB, tails
 from bayesppl.data.labels import codes_among
 from bayesppl.data.table import MatrixTable
 from bayesppl.kernels.arrays import Array

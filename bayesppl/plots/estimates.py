@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from bayesppl.analysis.intervals import PROB
-from bayesppl.analysis.parameters import parameter_summary
+from bayesppl.analysis.parameters import PROB, parameter_summary
 from bayesppl.data.names import short_names
 from bayesppl.evaluation.comparison import Comparison
 from bayesppl.plots.parameters import require_parameter

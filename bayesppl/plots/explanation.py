@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesppl.analysis.intervals import PROB, tails
+from bayesppl.analysis.parameters import PROB, tails
 from bayesppl.data.names import short_names
 from bayesppl.estimators.classifier import BayesClassifier
 from bayesppl.kernels.arrays import Array

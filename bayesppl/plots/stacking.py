@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesppl.analysis.intervals import PROB, tails
+from bayesppl.analysis.parameters import PROB, tails
 from bayesppl.plots.style import axes_or_new, colour, name_axes, name_rows, tidy
 
 if TYPE_CHECKING:

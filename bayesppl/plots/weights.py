@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesppl.analysis.weight_table import column_weights
+from bayesppl.analysis.calibrated import column_weights
 from bayesppl.plots.style import axes_or_new, colour, name_axes, name_rows, number_axis, tidy
 
 if TYPE_CHECKING:

@@ -252,7 +252,9 @@ def test_ranges_of_rows_are_left_out_as_all_rows_are(name, monkeypatch):
     expected = clf.loo()
     monkeypatch.setattr("bayesppl.analysis.left_out_joints.RANGE_CELLS", 1)
     monkeypatch.setattr("bayesppl.analysis.left_out_joints._CELLS_PER_NUMBER", 0)
-    monkeypatch.setattr("bayesppl.analysis.held_rows.row_ranges", lambda *shape: [slice(0, 1), slice(1, shape[0])])
+    monkeypatch.setattr(
+        "bayesppl.model.training_rows.row_ranges", lambda *shape: [slice(0, 1), slice(1, shape[0])]
+    )
     found = clf.loo()
     for of in ("log_joint", "log_joint_fitted", "log_class_weights", "log_proba"):
         np.testing.assert_allclose(getattr(found, of), getattr(expected, of), rtol=1e-10, atol=1e-10, err_msg=of)

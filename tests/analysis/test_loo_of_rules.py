@@ -14,7 +14,7 @@ from sklearn.naive_bayes import MultinomialNB
 from support.examples import EXAMPLES
 
 import bayesppl as bp
-from bayesppl.analysis.leaving_out import sums_of_others
+from bayesppl.analysis.left_out_joints import sums_of_others
 from bayesppl.model.rules import ESTIMATES, RULES
 
 X, Y = load_iris(return_X_y=True)

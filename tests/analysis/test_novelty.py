@@ -6,7 +6,7 @@ from scipy import stats
 from sklearn.datasets import load_iris
 
 import bayesppl as bp
-from bayesppl.analysis.simulation import thetas
+from bayesppl.analysis.draws import thetas
 from bayesppl.model.convergence import Diagnosis
 from bayesppl.model.sampled import Report, Sampled
 

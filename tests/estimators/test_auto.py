@@ -18,7 +18,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
 import bayesppl as bp
-from bayesppl.analysis import proba_draws
+from bayesppl.analysis import uncertainty
 from bayesppl.data.recoding import Recoding
 
 IRIS, SPECIES = load_iris(return_X_y=True)
@@ -237,7 +237,7 @@ def test_blocks_of_rows_change_no_interval_of_a_stack(
     table, _ = mixed()
     whole = fitted.predict_proba_interval(table[:7], draws=40, random_state=0)
     split = fitted.uncertainty(table[:7], draws=40, random_state=0)
-    monkeypatch.setattr(proba_draws, "_BLOCK_CELLS", 2 * 40 * 2)  # two rows at a time
+    monkeypatch.setattr(uncertainty, "_BLOCK_CELLS", 2 * 40 * 2)  # two rows at a time
     found = fitted.predict_proba_interval(table[:7], draws=40, random_state=0)
     for name in whole:
         np.testing.assert_allclose(found[name], whole[name], rtol=1e-12, atol=1e-14)

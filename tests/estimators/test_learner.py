@@ -353,3 +353,12 @@ def test_a_variance_keeps_its_digits_through_batches_discounting_and_files(tmp_p
                     )
                     value = found[k, d] if name == "variance" else found[k, d, d]
                     assert abs(value / float(exact) - 1) < bar
+
+
+@pytest.mark.parametrize("prior", ["hierarchical", "fraley-raftery", "regularised"])
+@pytest.mark.parametrize("covariance", ["full", "tied"])
+def test_after_all_rows_are_forgotten_only_the_class_weights_are_left(covariance, prior):
+    X, y = load_iris(return_X_y=True)
+    clf = bp.GenerativeClassifier(bp.Gaussian(covariance, prior)).fit(X, y).forget(X, y)
+    np.testing.assert_allclose(clf.predict_proba(X[::50]), 1 / 3, rtol=1e-12)
+    np.testing.assert_array_equal(clf.class_count_, 0)

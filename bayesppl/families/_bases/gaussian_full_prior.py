@@ -58,7 +58,8 @@ def regularised_prior(statistics: Moments, columns: Sequence[Hashable]) -> Norma
     columns : sequence of n_features names
     """
     total = statistics.pooled()
-    rows = total.count[0] / (1 if statistics.is_tied else len(statistics.count))
+    # without any rows, as after all of them were forgotten, the prior is worth one
+    rows = total.count[0] / (1 if statistics.is_tied else len(statistics.count)) or 1.0
     variances = within_sd(np.diagonal(statistics.within), scatter_degrees(statistics).sum(), total, columns) ** 2
     prior = NormalInverseWishart(total.mean, 1.0, len(variances) + 1 + rows, rows * variances)
     return prior.sized(statistics.mean.shape, statistics.is_tied)

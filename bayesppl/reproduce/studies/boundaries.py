@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from bayesppl.analysis.intervals import PROB, tails
+from bayesppl.analysis.parameters import PROB, tails
 from bayesppl.estimators import GaussianNB, GenerativeClassifier
 from bayesppl.families import Gaussian
 from bayesppl.families.gaussian import Covariance

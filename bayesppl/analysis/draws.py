@@ -1,0 +1,114 @@
+"""Draws of the parameters, a portion at a time, and what follows from them for encoded rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from bayesppl.families import closed_forms
+from bayesppl.kernels.arrays import Array, Theta
+from bayesppl.model.declaration import CLASS_WEIGHTS
+from bayesppl.model.fitted import Fitted
+from bayesppl.model.posterior import Exact, Posterior
+
+# Numbers of the parameters drawn at once: 4 megabytes, of which drawing them takes several.
+_PORTION = 1 << 19
+
+
+def portions(posterior: Posterior, size: int, rng: np.random.Generator) -> Iterator[Theta]:
+    """Draws of the parameters along one axis, a portion of about four megabytes at a time.
+
+    They are independent where the posterior is exact. Of a sampled posterior they are all those it has, in order.
+    """
+    if not posterior.is_exact:
+        held = _flat(posterior.draws(1, size, rng))
+        yield from in_steps(held, max(1, _PORTION // numbers_of_draw(posterior)))
+        return
+    portion = max(1, _PORTION // numbers_of_draw(posterior))
+    for start in range(0, size, portion):
+        yield _flat(posterior.draws(1, min(portion, size - start), rng))
+
+
+def thetas(posterior: Posterior, size: int, rng: np.random.Generator) -> Iterator[Theta]:
+    """Draws of the parameters, one after the other.
+
+    They are independent where the posterior is exact; memory does not grow with their number. Of a sampled posterior
+    they are its own draws in random order, all of them before any comes again.
+    """
+    if posterior.is_exact:
+        for portion in portions(posterior, size, rng):
+            yield from (_of_draws(portion, s) for s in range(len(portion[CLASS_WEIGHTS])))
+    else:
+        held = _flat(posterior.draws(1, size, rng))
+        n_held = len(held[CLASS_WEIGHTS])
+        rounds = [rng.permutation(n_held) for _ in range(-(-size // n_held))]
+        yield from (_of_draws(held, s) for s in np.concatenate(rounds)[:size])
+
+
+def in_steps(draws: Theta, step: int) -> Iterator[Theta]:
+    """Consecutive draws, ``step`` at a time."""
+    return (_of_draws(draws, slice(s, s + step)) for s in range(0, len(draws[CLASS_WEIGHTS]), step))
+
+
+def _flat(draws: Theta) -> Theta:
+    return {name: values.reshape(-1, *values.shape[2:]) for name, values in draws.items()}
+
+
+def _of_draws(draws: Theta, which: Any) -> Theta:
+    return {name: values[which] for name, values in draws.items()}
+
+
+def numbers_of_draw(posterior: Posterior) -> int:
+    """How many numbers one draw of the parameters is."""
+    draws = posterior.draws(1, 1, np.random.default_rng(0))
+    return sum(values[0, 0].size for values in draws.values())
+
+
+def number_of_draws(posterior: Posterior, asked: int) -> int:
+    """How many draws there are: as many as asked for where the posterior is exact, else those that it holds."""
+    return (
+        asked
+        if posterior.is_exact
+        else posterior.draws(1, 1, np.random.default_rng(0))[CLASS_WEIGHTS][..., 0].size
+    )
+
+
+def narrowed(posterior: Posterior, X: Any) -> tuple[Posterior, Any]:
+    """A smaller posterior and rows for it, whose densities have the same joint distribution; see :func:`bayesppl.families.closed_forms.narrowed`."""
+    if not isinstance(posterior, Exact):
+        return posterior, X
+    parts = posterior.belief.parts
+    features, rows = closed_forms.narrowed(posterior.model.family, parts["features"], X)
+    return replace(posterior, belief=replace(posterior.belief, parts={**parts, "features": features})), rows
+
+
+def log_joint_under_draws(
+    fitted: Fitted, posterior: Posterior, rows: Any, draws: int, rng: np.random.Generator, cells: int
+) -> Iterator[tuple[Array, Array]]:
+    """log p(y = k, x | θ) of encoded rows, calibrated, under some draws after the others, and their class weights.
+
+    Parameters
+    ----------
+    fitted : Fitted
+    posterior : Posterior
+        That of ``fitted``, or a narrower one for these rows; see :func:`narrowed`.
+    rows : encoded rows
+    draws : int
+    rng : numpy.random.Generator
+    cells : int
+        Largest number of (draw, row, class or column) cells at once.
+
+    Yields
+    ------
+    log_joint : (n_some_draws, n_rows, n_classes)
+    class_weights : (n_some_draws, 1, n_classes)
+    """
+    model = fitted.model
+    step = max(1, cells // max(1, rows.shape[0] * max(model.n_classes, rows.shape[1])))
+    for portion in portions(posterior, draws, rng):
+        for theta in in_steps(portion, step):
+            weights = theta[CLASS_WEIGHTS]
+            yield fitted.calibrated(model.log_joint(theta), weights).kernel(rows), weights[:, None]

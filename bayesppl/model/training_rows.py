@@ -1,0 +1,102 @@
+"""The rows of a fit, for the questions that need them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bayesppl.data.rows import Rows
+from bayesppl.data.table import Table, read_range
+from bayesppl.errors import ChangedRowsError
+from bayesppl.families.family import Family
+from bayesppl.kernels.arrays import Array, leaves
+from bayesppl.kernels.ranges import row_ranges
+from bayesppl.model.fitted import Fitted
+
+
+def training_rows(fitted: Fitted) -> Rows | None:
+    """Return the rows of the fit, None where they are not held.
+
+    Raises
+    ------
+    ChangedRowsError
+        If the caller has changed them since the fit.
+    """
+    rows = fitted.rows
+    if rows is not None and not rows.is_copy and not _sum_to_the_same(fitted, rows):
+        raise ChangedRowsError(
+            "the rows given to fit have been changed in place since then: they do not add up to the sums of the fit. "
+            "Undo the change, fit again, or pass a copy to fit. (Small tables are copied by fit itself, large ones "
+            "are not; predictions do not need the rows, and loo takes X, y and sample_weight as they were)"
+        )
+    return rows
+
+
+def require_training_rows(fitted: Fitted, X: Any = None, y: Any = None, sample_weight: Any = None) -> Rows:
+    """Return the rows of the fit: those still held, or those passed again.
+
+    Raises
+    ------
+    ValueError
+        If the rows are neither held nor passed, or are not those of the fit.
+    ChangedRowsError
+        If the rows held were changed in place since the fit.
+    """
+    held = training_rows(fitted) if X is None else None
+    if held is not None:
+        return held
+    if X is None or y is None:
+        raise ValueError(
+            "the rows of the fit are not held any more (after loading or partial_fit they never are); pass X and y"
+        )
+    rows = fitted.learned.read(X, y, sample_weight)
+    found, known = np.bincount(rows.codes, rows.weights, len(fitted.classes)), fitted.learned.class_count
+    differs = ~np.isclose(found, known)
+    if differs.any():
+        k = int(differs.argmax())
+        raise ValueError(
+            f"these are not the rows of the fit: class {fitted.classes.tolist()[k]!r} has the weight {found[k]:g} in "
+            f"them, and {known[k]:g} in the fit. Pass the X, y and sample_weight of the fit"
+        )
+    return rows
+
+
+@dataclass(frozen=True)
+class EncodedInRanges:
+    """Rows of a table, which are encoded when they are asked for: no encoded copy of all of them is held.
+
+    Indexed like an array of rows.
+    """
+
+    family: Family
+    table: Table
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.table), self.table.words_per_row
+
+    def __getitem__(self, rows: slice | Array | list[int]) -> Any:
+        if not isinstance(rows, slice):
+            return self.family.bound.encode(self.table.take(np.asarray(rows)))
+        return read_range(self.table, slice(*rows.indices(len(self.table))), self.family.bound.encode)
+
+
+def encoded(family: Family, table: Table) -> Any:
+    """Encode rows as the family computes with them; those of large tables a range at a time, when asked for."""
+    rows = EncodedInRanges(family, table)
+    return rows[:] if len(row_ranges(*rows.shape)) <= 1 else rows
+
+
+def _sum_to_the_same(fitted: Fitted, rows: Rows) -> bool:
+    """Whether these are, to the last bit, the rows that were summed.
+
+    A cell that changed changes a sum. Only values that changed places within their class and column can be missed.
+    """
+    try:
+        found = fitted.model.summarise(rows)
+    except ValueError:  # not even rows that this family takes
+        return False
+    pairs = zip(leaves(found), leaves(fitted.learned.statistics), strict=True)
+    return all(np.array_equal(one, other, equal_nan=one.dtype.kind == "f") for (_, one), (_, other) in pairs)
