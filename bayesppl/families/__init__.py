@@ -1,9 +1,14 @@
-"""Class-conditional families, one file each."""
+"""Class-conditional families, one file each, and the contract that they keep.
+
+A family says what its cells count as, or which density they have; see :doc:`/howto/add_a_family`. What follows from it is in
+:mod:`bayesppl.families.closed_forms`.
+"""
 
 from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.families.bernoulli import Bernoulli
 from bayesppl.families.binomial import Binomial
 from bayesppl.families.categorical import Categorical
+from bayesppl.families.cells import CellFamily, IndependentCells, Number
 from bayesppl.families.conditional_gaussian import ConditionalGaussian
 from bayesppl.families.dirichlet_multinomial import DirichletMultinomial
 from bayesppl.families.family import REGISTRY, ConjugateFamily, Evidence, Family
@@ -17,14 +22,20 @@ from bayesppl.families.negative_binomial import NegativeBinomial
 from bayesppl.families.poisson import Poisson
 from bayesppl.families.product import Product
 from bayesppl.families.student_t import StudentT
+from bayesppl.families.support import BITS, COUNTS, POSITIVE_NUMBERS, REAL_NUMBERS, Support
 from bayesppl.families.von_mises import VonMises
 from bayesppl.families.zero_inflated import ZeroInflated
 
 __all__ = [
+    "BITS",
+    "COUNTS",
+    "POSITIVE_NUMBERS",
+    "REAL_NUMBERS",
     "REGISTRY",
     "Bernoulli",
     "Binomial",
     "Categorical",
+    "CellFamily",
     "ConditionalGaussian",
     "ConjugateFamily",
     "DirichletMultinomial",
@@ -34,14 +45,17 @@ __all__ = [
     "GammaRate",
     "Gaussian",
     "Histogram",
+    "IndependentCells",
     "JointCategorical",
     "LogDensity",
     "LogNormal",
     "Multinomial",
     "NegativeBinomial",
+    "Number",
     "Poisson",
     "Product",
     "StudentT",
+    "Support",
     "VonMises",
     "ZeroInflated",
 ]

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from types import FunctionType
 
 import pytest
 
@@ -14,7 +15,18 @@ PAGES = {path.stem: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.
 PUBLIC = [
     name
     for name in families.__all__
-    if name not in {"REGISTRY", "ConjugateFamily", "Evidence", "Family", "LogDensity"}
+    if isinstance(getattr(families, name), type | FunctionType)
+    and name
+    not in {
+        "CellFamily",
+        "ConjugateFamily",
+        "Evidence",
+        "Family",
+        "IndependentCells",
+        "LogDensity",
+        "Number",
+        "Support",
+    }
 ]
 STATED = [
     "density",
