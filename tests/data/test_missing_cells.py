@@ -24,6 +24,8 @@ NAMES = [
     "lognormal",
     "lognormal spherical",
 ]
+#: Whose PyMC model is compiled in the quick tests too: bits, counts with known numbers beside them, real numbers.
+COMPILED = ["bernoulli", "poisson, exposure", "gaussian diag"]
 CHECKS = [
     testing.check_statistics_add_up,
     testing.check_weight_two_is_a_duplicate,
@@ -32,20 +34,30 @@ CHECKS = [
     testing.check_leave_one_out,
     testing.check_draw_axes,
     testing.check_mode_is_highest,
-    testing.check_pymc_density,
 ]
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("name", NAMES)
-def test_contract_with_holes(name, check):
+def with_holes(name):
     example = EXAMPLES[name]
     case = testing.make_case(example.family, example.X, example.y)
     X, n_features = case.X.astype(float), len(case.family.bound.coords["feature"])
     holes = np.random.default_rng(11).random((len(X), n_features)) < 0.2
     X[:, :n_features][holes] = np.nan
     assert np.isnan(X[:3]).any()
-    check(case._replace(X=X))
+    return case._replace(X=X)
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("name", NAMES)
+def test_contract_with_holes(name, check):
+    check(with_holes(name))
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in COMPILED else pytest.mark.slow) for name in NAMES]
+)
+def test_the_density_of_pymc_with_holes(name):
+    testing.check_pymc_density(with_holes(name))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -10,10 +10,11 @@ import bayesppl as bp
 from bayesppl.data.frames import FrameTable
 from bayesppl.kernels.ranges import row_ranges
 
-N_COLUMNS = 3000
-CELLS = np.array(["a", "b", "c"], dtype=object)[np.random.default_rng(6).integers(0, 3, (200, N_COLUMNS))]
+#: More cells than one range holds where its rows are not at least so many as are read with a column.
+N_ROWS, N_COLUMNS = 500, 1100
+CELLS = np.array(["a", "b", "c"], dtype=object)[np.random.default_rng(6).integers(0, 3, (N_ROWS, N_COLUMNS))]
 X = pd.DataFrame(CELLS, columns=[f"c{j}" for j in range(N_COLUMNS)])
-Y = np.arange(200) % 2
+Y = np.arange(N_ROWS) % 2
 
 
 @pytest.mark.parametrize("estimator", [bp.CategoricalNB, bp.MixedNB])
