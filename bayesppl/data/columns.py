@@ -1,4 +1,4 @@
-"""The cells of one column: in types that can be computed with, as numbers, and what kind of thing they are."""
+"""The cells of one column: as numbers, and what kind of thing they are."""
 
 from __future__ import annotations
 
@@ -30,42 +30,6 @@ _KINDS: dict[str, Kind] = {
 
 #: What pandas calls columns of objects that are numbers.
 _NUMBERS = ("floating", "integer", "mixed-integer-float", "integer-na", "boolean", "decimal", "empty")
-
-
-def plain(values: Array, names: Sequence[Hashable]) -> Array:
-    """Convert to types that can be computed with, in the byte order of this machine.
-
-    float16 becomes float32, long doubles float64, text of numpy objects.
-
-    Parameters
-    ----------
-    values : (n_rows,) or (n_rows, n_columns)
-    names
-        Of the columns.
-
-    Raises
-    ------
-    ValueError
-        If a long double is too large for float64.
-    """
-    kind, size = values.dtype.kind, values.dtype.itemsize
-    if kind == "f" and size not in (4, 8):
-        if size == 2:
-            return values.astype(np.float32)
-        with np.errstate(over="ignore"):
-            rounded = values.astype(np.float64)
-        lost = (np.isinf(rounded) & ~np.isinf(values)).reshape(len(values), -1)
-        if lost.any():
-            row, column = map(int, np.argwhere(lost)[0])
-            raise RowError(
-                f"column {names[column]!r} holds {values.reshape(lost.shape)[row, column]!s} in row ",
-                row,
-                ", beyond the numbers of float64; rescale the column",
-            )
-        return rounded
-    if kind == "T":
-        return values.astype(object)
-    return values if values.dtype.isnative else values.astype(values.dtype.newbyteorder("="))
 
 
 def as_objects(cells: Iterable[Any], n_rows: int) -> Array:

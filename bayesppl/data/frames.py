@@ -15,12 +15,11 @@ from bayesppl.data.columns import (
     beyond_floats,
     kind_of_values,
     listed,
-    plain,
     refuse_rounding,
     to_float,
 )
 from bayesppl.data.levels import as_level
-from bayesppl.data.matrices import read_matrix
+from bayesppl.data.matrices import plain, read_matrix
 from bayesppl.data.names import only_count, positions_of
 from bayesppl.data.table import ROWS_BY_COLUMN, Table
 from bayesppl.kernels.arrays import Array
@@ -235,7 +234,7 @@ def _cells(series: nw.Series[Any]) -> Array:
     is_unknown = series.implementation.is_polars() and dtype == nw.Unknown
     if dtype.is_nested() or dtype in (nw.Int128, nw.UInt128) or is_unknown:
         return as_objects(series.to_list(), len(series))
-    return plain(_values(series), (series.name,))
+    return plain(_values(series))
 
 
 def _values(series: nw.Series[Any]) -> Array:

@@ -9,7 +9,8 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.exceptions import DataConversionWarning
 
-from bayesppl.data.columns import listed, missing, plain
+from bayesppl.data.columns import listed, missing
+from bayesppl.data.matrices import plain
 from bayesppl.errors import RowError, warn
 from bayesppl.kernels.arrays import Array, Responsibilities
 from bayesppl.kernels.blocks import BLOCK_CELLS, row_blocks
@@ -154,7 +155,7 @@ def _array(y: Any, what: str) -> Array:
         raise ValueError(f"{what} must have one label per row, found sequences of different lengths") from None
     if labels.dtype.kind == "V":
         raise ValueError(f"{what} is a structured array; pass one of its fields, as in {what}['label']")
-    return plain(labels, (what,)) if labels.ndim == 1 else labels
+    return plain(labels)
 
 
 def _refuse_odd_labels(labels: Array, what: str) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from bayesppl.data.columns import beyond_floats, listed, plain
+from bayesppl.data.columns import beyond_floats, listed
 from bayesppl.data.names import positions_of
 from bayesppl.data.table import MatrixTable
 from bayesppl.kernels.arrays import Array
@@ -51,7 +51,25 @@ def read_matrix(X: Any) -> MatrixTable:
         return MatrixTable(positions_of(matrix.shape[1]), matrix)
     matrix, labels = _read_dense(X), _column_labels(X)
     names = labels or positions_of(matrix.shape[1])
-    return MatrixTable(names, plain(matrix, names), bool(labels))
+    return MatrixTable(names, plain(matrix), bool(labels))
+
+
+def plain(values: Array) -> Array:
+    """Convert to types that can be computed with, in the byte order of this machine.
+
+    float16 becomes float32, long doubles float64, text of numpy objects.
+
+    Parameters
+    ----------
+    values : (n_rows,) or (n_rows, n_columns)
+    """
+    kind, size = values.dtype.kind, values.dtype.itemsize
+    if kind == "T":
+        return values.astype(object)
+    if kind == "f" and size not in (4, 8):
+        with np.errstate(over="ignore"):  # infinities are refused where they are no numbers of the model
+            return values.astype(np.float32 if size == 2 else np.float64)
+    return values if values.dtype.isnative else values.astype(values.dtype.newbyteorder("="))
 
 
 def _read_sparse(X: Any) -> csr_array:
@@ -63,7 +81,7 @@ def _read_sparse(X: Any) -> csr_array:
                 f"X is a sparse matrix of {X.data.dtype}, which scipy cannot compute with; convert its cells to "
                 "numbers, as in X.data = X.data.astype(float)"
             )
-        data = plain(X.data.ravel(), ("data",)).reshape(X.data.shape)
+        data = plain(X.data)
         if data.dtype != X.data.dtype:
             X = copy(X)
             X.data = data

@@ -35,6 +35,8 @@ class Columns:
     def align(self, X: Any) -> Table:
         """Read these columns of ``X``, found by name, or by position where ``X`` or the fit has no names."""
         table = as_table(X)
+        if table.names == self.names:
+            return table
         if table.is_named and self.are_named:
             expected = set(self.names)
             surplus = [name for name in table.names if name not in expected]

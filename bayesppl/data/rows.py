@@ -7,8 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from bayesppl.data.columns import plain, to_float
+from bayesppl.data.columns import to_float
 from bayesppl.data.labels import codes_among, encode_labels
+from bayesppl.data.matrices import plain
 from bayesppl.data.read_table import as_table
 from bayesppl.data.table import Table
 from bayesppl.errors import RowError
@@ -141,11 +142,7 @@ def _weights(sample_weight: Any) -> Array:
     if isinstance(sample_weight, np.ma.MaskedArray):
         given = np.ma.filled(sample_weight.astype(np.float64), np.nan)
     if given.dtype.kind in "biuf":
-        return (
-            plain(np.atleast_1d(given), ("sample_weight",) * given.size)
-            .reshape(given.shape)
-            .astype(np.float64, copy=False)
-        )
+        return plain(given).astype(np.float64, copy=False)
     if given.dtype.kind == "O" and given.ndim == 1:
         return to_float(given, "sample_weight")
     kind = f"an array of {given.dtype}" if given.ndim else repr(sample_weight)

@@ -67,7 +67,9 @@ def numbers_of(
 
     Integers are refused that would be rounded in computations with real numbers; counts have a limit of their own.
     """
-    X = table.select(columns).numeric()
+    if table.names != tuple(columns):
+        table = table.select(columns)
+    X = table.numeric()
     if issparse(X) and not allows_sparse:
         raise TypeError(
             f"Sparse data was passed for the {name} family, but dense data is required. "
