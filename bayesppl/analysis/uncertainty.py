@@ -50,8 +50,8 @@ def predict_proba_interval(
     Returns
     -------
     xarray.Dataset
-        ``mean``, ``sd``, ``lower`` and ``upper``, each (row, class). Rows are worked on in blocks, so that memory
-        grows with rows times classes, not with the draws.
+        ``mean``, ``sd``, ``lower``, ``upper`` and ``median``, each (row, class). Rows are worked on in blocks, so that
+        memory grows with rows times classes, not with the draws.
 
     Examples
     --------
@@ -168,9 +168,9 @@ def interval(blocks: Iterable[Array], classes: Array, prob: float = PROB) -> xr.
     Returns
     -------
     xarray.Dataset
-        ``mean``, ``sd``, ``lower`` and ``upper``, each (row, class).
+        ``mean``, ``sd``, ``lower``, ``upper`` and ``median``, each (row, class).
     """
-    bounds = tails(prob)
+    bounds = *tails(prob), 0.5
     parts = []
     for p in blocks:
         mean = p.mean(0, keepdims=True)
@@ -178,9 +178,8 @@ def interval(blocks: Iterable[Array], classes: Array, prob: float = PROB) -> xr.
         quantiles = np.quantile(p, bounds, axis=0, overwrite_input=True)  # last, for it reorders the draws
         parts.append(np.stack([mean[0], sd, *quantiles]))
     found = np.concatenate(parts, axis=1)
-    return _labelled(dict(zip(("mean", "sd", "lower", "upper"), found, strict=True)), classes).assign_attrs(
-        prob=prob
-    )
+    names = "mean", "sd", "lower", "upper", "median"
+    return _labelled(dict(zip(names, found, strict=True)), classes).assign_attrs(prob=prob)
 
 
 def entropy_split(blocks: Iterable[Array], proba: Array) -> xr.Dataset:

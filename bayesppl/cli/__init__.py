@@ -20,7 +20,7 @@ from bayesppl.cli.reproduce import reproduce
 from bayesppl.cli.study import study
 from bayesppl.cli.terminal import say
 from bayesppl.errors import UndeclaredIntegersError
-from bayesppl.files.command import running
+from bayesppl.files import running
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})

@@ -18,7 +18,7 @@ from bayesppl.data.labels import encode_labels
 from bayesppl.data.read_table import as_table
 from bayesppl.data.recoding import read_columns
 from bayesppl.estimators.auto import AutoClassifier
-from bayesppl.files.atomic import gathering
+from bayesppl.files import gathering
 from bayesppl.files.provenance import environment
 from bayesppl.kernels.arrays import Array
 

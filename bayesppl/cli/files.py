@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bayesppl.cli.report import parameter_records, score_records, write_csv
-from bayesppl.files.atomic import gathering, sync
+from bayesppl.files import gathering, sync
 
 if TYPE_CHECKING:
     from bayesppl.evaluation.comparison import Comparison

@@ -178,7 +178,7 @@ def predict(
     from bayesppl.cli.text_cells import refuse_text
     from bayesppl.errors import rows_before
     from bayesppl.estimators.loading import load
-    from bayesppl.files.atomic import replacing
+    from bayesppl.files import replacing
 
     classifier = load(model)
     if explain is not None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bayesppl.cli.compare import compare
-from bayesppl.files.command import running
+from bayesppl.files import running
 
 #: Relative difference allowed when a report is verified on another machine.
 TOLERANCE = 1e-9

@@ -25,7 +25,7 @@ from bayesppl.estimators.first_rows import read_all, start
 from bayesppl.estimators.generative import GenerativeClassifier
 from bayesppl.estimators.learner import Learner
 from bayesppl.estimators.shell import Shell, check_n_jobs
-from bayesppl.files.saving import write_stack
+from bayesppl.files.saving import write
 from bayesppl.inference.progress import counted
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import ClassWeights
@@ -326,7 +326,7 @@ class AutoClassifier(Shell[Stack]):
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the stack to a netCDF file, for :func:`bayesppl.load`; it holds no rows and no code.
+        """Write the stack to a file, for :func:`bayesppl.load`; it holds no rows and no code.
 
         Raises
         ------
@@ -338,7 +338,7 @@ class AutoClassifier(Shell[Stack]):
             parameters["candidates"] = {
                 name: [type(clf).__name__, clf.get_params(deep=False)] for name, clf in self.candidates.items()
             }
-        write_stack(self.stack_, type(self).__name__, parameters, path)
+        write(self.stack_, type(self).__name__, parameters, path)
 
     def summary(self) -> str:
         """Five lines on what was found out about the data."""

@@ -92,7 +92,7 @@ class DeclaredClassifier(BayesClassifier, ABC):
         return fitted if self.calibration is None or rows is None else calibrated(fitted, rows, self.calibration)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything that was learned to a netCDF file, for :func:`bayesppl.load`.
+        """Write everything that was learned to a file, for :func:`bayesppl.load`.
 
         The file holds the declaration, the sufficient statistics and the posterior (with its draws, where it was
         sampled), but no training rows and no code: of a prior declared in PyMC it keeps the words, so that the

@@ -50,9 +50,9 @@ ESTIMATORS: dict[str, Any] = {
 def load(path: str | os.PathLike[str]) -> Any:
     """Read a fitted estimator that ``save`` wrote.
 
-    Predictions are bit for bit those of the estimator that was saved, and ``partial_fit`` continues where it
-    stood. A file can describe estimators of this package and nothing else; reading one executes nothing that is in
-    it.
+    Predictions are bit for bit those of the estimator that was saved, and ``partial_fit`` continues where it stood. A
+    file can describe estimators of this package, and families and priors that a user derived from its contracts in a
+    module that is imported already. Reading one executes nothing that is in it, and imports nothing.
 
     Parameters
     ----------
@@ -62,13 +62,13 @@ def load(path: str | os.PathLike[str]) -> Any:
     ------
     FileNotFoundError
     ModelFileError
-        If the file is no model, is damaged, was changed after it was written, or was written by a newer version.
+        If the file is no model, is damaged, was written by a newer version, or holds a class that is not imported.
 
     Examples
     --------
     >>> import tempfile, pathlib
     >>> import bayesppl as bp
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.nc"
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.npz"
     >>> bp.GaussianNB().fit([[0.0], [1.0], [4.0], [5.5]], list("aabb")).save(path)
     >>> bp.load(path).predict([[0.2]]).tolist()
     ['a']

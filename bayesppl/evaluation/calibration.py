@@ -1,7 +1,7 @@
 r"""Do rows predicted with probability p turn out right in a share p of cases?
 
-Rows are grouped by the confidence of the most probable label. The confidence of a group and how often it is right differ by
-miscalibration and by chance; a credible band of the true hit rate separates the two.
+Rows are grouped by the confidence of the most probable label. The confidence of a group and how often it is right
+differ by miscalibration and by chance; a credible band of the true hit rate separates the two.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ def reliability(
     r"""Confidence against hit rate on held-out rows, with credible bands and a decomposition of the log score.
 
     The hit rate of a bin with h hits among n rows has the posterior Beta(h + ½, n − h + ½) (Jeffreys; Brown, Cai &
-    DasGupta 2001). The negative log score of the event "the most probable label is right", the rows of a bin given its
-    average confidence :math:`\bar c_b`, is (Murphy 1973 for the quadratic score; Weijs, van Nooijen & van de Giesen 2010
-    for this one)
+    DasGupta 2001). The negative log score of the event "the most probable label is right", the rows of a bin given
+    its average confidence :math:`\bar c_b`, is (Murphy 1973 for the quadratic score; Weijs, van Nooijen & van de
+    Giesen 2010 for this one)
 
     .. math:: \underbrace{H(\bar h)}_{\text{uncertainty}} - \underbrace{\sum_b \tfrac{n_b}{n} D(\bar h_b \| \bar h)}_{
        \text{resolution}} + \underbrace{\sum_b \tfrac{n_b}{n} D(\bar h_b \| \bar c_b)}_{\text{reliability}}
@@ -55,9 +55,9 @@ def reliability(
     Returns
     -------
     xarray.Dataset
-        Over "bin": ``confidence``, ``hit_rate``, ``lower``, ``upper`` and ``rows``. Single numbers: ``ece`` and ``mce``, the
-        average and the largest distance of confidence and hit rate (Naeini, Cooper & Hauskrecht 2015), and
-        ``uncertainty``, ``resolution``, ``reliability``.
+        Over "bin": ``confidence``, ``hit_rate``, ``lower``, ``upper`` and ``rows``. Single numbers: ``ece`` and
+        ``mce``, the average and the largest distance of confidence and hit rate (Naeini, Cooper & Hauskrecht
+        2015), and ``uncertainty``, ``resolution``, ``reliability``.
 
     Examples
     --------

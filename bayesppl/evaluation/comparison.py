@@ -37,13 +37,13 @@ class Comparison:
     ----------
     parameters : xarray.Dataset
         Every parameter along "estimate": ``mle``, ``map``, ``mean``, then the posterior ``sd`` and the bounds
-        ``lower`` and ``upper`` of the equal-tailed credible interval. ``attrs`` name its probability (``prob``) and
-        the number of draws behind sd and interval (``draws``).
+        ``lower`` and ``upper`` of the equal-tailed credible interval. ``attrs`` name its probability (``prob``)
+        and the number of draws behind sd and interval (``draws``).
     scores : xarray.Dataset
-        Over "rule": ``accuracy``, ``log_score``, ``brier`` and ``ece``; of each, the difference from ``predictive``
-        (``accuracy_difference``, …) and its standard error (``accuracy_difference_se``, …); and ``impossible_rows``,
-        the number of rows with probability zero under every class, which are classified by the class weights. Its attribute
-        ``temperature`` is that of the calibration, 1 without one.
+        Over "rule": ``accuracy``, ``log_score``, ``brier`` and ``ece``; of each, the difference from
+        ``predictive`` (``accuracy_difference``, …) and its standard error (``accuracy_difference_se``, …); and
+        ``impossible_rows``, the number of rows with probability zero under every class, which are classified by
+        the class weights. Its attribute ``temperature`` is that of the calibration, 1 without one.
     probabilities : xarray.DataArray
         (rule, row, class), with the true label of every row as the coordinate ``label``.
     undefined : mapping of str to str
@@ -61,7 +61,8 @@ class Comparison:
     def __repr__(self) -> str:
         rows = self.probabilities.sizes["row"]
         table = self.scores[list(SCORES)].to_dataframe().round(4)
-        return f"Comparison on {rows} held-out rows: .parameters, .scores, .probabilities, .undefined, .classifier\n{table}"
+        attributes = ".parameters, .scores, .probabilities, .undefined, .classifier"
+        return f"Comparison on {rows} held-out rows: {attributes}\n{table}"
 
     def _repr_html_(self) -> str:
         """The scores as a table in a notebook, with what a rule lacks and why."""
@@ -92,8 +93,8 @@ def compare(
     y_train, y_test : (n_rows,) array-like
         Labels; every test label must occur among the training labels (or in ``clf.classes``).
     draws : int
-        Exact posterior draws behind the sd and the credible intervals; fewer where draws times parameters would exceed
-        2^25 numbers. A sampled posterior uses the draws it has.
+        Exact posterior draws behind the sd and the credible intervals; fewer where draws times parameters would
+        exceed 2^25 numbers. A sampled posterior uses the draws it has.
     prob : float
         Probability of the credible intervals.
     random_state : int or None
@@ -110,9 +111,10 @@ def compare(
 
     Notes
     -----
-    Differences from ``predictive`` are paired: for the scores that average over rows, the standard error is that of
-    the mean of the per-row differences; for the calibration error, that of 1000 bootstrap resamples of the rows. A
-    label held impossible makes a log score of -inf; its difference is then -inf too, without a standard error.
+    Differences from ``predictive`` are paired: for the scores that average over rows, the standard error is that
+    of the mean of the per-row differences; for the calibration error, that of 1000 bootstrap resamples of the
+    rows. A label held impossible makes a log score of -inf; its difference is then -inf too, without a standard
+    error.
 
     Examples
     --------

@@ -31,12 +31,13 @@ _CONJUGATE: Mapping[str, Covariance] = {
 
 
 def covariance_structures(X: Any, y: Any) -> xr.Dataset:
-    r"""Log likelihood, number of parameters, BIC and, where it is known, evidence of fourteen covariance structures.
+    r"""Compute log likelihood, number of parameters, BIC and, where known, evidence of 14 covariance structures.
 
-    The covariance of class k is :math:`\lambda_k D_k A_k D_k^\top`; the letters of a structure say whether its volume, shape and
-    orientation are equal (E) in all classes, vary (V) between them, or are those of the unit matrix (I). ``EEE`` is linear,
-    ``VVV`` quadratic discriminant analysis, ``VVI`` Gaussian Naive Bayes. Means, covariances and class weights are those of
-    maximum likelihood (Celeux & Govaert 1995). The BIC is :math:`2 \ell - p \log n`: larger is better.
+    The covariance of class k is :math:`\lambda_k D_k A_k D_k^\top`; the letters of a structure say whether its
+    volume, shape and orientation are equal (E) in all classes, vary (V) between them, or are those of the unit
+    matrix (I). ``EEE`` is linear, ``VVV`` quadratic discriminant analysis, ``VVI`` Gaussian Naive Bayes. Means,
+    covariances and class weights are those of maximum likelihood (Celeux & Govaert 1995). The BIC is :math:`2 \ell
+    - p \log n`: larger is better.
 
     Parameters
     ----------
@@ -48,12 +49,12 @@ def covariance_structures(X: Any, y: Any) -> xr.Dataset:
     Returns
     -------
     xarray.Dataset
-        Over ``structure``: ``log_likelihood`` of rows and labels, :math:`\sum_i \log \pi_{y_i} p(x_i \mid y_i)`, and its ``bic``;
-        ``mixture_log_likelihood`` of the rows with labels summed out, :math:`\sum_i \log \sum_k \pi_k p(x_i \mid k)`, and its
-        ``mixture_bic``, which are the numbers that mclust prints for ``MclustDA(modelType = "EDDA")``; ``n_parameters``; and
-        ``log_evidence`` of the same rows and labels under the default priors of :func:`bayesppl.Gaussian`, nan for structures
-        without a conjugate prior. Likelihoods are nan where they have no maximum, because rows of a class are too few or
-        columns copy each other.
+        Over ``structure``: ``log_likelihood`` of rows and labels, :math:`\sum_i \log \pi_{y_i} p(x_i \mid y_i)`,
+        and its ``bic``; ``mixture_log_likelihood`` of the rows with labels summed out, :math:`\sum_i \log \sum_k
+        \pi_k p(x_i \mid k)`, and its ``mixture_bic``, which are the numbers that mclust prints for
+        ``MclustDA(modelType = "EDDA")``; ``n_parameters``; and ``log_evidence`` of the same rows and labels under
+        the default priors of :func:`bayesppl.Gaussian`, nan for structures without a conjugate prior. Likelihoods
+        are nan where they have no maximum, because rows of a class are too few or columns copy each other.
 
     Raises
     ------
@@ -66,9 +67,10 @@ def covariance_structures(X: Any, y: Any) -> xr.Dataset:
 
     References
     ----------
-    Banfield & Raftery (1993), "Model-based Gaussian and non-Gaussian clustering". Celeux & Govaert (1995), "Gaussian
-    parsimonious clustering models". Bensmail & Celeux (1996), "Regularized Gaussian discriminant analysis through eigenvalue
-    decomposition". Fraley & Raftery (2002), "Model-based clustering, discriminant analysis, and density estimation".
+    Banfield & Raftery (1993), "Model-based Gaussian and non-Gaussian clustering". Celeux & Govaert (1995),
+    "Gaussian parsimonious clustering models". Bensmail & Celeux (1996), "Regularized Gaussian discriminant
+    analysis through eigenvalue decomposition". Fraley & Raftery (2002), "Model-based clustering, discriminant
+    analysis, and density estimation".
 
     Examples
     --------

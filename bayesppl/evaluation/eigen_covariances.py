@@ -1,10 +1,12 @@
 r"""Maximum likelihood of Gaussian covariances that share volume, shape or orientation.
 
-Banfield & Raftery (1993) write the covariance of class k as :math:`\lambda_k D_k A_k D_k^\top`: a volume λ, a diagonal shape
-A of determinant one and orthonormal axes D. Each is equal (E) in all classes, varies (V) between them, or is the
-identity (I); three letters name the structure, as in mclust. Rows of known classes enter through the scatter matrices
-:math:`W_k` about the class means and the numbers of rows :math:`n_k` alone (Celeux & Govaert 1995, section 3). Given the axes,
-volumes and shapes follow from the diagonals of :math:`D_k^\top W_k D_k`; given these, common axes are turned two at a time.
+Banfield & Raftery (1993) write the covariance of class k as :math:`\lambda_k D_k A_k D_k^\top`: a volume λ, a
+diagonal shape A of determinant one and orthonormal axes D. Each is equal (E) in all classes, varies (V) between
+them, or is the identity (I); three letters name the structure, as in mclust. Rows of known classes enter through
+the scatter matrices
+:math:`W_k` about the class means and the numbers of rows :math:`n_k` alone (Celeux & Govaert 1995, section 3).
+Given the axes, volumes and shapes follow from the diagonals of :math:`D_k^\top W_k D_k`; given these, common axes
+are turned two at a time.
 """
 
 from __future__ import annotations
@@ -42,9 +44,9 @@ def eigen_covariances(structure: str, scatter: Array, count: Array) -> Array:
 
     Notes
     -----
-    Where a scatter is singular the likelihood may have no maximum; the result is then singular, or not finite. With common
-    axes of different shapes (EVE, VVE) it may have several maxima: the result is the largest of those that are found from the axes of the
-    pooled scatter, of the scatter of each class, and of the columns.
+    Where a scatter is singular the likelihood may have no maximum; the result is then singular, or not finite.
+    With common axes of different shapes (EVE, VVE) it may have several maxima: the result is the largest of those
+    that are found from the axes of the pooled scatter, of the scatter of each class, and of the columns.
     """
     kinds, orientation = structure[:2], structure[2]
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -103,8 +105,8 @@ def _variances(kinds: str, squares: Array, count: Array) -> Array:
 def _turned(axes: Array, scatter: Array, precisions: Array) -> Array:
     """Turn each pair of common axes to where the sum of tr(W_k D B_k Dᵀ) is least, B_k holding the precisions.
 
-    Within a pair the sum is a constant plus c cos 2θ + s sin 2θ, so that the best angle is known (Flury & Gautschi 1986
-    solve for it by iteration).
+    Within a pair the sum is a constant plus c cos 2θ + s sin 2θ, so that the best angle is known (Flury & Gautschi
+    1986 solve for it by iteration).
     """
     axes = axes.copy()
     turned = axes.T @ scatter @ axes

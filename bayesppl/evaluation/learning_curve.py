@@ -36,9 +36,9 @@ def learning_curve(
 ) -> xr.Dataset:
     """Held-out scores of every rule over the number of training rows.
 
-    Each repeat sets a random share of the rows aside for testing and takes its training sets from the others, the smaller
-    ones within the larger; one row of every class comes first. All rules have the same rows, so they are compared repeat
-    by repeat.
+    Each repeat sets a random share of the rows aside for testing and takes its training sets from the others, the
+    smaller ones within the larger; one row of every class comes first. All rules have the same rows, so they are
+    compared repeat by repeat.
 
     Parameters
     ----------
@@ -56,10 +56,11 @@ def learning_curve(
     Returns
     -------
     xarray.Dataset
-        ``accuracy``, ``log_score``, ``brier`` and ``ece`` over (size, rule, repeat), nan where the rule does not exist for the
-        rows (see ``undefined``, the share of repeats where it does not). Of each, over (size, rule), the mean difference
-        from ``predictive`` in the repeats where both exist (``log_score_difference``, …) and its standard error
-        (``log_score_difference_se``, …). A label held impossible scores -inf; so then does the mean difference.
+        ``accuracy``, ``log_score``, ``brier`` and ``ece`` over (size, rule, repeat), nan where the rule does not
+        exist for the rows (see ``undefined``, the share of repeats where it does not). Of each, over (size, rule),
+        the mean difference from ``predictive`` in the repeats where both exist (``log_score_difference``, …) and
+        its standard error (``log_score_difference_se``, …). A label held impossible scores -inf; so then does the
+        mean difference.
 
     Raises
     ------
@@ -68,8 +69,8 @@ def learning_curve(
 
     Notes
     -----
-    The test rows of different repeats overlap, so that the standard errors, over repeats, are about these rows rather than
-    all rows there could be (Nadeau & Bengio 2003).
+    The test rows of different repeats overlap, so that the standard errors, over repeats, are about these rows
+    rather than all rows there could be (Nadeau & Bengio 2003).
 
     Examples
     --------
@@ -93,7 +94,8 @@ def learning_curve(
     bad = [size for size in sizes if not len(classes) <= size <= n_rows - n_test]
     if bad:
         raise ValueError(
-            f"sizes must lie between the number of classes, {len(classes)}, and the {n_rows - n_test} rows left for "
+            f"sizes must lie between the number of classes, {len(classes)}, and the {n_rows - n_test} rows left "
+            f"for "
             f"training, found {bad[0]}"
         )
     rng = np.random.default_rng(random_state)

@@ -31,8 +31,8 @@ def compare_models(
     r"""Fit models to the same data and compare their evidence and their exact leave-one-out scores.
 
     The posterior probability of model m is :math:`p(m \mid D) \propto p(m)\,p(D \mid m)` (Kass & Raftery
-    1995). The evidence judges a model together with its prior; the leave-one-out scores depend on the prior far less.
-    The evidence is that of the model, whatever its ``rule``; the leave-one-out scores are those of the rule.
+    1995). The evidence judges a model together with its prior; the leave-one-out scores depend on the prior far
+    less. The evidence is that of the model, whatever its ``rule``; the leave-one-out scores are those of the rule.
 
     Parameters
     ----------
@@ -47,11 +47,12 @@ def compare_models(
     Returns
     -------
     xarray.Dataset
-        Over "model": ``rule``; ``log_evidence``; ``probability``, the posterior probability of the model; ``elpd`` and
-        ``elpd_se``, Σ log p(x_i, y_i | D without i), under the ``rule`` of the model; ``elpd_difference`` from the model of
-        the largest, and ``elpd_difference_se``, of the sum of paired differences (Vehtari, Gelman & Gabry 2017, eq. 24);
-        ``log_score`` and ``accuracy`` of
-        the left-out labels with standard errors; ``expected_log_score``, which the model expects of itself; ``temperature``, that of the calibration, 1 without one; and ``prior_depends_on_data``, true where the prior was resolved from the very data it is
+        Over "model": ``rule``; ``log_evidence``; ``probability``, the posterior probability of the model; ``elpd``
+        and ``elpd_se``, Σ log p(x_i, y_i | D without i), under the ``rule`` of the model; ``elpd_difference`` from
+        the model of the largest, and ``elpd_difference_se``, of the sum of paired differences (Vehtari, Gelman &
+        Gabry 2017, eq. 24); ``log_score`` and ``accuracy`` of the left-out labels with standard errors;
+        ``expected_log_score``, which the model expects of itself; ``temperature``, that of the calibration, 1
+        without one; and ``prior_depends_on_data``, true where the prior was resolved from the very data it is
         judged on, which favours the model (by little where the prior is weak).
 
     Raises
@@ -161,20 +162,23 @@ def _require_same_data(fitted: Mapping[str, BayesClassifier]) -> None:
     for name, clf in others:
         if clf.classes_.tolist() != reference.classes_.tolist():
             raise ValueError(
-                f"{name!r} has the classes {clf.classes_.tolist()} and {first!r} has {reference.classes_.tolist()}; "
+                f"{name!r} has the classes {clf.classes_.tolist()} and {first!r} has "
+                f"{reference.classes_.tolist()}; "
                 "compare models of the same labels"
             )
         found = clf.posterior_.model.family.bound.measures
         if set(found) != set(expected):
             column = next(iter(set(found) ^ set(expected)))
             raise ValueError(
-                f"the evidences are not comparable: column {column!r} is a feature of only one of {first!r} and {name!r}"
+                f"the evidences are not comparable: column {column!r} is a feature of only one of {first!r} and "
+                f"{name!r}"
             )
         differing = [column for column in expected if found[column] != expected[column]]
         if differing:
             column = differing[0]
             raise ValueError(
-                f"the evidences are not comparable, for the models are not about the same data: of column {column!r}, "
+                f"the evidences are not comparable, for the models are not about the same data: of column "
+                f"{column!r}, "
                 f"{first!r} gives a {expected[column]} and {name!r} a {found[column]}. Compare models of one kind "
                 "(all densities, or all masses), or compare predictions of the label with bayesppl.compare"
             )

@@ -1,9 +1,9 @@
 """Calibration of the code itself: simulation-based calibration of exact draws and of sampled ones.
 
-Parameters drawn from the prior, data drawn given them, and a posterior computed from these data: if the code is right,
-the rank of the true parameter among posterior draws is uniform (Talts, Betancourt, Simpson, Vehtari & Gelman 2018,
-"Validating Bayesian inference algorithms with simulation-based calibration", theorem 1). Likelihood, prior, simulator,
-update and draws must all be the same model for that to happen.
+Parameters drawn from the prior, data drawn given them, and a posterior computed from these data: if the code is
+right, the rank of the true parameter among posterior draws is uniform (Talts, Betancourt, Simpson, Vehtari &
+Gelman 2018, "Validating Bayesian inference algorithms with simulation-based calibration", theorem 1). Likelihood,
+prior, simulator, update and draws must all be the same model for that to happen.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ def simulation_based_calibration(
     -------
     DataTree
         Group ``prior_sbc``: for every parameter (rank + 1/2) / n_ranks, uniform on [0, 1] if all is well, as
-        ``arviz.plot_ecdf_pit`` reads it; simulations along "draw". Group ``rank_uniformity``: a chi-square statistic
-        of the ranks of every parameter and its p-value.
+        ``arviz.plot_ecdf_pit`` reads it; simulations along "draw". Group ``rank_uniformity``: a chi-square
+        statistic of the ranks of every parameter and its p-value.
 
     Examples
     --------

@@ -23,15 +23,15 @@ def credal_proba(
 ) -> xr.Dataset:
     """Lower and upper class probabilities over a set of priors, and the classes that none of them rules out.
 
-    Class j dominates class k in a row if it is the more probable of the two under every prior (credal dominance, Zaffalon
-    2002); the credal answer is the set of classes that no other dominates. Where it holds one class the answer
-    does not depend on the prior.
+    Class j dominates class k in a row if it is the more probable of the two under every prior (credal dominance,
+    Zaffalon 2002); the credal answer is the set of classes that no other dominates. Where it holds one class the
+    answer does not depend on the prior.
 
     Parameters
     ----------
     models : sequence or mapping of str to classifiers
-        One for each prior, the same but for it: ``[bp.BernoulliNB(bp.Beta(a, a)) for a in (0.5, 1, 2)]``. Left as they are;
-        clones are fitted. The bounds are over these priors, not over what lies between them.
+        One for each prior, the same but for it: ``[bp.BernoulliNB(bp.Beta(a, a)) for a in (0.5, 1, 2)]``. Left as
+        they are; clones are fitted. The bounds are over these priors, not over what lies between them.
     X, y, sample_weight
         Rows to learn from.
     X_new : table or (n_rows, n_features) array-like
@@ -40,8 +40,8 @@ def credal_proba(
     Returns
     -------
     xarray.Dataset
-        ``lower``, ``upper`` and the Boolean ``credal`` (whether the class belongs to the answer), each (row, class), and
-        ``is_determinate`` (row).
+        ``lower``, ``upper`` and the Boolean ``credal`` (whether the class belongs to the answer), each (row,
+        class), and ``is_determinate`` (row).
 
     Examples
     --------

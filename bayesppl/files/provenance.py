@@ -1,7 +1,7 @@
 """Where a result comes from: versions, command, prior in words, and a fingerprint of the rows.
 
-The record is a flat mapping of text and whole numbers, so that netCDF, zarr and JSON all hold it. It has no time and no
-path but those in the command line, so that the same run writes the same file.
+The record is a flat mapping of text and whole numbers, so that netCDF, zarr and JSON all hold it. It has no time
+and no path but those in the command line, so that the same run writes the same file.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from scipy.sparse import issparse
 from bayesppl.conjugate import Joint
 from bayesppl.conjugate import declared_priors as priors
 from bayesppl.errors import ChangedRowsError
-from bayesppl.files.command import command
+from bayesppl.files import command
 from bayesppl.files.serialize import Encoder
 from bayesppl.kernels.arrays import Array, brief_arrays, leaves
 from bayesppl.kernels.blocks import row_blocks
@@ -74,9 +74,9 @@ def provenance(fitted: Fitted) -> dict[str, Any]:
     Returns
     -------
     dict
-        :func:`environment`, ``prior`` in words, ``statistics_hash`` and :func:`fingerprint`. The sums of the same rows are the
-        same to the last bit whatever the container, the layout in memory and the number of threads. Batches of other
-        sizes may change last bits, and with them this hash.
+        :func:`environment`, ``prior`` in words, ``statistics_hash`` and :func:`fingerprint`. The sums of the same
+        rows are the same to the last bit whatever the container, the layout in memory and the number of threads.
+        Batches of other sizes may change last bits, and with them this hash.
     """
     return {
         **environment(),
@@ -98,10 +98,10 @@ def fingerprint(fitted: Fitted) -> Mapping[str, Any]:
     Returns
     -------
     dict
-        ``data_rows``, ``data_columns``: their numbers. ``data_dtypes``: of the encoded columns. ``data_hash``: SHA-256
-        of the names of columns, levels and classes, and of all cells, labels and weights, row after row. Numbers count by
-        their value: the container, the layout in memory and the type of a number do not matter. The order of the rows
-        does. Sparse rows are hashed by the cells they store, and differ from dense ones.
+        ``data_rows``, ``data_columns``: their numbers. ``data_dtypes``: of the encoded columns. ``data_hash``:
+        SHA-256 of the names of columns, levels and classes, and of all cells, labels and weights, row after row.
+        Numbers count by their value: the container, the layout in memory and the type of a number do not matter.
+        The order of the rows does. Sparse rows are hashed by the cells they store, and differ from dense ones.
     """
     if fitted.fingerprint is not None:
         return fitted.fingerprint

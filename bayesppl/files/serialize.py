@@ -1,32 +1,50 @@
-"""Declarations, beliefs and statistics as plain values: what JSON can spell, and named arrays.
+"""Declarations, priors and statistics as plain values: what JSON can spell, and named arrays.
 
-Everything this package computes with is a frozen dataclass of numbers, text, arrays, or other such objects. Spelling one
-out needs no code of its own per class, and reading it back can build only classes listed here: no text in a file can
-name anything else.
+Everything this package computes with is a frozen dataclass of numbers, text, arrays, or other such objects.
+Spelling one out needs no code of its own per class. Reading it back builds only dataclasses of the rooms that a
+fit is made of, and those that a user derived from one of their contracts; no text in a file can name anything
+else, and nothing is imported for it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
-from typing import Any
+from types import NoneType, UnionType
+from typing import Any, Literal, TypeAliasType, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+from bayesppl.conjugate import Conjugate
 from bayesppl.conjugate.declared_priors import Declared, Written, in_words, is_declaration
+from bayesppl.conjugate.statistics import Statistics
 from bayesppl.data.arguments import by_name
-from bayesppl.files.typed import check_fields
+from bayesppl.families import Family
+from bayesppl.inference import Inference
 from bayesppl.kernels.arrays import Array
 
 _KIND = "$"
 _SIMPLE = (type(None), bool, int, float, str)
 
-#: Bytes of an array of text: the width of its type is not bounded by the text in it.
-_MOST_TEXT = 1 << 30
+_NUMBERS = ("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool")
 
-_NUMBERS = ("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+#: Rooms whose dataclasses a fit and the arguments of an estimator are made of.
+_ROOMS = tuple(f"bayesppl.{room}." for room in ("kernels", "data", "conjugate", "families", "model", "inference"))
+
+#: What users derive classes of their own from.
+_CONTRACTS = (Family, Conjugate, Statistics, Declared, Inference)
+
+# what is at least as good as a value of the type
+_ALSO: Mapping[Any, tuple[type[Any], ...]] = {
+    float: (int, np.floating, np.integer),
+    int: (np.integer,),
+    bool: (np.bool_,),
+    np.ndarray: (np.generic,),
+    Sequence: (np.ndarray,),
+}
 
 
 class Encoder:
@@ -48,7 +66,7 @@ class Encoder:
         TypeError
             If ``value`` holds something this package does not compute with.
         """
-        if isinstance(value, np.generic) and value.dtype.name in (*_NUMBERS, "bool"):
+        if isinstance(value, np.generic) and value.dtype.name in _NUMBERS:
             return {_KIND: "number", "dtype": value.dtype.name, "value": value.item()}
         if isinstance(value, np.str_):
             return str(value)
@@ -63,9 +81,11 @@ class Encoder:
         if isinstance(value, Mapping):
             pairs = [[self.spell(key, place), self.spell(item, f"{place}.{key}")] for key, item in value.items()]
             return {_KIND: "map", "items": pairs}
-        if is_dataclass(value) and _classes().get(type(value).__name__) is type(value):
-            members = {f.name: self.spell(getattr(value, f.name), f"{place}.{f.name}") for f in _stored(value)}
-            return {_KIND: type(value).__name__, "fields": members}
+        if is_dataclass(value) and _class_named(_name(type(value))) is type(value):
+            members = {
+                f.name: self.spell(getattr(value, f.name), f"{place}.{f.name}") for f in _stored(type(value))
+            }
+            return {_KIND: _name(type(value)), "fields": members}
         if is_declaration(value):
             written = Written(f"{in_words(value)} {id(value)}" if self._by_identity else in_words(value))
             return self.spell(written, place)
@@ -73,14 +93,15 @@ class Encoder:
         if named is not value:
             return self.spell(named, place)
         raise TypeError(
-            f"{place} is a {type(value).__module__}.{type(value).__qualname__}, which cannot be stored"
+            f"{place} is a {type(value).__module__}.{type(value).__qualname__}, which cannot be stored: it is no "
+            f"class of "
+            "bayesppl and no dataclass in a module that is derived from one of its contracts, such as Family"
         )
 
     def _spell_array(self, value: Array, place: str) -> Any:
-        kind = {_KIND: "array", "dtype": value.dtype.name, "shape": list(value.shape)}
-        if value.dtype.kind in "OU":
-            return {**kind, "dtype": value.dtype.str, "items": self.spell(value.ravel().tolist(), place)}
-        if value.dtype.kind != "b" and value.dtype.name not in _NUMBERS:
+        if value.dtype == object and value.ndim == 1:
+            return {_KIND: "labels", "items": self.spell(value.tolist(), place)}
+        if value.dtype.name not in _NUMBERS and value.dtype.kind != "U":
             raise TypeError(f"{place} is an array of {value.dtype}, which cannot be stored")
         if id(value) not in self._known:
             name = re.sub(r"[^A-Za-z0-9_.]", "_", place)
@@ -88,9 +109,7 @@ class Encoder:
             # the array is kept alive with its id, so that no other array can get the same one
             self._known[id(value)] = (value, name)
             self.arrays[name] = value
-        # the order in memory decides the order of sums, and so the last bit of what is computed from the array
-        order = "F" if value.flags.f_contiguous and not value.flags.c_contiguous else "C"
-        return {**kind, "order": order, "name": self._known[id(value)][1]}
+        return {_KIND: "array", "name": self._known[id(value)][1]}
 
 
 def build(plain: Any, arrays: Mapping[str, Array]) -> Any:
@@ -110,118 +129,119 @@ def build(plain: Any, arrays: Mapping[str, Array]) -> Any:
         return tuple(build(plain["items"], arrays))
     if kind == "map":
         return {build(key, arrays): build(item, arrays) for key, item in plain["items"]}
-    if kind == "number" and plain["dtype"] in (*_NUMBERS, "bool"):
+    if kind == "number" and plain["dtype"] in _NUMBERS:
         return np.dtype(plain["dtype"]).type(plain["value"])
     if kind == "array":
-        return _build_array(plain, arrays)
-    members = {name: build(item, arrays) for name, item in plain["fields"].items()}
-    return _assemble(_classes()[kind], members)
-
-
-def _assemble(cls: type[Any], members: Mapping[str, Any]) -> Any:
-    """The object with these members, as it was: its constructor would refuse what a belief may become."""
-    known = {f.name: f for f in fields(cls)}
-    strange = set(members) - set(known)
-    missing = [n for n, f in known.items() if n not in members and f.default is MISSING]
-    if strange or missing:
-        raise TypeError(f"{cls.__name__} has not the members {sorted(strange)}, and needs {missing}")
-    check_fields(cls, members)
-    new = object.__new__(cls)
-    vars(new).update({name: f.default for name, f in known.items() if name not in members}, **members)
-    return new
+        return arrays[plain["name"]]
+    if kind == "labels":
+        return np.fromiter(build(plain["items"], arrays), object)
+    return _assemble(kind, {name: build(item, arrays) for name, item in plain["fields"].items()})
 
 
 def same(one: Any, other: Any) -> bool:
     """Whether two objects are spelt alike, arrays included."""
-    spelt = []
-    for value in (one, other):
-        encoder = Encoder(by_identity=True)
-        spelt.append((encoder.spell(value, "value"), encoder.arrays))
-    return bool(
-        spelt[0][0] == spelt[1][0]
-        and all(np.array_equal(a, spelt[1][1][name], equal_nan=True) for name, a in spelt[0][1].items())
-    )
+    encoders = Encoder(by_identity=True), Encoder(by_identity=True)
+    mine, others = (encoder.spell(value, "") for encoder, value in zip(encoders, (one, other), strict=True))
+    arrays = encoders[1].arrays
+    return bool(mine == others) and all(_equal(array, arrays[name]) for name, array in encoders[0].arrays.items())
 
 
-def _build_array(plain: Mapping[str, Any], arrays: Mapping[str, Array]) -> Array:
-    shape = tuple(plain["shape"])
-    if "items" in plain:
-        dtype, items = np.dtype(plain["dtype"]), build(plain["items"], arrays)
-        if dtype.kind not in "OU" or type(items) is not list:
-            raise ValueError(f"an array of {dtype} cannot be a list of items")
-        if dtype.itemsize * len(items) > _MOST_TEXT:
-            raise ValueError(f"{len(items)} items of {dtype} would fill {dtype.itemsize * len(items)} bytes")
-        if dtype.kind == "U" and not all(type(item) is str for item in items):
-            raise ValueError(f"an array of {dtype} must be a list of text")
-        cells = np.empty(len(items), dtype)
-        cells[:] = items
-        return cells.reshape(shape)
-    array = arrays[plain["name"]]
-    if plain["dtype"] == "bool":
-        array = array.astype(bool)
-    if plain["order"] not in ("C", "F"):
-        raise ValueError(f"array {plain['name']!r} lies in memory in order C or F, not {plain['order']!r}")
-    if array.dtype.name != plain["dtype"] or array.shape != shape:
-        raise ValueError(f"array {plain['name']!r} is {array.dtype} {array.shape}, not {plain['dtype']} {shape}")
-    return np.asarray(array, order="F" if plain["order"] == "F" else "C")
+def _equal(one: Array, other: Array) -> bool:
+    return one.dtype == other.dtype and np.array_equal(one, other, equal_nan=True)
 
 
-def _stored(value: Any) -> list[Any]:
-    """The fields of a dataclass that are written: all but those that hold code."""
-    return [f for f in fields(value) if f.metadata.get("stored", True)]
+def check_type(value: Any, hint: Any, place: str) -> None:
+    """Refuse a value that is not of its declared type.
+
+    Raises
+    ------
+    TypeError
+    """
+    if not _fits(value, hint):
+        raise TypeError(f"{place} must be {hint}, found {type(value).__name__}")
+
+
+def _assemble(name: str, members: Mapping[str, Any]) -> Any:
+    """The object with these members, as it was: its constructor would refuse what a posterior may become."""
+    cls: Any = _class_named(name)
+    if cls is None:
+        raise TypeError(
+            f"there is no class {name!r} here; import the module that defines it before the file is read"
+        )
+    known = {f.name: f for f in _stored(cls)}
+    strange = set(members) - set(known)
+    missing = [n for n, f in known.items() if n not in members and f.default is MISSING]
+    if strange or missing:
+        raise TypeError(f"{cls.__name__} has not the members {sorted(strange)}, and needs {missing}")
+    hints = _hints(cls)
+    for member, value in members.items():
+        check_type(value, hints[member], f"{cls.__name__}.{member}")
+        if isinstance(value, np.ndarray) and value.dtype.kind in "OU" and member != "classes":
+            raise TypeError(f"{cls.__name__}.{member} must be numbers, found an array of {value.dtype}")
+    new = object.__new__(cls)
+    vars(new).update({f.name: f.default for f in fields(cls) if f.name not in members}, **members)
+    return new
+
+
+def _name(cls: type[Any]) -> str:
+    """The name of a class in a file: in which file a class of this package stands may change."""
+    return cls.__name__ if cls.__module__.startswith(_ROOMS) else f"{cls.__module__}:{cls.__qualname__}"
+
+
+def _class_named(name: str) -> type[Any] | None:
+    """The class that a file names, if it is imported and one that a fit may hold."""
+    if ":" not in name:
+        return _own_classes(len(sys.modules)).get(name)
+    module, _, qualname = name.partition(":")
+    found: Any = sys.modules.get(module)
+    for part in qualname.split("."):
+        found = getattr(found, "__dict__", {}).get(part)  # which asks no module to import what it lacks
+    return found if isinstance(found, type) and is_dataclass(found) and issubclass(found, _CONTRACTS) else None
 
 
 @cache
-def _classes() -> Mapping[str, type[Any]]:
-    """Classes that may be built, by name: the dataclasses of this package that implement one of its contracts."""
-    import bayesppl.inference
-    from bayesppl.conjugate import Conjugate
-    from bayesppl.conjugate.centred_sums import CentredSums
-    from bayesppl.conjugate.statistics import Statistics
-    from bayesppl.data.read_table import Columns
-    from bayesppl.data.recoding import AsTheyAre, Column, Presence, Recoding
-    from bayesppl.families import Family
-    from bayesppl.families._bases.gaussian_declared import LKJ
-    from bayesppl.families.choosing.column_choice import ColumnChoice
-    from bayesppl.kernels.pairs import Pairs
-    from bayesppl.model.calibration import Calibration, ColumnWeights
-    from bayesppl.model.convergence import Diagnosis
-    from bayesppl.model.declaration import GenerativeModel
-    from bayesppl.model.fitted import Fitted
-    from bayesppl.model.learned import Learned
-    from bayesppl.model.posterior import Posterior
-    from bayesppl.model.sampled import Report
-    from bayesppl.model.stack import Member, Stack
-    from bayesppl.model.tuning import Search, Tuning
+def _own_classes(n_modules: int) -> Mapping[str, type[Any]]:
+    """Dataclasses of this package by name; looked up anew where more modules have been imported."""
+    modules = [module for name, module in sys.modules.items() if name.startswith(_ROOMS)]
+    found = [cls for module in modules for cls in vars(module).values() if isinstance(cls, type)]
+    return {cls.__name__: cls for cls in found if is_dataclass(cls) and cls.__module__.startswith(_ROOMS)}
 
-    plain = (
-        AsTheyAre,
-        Calibration,
-        CentredSums,
-        Column,
-        ColumnChoice,
-        ColumnWeights,
-        Columns,
-        Diagnosis,
-        Fitted,
-        GenerativeModel,
-        LKJ,
-        Learned,
-        Member,
-        Pairs,
-        Presence,
-        Recoding,
-        Report,
-        Search,
-        Stack,
-        Tuning,
-        Written,
-    )
-    found: dict[str, type[Any]] = {cls.__name__: cls for cls in plain}
-    contracts: list[type[Any]] = [Conjugate, Declared, Family, Posterior, Statistics, bayesppl.inference.Inference]
-    while contracts:
-        cls = contracts.pop()
-        contracts.extend(cls.__subclasses__())
-        if is_dataclass(cls) and cls.__module__.startswith("bayesppl."):
-            found[cls.__name__] = cls
-    return found
+
+def _stored(cls: type[Any]) -> list[Any]:
+    """The fields of a dataclass that are written: all but those that hold code or rows."""
+    return [f for f in fields(cls) if f.metadata.get("stored", True)]
+
+
+@cache
+def _hints(cls: Any) -> dict[str, Any]:
+    return get_type_hints(cls)
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    origin, arguments = get_origin(hint), get_args(hint)
+    if isinstance(origin or hint, TypeAliasType):
+        return _fits(value, (origin or hint).__value__)
+    if hint is Any:
+        return True
+    if origin in (Union, UnionType):
+        return any(_fits(value, one) for one in arguments)
+    if origin is Literal:
+        return isinstance(value, Hashable) and value in arguments
+    kind = origin or hint
+    if kind is Callable:
+        return callable(value)
+    if isinstance(value, bool) and kind in (int, float):
+        return False
+    if not isinstance(value, (kind, *_ALSO.get(kind, ()))):
+        return False
+    return _items_fit(value, kind, arguments)
+
+
+def _items_fit(value: Any, kind: Any, arguments: tuple[Any, ...]) -> bool:
+    if kind in (np.ndarray, NoneType, type) or not arguments or isinstance(value, np.ndarray):
+        return True
+    if isinstance(value, Mapping):
+        return all(_fits(key, arguments[0]) and _fits(item, arguments[1]) for key, item in value.items())
+    if kind is tuple and arguments[-1] is not Ellipsis:
+        return len(value) == len(arguments) and all(map(_fits, value, arguments))
+    return all(_fits(item, arguments[0]) for item in value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -51,7 +51,7 @@ class Fitted:
     learned: Learned
     inferred: Posterior | None
     rule: RuleName
-    rows: Rows | None = None
+    rows: Rows | None = field(default=None, metadata={"stored": False})
     fingerprint: Mapping[str, Any] | None = None
     undetermined: str = ""
     calibration: Power | None = None

@@ -1,28 +1,23 @@
 """Pictures, in colours that colour-blind readers can tell apart.
 
 Each function accepts a result, or the arguments that produce it, so that
-``plot_reliability(bp.reliability(clf, X, y))`` and ``plot_reliability(clf, X, y)`` are the same; the others take a fitted
-classifier first. Every function but :func:`plot_probabilities` and :func:`plot_columns` (which fill a figure of their own) draws into the ``ax`` it is
-given, or into a new figure, and returns the axes. Intervals are equal-tailed, of probability 0.89 unless ``prob`` is
-given, as everywhere in the package.
+``plot_reliability(bp.reliability(clf, X, y))`` and ``plot_reliability(clf, X, y)`` are the same; the others take a
+fitted classifier first. Every function draws into the ``ax`` it is given, or into a new figure of pyplot's, and
+returns the axes; only :func:`plot_probabilities` and :func:`plot_columns` fill a figure of their own and return
+it. Intervals are equal-tailed, of probability 0.89 unless ``prob`` is given, as everywhere in the package.
 """
 
 from bayesppl.plots.boundary import plot_decision_boundary
 from bayesppl.plots.calibration import plot_reliability
-from bayesppl.plots.columns import plot_columns
-from bayesppl.plots.densities import plot_class_densities
-from bayesppl.plots.estimates import plot_estimates
+from bayesppl.plots.densities import plot_class_densities, plot_columns
+from bayesppl.plots.estimates import plot_estimates, plot_prior_posterior
 from bayesppl.plots.explanation import plot_explanation
 from bayesppl.plots.intervals import plot_intervals
 from bayesppl.plots.learning import plot_learning_curve
 from bayesppl.plots.maps import plot_parameter_maps
-from bayesppl.plots.models import plot_comparison
 from bayesppl.plots.nomogram import plot_nomogram
-from bayesppl.plots.parameters import plot_prior_posterior
 from bayesppl.plots.probabilities import plot_probabilities
-from bayesppl.plots.relevance import plot_relevance
-from bayesppl.plots.stacking import plot_stack
-from bayesppl.plots.weights import plot_weights
+from bayesppl.plots.rows import plot_comparison, plot_relevance, plot_stack, plot_weights
 
 __all__ = [
     "plot_class_densities",

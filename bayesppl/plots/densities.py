@@ -1,19 +1,22 @@
-"""Class-conditional densities of one feature, with what is not known about them."""
+"""Data and fitted densities in every class: of one feature with what is not known of it, or of every column."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bayesppl.analysis.parameters import PROB, tails
 from bayesppl.data.labels import codes_among
-from bayesppl.data.table import MatrixTable
+from bayesppl.data.levels import factorize
+from bayesppl.data.table import MatrixTable, Table
 from bayesppl.kernels.arrays import Array
 from bayesppl.plots.style import (
     Style,
     axes_or_new,
     colour,
+    drawn_name,
     drawn_names,
     legend_beside,
     line_style,
@@ -23,12 +26,19 @@ from bayesppl.plots.style import (
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from bayesppl.estimators.classifier import BayesClassifier
     from bayesppl.model.rules import RuleName
 
 _MOST_BINS, _FEW = 30, 4
 _FAINT, _HIGHEST = 0.2, 0.95
+
+# Of the picture of all columns.
+_PANELS_PER_ROW, _POINTS, _BINS, _MOST_LEVELS = 3, 400, 30, 12
+
+# Positive numbers that reach beyond so many medians are shown on a logarithmic axis
+_LONG_TAIL = 20
 
 
 def plot_class_densities(
@@ -65,8 +75,8 @@ def plot_class_densities(
     Returns
     -------
     matplotlib.axes.Axes
-        The line of the default rule is the predictive p(x | y, data); the band holds p(x | y, θ). Of more than four classes each
-        has a line of its own, scaled to the peak of its density.
+        The line of the default rule is the predictive p(x | y, data); the band holds p(x | y, θ). Of more than
+        four classes each has a line of its own, scaled to the peak of its density.
 
     Raises
     ------
@@ -84,7 +94,8 @@ def plot_class_densities(
     table = clf.fitted_.columns.align(X)
     if len(table.names) != 1:
         raise ValueError(
-            f"class densities are drawn for one feature; the classifier has {len(table.names)}. Fit one to the column"
+            f"class densities are drawn for one feature; the classifier has {len(table.names)}. Fit one to the "
+            f"column"
         )
     bounds = tails(prob)
     posterior = clf.posterior_
@@ -98,10 +109,7 @@ def plot_class_densities(
     flat = {name: drawn.reshape(-1, *drawn.shape[2:]) for name, drawn in theta.items()}
     drawn = np.exp(family.log_likelihood(flat)(family.bound.encode(rows)))
     lower, upper = np.quantile(drawn, bounds, axis=0)
-    log_joint = clf.predict_joint_log_proba(rows, rule)
-    weights = posterior.scorer(clf.rule if rule is None else rule).class_weights
-    with np.errstate(divide="ignore", invalid="ignore"):
-        density = np.exp(log_joint - np.log(weights))
+    density = _density(clf, table, table.names[0], grid, rule)
 
     n_classes = len(clf.classes_)
     is_crowded = n_classes > _FEW
@@ -143,6 +151,115 @@ def plot_class_densities(
     name_axes(ax, table.names[0], f"{what} in the class")
     legend_beside(ax)
     return tidy(ax)
+
+
+def plot_columns(clf: BayesClassifier, X: Any, y: Any, *, rule: RuleName | None = None) -> Figure:
+    """Data and fitted density of every column, one panel each.
+
+    Parameters
+    ----------
+    clf : BayesClassifier
+        Whose columns may be missing one by one, such as :class:`~bayesppl.MixedNB`: the density of a column is
+        that of a row which holds nothing else.
+    X : table or (n_rows, n_features) array-like
+    y : (n_rows,) array-like
+        Rows to show: as histograms, or as relative frequencies of levels (of the most frequent ones).
+    rule : optional
+        Of the lines, as for ``predict_proba``.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Where a column has a probability of zero, it is written above the panel for every class, and the curves
+        hold the rest. Positive numbers with a long tail have a logarithmic axis, and densities of their logarithm.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> from bayesppl.plots import plot_columns
+    >>> X, y = [[0.0, 3], [1.0, 0], [4.0, 2], [5.5, 9]], ["a", "a", "b", "b"]
+    >>> figure = plot_columns(bp.GaussianNB().fit(X, y), X, y)
+    >>> [panel.get_xlabel() for panel in figure.axes]
+    ['x0', 'x1']
+    """
+    import matplotlib.pyplot as plt
+
+    table = clf.fitted_.columns.align(X)
+    codes = codes_among(y, clf.classes_)
+    measures = clf.fitted_.model.family.bound.measures
+    names = [name for name in table.names if name in measures]
+    n_rows = -(-len(names) // _PANELS_PER_ROW)
+    size = (3.6 * _PANELS_PER_ROW, 2.7 * n_rows)
+    figure, panels = plt.subplots(n_rows, min(_PANELS_PER_ROW, len(names)), figsize=size, squeeze=False)
+    for name, ax in zip(names, panels.flat, strict=False):
+        draw = _draw_levels if measures[name] == "mass" else _draw_density
+        draw(clf, table, name, codes, rule, ax)
+        name_axes(ax, name)
+        tidy(ax)
+    for ax in panels.flat[len(names) :]:
+        ax.remove()
+    handles, labels = panels.flat[0].get_legend_handles_labels()
+    figure.legend(handles, list(map(drawn_name, labels)), loc="outside upper right")
+    figure.set_layout_engine("constrained")
+    return figure
+
+
+def _draw_density(
+    clf: BayesClassifier, table: Table, name: Hashable, codes: Array, rule: RuleName | None, ax: Axes
+) -> None:
+    values = np.asarray(table.select([name]).numeric(), dtype=float)[:, 0]
+    has_atom = clf.fitted_.model.family.bound.measures[name] != "density"
+    shown = values[~np.isnan(values) & ~(has_atom & (values == 0))]
+    low, high = (shown.min(), shown.max()) if len(shown) else (0.0, 1.0)
+    if low > 0 and high > _LONG_TAIL * np.median(shown):
+        grid, edges = np.geomspace(low, high, _POINTS + 1), np.geomspace(low, high, _BINS + 1)
+        ax.set_xscale("log")
+        ax.set_ylabel("density per decade", fontsize="small")
+        position, per_unit = np.log10(edges), grid * np.log(10)
+    else:
+        grid = np.linspace(low, high, _POINTS + 1) if high > low else low + np.linspace(-0.5, 0.5, _POINTS + 1)
+        grid = grid[grid != 0] if has_atom else grid
+        edges = np.histogram_bin_edges(shown, _BINS)
+        position, per_unit = edges, np.ones(len(grid))
+    density = _density(clf, table, name, grid, rule) * per_unit[:, None]
+    for k, label in enumerate(clf.classes_.tolist()):
+        own = values[(codes == k) & ~np.isnan(values)]
+        if len(own):
+            heights = np.histogram(own[~(has_atom & (own == 0))], edges)[0] / (len(own) * np.diff(position))
+            ax.stairs(heights, edges, fill=True, color=colour(k), alpha=0.25)
+        ax.plot(grid, density[:, k], color=colour(k), linestyle=line_style(k), label=str(label))
+    ax.set_ylim(0, None)
+    if has_atom:
+        zero = _density(clf, table, name, np.zeros(1), rule)[0]
+        ax.set_title("zero: " + ", ".join(f"{p:.2f}" for p in zero), fontsize="small")
+
+
+def _draw_levels(
+    clf: BayesClassifier, table: Table, name: Hashable, codes: Array, rule: RuleName | None, ax: Axes
+) -> None:
+    levels, places = factorize(table.column(name), name)
+    counts = np.bincount(places[places >= 0], minlength=len(levels))
+    most = np.sort(np.argsort(-counts, kind="stable")[:_MOST_LEVELS])
+    mass = _density(clf, table, name, np.asarray([levels[j] for j in most], dtype=object), rule)
+    at, width = np.arange(len(most)), 0.8 / len(clf.classes_)
+    for k, label in enumerate(clf.classes_.tolist()):
+        own = places[(codes == k) & (places >= 0)]
+        share = np.bincount(own, minlength=len(levels))[most] / max(1, len(own))
+        middle = at + (k - (len(clf.classes_) - 1) / 2) * width
+        ax.bar(middle, share, width, color=colour(k), alpha=0.25)
+        ax.plot(middle, mass[:, k], "_", color=colour(k), markersize=9, markeredgewidth=2, label=str(label))
+    ax.set_xticks(at, [drawn_name(str(levels[j])[:10]) for j in most], rotation=45, ha="right", fontsize="small")
+
+
+def _density(clf: BayesClassifier, table: Table, name: Hashable, values: Array, rule: RuleName | None) -> Array:
+    """Density of single values of one column, all others missing: (n_values, n_classes)."""
+    import pandas as pd
+
+    rows = pd.DataFrame({other: [None] * len(values) for other in table.names}, dtype=object)
+    rows[name] = values if values.dtype != object else pd.Series(values.tolist())
+    weights = clf.posterior_.scorer(clf.rule if rule is None else rule).class_weights
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.exp(clf.predict_joint_log_proba(rows, rule) - np.log(weights)))
 
 
 def _present(values: Array) -> Array:

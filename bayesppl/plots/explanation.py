@@ -11,7 +11,7 @@ from bayesppl.analysis.parameters import PROB, tails
 from bayesppl.data.names import short_names
 from bayesppl.estimators.classifier import BayesClassifier
 from bayesppl.kernels.arrays import Array
-from bayesppl.plots.style import axes_or_new, colour, name_axes, name_rows, result_of, tidy
+from bayesppl.plots.style import axes_of_rows, draw_bars, name_axes, result_of, tidy
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -26,13 +26,14 @@ def plot_explanation(
     ax: Axes | None = None,
     **options: Any,
 ) -> Axes:
-    """Weight of evidence of every column: to the right where it supports a class, to the left where it counts against it.
+    """Draw the weight of evidence of every column: to the right for a class, to the left against it.
 
     Parameters
     ----------
     explanation : xarray.Dataset or BayesClassifier
         What ``clf.explain(X)`` returns; or the classifier and, with what follows, all that
-        :func:`~bayesppl.analysis.explanation.explain` is called with. Choose a row by ``explanation.isel(row=[0])``.
+        :func:`~bayesppl.analysis.explanation.explain` is called with. Choose a row by
+        ``explanation.isel(row=[0])``.
     label : optional
         The class; by default the one with the largest log odds, on average over the rows.
     most : int
@@ -42,8 +43,9 @@ def plot_explanation(
     Returns
     -------
     matplotlib.axes.Axes
-        Of one row, its weights, with credible intervals where the explanation has ``draws``. Of several rows, averages
-        and intervals that hold the weights of 89% of the rows. Bars and the class prior add up to the log odds.
+        Of one row, its weights, with credible intervals where the explanation has ``draws``. Of several rows,
+        averages and intervals that hold the weights of 89% of the rows. Bars and the class prior add up to the log
+        odds.
 
     Examples
     --------
@@ -70,15 +72,10 @@ def plot_explanation(
         bars.append((f"{len(hidden)} other columns", "", weight[hidden].sum()))
     bars.append(("class prior", "", float(found["prior"])))
 
-    ax = axes_or_new(ax, height=1.3 + 0.28 * len(bars))
-    values = np.array([value for *_, value in bars])
-    ax.barh(
-        range(len(bars)), values, color=[colour(0) if value > 0 else colour(1) for value in values], height=0.7
-    )
+    ax = axes_of_rows(ax, [name for name, *_ in bars], [end for _, end, _ in bars], line=0.28, around=1.3)
+    draw_bars(ax, np.array([value for *_, value in bars]))
     if lower is not None and upper is not None:
         ax.hlines(range(len(shown)), lower[shown], upper[shown], color="black", linewidth=1.2)
-    ax.axvline(0, color="black", linewidth=0.8)
-    name_rows(ax, [name for name, *_ in bars], [end for _, end, _ in bars])
     what = (
         "weight of evidence"
         if found.sizes["row"] == 1

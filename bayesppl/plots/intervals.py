@@ -9,13 +9,12 @@ import numpy as np
 from bayesppl.estimators.classifier import BayesClassifier
 from bayesppl.plots.style import (
     Style,
-    axes_or_new,
+    axes_of_rows,
     colour,
     inches,
     legend_beside,
     marker,
     name_axes,
-    name_rows,
     number_axis,
     result_of,
     tidy,
@@ -57,7 +56,7 @@ def plot_intervals(
     ax: Axes | None = None,
     **options: Any,
 ) -> Axes:
-    """Posterior mean and credible interval of p(y | x, θ) of a few rows, and the result of ``predict_proba``.
+    """Draw credible intervals of p(y | x, θ) of a few rows, and the result of ``predict_proba``.
 
     Parameters
     ----------
@@ -67,16 +66,18 @@ def plot_intervals(
     rule : optional
         Of the open marks, as for ``predict_proba``. There are none where only the intervals are given.
     logit : bool, optional
-        Whether the axis is that of log odds, on which probabilities of 0.99 and 0.9999 lie apart; by default where the classes of
-        most rows are all but certain. Probabilities closer to zero or one than a millionth are drawn at the edge.
+        Whether the axis is that of log odds, on which probabilities of 0.99 and 0.9999 lie apart; by default where
+        the classes of most rows are all but certain. Probabilities closer to zero or one than a millionth are
+        drawn at the edge.
     ax : matplotlib.axes.Axes, optional
 
     Returns
     -------
     matplotlib.axes.Axes
-        A line per row and class, from top to bottom; rows of a pandas data frame have the names of its index. Filled marks are
-        means of p(y | x, θ) over the draws; open ones the probability under the rule, which for the predictive is not that
-        mean.
+        A line per row and class, from top to bottom; rows of a pandas data frame have the names of its index.
+        Filled marks are means of p(y | x, θ) over the draws, or medians on the scale of log odds, where a mean may
+        lie outside of its interval; open ones are the probability under the rule, which for the predictive is
+        neither.
 
     Examples
     --------
@@ -92,29 +93,30 @@ def plot_intervals(
     found = result_of(BayesClassifier.predict_proba_interval, xr.Dataset, interval, arguments, options)
     classes, prob = found["class"].values.tolist(), found.attrs["prob"]
     n_rows, n_classes = found.sizes["row"], len(classes)
-    ax = axes_or_new(ax, height=1.2 + 0.14 * n_rows * (n_classes + 1))
+    names = found["row"].values
+    if not isinstance(interval, xr.Dataset):
+        X = arguments[0] if arguments else options["X"]
+        names = X.index if isinstance(X, pd.DataFrame) else names
+    ax = axes_of_rows(ax, [f"row {name}" for name in names], line=0.14 * (n_classes + 1))
     places = [np.arange(n_rows) + (k - (n_classes - 1) / 2) * 0.7 / n_classes for k in range(n_classes)]
     size = float(np.clip(inches(ax)[1] * 60 / (n_rows * n_classes), 2, 5))
     if logit is None:
         logit = bool(np.median(found["mean"].max("class")) > _ALL_BUT_CERTAIN)
     if logit:
         found = found.clip(_EDGE, 1 - _EDGE)
+    middle = "median" if logit else "mean"
     for k, (label, at) in enumerate(zip(classes, places, strict=True)):
         one = found.isel({"class": k})
         ax.hlines(at, one["lower"], one["upper"], color=colour(k), linewidth=2.5, alpha=0.8)
-        ax.plot(one["mean"], at, marker(k), color=colour(k), markersize=size, label=str(label))
-    names = found["row"].values
+        ax.plot(one[middle], at, marker(k), color=colour(k), markersize=size, label=str(label))
     if not isinstance(interval, xr.Dataset):
-        X = arguments[0] if arguments else options["X"]
         proba = interval.probabilities(X, rule)
         proba = np.clip(proba, _EDGE, 1 - _EDGE) if logit else proba
-        names = X.index if isinstance(X, pd.DataFrame) else names
         style: Style = {"color": "black", "markerfacecolor": "none", "linestyle": "none"}
         for k, at in enumerate(places):
             ax.plot(proba[:, k], at, marker=marker(k), markersize=1.4 * size, **style)
         ax.plot([], [], marker="o", label=f"rule {(rule or interval.rule)!r}", **style)
-    ax.plot([], [], "o", color="0.4", markersize=size, label="mean of the draws")
-    name_rows(ax, [f"row {name}" for name in names])
+    ax.plot([], [], "o", color="0.4", markersize=size, label=f"{middle} of the draws")
     if logit:
         ax.set_xscale("logit")
         number_axis(ax, *zip(*_LOGIT_NUMBERS, strict=True))

@@ -47,8 +47,9 @@ def plot_learning_curve(
     Returns
     -------
     matplotlib.axes.Axes
-        Mean paired differences, with two standard errors to either side. Outliers, which would flatten all other points, and
-        infinite differences are triangles at the edge with their value; crosses are sizes at which the rule never existed.
+        Mean paired differences, with two standard errors to either side. Outliers, which would flatten all other
+        points, and infinite differences are triangles at the edge with their value; crosses are sizes at which the
+        rule never existed.
 
     Raises
     ------

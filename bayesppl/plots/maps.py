@@ -55,7 +55,8 @@ def plot_parameter_maps(
     Raises
     ------
     ValueError
-        If the parameter has other dimensions, the number of features is not height times width, or the rule is no estimate.
+        If the parameter has other dimensions, the number of features is not height times width, or the rule is no
+        estimate.
 
     Examples
     --------

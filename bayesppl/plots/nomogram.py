@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from bayesppl.model.rules import RuleName
 
 _POINTS, _MOST_LEVELS = 101, 12
+
+# Inches of a strip, at least and at most, and of all strips where they need not be higher.
+_STRIP, _HIGHEST = (0.33, 0.75), 8.0
+
 _PROBABILITIES = (0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999)
 
 
@@ -81,19 +85,22 @@ def plot_nomogram(
     if against is None and len(classes) > 2:
         raise ValueError(
             f"against must name the class that {label!r} is compared with, one of "
-            f"{[name for name in classes if name != label]}: against several classes together the weight of a column "
+            f"{[name for name in classes if name != label]}: against several classes together the weight of a "
+            f"column "
             "depends on the others"
         )
     table = clf.fitted_.columns.align(X)
     whole = clf.explain(table.take(slice(0, 20)), against, rule=rule).sel({"class": label})
     if whole.attrs["shares"] != "independent":
         raise ValueError(
-            "a nomogram adds up weights of single columns, and here they depend on each other: use clf.explain for one row, "
+            "a nomogram adds up weights of single columns, and here they depend on each other: use clf.explain "
+            "for one row, "
             "or a naive Bayes classifier"
         )
     features = whole["feature"].values.tolist()
     strips = [_strip(clf, table, name, label, against, rule) for name in features]
-    ax = axes_or_new(ax, width=7.0, height=1.6 + 0.75 * (len(features) + 1))
+    strip = float(np.clip(_HIGHEST / (len(features) + 1), *_STRIP))
+    ax = axes_or_new(ax, width=7.0, height=1.6 + strip * (len(features) + 1))
     ax.axvline(0, color="0.75", linewidth=0.8, zorder=0)
     prior = float(whole["prior"])
     ends = logit(np.array([_PROBABILITIES[0], _PROBABILITIES[-1]])) - prior

@@ -33,11 +33,11 @@ def plot_probabilities(
     Parameters
     ----------
     probabilities : bayesppl.Comparison, xarray.DataArray or BayesClassifier
-        What :func:`bayesppl.compare` returns, or its ``probabilities`` (rule, row, class) with the true labels as the
-        coordinate ``label``; or, with what follows, all that :func:`bayesppl.compare` is called with.
+        What :func:`bayesppl.compare` returns, or its ``probabilities`` (rule, row, class) with the true labels as
+        the coordinate ``label``; or, with what follows, all that :func:`bayesppl.compare` is called with.
     most_rows : int
-        Number of rows shown: those with the largest total variation distance between ``predictive`` and another rule,
-        in the order of their labels.
+        Number of rows shown: those with the largest total variation distance between ``predictive`` and another
+        rule, in the order of their labels.
     undefined : mapping of str to str
         Why a rule has no probabilities, written into its panel; by default that of the comparison.
 
@@ -45,9 +45,19 @@ def plot_probabilities(
     -------
     matplotlib.figure.Figure
         One bar per row, divided among the classes; a cross marks a wrong decision.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> from bayesppl.datasets import load
+    >>> from bayesppl.plots import plot_probabilities
+    >>> X, y = load("wine")
+    >>> figure = plot_probabilities(bp.GaussianNB(), X[::9], y[::9], X[1::9], y[1::9], random_state=0)
+    >>> [panel.get_title() for panel in figure.axes]
+    ['mle', 'map', 'mean', 'predictive']
     """
     import xarray as xr
-    from matplotlib.figure import Figure
+    from matplotlib import pyplot as plt
     from matplotlib.patches import Patch
 
     if isinstance(probabilities, xr.DataArray):
@@ -62,8 +72,9 @@ def plot_probabilities(
     shown = _rows_that_differ(found, most_rows)
     n_shown = shown.sizes["row"]
     bar_height = 0.21
-    figure = Figure(figsize=(2.6 + 2.2 * len(rules), 1.9 + bar_height * max(n_shown, 6)), layout="constrained")
-    panels = figure.subplots(1, len(rules), sharey=True, squeeze=False)[0]
+    size = (2.6 + 2.2 * len(rules), 1.9 + bar_height * max(n_shown, 6))
+    figure, grid = plt.subplots(1, len(rules), sharey=True, squeeze=False, figsize=size, layout="constrained")
+    panels = grid[0]
     for rule, panel in zip(rules, panels, strict=True):
         panel.set_title(rule)
         _draw_bars(panel, shown.sel(rule=rule), classes, undefined.get(rule))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesppl.data.names import one_line, short_names
+from bayesppl.kernels.arrays import Array
 from bayesppl.model.rules import ESTIMATES, TABLE
 
 if TYPE_CHECKING:
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 #: Keyword arguments of matplotlib.
 Style = dict[str, Any]
 
-# From the schemes of Paul Tol (2021) and Okabe & Ito (2008), in an order in which also those who see no green or no red
-# tell the first classes apart best; hatches set further classes apart.
+# From the schemes of Paul Tol (2021) and Okabe & Ito (2008), in an order in which also those who see no green or
+# no red tell the first classes apart best; hatches set further classes apart.
 _COLOURS = (
     "#332288",
     "#CC6677",
@@ -43,6 +44,9 @@ RULE_STYLE: dict[str, Style] = {
 #: Of the usual type.
 LETTERS_PER_INCH = 11
 _SMALLEST_TYPE = 5.0
+
+# Inches for the names of rows in a figure that is made for them: at least, and at most.
+_ROOM_FOR_NAMES = (1.9, 40 / LETTERS_PER_INCH)
 
 
 def result_of[T](
@@ -114,6 +118,44 @@ def inches(ax: Axes) -> tuple[float, float]:
     return float(width * box.width), float(height * box.height)
 
 
+def axes_of_rows(
+    ax: Axes | None, names: Iterable[Any], ends: Sequence[str] = (), *, line: float, around: float = 1.2
+) -> Axes:
+    """Axes with a row for each name, as :func:`name_rows` writes them.
+
+    Those of a new figure are as high as the rows need, and wide enough for names of up to forty letters.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes, optional
+    names, ends
+        As for :func:`name_rows`.
+    line, around : float
+        Inches of a row, and of what stands above and below all of them.
+    """
+    names = list(names)
+    if ax is not None:
+        name_rows(ax, names, ends)
+        return ax
+    letters = max((len(one_line(str(name))) for name in names), default=0) + max(map(len, ends), default=0)
+    room = float(np.clip(letters / LETTERS_PER_INCH, *_ROOM_FOR_NAMES))
+    ax = axes_or_new(None, width=3.6 + room, height=around + line * len(names))
+    name_rows(ax, names, ends, room)
+    return ax
+
+
+def draw_bars(ax: Axes, values: Array) -> None:
+    """A bar for every row, from zero to the right in one colour and to the left in another."""
+    ax.barh(range(len(values)), values, 0.75, color=[colour(0) if value > 0 else colour(1) for value in values])
+    ax.axvline(0, color="black", linewidth=0.8)
+
+
+def draw_ranges(ax: Axes, values: Array, lower: Array, upper: Array) -> None:
+    """A mark for every row, with its interval."""
+    ax.hlines(range(len(values)), lower, upper, color=colour(0), linewidth=2, alpha=0.5)
+    ax.plot(values, range(len(values)), "o", color=colour(0))
+
+
 def tidy(ax: Axes) -> Axes:
     """Take away the lines of the frame that carry no information."""
     for side in ("top", "right"):
@@ -151,17 +193,17 @@ def _without_formulas(text: str) -> str:
     return text.replace("$", "\\$")
 
 
-def name_rows(ax: Axes, names: Iterable[Any], ends: Sequence[str] = ()) -> None:
+def name_rows(ax: Axes, names: Iterable[Any], ends: Sequence[str] = (), room: float | None = None) -> None:
     """Names along the vertical axis, from the top down, in type that fits a line and leaves room for the picture.
 
-    ``ends`` follow the names, and are not cut.
+    ``ends`` follow the names, and are not cut. ``room`` is in inches; up to half the width of the axes by default.
     """
     from matplotlib import rcParams
     from matplotlib.font_manager import FontProperties
 
     width, height = inches(ax)
-    room = 0.5 * width
-    most, names = int(np.clip(room * LETTERS_PER_INCH, 8, 30)), list(names)
+    room = min(0.5 * width, 30 / LETTERS_PER_INCH) if room is None else room
+    most, names = max(8, round(room * LETTERS_PER_INCH)), list(names)
     labels = drawn_names(names, max(8, most - max(map(len, ends), default=0)))
     if ends:
         whole = drawn_names(names, most)
@@ -189,7 +231,7 @@ def number_axis(ax: Axes, places: Sequence[float], names: Sequence[str]) -> None
 
 
 def legend_beside(ax: Axes, panel: Axes | None = None) -> None:
-    """A legend to the right of the picture, where it covers nothing, of what is drawn there or in one of its panels."""
+    """Put a legend to the right of the picture, where it covers nothing, of what is drawn there or in a panel."""
     handles, labels = (ax if panel is None else panel).get_legend_handles_labels()
     ax.legend(
         handles,

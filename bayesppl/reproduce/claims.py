@@ -2,8 +2,8 @@
 
 A claim never holds a stored result. Our number is computed by a function through the public interface of the
 package; that of the source is compared with it to the digits that the source prints. Where the source is wrong,
-the claim also holds the corrected value, derived by hand in the documentation page on errata, and, where the mistake
-is known, the computation that repeats it and so explains the printed number.
+the claim also holds the corrected value, derived by hand in the documentation page on errata, and, where the
+mistake is known, the computation that repeats it and so explains the printed number.
 """
 
 from __future__ import annotations

@@ -23,7 +23,8 @@ USAGE = normal([[2000], [200]], [[800**2], [100**2]], (0.5, 0.5))
 #: Usage (in 100 kWh) and temperature difference, with the standard deviations of the text used as such …
 AS_STATED = normal([[20, 7], [2, 2]], [[8**2, 5**2], [1**2, 1**2]], (0.2, 0.8))
 
-#: … and as the source's code has them: standard deviations in the place of variances, and 5 for the low spender's 1.
+#: … and as the source's code has them: standard deviations in the place of variances, and 5 for the low spender's
+#: 1.
 AS_CODED = normal([[20, 7], [2, 2]], [[8, 5], [1, 5]], (0.2, 0.8))
 
 #: Usage after ten days of the rows printed in section 1, and whether the customer was a big spender.

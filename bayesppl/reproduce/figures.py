@@ -1,8 +1,9 @@
 """The pictures of the sources, drawn anew: from exact posteriors, with what is not known about them.
 
-Every picture of the five texts that shows data, densities, boundaries or tables has its counterpart here. Left out are the
-drawings: the schemes of a conditional distribution (CH20 20.1) and of generative and discriminative models (DAKE 6), for which there
-is nothing to compute. Where a source keeps its data to itself (NOTES3B, CH20), iris stands in.
+Every picture of the five texts that shows data, densities, boundaries or tables has its counterpart here. Left out
+are the drawings: the schemes of a conditional distribution (CH20 20.1) and of generative and discriminative models
+(DAKE 6), for which there is nothing to compute. Where a source keeps its data to itself (NOTES3B, CH20), iris
+stands in.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ def usage_and_temperature(seed: int) -> Figure:
 
 
 def mass_functions(seed: int) -> Figure:
-    """DAKE 2.4, 3 and 3.2: a logarithm keeps the maximum; a die; how often "loan" occurs; "loan" and "cash" together."""
+    """DAKE 2.4, 3, 3.2: a logarithm keeps the maximum; a die; how often "loan" occurs; "loan" with "cash"."""
     from bayesppl.plots.style import colour, marker, tidy
 
     figure, (logarithm, die, loan, words) = _panels(4)

@@ -70,8 +70,8 @@ def is_mixed(data: DataSet) -> bool:
 def score_mixed_set(data: DataSet, splits: int, seed: int) -> list[dict[str, Any]]:
     """A row of the table for each model: averages over stratified halves, and the difference from the first one.
 
-    Categories, and columns of two values, have a level of their own for missing cells; missing numbers are the median of the
-    training half, for most of these models cannot be fitted to gaps.
+    Categories, and columns of two values, have a level of their own for missing cells; missing numbers are the
+    median of the training half, for most of these models cannot be fitted to gaps.
     """
     from sklearn.model_selection import StratifiedShuffleSplit
 

@@ -1,8 +1,8 @@
 """Naive and full-covariance Gaussians on the MNIST digits, by the source's protocol and with proper priors.
 
-The protocol of DAKE 4.5 and 5.1: 42,000 digits in random order, one half to learn and one to test, pixels divided by
-255, and λ = 0.01 added to every variance. The source's 42,000 digits are one random part of the 70,000; here every
-seed draws its own.
+The protocol of DAKE 4.5 and 5.1: 42,000 digits in random order, one half to learn and one to test, pixels divided
+by 255, and λ = 0.01 added to every variance. The source's 42,000 digits are one random part of the 70,000; here
+every seed draws its own.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ def load(source: Path | str | None) -> tuple[Array, Array]:
     Parameters
     ----------
     source : Path or "openml"
-        Folder of the four original files (``train-images-idx3-ubyte``, …, gzipped or not); a CSV file with the label
-        first and a line of names, gzipped or not; or ``"openml"`` to download them.
+        Folder of the four original files (``train-images-idx3-ubyte``, …, gzipped or not); a CSV file with the
+        label first and a line of names, gzipped or not; or ``"openml"`` to download them.
 
     Raises
     ------
@@ -67,7 +67,8 @@ def load(source: Path | str | None) -> tuple[Array, Array]:
         pixels, labels = table[:, 1:], table[:, 0]
     if pixels.shape[1] != 28 * 28 or len(pixels) < N_DIGITS:
         raise ValueError(
-            f"{source} holds {len(pixels)} digits of {pixels.shape[1]} pixels; the MNIST digits have 784 pixels, and the "
+            f"{source} holds {len(pixels)} digits of {pixels.shape[1]} pixels; the MNIST digits have 784 pixels, "
+            f"and the "
             f"protocol needs {N_DIGITS} of them"
         )
     return _whole("pixel", pixels, 255).astype(np.uint8), _whole("label", labels, 9).astype(int)

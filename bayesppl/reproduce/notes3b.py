@@ -75,7 +75,8 @@ CLAIMS = (
         pooled_covariance,
         Erratum(
             "E9",
-            "the derivation gives deviations from the class means; the sentence and the code take them from the mean "
+            "the derivation gives deviations from the class means; the sentence and the code take them from the "
+            "mean "
             "of all rows, which adds the scatter between the classes",
             Formula("Σ (x − x̄)(x − x̄)ᵀ / N − Σ n_k (x̄_k − x̄)(x̄_k − x̄)ᵀ / N", total_less_between),
         ),
@@ -88,7 +89,8 @@ CLAIMS = (
         variance_ratio,
         Erratum(
             "E10",
-            "a diagonal covariance gives ellipses along the axes; they are circles only where the variances are equal",
+            "a diagonal covariance gives ellipses along the axes; they are circles only where the variances are "
+            "equal",
             Formula("ratio of the sample variances", setosa_variance_ratio),
         ),
     ),

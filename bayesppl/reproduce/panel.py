@@ -1,4 +1,4 @@
-"""The default answer on real data, beside scikit-learn's: log scores, accuracy and calibration on held-out halves."""
+"""The default answer on real data beside scikit-learn's: log scores, accuracy, calibration on held-out halves."""
 
 from __future__ import annotations
 
@@ -86,7 +86,8 @@ def _read(source: str) -> Iterator[tuple[str, pd.DataFrame, Array]]:
             yield file.name.split(".")[0], table.drop(columns="class"), table["class"].astype(str).to_numpy(object)
     else:
         raise ValueError(
-            f"there is no data {source!r}: give a folder of CSV files with a column 'class', such a file, openml:ID, or one "
+            f"there is no data {source!r}: give a folder of CSV files with a column 'class', such a file, "
+            f"openml:ID, or one "
             f"of {', '.join(EMBEDDED)}"
         )
 
@@ -151,7 +152,7 @@ def log_proba_of_rival(model: Any, X: Any, y: Array, X_test: Any, n_classes: int
 
 
 def _simulated_errors(log_proba: Array, seed: int) -> Array:
-    """Calibration errors of labels drawn from the probabilities themselves: what noise alone makes of a calibrated model."""
+    """Compute calibration errors of labels drawn from the probabilities themselves: those of noise alone."""
     rng = np.random.default_rng(seed)
     proba = np.exp(log_proba)
     upto = np.cumsum(proba / proba.sum(1, keepdims=True), axis=1)

@@ -60,8 +60,8 @@ def test_arviz_draws_it():
 def test_geweke_joint_distribution():
     """Parameters have their prior distribution again after many rounds of data given parameters given data.
 
-    Geweke (2004, "Getting it right"): the successive-conditional simulator must keep the joint distribution that the
-    prior and the simulator define. Compared are first and second moments, in standard errors by batch means.
+    Geweke (2004, "Getting it right"): the successive-conditional simulator must keep the joint distribution that
+    the prior and the simulator define. Compared are first and second moments, in standard errors by batch means.
     """
     from bayesppl.data.labels import one_hot
     from bayesppl.data.read_table import as_table

@@ -10,8 +10,8 @@ IRIS = load_iris(return_X_y=True)
 
 
 def test_bounds_of_class_weights_are_those_of_the_imprecise_dirichlet_model():
-    # A row without cells is classified by the class weights alone. Over Dirichlet(s·t) priors with all t, class k has
-    # probability between n_k/(N + s) and (n_k + s)/(N + s) (Walley 1996); here t is near each corner.
+    # A row without cells is classified by the class weights alone. Over Dirichlet(s·t) priors with all t, class k
+    # has probability between n_k/(N + s) and (n_k + s)/(N + s) (Walley 1996); here t is near each corner.
     s, near = 2.5, 1e-9
     corners = np.full((3, 3), near) + np.eye(3) * (1 - 3 * near)
     models = [bp.GaussianNB(class_weights=bp.Dirichlet(s * t)) for t in corners]

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from bayesppl.files.atomic import gathering, replacing
+from bayesppl.files import gathering, replacing
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="permissions and locks are those of POSIX")
 
 KILLED = """
 import sys, time
-from bayesppl.files.atomic import gathering, replacing
+from bayesppl.files import gathering, replacing
 with {maker}(sys.argv[1]) as work:
     (work / "part" if work.is_dir() else work).write_text("half")
     print(work, flush=True)
@@ -66,7 +66,7 @@ def test_a_file_keeps_its_permissions(mode: int, tmp_path: Path) -> None:
 def test_a_new_file_gets_the_usual_permissions(umask: int, tmp_path: Path) -> None:
     """In a process of its own, for the umask is one of the whole process."""
     code = (
-        "import os, sys\nfrom pathlib import Path\nfrom bayesppl.files.atomic import gathering, replacing\n"
+        "import os, sys\nfrom pathlib import Path\nfrom bayesppl.files import gathering, replacing\n"
         f"os.umask({umask})\nfolder = Path(sys.argv[1])\n"
         "with replacing(folder / 'file') as work:\n    work.write_text('x')\n"
         "with gathering(folder / 'folder') as work:\n    work.rename(folder / 'folder')\n"

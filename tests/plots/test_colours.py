@@ -1,4 +1,4 @@
-"""Colours of classes stay apart for readers with any kind of colour vision, by simulation (Machado et al. 2009)."""
+"""Colours of classes stay apart for readers with any kind of colour vision, simulated (Machado et al. 2009)."""
 
 import numpy as np
 import pytest

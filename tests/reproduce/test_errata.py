@@ -1,4 +1,4 @@
-"""Every erratum of docs/errata.md, settled without the code that reports it: by exact arithmetic, scipy, or a limit."""
+"""Every erratum of docs/errata.md, settled without the code that reports it: by arithmetic, scipy, or a limit."""
 
 from fractions import Fraction
 from pathlib import Path

@@ -1,4 +1,7 @@
-"""Experiments that the sources only describe, and published results, each rerun by one command with a seed (``bayesppl reproduce --study NAME``)."""
+"""Experiments that the sources only describe, and published results, each rerun by one command with a seed.
+
+The command is ``bayesppl reproduce --study NAME``.
+"""
 
 from bayesppl.reproduce.studies import (
     aitchison,

@@ -27,9 +27,10 @@ _REPEATS, _NEW_ROWS = 200, 200
 def expected_divergence(n: int, n_columns: int) -> dict[str, float]:
     """Mean Kullback-Leibler divergence from a normal density of its estimates from n rows.
 
-    Of the plug-in, with the maximum likelihood estimate; and of the predictive under the vague prior |Σ|^(-(D+1)/2), a Student
-    t with n - D degrees of freedom (Geisser 1964). Both follow from E log |S| and E tr(S⁻¹Σ) of a Wishart matrix S with n - 1
-    degrees of freedom, and, for the predictive, from 1/(1 + q) ~ Beta((n - D)/2, D/2) for its quadratic form q.
+    Of the plug-in, with the maximum likelihood estimate; and of the predictive under the vague prior
+    |Σ|^(-(D+1)/2), a Student t with n - D degrees of freedom (Geisser 1964). Both follow from E log |S| and E
+    tr(S⁻¹Σ) of a Wishart matrix S with n - 1 degrees of freedom, and, for the predictive, from 1/(1 + q) ~ Beta((n
+    - D)/2, D/2) for its quadratic form q.
     """
     D = n_columns
     log_det = D * np.log(2) + psi((n - np.arange(1, D + 1)) / 2).sum()
@@ -93,7 +94,8 @@ def figure(inputs: Inputs) -> Figure:
 
 STUDY = Study(
     "aitchison",
-    "Predictive or plug-in (AITCHISON, GEISSER)? A normal density of two columns: the predictive is closer to the truth at "
+    "Predictive or plug-in (AITCHISON, GEISSER)? A normal density of two columns: the predictive is closer to the "
+    "truth at "
     "every number of rows.",
     tables,
     figure,

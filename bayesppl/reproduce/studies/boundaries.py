@@ -66,7 +66,8 @@ def log_odds(theta: Theta) -> Array:
 def roots(coefficients: Array) -> Array:
     """Real roots of ax² + bx + c from left to right, nan where there are fewer: (..., 2).
 
-    Written so that the root that stays finite as a goes to zero is exact there: the linear rule is the limit of the quadratic one.
+    Written so that the root that stays finite as a goes to zero is exact there: the linear rule is the limit of
+    the quadratic one.
     """
     a, b, c = np.moveaxis(np.asarray(coefficients, dtype=float), -1, 0)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -160,7 +161,8 @@ def figure(inputs: Inputs) -> Figure:
 
 STUDY = Study(
     "boundaries",
-    "Where do two Gaussians meet (CHRIS)? The roots in closed form, their estimates from random rows, and credible intervals.",
+    "Where do two Gaussians meet (CHRIS)? The roots in closed form, their estimates from random rows, and "
+    "credible intervals.",
     tables,
     figure,
 )

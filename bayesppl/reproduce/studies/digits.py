@@ -1,9 +1,10 @@
 """What proper priors do on the digits, beside the source's smoothing.
 
-The priors are tuned on the training half only, over a small grid, in two ways: by the evidence p(X, y), and by the exact
-leave-one-out log score of the labels. For the evidence to exist the pixels must not be whole numbers: a pixel that is
-always 0 has density one point, and the evidence grows without limit as its prior variance shrinks. So every pixel is
-spread evenly over the width of its grey level ("dequantised"; Uria, Murray & Larochelle 2013, section 5).
+The priors are tuned on the training half only, over a small grid, in two ways: by the evidence p(X, y), and by the
+exact leave-one-out log score of the labels. For the evidence to exist the pixels must not be whole numbers: a
+pixel that is always 0 has density one point, and the evidence grows without limit as its prior variance shrinks.
+So every pixel is spread evenly over the width of its grey level ("dequantised"; Uria, Murray & Larochelle 2013,
+section 5).
 """
 
 from __future__ import annotations
@@ -136,7 +137,8 @@ def _scores(log_p: Array, data: Halves) -> Row:
 
 STUDY = Study(
     "digits",
-    "What do proper priors do on the MNIST digits (DAKE), beside the source's smoothing? Takes minutes and two gigabytes.",
+    "What do proper priors do on the MNIST digits (DAKE), beside the source's smoothing? Takes minutes and two "
+    "gigabytes.",
     tables,
     figure,
     needs="mnist",

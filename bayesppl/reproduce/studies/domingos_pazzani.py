@@ -25,7 +25,7 @@ _ATTRIBUTES, _GRID = 8, 200
 
 
 def concepts() -> pd.DataFrame:
-    """Share of all rows of eight attributes on which naive Bayes, fitted to all of them, is right about a concept."""
+    """Compute the share of all rows of eight attributes on which naive Bayes, fitted to all, is right."""
     X = np.array(list(itertools.product([0, 1], repeat=_ATTRIBUTES)))
     found = []
     for size in range(1, _ATTRIBUTES + 1):
@@ -42,10 +42,10 @@ def _right(X: Array, label: Array) -> float:
 
 
 def chosen(p: Array, q: Array) -> tuple[Array, Array]:
-    """Whether naive Bayes and the true posterior choose the first class, where one attribute of two stands there twice.
+    """Whether naive Bayes and the true posterior choose the first class, where one of two attributes stands twice.
 
-    The attributes A and C are present, P(A | first) = ``p`` = 1 - P(A | second), P(C | first) = ``q`` = 1 - P(C | second), the
-    classes are equally frequent, and a second attribute B always equals A.
+    The attributes A and C are present, P(A | first) = ``p`` = 1 - P(A | second), P(C | first) = ``q`` = 1 - P(C |
+    second), the classes are equally frequent, and a second attribute B always equals A.
     """
     naive = np.empty(p.shape, bool)
     for at in np.ndindex(p.shape):
@@ -119,7 +119,8 @@ def figure(inputs: Inputs) -> Figure:
 
 STUDY = Study(
     "domingos-pazzani",
-    "When is naive Bayes optimal (DOMINGOS-PAZZANI)? Its decisions are often right where its assumption is wrong; its probabilities are not.",
+    "When is naive Bayes optimal (DOMINGOS-PAZZANI)? Its decisions are often right where its assumption is wrong; "
+    "its probabilities are not.",
     tables,
     figure,
 )

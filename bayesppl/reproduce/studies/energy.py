@@ -1,8 +1,8 @@
 """DAKE 1 to 3.4: who will be a big spender, from usage, temperature, month and season.
 
-The source gives the normal distributions of usage and temperature difference, and names month and season without saying how
-they differ; here big spenders come twice as often from the months of heating and cooling. Season is known from the month. A
-product of columns that counts both hears the same evidence twice.
+The source gives the normal distributions of usage and temperature difference, and names month and season without
+saying how they differ; here big spenders come twice as often from the months of heating and cooling. Season is
+known from the month. A product of columns that counts both hears the same evidence twice.
 """
 
 from __future__ import annotations
@@ -134,7 +134,8 @@ def figure(inputs: Inputs) -> Figure:
 
 STUDY = Study(
     "energy",
-    "Who will be a big spender (DAKE)? One column, two, and columns of different kinds, after 30 and 300 customers.",
+    "Who will be a big spender (DAKE)? One column, two, and columns of different kinds, after 30 and 300 "
+    "customers.",
     tables,
     figure,
 )

@@ -1,8 +1,9 @@
 """CH20 20.5.2: the sex of a person from height and weight.
 
-The source has no data. Eight persons are those of the article "Naive Bayes classifier" of Wikipedia (section "Person
-classification"), the smallest data set on which the rules differ. What becomes of the differences with more persons is shown
-on simulated ones, height and weight correlated within each sex, with round numbers for parameters.
+The source has no data. Eight persons are those of the article "Naive Bayes classifier" of Wikipedia (section
+"Person classification"), the smallest data set on which the rules differ. What becomes of the differences with
+more persons is shown on simulated ones, height and weight correlated within each sex, with round numbers for
+parameters.
 """
 
 from __future__ import annotations

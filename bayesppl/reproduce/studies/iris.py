@@ -1,4 +1,4 @@
-"""NOTES3B and CH20: linear, quadratic and naive discriminants and a table of bins, on iris, scored by exact leave-one-out."""
+"""NOTES3B and CH20: three discriminants and a table of bins on iris, scored by exact leave-one-out."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Texts: what the 20 newsgroups are told apart by, on messages written later than those of the fit (20 Newsgroups by date).
+"""20 Newsgroups by date: what the groups are told apart by, on messages written later than those of the fit.
 
-Every number of a model is chosen on the training half, by exact leave-one-out; the test half is scored once. Left-out messages
-are easier than later ones, for the others hold messages of the same threads.
+Every number of a model is chosen on the training half, by exact leave-one-out; the test half is scored once.
+Left-out messages are easier than later ones, for the others hold messages of the same threads.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def load(source: Path) -> dict[str, tuple[list[str], Array]]:
 
 
 def messages(inputs: Inputs) -> Messages:
-    """All words of the training half that scikit-learn's default tokens show, and how often each message holds them."""
+    """Count the words of the training half, as scikit-learn splits them by default, in every message."""
     from sklearn.feature_extraction.text import CountVectorizer
 
     assert inputs.newsgroups is not None
@@ -208,7 +208,8 @@ def _times_words(shares: Any) -> Any:
 
 STUDY = Study(
     "newsgroups",
-    "Which model tells newsgroups apart, and is right about how sure it is: 20 Newsgroups by date, headers included.",
+    "Which model tells newsgroups apart, and is right about how sure it is: 20 Newsgroups by date, headers "
+    "included.",
     tables,
     needs="newsgroups",
 )

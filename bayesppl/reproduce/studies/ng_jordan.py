@@ -74,7 +74,8 @@ def figure(inputs: Inputs) -> Figure:
 
 STUDY = Study(
     "ng-jordan",
-    "Generative or discriminative (NG-JORDAN)? Naive Bayes nears its limit after few rows; logistic regression may need more, and has "
+    "Generative or discriminative (NG-JORDAN)? Naive Bayes nears its limit after few rows; logistic regression "
+    "may need more, and has "
     "the lower error in the end.",
     tables,
     figure,

@@ -1,7 +1,7 @@
-"""DAKE 3 to 4 on the SMS spam collection: words present (Bernoulli), counted one by one (binomial), counted together (multinomial).
+"""DAKE 3 to 4 on the SMS spam collection: words present, counted one by one, and counted together.
 
-The binomial model of the source takes every word of a message as a trial, and one word at a time as a success: a beta-binomial for
-each word. The multinomial takes all words together; its parameters add up to one.
+The binomial model of the source takes every word of a message as a trial, and one word at a time as a success: a
+beta-binomial for each word. The multinomial takes all words together; its parameters add up to one.
 """
 
 from __future__ import annotations
@@ -146,7 +146,8 @@ def figure(inputs: Inputs) -> Figure:
 
 STUDY = Study(
     "spam",
-    "Spam by words present, words counted one by one, and words counted together (DAKE), on the SMS Spam Collection.",
+    "Spam by words present, words counted one by one, and words counted together (DAKE), on the SMS Spam "
+    "Collection.",
     tables,
     figure,
     needs="sms",
