@@ -131,7 +131,7 @@ def _list() -> None:
     from textwrap import fill
 
     from bayesppl.reproduce import CLAIMS
-    from bayesppl.reproduce.sources import SOURCES
+    from bayesppl.reproduce.claims import SOURCES
     from bayesppl.reproduce.studies import STUDIES
 
     for name, reference in SOURCES.items():

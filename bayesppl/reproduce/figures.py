@@ -16,17 +16,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from bayesppl.datasets import load
-from bayesppl.estimators import GaussianNB, GenerativeClassifier, QuadraticDiscriminantAnalysis
+from bayesppl.estimators import GaussianNB, QuadraticDiscriminantAnalysis
 from bayesppl.families import Binomial, Gaussian, Multinomial
-from bayesppl.families.gaussian import Covariance
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.declaration import CLASS_WEIGHTS
-from bayesppl.reproduce import ch20, chris, dake
+from bayesppl.reproduce import chris, dake, short_texts
 from bayesppl.reproduce.claims import Inputs
 from bayesppl.reproduce.known import boundaries, densities, log_joint, normal
 from bayesppl.reproduce.studies import boundaries as boundary_study
-from bayesppl.reproduce.studies import height_weight
+from bayesppl.reproduce.studies.base import panels
+from bayesppl.reproduce.studies.discriminants import ellipses, iris_figure, persons_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,8 +34,6 @@ if TYPE_CHECKING:
 #: Big and low spenders simulated.
 ENERGY_ROWS = (100, 200)
 QUERY_KWH = 250.0
-
-STRUCTURES: dict[str, Covariance] = {"linear (LDA)": "tied", "quadratic (QDA)": "full", "naive": "diag"}
 
 
 def usage(seed: int) -> Figure:
@@ -127,41 +124,29 @@ def two_gaussians(seed: int) -> Figure:
 
 def two_features(seed: int) -> Figure:
     """CHRIS, two features: full covariance and naive, for equal and other variances and correlated features."""
-    return _of(boundary_study.figure, seed)
+    return boundary_study.figure(Inputs(seed))
 
 
 def discriminants(seed: int) -> Figure:
     """NOTES3B, CH20 20.3.2, 20.4 and 20.5.3: linear, quadratic and naive discriminants of the sepals of iris."""
-    from bayesppl.plots import plot_decision_boundary
-
-    X, y = load("iris")
-    sepals = X.iloc[:, :2]
-    figure, axes = _panels(3)
-    for ax, (title, structure) in zip(axes, STRUCTURES.items(), strict=True):
-        classifier = GenerativeClassifier(Gaussian(structure)).fit(sepals, y)
-        plot_decision_boundary(classifier, sepals, y, draws=25, random_state=seed, ax=ax)
-        theta = classifier.posterior_.theta("mean")
-        for k, mean in enumerate(theta["mean"]):
-            _ellipses(ax, mean, _covariance(theta, k), k)
-        ax.set_title(title)
-    _one_legend(axes)
-    return figure
+    return iris_figure(Inputs(seed))
 
 
 def bins(seed: int) -> Figure:
     """CH20 20.2: probability of every bin of width and length of the sepals, by species."""
-    table = ch20.table().estimates(["mle"])["probability"].sel(estimate="mle")
+    table = short_texts.table().estimates(["mle"])["probability"].sel(estimate="mle")
     figure, axes = _panels(3, height=3.6)
     for ax, species in zip(axes, table["class"].values, strict=True):
         cells = [
-            [float(table.sel({"class": species, "cell": f"{w}, {n}"})) for n in ch20.LEVELS] for w in ch20.LEVELS
+            [float(table.sel({"class": species, "cell": f"{w}, {n}"})) for n in short_texts.LEVELS]
+            for w in short_texts.LEVELS
         ]
         ax.imshow(cells, cmap="cividis", vmin=0, vmax=0.75)
         for i, line in enumerate(cells):
             for j, value in enumerate(line):
                 ax.text(j, i, f"{value:.2f}", ha="center", va="center", color="black" if value > 0.4 else "white")
-        ax.set_xticks(range(3), ch20.LEVELS)
-        ax.set_yticks(range(3), ch20.LEVELS)
+        ax.set_xticks(range(3), short_texts.LEVELS)
+        ax.set_yticks(range(3), short_texts.LEVELS)
         ax.set(title=species, xlabel="sepal length", ylabel="sepal width")
     return figure
 
@@ -186,7 +171,7 @@ def distances(seed: int) -> Figure:
     covariances = np.array([[[4.0, 2.4], [2.4, 2.0]], [[0.5, -0.2], [-0.2, 0.6]]])
     where = np.array([2.4, 1.3])
     for k, (mean, covariance) in enumerate(zip(means, covariances, strict=True)):
-        _ellipses(two, mean, covariance, k, (1, 2, 3))
+        ellipses(two, mean, covariance, k, (1, 2, 3))
         away = np.sqrt((where - mean) @ np.linalg.solve(covariance, where - mean))
         two.plot(*mean, marker(k), color=colour(k), label=f"class {k + 1}: {away:.1f} sd away")
     two.plot(*where, "o", color="black")
@@ -202,7 +187,7 @@ def linear_rule(seed: int) -> Figure:
     """CH20 20.3.1: one feature and a common variance; the boundary moves with the class weights."""
     figure, axes = _panels(4, width=3.6)
     for ax, weight in zip(axes, (0.5, 0.7, 0.9, 0.2), strict=True):
-        theta = {**ch20.LINEAR, CLASS_WEIGHTS: np.array([weight, 1 - weight])}
+        theta = {**short_texts.LINEAR, CLASS_WEIGHTS: np.array([weight, 1 - weight])}
         _joint(ax, theta, np.linspace(-5, 10, 1001))
         ax.set_title(f"weights {weight:g} and {1 - weight:g}")
     axes[0].set_ylabel("p(y, x)")
@@ -211,7 +196,7 @@ def linear_rule(seed: int) -> Figure:
 
 def height_and_weight(seed: int) -> Figure:
     """CH20 20.5.2: the four densities of the naive rule, and its boundary beside the quadratic one."""
-    return _of(height_weight.figure, seed)
+    return persons_figure(Inputs(seed))
 
 
 @dataclass(frozen=True)
@@ -247,14 +232,7 @@ def write(folder: Path, seed: int, texts: Sequence[str]) -> list[Path]:
 
 
 def _panels(n: int, width: float = 4.6, height: float = 4.0) -> tuple[Figure, Array]:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width * n, height), layout="constrained")
-    return figure, figure.subplots(1, n)
-
-
-def _of(draw: Callable[[Inputs], Figure], seed: int) -> Figure:
-    return draw(Inputs(seed))
+    return panels(1, n, width * n, height)
 
 
 def _customers(theta: Theta, columns: list[str], seed: int) -> tuple[pd.DataFrame, Array]:
@@ -287,30 +265,6 @@ def _contours(ax: Axes, x: Array, y: Array, log_density: Array) -> None:
         ax.contour(x, y, values, levels=levels, colors=[colour(k)], linestyles="solid", linewidths=1)
         ax.plot([], [], color=colour(k), label=f"{name}, 1 to 5 sd")
     ax.legend(framealpha=1, edgecolor="none", loc="lower right")
-
-
-def _covariance(theta: Theta, k: int) -> Array:
-    if "variance" in theta:
-        return np.diag(theta["variance"][k])
-    covariance = theta["covariance"]
-    return np.asarray(covariance if covariance.ndim == 2 else covariance[k])
-
-
-def _ellipses(ax: Axes, mean: Array, covariance: Array, k: int, radii: Sequence[float] = (1, 2)) -> None:
-    """Where a density is as high as so many standard deviations from its mean."""
-    from bayesppl.plots.style import colour, line_style
-
-    angle = np.linspace(0, 2 * np.pi, 181)
-    ring = np.linalg.cholesky(covariance) @ [np.cos(angle), np.sin(angle)]
-    for radius in radii:
-        ax.plot(*(mean[:, None] + radius * ring), color=colour(k), linestyle=line_style(k), linewidth=1.2)
-
-
-def _one_legend(axes: Array) -> None:
-    for ax in axes[:-1]:
-        legend = ax.get_legend()
-        assert legend is not None
-        legend.remove()
 
 
 def _describe(theta: Theta) -> str:

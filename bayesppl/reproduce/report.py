@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from bayesppl.files.provenance import environment
-from bayesppl.reproduce import ch20, chris, dake, mnist, notes3b, table1
+from bayesppl.reproduce import chris, dake, mnist, short_texts
 from bayesppl.reproduce.claims import Claim, Inputs, Outcome, Value, Verdict
 
 CLAIMS: tuple[Claim, ...] = (
     *dake.CLAIMS,
     *mnist.CLAIMS,
-    *table1.CLAIMS,
-    *notes3b.CLAIMS,
+    *short_texts.TABLE1,
+    *short_texts.NOTES3B,
     *chris.CLAIMS,
-    *ch20.CLAIMS,
+    *short_texts.CH20,
 )
 
 #: Relative difference allowed when a report is verified on another machine.

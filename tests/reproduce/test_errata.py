@@ -13,7 +13,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis as SklearnL
 import bayesppl as bp
 from bayesppl.conjugate.conjugate import replace_unchecked
 from bayesppl.conjugate.moments import Moments
-from bayesppl.reproduce import CLAIMS, chris, dake, notes3b, reproduce
+from bayesppl.reproduce import CLAIMS, chris, dake, reproduce, short_texts
 from bayesppl.reproduce.claims import Inputs, Verdict
 
 ERRATA = Path(__file__).parents[2] / "docs" / "errata.md"
@@ -161,10 +161,10 @@ def test_e8_counting_flowers_names_versicolor():
 def test_e9_pooled_covariance_is_scikit_learns_and_total_covariance_is_numpys():
     X, y = load_iris(return_X_y=True)
     reference = SklearnLDA(solver="lsqr", store_covariance=True).fit(X, y)
-    assert notes3b.estimates("pooled")["covariance"] == pytest.approx(reference.covariance_, rel=1e-12)
-    assert notes3b.estimates("total")["covariance"] == pytest.approx(np.cov(X.T, bias=True), rel=1e-12)
+    assert short_texts.estimates("pooled")["covariance"] == pytest.approx(reference.covariance_, rel=1e-12)
+    assert short_texts.estimates("total")["covariance"] == pytest.approx(np.cov(X.T, bias=True), rel=1e-12)
     log_p = reference.predict_log_proba(X)
-    accuracy, log_score = notes3b.scores("pooled")
+    accuracy, log_score = short_texts.scores("pooled")
     assert accuracy == pytest.approx(0.98)
     assert accuracy == pytest.approx((log_p.argmax(1) == y).mean())
     assert log_score == pytest.approx(log_p[np.arange(150), y].mean(), rel=1e-9)
@@ -175,7 +175,7 @@ def test_e9_the_wrong_covariance_costs_accuracy_and_log_score():
     means = np.stack([X[y == k].mean(0) for k in range(3)])
     log_density = np.column_stack([multivariate_normal(m, np.cov(X.T, bias=True)).logpdf(X) for m in means])
     log_p = log_density - np.logaddexp.reduce(log_density, axis=1, keepdims=True)
-    accuracy, log_score = notes3b.scores("total")
+    accuracy, log_score = short_texts.scores("total")
     assert accuracy == pytest.approx((log_p.argmax(1) == y).mean())
     assert log_score == pytest.approx(log_p[np.arange(150), y].mean(), rel=1e-9)
     assert (round(accuracy, 3), round(log_score, 3)) == (0.867, -0.450)

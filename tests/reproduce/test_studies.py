@@ -13,20 +13,17 @@ from scipy.stats import norm
 
 from bayesppl.families import Gaussian
 from bayesppl.reproduce import CLAIMS, Inputs, chris
+from bayesppl.reproduce.claims import SOURCES
 from bayesppl.reproduce.known import boundaries as crossings
 from bayesppl.reproduce.known import normal
-from bayesppl.reproduce.sources import SOURCES
 from bayesppl.reproduce.studies import (
     STUDIES,
     aitchison,
-    bnclassify,
     boundaries,
-    domingos_pazzani,
+    discriminants,
     energy,
-    height_weight,
-    iris,
+    naive_bayes,
     newsgroups,
-    ng_jordan,
     spam,
 )
 from bayesppl.reproduce.studies.base import held_out
@@ -58,7 +55,7 @@ def messages(tmp_path):
 @pytest.fixture
 def few(monkeypatch):
     """Smaller test sets."""
-    for module in (energy, boundaries, height_weight):
+    for module in (energy, boundaries, discriminants):
         monkeypatch.setattr(module, "N_TEST", 400)
     monkeypatch.setattr(boundaries, "DRAWS", 400)
 
@@ -90,7 +87,7 @@ def test_json_holds_the_tables(run, few):
     code, out, _ = run("--study", "iris", "--json")
     assert code == 0
     (table, other) = json.loads(out)["studies"]["iris"].values()
-    assert [row["model"] for row in table[:3]] == list(iris.STRUCTURES)
+    assert [row["model"] for row in table[:3]] == list(discriminants.STRUCTURES)
     assert other[0]["accuracy"] == pytest.approx(0.98)
 
 
@@ -148,12 +145,12 @@ def test_energy_months_are_as_declared():
 
 def test_the_eight_persons_are_classified_as_in_the_article():
     """Means and unbiased variances as the article prints them; the plug-in with variances over n is ours."""
-    X = height_weight.PERSONS.to_numpy().reshape(2, 4, 2)
+    X = discriminants.PERSONS.to_numpy().reshape(2, 4, 2)
     np.testing.assert_allclose(X.mean(1), [[5.855, 176.25], [5.4175, 132.5]])
     np.testing.assert_allclose(X.var(1, ddof=1), [[3.5033e-2, 1.2292e2], [9.7225e-2, 5.5833e2]], rtol=1e-4)
     log_density = norm.logpdf([6.0, 130.0], X.mean(1), X.std(1)).sum(1)
     p_male = 1 / (1 + np.exp(log_density[1] - log_density[0]))
-    assert height_weight.eight_persons().set_index("model").loc["naive", "mle"] == pytest.approx(p_male, rel=1e-9)
+    assert discriminants.eight_persons().set_index("model").loc["naive", "mle"] == pytest.approx(p_male, rel=1e-9)
 
 
 class TestSpam:
@@ -256,9 +253,9 @@ def test_the_predictive_is_always_closer_and_both_arrive():
 
 
 def test_naive_bayes_stops_gaining_where_logistic_regression_goes_on(monkeypatch):
-    monkeypatch.setattr(ng_jordan, "_DATA", {"breast_cancer": (20, 320)})
-    monkeypatch.setattr(ng_jordan, "_REPEATS", 5)
-    few, many = (row for _, row in ng_jordan.errors(Inputs(0)).iterrows())
+    monkeypatch.setattr(naive_bayes, "_DATA", {"breast_cancer": (20, 320)})
+    monkeypatch.setattr(naive_bayes, "_REPEATS", 5)
+    few, many = (row for _, row in naive_bayes.errors(Inputs(0)).iterrows())
     gain = {model: few[model] - many[model] for model in ("naive Bayes", "logistic regression")}
     assert gain["logistic regression"] > gain["naive Bayes"] + 0.02
     assert many["logistic regression"] < many["naive Bayes"] - 0.02
@@ -278,14 +275,14 @@ def test_sources_claims_and_studies_are_listed(run):
 
 class TestDomingosAndPazzani:
     def test_conjunctions_and_disjunctions_are_learned_and_parity_is_not(self):
-        found = domingos_pazzani.concepts()
+        found = naive_bayes.concepts()
         assert (found["and"] == 1).all()  # their theorems 5 and 6
         assert (found["or"] == 1).all()
         assert (found["an odd number"][1:] < 0.75).all()  # no rule that adds up weights of attributes can
 
     def test_both_decide_as_the_odds_say(self):
         p, q = np.random.default_rng(0).random((2, 40))
-        naive, true = domingos_pazzani.chosen(p, q)
+        naive, true = naive_bayes.chosen(p, q)
         np.testing.assert_array_equal(naive, p**2 * q > (1 - p) ** 2 * (1 - q))
         np.testing.assert_array_equal(true, p * q > (1 - p) * (1 - q))
 
@@ -295,25 +292,25 @@ class TestDomingosAndPazzani:
 
         exact = 1 - 2 * quad(apart, 0, 0.5)[0]
         assert exact == pytest.approx(5 / 4 - np.log(2) / 2, rel=1e-12)
-        _, naive, true = domingos_pazzani.region()
-        assert np.mean(naive == true) == pytest.approx(exact, abs=4 / domingos_pazzani._GRID)
+        _, naive, true = naive_bayes.region()
+        assert np.mean(naive == true) == pytest.approx(exact, abs=4 / naive_bayes._GRID)
 
 
 class TestBnclassify:
     def test_the_published_numbers(self, shared_data):
-        X, y = bnclassify.load(shared_data / "car")
-        assert round(bnclassify.log_likelihood(X, y), 6) == bnclassify.PUBLISHED["log likelihood"]
-        accuracy = bnclassify.cross_validated(X, y, 0).loc["mle", "accuracy"]
+        X, y = naive_bayes.load_car(shared_data / "car")
+        assert round(naive_bayes.log_likelihood(X, y), 6) == naive_bayes.PUBLISHED["log likelihood"]
+        accuracy = naive_bayes.cross_validated(X, y, 0).loc["mle", "accuracy"]
         # one division into folds, of which theirs is another
-        assert abs(accuracy.mean() - bnclassify.PUBLISHED["ten-fold accuracy"]) < 4 * accuracy.std()
+        assert abs(accuracy.mean() - naive_bayes.PUBLISHED["ten-fold accuracy"]) < 4 * accuracy.std()
 
     def test_the_likelihood_is_that_of_its_counts(self, tmp_path):
         rows = ["a,b,c,d,e,f,yes", "a,b,c,d,e,g,yes", "h,b,c,d,e,g,no"]
         (tmp_path / "car.data").write_text("\n".join(rows) + "\n")
-        X, y = bnclassify.load(tmp_path)
+        X, y = naive_bayes.load_car(tmp_path)
         # classes 2/3 and 1/3; the last attribute halves the first class
-        assert bnclassify.log_likelihood(X, y) == pytest.approx(2 * np.log(2 / 3) + np.log(1 / 3) - 2 * np.log(2))
+        assert naive_bayes.log_likelihood(X, y) == pytest.approx(2 * np.log(2 / 3) + np.log(1 / 3) - 2 * np.log(2))
 
     def test_a_folder_without_the_file_is_refused(self, tmp_path):
         with pytest.raises(ValueError, match=r"there is no file .*; --car names"):
-            bnclassify.load(tmp_path)
+            naive_bayes.load_car(tmp_path)

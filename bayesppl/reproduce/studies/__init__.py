@@ -5,15 +5,12 @@ The command is ``bayesppl reproduce --study NAME``.
 
 from bayesppl.reproduce.studies import (
     aitchison,
-    bnclassify,
     boundaries,
     digits,
-    domingos_pazzani,
+    discriminants,
     energy,
-    height_weight,
-    iris,
+    naive_bayes,
     newsgroups,
-    ng_jordan,
     spam,
 )
 from bayesppl.reproduce.studies.base import Study
@@ -26,13 +23,13 @@ STUDIES: dict[str, Study] = {
         spam.STUDY,
         newsgroups.STUDY,
         boundaries.STUDY,
-        iris.STUDY,
-        height_weight.STUDY,
+        discriminants.IRIS,
+        discriminants.HEIGHT_WEIGHT,
         digits.STUDY,
         aitchison.STUDY,
-        ng_jordan.STUDY,
-        domingos_pazzani.STUDY,
-        bnclassify.STUDY,
+        naive_bayes.NG_JORDAN,
+        naive_bayes.DOMINGOS_PAZZANI,
+        naive_bayes.BNCLASSIFY,
     )
 }
 

@@ -11,7 +11,7 @@ from scipy.special import gammaln, psi
 from bayesppl.estimators import GenerativeClassifier
 from bayesppl.families import Gaussian
 from bayesppl.reproduce.claims import Inputs
-from bayesppl.reproduce.studies.base import Study, Tables
+from bayesppl.reproduce.studies.base import Study, Tables, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -77,14 +77,11 @@ def tables(inputs: Inputs) -> Tables:
 
 
 def figure(inputs: Inputs) -> Figure:
-    from matplotlib.figure import Figure
-
     from bayesppl.plots.style import RULE_STYLE, colour
 
     sizes = np.arange(COLUMNS + 3, 61)
     exact = pd.DataFrame([expected_divergence(int(n), COLUMNS) for n in sizes])
-    picture = Figure(figsize=(6, 4), layout="constrained")
-    ax = picture.subplots()
+    picture, (ax,) = panels(1, 1, 6, 4)
     ax.plot(sizes, exact["mle"], color=RULE_STYLE["mle"]["color"], label="maximum likelihood plugged in")
     ax.plot(sizes, exact["predictive"], "--", color=colour(4), label="predictive, vague prior")
     ax.set(yscale="log", xlabel="rows", ylabel="mean divergence from the truth, nats")

@@ -87,9 +87,21 @@ def _cell(value: Any) -> str:
     return text.replace("|", "\\|")
 
 
-def held_out(clf: BayesClassifier, X: Any, y: Any, rule: RuleName | None = None) -> dict[str, float]:
-    """Accuracy and mean log probability of the true class on rows that were not seen."""
-    log_proba = clf.predict_log_proba(X, rule)
-    codes = np.searchsorted(clf.classes_, np.asarray(y))
+def panels(down: int, across: int, width: float, height: float) -> tuple[Figure, Array]:
+    """Make a figure and its panels, in one dimension where they stand in a row."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    found = figure.subplots(down, across, squeeze=False)
+    return figure, found[0] if down == 1 else found
+
+
+def scores(log_proba: Array, codes: Array) -> dict[str, float]:
+    """Compute accuracy and mean log probability of the true class."""
     own: Array = log_proba[np.arange(len(codes)), codes]
     return {"accuracy": float((log_proba.argmax(1) == codes).mean()), "log score": float(own.mean())}
+
+
+def held_out(clf: BayesClassifier, X: Any, y: Any, rule: RuleName | None = None) -> dict[str, float]:
+    """Compute the :func:`scores` of a classifier on rows that were not seen."""
+    return scores(clf.predict_log_proba(X, rule), np.searchsorted(clf.classes_, np.asarray(y)))

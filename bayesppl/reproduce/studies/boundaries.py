@@ -16,7 +16,7 @@ from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.reproduce import chris
 from bayesppl.reproduce.claims import Inputs
 from bayesppl.reproduce.known import WEAK_PRIORS
-from bayesppl.reproduce.studies.base import Study, Tables, held_out
+from bayesppl.reproduce.studies.base import Study, Tables, held_out, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -141,14 +141,11 @@ def tables(inputs: Inputs) -> Tables:
 
 def figure(inputs: Inputs) -> Figure:
     """Both models of the three pairs of classes, from the source's numbers of rows."""
-    from matplotlib.figure import Figure
-
     from bayesppl.plots import plot_decision_boundary
 
     rng = np.random.default_rng(inputs.seed)
-    picture = Figure(figsize=(9.5, 12), layout="constrained")
-    panels = picture.subplots(len(TWO_FEATURES), 2)
-    for line, (name, theta) in zip(panels, TWO_FEATURES.items(), strict=True):
+    picture, lines = panels(len(TWO_FEATURES), 2, 9.5, 12)
+    for line, (name, theta) in zip(lines, TWO_FEATURES.items(), strict=True):
         X, y = simulate(theta, 1000, rng)
         for ax, (title, structure) in zip(line, STRUCTURES.items(), strict=True):
             clf = GenerativeClassifier(Gaussian(structure, WEAK_PRIORS[structure])).fit(X, y)

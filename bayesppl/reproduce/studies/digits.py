@@ -26,7 +26,7 @@ from bayesppl.model.normalisation import log_probabilities
 from bayesppl.reproduce.claims import Inputs
 from bayesppl.reproduce.known import WEAK_PRIORS
 from bayesppl.reproduce.mnist import Halves, Structure, halves, smoothed
-from bayesppl.reproduce.studies.base import Study, Tables
+from bayesppl.reproduce.studies.base import Study, Tables, panels, scores
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -58,14 +58,12 @@ def tables(inputs: Inputs) -> Tables:
 
 def figure(inputs: Inputs) -> Figure:
     """Means and variances of the pixels of every digit."""
-    from matplotlib.figure import Figure
-
     from bayesppl.plots import plot_parameter_maps
 
     data = halves(inputs)
     clf = GenerativeClassifier(Gaussian("diag")).fit(data.X_train, data.y_train)
-    picture = Figure(figsize=(11, 3.4), layout="constrained")
-    for ax, parameter in zip(picture.subplots(1, 2), ("mean", "variance"), strict=True):
+    picture, axes = panels(1, 2, 11, 3.4)
+    for ax, parameter in zip(axes, ("mean", "variance"), strict=True):
         plot_parameter_maps(clf, parameter, (28, 28), ax=ax)
     return picture
 
@@ -107,7 +105,7 @@ def rows_of(structure: Structure, data: Halves) -> list[Row]:
         {
             "prior": "smoothing, λ = 0.01",
             "rule": "plug-in",
-            **_scores(log_probabilities(log_joint, theta["class_weights"]), data),
+            **scores(log_probabilities(log_joint, theta["class_weights"]), data.y_test),
         },
         *_by_rule("default", default, data),
     ]
@@ -125,14 +123,9 @@ def _by_rule(name: str, classifier: GenerativeClassifier, data: Halves) -> list[
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ImpossibleRowWarning)
         return [
-            {"prior": name, "rule": rule, **_scores(classifier.predict_log_proba(data.X_test, rule), data)}
+            {"prior": name, "rule": rule, **scores(classifier.predict_log_proba(data.X_test, rule), data.y_test)}
             for rule in ("map", "predictive")
         ]
-
-
-def _scores(log_p: Array, data: Halves) -> Row:
-    own = log_p[np.arange(len(log_p)), data.y_test]
-    return {"accuracy": float((log_p.argmax(1) == data.y_test).mean()), "log score": float(own.mean())}
 
 
 STUDY = Study(

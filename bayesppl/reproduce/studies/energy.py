@@ -18,7 +18,7 @@ from bayesppl.kernels.arrays import Array
 from bayesppl.reproduce.claims import Inputs
 from bayesppl.reproduce.dake import AS_STATED, BIG, LOW
 from bayesppl.reproduce.known import WEAK_PRIORS
-from bayesppl.reproduce.studies.base import Study, Tables, held_out
+from bayesppl.reproduce.studies.base import Study, Tables, held_out, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -109,13 +109,11 @@ def tables(inputs: Inputs) -> Tables:
 
 
 def figure(inputs: Inputs) -> Figure:
-    from matplotlib.figure import Figure
-
     from bayesppl.plots import plot_class_densities, plot_decision_boundary, plot_estimates
 
     X, y = customers(SIZES[-1], np.random.default_rng(inputs.seed))
-    picture = Figure(figsize=(15.5, 4.2), layout="constrained")
-    left, middle, right = picture.subplots(1, 3)
+    picture, axes = panels(1, 3, 15.5, 4.2)
+    left, middle, right = axes
     one, both = X[[USAGE]], X[[USAGE, TEMPERATURE]]
     plot_class_densities(
         GenerativeClassifier(Gaussian("diag")).fit(one, y), one, y, random_state=inputs.seed, ax=left
@@ -125,9 +123,7 @@ def figure(inputs: Inputs) -> Figure:
     big: dict[str, Any] = {"class": "big"}
     months = GenerativeClassifier(Categorical(levels=[str(month) for month in MONTHS])).fit(X[[MONTH]], y)
     plot_estimates(months, "probability", random_state=inputs.seed, ax=right, **big)
-    for ax, title in zip(
-        (left, middle, right), ("usage", "usage and temperature", "month, big spenders"), strict=True
-    ):
+    for ax, title in zip(axes, ("usage", "usage and temperature", "month, big spenders"), strict=True):
         ax.set_title(title)
     return picture
 

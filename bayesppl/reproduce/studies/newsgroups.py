@@ -22,7 +22,7 @@ from bayesppl.estimators.auto import AutoClassifier
 from bayesppl.estimators.classifier import BayesClassifier
 from bayesppl.kernels.arrays import Array
 from bayesppl.reproduce.claims import Inputs
-from bayesppl.reproduce.studies.base import Study, Tables
+from bayesppl.reproduce.studies.base import Study, Tables, scores
 
 ARCHIVE = "20news-bydate.tar.gz"
 CONCENTRATIONS = (15.0, 30.0, 60.0, 120.0, 240.0)
@@ -186,15 +186,13 @@ def _table(title: str, fits: dict[str, Fit], data: Messages) -> pd.DataFrame:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", OverconfidentWarning)  # the table has the score
             scored = fit(data)
-        own = scored.log_proba[np.arange(len(codes)), codes]
         rows.append(
             {
                 title: name,
                 "left-out accuracy": scored.left_out[0],
                 "left-out log score": scored.left_out[1],
                 "temperature": scored.temperature,
-                "accuracy": float((scored.log_proba.argmax(1) == codes).mean()),
-                "log score": float(own.mean()),
+                **scores(scored.log_proba, codes),
                 "seconds to fit": scored.seconds[0],
                 "to predict": scored.seconds[1],
             }

@@ -19,7 +19,7 @@ from bayesppl.estimators.classifier import BayesClassifier
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.rules import RuleName
 from bayesppl.reproduce.claims import Inputs
-from bayesppl.reproduce.studies.base import Study, Tables, held_out
+from bayesppl.reproduce.studies.base import Study, Tables, held_out, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -127,13 +127,10 @@ def one_word(train: Any, y: Array, words: list[str]) -> pd.DataFrame:
 
 
 def figure(inputs: Inputs) -> Figure:
-    from matplotlib.figure import Figure
-
     from bayesppl.plots import plot_relevance, plot_reliability
 
     train, y, test, y_test, words = halves(inputs)
-    picture = Figure(figsize=(11, 4.6), layout="constrained")
-    left, right = picture.subplots(1, 2)
+    picture, (left, right) = panels(1, 2, 11, 4.6)
     for name, model in models().items():
         model.fit(features(name, train, words), y)
         plot_reliability(model, features(name, test, words), y_test, label=name, ax=left)
