@@ -97,7 +97,7 @@ def plot_intervals(
     if not isinstance(interval, xr.Dataset):
         X = arguments[0] if arguments else options["X"]
         names = X.index if isinstance(X, pd.DataFrame) else names
-    ax = axes_of_rows(ax, [f"row {name}" for name in names], line=0.14 * (n_classes + 1))
+    ax = axes_of_rows(ax, [f"row {name}" for name in names], line=0.14 * (n_classes + 1), width=5.0)
     places = [np.arange(n_rows) + (k - (n_classes - 1) / 2) * 0.7 / n_classes for k in range(n_classes)]
     size = float(np.clip(inches(ax)[1] * 60 / (n_rows * n_classes), 2, 5))
     if logit is None:

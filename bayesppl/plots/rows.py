@@ -65,7 +65,7 @@ def plot_comparison(table: Any, *arguments: Any, ax: Axes | None = None, **optio
     found = result_of(compare_models, xr.Dataset, table, arguments, options)
     ordered = found.sortby("log_evidence", ascending=False)
     evidence = ordered["log_evidence"] - ordered["log_evidence"].max()
-    ax = axes_of_rows(ax, ordered["model"].values, line=0.45)
+    ax = axes_of_rows(ax, ordered["model"].values, line=0.45, width=5.0)
     at = np.arange(ordered.sizes["model"])
     ax.axvline(0, color="0.7", linewidth=1, zorder=0)
     ax.plot(evidence, at - 0.1, "D", color=colour(0), markersize=7, label="log evidence")

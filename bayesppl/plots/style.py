@@ -46,7 +46,7 @@ LETTERS_PER_INCH = 11
 _SMALLEST_TYPE = 5.0
 
 # Inches for the names of rows in a figure that is made for them: at least, and at most.
-_ROOM_FOR_NAMES = (1.9, 40 / LETTERS_PER_INCH)
+_ROOM_FOR_NAMES = (1.9, 48 / LETTERS_PER_INCH)
 
 
 def result_of[T](
@@ -119,19 +119,25 @@ def inches(ax: Axes) -> tuple[float, float]:
 
 
 def axes_of_rows(
-    ax: Axes | None, names: Iterable[Any], ends: Sequence[str] = (), *, line: float, around: float = 1.2
+    ax: Axes | None,
+    names: Iterable[Any],
+    ends: Sequence[str] = (),
+    *,
+    line: float,
+    around: float = 1.2,
+    width: float = 3.6,
 ) -> Axes:
     """Axes with a row for each name, as :func:`name_rows` writes them.
 
-    Those of a new figure are as high as the rows need, and wide enough for names of up to forty letters.
+    Those of a new figure are as high as the rows need, and wide enough for names of up to 48 letters.
 
     Parameters
     ----------
     ax : matplotlib.axes.Axes, optional
     names, ends
         As for :func:`name_rows`.
-    line, around : float
-        Inches of a row, and of what stands above and below all of them.
+    line, around, width : float
+        Inches of a row, of what stands above and below all of them, and of what stands to the right of the names.
     """
     names = list(names)
     if ax is not None:
@@ -139,7 +145,7 @@ def axes_of_rows(
         return ax
     letters = max((len(one_line(str(name))) for name in names), default=0) + max(map(len, ends), default=0)
     room = float(np.clip(letters / LETTERS_PER_INCH, *_ROOM_FOR_NAMES))
-    ax = axes_or_new(None, width=3.6 + room, height=around + line * len(names))
+    ax = axes_or_new(None, width=width + room, height=around + line * len(names))
     name_rows(ax, names, ends, room)
     return ax
 
@@ -222,7 +228,7 @@ def number_axis(ax: Axes, places: Sequence[float], names: Sequence[str]) -> None
     """Numbers at these places of the horizontal axis, as many as there is room for, and none between them."""
     from matplotlib.ticker import FixedFormatter, FixedLocator, NullFormatter
 
-    most = max(3, int(inches(ax)[0] / 0.55))
+    most = max(3, int(inches(ax)[0] / 0.8))
     step = -(-len(places) // most)
     first = (len(places) // 2) % step  # the one in the middle is always there
     ax.xaxis.set_major_locator(FixedLocator(list(places[first::step])))

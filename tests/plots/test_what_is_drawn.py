@@ -1,0 +1,101 @@
+"""Texts, marks and sizes of pictures: what a reader sees, not only that something is drawn."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib import pyplot as plt
+from test_sizes import check
+
+import bayesppl as bp
+from bayesppl import plots
+from bayesppl.datasets import load
+
+IRIS, SPECIES = load("iris")
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+def legend_of(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def names_of(ax):
+    return [text.get_text() for text in ax.get_yticklabels()]
+
+
+def test_the_legend_of_a_comparison_is_written_on_one_line():
+    ax = plots.plot_comparison(
+        {"naive": bp.GaussianNB(), "linear": bp.LinearDiscriminantAnalysis()}, IRIS, SPECIES
+    )
+    assert legend_of(ax) == ["log evidence", "leave-one-out (elpd)"]
+
+
+def test_the_probabilities_are_a_figure_that_show_shows():
+    figure = plots.plot_probabilities(
+        bp.GaussianNB(), IRIS[::2], SPECIES[::2], IRIS[1::2], SPECIES[1::2], draws=20
+    )
+    assert plt.get_fignums() == [figure.number]
+    check(figure)
+
+
+ROWS = IRIS.iloc[[0, 20, 60, 70, 100, 134]].set_axis(list("uvwxyz"))
+
+
+@pytest.fixture(scope="module")
+def interval():
+    return bp.GaussianNB().fit(IRIS, SPECIES).predict_proba_interval(ROWS, random_state=0)
+
+
+@pytest.mark.parametrize("logit", [True, False])
+def test_marks_lie_in_their_intervals_on_the_scale_of_log_odds(logit, interval):
+    assert (interval["mean"] > interval["upper"]).any()  # of draws that are all but zero, and a few that are not
+    ax = plots.plot_intervals(interval, logit=logit)
+    centre = "median" if logit else "mean"
+    assert legend_of(ax)[-1] == f"{centre} of the draws"
+    ranges = {
+        round(float(y), 6): (x0, x1) for lines in ax.collections for (x0, y), (x1, _) in lines.get_segments()
+    }
+    marks = [(x, ranges[round(float(y), 6)]) for line in ax.lines for x, y in line.get_xydata()]
+    assert len(marks) == 18
+    assert all(low <= x <= high for x, (low, high) in marks) == logit
+    check(ax.get_figure(root=True))
+
+
+def test_the_median_halves_the_draws(interval):
+    one = bp.GaussianNB().fit(IRIS, SPECIES).predict_proba_interval(ROWS, prob=1e-9, random_state=0)
+    np.testing.assert_allclose(interval["median"], (one["lower"] + one["upper"]) / 2, rtol=1e-6, atol=1e-12)
+
+
+def test_rows_are_named_by_the_index_of_their_frame():
+    ax = plots.plot_intervals(bp.GaussianNB().fit(IRIS, SPECIES), ROWS, random_state=0)
+    assert names_of(ax) == [f"row {name}" for name in "uvwxyz"]
+    check(ax.get_figure(root=True))
+
+
+LONG = "length of the left fin in winter"
+
+
+def test_names_of_columns_are_whole_beside_their_cells():
+    table = pd.DataFrame({LONG: [0.0, 1.0, 4.0, 5.5], "width": [3.0, 4.0, 3.1, 3.9]})
+    ax = plots.plot_explanation(bp.GaussianNB().fit(table, list("aabb")), table.iloc[[1]])
+    assert names_of(ax) == [f"{LONG} = 1", "width = 4", "class prior"]
+    check(ax.get_figure(root=True))
+
+
+def test_names_of_models_are_whole_beside_their_temperatures():
+    models = {"naive Bayes with flat variances": bp.GaussianNB(), "quadratic": bp.QuadraticDiscriminantAnalysis()}
+    ax = plots.plot_stack(bp.AutoClassifier(models).fit(IRIS, SPECIES))
+    assert {name.partition(", T = ")[0] for name in names_of(ax)} <= set(models)
+    check(ax.get_figure(root=True))
+
+
+def test_a_nomogram_of_thirty_columns_fits_a_page():
+    X, y = load("breast_cancer")
+    ax = plots.plot_nomogram(bp.GaussianNB().fit(X, y), X, "malignant")
+    assert ax.get_figure(root=True).get_size_inches()[1] < 12.5
+    assert len(names_of(ax)) == 31
+    check(ax.get_figure(root=True))
