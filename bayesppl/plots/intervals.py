@@ -116,7 +116,7 @@ def plot_intervals(
         for k, at in enumerate(places):
             ax.plot(proba[:, k], at, marker=marker(k), markersize=1.4 * size, **style)
         ax.plot([], [], marker="o", label=f"rule {(rule or interval.rule)!r}", **style)
-    ax.plot([], [], "o", color="0.4", markersize=size, label=f"{middle} of the draws")
+    ax.plot([], [], "o", color="0.4", markersize=size, label=f"{middle} of draws")
     if logit:
         ax.set_xscale("logit")
         number_axis(ax, *zip(*_LOGIT_NUMBERS, strict=True))

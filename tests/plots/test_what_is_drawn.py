@@ -55,7 +55,7 @@ def test_marks_lie_in_their_intervals_on_the_scale_of_log_odds(logit, interval):
     assert (interval["mean"] > interval["upper"]).any()  # of draws that are all but zero, and a few that are not
     ax = plots.plot_intervals(interval, logit=logit)
     centre = "median" if logit else "mean"
-    assert legend_of(ax)[-1] == f"{centre} of the draws"
+    assert legend_of(ax)[-1] == f"{centre} of draws"
     ranges = {
         round(float(y), 6): (x0, x1) for lines in ax.collections for (x0, y), (x1, _) in lines.get_segments()
     }
