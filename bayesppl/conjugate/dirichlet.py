@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import gammaln, xlogy
 
+from bayesppl.conjugate.association import log_association
 from bayesppl.conjugate.conjugate import (
     FREELY,
     Conjugate,
@@ -50,8 +51,27 @@ class Dirichlet(Conjugate):
             require_positive(self, concentration=self.concentration)
 
     @property
+    def factor_dims(self) -> tuple[str, ...]:
+        """Dimensions of :meth:`log_normalizer`: simplices that lie side by side belong to features."""
+        return ("class", "feature") if self.sizes else ("class",)
+
+    @property
     def parameters(self) -> tuple[str, ...]:
         return (self.parameter,)
+
+    @staticmethod
+    def observe(name: str, probability: Any, statistics: Counts) -> None:
+        """Declare the likelihood of counts in the current ``pm.Model``."""
+        import pymc as pm
+        import pytensor.tensor as pt
+
+        log_density = (statistics.counts * pt.log(probability)).sum()
+        pm.Potential(name, log_density + statistics.log_base.sum())
+
+    def log_association(self, statistics: Counts) -> Array:
+        """Log Bayes factor of the table of classes and outcomes of every simplex: (n_simplices,), or () of one."""
+        found = log_association(self.concentration, statistics.counts, self._starts)
+        return np.asarray(found if self.sizes else found[0])
 
     def sized(
         self, shape: tuple[int, ...], sizes: tuple[int, ...] = (), parameter: str = "probability"
@@ -134,15 +154,21 @@ class Dirichlet(Conjugate):
         return {self.parameter: statistics.counts / total}
 
     @property
-    def _lengths(self) -> tuple[int, ...]:
+    def lengths(self) -> tuple[int, ...]:
+        """Numbers of outcomes of the simplices that lie side by side."""
         return self.sizes or (self.concentration.shape[-1],)
 
     @property
+    def totals(self) -> Array:
+        """Total concentration of each simplex: (..., n_simplices)."""
+        return self._sum(self.concentration)
+
+    @property
     def _starts(self) -> Array:
-        return np.cumsum((0, *self._lengths[:-1]))
+        return np.cumsum((0, *self.lengths[:-1]))
 
     def _sum(self, values: Array) -> Array:
         return np.add.reduceat(values, self._starts, axis=-1)
 
     def _spread(self, values: Array) -> Array:
-        return np.repeat(values, self._lengths, axis=-1)
+        return np.repeat(values, self.lengths, axis=-1)

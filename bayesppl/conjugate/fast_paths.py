@@ -20,9 +20,17 @@ from bayesppl.conjugate.cells import (
     sparse_leave_one_out,
     sparse_log_predictive,
 )
+from bayesppl.conjugate.dirichlet import Dirichlet
 from bayesppl.conjugate.gamma import Gamma
 from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.conjugate.membership import Membership
+from bayesppl.conjugate.outcomes import (
+    Outcomes,
+    outcomes_average,
+    outcomes_leave_one_out,
+    outcomes_log_predictive,
+)
+from bayesppl.conjugate.words import Words, words_average, words_leave_one_out, words_log_predictive
 from bayesppl.kernels.arrays import Array
 
 #: A pair, and a kind of its rows.
@@ -33,6 +41,8 @@ LOG_PREDICTIVE: Mapping[Key, Callable[[Any], LogDensity]] = {
     (Beta, Bits): bits_log_predictive,
     (Beta, SparseCells): sparse_log_predictive,
     (Gamma, SparseCells): sparse_log_predictive,
+    (Dirichlet, Outcomes): outcomes_log_predictive,
+    (Dirichlet, Words): words_log_predictive,
 }
 
 #: From posterior, statistics of all rows, rows, and their classes and weights to the densities of
@@ -41,6 +51,8 @@ LEAVE_ONE_OUT: Mapping[Key, Callable[[Any, Any, Any, Membership], tuple[Array, A
     (Beta, Bits): bits_leave_one_out,
     (Beta, SparseCells): sparse_leave_one_out,
     (Gamma, SparseCells): sparse_leave_one_out,
+    (Dirichlet, Outcomes): outcomes_leave_one_out,
+    (Dirichlet, Words): words_leave_one_out,
 }
 
 #: From a posterior of the classes, one of all rows together, and the log odds of "the factor depends on the class", one for
@@ -49,4 +61,6 @@ INCLUSION_AVERAGED: Mapping[Key, Callable[[Any, Any, Array], LogDensity]] = {
     (Beta, Bits): bits_average,
     (Beta, SparseCells): sparse_average,
     (Gamma, SparseCells): sparse_average,
+    (Dirichlet, Outcomes): outcomes_average,
+    (Dirichlet, Words): words_average,
 }

@@ -8,8 +8,9 @@ rows stores them in whatever form is cheapest, and counts a block of them at a t
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -84,12 +85,17 @@ class RowsWithBase(Rows):
     Attributes
     ----------
     rows : Rows
-    log_base : (n_rows, n_columns)
-        log h of every cell, zero where it is missing; the statistics of the rows have one ``log_base`` for each column.
+    make_log_base : callable
+        Returns log h of every cell, (n_rows, n_columns), zero where it is missing; the statistics of the rows have one
+        ``log_base`` for each column. It is called when first needed: what classes share is not, to compare them.
     """
 
     rows: Rows
-    log_base: Array
+    make_log_base: Callable[[], Array]
+
+    @cached_property
+    def log_base(self) -> Array:
+        return self.make_log_base()
 
     @final
     def __len__(self) -> int:

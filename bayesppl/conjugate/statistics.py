@@ -155,7 +155,8 @@ class _Sums(Statistics):
 
     def sum_rows(self, responsibilities: Responsibilities) -> Self:
         """Statistics of the classes, where these are statistics of single rows: (n_rows, ...) to (n_classes, ...)."""
-        return type(self)(*(class_sums(responsibilities, a) for a in self.values()))
+        sums = (class_sums(responsibilities, a) if a.ndim > 1 else responsibilities.T @ a for a in self.values())
+        return type(self)(*sums)
 
     def values(self) -> tuple[Array, ...]:
         """The sums, in the order of the fields."""

@@ -12,10 +12,10 @@ from bayesppl.conjugate import Dirichlet, MatrixNormalInverseWishart, NormalInve
 from bayesppl.estimators.asking import ask
 from bayesppl.estimators.learner import Learner
 from bayesppl.families import ConditionalGaussian, Family, Gaussian
-from bayesppl.families._bases.find_levels import Levels
-from bayesppl.families._bases.levels import Unseen
 from bayesppl.families.choosing.infer_families import Integers
 from bayesppl.families.conditional_gaussian import CategoryTables
+from bayesppl.families.find_levels import Levels
+from bayesppl.families.levels import Unseen
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.learned import Learned
 

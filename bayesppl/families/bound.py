@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol, final
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 
 from bayesppl.conjugate.cells import stored_once
 from bayesppl.data.table import Table
 from bayesppl.errors import RowError
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
-from bayesppl.families.support import Support, check_support, numbers_of
+from bayesppl.families.support import COUNTS, Support, check_support, numbers_of
 from bayesppl.kernels.arrays import Array, dense
 from bayesppl.kernels.missing import observed_mask, only_columns
 
@@ -194,6 +194,12 @@ class NumberColumns(BoundColumns):
         Whether the columns are independent given the class, or are one factor.
     per_row : PerRow, optional
         A column that is no feature; encoded rows carry its numbers as their last column.
+    has_total : bool
+        Whether rows are modelled given their sum; an empty one is then what is left of a row that shows no column.
+    row_dim : str
+        The dimension of the columns of rows.
+    other_coords : mapping of str to list, optional
+        Labels of dimensions that are not those of the columns.
     check : callable, optional
         Refuses encoded rows for what no column shows by itself.
     """
@@ -202,6 +208,9 @@ class NumberColumns(BoundColumns):
     parameter_dims: Dims
     is_separate: bool
     per_row: PerRow | None = None
+    has_total: bool = False
+    row_dim: str = "feature"
+    other_coords: Mapping[str, list[Hashable]] | None = None
     check: Callable[[Any], None] | None = None
 
     @property
@@ -226,10 +235,13 @@ class NumberColumns(BoundColumns):
 
     @property
     def coords(self) -> dict[str, list[Hashable]]:
-        return {dim: list(self.family.columns) for dims in self.dims.values() for dim in dims if dim != "class"}
+        dims = {self.row_dim, *(dim for dims in self.dims.values() for dim in dims if dim != "class")}
+        return {**{dim: list(self.family.columns) for dim in sorted(dims)}, **(self.other_coords or {})}
 
     @property
     def covariate_supports(self) -> dict[str, Support]:
+        if self.has_total:
+            return {"total": COUNTS}
         return {} if self.per_row is None else {self.per_row.covariate: self.per_row.support}
 
     def numbers(self, table: Table) -> Any:
@@ -256,15 +268,19 @@ class NumberColumns(BoundColumns):
 
     def label_rows(self, X: Any, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
         features = dense(X[:, : len(self.family.columns)])
-        return {f"{prefix}x": (("row", f"{prefix}feature"), features)}
+        return {f"{prefix}x": (("row", prefix + self.row_dim), features)}
 
     def covariates(self, X: Any) -> Covariates:
+        if self.has_total:
+            return {"total": X @ np.ones(X.shape[1])}
         return NO_COVARIATES if self.per_row is None else {self.per_row.covariate: X[:, -1]}
 
     def marginal_rows(self, X: Any, factors: Sequence[int]) -> Any:
         n_factors = len(self.family.columns) if self.is_separate else 1
         if len(factors) == n_factors:
             return X
+        if self.has_total:
+            return csr_array(X.shape)
         # the number per row is no feature, and stays
         return only_columns(X, [*factors, *range(len(self.family.columns), X.shape[1])])
 

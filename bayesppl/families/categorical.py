@@ -11,27 +11,15 @@ simplices of all columns lie side by side on one "cell" axis, for columns may ha
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any, ClassVar
+from typing import ClassVar
 
-import numpy as np
-from scipy.special import expit
-
-from bayesppl.conjugate import Dirichlet
-from bayesppl.conjugate.log_density import LogDensity
-from bayesppl.conjugate.simplices import SimplexPrior, simplex_prior
-from bayesppl.conjugate.statistics import Counts
-from bayesppl.families._bases.level_names import cell_names
-from bayesppl.families._bases.levels import LevelFamily, draw_outcomes
-from bayesppl.families.covariates import NO_COVARIATES, Covariates
-from bayesppl.kernels.arrays import Array, Theta
-from bayesppl.kernels.lookups import level_sums
+from bayesppl.families.tables import TableFamily
 
 
 @dataclass(frozen=True, eq=False)
-class Categorical(LevelFamily):
+class Categorical(TableFamily):
     """Independent features that take one of several levels.
 
     Parameters
@@ -68,71 +56,6 @@ class Categorical(LevelFamily):
     """
 
     name: ClassVar[str] = "categorical"
-    allows_sparse: ClassVar[bool] = True
 
-    @property
-    def coords(self) -> dict[str, Any]:
-        cells = (
-            (column, level) for column, levels in zip(self.columns, self.outcomes, strict=True) for level in levels
-        )
-        return {"cell": cell_names(cells, "="), "feature": list(self.columns)}
-
-    @property
-    def factor_dims(self) -> tuple[str, ...]:
-        return ("class", "feature")
-
-    def resolve_prior(self, statistics: Counts) -> Dirichlet | SimplexPrior:
-        return simplex_prior(self.probability, statistics.counts.shape, self._sizes)
-
-    def log_likelihood(self, theta: Theta) -> LogDensity:
-        probability = theta["probability"]
-        with np.errstate(divide="ignore"):
-            sums = level_sums(np.log(probability).reshape(-1, probability.shape[-1]), self._sizes)
-
-        def log_mass(X: Array) -> Array:
-            return np.moveaxis(sums(X).reshape(*probability.shape[:-1], len(X)), -2, -1)
-
-        return LogDensity(log_mass)
-
-    def averaged_predictive(
-        self, posterior: Dirichlet, common: Dirichlet, log_odds: Mapping[str, Array]
-    ) -> LogDensity:
-        # a mixture of two tables is a table
-        relevant = np.repeat(expit(log_odds[""]), self._sizes)
-        irrelevant = np.repeat(expit(-log_odds[""]), self._sizes)
-        mixed = relevant * posterior.mean()["probability"] + irrelevant * common.mean()["probability"]
-        return self.log_likelihood({"probability": mixed})
-
-    def label_rows(self, X: Array, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
-        """Codes of the levels, -1 where missing."""
-        return self.label_features(X.astype(np.int64), prefix)
-
-    def simulate(
-        self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
-    ) -> Array:
-        drawn = np.empty((len(codes), len(self.columns)), dtype=np.intp)
-        for j, (start, stop) in enumerate(pairwise(self._edges)):
-            drawn[:, j] = draw_outcomes(theta["probability"][:, start:stop], codes, rng)
-        return drawn
-
-    def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
-        import pymc as pm
-
-        for column, levels, (start, stop) in zip(self.columns, X.T, pairwise(self._edges), strict=True):
-            present = np.flatnonzero(levels >= 0)
-            p = variables["probability"][:, start:stop][codes[present]]
-            dims = "row" if len(present) == len(codes) else None
-            pm.Categorical(f"{prefix}x_{column}", p=p, observed=levels[present].astype(np.int64), dims=dims)
-
-    def observe_statistics(self, variables: dict[str, Any], statistics: Counts, prefix: str = "") -> None:
-        import pymc as pm
-        import pytensor.tensor as pt
-
-        pm.Potential(f"{prefix}x", (statistics.counts * pt.log(variables["probability"])).sum())
-
-    @property
-    def _edges(self) -> Array:
-        return np.cumsum((0, *self._sizes))
-
-    def _tables(self, X: Array) -> tuple[Array, tuple[int, ...]]:
-        return X, self._sizes
+    def names_of_tables(self) -> Sequence[str]:
+        return [f"x_{column}" for column in self.columns]

@@ -117,7 +117,7 @@ class CellFamily(ConjugateFamily):
     def bound(self) -> NumberColumns:
         per_row = None if self._row_column is None else PerRow(self._row_column, *self._number[:2])
         check = self._refuse_excess if self._number.is_limit else None
-        return NumberColumns(self, {self._parameter: ("class", "feature")}, True, per_row, check)
+        return NumberColumns(self, {self._parameter: ("class", "feature")}, True, per_row, check=check)
 
     @final
     def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:

@@ -22,11 +22,7 @@ from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.table import Table
 from bayesppl.families import closed_forms
-from bayesppl.families._bases.categorical_blocks import CategoricalBlocks
-from bayesppl.families._bases.find_levels import Levels
 from bayesppl.families._bases.gaussian_regression import GaussianRegression
-from bayesppl.families._bases.level_coding import LevelCoding
-from bayesppl.families._bases.levels import LevelFamily, Unseen
 from bayesppl.families.bound import Measure
 from bayesppl.families.categorical import Categorical
 from bayesppl.families.choosing.infer_families import Integers, categories_and_numbers
@@ -34,9 +30,13 @@ from bayesppl.families.composite import BlockRows, GivenBlocks
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
 from bayesppl.families.family import ConjugateFamily, Evidence, Takes
 from bayesppl.families.joint_categorical import JointCategorical
+from bayesppl.families.categorical_blocks import CategoricalBlocks
+from bayesppl.families.find_levels import Levels
+from bayesppl.families.levels import LevelColumns, Unseen
+from bayesppl.families.tables import TableFamily
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta
 
-_TABLES: dict[str, type[LevelFamily]] = {
+_TABLES: dict[str, type[TableFamily]] = {
     "evidence": CategoricalBlocks,
     "independent": Categorical,
     "joint": JointCategorical,
@@ -112,8 +112,8 @@ class ConditionalGaussian(ConjugateFamily):
         return self.blocks
 
     @property
-    def of_categories(self) -> LevelFamily:
-        found: LevelFamily = (self.parts.blocks or {})["categories"][1]  # type: ignore[assignment]  # as bind made it
+    def of_categories(self) -> TableFamily:
+        found: TableFamily = (self.parts.blocks or {})["categories"][1]  # type: ignore[assignment]  # as bind made it
         return found
 
     @property
@@ -122,10 +122,9 @@ class ConditionalGaussian(ConjugateFamily):
         return found
 
     @property
-    def coding(self) -> LevelCoding:
-        """The categories as indicators."""
-        categories = self.of_categories
-        return LevelCoding(categories.columns, categories.outcomes, categories.levels is None)
+    def coding(self) -> LevelColumns:
+        """The categories, and their indicators."""
+        return self.of_categories.bound
 
     @property
     def levels_of_columns(self) -> dict[Hashable, tuple[Hashable, ...]]:
@@ -163,8 +162,9 @@ class ConditionalGaussian(ConjugateFamily):
         else:  # further rows do not change which columns are categories, nor which of them share a table
             of_levels, of_numbers, tables = self.of_categories.columns, self.of_numbers.columns, self.of_categories
         categories = tables.bind_labelled(table.select(of_levels), classes, codes, weights)
-        names = LevelCoding(categories.columns, categories.outcomes, categories.levels is None).names
-        numbers = GaussianRegression(self.prior, self.covariance == "tied", names)
+        numbers = GaussianRegression(
+            self.prior, self.covariance == "tied", tuple(categories.bound.indicator_names)
+        )
         numbers = numbers.bind(table.select(of_numbers), classes)
         parts = {"categories": (of_levels, categories), "numbers": (of_numbers, numbers)}
         return replace(self, blocks=GivenBlocks(parts))

@@ -27,7 +27,6 @@ The posterior is Dirichlet, :math:`\alpha + \sum_i e_i [x_i > 0]`; the statistic
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -35,23 +34,13 @@ from scipy.sparse import csr_array, vstack
 
 from bayesppl.conjugate import Dirichlet
 from bayesppl.conjugate.conjugate import replace_unchecked, require_positive
-from bayesppl.conjugate.log_density import LogDensity
-from bayesppl.conjugate.membership import Membership, counts_without
 from bayesppl.conjugate.simplices import SimplexPrior, simplex_prior
 from bayesppl.conjugate.statistics import Counts
-from bayesppl.families._bases.dirichlet_multinomial import (
-    narrowed_words,
-    nonzeros,
-    own_rising_sums,
-    row_totals,
-    share_rising_sums,
-)
-from bayesppl.families._bases.gaussian_prior import choose_prior
-from bayesppl.families._bases.word_family import WordFamily
+from bayesppl.conjugate.words import Words, row_totals
 from bayesppl.families.covariates import NO_COVARIATES, Covariates, required
-from bayesppl.kernels.arrays import Array, Responsibilities, Theta, log_dotter, log_factorial, log_rising
+from bayesppl.families.words import WordFamily
+from bayesppl.kernels.arrays import Array, Theta, log_factorial, log_rising
 from bayesppl.kernels.blocks import row_blocks
-from bayesppl.kernels.class_sums import class_sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,41 +78,35 @@ class DirichletMultinomial(WordFamily):
     def __post_init__(self) -> None:
         require_positive(self, concentration=self.concentration)
 
-    def sufficient_statistics(self, X: Any, responsibilities: Responsibilities) -> Counts:
-        shares, log_base = self._read(X)
-        return Counts(class_sums(responsibilities, shares), np.asarray(responsibilities.T @ log_base))
+    def rows(self, X: Any) -> Words:
+        """Return the exponent of every word that occurs, and what of the log density holds no parameter."""
+        counts, c = Words(X).stored, self.concentration
+        x = np.asarray(counts.data, dtype=np.float64)
+        occurs = csr_array(((x > 0).astype(np.float64), counts.indices, counts.indptr), shape=counts.shape)
+        different, total = row_totals(occurs), row_totals(counts)
+        exponent = np.minimum(1.0, (1 + c) / np.maximum(different, 1.0))
+        shares = csr_array(
+            (occurs.data * np.repeat(exponent, np.diff(occurs.indptr)), occurs.indices, occurs.indptr),
+            shape=occurs.shape,
+        )
+        log_counts = csr_array((np.log(np.maximum(x, 1.0)), counts.indices, counts.indptr), shape=counts.shape)
+        log_h = (
+            log_factorial(total)
+            - log_rising(np.asarray(c), total)
+            + different * np.log(c)
+            - row_totals(log_counts)
+        )
+        return Words(shares, log_h + (exponent - 1) * different * np.log(len(self.columns)))
 
     def resolve_prior(self, statistics: Counts) -> Dirichlet | SimplexPrior:
-        shape = statistics.counts.shape
-        if isinstance(self.probability, str):
-            found: Dirichlet = choose_prior(
-                self.probability,
-                {"overall": lambda: _overall(statistics.counts)},
-                lambda p: p,
-                Dirichlet,
-                "probability",
-            )
-            return found
-        return simplex_prior(self.probability, shape)
-
-    def log_likelihood(self, theta: Theta) -> LogDensity:
-        with np.errstate(divide="ignore"):
-            weigh = log_dotter(np.log(theta["probability"]))
-        return self._density(weigh)
-
-    def log_predictive(self, posterior: Dirichlet) -> LogDensity:
-        return self._density(partial(share_rising_sums, posterior.concentration))
-
-    def loo_log_predictive(
-        self, posterior: Dirichlet, statistics: Any, X: Any, members: Membership
-    ) -> tuple[Array, Array]:
-        shares, log_base = self._read(X)
-        alpha, words = posterior.concentration, row_totals(shares)
-        fitted = share_rising_sums(alpha, shares) + log_base[:, None]
-        remaining = counts_without(alpha.sum(1)[members.codes], members.weights * words)
-        with np.errstate(invalid="ignore"):  # of a class that rounding leaves nothing of
-            own = own_rising_sums(alpha, shares, members) - log_rising(remaining, words)
-        return fitted, members.replaced(fitted, own + log_base)
+        declared = self.probability
+        if isinstance(declared, str):
+            if declared != "overall":
+                raise ValueError(
+                    f"probability={declared!r} is not known; choose one of 'overall', or pass a bayesppl.Dirichlet"
+                )
+            return _overall(statistics.counts)
+        return simplex_prior(declared, statistics.counts.shape)
 
     def simulate(
         self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
@@ -140,43 +123,13 @@ class DirichletMultinomial(WordFamily):
             parts.append(csr_array(counts) if few_words else counts)
         return vstack(parts, format="csr") if few_words else np.concatenate(parts)
 
-    def narrowed(self, posterior: Dirichlet, X: Any) -> tuple[Dirichlet, Any]:
-        return narrowed_words(posterior, X)
-
     def observe_rows(self, variables: dict[str, Any], X: Any, codes: Array, prefix: str = "") -> None:
         import pymc as pm
         import pytensor.tensor as pt
 
-        shares, log_base = self._read(X)
-        log_density = (shares.toarray() * pt.log(variables["probability"])[codes]).sum()
-        pm.Potential(f"{prefix}x", log_density + log_base.sum())
-
-    def _density(self, of_shares: Any) -> LogDensity:
-        def log_mass(X: Any) -> Array:
-            shares, log_base = self._read(X)
-            return np.asarray(of_shares(shares) + log_base[:, None])
-
-        return LogDensity(log_mass, lambda X: of_shares(self._read(X)[0]))
-
-    def _read(self, X: Any) -> tuple[csr_array, Array]:
-        """The exponent of every word that occurs, and what of the log density holds no parameter: (n_rows,)."""
-        counts, c = nonzeros(X), self.concentration
-        x = np.asarray(counts.data, dtype=np.float64)
-        occurs = csr_array(((x > 0).astype(np.float64), counts.indices, counts.indptr), shape=counts.shape)
-        different, total = row_totals(occurs), row_totals(counts)
-        exponent = np.minimum(1.0, (1 + c) / np.maximum(different, 1.0))
-        shares = csr_array(
-            (occurs.data * np.repeat(exponent, np.diff(occurs.indptr)), occurs.indices, occurs.indptr),
-            shape=occurs.shape,
-        )
-        log_counts = csr_array((np.log(np.maximum(x, 1.0)), counts.indices, counts.indptr), shape=counts.shape)
-        log_h = (
-            log_factorial(total)
-            - log_rising(np.asarray(c), total)
-            + different * np.log(c)
-            - row_totals(log_counts)
-        )
-        return shares, log_h + (exponent - 1) * different * np.log(len(self.columns))
+        rows = self.rows(X)
+        log_density = (rows.X.toarray() * pt.log(variables["probability"])[codes]).sum()
+        pm.Potential(f"{prefix}x", log_density + rows.log_base.sum())
 
 
 def _overall(counts: Array) -> Dirichlet:

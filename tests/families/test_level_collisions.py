@@ -11,7 +11,8 @@ import pytest
 import bayesppl as bp
 from bayesppl.data.levels import lookalikes
 from bayesppl.data.read_table import as_table
-from bayesppl.families._bases.level_names import cell_names, unseen_beside
+from bayesppl.families.find_levels import unseen_beside
+from bayesppl.families.levels import cell_names
 
 BEYOND = 2**53 + 1
 Y = [0, 0, 1, 1]

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from typing import Final
 
 from bayesppl.data.arguments import by_name
 from bayesppl.data.levels import factorize, lookalikes, refuse_lookalikes
 from bayesppl.data.table import Table
 from bayesppl.kernels.levels import distinct_integers
+
+#: The level of values that did not occur where levels are learned.
+UNSEEN: Final = "(unseen)"
 
 Levels = Sequence[Hashable] | Mapping[Hashable, Sequence[Hashable]]
 
@@ -60,3 +64,11 @@ def _levels_of(table: Table, name: Hashable) -> list[Hashable]:
     levels, codes = factorize(table.column(name), name)
     refuse_lookalikes(name, levels, codes)
     return levels if declared is None else declared
+
+
+def unseen_beside(levels: Sequence[Hashable]) -> str:
+    """The name of the level of all others: "(unseen)", in further parentheses where that is a level itself."""
+    name: str = UNSEEN
+    while name in levels:
+        name = f"({name})"
+    return name

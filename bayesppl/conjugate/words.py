@@ -1,0 +1,329 @@
+r"""Rows of counts given their totals, such as the words of documents, whose probabilities are Dirichlet.
+
+With :math:`A = \sum_j \alpha_j` and N the total of a row, the predictive of counts, or of what they are worth, is (Bernardo &
+Smith 1994)
+
+.. math:: p(x \mid D) = h(x)\, \frac{\Gamma(A)}{\Gamma(A + N)} \prod_j \frac{\Gamma(\alpha_j + x_j)}{\Gamma(\alpha_j)}.
+
+Columns with a count of zero contribute nothing, so that the cost is that of the others. Most counts are small, and their
+factors are looked up: :math:`\log \alpha`, :math:`\log \alpha + \log(\alpha + 1)` and so on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, final
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+from scipy.special import log_expit
+
+from bayesppl.conjugate.cells import stored_once
+from bayesppl.conjugate.dirichlet import Dirichlet
+from bayesppl.conjugate.log_density import LogDensity, on_first_use
+from bayesppl.conjugate.membership import Membership, counts_without
+from bayesppl.conjugate.rows import Rows
+from bayesppl.conjugate.statistics import Counts
+from bayesppl.kernels.arrays import (
+    Array,
+    Responsibilities,
+    dense,
+    log_contrast,
+    log_dotter,
+    log_factorial,
+    log_rising,
+)
+from bayesppl.kernels.blocks import row_blocks
+from bayesppl.kernels.class_sums import class_sums
+from bayesppl.kernels.counts import MANY, count_histogram
+
+# Counts up to this are looked up in a table, as far as it has no more numbers than that; log gamma is dearer.
+_LOOKED_UP, _TABLE = 6, 1 << 21
+
+# where log gamma and its series take turns in log_rising
+_LARGE = 16.0
+
+# columns from which on it pays to leave out those without counts
+_WIDE = 1 << 10
+
+# dense counts that are made sparse at once: the indices of bytes take many times their memory
+_DENSE_CELLS = 1 << 19
+
+
+@dataclass(frozen=True, eq=False)
+class Words(Rows):
+    """Rows of counts given their totals, or of what the counts are worth.
+
+    Attributes
+    ----------
+    X : (n_rows, n_columns), dense or sparse
+    weighed : (n_rows,), optional
+        log h of each row; by default its multinomial coefficient.
+    """
+
+    X: Any
+    weighed: Array | None = None
+
+    @final
+    def __len__(self) -> int:
+        return int(self.X.shape[0])
+
+    @cached_property
+    def stored(self) -> csr_array:
+        """The counts, each cell stored at most once."""
+        return stored_once(self.X if issparse(self.X) else csr_array(self.X))
+
+    @cached_property
+    def is_whole(self) -> bool:
+        """Whether all numbers are whole, as counts are."""
+        return self.weighed is None or bool((self.stored.data == np.floor(self.stored.data)).all())
+
+    @cached_property
+    def totals(self) -> Array:
+        """Sum of every row: (n_rows,)."""
+        return row_totals(self.stored)
+
+    @cached_property
+    def log_base(self) -> Array:
+        """log h of every row: (n_rows,)."""
+        if self.weighed is not None:
+            return self.weighed
+        counts = self.stored
+        of_cells = csr_array((log_factorial(counts.data), counts.indices, counts.indptr), shape=counts.shape)
+        return np.asarray(log_factorial(self.totals) - of_cells.sum(axis=1))
+
+    @final
+    def sum_rows(self, responsibilities: Responsibilities) -> Counts:
+        sums, log_base = class_sums(responsibilities, self.X), np.zeros(responsibilities.shape[1])
+        if issparse(self.X) or self.weighed is not None:
+            return Counts(sums, self._sum_log_base(responsibilities))
+        for rows in row_blocks(self.X.shape[0], self.X.shape[1], _DENSE_CELLS):
+            log_base += Words(self.X[rows])._sum_log_base(responsibilities[rows])
+        return Counts(sums, log_base)
+
+    @final
+    def blocks(self) -> Iterator[tuple[slice, Counts]]:
+        for block in row_blocks(*self.X.shape):
+            yield block, Counts(dense(self.X[block]).astype(np.float64), self.log_base[block])
+
+    @staticmethod
+    def log_likelihood(probability: Array) -> LogDensity:
+        """The density of rows under probabilities (..., n_classes, n_columns)."""
+        with np.errstate(divide="ignore"):
+            log_probability = np.log(probability)
+        weigh, contrast = log_dotter(log_probability), log_contrast(log_probability)
+        return LogDensity(lambda rows: weigh(rows.X) + rows.log_base[:, None], lambda rows: contrast(rows.X))
+
+    def _sum_log_base(self, responsibilities: Responsibilities) -> Array:
+        """log h, summed over the rows of every class: (n_classes,)."""
+        if self.weighed is None and one_class_each(responsibilities):
+            owners, counts = responsibilities.indices, self.stored
+            sizes = count_histogram(counts.data, counts.indptr, owners, responsibilities.shape[1])
+            if not sizes[:, MANY].any():
+                return log_coefficients_of_sizes(sizes, self.totals, owners)
+        return np.asarray(responsibilities.T @ self.log_base)
+
+
+def one_class_each(responsibilities: Responsibilities) -> bool:
+    """Whether every row belongs to one class, with the weight one."""
+    single = responsibilities.nnz == responsibilities.shape[0] and (np.diff(responsibilities.indptr) == 1).all()
+    return bool(single and (responsibilities.data == 1).all())
+
+
+def log_coefficients_of_sizes(sizes: Array, totals: Array, owners: Array) -> Array:
+    """Log multinomial coefficients of every class from the number of counts of each size: most are small, many are equal.
+
+    Parameters
+    ----------
+    sizes : (n_classes, MANY + 1)
+    totals, owners : (n_rows,)
+        Total and class of each row.
+
+    Returns
+    -------
+    (n_classes,)
+    """
+    of_cells = sizes[:, :MANY] @ log_factorial(np.arange(MANY))
+    return np.asarray(np.bincount(owners, log_factorial(totals), len(sizes)) - of_cells)
+
+
+def row_totals(counts: csr_array) -> Array:
+    """Sum of every row, in float64: (n_rows,)."""
+    return np.asarray(counts @ np.ones(counts.shape[1]))  # their own sum would be rounded as float32 is
+
+
+def words_log_predictive(posterior: Dirichlet) -> LogDensity:
+    """The predictive of counts, at the cost of those that are stored."""
+    alpha = posterior.concentration
+    sums, contrast = (
+        on_first_use(partial(rising_sums, alpha, contrast=short)) for short in (False, len(alpha) == 2)
+    )
+
+    def kernel(rows: Words, of_cells: Callable[[Words], Array] = contrast) -> Array:
+        out = of_cells(rows)
+        out -= _rising_totals(alpha.sum(1), rows.totals)
+        return out
+
+    return LogDensity(lambda rows: kernel(rows, sums) + rows.log_base[:, None], kernel)
+
+
+def words_average(posterior: Dirichlet, common: Dirichlet, log_odds: Array) -> LogDensity:
+    """The inclusion-averaged predictive of counts: a mixture of two predictives."""
+    of_class, of_all = words_log_predictive(posterior), words_log_predictive(common)
+    relevant, irrelevant = log_expit(log_odds), log_expit(-log_odds)
+    return LogDensity(lambda rows: np.logaddexp(relevant + of_class(rows), irrelevant + of_all(rows)))
+
+
+def words_leave_one_out(
+    posterior: Dirichlet, statistics: Counts, rows: Words, members: Membership
+) -> tuple[Array, Array]:
+    """Leave-one-out of counts, at the cost of those that are stored."""
+    alpha, totals = posterior.concentration, rows.totals
+    if (members.weights == 1).all():
+        both = rising_sums(alpha, without=True)(rows)
+        fitted, own = both[:, : len(alpha)], members.own(both[:, len(alpha) :])
+    else:
+        fitted, own = rising_sums(alpha)(rows), _own_rising_sums(alpha, rows.stored, members)
+    fitted = fitted - _rising_totals(alpha.sum(1), totals) + rows.log_base[:, None]
+    remaining = counts_without(alpha.sum(1)[members.codes], members.weights * totals)
+    with np.errstate(invalid="ignore"):  # of a class that rounding leaves nothing of
+        own = own + rows.log_base - log_rising(remaining, totals)
+    return fitted, members.replaced(fitted, own)
+
+
+def rising_sums(alpha: Array, *, contrast: bool = False, without: bool = False) -> Callable[[Words], Array]:
+    """Σ_j log Γ(α_kj + x_ij) − log Γ(α_kj) for every row and class, as a function of the rows.
+
+    Parameters
+    ----------
+    alpha : (n_classes, n_columns)
+    contrast : bool
+        Up to a term that the classes share, which are two: of small counts, the first one has zeros.
+    without : bool
+        Beside that, Σ_j log Γ(α_kj) − log Γ(α_kj − x_ij), which a row of weight one leaves behind in its class. Of other
+        classes it means nothing. It is not finite where rounding leaves nothing of α − x.
+
+    Returns
+    -------
+    function of n_rows rows to (n_rows, n_classes), or (n_rows, 2 n_classes)
+    """
+    n_classes, n_columns = alpha.shape
+    width = 2 * n_classes if without else n_classes
+    n_looked_up = max(1, min(_LOOKED_UP, _TABLE // max(1, width * n_columns)))
+    numbers = [alpha.T + m for m in range(n_looked_up)]
+    if without:
+        numbers = [np.hstack([a, counts_without(alpha.T - m, np.ones(()))]) for m, a in enumerate(numbers)]
+    with np.errstate(divide="ignore"):
+        table = np.cumsum(np.log(numbers), axis=0).reshape(-1, width)
+    if contrast:
+        table = table[:, 1:] - table[:, :1]
+
+    def sums(rows: Words) -> Array:
+        counts = rows.stored if rows.stored.data.all() else _above(rows.stored, 0)
+        out, done = np.zeros((len(rows), width)), 0
+        if rows.is_whole:
+            out[:, width - table.shape[1] :] = _look_up(counts, table, n_looked_up)
+            done = n_looked_up
+        if counts.data.max(initial=0) > done or not rows.is_whole:
+            left = _above(counts, done)
+            for k, a in enumerate(alpha):
+                of_cells = a[left.indices]
+                out[:, k] += _sum_rising(of_cells + done, left, done)
+                if without:
+                    out[:, n_classes + k] += _sum_rising(counts_without(of_cells, left.data), left, done)
+        return out
+
+    return sums
+
+
+def _look_up(counts: csr_array, table: Array, n_looked_up: int) -> Array:
+    """Sums over the stored cells of what is at their column in the part of the table for their count, or in the last."""
+    n_rows, n_columns = counts.shape
+    places = np.minimum(counts.data, n_looked_up).astype(np.int32)
+    places -= 1
+    places *= np.int32(n_columns)
+    places += counts.indices
+    return np.asarray(csr_array((np.ones(counts.nnz), places, counts.indptr), shape=(n_rows, len(table))) @ table)
+
+
+def _above(counts: csr_array, least: int) -> csr_array:
+    """The entries greater than ``least``."""
+    at = np.flatnonzero(counts.data > least)
+    starts = np.searchsorted(at, counts.indptr).astype(counts.indptr.dtype)
+    return csr_array((counts.data[at], counts.indices[at], starts), shape=counts.shape)
+
+
+def _sum_rising(start: Array, counts: csr_array, done: int = 0) -> Array:
+    """Σ log Γ(start + x − done) − log Γ(start) over the stored cells of every row, one start for each: (n_rows,)."""
+    rest, rising = np.subtract(counts.data, done, dtype=np.float64), np.empty(counts.nnz)
+    is_large = start >= _LARGE
+    for part in (np.flatnonzero(is_large), np.flatnonzero(~is_large)):  # by themselves, each takes one series only
+        with np.errstate(invalid="ignore"):
+            rising[part] = log_rising(start[part], rest[part])
+    return row_totals(csr_array((rising, counts.indices, counts.indptr), shape=counts.shape))
+
+
+def _own_rising_sums(alpha: Array, counts: csr_array, members: Membership) -> Array:
+    """Σ_j log Γ(α_kj − w_i x_ij + x_ij) − log Γ(α_kj − w_i x_ij) for the class k of every row: (n_rows,)."""
+    of_cells = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+    taken = members.weights[of_cells] * counts.data
+    return _sum_rising(counts_without(alpha[members.codes[of_cells], counts.indices], taken), counts)
+
+
+def _rising_totals(total: Array, n: Array) -> Array:
+    """log Γ(A_k + n_i) − log Γ(A_k) for every row and class; many rows of counts have the same total."""
+    largest = int(n.max(initial=0))
+    if largest >= len(n) or (n != np.floor(n)).any():
+        return log_rising(total, n[:, None])
+    return np.asarray(log_rising(total, np.arange(largest + 1.0)[:, None])[n.astype(np.intp)])
+
+
+def narrowed_words(posterior: Dirichlet, X: Any) -> tuple[Dirichlet, Any]:
+    """The belief about the words that rows show and about all others together, and the rows in its columns.
+
+    The probabilities of some words, and of all others together, are Dirichlet too (Bernardo & Smith 1994).
+    """
+    if X.shape[1] < _WIDE:
+        return posterior, X
+    counts = Words(X).stored
+    words, inverse = np.unique(counts.indices, return_inverse=True)
+    if 2 * len(words) > X.shape[1]:
+        return posterior, counts
+    alpha = posterior.concentration
+    others = np.delete(alpha, words, axis=1).sum(1, keepdims=True)
+    shape = (counts.shape[0], len(words) + 1)
+    narrow = csr_array((counts.data, inverse, counts.indptr), shape=shape)
+    return Dirichlet(np.hstack([alpha[:, words], others])), narrow
+
+
+def sparse_multinomial(totals: Array, probability: Array, codes: Array, rng: np.random.Generator) -> csr_array:
+    """Draw counts of rows by inversion of the distribution function of the words.
+
+    The cost is that of the words drawn and of one pass over the probabilities of every class that occurs, not that
+    of a count for every cell.
+
+    Parameters
+    ----------
+    totals : (n_rows,)
+    probability : (n_classes, n_columns)
+    codes : (n_rows,)
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    csr_array (n_rows, n_columns)
+    """
+    row = np.repeat(np.arange(len(codes)), totals)
+    words = np.empty(len(row), dtype=np.intp)
+    for k in np.unique(codes):
+        cumulative = np.cumsum(probability[k])
+        of_class = codes[row] == k
+        # u < 1 stays below the last step, so that no word of probability zero behind it is drawn
+        u = rng.random(np.count_nonzero(of_class)) * cumulative[-1]
+        last = np.searchsorted(cumulative, cumulative[-1])
+        words[of_class] = np.minimum(np.searchsorted(cumulative, u, side="right"), last)
+    counts = csr_array((np.ones(len(row), dtype=np.int64), (row, words)), shape=(len(codes), probability.shape[1]))
+    counts.sum_duplicates()
+    return counts

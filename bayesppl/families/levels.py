@@ -1,0 +1,253 @@
+"""Columns that hold levels: which these are, the codes of their cells, and the tables that columns share.
+
+Where levels are learned, every column gets one more outcome, ``"(unseen)"``, which stands for all levels still to come: it
+has a prior concentration and no counts. Its probability in a class falls with the rows of the class, so that a
+level that did not occur would be evidence for the class of the fewest rows, and strong evidence. Rows come from an open
+vocabulary rather: something new turns up as often in one class as in another, and is then no evidence for any class. By
+default such a cell is skipped, as a missing one is, with a warning; as an outcome like any other it is on request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from math import prod
+from numbers import Integral
+from typing import Any, Literal, final
+
+import numpy as np
+
+from bayesppl.conjugate.outcomes import Outcomes, Tables
+from bayesppl.data.levels import factorize, refuse_other_types
+from bayesppl.data.table import Table
+from bayesppl.errors import RowError
+from bayesppl.families.bound import BoundColumns, Factor, Measure, together
+from bayesppl.families.covariates import NO_COVARIATES, Covariates
+from bayesppl.families.support import Support
+from bayesppl.families.unseen_levels import refuse_unseen, skip_unseen
+from bayesppl.kernels.arrays import Array
+from bayesppl.kernels.levels import Places, smallest_type
+
+#: What an unseen level is: a missing cell, an error, or an outcome of each class with a probability of its own.
+Unseen = Literal["missing", "error", "learned"]
+
+#: A row is one of at most so many, where several of its categories are missing.
+MOST_COMPLETIONS = 20_000
+
+# in the place of a code, for a value that is no level
+_UNKNOWN = -2
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LevelColumns(BoundColumns):
+    """Columns of levels; encoded rows are the codes of the levels, -1 where a cell is missing.
+
+    Attributes
+    ----------
+    family : str
+        Name of the family.
+    columns : tuple
+    outcomes : tuple of tuples
+        Of each column.
+    unseen : {"missing", "error", "learned"} or None
+        What a level is that did not occur where levels were learned, which the last outcome of each column then stands for; None
+        where all levels were declared.
+    groups : tuple of tuples of int
+        Columns that share a table, by place.
+    is_joint : bool
+        Whether all columns share one table, whose cells are named by their levels alone.
+    """
+
+    family: str
+    columns: tuple[Hashable, ...]
+    outcomes: tuple[tuple[Hashable, ...], ...]
+    unseen: Unseen | None
+    groups: tuple[tuple[int, ...], ...]
+    is_joint: bool
+
+    @cached_property
+    def tables(self) -> Tables:
+        return Tables(self.groups, tuple(map(len, self.outcomes)), self.columns)
+
+    @property
+    def named(self) -> tuple[tuple[Hashable, ...], ...]:
+        """The levels of every column that a cell can hold."""
+        return self.outcomes if self.unseen is None else tuple(levels[:-1] for levels in self.outcomes)
+
+    @property
+    def levels_of_columns(self) -> dict[Hashable, tuple[Hashable, ...]]:
+        return dict(zip(self.columns, self.named, strict=True))
+
+    @property
+    def measures(self) -> dict[Hashable, Measure]:
+        return dict.fromkeys(self.columns, "mass")
+
+    @property
+    def family_names(self) -> dict[Hashable, str]:
+        return dict.fromkeys(self.columns, self.family)
+
+    @property
+    def covariate_supports(self) -> dict[str, Support]:
+        return {}
+
+    @property
+    def dims(self) -> dict[str, tuple[str, ...]]:
+        return {"probability": ("class", "cell")}
+
+    @property
+    def factors(self) -> tuple[Factor, ...]:
+        if self.is_joint:
+            return together(self.columns)
+        tables = zip(self.table_names, self.groups, strict=True)
+        return tuple(Factor(name, tuple(self.columns[j] for j in group)) for name, group in tables)
+
+    @property
+    def table_names(self) -> list[Hashable]:
+        """A name for each table: that of its column, or those of all its columns."""
+        if len(self.groups) == len(self.columns):
+            return list(self.columns)
+        return [" × ".join(str(self.columns[j]) for j in group) for group in self.groups]
+
+    @property
+    def coords(self) -> dict[str, list[Any]]:
+        of_tables = [list(product(*(self.outcomes[j] for j in group))) for group in self.groups]
+        if self.is_joint:
+            return {"cell": cell_names(of_tables[0], ", ")}
+        cells = (
+            (name, cell[0] if len(cell) == 1 else label)
+            for name, of_table in zip(self.table_names, of_tables, strict=True)
+            for cell, label in zip(of_table, cell_names(of_table, ", "), strict=True)
+        )
+        return {"cell": cell_names(cells, "="), "feature": self.table_names}
+
+    def encode(self, table: Table) -> Array:
+        """Return the codes of the levels; an unseen one is treated as ``unseen`` says."""
+        codes = self.codes(table)
+        if self.unseen in ("missing", "error"):
+            handle = skip_unseen if self.unseen == "missing" else refuse_unseen
+            handle(table, codes, self.columns, np.array(self.tables.n_levels) - 1)
+        return codes
+
+    def codes(self, table: Table) -> Array:
+        """Return the codes of the levels, of an unseen one that of the last outcome."""
+        table = table.select(self.columns)
+        codes = np.empty((len(table), len(self.columns)), dtype=smallest_type(max(self.tables.n_levels)))
+        whole = table.integers()
+        if whole is None or self._places is None or not self._places.look_up(whole, codes):
+            is_known = False
+        else:
+            is_known = self.unseen is not None or not (codes == _UNKNOWN).any()
+        if not is_known:
+            for j, name in enumerate(self.columns):
+                codes[:, j] = self._codes(table.column(name), j)
+        return codes
+
+    def decode(self, X: Array) -> dict[Hashable, Array]:
+        """Return the levels of every column."""
+        return {
+            name: np.asarray(levels, dtype=object)[X[:, j]]
+            for j, (name, levels) in enumerate(zip(self.columns, self.outcomes, strict=True))
+        }
+
+    def label_rows(self, X: Array, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
+        """Return the codes of the cells, -1 where a level is missing."""
+        cells = Outcomes(X, self.tables).codes.astype(np.int64)
+        return {f"{prefix}x": (("row",), cells[:, 0]) if self.is_joint else (("row", f"{prefix}feature"), cells)}
+
+    def covariates(self, X: Array) -> Covariates:
+        return NO_COVARIATES
+
+    def marginal_rows(self, X: Array, factors: Sequence[int]) -> Array:
+        """Return rows of which only the columns of these tables are seen."""
+        if len(factors) == len(self.groups):
+            return X
+        out, columns = np.full_like(X, -1), [j for factor in factors for j in self.groups[factor]]
+        out[:, columns] = X[:, columns]
+        return out
+
+    @property
+    def indicator_names(self) -> list[str]:
+        """Names of :meth:`indicators`."""
+        pairs = zip(self.columns, self.outcomes, strict=True)
+        return cell_names(((name, level) for name, levels in pairs for level in levels), "=")
+
+    def indicators(self, X: Array) -> Array:
+        r"""Return an indicator for every level, centred so that those of the named levels of a column add up to nothing.
+
+        Level l of a column of L levels becomes :math:`e_l - 1/L`, so that an intercept beside them is the mean over all levels
+        with equal weights. An outcome that stands for levels still to come has an indicator of its own and is not among the L.
+
+        Parameters
+        ----------
+        X : (n_rows, n_columns)
+
+        Returns
+        -------
+        (n_rows, n_indicators)
+            Zeros where a code is missing.
+        """
+        blocks = []
+        for codes, levels, named in zip(X.T, self.outcomes, self.named, strict=True):
+            table = np.eye(len(levels))
+            table[:, : len(named)] -= 1 / max(len(named), 1)
+            blocks.append(np.vstack([table, np.zeros(len(levels))])[codes.astype(np.intp)])
+        return np.hstack(blocks)
+
+    def completions(self, missing: Sequence[int]) -> list[tuple[int, ...]]:
+        """Return all codes that the missing columns can have together.
+
+        Raises
+        ------
+        ValueError
+            If they are too many.
+        """
+        sizes = [len(self.outcomes[j]) for j in missing]
+        if prod(sizes) > MOST_COMPLETIONS:
+            names = ", ".join(repr(self.columns[j]) for j in missing)
+            raise ValueError(
+                f"a row lacks the categories {names}, which have {prod(sizes):,} combinations of levels, and its density is the "
+                f"sum over them; at most {MOST_COMPLETIONS:,} are summed. Fill some of the cells, or use bayesppl.MixedNB, "
+                "which leaves missing cells out."
+            )
+        return list(product(*map(range, sizes)))
+
+    @cached_property
+    def _positions(self) -> tuple[dict[Hashable, int], ...]:
+        """The code of every level of every column."""
+        return tuple({level: i for i, level in enumerate(levels)} for levels in self.named)
+
+    @cached_property
+    def _places(self) -> Places | None:
+        """Codes of whole numbers; None where some level is no whole number."""
+        if not all(isinstance(level, Integral) for levels in self.named for level in levels):
+            return None
+        unknown = [_UNKNOWN if self.unseen is None else len(levels) for levels in self.named]
+        # every level is a whole number, as was checked above; mypy takes no Hashable for an Integral
+        return Places.of([[int(level) for level in levels] for levels in self.named], unknown)  # type: ignore[call-overload]
+
+    def _codes(self, values: Array, j: int) -> Array:
+        found, codes = factorize(values, self.columns[j])
+        position = self._positions[j]
+        if self.unseen is not None:
+            refuse_other_types(self.columns[j], position, found, codes)
+        unknown = [level for level in found if level not in position]
+        if unknown and self.unseen is None:
+            raise RowError(
+                f"column {self.columns[j]!r} holds {unknown[0]!r} in row ",
+                int(np.argmax(codes == found.index(unknown[0]))),
+                f", which is not among its declared levels {list(self.outcomes[j])}. Correct the value, declare the "
+                "level, or leave levels=None to learn them and to allow for unseen ones.",
+            )
+        return np.asarray([*(position.get(level, len(position)) for level in found), -1])[codes]
+
+
+def cell_names(cells: Iterable[tuple[Hashable, ...]], separator: str) -> list[str]:
+    """Return a name for each cell; spelt as in Python where two would have the same."""
+    cells = list(cells)
+    names = [separator.join(map(str, cell)) for cell in cells]
+    if len(set(names)) == len(names):
+        return names
+    return [separator.join(map(repr, cell)) for cell in cells]
