@@ -25,13 +25,13 @@ from bayesppl.families import closed_forms
 from bayesppl.families._bases.gaussian_regression import GaussianRegression
 from bayesppl.families.bound import Measure
 from bayesppl.families.categorical import Categorical
+from bayesppl.families.categorical_blocks import CategoricalBlocks
 from bayesppl.families.choosing.infer_families import Integers, categories_and_numbers
 from bayesppl.families.composite import BlockRows, GivenBlocks
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
 from bayesppl.families.family import ConjugateFamily, Evidence, Takes
-from bayesppl.families.joint_categorical import JointCategorical
-from bayesppl.families.categorical_blocks import CategoricalBlocks
 from bayesppl.families.find_levels import Levels
+from bayesppl.families.joint_categorical import JointCategorical
 from bayesppl.families.levels import LevelColumns, Unseen
 from bayesppl.families.tables import TableFamily
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta

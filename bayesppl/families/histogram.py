@@ -25,8 +25,8 @@ from bayesppl.conjugate.simplices import SimplexPrior
 from bayesppl.conjugate.statistics import Counts
 from bayesppl.data.arguments import by_name
 from bayesppl.data.table import Table
-from bayesppl.families.family import ConjugateFamily
-from bayesppl.families.choosing.rounding import rounding_of
+from bayesppl.families.bound import Measure, NumberColumns
+from bayesppl.families.categorical import Categorical
 from bayesppl.families.choosing.bins import (
     Ordered,
     Spacing,
@@ -35,9 +35,9 @@ from bayesppl.families.choosing.bins import (
     equal_edges,
     quantile_edges,
 )
-from bayesppl.families.bound import Measure, NumberColumns
-from bayesppl.families.categorical import Categorical
+from bayesppl.families.choosing.rounding import rounding_of
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
+from bayesppl.families.family import ConjugateFamily
 from bayesppl.families.support import REAL_NUMBERS, Support, check_support, numbers_of
 from bayesppl.kernels.arrays import Array, Theta
 

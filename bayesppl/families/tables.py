@@ -17,8 +17,8 @@ from bayesppl.conjugate.outcomes import Outcomes
 from bayesppl.conjugate.simplices import SimplexPrior, simplex_prior
 from bayesppl.conjugate.statistics import Counts
 from bayesppl.data.table import Table
-from bayesppl.families.family import ConjugateFamily, Takes
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
+from bayesppl.families.family import ConjugateFamily, Takes
 from bayesppl.families.find_levels import Levels, declared_levels, levels_that_occur, unseen_beside
 from bayesppl.families.levels import LevelColumns, Unseen
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta

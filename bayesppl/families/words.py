@@ -14,8 +14,8 @@ from bayesppl.conjugate.simplices import SimplexPrior
 from bayesppl.conjugate.statistics import Counts
 from bayesppl.conjugate.words import Words, narrowed_words
 from bayesppl.data.table import Table
-from bayesppl.families.family import ConjugateFamily, Takes
 from bayesppl.families.bound import Measure, NumberColumns
+from bayesppl.families.family import ConjugateFamily, Takes
 from bayesppl.families.support import COUNTS, Support
 from bayesppl.kernels.arrays import Theta
 

@@ -145,7 +145,7 @@ def test_bins_placed_by_the_first_batch_are_those_of_all(family):
     clf = bp.GenerativeClassifier(family, classes=[0, 1]).partial_fit(X[:20], y[:20]).partial_fit(X[20:], y[20:])
     bound = clf.posterior_.model.family
     first = bp.GenerativeClassifier(family).fit(X[:20], y[:20])
-    assert bound.coords == first.posterior_.model.family.bound.coords
+    assert bound.bound.coords == first.posterior_.model.family.bound.coords
     whole = first.partial_fit(X[20:], y[20:])
     np.testing.assert_allclose(clf.predict_proba(X), whole.predict_proba(X), rtol=1e-10)
     clf.forget(X[20:], y[20:])
