@@ -26,7 +26,7 @@ from bayesppl.analysis.left_out_joints import density_of
 from bayesppl.analysis.scores import hits, log_scores, weighted_average
 from bayesppl.data.arguments import generator
 from bayesppl.data.read_table import Columns
-from bayesppl.data.recoding import AsTheyAre, Presence, Recoding
+from bayesppl.data.recoding import Recoding, Unrecoded
 from bayesppl.data.rows import Rows
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.fitted import Fitted
@@ -62,7 +62,7 @@ class LeftOut(NamedTuple):
     log_proba: Array
 
 
-def leave_out(name: str, recoding: Recoding | Presence | AsTheyAre, fitted: Fitted, rows: Rows) -> LeftOut:
+def leave_out(name: str, recoding: Recoding | Unrecoded, fitted: Fitted, rows: Rows) -> LeftOut:
     """Predict every row from the others by one model, and temper it by how well that goes.
 
     Parameters

@@ -299,41 +299,28 @@ class Recoding(BaseEstimator):
 
 
 @dataclass(eq=False, repr=False)
-class Presence(BaseEstimator):
-    """Find the cells of sparse counts that are not zero."""
+class Unrecoded(BaseEstimator):
+    """Leave rows as they are, or write only which of their sparse counts are not zero.
+
+    Parameters
+    ----------
+    presence : bool
+        Whether to write one where a cell is not zero.
+    """
+
+    presence: bool = False
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Nothing is learned."""
+        """Learn nothing."""
         return self
 
     def transform(self, X: Any) -> Table:
-        """Write one where a cell is not zero."""
+        """Read rows."""
         table = as_table(X)
+        if not self.presence:
+            return table
         present = csr_array(table.numeric() != 0).astype(np.float64)
         return MatrixTable(table.names, present, table.is_named)
-
-    def columns_read(self, names: Sequence[Hashable]) -> Sequence[Hashable]:
-        """Name the columns that matter: all of them."""
-        return names
-
-    def known_levels(
-        self, of_recoded: Mapping[Hashable, Sequence[Hashable]]
-    ) -> dict[Hashable, tuple[Hashable, ...]]:
-        """Counts have no levels."""
-        return {}
-
-
-@dataclass(eq=False, repr=False)
-class AsTheyAre(BaseEstimator):
-    """Leave rows as they are."""
-
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Nothing is learned."""
-        return self
-
-    def transform(self, X: Any) -> Table:
-        """Read the rows."""
-        return as_table(X)
 
     def columns_read(self, names: Sequence[Hashable]) -> Sequence[Hashable]:
         """Name the columns that matter: all of them."""

@@ -16,7 +16,7 @@ from bayesppl.analysis.stacking import LeftOut, combine, leave_out
 from bayesppl.analysis.uncertainty import entropy_split, interval, stack_probability_draws
 from bayesppl.conjugate import Dirichlet
 from bayesppl.data.read_table import Columns
-from bayesppl.data.recoding import AsTheyAre
+from bayesppl.data.recoding import Unrecoded
 from bayesppl.data.rows import Rows
 from bayesppl.errors import SeveralModelsError, warn
 from bayesppl.estimators.candidates import ROWS_PER_CANDIDATE, Candidate, propose
@@ -169,7 +169,7 @@ class AutoClassifier(Shell[Stack]):
                 UserWarning,
             )
         return [
-            _left_out(name, AsTheyAre(), clone(clf).set_params(rule="predictive", calibration=None), rows)
+            _left_out(name, Unrecoded(), clone(clf).set_params(rule="predictive", calibration=None), rows)
             for name, clf in given.items()
         ]
 

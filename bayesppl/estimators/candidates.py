@@ -9,7 +9,7 @@ from scipy.sparse import issparse
 
 from bayesppl.data.columns import listed
 from bayesppl.data.levels import factorize
-from bayesppl.data.recoding import AsTheyAre, Column, Presence, Recoding
+from bayesppl.data.recoding import Column, Recoding, Unrecoded
 from bayesppl.data.rows import Rows
 from bayesppl.data.table import Table
 from bayesppl.families import (
@@ -35,14 +35,14 @@ class Candidate:
     """A transformer that looks at no labels, and the family of the columns that it makes."""
 
     name: str
-    recoding: Recoding | Presence | AsTheyAre
+    recoding: Recoding | Unrecoded
     family: Family
 
 
 _OF_COUNTS = (
-    Candidate("presence", Presence(), Bernoulli()),
-    Candidate("counts", AsTheyAre(), Multinomial()),
-    Candidate("bursts", AsTheyAre(), DirichletMultinomial()),
+    Candidate("presence", Unrecoded(presence=True), Bernoulli()),
+    Candidate("counts", Unrecoded(), Multinomial()),
+    Candidate("bursts", Unrecoded(), DirichletMultinomial()),
 )
 
 

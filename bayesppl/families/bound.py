@@ -19,7 +19,7 @@ from bayesppl.conjugate.cells import stored_once
 from bayesppl.data.table import Table
 from bayesppl.errors import RowError
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
-from bayesppl.families.support import COUNTS, Support, check_support, numbers_of
+from bayesppl.families.support import COUNTS, Support, check_support, checked_numbers, numbers_of
 from bayesppl.kernels.arrays import Array, dense
 from bayesppl.kernels.missing import observed_mask, only_columns
 
@@ -303,8 +303,7 @@ class NumberColumns(BoundColumns):
                 f"the zeros of sparse rows are alike only without {covariate}={column!r}, a number of every row: "
                 "pass a dense table, X.toarray()"
             )
-        numbers = numbers_of(table, [column], self.family.name, support)
-        check_support(numbers, [column], self.family.name, support)
+        numbers = checked_numbers(table, [column], self.family.name, support)
         if np.isnan(numbers).any():
             raise RowError(
                 f"column {column!r} is missing in row ",

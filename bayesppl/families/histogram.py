@@ -38,7 +38,7 @@ from bayesppl.families.choosing.bins import (
 from bayesppl.families.choosing.rounding import rounding_of
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
 from bayesppl.families.family import ConjugateFamily
-from bayesppl.families.support import REAL_NUMBERS, Support, check_support, numbers_of
+from bayesppl.families.support import REAL_NUMBERS, Support, checked_numbers
 from bayesppl.kernels.arrays import Array, Theta
 
 Edges = Sequence[float] | Mapping[Hashable, Sequence[float]]
@@ -188,8 +188,7 @@ class Histogram(ConjugateFamily):
         return out
 
     def _read(self, table: Table, columns: Sequence[Hashable]) -> Array:
-        X = numbers_of(table, columns, self.name, REAL_NUMBERS)
-        check_support(X, columns, self.name, REAL_NUMBERS)
+        X = checked_numbers(table, columns, self.name, REAL_NUMBERS)
         return np.asarray(X, dtype=np.float64)
 
     def _edges(self, table: Table, name: Hashable, weights: Array) -> tuple[float, ...]:

@@ -26,7 +26,7 @@ from bayesppl.families.bound import Factor, Measure
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
 from bayesppl.families.family import ConjugateFamily, Evidence, Family, Takes
 from bayesppl.families.gaussian import Covariance, Gaussian
-from bayesppl.families.support import POSITIVE_NUMBERS, check_support, numbers_of
+from bayesppl.families.support import POSITIVE_NUMBERS, checked_numbers
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta
 
 
@@ -100,8 +100,7 @@ class LogGaussian(ConjugateFamily):
 
     def encode(self, table: Table) -> Array:
         columns = self.gaussian.columns
-        X = numbers_of(table, columns, self.name, POSITIVE_NUMBERS)
-        check_support(X, columns, self.name, POSITIVE_NUMBERS)
+        X = checked_numbers(table, columns, self.name, POSITIVE_NUMBERS)
         return np.asarray(X)
 
     def decode(self, X: Array) -> dict[Hashable, Array]:

@@ -83,6 +83,15 @@ def numbers_of(
     return X
 
 
+def checked_numbers(
+    table: Table, columns: Sequence[Hashable], name: str, support: Support, *, allows_sparse: bool = False
+) -> Any:
+    """Columns as numbers within the support; what lies outside is refused."""
+    X = numbers_of(table, columns, name, support, allows_sparse=allows_sparse)
+    check_support(X, columns, name, support)
+    return X
+
+
 def check_support(X: Any, columns: Sequence[Hashable], name: str, support: Support) -> None:
     """Refuse numbers outside ``support``; missing cells pass.
 

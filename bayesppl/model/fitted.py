@@ -11,7 +11,7 @@ import numpy as np
 from bayesppl.conjugate.log_density import Evaluate, LogDensity
 from bayesppl.data.read_table import Columns
 from bayesppl.data.rows import Rows
-from bayesppl.data.table import read_range
+from bayesppl.data.table import Table, read_range
 from bayesppl.errors import ImproperError
 from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.ranges import in_order, row_ranges
@@ -159,15 +159,19 @@ class Fitted:
         log_joint, weights = self.calibrated(*scorer), scorer.class_weights
         table, encode = self.columns.align(X), self.model.family.bound.encode
 
+        def score(part: Table) -> Array:
+            return finish(evaluate(log_joint, encode(part)), weights)
+
         def work(rows: slice) -> Array:
-            return finish(evaluate(log_joint, read_range(table, rows, encode)), weights)
+            return read_range(table, rows, score)
 
         # of bytes more rows at a time, but not so many that a temporary of theirs in float64 would be large
         per_row = max(table.words_per_row, table.cells_per_row // 4, len(weights))
-        first, *others = row_ranges(len(table), per_row, least_rows=table.least_rows) or [slice(0, 0)]
+        ranges = row_ranges(len(table), per_row, least_rows=table.least_rows)
+        if len(ranges) <= 1:
+            return score(table)
+        first, *others = ranges
         values = work(first)
-        if not others:
-            return values
         out = np.empty((*values.shape[1:], len(table)), dtype=values.dtype).T  # as ``values`` lies
         out[first] = values
         for rows, part in zip(others, in_order(work, others, n_jobs), strict=True):

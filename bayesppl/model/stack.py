@@ -10,7 +10,7 @@ import numpy as np
 
 from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.data.read_table import Columns
-from bayesppl.data.recoding import AsTheyAre, Presence, Recoding
+from bayesppl.data.recoding import Recoding, Unrecoded
 from bayesppl.data.table import Table, read_range
 from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.ranges import row_ranges
@@ -26,7 +26,7 @@ class Member:
     Attributes
     ----------
     name : str
-    recoding : Recoding, Presence or AsTheyAre
+    recoding : Recoding or Unrecoded
         How the columns are recoded for it.
     fitted : Fitted
         To the recoded rows, calibrated by one temperature.
@@ -35,7 +35,7 @@ class Member:
     """
 
     name: str
-    recoding: Recoding | Presence | AsTheyAre
+    recoding: Recoding | Unrecoded
     fitted: Fitted
     log_score: float
     log_score_se: float

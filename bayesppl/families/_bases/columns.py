@@ -14,7 +14,7 @@ from bayesppl.data.table import Table
 from bayesppl.errors import RowError
 from bayesppl.families.bound import Measure
 from bayesppl.families.family import Family
-from bayesppl.families.support import Support, check_support, numbers_of
+from bayesppl.families.support import Support, checked_numbers, numbers_of
 from bayesppl.kernels.arrays import Array, Responsibilities, dense
 from bayesppl.kernels.missing import observed_mask, only_columns, refuse_gaps
 
@@ -62,8 +62,7 @@ class NumericFamily(ColumnFamily):
 
     @final
     def encode(self, table: Table) -> Any:
-        X = self.numbers(table)
-        check_support(X, self.columns, self.name, self.support)
+        X = checked_numbers(table, self.columns, self.name, self.support, allows_sparse=self.allows_sparse)
         present = None if self.allows_missing else observed_mask(X)
         if present is not None:
             row, column = np.argwhere(~present)[0]
