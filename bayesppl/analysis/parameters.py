@@ -42,15 +42,19 @@ def dataset(
     hyper_dims: Mapping[str, tuple[str, ...]] | None = None,
 ) -> xr.Dataset:
     """Label the arrays of a ``Theta`` whose leading axes are those of ``leading``."""
+    dims = {**(hyper_dims or {}), **model.dims}
+    return labelled(model, {name: ((*leading, *dims[name]), values) for name, values in theta.items()}, leading)
+
+
+def labelled(
+    model: GenerativeModel, variables: Mapping[str, tuple[Sequence[str], Any]], coords: Mapping[str, Any]
+) -> xr.Dataset:
+    """Label arrays with named dims by ``coords``, and by those coords of the model that their dims have."""
     import xarray as xr
 
-    dims = {**(hyper_dims or {}), **model.dims}
-    coords = {name: coord(values) for name, values in model.coords.items()}
-    used = {dim for name in theta for dim in dims[name]}
-    return xr.Dataset(
-        {name: ((*leading, *dims[name]), values) for name, values in theta.items()},
-        coords={**leading, **{name: values for name, values in coords.items() if name in used}},
-    )
+    used = {dim for dims, _ in variables.values() for dim in dims}
+    of_model = {name: coord(labels) for name, labels in model.coords.items() if name in used}
+    return xr.Dataset(dict(variables), coords={**coords, **of_model})
 
 
 def storable(value: Any) -> Any:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from bayesppl.analysis.parameters import coord, dataset
+from bayesppl.analysis.draws import in_steps
+from bayesppl.analysis.parameters import dataset, labelled
 from bayesppl.data.rows import Rows
 from bayesppl.errors import ImproperError, NotConjugateError
 from bayesppl.kernels.arrays import Array, Theta
@@ -86,24 +87,28 @@ class Trunk:
         """The rows of the fit, encoded."""
         return self.posterior.model.family.bound.encode(self.training_rows.table)
 
+    def steps(self, theta: Theta) -> Iterator[Theta]:
+        """Portions of the draws, so that no temporary over rows and classes grows with their number."""
+        cells = max(1, len(self.training_rows.codes) * theta[CLASS_WEIGHTS].shape[1])
+        return in_steps(theta, max(1, CHUNK_CELLS // cells))
+
     def per_draw(self, values: Mapping[str, tuple[tuple[str, ...], Array]]) -> xr.Dataset:
         """Label arrays whose first axis is the draw."""
-        import xarray as xr
+        of_draws = {
+            name: (("chain", "draw", *dims), array.reshape(self.n_chains, self.n_draws, *array.shape[1:]))
+            for name, (dims, array) in values.items()
+        }
+        return self.labelled(of_draws, self.leading)
 
-        model_coords = {name: coord(labels) for name, labels in self.posterior.model.coords.items()}
-        used = {dim for dims, _ in values.values() for dim in dims}
-        n_rows = next(iter(values.values()))[1].shape[1]
-        return xr.Dataset(
-            {
-                name: (("chain", "draw", *dims), array.reshape(self.n_chains, self.n_draws, *array.shape[1:]))
-                for name, (dims, array) in values.items()
-            },
-            coords={
-                **self.leading,
-                **({"row": np.arange(n_rows)} if "row" in used else {}),
-                **{name: labels for name, labels in model_coords.items() if name in used},
-            },
-        )
+    def labelled(
+        self, variables: Mapping[str, tuple[tuple[str, ...], Array]], coords: Mapping[str, Any]
+    ) -> xr.Dataset:
+        """Label arrays, those over rows by the places of the rows."""
+        sizes = {
+            dim: size for dims, array in variables.values() for dim, size in zip(dims, array.shape, strict=True)
+        }
+        rows = {"row": np.arange(sizes["row"])} if "row" in sizes else {}
+        return labelled(self.posterior.model, variables, {**coords, **rows})
 
 
 def _posterior(trunk: Trunk) -> xr.Dataset:
@@ -125,11 +130,8 @@ def _prior_draws(trunk: Trunk) -> Theta:
 
 
 def _prior(trunk: Trunk) -> xr.Dataset:
-    draws = {
-        name: values.reshape(trunk.n_chains, trunk.n_draws, *values.shape[1:])
-        for name, values in _prior_draws(trunk).items()
-    }
-    return dataset(trunk.posterior.model, draws, trunk.leading, trunk.posterior.hyper_dims)
+    dims = {**trunk.posterior.hyper_dims, **trunk.posterior.model.dims}
+    return trunk.per_draw({name: (dims[name], values) for name, values in _prior_draws(trunk).items()})
 
 
 def _prior_predictive(trunk: Trunk) -> xr.Dataset:
@@ -153,7 +155,7 @@ def _posterior_predictive(trunk: Trunk) -> xr.Dataset:
         below = np.cumsum(np.exp(log_proba), axis=-1)[..., :-1]
         return (rng.random((*below.shape[:-1], 1)) > below).sum(-1)
 
-    codes = np.concatenate(list(_in_chunks(labels, theta, n_rows)))
+    codes = np.concatenate([labels(chunk) for chunk in trunk.steps(theta)])
     given = np.broadcast_to(rows.codes, codes.shape)
     return trunk.per_draw({"y": (("row",), codes), **_simulate(trunk, theta, given, rng)})
 
@@ -172,15 +174,13 @@ def _log_likelihood(trunk: Trunk) -> xr.Dataset:
         y = np.log(theta[CLASS_WEIGHTS])[:, rows.codes]
     found = {"y": y}
     if trunk.parts != ("y",):
-        found["x"] = np.concatenate(list(_in_chunks(of_features, theta, n_rows)))
+        found["x"] = np.concatenate([of_features(chunk) for chunk in trunk.steps(theta)])
         found["joint"] = y + found["x"]
     return trunk.per_draw({part: (("row",), found[part]) for part in trunk.parts})
 
 
 def _log_prior(trunk: Trunk) -> xr.Dataset:
     """Log density of the prior, per part of the model that it makes independent."""
-    import xarray as xr
-
     prior, theta = trunk.posterior.prior, trunk.flat
     if not prior.is_proper().all():
         raise ImproperError("an improper prior has no density; use a proper one, such as the default")
@@ -196,44 +196,28 @@ def _log_prior(trunk: Trunk) -> xr.Dataset:
         from bayesppl.inference.pymc.build import declared_log_prior
 
         densities |= declared_log_prior(trunk.posterior.model, prior, theta)
-    shape = (trunk.n_chains, trunk.n_draws)
-    return xr.Dataset(
-        {name: (("chain", "draw"), values.reshape(shape)) for name, values in densities.items()},
-        coords=trunk.leading,
-    )
+    return trunk.per_draw({name: ((), values) for name, values in densities.items()})
 
 
 def _observed_data(trunk: Trunk) -> xr.Dataset:
     """Codes of the labels, and the features."""
-    import xarray as xr
-
-    model, rows = trunk.posterior.model, trunk.training_rows
-    variables = {"y": (("row",), rows.codes.astype(np.intp)), **model.family.bound.label_rows(trunk.X)}
-    used = {dim for dims, _ in variables.values() for dim in dims}
-    coords = {name: coord(labels) for name, labels in model.coords.items() if name in used}
-    data = xr.Dataset(variables, coords={"row": np.arange(len(rows.codes)), **coords})
+    model, codes = trunk.posterior.model, trunk.training_rows.codes
+    data = trunk.labelled({"y": (("row",), codes.astype(np.intp)), **model.family.bound.label_rows(trunk.X)}, {})
     data["y"].attrs["labels"] = [str(label) for label in model.classes]
     return data
 
 
 def _constant_data(trunk: Trunk) -> xr.Dataset:
     """Weight and covariates of every row."""
-    import xarray as xr
-
-    rows = trunk.training_rows
-    columns = {"weight": rows.weights, **trunk.posterior.model.family.bound.covariates(trunk.X)}
-    return xr.Dataset(
-        {name: ("row", values) for name, values in columns.items()}, coords={"row": np.arange(len(rows.codes))}
-    )
+    columns = {"weight": trunk.training_rows.weights, **trunk.posterior.model.family.bound.covariates(trunk.X)}
+    return trunk.labelled({name: (("row",), values) for name, values in columns.items()}, {})
 
 
 def _sample_stats(trunk: Trunk) -> xr.Dataset | None:
-    import xarray as xr
-
     if not trunk.posterior.sample_stats:
         return None
     stats = {name: (("chain", "draw"), values) for name, values in trunk.posterior.sample_stats.items()}
-    return xr.Dataset(stats, coords=trunk.leading)
+    return trunk.labelled(stats, trunk.leading)
 
 
 BUILDERS: dict[Group, Callable[[Trunk], xr.Dataset | None]] = {
@@ -264,14 +248,6 @@ def _simulate(
     return {
         name: (dims, np.stack([drawn[name][1] for drawn in per_draw])) for name, (dims, _) in per_draw[0].items()
     }
-
-
-def _in_chunks(function: Callable[[Theta], Array], theta: Theta, n_rows: int) -> Any:
-    """Apply a function to portions of the draws, so that no temporary grows with their number."""
-    n_draws, n_classes = theta[CLASS_WEIGHTS].shape
-    step = max(1, CHUNK_CELLS // max(1, n_rows * n_classes))
-    for start in range(0, n_draws, step):
-        yield function({name: values[start : start + step] for name, values in theta.items()})
 
 
 def _refuse_huge(group: Group, n_draws: int, n_rows: int, trunk: Trunk) -> None:

@@ -12,6 +12,7 @@ from sklearn.datasets import load_iris
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.naive_bayes import MultinomialNB
 from support.examples import EXAMPLES
+from support.pairs import pairwise
 
 import bayesppl as bp
 from bayesppl.analysis.left_out_joints import sums_of_others
@@ -35,10 +36,11 @@ def left_out(fit, rows, y, weights):
 
 
 @pytest.mark.filterwarnings("ignore::bayesppl.ImpossibleRowWarning")
-@pytest.mark.parametrize("weights", [None, WEIGHTED], ids=["unweighted", "weighted"])
-@pytest.mark.parametrize("rule", ESTIMATES)
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_equals_refitting_with_the_same_prior(name, rule, weights):
+@pytest.mark.parametrize(
+    ("name", "rule", "weighting"), pairwise(list(EXAMPLES), ESTIMATES, ["unweighted", "weighted"])
+)
+def test_equals_refitting_with_the_same_prior(name, rule, weighting):
+    weights = WEIGHTED if weighting == "weighted" else None
     family, rows, y = EXAMPLES[name]
     rows = rows[: len(y)]
     clf = bp.GenerativeClassifier(

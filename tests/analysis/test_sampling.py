@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import kstest, t
 from sklearn.datasets import load_iris
 from support.examples import EXAMPLES
+from support.pairs import in_turn
 
 import bayesppl as bp
 
@@ -15,8 +16,7 @@ IRIS, SPECIES = load_iris(return_X_y=True)
 
 
 @pytest.mark.filterwarnings("ignore::bayesppl.UnseenLevelWarning")  # new levels are drawn too
-@pytest.mark.parametrize("rule", ["predictive", "mean"])
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize(("name", "rule"), in_turn(list(EXAMPLES), ["predictive", "mean"]))
 def test_rows_are_rows_of_the_same_table(name: str, rule: Any) -> None:
     example = EXAMPLES[name]
     clf = bp.GenerativeClassifier(example.family).fit(example.X, example.y)

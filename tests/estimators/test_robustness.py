@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.datasets import load_iris
+from support.pairs import pairwise
 
 import bayesppl as bp
 
@@ -201,9 +202,14 @@ def test_infinities_are_refused_by_name(make: type, value: float) -> None:
         make().fit(X, [0, 0, 1, 1])
 
 
-@pytest.mark.parametrize("value", [np.inf, -np.inf, 1e150, -1e152, 1e154, 1e300])
-@pytest.mark.parametrize("weight", [0.0, 1e-99, 1e-20, 1.0])
-@pytest.mark.parametrize("make", [*GAUSSIAN, lambda: bp.GenerativeClassifier(bp.Gaussian("spherical"))])
+@pytest.mark.parametrize(
+    ("value", "weight", "make"),
+    pairwise(
+        [np.inf, -np.inf, 1e150, -1e152, 1e154, 1e300],
+        [0.0, 1e-99, 1e-20, 1.0],
+        [*GAUSSIAN, lambda: bp.GenerativeClassifier(bp.Gaussian("spherical"))],
+    ),
+)
 def test_no_weight_hides_a_number_that_is_refused(make: Any, weight: float, value: float) -> None:
     """In one row of a class, and in all of them."""
     one, all_of_class = IRIS[:, :2].copy(), IRIS[:, :2].copy()

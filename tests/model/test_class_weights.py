@@ -5,12 +5,21 @@ import pandas as pd
 import pytest
 from scipy import stats
 from support.examples import EXAMPLES
+from support.pairs import in_turn
 
 import bayesppl as bp
 from bayesppl.families import closed_forms
 
 FAMILIES = [pytest.param(*example, id=name) for name, example in EXAMPLES.items()]
 COUNTS = np.array([5, 6, 5])  # rows of the labels a, b and c
+DECLARED = {
+    "scalar": (bp.Dirichlet(2.0), (COUNTS + 2) / 22),
+    "per class": (bp.Dirichlet([0.5, 1.0, 4.0]), (COUNTS + np.array([0.5, 1, 4])) / 21.5),
+    "uniform": ("uniform", np.full(3, 1 / 3)),
+    "empirical": ("empirical", COUNTS / 16),
+    "list": ([0.2, 0.3, 0.5], np.array([0.2, 0.3, 0.5])),
+    "mapping": ({"c": 0.5, "a": 0.2, "b": 0.3}, np.array([0.2, 0.3, 0.5])),
+}
 
 
 def fitted(family, X, y, **options):
@@ -25,20 +34,9 @@ def log_density(clf, X):
     )
 
 
-@pytest.mark.parametrize(
-    ("declared", "expected"),
-    [
-        (bp.Dirichlet(2.0), (COUNTS + 2) / 22),
-        (bp.Dirichlet([0.5, 1.0, 4.0]), (COUNTS + np.array([0.5, 1, 4])) / 21.5),
-        ("uniform", np.full(3, 1 / 3)),
-        ("empirical", COUNTS / 16),
-        ([0.2, 0.3, 0.5], np.array([0.2, 0.3, 0.5])),
-        ({"c": 0.5, "a": 0.2, "b": 0.3}, np.array([0.2, 0.3, 0.5])),
-    ],
-    ids=["scalar", "per class", "uniform", "empirical", "list", "mapping"],
-)
-@pytest.mark.parametrize(("family", "X", "y"), FAMILIES)
-def test_class_weights_multiply_the_density(family, X, y, declared, expected):
+@pytest.mark.parametrize(("name", "kind"), in_turn(list(EXAMPLES), list(DECLARED), 2))
+def test_class_weights_multiply_the_density(name, kind):
+    (family, X, y), (declared, expected) = EXAMPLES[name], DECLARED[kind]
     X = X[: len(y)]
     clf = fitted(family, X, y, class_weights=declared)
     np.testing.assert_allclose(
