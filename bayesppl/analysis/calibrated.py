@@ -1,4 +1,4 @@
-"""A fit calibrated by its exact leave-one-out, by one temperature or by a weight of every column, and these as a table."""
+"""Calibrate a fit by its exact leave-one-out: by one temperature, or by a weight of every column."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def column_weights(fitted: Fitted) -> xr.Dataset:
     Returns
     -------
     xarray.Dataset
-        Over "column" (the name of the block, where several columns are one): ``weight``, w; ``log_sd``, the standard error of
-        log w; ``lower`` and ``upper``, w less and plus two of them.
+        Over "column" (the name of the block, where several columns are one): ``weight``, w; ``log_sd``, the
+        standard error of log w; ``lower`` and ``upper``, w less and plus two of them.
 
     Raises
     ------

@@ -1,12 +1,13 @@
-r"""Calibration from exact leave-one-out: how far the densities of a model can be trusted, learned from rows left out.
+r"""Calibration from exact leave-one-out: learn from rows left out how far the densities of a model can be trusted.
 
-A model that is wrong about p(x | y), as Naive Bayes is where columns depend on each other, multiplies evidence that it
-has seen already, and is too sure. A tempered predictive,
+A model that is wrong about p(x | y), as Naive Bayes is where columns depend on each other, multiplies evidence
+that it has seen already, and is too sure. A tempered predictive,
 
 .. math:: p_T(y = k \mid x, D) \propto \pi_k\, p(x \mid y = k, D)^{1/T},
 
 takes each density to the power 1/T. T is the one that predicts the labels of left-out rows best: the maximum of
-:math:`\sum_i w_i \log p_T(y_i \mid x_i, D_{-i})` less a weak penalty on log T. All it needs is one exact leave-one-out.
+:math:`\sum_i w_i \log p_T(y_i \mid x_i, D_{-i})` less a weak penalty on log T. All it needs is one exact
+leave-one-out.
 """
 
 from __future__ import annotations
@@ -20,14 +21,15 @@ from bayesppl.errors import OverconfidentWarning, warn
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.calibration import Calibration
 
-#: Standard deviation of log T under the penalty, a normal density around T = 1: T within 7 of 1 either way, mostly.
+#: Standard deviation of log T under the penalty, a normal density around T = 1: T within 7 of 1 either way,
+#: mostly.
 PENALTY_SD = 1.0
 
 # log T lies within these bounds; the penalty alone keeps it far from them
 _BOUNDS = (-20.0, 20.0)
 
-# A predictive is badly overconfident where its own log score is below what it expects by so many standard errors, and by
-# so much per row: a tenth of a nat is the loss where what is given 0.9 happens in 0.7 of the cases.
+# A predictive is badly overconfident where its own log score is below what it expects by so many standard errors,
+# and by so much per row: a tenth of a nat is the loss where what is given 0.9 happens in 0.7 of the cases.
 _STANDARD_ERRORS, _LOSS = 3.0, 0.1
 
 
@@ -47,7 +49,8 @@ def temper(log_density: Array, log_weights: Array, codes: Array, row_weights: Ar
     Returns
     -------
     float
-        T, the maximum of the score less the penalty (log T)² / 2. Without rows that distinguish the classes it is 1.
+        T, the maximum of the score less the penalty (log T)² / 2. Without rows that distinguish the classes it is
+        1.
 
     Examples
     --------
@@ -66,7 +69,7 @@ def temper(log_density: Array, log_weights: Array, codes: Array, row_weights: Ar
 
 
 def learn(log_density: Array, log_weights: Array, codes: Array, row_weights: Array) -> Calibration:
-    """The temperature that predicts left-out labels best, how well it is known, and what it gains; see :func:`temper`."""
+    """Learn the temperature that predicts left-out labels best, its error and its gain; see :func:`temper`."""
     temperature = temper(log_density, log_weights, codes, row_weights)
     scored = Scores.of(log_density, log_weights, codes, row_weights)
     return Calibration(
@@ -78,7 +81,7 @@ def learn(log_density: Array, log_weights: Array, codes: Array, row_weights: Arr
 
 
 class Confidence(NamedTuple):
-    """Average log score that probabilities expect of the labels, the one they attain, and the error of their difference."""
+    """Average log scores, as probabilities expect them and as attained, and the error of their difference."""
 
     expected: float
     attained: float
@@ -94,9 +97,10 @@ class Confidence(NamedTuple):
         """Name the remedy."""
         if self.is_far_too_high:
             warn(
-                f"{model} is badly overconfident: it expects a log score of {self.expected:.3g} of left-out labels, and attains "
-                f"{self.attained:.3g}. Columns may depend on each other within the classes, or have other shapes than the family's. "
-                "calibration='temperature' makes the probabilities honest; a family that fits better mends the cause",
+                f"{model} is badly overconfident: it expects a log score of {self.expected:.3g} of left-out "
+                f"labels, and attains {self.attained:.3g}. Columns may depend on each other within the classes, "
+                "or have other shapes than the family's. calibration='temperature' makes the probabilities "
+                "honest; a family that fits better mends the cause",
                 OverconfidentWarning,
             )
 
@@ -182,7 +186,7 @@ class Scores:
 
     @classmethod
     def of(cls, log_density: Array, log_weights: Array, codes: Array, row_weights: Array) -> Scores:
-        """Of the rows that any temperature can score: those of positive weight which their own class does not exclude."""
+        """Score rows of positive weight which their own class does not exclude; no temperature scores others."""
         contrast, log_odds, possible = against_own(log_density[:, :, None], log_weights, codes, row_weights)
         # classes first: steps along rows are long, those along classes short
         contrast, log_odds = np.ascontiguousarray(contrast[:, :, 0].T), np.ascontiguousarray(log_odds.T)
@@ -218,7 +222,7 @@ class Scores:
         return float(power**2 * np.einsum("n,kn,kn,kn->", self._row_weights, proba, away, away))
 
     def _normalised(self, power: float) -> tuple[Array, Array]:
-        """Tempered probabilities (n_classes, n_rows), and the logarithm of the sum of the odds against the own class."""
+        """Tempered probabilities (n_classes, n_rows), and the log of the sum of the odds against the own class."""
         odds = power * self._contrast + self._log_odds
         largest = odds.max(0)
         odds -= largest

@@ -1,25 +1,28 @@
 r"""One weight per column, learned from rows left out.
 
-Columns that repeat each other are counted twice by a model that holds them independent, and no temperature, which trusts all
-of them less, can mend that. Weights can:
+Columns that repeat each other are counted twice by a model that holds them independent, and no temperature, which
+trusts all of them less, can mend that. Weights can:
 
 .. math:: p_w(y = k \mid x, D) \propto \pi_k \prod_b p(x_b \mid y = k, D)^{w_b},
 
-with a unit b for every column that is independent of the others given the class, and for every block of columns that are not.
-Zaidi, Cerquides, Carman & Webb (2013) maximise the score of the rows of the fit, which rewards columns that remember them; here
-every row is predicted from all others, exactly. The weights maximise
+with a unit b for every column that is independent of the others given the class, and for every block of columns
+that are not. Zaidi, Cerquides, Carman & Webb (2013) maximise the score of the rows of the fit, which rewards
+columns that remember them; here every row is predicted from all others, exactly. The weights maximise
 
-.. math:: \sum_i r_i \log p_w(y_i \mid x_i, D_{-i}) - \tfrac12 u^\top (\tau^2 I + 11^\top)^{-1} u, \qquad u = \log w,
+.. math::
 
-that is, log w is normal around a common level with standard deviation τ, and the level is normal around 0, as log T is under
-``calibration="temperature"``, to which this comes down as τ → 0. Above 0 log w has a half-normal penalty of standard deviation
-0.3 besides: a weight above 1 trusts a density more than the model itself does, and few rows, which a column happens to separate,
-would ask for very large ones. τ is the one of a few values that has the highest evidence, by Laplace's approximation, under a
-half-normal prior of standard deviation one (MacKay 1992). The first term is concave in w.
+   \sum_i r_i \log p_w(y_i \mid x_i, D_{-i}) - \tfrac12 u^\top (\tau^2 I + 11^\top)^{-1} u, \qquad u = \log w,
 
-Weights that were learned from a row predict it too well. What the weights would be without it follows from the curvature at the
-maximum, to first order (Rad & Maleki 2020), and with it log odds that have not seen the label of their row; a last temperature,
-learned from these, divides the weights.
+that is, log w is normal around a common level with standard deviation τ, and the level is normal around 0, as log
+T is under ``calibration="temperature"``, to which this comes down as τ → 0. Above 0 log w has a half-normal
+penalty of standard deviation 0.3 besides: a weight above 1 trusts a density more than the model itself does, and
+few rows, which a column happens to separate, would ask for very large ones. τ is the one of a few values that has
+the highest evidence, by Laplace's approximation, under a half-normal prior of standard deviation one (MacKay
+1992). The first term is concave in w.
+
+Weights that were learned from a row predict it too well. What the weights would be without it follows from the
+curvature at the maximum, to first order (Rad & Maleki 2020), and with it log odds that have not seen the label of
+their row; a last temperature, learned from these, divides the weights.
 """
 
 from __future__ import annotations
@@ -48,8 +51,9 @@ _MOST_NUMBERS = 1 << 23
 # Weights that are all but equal, up to weights that differ by factors of tens.
 _SPREADS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
 
-# Standard deviation of the penalty on weights above one. With .1 in its place little changed on nine real sets; without it, four
-# of their 27 fits of Naive Bayes were worse on held-out rows than one temperature, by more than .05 nats, in place of one.
+# Standard deviation of the penalty on weights above one. With .1 in its place little changed on nine real sets;
+# without it, four of their 27 fits of Naive Bayes were worse on held-out rows than one temperature, by more than
+# .05 nats, in place of one.
 _ABOVE_ONE_SD = 0.3
 
 
@@ -64,14 +68,14 @@ def require_units(family: Family) -> tuple[Factor, ...]:
     units = family.bound.factors
     if len(units) == 1:
         raise ValueError(
-            "calibration='weights' learns a weight of every column, or block of columns, that is independent of the others "
-            f"given the class, and the {family.name} family models all of these columns together. The one weight that it has is "
-            "learned by calibration='temperature'"
+            "calibration='weights' learns a weight of every column, or block of columns, that is independent of "
+            f"the others given the class, and the {family.name} family models all of these columns together. The "
+            "one weight that it has is learned by calibration='temperature'"
         )
     if len(units) > MOST_UNITS:
         raise ValueError(
-            f"calibration='weights' learns the weights of up to {MOST_UNITS:,} columns or blocks, and here are {len(units):,}; "
-            "use calibration='temperature', or choose columns"
+            f"calibration='weights' learns the weights of up to {MOST_UNITS:,} columns or blocks, and here are "
+            f"{len(units):,}; use calibration='temperature', or choose columns"
         )
     return units
 
@@ -167,7 +171,7 @@ class Scores:
 
     @classmethod
     def of(cls, left_out: Iterable[tuple[Array, Array]], codes: Array, row_weights: Array) -> Scores:
-        """Of the rows that any weights can score: those of positive weight which their own class does not exclude."""
+        """Score rows of positive weight which their own class does not exclude; no weights score others."""
         densities, log_weights = [], np.zeros(())
         for log_joint, log_weights in left_out:
             densities.append(density_of(log_joint, log_weights))
@@ -228,11 +232,13 @@ class Scores:
         return temperature, float(self._row_weights @ scores / self._total) if self._total else float("nan")
 
     def without_rows(self, point: Point) -> Array:
-        r"""The weighted log densities of every row, with the weights that all others would have: (n_rows, n_classes).
+        r"""Weighted log densities of every row, with the weights that all others would have: (n_rows, n_classes).
 
-        With the derivatives of a row's log odds by log w in A, its probabilities p, and :math:`W = \mathrm{diag}(p) - pp^\top`, a
-        Newton step takes the row out of a maximum of curvature H: its log odds change by
-        :math:`-S (I - W S)^{-1} (e_{y} - p)`, where :math:`S = A H^{-1} A^\top` (Rad & Maleki 2020, by Woodbury's identity).
+        With the derivatives of a row's log odds by log w in A, its probabilities p, and
+        :math:`W = \mathrm{diag}(p) - pp^\top`, a Newton step takes the row out of a maximum of curvature H: its
+        log odds change by
+        :math:`-S (I - W S)^{-1} (e_{y} - p)`, where :math:`S = A H^{-1} A^\top` (Rad & Maleki 2020, by Woodbury's
+        identity).
         """
         weights = np.exp(point.log_weights)
         A = self._contrast * weights

@@ -51,11 +51,12 @@ def to_datatree(
         each row of the fit, and features given its label. ``prior_predictive``: labels, and features given them.
         ``log_likelihood``: per row, see below. ``log_prior``. ``observed_data``, ``constant_data``:
         the rows, their weights and covariates (trials, exposure, total), which both predictive groups take row by
-        row. ``sample_stats``: what the sampler reports. ``"all"`` builds those that exist; the attribute ``left_out`` names those that do not, and why.
+        row. ``sample_stats``: what the sampler reports. ``"all"`` builds those that exist; the attribute
+        ``left_out`` names those that do not, and why.
     log_likelihood : {"joint", "y", "x"}, or a sequence of them
         Variables of the group ``log_likelihood``: of label and features together, log p(y, x | θ); of the label,
-        log p(y | θ); of the features given the label, log p(x | y, θ). ArviZ's ``loo`` and ``compare`` take one, or the
-        ``var_name`` of one.
+        log p(y | θ); of the features given the label, log p(x | y, θ). ArviZ's ``loo`` and ``compare`` take one,
+        or the ``var_name`` of one.
 
     Raises
     ------
@@ -85,8 +86,8 @@ def to_datatree(
         whole("draws", draws, 1)
     except TypeError:
         raise TypeError(
-            f"draws must be a whole number, found {type(draws).__name__}: to_datatree describes the fit and takes no rows; for "
-            "class probabilities of rows with intervals use predict_proba_interval(X)"
+            f"draws must be a whole number, found {type(draws).__name__}: to_datatree describes the fit and takes "
+            "no rows; for class probabilities of rows with intervals use predict_proba_interval(X)"
         ) from None
     whole("chains", chains, 1)
     wanted = _wanted(groups)
@@ -149,6 +150,7 @@ def _refuse_huge_draws(posterior: Posterior, n_draws: int) -> None:
     if posterior.is_exact and n_draws * numbers > CELLS_AT_MOST:
         fewer = max(1, CELLS_AT_MOST // numbers)
         raise ValueError(
-            f"{n_draws} draws of {numbers:,} parameters would be {n_draws * numbers / 1e9:.1f} billion numbers, more than the "
-            f"{CELLS_AT_MOST / 1e9:.1f} billion a tree may hold. Ask for at most {fewer} (draws={fewer}, chains=1)."
+            f"{n_draws} draws of {numbers:,} parameters would be {n_draws * numbers / 1e9:.1f} billion numbers, "
+            f"more than the {CELLS_AT_MOST / 1e9:.1f} billion a tree may hold. Ask for at most {fewer} "
+            f"(draws={fewer}, chains=1)."
         )

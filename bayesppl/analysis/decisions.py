@@ -37,8 +37,8 @@ def decide(
     fitted : Fitted
     X : table or (n_rows, n_features) array-like
     loss : (n_classes, n_classes) array-like, optional
-        ``loss[k, a]``: cost of deciding class a where class k is true, both in the order of ``clf.classes_``, or in any
-        order as a data frame labelled by the classes. By default 0 if right and 1 if wrong.
+        ``loss[k, a]``: cost of deciding class a where class k is true, both in the order of ``clf.classes_``, or
+        in any order as a data frame labelled by the classes. By default 0 if right and 1 if wrong.
     reject_loss : float, optional
         Cost of not deciding.
     rejected : optional
@@ -71,8 +71,8 @@ def least_loss(proba: Array, classes: Array, loss: Any, reject_loss: float | Non
     costs = 1.0 - np.eye(n_classes) if loss is None else _matrix(loss, classes.tolist())
     if costs.shape != (n_classes, n_classes) or not np.isfinite(costs).all():
         raise ValueError(
-            f"loss must be a finite matrix of shape ({n_classes}, {n_classes}), true classes by decisions, found shape "
-            f"{costs.shape}"
+            f"loss must be a finite matrix of shape ({n_classes}, {n_classes}), true classes by decisions, found "
+            f"shape {costs.shape}"
         )
     expected = proba @ costs
     labels = np.asarray(classes[expected.argmin(1)])
@@ -89,8 +89,9 @@ def _matrix(loss: Any, classes: Sequence[Hashable]) -> Array:
         costs = np.asarray(loss, dtype=np.float64)
     except (TypeError, ValueError):
         raise TypeError(
-            f"loss must be a matrix of numbers of shape ({len(classes)}, {len(classes)}), a row for every true class and a column "
-            f"for every decision, both in the order of classes_, found {loss!r}; as in loss=[[0, 1], [5, 0]]"
+            f"loss must be a matrix of numbers of shape ({len(classes)}, {len(classes)}), a row for every true "
+            f"class and a column for every decision, both in the order of classes_, found {loss!r}; as in "
+            "loss=[[0, 1], [5, 0]]"
         ) from None
     return aligned(costs, labels_of(loss), classes, "loss")
 
@@ -163,8 +164,8 @@ def expected_error_rate(
     r"""Posterior distribution of the classifier's own error rate, without a test set.
 
     Were θ the truth, rows would be drawn from it and the classifier would be wrong with probability
-    :math:`R(\theta) = E_{x \mid \theta}[1 - p(\hat y(x) \mid x, \theta)]`. Each value returned is R at one posterior draw
-    of θ, by simulation of ``rows`` rows. It assumes that the model holds; held-out rows do not.
+    :math:`R(\theta) = E_{x \mid \theta}[1 - p(\hat y(x) \mid x, \theta)]`. Each value returned is R at one
+    posterior draw of θ, by simulation of ``rows`` rows. It assumes that the model holds; held-out rows do not.
 
     Parameters
     ----------
@@ -177,8 +178,9 @@ def expected_error_rate(
     rule : optional
         Rule that the decisions are made by.
     covariates : mapping of str to number or (rows,) array, optional
-        What the rows bring along that is not modelled, such as the total of rows of counts: it determines how easily
-        classes are distinguished. By default that of rows of the fit; see :func:`bayesppl.analysis.sampling.sample`.
+        What the rows bring along that is not modelled, such as the total of rows of counts: it determines how
+        easily classes are distinguished. By default that of rows of the fit; see
+        :func:`bayesppl.analysis.sampling.sample`.
 
     Returns
     -------
@@ -187,8 +189,8 @@ def expected_error_rate(
     Raises
     ------
     ValueError
-        If covariates are needed, not given, and the rows of the fit are not held any more (after ``partial_fit`` or
-        loading).
+        If covariates are needed, not given, and the rows of the fit are not held any more (after ``partial_fit``
+        or loading).
 
     Examples
     --------

@@ -1,15 +1,16 @@
 r"""Boundaries, distances and axes of Gaussian classes, from one estimate of their parameters.
 
-With means :math:`\mu_k`, covariances :math:`\Sigma_k` and class weights :math:`\pi_k` the log odds of two classes are
+With means :math:`\mu_k`, covariances :math:`\Sigma_k` and class weights :math:`\pi_k` the log odds of two classes
+are
 :math:`x^\top A x + w^\top x + b`, where
 
 .. math:: A = -\tfrac12 (\Sigma_1^{-1} - \Sigma_0^{-1}), \quad w = \Sigma_1^{-1}\mu_1 - \Sigma_0^{-1}\mu_0, \quad
    b = -\tfrac12 (\mu_1^\top \Sigma_1^{-1} \mu_1 - \mu_0^\top \Sigma_0^{-1} \mu_0)
        - \tfrac12 \log\frac{|\Sigma_1|}{|\Sigma_0|} + \log\pi_1 - \log\pi_0
 
-(Hastie, Tibshirani & Friedman 2009, eq. 4.9 and 4.12; the class weights enter b, which is easily forgotten). Under the
-predictive rule the boundary is another one, of Student t densities; coefficients and axes then are those of the
-posterior mean, and ``decision_function`` is what classifies.
+(Hastie, Tibshirani & Friedman 2009, eq. 4.9 and 4.12; the class weights enter b, which is easily forgotten). Under
+the predictive rule the boundary is another one, of Student t densities; coefficients and axes then are those of
+the posterior mean, and ``decision_function`` is what classifies.
 """
 
 from __future__ import annotations
@@ -106,8 +107,8 @@ def numbers(fitted: Fitted, X: Any) -> Array:
         raise RowError(
             f"column {fitted.columns.names[column]!r} is missing (NaN) in row ",
             int(row),
-            ", and a row with gaps has no distance or place on an axis. Fill it in, or drop the row; predict_proba needs "
-            "neither",
+            ", and a row with gaps has no distance or place on an axis. Fill it in, or drop the row; "
+            "predict_proba needs neither",
         )
     return values
 
@@ -131,16 +132,16 @@ def check_n_components(n_components: Any, n_classes: int, n_features: int) -> No
     is_whole = isinstance(n_components, Integral) and not isinstance(n_components, bool | np.bool_)
     if not is_whole or not 0 < n_components <= most:
         raise ValueError(
-            f"n_components must be a whole number and lie between 1 and min(n_classes - 1, n_features) = {most}, found "
-            f"{n_components!r}"
+            f"n_components must be a whole number and lie between 1 and min(n_classes - 1, n_features) = {most}, "
+            f"found {n_components!r}"
         )
 
 
 def axes(theta: Theta, n_components: int | None = None) -> Axes:
     r"""Directions along which the class means differ most, relative to the spread within classes (Rao 1948).
 
-    They solve :math:`B v = \lambda \Sigma v` with B the covariance of the class means, and are scaled to unit variance within
-    classes.
+    They solve :math:`B v = \lambda \Sigma v` with B the covariance of the class means, and are scaled to unit
+    variance within classes.
 
     Parameters
     ----------

@@ -35,8 +35,8 @@ def portions(posterior: Posterior, size: int, rng: np.random.Generator) -> Itera
 def thetas(posterior: Posterior, size: int, rng: np.random.Generator) -> Iterator[Theta]:
     """Draws of the parameters, one after the other.
 
-    They are independent where the posterior is exact; memory does not grow with their number. Of a sampled posterior
-    they are its own draws in random order, all of them before any comes again.
+    They are independent where the posterior is exact; memory does not grow with their number. Of a sampled
+    posterior they are its own draws in random order, all of them before any comes again.
     """
     if posterior.is_exact:
         for portion in portions(posterior, size, rng):
@@ -77,7 +77,10 @@ def number_of_draws(posterior: Posterior, asked: int) -> int:
 
 
 def narrowed(posterior: Posterior, X: Any) -> tuple[Posterior, Any]:
-    """A smaller posterior and rows for it, whose densities have the same joint distribution; see :func:`bayesppl.families.closed_forms.narrowed`."""
+    """Narrow a posterior to fewer parameters, under which densities of these rows have the same joint distribution.
+
+    See :func:`bayesppl.families.closed_forms.narrowed`.
+    """
     if not isinstance(posterior, Exact):
         return posterior, X
     parts = posterior.belief.parts

@@ -1,13 +1,13 @@
-r"""What the evidence says: about the whole model, about which features depend on the class, and about the densities tried.
+r"""Evidence: of the whole model, of features that depend on the class, and of the densities tried for a column.
 
-A feature is irrelevant where one distribution, the same for all classes, explains it better than one per class. Both
-explanations have an evidence in closed form, and the ratio of the two is the Bayes factor
+A feature is irrelevant where one distribution, the same for all classes, explains it better than one per class.
+Both explanations have an evidence in closed form, and the ratio of the two is the Bayes factor
 
 .. math:: B_d = \frac{\prod_k p(x_{\cdot d} \mid \text{rows of class } k)}{p(x_{\cdot d} \mid \text{all rows})}
 
-(Kass & Raftery 1995). Of tables of counts (levels, zeros and ones, successes, words) it is taken given both margins, as in the
-test of independence of Gunel & Dickey (1974): see :mod:`bayesppl.conjugate.association`. With prior
-probability ρ the feature is relevant with probability :math:`r = \rho B / (\rho B + 1 - \rho)`.
+(Kass & Raftery 1995). Of tables of counts (levels, zeros and ones, successes, words) it is taken given both
+margins, as in the test of independence of Gunel & Dickey (1974): see :mod:`bayesppl.conjugate.association`. With
+prior probability ρ the feature is relevant with probability :math:`r = \rho B / (\rho B + 1 - \rho)`.
 """
 
 from __future__ import annotations
@@ -83,8 +83,8 @@ def feature_relevance(fitted: Fitted, prior: float = 0.5) -> xr.Dataset:
     ----------
     fitted : Fitted
         Features that are modelled together (a covariance matrix, a shared spherical variance) are judged
-        together, as one block. The one distribution of all classes has the declared prior, resolved for one class; a
-        hierarchical prior keeps what it learned of the classes.
+        together, as one block. The one distribution of all classes has the declared prior, resolved for one class;
+        a hierarchical prior keeps what it learned of the classes.
     prior : float
         ρ, the prior probability that a feature is relevant.
 
@@ -101,14 +101,14 @@ def feature_relevance(fitted: Fitted, prior: float = 0.5) -> xr.Dataset:
 
     Notes
     -----
-    A Bayes factor takes the prior of the parameters at its word. A very spread one, such as the default of the Gaussian
-    families (whose means are worth 0.01 rows), expects classes to lie far apart and so favours "does not depend" where
-    they lie close (Lindley 1957). Declare what you expect, or tune it from the data.
+    A Bayes factor takes the prior of the parameters at its word. A very spread one, such as the default of the
+    Gaussian families (whose means are worth 0.01 rows), expects classes to lie far apart and so favours "does not
+    depend" where they lie close (Lindley 1957). Declare what you expect, or tune it from the data.
 
-    Levels of a column, however many, are no evidence by themselves: a column of identifiers has a Bayes factor of one. Under
-    labels that were shuffled, the probability of relevance averages at most ``prior``. The exceptions are the hierarchical priors of
-    full and tied Gaussians, which learn from the classes how far apart they lie: of a block of noise they are undecided (.5 to
-    .7 in place of .5). Declare a prior where that matters.
+    Levels of a column, however many, are no evidence by themselves: a column of identifiers has a Bayes factor of
+    one. Under labels that were shuffled, the probability of relevance averages at most ``prior``. The exceptions
+    are the hierarchical priors of full and tied Gaussians, which learn from the classes how far apart they lie: of
+    a block of noise they are undecided (.5 to .7 in place of .5). Declare a prior where that matters.
 
     Examples
     --------
@@ -137,8 +137,9 @@ def feature_relevance(fitted: Fitted, prior: float = 0.5) -> xr.Dataset:
 def averaged_proba(fitted: Fitted, X: Any, prior: float = 0.5, *, log: bool = False) -> Array:
     r"""Class probabilities averaged over which features are relevant: (n_rows, n_classes).
 
-    Features are independent given the class, so the sum over all subsets of relevant features is a product of two-point
-    mixtures, :math:`p(x_d \mid y = k, D) = r_d\,p(x_d \mid \text{class } k) + (1 - r_d)\,p(x_d \mid \text{all})`: exact at
+    Features are independent given the class, so the sum over all subsets of relevant features is a product of
+    two-point mixtures,
+    :math:`p(x_d \mid y = k, D) = r_d\,p(x_d \mid \text{class } k) + (1 - r_d)\,p(x_d \mid \text{all})`: exact at
     the cost of a few predictions.
 
     Parameters
@@ -152,8 +153,8 @@ def averaged_proba(fitted: Fitted, X: Any, prior: float = 0.5, *, log: bool = Fa
 
     Notes
     -----
-    It is an average over models of independent features, and loses where this is wrong: the more columns repeat each other, the
-    surer it is of the relevant ones. No ``calibration`` applies to it.
+    It is an average over models of independent features, and loses where this is wrong: the more columns repeat
+    each other, the surer it is of the relevant ones. No ``calibration`` applies to it.
 
     Examples
     --------
@@ -188,8 +189,9 @@ def column_choice(choice: ColumnChoice | None) -> xr.Dataset:
     Returns
     -------
     xarray.Dataset
-        ``chosen`` and ``margin`` (column): the density of the highest log evidence, and how far it is ahead of the next one;
-        ``rounding`` (column): the step of the values; ``log_evidence`` (column, density), NaN where a density was no candidate.
+        ``chosen`` and ``margin`` (column): the density of the highest log evidence, and how far it is ahead of the
+        next one; ``rounding`` (column): the step of the values; ``log_evidence`` (column, density), NaN where a
+        density was no candidate.
 
     Raises
     ------
@@ -220,7 +222,7 @@ def _logit(prior: float) -> float:
 
 
 def _dependence(fitted: Fitted) -> dict[str, Evidence]:
-    """The log Bayes factor of every unit: of columns that are judged one by one, or of a block judged as a whole."""
+    """The log Bayes factor of every unit: of columns judged one by one, or of a block judged as a whole."""
     posterior = fitted.posterior
     statistics = posterior.statistics.parts["features"]
     common = posterior.model.common_prior_of_features(statistics)

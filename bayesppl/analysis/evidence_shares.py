@@ -33,7 +33,7 @@ MOST_NUMBERS = 1 << 21
 
 
 class Odds(NamedTuple):
-    """Which class is compared with what: class places, and the place it is compared with, or None for all others."""
+    """Log odds of classes, by place, against the class at another place, or all others where it is None."""
 
     classes: list[Hashable]
     places: list[int]
@@ -78,7 +78,7 @@ class Explained(NamedTuple):
 def lots_of(
     seen: SeenRows, per_row: int, shares: Shares, orders: int, rng: np.random.Generator
 ) -> Iterator[tuple[Array, Array, Steps]]:
-    """Rows that have the same units, so many that their log odds can be held, the units, and the ways through them."""
+    """Group rows that have the same units, as many as can be held, with these units and the ways through them."""
     for rows, at in groups_of(seen.present):
         steps = _steps(len(at), shares, orders, rng)
         size = max(1, MOST_NUMBERS // (per_row * len(steps.sets)))
@@ -127,7 +127,10 @@ def _steps(n: int, shares: Shares, orders: int, rng: np.random.Generator) -> Ste
 def _shares(
     seen: SeenRows, rows: Array, at: Array, odds: Odds, score: Score, steps: Steps
 ) -> tuple[Array, Array, Array, bool]:
-    """Shares (n_lots, n_units, n_draws, n_rows, n_odds), log odds, those before any column, and whether no order matters."""
+    """Divide the evidence of rows: shares, log odds, those before any column, and whether no order matters.
+
+    Shares are (n_lots, n_units, n_draws, n_rows, n_odds).
+    """
 
     def log_joint(sets: Array) -> Array:
         among = np.zeros((len(sets), seen.belongs.shape[0]), bool)

@@ -5,15 +5,18 @@ The log odds of class k against the others, after columns x have been seen, are
 .. math:: \log\frac{p(k \mid x)}{p(\bar k \mid x)} = \log\frac{p(k)}{p(\bar k)} + W(x),
    \qquad W(x) = \log\frac{p(x \mid k)}{p(x \mid \bar k)},
 
-and W, the weight of evidence, is divided among the columns. Between two classes of a model with columns independent
-given the class, the share of a column is :math:`\log p(x_d \mid k) - \log p(x_d \mid j)`, whatever else was seen. Where
-columns are correlated given the class, and also where :math:`\bar k` is a mixture of several classes (seeing one column
-changes which of them is likely, and so what the next column is worth), a share depends on what was seen before:
+and W, the weight of evidence, is divided among the columns. Between two classes of a model with columns
+independent given the class, the share of a column is :math:`\log p(x_d \mid k) - \log p(x_d \mid j)`, whatever
+else was seen. Where columns are correlated given the class, and also where :math:`\bar k` is a mixture of several
+classes (seeing one column changes which of them is likely, and so what the next column is worth), a share depends
+on what was seen before:
 
-* ``sequential`` shares take the columns in their order, each given those before it: :math:`W(x_d \mid x_1, …, x_{d-1})`;
+* ``sequential`` shares take the columns in their order, each given those before it:
+  :math:`W(x_d \mid x_1, …, x_{d-1})`;
 * ``shapley`` shares average that over all orders (Shapley 1953), which treats all columns alike.
 
-Both add up to W exactly. What was seen before is found by evaluating the model on the row with all other cells missing.
+Both add up to W exactly. What was seen before is found by evaluating the model on the row with all other cells
+missing.
 """
 
 from __future__ import annotations
@@ -62,14 +65,14 @@ def explain(
     against : label, optional
         The class that the others are compared with; by default each class is compared with all others together.
     shares : {"shapley", "sequential"}
-        How weight is divided where the share of a column depends on the columns seen before it: averaged over all orders,
-        or in the order of the columns.
+        How weight is divided where the share of a column depends on the columns seen before it: averaged over all
+        orders, or in the order of the columns.
     blocks : mapping of str to columns, optional
         Columns that are weighed together, under the name given; every other column stands for itself.
     rule : {"predictive", "mle", "map", "mean"}, optional
     draws : int, optional
-        Number of posterior draws for standard deviations and intervals of the weights, given the parameters. A sampled
-        posterior uses the draws it has.
+        Number of posterior draws for standard deviations and intervals of the weights, given the parameters. A
+        sampled posterior uses the draws it has.
     prob : float
         Probability of these intervals.
     orders : int
@@ -79,11 +82,11 @@ def explain(
     Returns
     -------
     xarray.Dataset
-        In nats (multiply by 4.34 for decibans): ``weight`` (row, feature, class); ``prior`` (class), the log odds before
-        any column is seen; ``log_odds`` (row, class), those after all. ``prior`` plus the sum of ``weight`` over
-        "feature" is ``log_odds``. ``mcse`` is the Monte-Carlo error of shares from random orders. With ``draws`` also
-        ``sd``, ``lower`` and ``upper`` of each weight, and ``prior_sd``. The coordinate ``cell`` is what the row holds.
-        The attribute ``shares`` is "independent" where the shares do not depend on any order.
+        In nats (multiply by 4.34 for decibans): ``weight`` (row, feature, class); ``prior`` (class), the log odds
+        before any column is seen; ``log_odds`` (row, class), those after all. ``prior`` plus the sum of ``weight``
+        over "feature" is ``log_odds``. ``mcse`` is the Monte-Carlo error of shares from random orders. With
+        ``draws`` also ``sd``, ``lower`` and ``upper`` of each weight, and ``prior_sd``. The coordinate ``cell`` is
+        what the row holds. The attribute ``shares`` is "independent" where the shares do not depend on any order.
 
     Raises
     ------

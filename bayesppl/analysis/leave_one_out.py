@@ -71,7 +71,10 @@ class LeaveOneOut:
 
     def __repr__(self) -> str:
         score, accuracy = (f"{value:.4g} ± {error:.2g}" for value, error in (self.log_score, self.accuracy))
-        return f"LeaveOneOut({len(self.codes)} rows, {len(self.classes)} classes, log_score={score}, accuracy={accuracy})"
+        return (
+            f"LeaveOneOut({len(self.codes)} rows, {len(self.classes)} classes, log_score={score}, "
+            f"accuracy={accuracy})"
+        )
 
     def _repr_html_(self) -> str:
         """The scores as a table in a notebook."""
@@ -79,7 +82,8 @@ class LeaveOneOut:
             f"<tr><th>{name}</th><td>{value:.4g}</td><td>± {error:.2g}</td></tr>"
             for name, (value, error) in (("log score", self.log_score), ("accuracy", self.accuracy))
         ]
-        return f"<p>Leave-one-out of {len(self.codes)} rows, {len(self.classes)} classes</p><table>{''.join(lines)}</table>"
+        heading = f"Leave-one-out of {len(self.codes)} rows, {len(self.classes)} classes"
+        return f"<p>{heading}</p><table>{''.join(lines)}</table>"
 
     @property
     def log_predictive(self) -> Array:
@@ -135,9 +139,9 @@ class LeaveOneOut:
         Returns
         -------
         arviz_stats.utils.ELPDDataLOO
-            Printed without a table of Pareto k. The effective number of parameters ``p`` is the log score within the
-            data less the one left out (Vehtari, Gelman & Gabry 2017). Nothing is approximated, so every Pareto k is
-            zero. Where a plug-in rule holds a row impossible, ``elpd`` is -inf and has no standard error.
+            Printed without a table of Pareto k. The effective number of parameters ``p`` is the log score within
+            the data less the one left out (Vehtari, Gelman & Gabry 2017). Nothing is approximated, so every Pareto
+            k is zero. Where a plug-in rule holds a row impossible, ``elpd`` is -inf and has no standard error.
         """
         import xarray as xr
 
@@ -193,7 +197,7 @@ class LeaveOneOut:
 
 
 def standard_error_of_sum(values: Array) -> float:
-    """Of the sum over the rows; nan where there is one row or a score of -inf, from which its spread cannot be estimated."""
+    """Standard error of a sum over rows; nan for one row or a score of -inf, of which the spread is not known."""
     if len(values) < 2 or not np.isfinite(values).all():
         return float("nan")
     return float(np.sqrt(len(values) * values.var(ddof=1)))
@@ -205,12 +209,14 @@ def leave_one_out(
     """Exact leave-one-out: every row predicted from all the others.
 
     Of the predictive it costs one to three ``predict_proba``; where many rows have a weight of their own, several
-    times more, for without each the posterior is another one. A rule that plugs in an estimate takes it anew for every row
-    from the sums of the others, which costs about a millisecond a row, and more for models of many parameters.
+    times more, for without each the posterior is another one. A rule that plugs in an estimate takes it anew for
+    every row from the sums of the others, which costs about a millisecond a row, and more for models of many
+    parameters.
 
     The prior is held as resolved from all rows: this equals refitting once per row where the prior is explicit,
-    and refitting with the resolved prior where it is a default that depends on the data. Where the prior of each class is
-    made of the rows of the others (``"hierarchical"``, of full covariances), the predictive takes the row out of it too.
+    and refitting with the resolved prior where it is a default that depends on the data. Where the prior of each
+    class is made of the rows of the others (``"hierarchical"``, of full covariances), the predictive takes the row
+    out of it too.
 
     Parameters
     ----------
@@ -225,8 +231,8 @@ def leave_one_out(
     ImproperError
         If the posterior without a row is improper.
     UndefinedEstimateError
-        If the rule plugs in an estimate that does not exist without some row, as the maximum likelihood of a class of
-        one row.
+        If the rule plugs in an estimate that does not exist without some row, as the maximum likelihood of a class
+        of one row.
     ValueError
         If the rows are not held any more.
     ChangedRowsError
@@ -251,8 +257,9 @@ def leave_one_out(
         return leave_out_each(posterior, X, rows.codes, rows.weights, rule, fitted.calibration)
     except NotConjugateError:
         raise NotConjugateError(
-            "exact leave-one-out needs a closed form of the posterior without a row, which this model has not. From draws it is "
-            "approximated by importance sampling: arviz.loo(clf.to_datatree(groups=['posterior', 'log_likelihood']))"
+            "exact leave-one-out needs a closed form of the posterior without a row, which this model has not. "
+            "From draws it is approximated by importance sampling: arviz.loo(clf.to_datatree(groups=['posterior', "
+            "'log_likelihood']))"
         ) from None
 
 

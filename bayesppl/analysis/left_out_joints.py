@@ -1,11 +1,11 @@
 """Log joints of rows and of their units, each predicted from all other rows.
 
-Rules that plug in an estimate need that of all rows but one, for every row. An estimate is a function of the sufficient
-statistics, and those of all rows but one are a sum over the others. The sums are taken by halves: those of the rows
-outside a range, plus those of one half of it, are those of the rows outside the other half, and so on until a single
-row is left. Every row is added log₂ n times and none is ever subtracted. Hence nothing cancels: a level that no other
-row shows has a count of exactly zero, a column that is constant without the row a variance of exactly zero, and an
-outlier leaves no rounding error behind. It serves every family alike.
+Rules that plug in an estimate need that of all rows but one, for every row. An estimate is a function of the
+sufficient statistics, and those of all rows but one are a sum over the others. The sums are taken by halves: those
+of the rows outside a range, plus those of one half of it, are those of the rows outside the other half, and so on
+until a single row is left. Every row is added log₂ n times and none is ever subtracted. Hence nothing cancels: a
+level that no other row shows has a count of exactly zero, a column that is constant without the row a variance of
+exactly zero, and an outlier leaves no rounding error behind. It serves every family alike.
 """
 
 from __future__ import annotations
@@ -91,8 +91,8 @@ def unit_joints(
 ) -> Iterator[Joints]:
     """:func:`row_joints` of rows of which one unit is seen, of every unit of the family in order.
 
-    Of the predictive one unit after the other is at hand; rules that plug in an estimate take it once, and those of all
-    units are held.
+    Of the predictive one unit after the other is at hand; rules that plug in an estimate take it once, and those
+    of all units are held.
 
     Parameters
     ----------
@@ -175,9 +175,10 @@ def _of_rows(values: Array, groups: Groups) -> Array:
 def _keeps_digits(gap: Array, others: Array) -> Array:
     """Whether a row could be subtracted without losing more than half of the digits of what remains.
 
-    A row that makes up all but a share r of its class's sum of squares, from n other rows, is less probable without itself by
-    a factor of at least r^(n/2): where the log density falls by less than 8 n, r is above e^-16, and some nine digits are left.
-    Hardly a row falls that far, except outliers of enormous leverage and rows that stand (almost) alone.
+    A row that makes up all but a share r of its class's sum of squares, from n other rows, is less probable
+    without itself by a factor of at least r^(n/2): where the log density falls by less than 8 n, r is above e^-16,
+    and some nine digits are left. Hardly a row falls that far, except outliers of enormous leverage and rows that
+    stand (almost) alone.
     """
     return np.isfinite(gap) & (gap < 8 * others)
 
@@ -198,8 +199,9 @@ def _predict_from_others(
     belief = prior.update(sum_over_ranges(take, len(codes), cells_per_row(X)))
     if not belief.is_proper().all():
         raise ImproperError(
-            f"without row {row} the posterior of its class is improper: under an improper prior every class must keep "
-            "enough rows, whose columns vary and do not copy each other, when one is left out. Use a proper prior, or add rows."
+            f"without row {row} the posterior of its class is improper: under an improper prior every class must "
+            "keep enough rows, whose columns vary and do not copy each other, when one is left out. Use a proper "
+            "prior, or add rows."
         )
     return np.asarray(closed_forms.log_predictive(family, belief)(family.bound.marginal_rows(X[[row]], view))[0])
 
@@ -207,7 +209,7 @@ def _predict_from_others(
 def joints_from_others(
     posterior: Posterior, X: Any, codes: Array, weights: Array, rule: RuleName, views: Sequence[Sequence[int]]
 ) -> tuple[Array, Array]:
-    """log p(x_i, y = k | θ) of what is seen of every row, under the estimate from all the others, and its class weights.
+    """log p(x_i, y = k | θ) of what is seen of every row, θ estimated from all others, and its class weights.
 
     Parameters
     ----------

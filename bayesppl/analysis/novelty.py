@@ -27,22 +27,23 @@ def novelty(
 ) -> xr.Dataset:
     r"""How surprising every row is to the model, whatever its class.
 
-    A class is always found, also for a row that belongs to none. The score :math:`\log p(x \mid D)` sums the classes
-    out; its posterior predictive p-value (Rubin 1984; Bayarri & Berger 2000) is the probability that a new
+    A class is always found, also for a row that belongs to none. The score :math:`\log p(x \mid D)` sums the
+    classes out; its posterior predictive p-value (Rubin 1984; Bayarri & Berger 2000) is the probability that a new
     row from the model is as improbable as this one, or more so.
 
     Parameters
     ----------
     fitted : Fitted
     X : table or (n_rows, n_features) array-like
-        A row with missing cells has fewer chances to surprise: its p-value is then too large rather than too small.
+        A row with missing cells has fewer chances to surprise: its p-value is then too large rather than too
+        small.
     level : float
         A row is called novel where its p-value is at most this; so is about this share of rows that are not.
     draws : int
-        Rows simulated from the posterior predictive, each with a posterior draw of the parameters of its own and with
-        the covariates of the row in question (trials, exposure, total of counts). The smallest possible p-value is
-        1 / (draws + 1), and the standard error of a p-value p is √(p (1 − p) / draws). A sampled posterior lends its
-        draws in turn: beyond their number the error falls no further.
+        Rows simulated from the posterior predictive, each with a posterior draw of the parameters of its own and
+        with the covariates of the row in question (trials, exposure, total of counts). The smallest possible
+        p-value is 1 / (draws + 1), and the standard error of a p-value p is √(p (1 − p) / draws). A sampled
+        posterior lends its draws in turn: beyond their number the error falls no further.
     random_state : int, optional
 
     Returns
@@ -91,7 +92,7 @@ def log_density(posterior: Posterior, X: Any) -> Array:
 
 
 def _number_below(posterior: Posterior, X: Any, bounds: Array, draws: int, rng: np.random.Generator) -> Array:
-    """How many of the rows simulated with the covariates of each row are at most as dense as its bound: (n_rows,)."""
+    """Count rows simulated with the covariates of each row that are at most as dense as its bound: (n_rows,)."""
     covariates = posterior.model.family.bound.covariates(X)
     # rows with equal covariates share what is simulated
     alike = np.column_stack([np.zeros(len(bounds)), *covariates.values()])
@@ -113,7 +114,7 @@ def _number_below(posterior: Posterior, X: Any, bounds: Array, draws: int, rng: 
 def _simulated_log_density(
     posterior: Posterior, covariates: Covariates, size: int, draws: int, rng: np.random.Generator
 ) -> Array:
-    """Densities of simulated rows, ``size`` with these covariates for each draw of the parameters: (draws, size)."""
+    """Simulate ``size`` rows with these covariates for each draw of the parameters: densities (draws, size)."""
     log_joint = posterior.log_joint_predictive()
     drawn: list[Any] = []
     densities: list[Array] = []

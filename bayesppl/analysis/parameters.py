@@ -22,7 +22,8 @@ from bayesppl.model.rules import ESTIMATES, RuleName
 if TYPE_CHECKING:
     import xarray as xr
 
-#: Probability of an interval where none is asked for: ArviZ's default, so that its tables and ours show the same intervals.
+#: Probability of an interval where none is asked for: ArviZ's default, so that its tables and ours show the same
+#: intervals.
 PROB = 0.89
 
 # Numbers held at once while summarising draws (a quarter of a gigabyte).
@@ -90,8 +91,8 @@ def estimates(fitted: Fitted, rules: Sequence[RuleName] | None = None) -> xr.Dat
     ----------
     fitted : Fitted
     rules : sequence of {"mle", "map", "mean"}, optional
-        All three by default. One that does not exist for these data is then NaN, and the attribute ``undefined_map``, or that of
-        another rule, holds the reason.
+        All three by default. One that does not exist for these data is then NaN, and the attribute
+        ``undefined_map``, or that of another rule, holds the reason.
 
     Raises
     ------
@@ -153,15 +154,16 @@ def parameter_summary(
     -------
     xarray.Dataset
         Every parameter along "estimate": ``mle``, ``map`` and ``mean``, nan where they do not exist, then ``sd``,
-        ``lower`` and ``upper``. ``attrs`` name the probability (``prob``), the number of draws (``draws``), and why an
-        estimate does not exist (``undefined_map``).
+        ``lower`` and ``upper``. ``attrs`` name the probability (``prob``), the number of draws (``draws``), and
+        why an estimate does not exist (``undefined_map``).
 
     Examples
     --------
     >>> import bayesppl as bp
     >>> from bayesppl.analysis.parameters import parameter_summary
     >>> clf = bp.BernoulliNB().fit([[1], [1], [0], [0]], ["a", "a", "b", "b"])
-    >>> parameter_summary(clf.fitted_)["probability"].sel({"class": "a", "feature": "x0"}).round(1).to_series().to_dict()
+    >>> found = parameter_summary(clf.fitted_)["probability"].sel({"class": "a", "feature": "x0"})
+    >>> found.round(1).to_series().to_dict()
     {'mle': 1.0, 'map': 1.0, 'mean': 0.8, 'sd': 0.2, 'lower': 0.4, 'upper': 1.0}
     """
     import xarray as xr

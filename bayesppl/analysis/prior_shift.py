@@ -1,7 +1,8 @@
 r"""Deployment where the classes are not as frequent as in training ("prior shift").
 
-What a row of class k looks like, p(x | y = k), is taken to be the same; only p(y) differs. Class probabilities then
-follow from the ones at hand by exchanging one set of weights for another, and the new weights are estimated from unlabelled rows.
+What a row of class k looks like, p(x | y = k), is taken to be the same; only p(y) differs. Class probabilities
+then follow from the ones at hand by exchanging one set of weights for another, and the new weights are estimated
+from unlabelled rows.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ def estimate_class_weights(
 ) -> xr.Dataset:
     r"""The class frequencies among unlabelled rows.
 
-    The likelihood of new weights w is :math:`\prod_i \sum_k w_k\,p(x_i \mid y = k)`, the labels summed out. ``em`` is its
-    maximum by the iteration of Saerens, Latinne & Decaestecker (2002). The posterior under a Dirichlet
+    The likelihood of new weights w is :math:`\prod_i \sum_k w_k\,p(x_i \mid y = k)`, the labels summed out. ``em``
+    is its maximum by the iteration of Saerens, Latinne & Decaestecker (2002). The posterior under a Dirichlet
     prior is sampled by alternating labels and weights (Diebolt & Robert 1994).
 
     Parameters
@@ -60,8 +61,8 @@ def estimate_class_weights(
     Returns
     -------
     xarray.Dataset
-        Over "class": ``em``, and ``mean``, ``sd``, ``lower``, ``upper`` of the posterior; ``draws`` (chain, draw, class).
-        Pass ``em`` or ``mean`` to ``predict_proba(X, class_weights=…)``.
+        Over "class": ``em``, and ``mean``, ``sd``, ``lower``, ``upper`` of the posterior; ``draws`` (chain, draw,
+        class). Pass ``em`` or ``mean`` to ``predict_proba(X, class_weights=…)``.
 
     Examples
     --------

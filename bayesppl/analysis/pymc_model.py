@@ -1,4 +1,4 @@
-"""Fits and models of PyMC: a fitted model as a ``pm.Model``, and what a fit of a user's own model answers in its words."""
+"""Fits and models of PyMC: a fit as a ``pm.Model``, and questions about a fit of a user's own model."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ def to_pymc(fitted: Fitted, likelihood: Likelihood = "rows") -> Any:
 def recognition(fitted: ReadModel) -> pd.DataFrame:
     """What every part of the model is, as a table: family, prior, how it was solved, and why.
 
-    ``solution`` is "exact" (closed form), "collapsed" (closed form given other variables, which are sampled), "compressed"
-    (sampled, with a few rows that stand for all), "by rows" (sampled on every row), or "unused" (nothing in it depends on
-    the label).
+    ``solution`` is "exact" (closed form), "collapsed" (closed form given other variables, which are sampled),
+    "compressed" (sampled, with a few rows that stand for all), "by rows" (sampled on every row), or "unused"
+    (nothing in it depends on the label).
 
     Parameters
     ----------
@@ -80,7 +80,8 @@ def user_datatree(
         Number of exact draws; parts that were sampled return the draws they have.
     random_state : int, optional
     groups : sequence of str, or "all"
-        ``posterior`` and ``sample_stats``. Where other groups are asked for too, all name parameters as this package does.
+        ``posterior`` and ``sample_stats``. Where other groups are asked for too, all name parameters as this
+        package does.
     log_likelihood : {"joint", "y", "x"} or sequence of them
         As for the estimators of this package.
     """

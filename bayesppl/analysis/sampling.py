@@ -21,7 +21,8 @@ from bayesppl.model.posterior import Exact, Posterior
 from bayesppl.model.rules import TABLE, RuleName, check_rule
 from bayesppl.model.training_rows import training_rows
 
-# Under the predictive rule every row has parameters of its own, up to this many rows; more rows share them at random.
+# Under the predictive rule every row has parameters of its own, up to this many rows; more rows share them at
+# random.
 MOST_THETAS = 1000
 
 
@@ -47,10 +48,11 @@ def sample(
         p(y, x | D); the others draw all rows given one estimate.
     random_state : int, optional
     covariates : mapping of str to number or (n,) array, optional
-        What the rows bring along that is not modelled: the ``"trials"`` of :class:`~bayesppl.Binomial` rows and the
-        ``"exposure"`` of :class:`~bayesppl.Poisson` rows, where columns hold them, and the ``"total"`` of
+        What the rows bring along that is not modelled: the ``"trials"`` of :class:`~bayesppl.Binomial` rows and
+        the ``"exposure"`` of :class:`~bayesppl.Poisson` rows, where columns hold them, and the ``"total"`` of
         :class:`~bayesppl.Multinomial` rows; those of a block of :class:`~bayesppl.Product` after its name, as in
-        ``"words_total"``. By default those of rows of the fit, drawn at random by their weights, whatever the class.
+        ``"words_total"``. By default those of rows of the fit, drawn at random by their weights, whatever the
+        class.
 
     Returns
     -------
@@ -62,8 +64,8 @@ def sample(
     Raises
     ------
     ValueError
-        If covariates are needed, not given, and the rows of the fit are not held any more (after ``partial_fit`` or
-        loading); for labels that are no class of the fit.
+        If covariates are needed, not given, and the rows of the fit are not held any more (after ``partial_fit``
+        or loading); for labels that are no class of the fit.
 
     Examples
     --------
@@ -117,7 +119,8 @@ def lots(
 ) -> Iterator[Any]:
     """Lots of rows from the posterior predictive: one class and one draw of the parameters for each lot.
 
-    Corresponding rows of the lots are independent of each other where the posterior is exact, rows of one lot are not.
+    Corresponding rows of the lots are independent of each other where the posterior is exact, rows of one lot are
+    not.
     """
     family = posterior.model.family
     if isinstance(posterior, Exact):
@@ -133,7 +136,7 @@ def lots(
 def covariates_for(
     fitted: Fitted, given: Mapping[str, Any] | None, size: int, rng: np.random.Generator
 ) -> Callable[[], Covariates]:
-    """A source of covariates of ``size`` rows: those given, or those of rows of the fit, drawn anew by their weights.
+    """Return a source of covariates of ``size`` rows: those given, or those of random rows of the fit, by weight.
 
     Raises
     ------
@@ -151,8 +154,8 @@ def covariates_for(
     rows = training_rows(fitted)
     if rows is None:
         raise ValueError(
-            f"rows of this model are simulated given their {', '.join(supports)}, and the rows of the fit are not held any "
-            f"more (after partial_fit or loading they never are); pass {example_of(supports)}"
+            f"rows of this model are simulated given their {', '.join(supports)}, and the rows of the fit are not "
+            f"held any more (after partial_fit or loading they never are); pass {example_of(supports)}"
         )
     of_fit, share = family.bound.covariates(family.bound.encode(rows.table)), rows.weights / rows.weights.sum()
     return lambda: of_rows(of_fit, rng.choice(len(share), size=size, p=share))

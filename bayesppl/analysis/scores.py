@@ -82,7 +82,8 @@ def brier_scores(log_proba: Array, codes: Array) -> Array:
 def calibration_gaps(log_proba: Array, codes: Array, bins: int = BINS) -> csr_array:
     """Hit minus confidence of every row, in the column of its confidence bin: (n_rows, bins), one entry per row.
 
-    The confidence is the probability of the most probable class; bin m holds confidences in ((m - 1)/bins, m/bins].
+    The confidence is the probability of the most probable class; bin m holds confidences in ((m - 1)/bins,
+    m/bins].
     """
     confidence = np.exp(log_proba.max(-1))
     column = np.clip(np.ceil(confidence * bins).astype(int) - 1, 0, bins - 1)
@@ -123,7 +124,8 @@ def paired_difference(values: Array, reference: Array) -> tuple[float, float]:
     Returns
     -------
     difference, standard_error : float
-        Where a row scores -inf under ``values`` the difference is -inf, and its standard error does not exist (nan).
+        Where a row scores -inf under ``values`` the difference is -inf, and its standard error does not exist
+        (nan).
     """
     with np.errstate(invalid="ignore"):
         difference = values - reference

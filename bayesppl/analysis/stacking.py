@@ -1,13 +1,17 @@
 r"""Weights of several models of the same rows, learned from what each predicts of rows left out.
 
-Stacking of predictive distributions (Yao, Vehtari, Simpson & Gelman 2018) chooses the weights on the simplex that predict
-left-out labels best. Here they have a Dirichlet prior, and with :math:`p_{im} = p_m(y_i \mid x_i, D_{-i})` the posterior
+Stacking of predictive distributions (Yao, Vehtari, Simpson & Gelman 2018) chooses the weights on the simplex that
+predict left-out labels best. Here they have a Dirichlet prior, and with :math:`p_{im} = p_m(y_i \mid x_i, D_{-i})`
+the posterior
 
-.. math:: \omega \mid D \propto \mathrm{Dirichlet}(\omega \mid \alpha) \prod_i \Big(\sum_m \omega_m p_{im}\Big)^{w_i},
+.. math::
 
-which treats the left-out scores as a likelihood. The weights used are its mode in log ratios, where it is flat at the
-corners: without rows they are equal, and a model without merit keeps about :math:`\alpha / n`. Before they are weighed,
-each model is tempered by how well it predicts rows left out; what matters is kept.
+   \omega \mid D \propto \mathrm{Dirichlet}(\omega \mid \alpha)
+   \prod_i \Big(\sum_m \omega_m p_{im}\Big)^{w_i},
+
+which treats the left-out scores as a likelihood. The weights used are its mode in log ratios, where it is flat at
+the corners: without rows they are equal, and a model without merit keeps about :math:`\alpha / n`. Before they are
+weighed, each model is tempered by how well it predicts rows left out; what matters is kept.
 """
 
 from __future__ import annotations
@@ -127,8 +131,9 @@ def combine(
 class Stacking(NamedTuple):
     """Posterior of the weights.
 
-    ``weights``, (n_models,), the mode in log ratios; ``draws``, (n_draws, n_models); ``log_scores``, (n_rows,), of the
-    combined predictions with these weights, and ``honest_log_scores``, with weights that have not seen the row.
+    ``weights``, (n_models,), the mode in log ratios; ``draws``, (n_draws, n_models); ``log_scores``, (n_rows,), of
+    the combined predictions with these weights, and ``honest_log_scores``, with weights that have not seen the
+    row.
     """
 
     weights: Array
@@ -158,8 +163,8 @@ def stack(
     Notes
     -----
     Weights that have not seen row i have the posterior above, divided by the factor of that row; the average of
-    :math:`p_i(\omega) = \sum_m \omega_m p_{im}` under it is :math:`1 / E[1 / p_i(\omega)]` under the whole posterior
-    (Gelfand, Dey & Chang 1992), and no weights are learned again.
+    :math:`p_i(\omega) = \sum_m \omega_m p_{im}` under it is :math:`1 / E[1 / p_i(\omega)]` under the whole
+    posterior (Gelfand, Dey & Chang 1992), and no weights are learned again.
 
     Examples
     --------
@@ -184,7 +189,8 @@ def stack(
 def _averaged(likelihood: Array, weights: Array) -> Array:
     """What the weights make of the likelihoods: (n_rows,).
 
-    Without BLAS, whose threads wait for each other many times as long as this takes where the machine has other work.
+    Without BLAS, whose threads wait for each other many times as long as this takes where the machine has other
+    work.
     """
     return np.einsum("m,mn->n", weights, likelihood)
 

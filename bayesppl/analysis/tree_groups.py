@@ -255,6 +255,6 @@ def _refuse_huge(group: Group, n_draws: int, n_rows: int, trunk: Trunk) -> None:
     cells = n_draws * n_rows * per_row
     if cells > CELLS_AT_MOST:
         raise NotAvailableError(
-            f"group {group!r} would hold {n_draws} draws of {n_rows} rows, {cells / 1e9:.1f} billion numbers. Ask for fewer "
-            "draws (draws=100, chains=1), or fit fewer rows."
+            f"group {group!r} would hold {n_draws} draws of {n_rows} rows, {cells / 1e9:.1f} billion numbers. Ask "
+            "for fewer draws (draws=100, chains=1), or fit fewer rows."
         )

@@ -23,8 +23,9 @@ from bayesppl.model.tuning import Objective, Search, Tuning
 if TYPE_CHECKING:
     import xarray as xr
 
-#: Standard deviation of a log factor under its normal hyperprior. Left-out labels alone would send it without end on rows that
-#: classes separate. The evidence has a maximum, or is level far out, where rounding alone would decide where the search ends.
+#: Standard deviation of a log factor under its normal hyperprior. Left-out labels alone would send it without end
+#: on rows that classes separate. The evidence has a maximum, or is level far out, where rounding alone would
+#: decide where the search ends.
 HYPERPRIOR_SD: Mapping[Objective, float] = {"evidence": 10.0, "loo": 2.0}
 
 _CORRELATION = "correlation"
@@ -35,12 +36,12 @@ def tune(
 ) -> tuple[GenerativeModel, Search]:
     r"""Choose the prior's hyperparameters by the data (empirical Bayes).
 
-    Starting from the declared prior, each named hyperparameter is multiplied, for all classes and features alike, by a
-    factor :math:`e^t` with :math:`|t| \le 10`, and the best t is searched until the slope is zero: the order of rows and columns
-    has no part in it. The location of a mean stays where it is. A prior that depends on the data may use the variance of
-    columns, but not how they go together: the correlations of a default scale matrix are set to zero, unless they are
-    themselves tuned by name. If it used them, the evidence would reward the prior for repeating the data, and the degrees
-    of freedom would run away.
+    Starting from the declared prior, each named hyperparameter is multiplied, for all classes and features alike,
+    by a factor :math:`e^t` with :math:`|t| \le 10`, and the best t is searched until the slope is zero: the order
+    of rows and columns has no part in it. The location of a mean stays where it is. A prior that depends on the
+    data may use the variance of columns, but not how they go together: the correlations of a default scale matrix
+    are set to zero, unless they are themselves tuned by name. If it used them, the evidence would reward the prior
+    for repeating the data, and the degrees of freedom would run away.
 
     Parameters
     ----------
@@ -50,16 +51,16 @@ def tune(
     rows : Rows, optional
         The rows; needed by ``objective="loo"`` only.
     tuning : Tuning
-        ``names``: hyperparameters to tune; all by default. Beta: ``alpha``, ``beta``. Gamma: ``shape``, ``rate``. Dirichlet:
-        ``concentration``. NormalInverseGamma: ``kappa``, ``a``, ``b``. NormalInverseWishart: ``kappa``, ``nu`` (counted
-        from n_features − 1), ``psi``, and ``correlation``, which shrinks Ψ towards its diagonal. In a product the name of
-        the block leads: ``"size.kappa"``.
-        ``objective``: what to maximise. ``evidence``: log p(X | y), type II maximum likelihood (Good 1965; MacKay 1992), from
-        the sums that the fit keeps, without reading a row, with a normal hyperprior of standard deviation 10 on every t. It
-        moves a clear maximum by little; where the evidence is level far out, as it is in κ of classes that do not differ,
-        the search ends where the slope is t/100. Blocks are searched one after the other. ``loo``: Σ log p(y_i | x_i, D
-        without i), the exact leave-one-out log score of the labels, with a standard deviation of 2; each evaluation costs
-        about one ``predict``, and a search takes some hundred.
+        ``names``: hyperparameters to tune; all by default. Beta: ``alpha``, ``beta``. Gamma: ``shape``, ``rate``.
+        Dirichlet: ``concentration``. NormalInverseGamma: ``kappa``, ``a``, ``b``. NormalInverseWishart: ``kappa``,
+        ``nu`` (counted from n_features − 1), ``psi``, and ``correlation``, which shrinks Ψ towards its diagonal.
+        In a product the name of the block leads: ``"size.kappa"``.
+        ``objective``: what to maximise. ``evidence``: log p(X | y), type II maximum likelihood (Good 1965; MacKay
+        1992), from the sums that the fit keeps, without reading a row, with a normal hyperprior of standard
+        deviation 10 on every t. It moves a clear maximum by little; where the evidence is level far out, as it is
+        in κ of classes that do not differ, the search ends where the slope is t/100. Blocks are searched one after
+        the other. ``loo``: Σ log p(y_i | x_i, D without i), the exact leave-one-out log score of the labels, with
+        a standard deviation of 2; each evaluation costs about one ``predict``, and a search takes some hundred.
         ``max_steps``: of the search; where they do not suffice it has not converged.
 
     Returns
@@ -73,20 +74,22 @@ def tune(
     ImproperError
         If the prior is improper.
     ValueError
-        If a name or the objective is unknown, rows are needed that are not held, or the prior has nothing to tune: the
-        ``"hierarchical"`` prior of full covariances has chosen its own hyperparameters.
+        If a name or the objective is unknown, rows are needed that are not held, or the prior has nothing to tune:
+        the ``"hierarchical"`` prior of full covariances has chosen its own hyperparameters.
 
     Notes
     -----
-    The evidence is about all of p(X | y). Where there are many parameters and few rows its prior predicts labels far
-    better; where the model is wrong about p(x | y) (Naive Bayes with copied columns), it can make the model surer of its
-    mistakes, and ``loo`` is the objective to use. Either way the prior depends on the data: intervals under it are a
-    little too narrow, and its evidence compares with that of no other prior. Judge it by rows held out.
+    The evidence is about all of p(X | y). Where there are many parameters and few rows its prior predicts labels
+    far better; where the model is wrong about p(x | y) (Naive Bayes with copied columns), it can make the model
+    surer of its mistakes, and ``loo`` is the objective to use. Either way the prior depends on the data: intervals
+    under it are a little too narrow, and its evidence compares with that of no other prior. Judge it by rows held
+    out.
     """
     if tuning.objective == "loo" and rows is None:
         raise ValueError(
-            "objective='loo' scores the rows of the fit, which are not held any more (after loading or partial_fit they never "
-            "are). Use objective='evidence', which needs only the sums that are kept, or fit all rows again"
+            "objective='loo' scores the rows of the fit, which are not held any more (after loading or "
+            "partial_fit they never are). Use objective='evidence', which needs only the sums that are kept, or "
+            "fit all rows again"
         )
     prior = model.prior(statistics)
     bounds = closed_forms.tunable(model.family, prior.parts["features"])
@@ -163,7 +166,7 @@ def _correlations_seen(
 
 
 def _searched_together(chosen: list[str], objective: Objective) -> list[list[int]]:
-    """Places of the hyperparameters of each block: evidences of blocks add, left-out labels depend on all of them."""
+    """Places of the hyperparameters of each block: evidences of blocks add, scores of labels depend on all."""
     blocks: dict[str, list[int]] = {}
     for i, name in enumerate(chosen):
         blocks.setdefault(name.rpartition(".")[0] if objective == "evidence" else "", []).append(i)
@@ -174,8 +177,8 @@ def _chosen(tuning: Tuning, known: list[str]) -> list[str]:
     chosen = list(known if tuning.names is None else tuning.names)
     if not known:
         raise ValueError(
-            "this prior has no hyperparameter to tune. (The 'hierarchical' prior of full covariances has chosen its own by the "
-            "evidence; prior='fraley-raftery', or one that is declared, can be tuned)"
+            "this prior has no hyperparameter to tune. (The 'hierarchical' prior of full covariances has chosen "
+            "its own by the evidence; prior='fraley-raftery', or one that is declared, can be tuned)"
         )
     unknown = [name for name in chosen if name not in known]
     if unknown:
@@ -196,8 +199,8 @@ def _warn_of_bounds(at_bound: tuple[str, ...], bounds: Mapping[str, tuple[float,
             for name in at_bound
         )
         warn(
-            f"the search for hyperparameters ended at the bound of {limits}: the data would have it without limit. Leave it "
-            "out of names, or declare a prior",
+            f"the search for hyperparameters ended at the bound of {limits}: the data would have it without "
+            "limit. Leave it out of names, or declare a prior",
             ConvergenceWarning,
         )
 

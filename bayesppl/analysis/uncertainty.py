@@ -1,9 +1,9 @@
 r"""How sure the model is of its class probabilities.
 
-Given parameters θ the class probabilities of a row are p(y | x, θ); the posterior of θ makes a distribution of them.
-Its average, E[p(y | x, θ) | D], is what intervals and the entropy split refer to. It is *not* the predictive
-p(y | x, D), which averages p(y, x | θ) first and normalises afterwards, because x itself informs θ; on rows that the
-training data hold little information about, the two may even name different winners.
+Given parameters θ the class probabilities of a row are p(y | x, θ); the posterior of θ makes a distribution of
+them. Its average, E[p(y | x, θ) | D], is what intervals and the entropy split refer to. It is *not* the predictive
+p(y | x, D), which averages p(y, x | θ) first and normalises afterwards, because x itself informs θ; on rows that
+the training data hold little information about, the two may even name different winners.
 """
 
 from __future__ import annotations
@@ -81,8 +81,8 @@ def uncertainty(fitted: Fitted, X: Any, draws: int = 1000, random_state: int | N
     Returns
     -------
     xarray.Dataset
-        Over "row": ``total``, H of the averaged probabilities; ``aleatoric``, the average H, which stays however many
-        rows are seen; ``epistemic``, their difference, the mutual information of label and parameters; and
+        Over "row": ``total``, H of the averaged probabilities; ``aleatoric``, the average H, which stays however
+        many rows are seen; ``epistemic``, their difference, the mutual information of label and parameters; and
         ``predictive_entropy``, H of ``predict_proba(X, rule="predictive")``, another average (see the module).
 
     Examples
@@ -100,7 +100,7 @@ def uncertainty(fitted: Fitted, X: Any, draws: int = 1000, random_state: int | N
 def probability_draws(
     fitted: Fitted, X: Any, draws: int, random_state: int | np.random.Generator | None
 ) -> Iterator[Array]:
-    """p(y = k | x, θ) under posterior draws, for one block of rows after the other: (n_draws, n_block, n_classes)."""
+    """p(y = k | x, θ) under posterior draws, one block of rows after the other: (n_draws, n_block, n_classes)."""
     whole("draws", draws, 2)
     encoded, rng = fitted.encode(X), generator(random_state)
     size = number_of_draws(fitted.posterior, draws)
@@ -112,9 +112,9 @@ def probability_draws(
 
 
 def stack_probability_draws(stack: Stack, X: Any, draws: int, random_state: int | None) -> Iterator[Array]:
-    """p(y = k | x) under draws of the weights of a stack and of the parameters of its members; temperatures are held.
+    """p(y = k | x) under draws of the weights of a stack and of the parameters of its members.
 
-    One block of rows after the other: (n_draws, n_block, n_classes).
+    Temperatures are held. One block of rows after the other: (n_draws, n_block, n_classes).
     """
     whole("draws", draws, 2)
     table, rng = stack.columns.align(X), generator(random_state)

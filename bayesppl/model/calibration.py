@@ -17,7 +17,10 @@ OPTIONS: tuple[Option, ...] = get_args(Option)
 
 
 class Power(ABC):
-    r"""Powers of densities, learned from rows left out: :math:`p_w(y = k \mid x, D) \propto \pi_k \prod_b p(x_b \mid k, D)^{w_b}`."""
+    r"""Powers of densities, learned from rows left out.
+
+    .. math:: p_w(y = k \mid x, D) \propto \pi_k \prod_b p(x_b \mid k, D)^{w_b}
+    """
 
     log_score: float
     log_score_uncalibrated: float
@@ -33,12 +36,14 @@ class Power(ABC):
 
     @abstractmethod
     def of_left_out(self, whole: Array, units: Callable[[], Iterable[Array]]) -> Iterator[tuple[float, Array]]:
-        """Powers, and the log joints of what is taken to them: those of whole rows, or those of the units of a row."""
+        """Powers, and the log joints taken to them: those of whole rows, or those of the units of a row."""
 
 
 @dataclass(frozen=True)
 class Calibration(Power):
-    r"""The temperature of :math:`p_T(y = k \mid x, D) \propto \pi_k\, p(x \mid y = k, D)^{1/T}`, learned from rows left out.
+    r"""The temperature of a calibrated fit, learned from rows left out.
+
+    .. math:: p_T(y = k \mid x, D) \propto \pi_k\, p(x \mid y = k, D)^{1/T}
 
     Attributes
     ----------
@@ -48,8 +53,8 @@ class Calibration(Power):
     log_sd : float
         Standard error of log T, by the sandwich formula (Godambe 1960; White 1982).
     log_score, log_score_uncalibrated : float
-        Average exact leave-one-out log score of the labels, with T and without. With T it is optimistic by what one number
-        can learn from all rows.
+        Average exact leave-one-out log score of the labels, with T and without. With T it is optimistic by what
+        one number can learn from all rows.
     """
 
     temperature: float
@@ -83,22 +88,25 @@ class Calibration(Power):
 
 @dataclass(frozen=True, eq=False)
 class ColumnWeights(Power):
-    r"""Weights of :math:`p_w(y = k \mid x, D) \propto \pi_k \prod_b p(x_b \mid y = k, D)^{w_b}`, learned from rows left out.
+    r"""Weights of the columns or blocks of a calibrated fit, learned from rows left out.
+
+    .. math:: p_w(y = k \mid x, D) \propto \pi_k \prod_b p(x_b \mid y = k, D)^{w_b}
 
     Attributes
     ----------
     names : tuple
         Of the units b: columns that are independent given the class, and blocks of columns that are not.
     weights : (n_units,)
-        w. Below 1 where a unit repeats what others say, or its density is too sure; one that tells nothing of the class has
-        the weight that the others suggest.
+        w. Below 1 where a unit repeats what others say, or its density is too sure; one that tells nothing of the
+        class has the weight that the others suggest.
     log_sd : (n_units,)
         Standard errors of log w, by the sandwich formula (Godambe 1960; White 1982).
     spread : float
-        τ, the standard deviation of log w between units that was assumed: the one of the highest approximate evidence.
+        τ, the standard deviation of log w between units that was assumed: the one of the highest approximate
+        evidence.
     log_score, log_score_uncalibrated : float
-        Average exact leave-one-out log score of the labels, with the weights and without. With them each row has the weights
-        that all other rows would give, to first order.
+        Average exact leave-one-out log score of the labels, with the weights and without. With them each row has
+        the weights that all other rows would give, to first order.
     n_rows : int
         Rows that the weights were learned from: all, or a random choice of them where they are many.
     """
@@ -132,8 +140,9 @@ class ColumnWeights(Power):
         order = np.argsort(self.weights)
         least, most = order[0], order[-1]
         return (
-            f"leave-one-out log score {self.log_score_uncalibrated:.3g} without, {self.log_score:.3g} with {len(self.names)} "
-            f"weights, {self.weights[least]:.2g} ({self.names[least]}) to {self.weights[most]:.2g} ({self.names[most]})"
+            f"leave-one-out log score {self.log_score_uncalibrated:.3g} without, {self.log_score:.3g} with "
+            f"{len(self.names)} weights, {self.weights[least]:.2g} ({self.names[least]}) to "
+            f"{self.weights[most]:.2g} ({self.names[most]})"
         )
 
 

@@ -1,7 +1,8 @@
 """Whether draws can be trusted: R-hat, effective sample sizes and divergences of a sampled posterior.
 
-Thresholds follow Vehtari, Gelman, Simpson, Carpenter & Bürkner (2021, "Rank-normalization, folding, and localization:
-an improved R-hat"): R-hat below 1.01, and 100 effective draws per chain in the bulk and in the tails.
+Thresholds follow Vehtari, Gelman, Simpson, Carpenter & Bürkner (2021, "Rank-normalization, folding, and
+localization: an improved R-hat"): R-hat below 1.01, and 100 effective draws per chain in the bulk and in the
+tails.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ class Diagnosis:
     Attributes
     ----------
     measures : Theta
-        R-hat, bulk and tail effective sample size: arrays (measure, *dims of the parameter), NaN for entries that do not vary or were not looked at.
+        R-hat, bulk and tail effective sample size: arrays (measure, *dims of the parameter), NaN for entries that
+        do not vary or were not looked at.
     problems : list of str
     """
 
@@ -49,16 +51,16 @@ def diagnose(samples: Theta, sample_stats: Mapping[str, Array]) -> Diagnosis:
     diverging = int(np.sum(sample_stats.get("diverging", 0)))
     if diverging:
         problems.append(
-            f"{diverging} of {n_chains * n_draws} draws diverged: the sampler met places it cannot explore, and the draws "
-            "may miss part of the posterior. Raise target_accept (0.95), or use a prior that keeps parameters away "
-            "from the edge."
+            f"{diverging} of {n_chains * n_draws} draws diverged: the sampler met places it cannot explore, and "
+            "the draws may miss part of the posterior. Raise target_accept (0.95), or use a prior that keeps "
+            "parameters away from the edge."
         )
     worst = {name: np.max(m[0], initial=-np.inf, where=~np.isnan(m[0])) for name, m in measures.items()}
     name = max(worst, key=lambda key: worst[key])
     if worst[name] > R_HAT_LIMIT:
         problems.append(
-            f"R-hat of {name!r} is {worst[name]:.3f}, above {R_HAT_LIMIT}: the chains do not agree. Raise tune and "
-            "draws; if that does not help, the posterior has several modes."
+            f"R-hat of {name!r} is {worst[name]:.3f}, above {R_HAT_LIMIT}: the chains do not agree. Raise tune "
+            "and draws; if that does not help, the posterior has several modes."
         )
     for at, where in ((1, "bulk"), (2, "tails")):
         least = {name: np.min(m[at], initial=np.inf, where=~np.isnan(m[at])) for name, m in measures.items()}

@@ -123,8 +123,8 @@ class GenerativeModel:
     def summarise_each(self, rows: Rows) -> JointStatistics:
         """:meth:`summarise` a few rows, with their rounding tracked.
 
-        Each is summed by itself and added in pairs of numbers, so that it can be taken out again to the last bit, with other
-        rows or alone.
+        Each is summed by itself and added in pairs of numbers, so that it can be taken out again to the last bit,
+        with other rows or alone.
         """
         each = one_hot(np.arange(len(rows)), len(rows), rows.given_weights)
         of_rows = _with_labels(closed_forms.read_statistics(self.family, rows.table, each), each)
@@ -147,8 +147,8 @@ class GenerativeModel:
             prior = closed_forms.common_prior(self.family, statistics)
         except ShapeError:
             raise NotConjugateError(
-                "a prior whose hyperparameters differ between classes cannot be the prior of one distribution for all of "
-                "them, with which they would be compared; declare hyperparameters that the classes share"
+                "a prior whose hyperparameters differ between classes cannot be the prior of one distribution for "
+                "all of them, with which they would be compared; declare hyperparameters that the classes share"
             ) from None
         return prior.rescaled(self.factors) if self.factors else prior
 
@@ -229,8 +229,8 @@ def resolve_class_weights(
         weights = np.asarray(declared, dtype=np.float64)
     except (TypeError, ValueError):
         raise TypeError(
-            f"class_weights must be 'uniform', 'empirical', a bayesppl.Dirichlet or a probability for each of {list(classes)}, "
-            f"found {declared!r}"
+            "class_weights must be 'uniform', 'empirical', a bayesppl.Dirichlet or a probability for each of "
+            f"{list(classes)}, found {declared!r}"
         ) from None
     if weights.shape != (n_classes,) or not (weights >= 0).all() or not np.isclose(weights.sum(), 1.0):
         raise ValueError(

@@ -99,7 +99,7 @@ class Fitted:
         return 1.0 if self.calibration is None else self.calibration.overall_temperature
 
     def parts(self, X: Any) -> Iterator[tuple[float, Any]]:
-        """The powers of the calibration, and encoded rows with what is seen of them where the density is taken to it."""
+        """Powers of the calibration, and encoded rows with only those columns whose density is taken to each."""
         return iter([(1.0, X)]) if self.calibration is None else self.calibration.parts(X, self.model.family)
 
     def calibrated(self, log_joint: LogDensity, class_weights: Array) -> LogDensity:
@@ -125,7 +125,7 @@ class Fitted:
         return self.model.family.bound.encode(self.columns.align(X))
 
     def log_joint(self, X: Any, rule: RuleName | None = None, *, n_jobs: int | None = None) -> Array:
-        """log p(y = k, x) of the model, for every row and class: (n_rows, n_classes). No calibration changes it."""
+        """log p(y = k, x) of the model, without its calibration, for every row and class: (n_rows, n_classes)."""
         uncalibrated = self if self.calibration is None else replace(self, calibration=None)
         return uncalibrated.map_log_joint(X, _unfinished, rule, n_jobs=n_jobs)
 
@@ -145,13 +145,13 @@ class Fitted:
         evaluate: Callable[[LogDensity, Any], Array] = LogDensity.__call__,
         n_jobs: int | None = None,
     ) -> Array:
-        """``finish`` of log p(y = k, x), calibrated, a range of rows after the other: no temporary grows with the rows.
+        """``finish`` of calibrated log p(y = k, x), a range of rows at a time, so that no temporary grows with rows.
 
         Parameters
         ----------
         finish : callable
-            From log p(y = k, x) of some rows, (n_some_rows, n_classes), which it may overwrite, and the class weights
-            of the rule, (n_classes,), to an array (n_some_rows, ...).
+            From log p(y = k, x) of some rows, (n_some_rows, n_classes), which it may overwrite, and the class
+            weights of the rule, (n_classes,), to an array (n_some_rows, ...).
         evaluate : callable
             Of a log density at encoded rows; ``LogDensity.kernel`` leaves out what all classes of a row share.
         """

@@ -1,4 +1,4 @@
-"""What was learned from rows, without the rows: a model bound to their columns and classes, and the sums over them.
+"""What was learned from rows, without the rows: a model bound to columns and classes, and the sums over rows.
 
 Sums add and subtract, so a batch is an addition, forgetting a subtraction, merging two fits an addition again, and
 discounting the past a multiplication. Each returns a new value; nothing is changed in place.
@@ -144,6 +144,6 @@ class Learned:
             new = set(labels) - set(known[dim])
             if new:
                 raise ValueError(
-                    f"this batch holds {min(map(str, new))!r}, a {dim} that the first batch did not show. One fit on all "
-                    "rows would have counted it, so batches can not: declare the levels of the family"
+                    f"this batch holds {min(map(str, new))!r}, a {dim} that the first batch did not show. One fit "
+                    "on all rows would have counted it, so batches can not: declare the levels of the family"
                 )

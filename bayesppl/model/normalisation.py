@@ -18,8 +18,8 @@ def log_probabilities(log_joint: Array, class_weights: Array) -> Array:
     ----------
     log_joint : (..., n_classes)
     class_weights : (..., n_classes) or broadcastable
-        Returned, with an :class:`~bayesppl.errors.ImpossibleRowWarning`, for rows whose density is zero under every
-        class: such a row is no evidence of its class.
+        Returned, with an :class:`~bayesppl.errors.ImpossibleRowWarning`, for rows whose density is zero under
+        every class: such a row is no evidence of its class.
 
     Returns
     -------
@@ -71,9 +71,9 @@ def warn_of_impossible_rows(n_impossible: int, n_rows: int) -> None:
     """Warn if there were rows that are impossible under every class."""
     if n_impossible:
         warn(
-            f"{n_impossible} of {n_rows} rows have probability zero under every class (an estimate of exactly zero, as "
-            "rule='mle' gives for a value never seen in training) and were classified by class weights alone. Use "
-            "rule='predictive', which never assigns zero.",
+            f"{n_impossible} of {n_rows} rows have probability zero under every class (an estimate of exactly "
+            "zero, as rule='mle' gives for a value never seen in training) and were classified by class weights "
+            "alone. Use rule='predictive', which never assigns zero.",
             ImpossibleRowWarning,
         )
 
@@ -92,7 +92,7 @@ def tempered(log_joint: Array, class_weights: Array, temperature: float) -> Arra
 
 
 def powered(parts: Iterable[tuple[float, Array]], class_weights: Array) -> Array:
-    r"""log of :math:`\pi_k \prod_b p_b(x_b \mid y = k)^{w_b}`, from powers w and log p(y = k, x_b): (..., n_classes).
+    r"""Take log joints to powers: the log of :math:`\pi_k \prod_b p_b(x_b \mid y = k)^{w_b}`, (..., n_classes).
 
     Parameters
     ----------
@@ -121,8 +121,8 @@ def exchange_weights(log_joint: Array, old: Array, new: Array) -> Array:
     impossible = (old == 0) & (new > 0)
     if impossible.any():
         raise ValueError(
-            f"the fit gives class number {int(impossible.argmax())} the weight zero, so nothing is known of its density "
-            "under new class weights; fit with proper class weights, such as bayesppl.Dirichlet(1.0)"
+            f"the fit gives class number {int(impossible.argmax())} the weight zero, so nothing is known of its "
+            "density under new class weights; fit with proper class weights, such as bayesppl.Dirichlet(1.0)"
         )
     with np.errstate(divide="ignore"):
         return np.asarray(

@@ -136,7 +136,8 @@ class Posterior(ABC):
         estimate = TABLE[rule].estimate
         if estimate is None:
             raise ValueError(
-                f"rule={rule!r} integrates the parameters out and has no estimate; use one of {', '.join(ESTIMATES)}"
+                f"rule={rule!r} integrates the parameters out and has no estimate; use one of "
+                f"{', '.join(ESTIMATES)}"
             )
         found: Theta = estimate(self)
         return found

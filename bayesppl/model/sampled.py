@@ -48,8 +48,8 @@ ModeFinder = Callable[[GenerativeModel, Joint, JointStatistics, Theta], Theta]
 
 def _no_mode_finder(model: GenerativeModel, prior: Joint, statistics: JointStatistics, samples: Theta) -> Theta:
     raise NotConjugateError(
-        "the mode under a prior declared in PyMC has to be searched for, and a file holds no code of it: use rule='mean' or "
-        "'predictive'. Declare the model again, and fit it, for rule='map'"
+        "the mode under a prior declared in PyMC has to be searched for, and a file holds no code of it: use "
+        "rule='mean' or 'predictive'. Declare the model again, and fit it, for rule='map'"
     )
 
 
@@ -64,7 +64,8 @@ class Sampled(Posterior):
     report : Report
         What is known about the draws.
     find_mode : callable
-        Searches the mode of (model, prior, statistics, samples) where it has no closed form. A file does not keep it.
+        Searches the mode of (model, prior, statistics, samples) where it has no closed form. A file does not keep
+        it.
     """
 
     samples: Theta
@@ -114,8 +115,8 @@ class Sampled(Posterior):
     def predictive_mcse(self, parts: Iterable[tuple[float, Any]]) -> Array:
         """By batch means: batches of √draws consecutive draws are nearly independent (Flegal, Haran & Jones 2008).
 
-        The probability is a function of averages over draws, the joint densities of all classes, whose error is taken to
-        first order (delta method).
+        The probability is a function of averages over draws, the joint densities of all classes, whose error is
+        taken to first order (delta method).
         """
         n_chains, n_draws = self.samples[CLASS_WEIGHTS].shape[:2]
         per_chain = int(np.sqrt(n_draws))

@@ -53,7 +53,9 @@ class Member:
 
 @dataclass(frozen=True, eq=False)
 class Stack:
-    r"""Models of the same rows and their weights: :math:`p(y \mid x) \propto (\sum_m \omega_m\, p_m(y \mid x))^{1/T}`.
+    r"""Models of the same rows and their weights.
+
+    .. math:: p(y \mid x) \propto \Big(\sum_m \omega_m\, p_m(y \mid x)\Big)^{1/T}
 
     Attributes
     ----------
@@ -120,7 +122,7 @@ class Stack:
 
     @property
     def levels(self) -> dict[Hashable, tuple[Hashable, ...]]:
-        """The levels that members know of the columns of the fit, numbers that one of them takes for levels left out."""
+        """Levels of the columns of the fit, without those of numbers that only some member takes for levels."""
         return {
             name: levels
             for member in self.members

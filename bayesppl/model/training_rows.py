@@ -27,9 +27,10 @@ def training_rows(fitted: Fitted) -> Rows | None:
     rows = fitted.rows
     if rows is not None and not rows.is_copy and not _sum_to_the_same(fitted, rows):
         raise ChangedRowsError(
-            "the rows given to fit have been changed in place since then: they do not add up to the sums of the fit. "
-            "Undo the change, fit again, or pass a copy to fit. (Small tables are copied by fit itself, large ones "
-            "are not; predictions do not need the rows, and loo takes X, y and sample_weight as they were)"
+            "the rows given to fit have been changed in place since then: they do not add up to the sums of the "
+            "fit. Undo the change, fit again, or pass a copy to fit. (Small tables are copied by fit itself, "
+            "large ones are not; predictions do not need the rows, and loo takes X, y and sample_weight as they "
+            "were)"
         )
     return rows
 
@@ -57,8 +58,8 @@ def require_training_rows(fitted: Fitted, X: Any = None, y: Any = None, sample_w
     if differs.any():
         k = int(differs.argmax())
         raise ValueError(
-            f"these are not the rows of the fit: class {fitted.classes.tolist()[k]!r} has the weight {found[k]:g} in "
-            f"them, and {known[k]:g} in the fit. Pass the X, y and sample_weight of the fit"
+            f"these are not the rows of the fit: class {fitted.classes.tolist()[k]!r} has the weight {found[k]:g} "
+            f"in them, and {known[k]:g} in the fit. Pass the X, y and sample_weight of the fit"
         )
     return rows
 
