@@ -16,7 +16,7 @@ import numpy as np
 
 import bayesppl as bp
 from bayesppl.inference.pymc import native
-from bayesppl.inference.pymc.compiled import log_density
+from bayesppl.inference.pymc.compiled import Density, log_density
 
 SIZES = tuple(10**power for power in range(3, 8))
 
@@ -49,7 +49,11 @@ def main(most: int, out: Path | None) -> None:
 
 def microseconds(model: Any) -> float:
     """Median time of a gradient of the log density of a PyMC model."""
-    density = log_density(model)
+    return microseconds_of(log_density(model))
+
+
+def microseconds_of(density: Density) -> float:
+    """Median time of a gradient of a log density."""
     function, times = density.compiled(), []
     began = time.perf_counter()
     while len(times) < 5 or time.perf_counter() - began < 1.0:

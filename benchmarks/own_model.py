@@ -13,15 +13,15 @@ import os
 import subprocess
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import click
 import numpy as np
 import pymc as pm
 
+from bayesppl.inference.pymc.compiled import density_of
+from bayesppl.inference.pymc.reading.fitted import block_density
 from bayesppl.inference.pymc.reading.recognition import read
-from bayesppl.inference.pymc.reading.sampling import Part
-from benchmarks.gradients import microseconds
+from benchmarks.gradients import microseconds_of
 from benchmarks.measure import in_new_process
 
 #: What a class has, and the density of the rows under draws of it, by hand.
@@ -124,10 +124,11 @@ def lkj_gradient(n_rows: int) -> float:
         root, _, _ = pm.LKJCholeskyCov("root", n=4, eta=2.0, sd_dist=pm.HalfNormal.dist(2.0, shape=4))
         mean = pm.Normal("mean", 0.0, 5.0, shape=(3, 4))
         pm.MvNormal("x", mean[label], chol=root, observed=rng.normal(size=(n_rows, 4)) + y[:, None])
-    [block] = [block for block in read(model, "y").blocks if block.observed]
+    reading = read(model, "y")
+    [block] = [block for block in reading.blocks if block.observed]
     assert block.solution == "compressed"
-    part: Any = Part(block.coordinates, list(zip(block.everything, block.rows, strict=True)))
-    return microseconds(part)
+    coordinates = block.coordinates
+    return microseconds_of(density_of(block_density(reading, block), coordinates.values, coordinates.start))
 
 
 if __name__ == "__main__":

@@ -9,13 +9,21 @@ from bayesppl.data.rows import Rows
 from bayesppl.errors import NotConjugateError
 from bayesppl.inference.approximate import ADVI, SMC, UNAVAILABLE
 from bayesppl.inference.base import Inference
-from bayesppl.inference.closed_form import ClosedForm
 from bayesppl.inference.laplace import Laplace
 from bayesppl.inference.nuts import NUTS
 from bayesppl.model.declaration import GenerativeModel
-from bayesppl.model.posterior import Posterior
+from bayesppl.model.posterior import Exact, Posterior
 
 __all__ = ["ADVI", "BY_NAME", "NUTS", "SMC", "ClosedForm", "Inference", "Laplace", "choose"]
+
+
+@dataclass(frozen=True)
+class ClosedForm(Inference):
+    """Solve the model exactly; the rows themselves are not needed."""
+
+    def infer(self, model: GenerativeModel, statistics: JointStatistics, rows: Rows | None = None) -> Exact:
+        prior = model.prior(statistics)
+        return Exact(model, statistics, prior, prior.update(statistics))
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,7 @@ import numpy as np
 from bayesppl.conjugate import Joint
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.rows import Rows
-from bayesppl.inference.drawing import Drawing, Draws
-from bayesppl.inference.interrupts import interrupts_raised
+from bayesppl.inference.base import Drawing, Draws, interrupts_raised
 from bayesppl.inference.progress import announce_if_slow, is_watched
 from bayesppl.inference.pymc.build import hyperparameters, to_pymc
 from bayesppl.model.declaration import GenerativeModel

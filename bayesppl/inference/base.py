@@ -1,13 +1,31 @@
-"""The contract of an inference."""
+"""The contracts of inferences; every sampler and approximation hands its draws over here, where they are checked."""
 
 from __future__ import annotations
 
+import signal
+import time
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+from threading import current_thread, main_thread
+from types import FrameType
+from typing import Any, final
 
+import numpy as np
+
+from bayesppl.conjugate import Joint
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.rows import Rows
+from bayesppl.errors import IncompleteDrawsError
+from bayesppl.inference.mode import find_mode
+from bayesppl.inference.pymc.build import hyperparameters
+from bayesppl.kernels.arrays import Array, Theta
+from bayesppl.model.convergence import Diagnosis, diagnose, warn_of_problems
 from bayesppl.model.declaration import GenerativeModel
 from bayesppl.model.posterior import Posterior
+from bayesppl.model.sampled import Report, Sampled
 
 
 class Inference(ABC):
@@ -19,3 +37,117 @@ class Inference(ABC):
 
         The rows are None where only their statistics are left (batches): an inference that needs them refuses.
         """
+
+
+@contextmanager
+def interrupts_raised() -> Iterator[None]:
+    """Raise KeyboardInterrupt at the end if one was raised meanwhile and went no further.
+
+    Samplers and optimisers return what they have when they are interrupted, or fail over it in ways of their own.
+    Python delivers signals to the main thread only, so that nothing is done in others.
+    """
+    former = signal.getsignal(signal.SIGINT)
+    if current_thread() is not main_thread() or not callable(former):
+        yield
+        return
+    interrupts: list[KeyboardInterrupt] = []
+
+    def handler(number: int, frame: FrameType | None) -> None:
+        try:
+            former(number, frame)
+        except KeyboardInterrupt as interrupt:
+            interrupts.append(interrupt)
+            raise
+
+    signal.signal(signal.SIGINT, handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, former)
+        if interrupts:
+            raise KeyboardInterrupt from interrupts[0]
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """What a sampler or an approximation returns.
+
+    Attributes
+    ----------
+    samples : Theta
+        Axes (chain, draw) lead.
+    n_chains, n_draws : int
+        How many were asked for.
+    record : mapping
+        The inference and its settings.
+    sample_stats : mapping of str to (chain, draw) arrays
+        What is reported of each draw of a Markov chain; empty where draws are independent.
+    """
+
+    samples: Theta
+    n_chains: int
+    n_draws: int
+    record: Mapping[str, Any]
+    sample_stats: Mapping[str, Array]
+
+
+class Drawing(Inference):
+    """An inference that answers with draws."""
+
+    @abstractmethod
+    def _draw(self, model: GenerativeModel, prior: Joint, pymc_model: Any) -> Draws:
+        """Draw the parameters of ``model``, and those of its prior that are learned too."""
+
+    @final
+    def _posterior(
+        self, model: GenerativeModel, prior: Joint, statistics: JointStatistics, build: Callable[[], Any]
+    ) -> Sampled:
+        """The posterior by draws, all of them there and finite, of the PyMC model that ``build`` returns.
+
+        Raises
+        ------
+        IncompleteDrawsError
+            If draws are missing or not finite.
+        KeyboardInterrupt
+            If the run was interrupted, also where something, such as the sampler, made do with what it had.
+        """
+        with interrupts_raised():
+            pymc_model = build()
+            began = time.perf_counter()
+            drawn = self._draw(model, prior, pymc_model)
+            taken = time.perf_counter() - began
+        require_complete(type(self).__name__, drawn)
+        record = {"pymc_version": version("pymc"), "sampling_time": taken, **drawn.record}
+        diagnosis = Diagnosis({}, [])
+        if drawn.sample_stats:
+            diagnosis = diagnose(drawn.samples, drawn.sample_stats)
+            record["problems"] = diagnosis.problems
+        warn_of_problems(diagnosis)
+        report = Report(record, drawn.sample_stats, diagnosis, hyperparameters(pymc_model))
+        return Sampled(model, statistics, prior, drawn.samples, report, find_mode)
+
+
+def require_complete(inference: str, drawn: Draws) -> None:
+    """Refuse draws of which some are missing, or not finite.
+
+    Raises
+    ------
+    IncompleteDrawsError
+    """
+    expected = (drawn.n_chains, drawn.n_draws)
+    for name, values in drawn.samples.items():
+        if values.shape[:2] != expected:
+            raise IncompleteDrawsError(
+                f"{inference} returned {' x '.join(map(str, values.shape[:2]))} draws of {name!r} where {expected[0]} x "
+                f"{expected[1]} (chains x draws) were asked for, so that nothing is fitted. Run it again; if that does not "
+                "help, use another inference."
+            )
+        bad = ~np.isfinite(values).all(axis=tuple(range(2, values.ndim)))
+        if bad.any():
+            chain, draw = np.argwhere(bad)[0]
+            found = values[chain, draw]
+            raise IncompleteDrawsError(
+                f"{inference}: {bad.sum()} of {bad.size} draws of {name!r} are not finite, the first with "
+                f"{found[~np.isfinite(found)].flat[0]} in chain {chain}, draw {draw}, so that nothing is fitted. Put all "
+                "columns on scales near one, give the parameter a prior that keeps it in range, or use another inference."
+            )

@@ -23,7 +23,7 @@ from bayesppl.conjugate import Joint
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.rows import Rows
 from bayesppl.errors import UndefinedEstimateError
-from bayesppl.inference.drawing import Drawing, Draws
+from bayesppl.inference.base import Drawing, Draws
 from bayesppl.inference.pymc.build import hyperparameters, to_pymc
 from bayesppl.inference.pymc.compiled import constrain, log_density
 from bayesppl.kernels.arrays import Array

@@ -18,8 +18,8 @@ import numpy as np
 from bayesppl.conjugate import Joint
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.rows import Rows
-from bayesppl.inference.drawing import Drawing, Draws
-from bayesppl.inference.progress import announce_if_slow, is_watched
+from bayesppl.inference.base import Drawing, Draws
+from bayesppl.inference.progress import announce_if_slow, is_watched, say
 from bayesppl.inference.pymc.build import Encoded, Likelihood, encode_unweighted, hyperparameters, to_pymc
 from bayesppl.inference.pymc.compiled import Density, constrain, log_density
 from bayesppl.inference.pymc.native import expand_function
@@ -103,7 +103,7 @@ class NUTS(Drawing):
     def _draw(self, model: GenerativeModel, prior: Joint, pymc_model: Any) -> Draws:
         began = time.perf_counter()
         density = log_density(pymc_model)
-        function = density.compiled(notify=self._speaks)
+        function = compile_density(density, notify=self._speaks)
         compiled = time.perf_counter()
         points, reported = self.run(density, function)
         sampled = time.perf_counter()
@@ -122,39 +122,16 @@ class NUTS(Drawing):
         samples = _by_chain(pymc_model, [*model.dims, *hyperparameters(pymc_model)], density, points)
         return Draws(samples, self.chains, self.draws, record, reported)
 
-    def run(self, density: Density, function: Any) -> tuple[Array, dict[str, Array]]:
-        """Draws of a compiled density, (chain, draw, coordinate), and what the sampler reports of each."""
+    def run(self, density: Density, compiled: Any) -> tuple[Array, dict[str, Array]]:
+        """Draws of a density compiled for nutpie, (chain, draw, coordinate), and what the sampler reports of each."""
         import nutpie
-        from nutpie.compile_pymc import CompiledPyMCModel
 
-        centre = density.centre
-
-        def initial_point(seed: int) -> Array:
-            return centre + np.random.default_rng(seed).uniform(-1, 1, len(centre))
-
-        size = len(centre)
-        model = CompiledPyMCModel(
-            dims={},
-            _n_dim=size,
-            _coords={},
-            _shapes={"point": (size,)},
-            compiled_logp_func=function,
-            compiled_expand_func=expand_function(),
-            initial_point_func=initial_point,
-            shared_data={},
-            shared_var_keys={},
-            user_data=density.data,
-            n_expanded=size,
-            shape_info=(["point"], [slice(0, size)], [(size,)]),
-            logp_func=None,
-            expand_func=None,
-        )
         try:
             with announce_if_slow(
                 f"sampling {self.chains} chains of {self.tune + self.draws} draws", self._speaks
             ):
                 tree = nutpie.sample(
-                    model,
+                    compiled,
                     draws=self.draws,
                     tune=self.tune,
                     chains=self.chains,
@@ -187,6 +164,51 @@ class NUTS(Drawing):
         if taken:
             raise ValueError(f"NUTS: set {_TAKEN[taken[0]]} rather than options[{taken[0]!r}]")
 
+
+def compile_density(density: Density, notify: bool = False) -> Any:
+    """A density as nutpie takes it: a C function of our own, or a model for it to compile where its interface is not known.
+
+    Parameters
+    ----------
+    notify : bool
+        Whether to report on standard error what is being waited for.
+    """
+    import nutpie
+
+    if not version("nutpie").startswith(KNOWN):
+        if notify:
+            say(
+                f"compiling this model by nutpie {version('nutpie')} itself, for minutes and in every process; nutpie "
+                f"{KNOWN}x keeps the result"
+            )
+        return nutpie.compile_pymc_model(density.as_model())
+    from nutpie.compile_pymc import CompiledPyMCModel
+
+    centre, size = density.centre, len(density.centre)
+
+    def initial_point(seed: int) -> Array:
+        return centre + np.random.default_rng(seed).uniform(-1, 1, size)
+
+    return CompiledPyMCModel(
+        dims={},
+        _n_dim=size,
+        _coords={},
+        _shapes={"point": (size,)},
+        compiled_logp_func=density.compiled(notify),
+        compiled_expand_func=expand_function(),
+        initial_point_func=initial_point,
+        shared_data={},
+        shared_var_keys={},
+        user_data=density.data,
+        n_expanded=size,
+        shape_info=(["point"], [slice(0, size)], [(size,)]),
+        logp_func=None,
+        expand_func=None,
+    )
+
+
+#: Versions of nutpie whose interface for compiled functions, which is not public, is known.
+KNOWN = "0.16."
 
 #: Arguments of ``nutpie.sample`` that are settings here.
 _TAKEN = {

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -136,22 +137,41 @@ class Sampled(Posterior):
     def _batches(self, X: Any, per_chain: int) -> Array:
         """log p(y = k, x) averaged over batches of consecutive draws: (n_batches, n_rows, n_classes).
 
-        Chains are cut into ``per_chain`` batches of equal length. Draws are taken in portions, so that nothing as
-        large as (draws, rows, classes) is ever held.
+        Chains are cut into ``per_chain`` batches of equal length.
         """
         n_chains, n_draws, n_classes = self.samples[CLASS_WEIGHTS].shape
         length = n_draws // per_chain
-        portion = max(1, CHUNK_CELLS // max(1, X.shape[0] * n_classes))
-        batches = []
-        for chain in range(n_chains):
-            for batch in range(per_chain):
-                # the first batch takes what is left over
-                first = 0 if batch == 0 else n_draws - (per_chain - batch) * length
-                last = n_draws - (per_chain - batch - 1) * length
-                total = np.full((X.shape[0], n_classes), -np.inf)
-                for start in range(first, last, portion):
-                    stop = min(start + portion, last)
-                    theta = {name: values[chain, start:stop] for name, values in self.samples.items()}
-                    total = np.logaddexp(total, logsumexp(self.model.log_joint(theta)(X), axis=0))
-                batches.append(total - np.log(last - first))
-        return np.asarray(batches)
+        # the first batch takes what is left over
+        edges = [0, *(n_draws - left * length for left in reversed(range(per_chain)))]
+
+        def log_joint(chain: int, draws: slice) -> Array:
+            theta = {name: values[chain, draws] for name, values in self.samples.items()}
+            return self.model.log_joint(theta)(X)
+
+        return log_batch_means(log_joint, n_chains, edges, (X.shape[0], n_classes))
+
+
+def log_batch_means(
+    log_density: Callable[[int, slice], Array], n_chains: int, edges: Sequence[int], shape: tuple[int, int]
+) -> Array:
+    """Average densities over batches of consecutive draws, by their logarithms: (n_batches, n_rows, n_classes).
+
+    Parameters
+    ----------
+    log_density : callable
+        Of a chain and some of its draws: (n_draws, n_rows, n_classes). Draws are taken in portions, so that nothing as
+        large as all of them is ever held.
+    edges : sequence of int
+        Where the batches of a chain begin and end.
+    shape : numbers of rows and classes
+    """
+    portion = max(1, CHUNK_CELLS // max(1, shape[0] * shape[1]))
+    batches = []
+    for chain in range(n_chains):
+        for first, last in pairwise(edges):
+            total = np.full(shape, -np.inf)
+            for start in range(first, last, portion):
+                at = slice(start, min(start + portion, last))
+                total = np.logaddexp(total, logsumexp(log_density(chain, at), axis=0))
+            batches.append(total - np.log(last - first))
+    return np.asarray(batches)

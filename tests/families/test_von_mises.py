@@ -67,3 +67,23 @@ def test_a_fit_finds_directions_on_both_sides_of_the_cut():
     # the prior prefers no direction
     proba = clf.predict_proba(ANGLES, "map")
     np.testing.assert_allclose(turned.predict_proba(ANGLES + 2.0, "map"), proba, atol=1e-5)
+
+
+@pytest.mark.parametrize("period", [1.0, 24.0])
+def test_the_density_of_the_declared_model_is_that_of_scipy(period):
+    """With the normalising constant, which is not one over the constant of angles where the period is another."""
+    from pytensor.compile.mode import Mode
+
+    angles = np.array([0.1, 0.4, -1.0, 2.0, 2.5, 3.1])[:, None]
+    y = np.array([0, 0, 0, 1, 1, 1])
+    clf = bp.GenerativeClassifier(bp.VonMises(period), class_weights="uniform", inference="laplace")
+    model = clf.fit(np.mod(angles, 2 * np.pi) * period / (2 * np.pi), y).to_pymc("rows")
+    rng = np.random.default_rng(1)
+    point = {v.name: rng.normal(size=v.type.shape) for v in model.value_vars}
+    cosine, sine = (model[name] for name in ("cosine", "sine"))
+    values = [point[model.rvs_to_values[variable].name][y] for variable in (cosine, sine)]
+    expected = stats.vonmises.logpdf(angles, np.hypot(*values), np.arctan2(*values[::-1])) + np.log(
+        2 * np.pi / period
+    )
+    found = model.compile_fn(model.logp(vars=[model["x"]], sum=False)[0], mode=Mode("py", None))(point)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)

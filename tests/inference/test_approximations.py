@@ -52,7 +52,12 @@ def test_laplace_evidence_is_off_by_stirling_s_remainder_for_gaussians(units):
 
 
 @pytest.mark.parametrize(
-    "estimator", [bp.GaussianNB, bp.LinearDiscriminantAnalysis, bp.QuadraticDiscriminantAnalysis, bp.BernoulliNB]
+    "estimator",
+    [
+        *(pytest.param(cls, marks=pytest.mark.slow) for cls in (bp.GaussianNB, bp.QuadraticDiscriminantAnalysis)),
+        bp.LinearDiscriminantAnalysis,
+        bp.BernoulliNB,
+    ],
 )
 def test_laplace_draws_are_near_the_posterior_where_rows_are_many(estimator):
     """Means within 0.1 posterior sd and sds within 4 %: both are off by a few times 1/√n and 1/n, here n ≈ 1500 per class.

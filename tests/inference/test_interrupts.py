@@ -13,9 +13,7 @@ import pytest
 
 import bayesppl as bp
 from bayesppl.inference import approximate, laplace, nuts
-from bayesppl.inference.drawing import Draws, require_complete
-from bayesppl.inference.interrupts import interrupts_raised
-from bayesppl.inference.pymc.compiled import Density
+from bayesppl.inference.base import Draws, interrupts_raised, require_complete
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.integers(0, 2, size=(30, 2)), np.tile(["a", "b", "b"], 10)
@@ -73,7 +71,7 @@ def _fail(monkeypatch, fault):
                 return _points(shape, "nan")
         return _points(shape, fault)
 
-    def of_nuts(self, density, function):
+    def of_nuts(self, density, compiled):
         return broken((self.chains, self.draws, len(density.centre))), {"diverging": np.zeros((2, 2), dtype=bool)}
 
     def of_laplace(pymc_model, names, points):
@@ -92,21 +90,20 @@ def _fail(monkeypatch, fault):
         }
         return xr.DataTree.from_dict({"posterior": xr.Dataset(posterior)}), {"inference": "of a test"}
 
-    monkeypatch.setattr(Density, "compiled", lambda self, notify: None)
+    monkeypatch.setattr(nuts, "compile_density", lambda density, notify: None)
     monkeypatch.setattr(bp.NUTS, "run", of_nuts)
     monkeypatch.setattr(laplace, "constrain", of_laplace)
     monkeypatch.setattr(approximate.ADVI, "_run", of_pymc)
     monkeypatch.setattr(approximate.SMC, "_run", of_pymc)
 
 
-@pytest.mark.parametrize("method", ["fit", "partial_fit"])
 @pytest.mark.parametrize(
-    ("fault", "error", "words"),
+    ("method", "fault", "error", "words"),
     [
-        ("short", bp.IncompleteDrawsError, "asked for, so that nothing is fitted"),
-        ("nan", bp.IncompleteDrawsError, "are not finite, the first with nan in chain"),
-        ("inf", bp.IncompleteDrawsError, "are not finite, the first with"),
-        ("interrupt", KeyboardInterrupt, None),
+        ("fit", "short", bp.IncompleteDrawsError, "asked for, so that nothing is fitted"),
+        ("partial_fit", "nan", bp.IncompleteDrawsError, "are not finite, the first with nan in chain"),
+        ("fit", "inf", bp.IncompleteDrawsError, "are not finite, the first with"),
+        ("partial_fit", "interrupt", KeyboardInterrupt, None),
     ],
 )
 @pytest.mark.parametrize(
@@ -216,6 +213,7 @@ def _run_interrupted(inference):
     assert done.stdout.split() == ["interrupted"] * 6
 
 
+@pytest.mark.slow
 def test_signals_stop_nuts_at_any_moment():
     _run_interrupted("bp.NUTS(draws=300_000, chains=2, random_state=2)")
 

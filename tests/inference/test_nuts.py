@@ -8,6 +8,7 @@ from scipy.stats import beta, dirichlet
 
 import bayesppl as bp
 from bayesppl.conjugate import Joint
+from bayesppl.inference import nuts
 from bayesppl.inference.pymc import native
 from bayesppl.inference.pymc.compiled import Density, log_density
 from bayesppl.model.convergence import Diagnosis, diagnose
@@ -131,6 +132,34 @@ def test_machine_code_takes_any_number_of_arrays():
     total = np.sum(arrays, axis=0)
     np.testing.assert_allclose(value, 2.0 * (total[0] - 3.0 * total[1]))
     np.testing.assert_allclose(gradient, [total[0] - 3.0 * total[1], 2.0 * total[0], 2.0 * total[1]])
+
+
+def test_the_model_that_an_unknown_nutpie_compiles_has_the_same_density(exact):
+    from pytensor.compile.mode import Mode
+
+    density = log_density(exact.to_pymc("statistics"))
+    reference = density.as_model().compile_logp(mode=Mode("py", None))
+    for spread in (0.0, 0.5):
+        point = density.centre + spread * RNG.standard_normal(len(density.centre))
+        np.testing.assert_allclose(reference({"point": point}), density(point)[0], rtol=1e-12)
+
+
+def test_a_nutpie_whose_interface_is_not_known_compiles_by_itself(exact, monkeypatch, capsys):
+    import nutpie
+
+    density = log_density(exact.to_pymc("statistics"))
+    monkeypatch.setattr(nuts, "KNOWN", "0.15.")
+    monkeypatch.setattr(nutpie, "compile_pymc_model", lambda model: [v.name for v in model.free_RVs])
+    assert nuts.compile_density(density) == ["point"]
+    assert capsys.readouterr().err == ""
+    assert nuts.compile_density(density, notify=True) == ["point"]
+    assert "itself, for minutes and in every process" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_draws_of_what_nutpie_compiles_itself_agree_with_the_closed_form(exact, monkeypatch):
+    monkeypatch.setattr(nuts, "KNOWN", "0.15.")
+    test_draws_agree_with_the_closed_form(bp.BernoulliNB(bp.Beta(2.0, 0.7), inference=SHORT).fit(X, Y), exact)
 
 
 def test_key_tells_graphs_apart():

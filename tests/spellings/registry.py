@@ -1,9 +1,10 @@
 """Spellings of generative classifiers, each with the rows it is for and what is expected of its parts."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
 
 _rng = np.random.default_rng(7)
 
@@ -50,3 +51,37 @@ def spelling(
         return build
 
     return register
+
+
+def quick_and_slow(names: Iterable[Any], quick: Collection[Any]) -> list[Any]:
+    """Parameters of a test, of which those that are not quick are marked as slow."""
+    return [name if name in quick else pytest.param(name, marks=pytest.mark.slow) for name in names]
+
+
+#: A spelling of each kind: of every distribution, of every way in which parameters have classes, of every solution. The others
+#: are slow.
+OF_EACH_KIND = (
+    "precision_and_mean_given_it",
+    "variance_and_non_centred_mean",
+    "features_first",
+    "tied_variances",
+    "spherical_classes",
+    "indexed_by_data",
+    "half_normal_scales",
+    "log_normal_features",
+    "wishart_precisions",
+    "as_many_classes_as_features_and_one_precision",
+    "student_t",
+    "mixture_within_each_class",
+    "lkj_tied",
+    "regression_on_a_covariate",
+    "one_feature_given_another",
+    "numbers_beside_counts",
+    "softmax_of_normals",
+    "dirichlets_in_a_list",
+    "a_loop_over_columns_of_one_parameter",
+    "learned_concentration",
+    "words_about_a_learned_base",
+    "exposed_rates_with_a_learned_prior",
+    "partial_pooling_non_centred",
+)

@@ -11,7 +11,7 @@ import pytest
 import xarray as xr
 
 import bayesppl as bp
-from bayesppl.inference.pymc.reading import collapsed_part
+from bayesppl.inference.pymc.reading import sampling
 
 #: As coords have them: each in another place than in ascending order.
 NAMES = ["low", "medium", "high"]
@@ -21,7 +21,7 @@ MIDDLE = {"low": 0.0, "medium": 1.0, "high": 2.5}
 X = _rng.normal([[MIDDLE[name]] * 2 for name in Y])
 N = _rng.poisson([2.0 + 2 * MIDDLE[name] for name in Y])
 FEATURES = ["length", "width"]
-CHAINS, DRAWS = 2, 40
+CHAINS, DRAWS = 2, 120
 
 #: Constants of the priors, which differ between classes.
 MASS = {"low": 3.0, "medium": 1.0, "high": 2.0}
@@ -158,10 +158,14 @@ def read_model(name: str, names: Names, monkeypatch: pytest.MonkeyPatch) -> bp.P
     build, solutions = BUILDS[name]
     model = build(names)
 
-    def run(part: Any, _: Any) -> Any:
-        return _points(names, [v.type.shape for v in part.value_vars]), (CHAINS, DRAWS), {}
+    def run(_: Any, coordinates: Any, places: Sequence[int], settings: bp.NUTS) -> Any:
+        points = [np.broadcast_to(values, (CHAINS * DRAWS, *values.shape)) for values in coordinates.start]
+        drawn = _points(names, [coordinates.start[place].shape for place in places])
+        for place, values in zip(places, drawn, strict=True):
+            points[place] = values
+        return points, (CHAINS, DRAWS), {}
 
-    monkeypatch.setattr(collapsed_part, "run", run)
+    monkeypatch.setattr(sampling, "run", run)
     is_sampled = name in ("by rows", "shared")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", bp.ConvergenceWarning)

@@ -10,6 +10,7 @@ import pymc as pm
 import pytensor.tensor as pt
 import pytest
 import xarray as xr
+from registry import quick_and_slow
 from reordered import BUILDS, CENTRE, CHAINS, DRAWS, MIDDLE, NAMES, N, Names, X, Y, of, read_model, started
 from sklearn.metrics import get_scorer, roc_auc_score
 from sklearn.model_selection import cross_val_score
@@ -84,7 +85,7 @@ def _equal(one: Any, other: Any, rtol: float = 1e-9) -> None:
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", BUILDS)
+@pytest.mark.parametrize("name", quick_and_slow(BUILDS, ("exact", "collapsed")))
 def test_every_answer_is_that_of_the_same_model_with_coords_in_ascending_order(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -105,7 +106,7 @@ def test_every_answer_is_that_of_the_same_model_with_coords_in_ascending_order(
     assert back.classes_.tolist() == sorted(NAMES)
 
 
-@pytest.mark.parametrize("name", BUILDS)
+@pytest.mark.parametrize("name", quick_and_slow(BUILDS, ("features first", "by rows")))
 def test_draws_of_the_model_s_variables_keep_its_coords(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same draws for each class by its name, in the order of the model."""
     ordered, clf = (

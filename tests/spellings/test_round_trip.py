@@ -5,6 +5,7 @@ import pymc as pm
 import pytensor.tensor as pt
 import pytest
 from pytensor.graph.traversal import ancestors
+from registry import quick_and_slow
 from sklearn.datasets import load_iris
 from support.examples import EXAMPLES, LEARNED_BINS, PLAIN
 
@@ -16,7 +17,7 @@ ALL = {**EXAMPLES, **LEARNED_BINS}
 NOT_BY_ROWS = [name for name in ALL if name.startswith("zero inflated")]
 
 
-@pytest.mark.parametrize("name", NOT_BY_ROWS)
+@pytest.mark.parametrize("name", quick_and_slow(NOT_BY_ROWS, NOT_BY_ROWS[:1]))
 def test_a_model_whose_cells_are_not_rows_is_refused(name):
     example = ALL[name]
     model = bp.GenerativeClassifier(example.family).fit(example.X, example.y).to_pymc("rows")
@@ -28,7 +29,7 @@ def test_a_model_whose_cells_are_not_rows_is_refused(name):
 POTENTIALS = [name for name in EXAMPLES if name.startswith("dirichlet multinomial")]
 
 
-@pytest.mark.parametrize("name", POTENTIALS)
+@pytest.mark.parametrize("name", quick_and_slow(POTENTIALS, POTENTIALS[:1]))
 def test_a_model_whose_rows_are_a_potential_is_refused(name):
     example = EXAMPLES[name]
     model = bp.GenerativeClassifier(example.family).fit(example.X, example.y).to_pymc("rows")
@@ -40,7 +41,7 @@ def test_a_model_whose_rows_are_a_potential_is_refused(name):
 ON_CATEGORIES = [name for name in EXAMPLES if name.startswith("conditional gaussian")]
 
 
-@pytest.mark.parametrize("name", ON_CATEGORIES)
+@pytest.mark.parametrize("name", quick_and_slow(ON_CATEGORIES, ON_CATEGORIES[:1]))
 def test_a_model_of_numbers_given_categories_is_refused(name):
     example = EXAMPLES[name]
     model = bp.GenerativeClassifier(example.family).fit(example.X, example.y).to_pymc("rows")
@@ -50,7 +51,7 @@ def test_a_model_of_numbers_given_categories_is_refused(name):
         bp.from_pymc(model, "y")
 
 
-@pytest.mark.parametrize("name", PLAIN)
+@pytest.mark.parametrize("name", quick_and_slow(PLAIN, ("student t", "von mises, hours")))
 def test_the_model_of_a_family_without_a_closed_form_comes_back_by_rows(name):
     """With the same probabilities from the same draws."""
     example = PLAIN[name]
@@ -64,7 +65,25 @@ def test_the_model_of_a_family_without_a_closed_form_comes_back_by_rows(name):
     np.testing.assert_allclose(back.predict_proba(rows), clf.predict_proba(example.X), rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", [name for name in ALL if name not in [*NOT_BY_ROWS, *POTENTIALS, *ON_CATEGORIES]])
+COME_BACK = [name for name in ALL if name not in [*NOT_BY_ROWS, *POTENTIALS, *ON_CATEGORIES]]
+#: One of each family, and of each kind of covariance matrix.
+QUICK = (
+    "bernoulli",
+    "binomial, trials by row",
+    "poisson, exposure",
+    "negative binomial",
+    "gamma",
+    "lognormal spherical",
+    "histogram",
+    "categorical",
+    "multinomial",
+    "gaussian tied",
+    "gaussian full, default prior",
+    "product",
+)
+
+
+@pytest.mark.parametrize("name", quick_and_slow(COME_BACK, QUICK))
 def test_the_model_of_every_family_comes_back_as_exact(name):
     example = ALL[name]
     X, y = example.X, example.y

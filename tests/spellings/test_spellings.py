@@ -1,6 +1,7 @@
 """What is recognised in a model does not depend on how it is written, and its answers are those of its densities."""
 
 import warnings
+from functools import cache
 from pathlib import Path
 
 import counts
@@ -13,14 +14,13 @@ import pytest
 import xarray as xr
 from pytensor.compile.mode import Mode
 from pytensor.graph.replace import clone_replace
-from registry import SPELLINGS, Spelling
+from registry import OF_EACH_KIND, SPELLINGS, Spelling, quick_and_slow
 from scipy.special import logsumexp
 
 import bayesppl as bp
-from bayesppl.inference.pymc.reading.fitted import fit_model
+from bayesppl.inference.pymc.reading.fitted import block_density, fit_model
 from bayesppl.inference.pymc.reading.points import Coordinates
 from bayesppl.inference.pymc.reading.recognition import read
-from bayesppl.inference.pymc.reading.solve import sampled_part
 
 #: Modules that register spellings as they are imported.
 REGISTERING = (counts, gaussians, hierarchical)
@@ -28,10 +28,17 @@ NEW = 4
 DRAWS = 60
 
 
-@pytest.mark.parametrize("name", SPELLINGS)
-def test_every_part_is_solved_as_expected(name):
+@cache
+def _plain(name):
+    """The model of a spelling, and what is read of it."""
     case = SPELLINGS[name]
-    reading = read(case.build(case.rows, case.codes), "y")
+    model = case.build(case.rows, case.codes)
+    return model, _fitted(model)
+
+
+@pytest.mark.parametrize("name", quick_and_slow(SPELLINGS, OF_EACH_KIND))
+def test_every_part_is_solved_as_expected(name):
+    case, reading = SPELLINGS[name], _plain(name)[1].fitted_.reading
     found = {"y" if b.component.holds_label else b.name: (b.solution, b.why) for b in reading.blocks}
     assert {part: solution for part, (solution, _) in found.items()} == dict(case.expected), found
 
@@ -63,16 +70,22 @@ def test_nine_tenths_of_the_parts_with_a_closed_form_are_found():
 
 
 @pytest.mark.filterwarnings("ignore:PyTensor could not link to a BLAS installation")
-@pytest.mark.parametrize("name", [n for n, case in SPELLINGS.items() if "compressed" in case.expected.values()])
+@pytest.mark.parametrize(
+    "name",
+    quick_and_slow(
+        [n for n, case in SPELLINGS.items() if "compressed" in case.expected.values()],
+        ("student_t", "lkj_tied", "softmax_of_normals"),
+    ),
+)
 def test_the_sampler_takes_the_density_of_the_whole_model(name):
     """Of the variables of a compressed part, with all others held."""
     case = SPELLINGS[name]
     model = case.build(case.rows, case.codes)
     reading, rng = read(model, "y"), np.random.default_rng(2)
     [block] = [block for block in reading.blocks if block.solution == "compressed"]
-    part, coordinates = sampled_part(reading, block), block.coordinates
+    coordinates = block.coordinates
     points = coordinates.draw(3, rng)
-    [ours] = coordinates.evaluate([part.logp()], points)
+    [ours] = coordinates.evaluate([block_density(reading, block)], points)
     density = pytensor.function(model.value_vars, model.logp(), mode=Mode("py", None))
     start = model.initial_point()
     names = [model.rvs_to_values[variable].name for variable in coordinates.free]
@@ -83,11 +96,10 @@ def test_the_sampler_takes_the_density_of_the_whole_model(name):
     np.testing.assert_allclose(ours - ours[0], np.subtract(theirs, theirs[0]), rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", SPELLINGS)
+@pytest.mark.parametrize("name", quick_and_slow(SPELLINGS, OF_EACH_KIND))
 def test_class_probabilities_are_those_of_the_model_evaluated_row_by_row(name):
     case = SPELLINGS[name]
-    model = case.build(case.rows, case.codes)
-    clf = _fitted(model)
+    model, clf = _plain(name)
     tree = clf.to_datatree(draws=DRAWS, chains=1, random_state=1)["posterior"]
     theta = {v.name: tree[v.name].values.reshape(-1, *tree[v.name].shape[2:]) for v in model.free_RVs}
     some = np.linspace(0, len(case.codes) - 1, NEW).astype(int)
@@ -102,25 +114,13 @@ def test_class_probabilities_are_those_of_the_model_evaluated_row_by_row(name):
     assert (np.abs(found - share) <= 6 * error + 1e-9).all(), np.abs(found - share) / (error + 1e-12)
 
 
-#: A spelling for each way in which variables have classes; the others are slow.
-ORDERED = (
-    "precision_and_mean_given_it",
-    "features_first",
-    "tied_variances",
-    "spherical_classes",
-    "indexed_by_data",
-    "words_about_a_learned_base",
-)
-
-
 @pytest.mark.parametrize(
-    "name", [name if name in ORDERED else pytest.param(name, marks=pytest.mark.slow) for name in SPELLINGS]
+    "name", quick_and_slow(SPELLINGS, ("features_first", "tied_variances", "words_about_a_learned_base"))
 )
 def test_class_probabilities_are_in_ascending_order_of_the_classes(name):
     """Those of the test before, whose classes are called by their codes."""
     case = SPELLINGS[name]
-    model = case.build(case.rows, case.codes)
-    plain = _fitted(model)
+    model, plain = _plain(name)
     names = ["c", "a", "b"] if len(plain.classes_) == 3 else ["b", "a"]
     named = _fitted(model, names)
     assert named.recognition().equals(plain.recognition())
@@ -131,8 +131,7 @@ def test_class_probabilities_are_in_ascending_order_of_the_classes(name):
 
 def _fitted(model, names=None) -> bp.PyMCClassifier:
     """Read with draws from somewhere in the prior: that they are from the posterior is not what is tested here."""
-    inputs = {variable: variable.type(name=variable.name) for variable in model.free_RVs}
-    everything = Coordinates(model, list(model.free_RVs), inputs)
+    everything = Coordinates.of_model(model)
     theta = everything.theta(everything.draw(DRAWS, np.random.default_rng(3), 0.3))
     draws = xr.Dataset(
         {

@@ -85,13 +85,26 @@ class Density:
             notify,
         )
 
-    def split(self, points: Array) -> Theta:
-        """The unconstrained variables of raveled points; leading axes are kept."""
-        sizes = [int(np.prod(shape)) for shape in self.shapes.values()]
-        pieces = np.split(points, np.cumsum(sizes)[:-1], axis=-1)
+    def as_model(self) -> Any:
+        """The same as a ``pm.Model`` of a single variable without prior, the raveled point."""
+        import pymc as pm
+        import pytensor.tensor as pt
+        from pytensor.graph.replace import graph_replace
+
+        with pm.Model() as model:
+            point = pm.Flat("point", shape=len(self.centre), initval=self.centre)
+            pieces = zip(self.free, self.split(point).values(), strict=True)
+            arrays = zip(self.constants, map(pt.constant, self.arrays), strict=True)
+            pm.Potential("log_density", graph_replace(self.outputs[0], dict([*pieces, *arrays]), strict=False))
+        return model
+
+    def split(self, points: Any) -> dict[str, Any]:
+        """The unconstrained variables of raveled points, arrays or a graph of one; leading axes are kept."""
+        ends = np.cumsum([int(np.prod(shape)) for shape in self.shapes.values()])
+        lead = tuple(points.shape[:-1]) if points.ndim > 1 else ()
         return {
-            name: piece.reshape((*points.shape[:-1], *shape))
-            for (name, shape), piece in zip(self.shapes.items(), pieces, strict=True)
+            name: points[..., end - int(np.prod(shape)) : end].reshape((*lead, *shape))
+            for end, (name, shape) in zip(ends.tolist(), self.shapes.items(), strict=True)
         }
 
     @cached_property
@@ -152,7 +165,6 @@ def log_density(model: Any, *, jacobian: bool = True) -> Density:
     ValueError
         If a variable is discrete.
     """
-    import pytensor
     import pytensor.tensor as pt
     from pytensor.graph.replace import graph_replace
 
@@ -161,19 +173,30 @@ def log_density(model: Any, *, jacobian: bool = True) -> Density:
     discrete = [variable.name for variable in model.value_vars if variable.dtype != "float64"]
     if discrete:
         raise ValueError(
-            f"{discrete[0]!r} is a discrete variable, along which a density has no gradient. Give it a continuous prior, or "
-            "sum over its values."
+            f"{discrete[0]!r} is a discrete variable, along which a density has no gradient. Give it a continuous "
+            "prior, or sum over its values."
         )
     found = model.initial_point(0)
-    start = {variable.name: np.asarray(found[variable.name]) for variable in model.value_vars}
-    free = [pt.tensor(name, dtype=values.dtype, shape=values.shape) for name, values in start.items()]
+    start = [np.asarray(found[variable.name]) for variable in model.value_vars]
+    free = [
+        pt.tensor(variable.name, dtype=values.dtype, shape=values.shape)
+        for variable, values in zip(model.value_vars, start, strict=True)
+    ]
     with lean(model):
         declared = model.logp(jacobian=jacobian)
     [value] = graph_replace([declared], dict(zip(model.value_vars, free, strict=True)), strict=False)
+    return density_of(value, free, start)
+
+
+def density_of(value: Any, free: Sequence[Any], start: Sequence[Array]) -> Density:
+    """A scalar graph of unconstrained variables, and its gradient, made small and general."""
+    import pytensor
+
     value = _without_checks(value)
-    gradients = pytensor.grad(value, free, disconnected_inputs="ignore")
+    gradients = pytensor.grad(value, list(free), disconnected_inputs="ignore")
     outputs, constants, arrays = _general([value, *gradients])
-    return Density(free, constants, outputs, arrays, start)
+    at = {variable.name: values for variable, values in zip(free, start, strict=True)}
+    return Density(list(free), constants, outputs, arrays, at)
 
 
 def evaluate(outputs: Sequence[Any], given: dict[Any, Array]) -> list[Array]:

@@ -1,15 +1,22 @@
-"""Parts of a model that are independent given the labels: connected components of its variables."""
+"""A model taken apart: its label, and its parts that are independent given the labels, with what is known of each."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from bayesppl.conjugate import Conjugate
+from bayesppl.families import Family
+from bayesppl.inference.pymc.reading import priors
+from bayesppl.inference.pymc.reading.collapsing import Collapsed
+from bayesppl.inference.pymc.reading.compressed import WeightedRows
 from bayesppl.inference.pymc.reading.graphs import leaves_above, nodes_above, value_of
 from bayesppl.inference.pymc.reading.labels import Label
+from bayesppl.inference.pymc.reading.points import Coordinates
+from bayesppl.inference.pymc.reading.rows import Observed
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,3 +104,87 @@ def _check_potential(model: Any, potential: Any, above: Sequence[Any], label: La
             f"the potential {potential.name!r} is computed from data of the length of the rows, so that a new row has no "
             "density of its own; declare it as the distribution of an observed variable, by pm.CustomDist if there is no other"
         )
+
+
+Solution = Literal["exact", "collapsed", "compressed", "by rows", "unused"]
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """A block with a closed form.
+
+    Attributes
+    ----------
+    family : callable or None
+        Makes the family, with its prior, of the names of its columns; None for the class weights.
+    belief : Conjugate
+        The prior.
+    density : PriorDensity or None
+        The prior in coordinates; None where nothing is learned.
+    """
+
+    family: Callable[[Sequence[Hashable]], Family] | None
+    belief: Conjugate
+    density: priors.PriorDensity | None
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """A part of a model that is independent of the others given the labels.
+
+    Attributes
+    ----------
+    component : Component
+    observed : tuple of Observed
+        Those that depend on the label.
+    everything : tuple of Observed
+    coordinates : Coordinates
+    solution : {"exact", "collapsed", "compressed", "by rows", "unused"}
+    family, prior : str
+    why : str
+    solved : Solved, optional
+    collapsed : Collapsed, optional
+    rows : tuple of WeightedRows
+        By which the observed variables of ``everything`` enter the sampler.
+    """
+
+    component: Component
+    observed: tuple[Observed, ...]
+    everything: tuple[Observed, ...]
+    coordinates: Coordinates
+    solution: Solution = "by rows"
+    family: str = ""
+    prior: str = ""
+    why: str = ""
+    solved: Solved | None = None
+    collapsed: Collapsed | None = None
+    rows: tuple[WeightedRows, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The observed variables."""
+        return ", ".join(x.name for x in self.observed) or (
+            "label" if self.component.holds_label else "nothing observed"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """A model, taken apart.
+
+    Attributes
+    ----------
+    model : pm.Model
+    label : Label
+    inputs : mapping of free variable to input
+    blocks : tuple of Block
+        The block of the label first.
+    class_weights : graph
+        Of the inputs: (n_classes,).
+    """
+
+    model: Any
+    label: Label
+    inputs: Mapping[Any, Any]
+    blocks: tuple[Block, ...]
+    class_weights: Any

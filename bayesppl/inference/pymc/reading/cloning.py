@@ -26,9 +26,8 @@ from bayesppl.inference.pymc.reading.graphs import (
     substitute,
     value_of,
 )
-from bayesppl.inference.pymc.reading.independence import require_density
 from bayesppl.inference.pymc.reading.labels import Label, places, unused_codes
-from bayesppl.inference.pymc.reading.rows import UNFIT, Observed
+from bayesppl.inference.pymc.reading.rows import UNFIT, Observed, require_density
 from bayesppl.kernels.arrays import Array, Theta
 
 

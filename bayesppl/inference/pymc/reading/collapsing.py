@@ -23,19 +23,16 @@ from pytensor.graph.traversal import ancestors
 
 from bayesppl.conjugate import Conjugate
 from bayesppl.inference.pymc.reading import proof
-from bayesppl.inference.pymc.reading.assemble import assemble
 from bayesppl.inference.pymc.reading.graphs import substitute
 from bayesppl.inference.pymc.reading.inverse import variables_at
-from bayesppl.inference.pymc.reading.jacobian import log_volumes
-from bayesppl.inference.pymc.reading.marginals import LOG_NORMALIZERS
 from bayesppl.inference.pymc.reading.naturals import Natural
 from bayesppl.inference.pymc.reading.points import Coordinates
-from bayesppl.inference.pymc.reading.priors import Density
+from bayesppl.inference.pymc.reading.priors import PriorDensity
 from bayesppl.inference.pymc.reading.proposals import Proposal
 from bayesppl.kernels.arrays import Array, Theta
 
-#: The prior of parameters with others given, proved conjugate, or the reason why it is not.
-Prove = Callable[[Coordinates], tuple[Conjugate, Density] | str]
+#: The prior of parameters, as graphs of coordinates, proved conjugate, or the reason why it is not.
+Prove = Callable[[Coordinates, Mapping[str, Any]], tuple[Conjugate, PriorDensity] | str]
 
 #: Values of the other variables at which the prior of the parameters is proved conjugate.
 GIVEN = 3
@@ -51,7 +48,7 @@ class Collapsed:
     Attributes
     ----------
     proposal : Proposal
-    density : Density
+    density : PriorDensity
         Parameters as graphs of all unconstrained variables, matched with some of them.
     places : tuple of int
         Of the variables that are sampled.
@@ -66,7 +63,7 @@ class Collapsed:
     """
 
     proposal: Proposal
-    density: Density
+    density: PriorDensity
     places: tuple[int, ...]
     coefficients: Any
     constant: Any
@@ -88,8 +85,8 @@ class Collapsed:
 
     def log_density(self, statistics: Any) -> Any:
         """Log posterior density of the other variables, given sums of the rows; a scalar graph."""
-        of_rows = LOG_NORMALIZERS[type(self.natural)](self.natural, self.coefficients, statistics, self.known)
-        return self.constant + of_rows.sum()
+        natural = self.natural.given(self.known)
+        return self.constant + natural.log_normalizer(self.coefficients, statistics).sum()
 
     def beliefs(self, points: Sequence[Array]) -> list[Conjugate]:
         """The priors of the parameters at draws of the other variables.
@@ -107,15 +104,25 @@ class Collapsed:
 
 
 def collapse(
-    coordinates: Coordinates, proposal: Proposal, prove: Prove, rng: np.random.Generator
+    coordinates: Coordinates, proposal: Proposal, graphs: Mapping[str, Any], prove: Prove, rng: np.random.Generator
 ) -> Collapsed | None:
-    """A part as one that is conjugate given some of its variables; None where that is not proved."""
-    if coordinates.potentials or type(proposal.natural) not in LOG_NORMALIZERS:
+    """A part as one that is conjugate given some of its variables; None where that is not proved.
+
+    Parameters
+    ----------
+    graphs : mapping of str to graph
+        Parameters of the family, of the unconstrained variables.
+    """
+    if coordinates.potentials:
         return None
-    graphs = dict(zip(proposal.theta, coordinates.of(list(proposal.theta.values())), strict=True))
     known = dict(zip(proposal.known, coordinates.of(list(proposal.known.values())), strict=True))
+    above_known = set(ancestors(list(known.values())))
     for local in _local(coordinates, graphs):
-        found = _given_others(coordinates, proposal, graphs, known, local, prove, rng)
+        places = tuple(place for place in coordinates.moving if place not in local)
+        if not local or not places or any(coordinates.values[place] in above_known for place in local):
+            continue
+        proved = _given_others(coordinates, graphs, local, prove, rng)
+        found = None if proved is None else _solved(proposal, *proved, places, known, rng)
         if found is not None:
             return found
     return None
@@ -147,90 +154,56 @@ def _n_changed(coordinates: Coordinates, graph: Any, moving: int) -> int:
 
 def _given_others(
     coordinates: Coordinates,
-    proposal: Proposal,
     graphs: Mapping[str, Any],
-    known: Mapping[str, Any],
     local: Sequence[int],
     prove: Prove,
     rng: np.random.Generator,
-) -> Collapsed | None:
-    places = tuple(place for place in range(len(coordinates.values)) if place not in local)
-    above_known = set(ancestors(list(known.values())))
-    if not local or not places or any(coordinates.values[place] in above_known for place in local):
-        return None
-    proved = []
+) -> tuple[Conjugate, PriorDensity] | None:
+    """The prior given the other variables, at one point of these, and the variables matched; None if it is not conjugate at some."""
+    proved: list[tuple[Conjugate, PriorDensity]] = []
     for _ in range(GIVEN):
-        found = prove(_given(coordinates, local, places, coordinates.draw(1, rng)))
+        found = prove(coordinates.given(local, coordinates.draw(1, rng)), graphs)
         if isinstance(found, str) or found[1].matches is None:
             return None
         proved.append(found)
-    belief, conditional = proved[-1]
-    matches = [replace(match, place=local[match.place]) for match in conditional.matches or ()]
-    density = Density(coordinates, graphs, [], matches)
-    return _solved(proposal, density, local, places, belief, known, rng)
-
-
-def _given(
-    coordinates: Coordinates, local: Sequence[int], places: Sequence[int], points: Sequence[Array]
-) -> Coordinates:
-    """The coordinates of some variables, with the others at a point."""
-    return Coordinates(
-        coordinates.model,
-        [coordinates.free[place] for place in local],
-        coordinates.inputs,
-        (),
-        [coordinates.start[place] for place in local],
-        {coordinates.free[place]: points[place][0] for place in places},
-    )
+    belief, density = proved[-1]
+    return belief, replace(density, coordinates=coordinates)
 
 
 def _solved(
     proposal: Proposal,
-    density: Density,
-    local: Sequence[int],
-    places: tuple[int, ...],
     belief: Conjugate,
+    density: PriorDensity,
+    places: tuple[int, ...],
     known: Mapping[str, Any],
     rng: np.random.Generator,
 ) -> Collapsed | None:
     coordinates, natural = density.coordinates, proposal.natural
-    assert density.matches is not None
-    entrywise = {found.place for found in density.matches if found.relation == "entrywise"}
-    constrained, free = (coordinates.log_prior(jacobian=jacobian) for jacobian in (False, True))
-    matches = sorted(density.matches, key=lambda found: found.place)
-    moved = [found for found in matches if found.relation != "same"]
-    terms = [free[found.place] if found.place in entrywise else constrained[found.place] for found in matches]
-    terms += [-volume for volume in log_volumes(coordinates, density.theta, moved)]
-    rest = pt.add(*(free[place].sum() for place in places), pt.zeros(()))
-
     width = natural.statistics(coordinates_at(density, coordinates.draw(1, rng))).shape[-1]
     points = coordinates.draw(3 * width + 6, rng)
-    shapes = [values.shape for values in coordinates.evaluate(terms, points)]
+    shapes = [values.shape for values in coordinates.evaluate(density.terms, points)]
     for place in places:
         points[place] = np.broadcast_to(coordinates.start[place], points[place].shape)
     theta = coordinates_at(density, points)
     fixed = _held(density, theta, points, places)
     if fixed is None:
         return None
-    over = list(zip(_over(terms, fixed, shapes), shapes, strict=True))
+    over = list(zip(_over(density.terms, fixed, shapes), shapes, strict=True))
     sizes = {name: values.shape[1:] for name, values in theta.items()}
-    assembled = [
-        assemble(owners, sizes, own, pt.concatenate)
-        for owners, own in ((matches, over[: len(matches)]), (moved, over[len(matches) :]))
-    ]
-    by_factor: list[Any] = []
-    for own in assembled:
-        by_factor += [None] if own is None else [natural.by_factor(term, shape) for term, shape in own]
-    if any(term is None for term in by_factor):
+    total = density.by_factor(natural, over, sizes, pt.concatenate)
+    if total is None:
         return None
-    solution = _linear(natural.statistics(theta), pt.add(*by_factor))
+    rest = pt.add(*(coordinates.log_prior(jacobian=True)[place].sum() for place in places), pt.zeros(()))
+    solution = _linear(natural.statistics(theta), total)
     coefficients, constant = solution[..., :-1], rest + solution[..., -1].sum()
     found = Collapsed(proposal, density, places, coefficients, constant, belief, known)
     unknown = set(ancestors([coefficients, constant])) & set(fixed)
-    return None if unknown or not _is_proved(found, [*terms, rest], rng) else found
+    return None if unknown or not _is_proved(found, [*density.terms, rest], rng) else found
 
 
-def _held(density: Density, theta: Theta, points: Sequence[Array], places: Sequence[int]) -> dict[Any, Any] | None:
+def _held(
+    density: PriorDensity, theta: Theta, points: Sequence[Array], places: Sequence[int]
+) -> dict[Any, Any] | None:
     """What the variables must be for the parameters to stay at ``theta`` while those at ``places`` move; None if that is not seen.
 
     Where a parameter is computed from both, as in ``centre + spread * z``, it is affine in the unconstrained variable, or its
@@ -267,7 +240,7 @@ _LINKS: Mapping[str, Callable[[Any], Any]] = {
 }
 
 
-def coordinates_at(density: Density, points: Sequence[Array]) -> Theta:
+def coordinates_at(density: PriorDensity, points: Sequence[Array]) -> Theta:
     """Parameters at points."""
     values = density.coordinates.evaluate(list(density.theta.values()), points)
     return dict(zip(density.theta, values, strict=True))
@@ -320,6 +293,6 @@ def _is_proved(found: Collapsed, terms: Sequence[Any], rng: np.random.Generator)
         except ValueError:
             return False
         drawn = {name: np.concatenate([b.draw(1, rng)[name] for b in beliefs]) for name in beliefs[0].parameters}
-        if spread <= 1 and variables_at(found.density, natural, drawn, points) is None:
+        if spread <= 1 and variables_at(found.density, drawn, points) is None:
             return False
     return True

@@ -9,13 +9,24 @@ Whatever is proposed is compared with the rows themselves before it is used.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from pytensor.tensor.random import basic
 
 from bayesppl.inference.pymc.reading.rows import Observed
-from bayesppl.inference.pymc.reading.sampling import WeightedRows, all_rows
 from bayesppl.kernels.arrays import Array, Theta
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedRows:
+    """Rows that stand for those of the fit: codes (n,), values (n, ...), weights (n,) or of every entry (n, ...)."""
+
+    codes: Array
+    values: Array
+    weights: Array
+    given: Mapping[str, Array]
+
 
 #: Relative difference up to which sums over rows are the same.
 TOLERANCE = 1e-9
@@ -42,6 +53,11 @@ def compress(observed: Observed, codes: Array, theta: Theta) -> WeightedRows | N
     if len(found.codes) >= len(codes) or not _same(observed, codes, found, theta):
         return None
     return found
+
+
+def all_rows(observed: Observed, codes: Array) -> WeightedRows:
+    """The rows of the fit themselves."""
+    return WeightedRows(codes, observed.observed, np.ones(len(codes)), observed.held)
 
 
 def _same(observed: Observed, codes: Array, found: WeightedRows, theta: Theta) -> bool:

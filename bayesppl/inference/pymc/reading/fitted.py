@@ -1,4 +1,4 @@
-"""A user's model with its posterior, as one fitted value like any other."""
+"""From a model taken apart to the posterior of its parameters."""
 
 from __future__ import annotations
 
@@ -7,18 +7,181 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
+import pytensor.tensor as pt
 
+from bayesppl.conjugate import Fixed
 from bayesppl.data.read_table import Columns, as_table
+from bayesppl.data.rows import Rows
 from bayesppl.data.table import Table
+from bayesppl.families import Family, Product
+from bayesppl.families.choosing.block_columns import RESERVED
 from bayesppl.inference.nuts import NUTS
-from bayesppl.inference.pymc.reading.layout import Layout
-from bayesppl.inference.pymc.reading.parts import Reading
+from bayesppl.inference.pymc.reading.blocks import Block, Reading
+from bayesppl.inference.pymc.reading.by_rows import ByRows
+from bayesppl.inference.pymc.reading.interpreter import Interpreter
+from bayesppl.inference.pymc.reading.layout import Layout, layout_of
+from bayesppl.inference.pymc.reading.posterior import PartlyExact, SampledLabel, SampledPart, in_class_order
 from bayesppl.inference.pymc.reading.recognition import read
-from bayesppl.inference.pymc.reading.solve import solve
-from bayesppl.kernels.arrays import Array
+from bayesppl.inference.pymc.reading.sampling import draws_of, log_posterior, sample, sample_collapsed
+from bayesppl.kernels.arrays import Array, Theta
+from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.learned import Learned
+from bayesppl.model.posterior import Exact, Posterior
 from bayesppl.model.rules import RuleName
+from bayesppl.model.sampled import Report
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A model bound to its rows, and its posterior."""
+
+    model: GenerativeModel
+    posterior: Posterior
+    rows: Rows
+    layout: Layout
+
+
+def block_names(reading: Reading) -> dict[Block, str]:
+    """A name for every block with features, as a product of families takes it."""
+    found: dict[Block, str] = {}
+    for block in reading.blocks:
+        if not block.observed:
+            continue
+        name = "_".join(x.name for x in block.observed)
+        found[block] = f"{name}_block" if name in RESERVED else name
+    return found
+
+
+def solve(reading: Reading, settings: NUTS, tree: Any) -> Fit:
+    """The posterior of a model: exact where its parts are, sampled elsewhere.
+
+    Parameters
+    ----------
+    settings : NUTS
+    tree : DataTree or None
+        Draws the user has already.
+    """
+    names = block_names(reading)
+    observed = [x for block in names for x in block.observed]
+    layout, parts = layout_of(reading.model, observed)
+    table = layout.with_copies(layout.joined(parts))
+    classes = reading.label.classes
+    families = {name: _family(reading, block, layout) for block, name in names.items()}
+    columns = {name: _columns(block, layout) for block, name in names.items()}
+    several = len(names) > 1
+    family: Family
+    family = (
+        Product({name: (columns[name], f) for name, f in families.items()})
+        if several
+        else next(iter(families.values()))
+    )
+    label_block = next(block for block in reading.blocks if block.component.holds_label)
+    weights = None if label_block.solved is None else label_block.solved.belief
+    declared: Any = weights.value if isinstance(weights, Fixed) else weights
+    model = GenerativeModel(family.bind(table, classes), declared if declared is not None else "uniform", classes)
+    codes = reading.label.codes
+    rows = Rows(table, np.asarray(classes), codes, None).snapshot()
+    statistics = model.summarise(rows)
+    prior = model.prior(statistics)
+    sampled = {name: block for block, name in names.items() if block.solved is None}
+    if not sampled and weights is not None:
+        return Fit(model, Exact(model, statistics, prior, prior.update(statistics)), rows, layout)
+    bound = _by_name(model.family, list(names.values()))
+    found: dict[str, SampledPart] = {}
+    for name, block in sampled.items():
+        if block.collapsed is None or tree is not None:
+            found[name] = _sampled(reading, block, bound[name], settings, tree)
+        else:
+            own = _columns(block, layout)
+            found[name] = sample_collapsed(block.collapsed, bound[name], own, table, codes, settings)
+    features = statistics.parts["features"]
+    exact = {}
+    for block, name in names.items():
+        if block.solved is not None:
+            own = features.parts[name] if several else features
+            exact[name] = (bound[name], block.solved.belief.update(own))
+    label = None
+    if weights is None and not label_block.observed:
+        drawn, report = _draws(reading, label_block, settings, tree)
+        label = SampledLabel(drawn, _weights(reading, label_block, drawn), report)
+    exact_weights = None if weights is None else prior.parts[CLASS_WEIGHTS].update(statistics.parts[CLASS_WEIGHTS])
+    return Fit(model, PartlyExact(model, statistics, prior, exact, exact_weights, found, label), rows, layout)
+
+
+def _by_name(family: Any, names: list[str]) -> dict[str, Any]:
+    if len(names) == 1:
+        return {names[0]: family}
+    return dict(family.parts)
+
+
+def _columns(block: Block, layout: Layout) -> tuple[Hashable, ...]:
+    own = {x.name for x in block.observed}
+    given = dict.fromkeys(name for x in block.observed for name in x.given if name not in own)
+    columns = [column for x in block.observed for column in layout.columns[x.name]]
+    return (*columns, *(column for name in given for column in layout.given(name)))
+
+
+def _family(reading: Reading, block: Block, layout: Layout) -> Any:
+    if block.solved is not None and block.solved.family is not None:
+        return block.solved.family([column for x in block.observed for column in layout.columns[x.name]])
+    dims, coords = parameter_dims(reading, block)
+    return ByRows(block.observed, layout, dims, coords, reading.label.order)
+
+
+def parameter_dims(reading: Reading, block: Block) -> tuple[dict[str, tuple[str, ...]], dict[str, list[Hashable]]]:
+    """Dims of the free variables of a block, as the model has them or numbered, and the labels of these dims.
+
+    A dimension is called "class" if it is that of the classes, and nothing else.
+    """
+    dims: dict[str, tuple[str, ...]] = {}
+    coords: dict[str, list[Hashable]] = {}
+    starts = [start[None] for start in block.coordinates.start]
+    theta = block.coordinates.theta(starts)
+    for name, values in theta.items():
+        own = reading.model.named_vars_to_dims.get(name)
+        shape = values.shape[1:]
+        dims[name] = ()
+        for axis, size in enumerate(shape):
+            dim = own[axis] if own else None
+            known = reading.model.coords.get(dim)
+            labels = list(known) if known is not None else list(range(size))
+            if dim is None or (dim == "class" and not reading.label.has_classes(labels)):
+                dim = f"{name}_dim_{axis}"
+            dims[name] += (dim,)
+            coords[dim] = labels
+    coords.pop("class", None)
+    return dims, coords
+
+
+def _sampled(reading: Reading, block: Block, family: ByRows, settings: NUTS, tree: Any) -> SampledPart:
+    samples, report = _draws(reading, block, settings, tree)
+    weights = _weights(reading, block, samples) if block.component.holds_label else None
+    ordered, report = in_class_order(family, samples, report)
+    return SampledPart(family, ordered, weights, report)
+
+
+def _draws(reading: Reading, block: Block, settings: NUTS, tree: Any) -> tuple[Theta, Report]:
+    if tree is not None:
+        return draws_of(tree, block.component.free)
+    return sample(block_density(reading, block), block.coordinates, settings)
+
+
+def block_density(reading: Reading, block: Block) -> Any:
+    """The log posterior density of a block that is sampled, a graph of its unconstrained variables."""
+    labels = []
+    if block.component.holds_label:
+        seen, counts = np.unique(reading.label.codes, return_counts=True)
+        labels = [(counts * pt.log(reading.class_weights)[seen]).sum()]
+    return log_posterior(block.coordinates, list(zip(block.everything, block.rows, strict=True)), labels)
+
+
+def _weights(reading: Reading, block: Block, samples: Theta) -> Array:
+    free = block.component.free
+    call = Interpreter([reading.inputs[v] for v in free], (), [reading.class_weights])
+    lead = samples[free[0].name].shape[:2]
+    flat = [samples[v.name].reshape(-1, *samples[v.name].shape[2:]) for v in free]
+    return call(flat)[0].reshape(*lead, -1)
 
 
 @dataclass(frozen=True, eq=False)

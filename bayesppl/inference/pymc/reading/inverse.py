@@ -10,9 +10,8 @@ import pytensor
 from scipy.special import logit
 
 from bayesppl.inference.pymc.reading.interpreter import Interpreter
-from bayesppl.inference.pymc.reading.jacobian import Match
-from bayesppl.inference.pymc.reading.naturals import Natural
-from bayesppl.inference.pymc.reading.priors import Density
+from bayesppl.inference.pymc.reading.matches import Match
+from bayesppl.inference.pymc.reading.priors import PriorDensity
 from bayesppl.inference.pymc.reading.rows import same_values
 from bayesppl.kernels.arrays import Array, Theta
 
@@ -27,7 +26,7 @@ _LINKS: dict[str, tuple[Callable[[Array], Array], Callable[[Array], Array]]] = {
 _STEPS = 60
 
 
-def variables_at(density: Density, natural: Natural, theta: Theta, start: Sequence[Array]) -> Theta | None:
+def variables_at(density: PriorDensity, theta: Theta, start: Sequence[Array]) -> Theta | None:
     """Free variables at draws of a family's parameters; None where they cannot be found.
 
     Parameters
@@ -37,10 +36,11 @@ def variables_at(density: Density, natural: Natural, theta: Theta, start: Sequen
     """
     if density.matches is None:
         return None
-    wanted = natural.of_family(theta)
-    n_draws = len(next(iter(wanted.values())))
     coordinates = density.coordinates
     points = [np.array(values) for values in start]
+    own = coordinates.evaluate(list(density.theta.values()), [values[:1] for values in points])
+    wanted = {name: theta[name].reshape(-1, *one.shape[1:]) for name, one in zip(density.theta, own, strict=True)}
+    n_draws = len(points[0])
     direct: Theta = {}
     for found in density.matches:
         variable, target = coordinates.free[found.place], found.of(wanted[found.parameter], 1)
@@ -74,7 +74,7 @@ def _forward(model: Any, variable: Any, values: Array) -> Array:
     return found
 
 
-def _solve(density: Density, found: Match, target: Array, points: list[Array]) -> bool:
+def _solve(density: PriorDensity, found: Match, target: Array, points: list[Array]) -> bool:
     """Unconstrained coordinates at which a parameter has given values, by Newton's method, entry by entry; in place."""
     graph, value = found.of(density.theta[found.parameter]), density.coordinates.values[found.place]
     slope = pytensor.grad(graph.sum(), value)

@@ -5,44 +5,50 @@ Every conjugate prior is, in the coordinates of its family,
 .. math:: \log p(\theta) = \text{constant} + \sum_j h_j\, t_j(\theta),
 
 linear in statistics :math:`t_j` of the parameters (Bernardo & Smith 1994, section 5.2). Here stand the statistics of each
-belief, and the belief of given coefficients :math:`h`.
+prior, and the prior of given coefficients :math:`h`. The rows add their sums to :math:`h`, and
+:math:`\int \exp(\sum_j h_j t_j) d\theta` of what comes out is the likelihood of :math:`h`, up to a factor that the user's
+density determines, and a constant.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, Self, final
 
 import numpy as np
+import pytensor.tensor as pt
 
 from bayesppl.conjugate import Beta, Conjugate, Dirichlet, Gamma
+from bayesppl.conjugate.statistics import Counts, Events, Successes
 from bayesppl.kernels.arrays import Array, Theta
 
 #: Numbers, simplices on the last axis, symmetric matrices, or places on the last axis from which the others follow.
 Event = Literal["scalar", "simplex", "matrix"] | tuple[int, ...]
 
 
+@dataclass(frozen=True, eq=False)
 class Natural(ABC):
-    """Parameters of a family, in the parametrisation of its conjugate prior."""
+    """Parameters of a family, in the parametrisation of its conjugate prior.
+
+    Attributes
+    ----------
+    entries : tuple of int
+        Shape of the terms of the prior: (n_classes, n_features), as a rule.
+    shared : tuple of int
+        Axes of the entries, counted from the last, whose terms belong to one factor.
+    """
 
     words: ClassVar[str]
+
+    entries: tuple[int, ...]
+    shared: tuple[int, ...] = ()
 
     @property
     @abstractmethod
     def events(self) -> Mapping[str, Event]:
         """What kind of entries each parameter has."""
-
-    @property
-    @abstractmethod
-    def factors(self) -> tuple[int, ...]:
-        """Shape of the independent factors of the prior."""
-
-    @property
-    def entries(self) -> tuple[int, ...]:
-        """Shape of the terms of the prior before some are summed into a factor."""
-        return self.factors
 
     @abstractmethod
     def statistics(self, theta: Theta) -> Array:
@@ -58,152 +64,161 @@ class Natural(ABC):
             If they are the coefficients of no proper prior.
         """
 
-    def given(self, known: Mapping[str, Array]) -> Natural:
-        """The same, at other values of what is known beside the parameters."""
-        return self
+    @abstractmethod
+    def log_normalizer(self, h: Any, rows: Any) -> Any:
+        """log ∫ of the posterior's density, by factor, from graphs of coefficients and sums of rows; up to a constant."""
 
+    @final
+    @property
+    def factors(self) -> tuple[int, ...]:
+        """Shape of the independent factors of the prior."""
+        return tuple(self.entries[axis] for axis in self._kept)
+
+    @final
+    def given(self, known: Mapping[str, Any]) -> Self:
+        """The same, at other values of what is known beside the parameters; arrays or graphs."""
+        return replace(self, **known)
+
+    @final
     def for_family(self, theta: Theta) -> Theta:
         """Parameters, whose draw axis leads, in the shapes of the family."""
-        return theta
+        return {
+            name: values.reshape(len(values), *self.entries[:1], -1)
+            if self.events.get(name) == "simplex"
+            else values
+            for name, values in theta.items()
+        }
 
-    def of_family(self, theta: Theta) -> Theta:
-        """The inverse of :meth:`for_family`."""
-        return theta
-
+    @final
     def by_factor(self, values: Any, shape: tuple[int, ...]) -> Any | None:
         """Terms of a log density, an array or a graph of this shape, (n_draws, ...), summed into the factors.
 
         None where they do not match the factors.
         """
         n_draws, size = shape[0], int(np.prod(shape[1:]))
+        if not self.factors:
+            return values.reshape((n_draws, size)).sum(-1)
         if size == int(np.prod(self.factors)):
             return values.reshape((n_draws, *self.factors))
-        if size != int(np.prod(self.entries)):
+        lead = next((n for n in range(len(self.entries), 0, -1) if np.prod(self.entries[:n]) == size), 0)
+        if max(self._kept) >= lead:
             return None
-        full = values.reshape((n_draws, *self.entries))
-        shared = tuple(axis + 1 for axis, length in enumerate(self._kept) if not length)
-        return full.sum(shared)
+        summed = tuple(axis + 1 for axis in range(lead) if axis not in self._kept)
+        return values.reshape((n_draws, *self.entries[:lead])).sum(summed)
 
+    @final
     @property
-    def _kept(self) -> tuple[bool, ...]:
-        """Which axes of the entries are axes of the factors too."""
-        return (True,) * len(self.entries)
+    def _kept(self) -> list[int]:
+        """Axes of the entries that are axes of the factors too."""
+        n = len(self.entries)
+        return [axis for axis in range(n) if axis - n not in self.shared]
 
 
+@final
 @dataclass(frozen=True, eq=False)
 class Probabilities(Natural):
     """Probabilities of successes, (n_classes, n_features), under beta priors."""
 
-    shape: tuple[int, ...]
     words: ClassVar[str] = "Beta"
 
     @property
     def events(self) -> Mapping[str, Event]:
         return {"probability": "scalar"}
 
-    @property
-    def factors(self) -> tuple[int, ...]:
-        return self.shape
-
     def statistics(self, theta: Theta) -> Array:
         p = theta["probability"]
         return np.stack([np.log(p), np.log1p(-p)], axis=-1)
 
     def belief(self, coefficients: Array) -> Beta:
-        return Beta(tidy(coefficients[..., 0] + 1), tidy(coefficients[..., 1] + 1)).sized(self.shape)
+        return Beta(tidy(coefficients[..., 0] + 1), tidy(coefficients[..., 1] + 1)).sized(self.entries)
+
+    def log_normalizer(self, h: Any, rows: Successes) -> Any:
+        alpha, beta = h[..., 0] + 1 + rows.successes, h[..., 1] + 1 + rows.failures
+        return pt.gammaln(alpha) + pt.gammaln(beta) - pt.gammaln(alpha + beta)
 
 
+@final
 @dataclass(frozen=True, eq=False)
 class Rates(Natural):
     """Rates, (n_classes, n_features), under gamma priors."""
 
-    shape: tuple[int, ...]
     words: ClassVar[str] = "Gamma"
 
     @property
     def events(self) -> Mapping[str, Event]:
         return {"rate": "scalar"}
 
-    @property
-    def factors(self) -> tuple[int, ...]:
-        return self.shape
-
     def statistics(self, theta: Theta) -> Array:
         rate = theta["rate"]
         return np.stack([np.log(rate), -rate], axis=-1)
 
     def belief(self, coefficients: Array) -> Gamma:
-        return Gamma(tidy(coefficients[..., 0] + 1), tidy(coefficients[..., 1])).sized(self.shape)
+        return Gamma(tidy(coefficients[..., 0] + 1), tidy(coefficients[..., 1])).sized(self.entries)
+
+    def log_normalizer(self, h: Any, rows: Events) -> Any:
+        shape, rate = h[..., 0] + 1 + rows.events, h[..., 1] + rows.exposure
+        return pt.gammaln(shape) - shape * pt.log(rate)
 
 
+@final
 @dataclass(frozen=True, eq=False)
 class Simplices(Natural):
     """Probabilities that sum to one, side by side on the last axis, under Dirichlet priors.
 
-    Parameters
+    Its entries are (n_classes,) and, where several simplices lie side by side, their number.
+
+    Attributes
     ----------
     parameter : str
-    lead : tuple of int
-        (n_classes,) and, where several simplices lie side by side, their number.
-    n_outcomes : int
     sizes : tuple of int
         As :class:`~bayesppl.Dirichlet` takes them; empty where each class has one simplex.
     """
 
-    parameter: str
-    lead: tuple[int, ...]
-    n_outcomes: int
-    sizes: tuple[int, ...] = ()
     words: ClassVar[str] = "Dirichlet"
+
+    parameter: str = "probability"
+    sizes: tuple[int, ...] = ()
 
     @property
     def events(self) -> Mapping[str, Event]:
         return {self.parameter: "simplex"}
 
-    @property
-    def factors(self) -> tuple[int, ...]:
-        return self.lead
-
-    def for_family(self, theta: Theta) -> Theta:
-        p = theta[self.parameter]
-        return {self.parameter: p.reshape(len(p), *self.lead[:1], -1)}
-
-    def of_family(self, theta: Theta) -> Theta:
-        p = theta[self.parameter]
-        return {self.parameter: p.reshape(len(p), *self.lead, self.n_outcomes)}
-
     def statistics(self, theta: Theta) -> Array:
-        p = theta[self.parameter]
-        return np.log(p.reshape(len(p), *self.lead, self.n_outcomes))
+        return np.log(theta[self.parameter])
 
     def belief(self, coefficients: Array) -> Dirichlet:
-        shape = (*self.lead[:1], -1) if self.lead else (-1,)
-        concentration = tidy(coefficients + 1).reshape(shape)
+        concentration = tidy(coefficients + 1).reshape((*self.entries[:1], -1))
         return Dirichlet(concentration).sized(concentration.shape, self.sizes, self.parameter)
 
+    def log_normalizer(self, h: Any, rows: Counts) -> Any:
+        alpha = h + 1 + rows.counts.reshape((*self.entries, -1))
+        return pt.gammaln(alpha).sum(-1) - pt.gammaln(alpha.sum(-1))
 
+
+@final
 @dataclass(frozen=True, eq=False)
 class UnequalSimplices(Natural):
     """Simplices of different lengths side by side on the last axis, (n_classes, n_cells), under Dirichlet priors."""
 
-    n_classes: int
-    sizes: tuple[int, ...]
     words: ClassVar[str] = "Dirichlet"
+
+    sizes: tuple[int, ...] = ()
 
     @property
     def events(self) -> Mapping[str, Event]:
         last = np.cumsum(self.sizes) - 1
         return {"probability": tuple(cell for cell in range(sum(self.sizes)) if cell not in last)}
 
-    @property
-    def factors(self) -> tuple[int, ...]:
-        return (self.n_classes,)
-
     def statistics(self, theta: Theta) -> Array:
         return np.log(theta["probability"])
 
     def belief(self, coefficients: Array) -> Dirichlet:
         return Dirichlet(tidy(coefficients + 1)).sized(coefficients.shape, self.sizes)
+
+    def log_normalizer(self, h: Any, rows: Counts) -> Any:
+        alpha = h + 1 + rows.counts
+        columns = pt.split(alpha, self.sizes, axis=-1)
+        return pt.gammaln(alpha).sum(-1) - pt.add(*(pt.gammaln(own.sum(-1)) for own in columns))
 
 
 def tidy(values: Array) -> Array:

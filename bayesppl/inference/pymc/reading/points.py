@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -46,100 +45,80 @@ class Coordinates:
     Attributes
     ----------
     model : pm.Model
-    free : sequence of free variables
-    inputs : mapping of free variable to input
+    inputs : mapping of free variable of the model to input
         What stands for the free variables in graphs of rows and parameters.
+    free : sequence of free variables
     potentials : sequence of graphs
         That belong to the prior.
-    known_start : sequence of arrays, optional
-        A point inside the support of the prior; found where it is not given.
-    known : mapping of free variable to array
-        Other free variables and their unconstrained values, given which those of ``free`` are looked at.
+    values : sequence of unconstrained variables
+        Of known shape.
+    start : sequence of arrays
+        A point inside the support of the prior.
+    moving : sequence of int
+        Places of the variables that are looked at; the others stay where they start.
     """
 
     model: Any
-    free: Sequence[Any]
     inputs: Mapping[Any, Any]
-    potentials: Sequence[Any] = ()
-    known_start: Sequence[Array] | None = None
-    known: Mapping[Any, Array] = field(default_factory=dict)
+    free: Sequence[Any]
+    potentials: Sequence[Any]
+    values: Sequence[Any]
+    start: Sequence[Array]
+    moving: Sequence[int]
+    _made: dict[Any, Any] = field(default_factory=dict)
 
-    @cached_property
-    def values(self) -> list[Any]:
-        """The unconstrained variables, of known shape."""
-        return [
-            pt.tensor(name=v.name, dtype=v.dtype, shape=s.shape)
-            for v, s in zip(self._own, self.start, strict=True)
-        ]
+    @classmethod
+    def of_model(cls, model: Any) -> Coordinates:
+        """Those of all free variables, without potentials."""
+        free = list(model.free_RVs)
+        inputs = {variable: variable.type(name=variable.name) for variable in free}
+        start = _starts(model)
+        own = [model.rvs_to_values[variable] for variable in free]
+        values = [pt.tensor(name=v.name, dtype=v.dtype, shape=s.shape) for v, s in zip(own, start, strict=True)]
+        return cls(model, inputs, free, (), values, start, range(len(free)))
 
-    @property
-    def _own(self) -> list[Any]:
-        return [self.model.rvs_to_values[variable] for variable in self.free]
+    def select(self, free: Sequence[Any], potentials: Sequence[Any]) -> Coordinates:
+        """Those of some free variables."""
+        places = [self.free.index(variable) for variable in free]
+        values, start = [self.values[i] for i in places], [self.start[i] for i in places]
+        return Coordinates(self.model, self.inputs, free, potentials, values, start, range(len(free)))
 
-    @cached_property
-    def start(self) -> list[Array]:
-        """A point inside the support of the prior."""
-        if self.known_start is not None:
-            return list(self.known_start)
-        expressions = make_initial_point_expression(
-            free_rvs=self.model.free_RVs,
-            rvs_to_transforms=self.model.rvs_to_transforms,
-            initval_strategies={variable: self._initial(variable) for variable in self.model.free_RVs},
-            return_transformed=True,
-        )
-        at = dict(zip(self.model.free_RVs, expressions, strict=True))
-        return [np.asarray(v, dtype=np.float64) for v in evaluate([at[variable] for variable in self.free])]
-
-    def _initial(self, variable: Any) -> Any:
-        """The user's initial value; the origin of unconstrained space where PyMC would draw one."""
-        chosen = self.model.rvs_to_initial_values.get(variable)
-        shape = self.model.rvs_to_values[variable].type.shape
-        if chosen is not None or not isinstance(variable.owner.op, SymbolicRandomVariable) or None in shape:
-            return chosen
-        transform = self.model.rvs_to_transforms[variable]
-        origin = pt.zeros(shape)
-        [value] = evaluate([origin if transform is None else transform.backward(origin, *variable.owner.inputs)])
-        return value
-
-    def start_of(self, free: Sequence[Any]) -> list[Array]:
-        """The start of some of the free variables."""
-        return [self.start[self.free.index(variable)] for variable in free]
+    def given(self, moving: Sequence[int], points: Sequence[Array]) -> Coordinates:
+        """The same, of which only some move, with the others at a point; what was made of the graphs is shared."""
+        start = [self.start[i] if i in moving else values[0] for i, values in enumerate(points)]
+        return replace(self, start=start, moving=moving)
 
     @property
     def size(self) -> int:
-        """Number of unconstrained coordinates."""
-        return sum(values.size for values in self.start)
+        """Number of unconstrained coordinates that move."""
+        return sum(self.start[place].size for place in self.moving)
 
-    @cached_property
+    @property
     def constrained(self) -> dict[Any, Any]:
         """The free variables, as graphs of the unconstrained ones."""
-        return self._constrained(list(self.free))
-
-    @cached_property
-    def _constrained_known(self) -> dict[Any, Any]:
-        return self._constrained(list(self.known))
-
-    def _constrained(self, variables: list[Any]) -> dict[Any, Any]:
-        if not variables:
-            return {}
-        graphs = self.model.replace_rvs_by_values(variables)
-        return dict(zip(variables, self._in_coordinates(graphs), strict=True))
+        if "constrained" not in self._made:
+            graphs = self.model.replace_rvs_by_values(list(self.free)) if self.free else []
+            self._made["constrained"] = dict(zip(self.free, self._in_coordinates(graphs), strict=True))
+        return dict(self._made["constrained"])
 
     def of(self, graphs: Sequence[Any]) -> list[Any]:
         """Graphs of the inputs as graphs of the unconstrained variables."""
-        found = {**self.constrained, **self._constrained_known}
-        return substitute(graphs, {self.inputs[variable]: graph for variable, graph in found.items()})
+        return substitute(graphs, {self.inputs[variable]: graph for variable, graph in self.constrained.items()})
 
     def log_prior(self, *, jacobian: bool) -> list[Any]:
         """Log densities of the free variables, one graph each, followed by those of the potentials."""
-        variables = [*self.free, *self.known]
-        precise = substitute(variables, in_64_bits(variables))
+        key = "log prior", jacobian
+        if key not in self._made:
+            self._made[key] = self._log_prior(jacobian)
+        return list(self._made[key])
+
+    def _log_prior(self, jacobian: bool) -> list[Any]:
+        precise = substitute(self.free, in_64_bits(self.free))
+        own = list(zip(precise, self.free, strict=True))
         densities = transformed_conditional_logp(
-            tuple(precise[: len(self.free)]),
-            rvs_to_values={new: self.model.rvs_to_values[v] for v, new in zip(variables, precise, strict=True)},
-            rvs_to_transforms={
-                new: self.model.rvs_to_transforms[v] for v, new in zip(variables, precise, strict=True)
-            },
+            tuple(precise),
+            rvs_to_values={new: self.model.rvs_to_values[variable] for new, variable in own},
+            rvs_to_transforms={new: self.model.rvs_to_transforms[variable] for new, variable in own},
             jacobian=jacobian,
             ir_rewriter=_of_densities(),
         )
@@ -147,41 +126,63 @@ class Coordinates:
         return without_checks(self._in_coordinates([*densities, *potentials]))
 
     def _in_coordinates(self, graphs: Sequence[Any]) -> list[Any]:
-        known = {self.model.rvs_to_values[v]: pt.constant(values) for v, values in self.known.items()}
-        return substitute(
-            graphs, {**dict(zip(self._own, self.values, strict=True)), **known, **in_64_bits(graphs)}
-        )
+        own = [self.model.rvs_to_values[variable] for variable in self.free]
+        return substitute(graphs, {**dict(zip(own, self.values, strict=True)), **in_64_bits(graphs)})
 
     def draw(self, size: int, rng: np.random.Generator, spread: float = 0.7) -> list[Array]:
         """Random points about the start: arrays (size, ...)."""
-        return [values + spread * rng.uniform(-1, 1, (size, *values.shape)) for values in self.start]
+        return [
+            values + spread * rng.uniform(-1, 1, (size, *values.shape))
+            if place in self.moving
+            else np.broadcast_to(values, (size, *values.shape))
+            for place, values in enumerate(self.start)
+        ]
 
     def evaluate(self, graphs: Sequence[Any], points: Sequence[Array]) -> list[Array]:
         """Values of graphs of the unconstrained variables at points: arrays (size, ...)."""
         n_points = len(points[0]) if self.values else 1
         key = tuple(graphs)
-        if key not in self._functions:
-            self._functions[key] = Interpreter(self.values, (), graphs)
+        if key not in self._made:
+            self._made[key] = Interpreter(self.values, (), graphs)
+        call = self._made[key]
         pieces = [
-            self._functions[key]([values[start : start + AT_ONCE] for values in points])
-            for start in range(0, n_points, AT_ONCE)
+            call([values[start : start + AT_ONCE] for values in points]) for start in range(0, n_points, AT_ONCE)
         ]
         return [
             np.concatenate(parts)
-            if self._functions[key].depends_on_points(place)
+            if call.depends_on_points(place)
             else np.broadcast_to(parts[0], (n_points, *parts[0].shape))
             for place, parts in enumerate(zip(*pieces, strict=True))
         ]
 
-    @cached_property
-    def _functions(self) -> dict[tuple[Any, ...], Any]:
-        return {}
-
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but compiled functions, which are made anew."""
-        return {name: value for name, value in vars(self).items() if name != "_functions"}
+        """Everything but what was made of the graphs, which is made anew."""
+        return vars(self) | {"_made": {}}
 
     def theta(self, points: Sequence[Array]) -> Theta:
         """The free variables at points, by name."""
         found = self.evaluate(list(self.constrained.values()), points)
         return {str(v.name): values for v, values in zip(self.free, found, strict=True)}
+
+
+def _starts(model: Any) -> list[Array]:
+    """Unconstrained coordinates of all free variables, at a point inside the support of the prior."""
+    expressions = make_initial_point_expression(
+        free_rvs=model.free_RVs,
+        rvs_to_transforms=model.rvs_to_transforms,
+        initval_strategies={variable: _initial(model, variable) for variable in model.free_RVs},
+        return_transformed=True,
+    )
+    return [np.asarray(values, dtype=np.float64) for values in evaluate(expressions)]
+
+
+def _initial(model: Any, variable: Any) -> Any:
+    """The user's initial value; the origin of unconstrained space where PyMC would draw one."""
+    chosen = model.rvs_to_initial_values.get(variable)
+    shape = model.rvs_to_values[variable].type.shape
+    if chosen is not None or not isinstance(variable.owner.op, SymbolicRandomVariable) or None in shape:
+        return chosen
+    transform = model.rvs_to_transforms[variable]
+    origin = pt.zeros(shape)
+    [value] = evaluate([origin if transform is None else transform.backward(origin, *variable.owner.inputs)])
+    return value

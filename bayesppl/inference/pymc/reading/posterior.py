@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any, NoReturn
 
 import numpy as np
-from scipy.special import logsumexp
 
 from bayesppl.conjugate import Conjugate
 from bayesppl.conjugate.log_density import LogDensity
@@ -22,8 +20,8 @@ from bayesppl.kernels.arrays import Array, Theta, log_mean_exp
 from bayesppl.model.convergence import Diagnosis
 from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.model.normalisation import normalise, powered
-from bayesppl.model.posterior import CHUNK_CELLS, Posterior
-from bayesppl.model.sampled import Report
+from bayesppl.model.posterior import Posterior
+from bayesppl.model.sampled import Report, log_batch_means
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,14 +252,9 @@ class PartlyExact(Posterior):
 def _batches(part: SampledPart, X: Any, per_chain: int) -> Array:
     """Log density of rows, averaged over batches of consecutive draws: (n_batches, n_rows, n_classes)."""
     n_chains, n_draws = next(iter(part.samples.values())).shape[:2]
-    edges = np.linspace(0, n_draws, per_chain + 1).astype(int)
-    portion = max(1, CHUNK_CELLS // max(1, X.shape[0] * len(part.family.classes)))
-    batches = []
-    for chain in range(n_chains):
-        for first, last in pairwise(edges):
-            total = np.full((X.shape[0], len(part.family.classes)), -np.inf)
-            for start in range(first, last, portion):
-                at = slice(start, min(start + portion, last))
-                total = np.logaddexp(total, logsumexp(part.log_densities(chain, at, X), axis=0))
-            batches.append(total - np.log(last - first))
-    return np.asarray(batches)
+    edges = np.linspace(0, n_draws, per_chain + 1).astype(int).tolist()
+
+    def log_density(chain: int, draws: slice) -> Array:
+        return part.log_densities(chain, draws, X)
+
+    return log_batch_means(log_density, n_chains, edges, (X.shape[0], len(part.family.classes)))

@@ -5,16 +5,15 @@ Nothing is proved here: what is found is proposed, and :mod:`.proof` compares th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from bayesppl.conjugate import Conjugate
-from bayesppl.inference.pymc.reading.assemble import Terms, assemble
-from bayesppl.inference.pymc.reading.jacobian import Match, log_volume, log_volumes, match
 from bayesppl.inference.pymc.reading.labels import Label
+from bayesppl.inference.pymc.reading.matches import Match, Terms, assemble, log_volume, log_volumes, match
 from bayesppl.inference.pymc.reading.naturals import Natural
 from bayesppl.inference.pymc.reading.points import Coordinates
 from bayesppl.kernels.arrays import Array, Theta
@@ -27,7 +26,7 @@ LARGEST = 700
 
 
 @dataclass(frozen=True, eq=False)
-class Density:
+class PriorDensity:
     """The prior of a block as a density of the parameters of a family.
 
     Attributes
@@ -46,7 +45,7 @@ class Density:
     theta: Mapping[str, Any]
     terms: Sequence[Any]
     matches: Sequence[Match] | None
-    n_prior: int = 0
+    n_prior: int
 
     def evaluate(self, points: Sequence[Array], *, volumes: bool = True) -> tuple[Theta, list[Array]]:
         """Parameters and terms at points; without those of the volume on request."""
@@ -55,6 +54,26 @@ class Density:
         n = len(self.theta)
         return dict(zip(self.theta, values[:n], strict=True)), values[n:]
 
+    def by_factor(
+        self, natural: Natural, terms: Terms, sizes: Mapping[str, tuple[int, ...]], concatenate: Callable[..., Any]
+    ) -> Any | None:
+        """The log density of each factor, of its terms as arrays or graphs; None where they are no terms of single factors."""
+        matches = self.matches or ()
+        by_place = sorted(matches, key=lambda found: found.place)
+        moved = [found for found in matches if found.relation != "same"]
+        of_variables = assemble(by_place, sizes, terms[: len(by_place)], concatenate)
+        of_volumes = assemble(moved, sizes, terms[self.n_prior :], concatenate)
+        if of_variables is None or of_volumes is None:
+            return None
+        whole = [*of_variables, *terms[len(by_place) : self.n_prior], *of_volumes]
+        total: Any = 0.0
+        for term, shape in whole:
+            own = natural.by_factor(term, shape)
+            if own is None:
+                return None
+            total = total + own
+        return total
+
 
 def as_density(
     coordinates: Coordinates,
@@ -62,24 +81,22 @@ def as_density(
     theta: Mapping[str, Any],
     label: Label,
     rng: np.random.Generator,
-) -> Density | str:
+) -> PriorDensity | str:
     """The prior as a density of the parameters, or the reason why it is none."""
     found = match(coordinates, theta, natural.events, label, rng)
-    if found is not None:
-        entrywise = {m.place for m in found if m.relation == "entrywise"}
-        constrained = coordinates.log_prior(jacobian=False)
-        free = coordinates.log_prior(jacobian=True) if entrywise else constrained
-        terms = [
-            free[place] if place in entrywise else constrained[place] for place in range(len(coordinates.free))
-        ]
-        terms += [_of_classes(potential, label) for potential in constrained[len(coordinates.free) :]]
-        volumes = [-volume for volume in log_volumes(coordinates, theta, found)]
-        return Density(coordinates, theta, [*terms, *volumes], found, len(terms))
-    volume = log_volume(coordinates, theta, natural.events)
-    if volume is None:
-        return "its variables are not the parameters of the family in other coordinates"
-    terms = coordinates.log_prior(jacobian=True)
-    return Density(coordinates, theta, [*terms, -volume], found, len(terms))
+    entrywise = {m.place for m in found or () if m.relation == "entrywise"}
+    constrained = coordinates.log_prior(jacobian=found is None)
+    free = coordinates.log_prior(jacobian=True) if entrywise else constrained
+    terms = [(free if place in entrywise else constrained)[place] for place in coordinates.moving]
+    terms += [_of_classes(potential, label) for potential in constrained[len(coordinates.free) :]]
+    if found is None:
+        volume = log_volume(coordinates, theta, natural.events)
+        if volume is None:
+            return "its variables are not the parameters of the family in other coordinates"
+        volumes = [volume]
+    else:
+        volumes = log_volumes(coordinates, theta, [m for m in found if m.relation != "same"])
+    return PriorDensity(coordinates, theta, [*terms, *(-volume for volume in volumes)], found, len(terms))
 
 
 def _of_classes(potential: Any, label: Label) -> Any:
@@ -88,7 +105,7 @@ def _of_classes(potential: Any, label: Label) -> Any:
     return potential[label.order] if has_classes and not label.is_sorted else potential
 
 
-def propose(density: Density, natural: Natural, rng: np.random.Generator) -> Conjugate | str:
+def propose(density: PriorDensity, natural: Natural, rng: np.random.Generator) -> Conjugate | str:
     """The belief whose density this could be, or the reason why there is none."""
     width = natural.statistics(density.evaluate(density.coordinates.draw(1, rng))[0]).shape[-1]
     n_factors = int(np.prod(natural.factors))
@@ -102,54 +119,29 @@ def propose(density: Density, natural: Natural, rng: np.random.Generator) -> Con
 
 
 def _solve(
-    density: Density, natural: Natural, n_points: int, rng: np.random.Generator, *, together: bool
+    density: PriorDensity, natural: Natural, n_points: int, rng: np.random.Generator, *, together: bool
 ) -> Conjugate | str:
+    """The belief by least squares, of all its factors together or of each by itself."""
     theta, terms = density.evaluate(density.coordinates.draw(n_points, rng))
     statistics = natural.statistics(theta)
     if together:
-        total = np.sum([term.reshape(n_points, -1).sum(1) for term in terms], axis=0)
-        coefficients = _least_squares(statistics.reshape(n_points, -1), total)
-        if coefficients is None:
-            return "the prior is not conjugate to the likelihood"
-        solved = coefficients.reshape(statistics.shape[1:])
+        target = np.sum([term.reshape(n_points, -1).sum(1) for term in terms], axis=0)[:, None]
     else:
-        assembled = _assembled(density, theta, terms)
-        own = [natural.by_factor(term, shape) for term, shape in assembled or ()]
-        if assembled is None or any(factor is None for factor in own):
+        sizes = {name: values.shape[1:] for name, values in theta.items()}
+        total = density.by_factor(natural, [(term, term.shape) for term in terms], sizes, np.concatenate)
+        if total is None:
             return "the prior ties its parameters together"
-        total = np.sum([np.zeros((n_points, *natural.factors)), *own], axis=0)
         target = total.reshape(n_points, -1)
-        flat = statistics.reshape(n_points, target.shape[1], statistics.shape[-1])
-        rows = [_least_squares(flat[:, j], target[:, j]) for j in range(target.shape[1])]
-        if any(row is None for row in rows):
-            return "the prior is not conjugate to the likelihood"
-        solved = np.asarray(rows).reshape(statistics.shape[1:])
+    columns = statistics.reshape(n_points, target.shape[1], -1)
+    solved = [_least_squares(columns[:, j], target[:, j]) for j in range(target.shape[1])]
+    if any(coefficients is None for coefficients in solved):
+        return "the prior is not conjugate to the likelihood"
     try:
         # a flat prior has no centre, and is refused as improper
         with np.errstate(divide="ignore", invalid="ignore"):
-            return natural.belief(solved)
+            return natural.belief(np.reshape(np.asarray(solved), statistics.shape[1:]))
     except ValueError as error:
         return f"the prior is not a proper {natural.words}: {error}"
-
-
-def _assembled(density: Density, theta: Theta, terms: Sequence[Array]) -> Terms | None:
-    """Terms in the order of the parameters' entries, without what is zero; None where variables do not make up their parameter."""
-    matches, n_points = density.matches or (), len(next(iter(theta.values())))
-    full = [np.broadcast_to(term, (n_points, *term.shape[1:])) for term in terms]
-    by_place = sorted(matches, key=lambda found: found.place)
-    moved = [found for found in matches if found.relation != "same"]
-    volumes = [full[density.n_prior + i] for i, found in enumerate(matches) if found.relation != "same"]
-    sizes = {name: values.shape[1:] for name, values in theta.items()}
-    potentials = full[len(by_place) : density.n_prior]
-    of_variables = assemble(
-        by_place, sizes, [(term, term.shape) for term in full[: len(by_place)]], np.concatenate
-    )
-    of_volumes = assemble(moved, sizes, [(term, term.shape) for term in volumes], np.concatenate)
-    if of_variables is None or of_volumes is None:
-        return None
-    return [(term, term.shape) for term in potentials] + [
-        (term, shape) for term, shape in of_variables + of_volumes if len(shape) > 1 or term.any()
-    ]
 
 
 def _least_squares(columns: Array, target: Array) -> Array | None:

@@ -2,20 +2,28 @@
 
 Densities here are analytic functions of parameters and data. Two such functions that agree at random points of an open
 set agree everywhere, almost surely.
+
+They may still differ in where they are zero: a uniform probability between 0.2 and 0.8 has the density of Beta(1, 1), and a rate
+cut off at 50 that of its gamma, each on a part of the space only. So the parameters are followed to the ends of the
+unconstrained coordinates, and must get close to the ends of their own space.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from pymc.distributions.multivariate import WishartRV
+from pymc.logprob import transforms
+from pytensor.tensor.random.basic import DirichletRV
 
 from bayesppl.conjugate import Conjugate
 from bayesppl.data.table import Table
 from bayesppl.families import Family
-from bayesppl.inference.pymc.reading import support
 from bayesppl.inference.pymc.reading.naturals import Natural
-from bayesppl.inference.pymc.reading.priors import Density
+from bayesppl.inference.pymc.reading.points import Coordinates
+from bayesppl.inference.pymc.reading.priors import PriorDensity
 from bayesppl.inference.pymc.reading.rows import Observed
 from bayesppl.kernels.arrays import Array, Theta
 
@@ -32,7 +40,9 @@ SPREADS = {0.3: TOLERANCE, 1.0: TOLERANCE, 3.0: 1e-8, 6.0: 1e-7}
 CONDITION = 1e6
 
 
-def prior_differs(density: Density, natural: Natural, belief: Conjugate, rng: np.random.Generator) -> str | None:
+def prior_differs(
+    density: PriorDensity, natural: Natural, belief: Conjugate, rng: np.random.Generator
+) -> str | None:
     """Why a prior is not this belief, or None where they differ by a constant."""
     constant = None
     for spread, tolerance in SPREADS.items():
@@ -51,7 +61,7 @@ def prior_differs(density: Density, natural: Natural, belief: Conjugate, rng: np
         scale = np.maximum(1.0, np.abs(ours))
         if not (np.abs(gap - constant) <= tolerance * scale).all():
             return f"its prior density differs from that of {type(belief).__name__}"
-    return support.falls_short(density, natural, belief, rng)
+    return falls_short(density, natural, belief, rng)
 
 
 def _is_precise(natural: Natural, theta: Theta) -> Array:
@@ -96,3 +106,159 @@ def likelihood_differs(
         if not (gap <= TOLERANCE * scale).all():
             return "the density of its rows differs"
     return None
+
+
+#: How many rows are tried.
+ROWS = 24
+
+
+def rows_like(observed: Array, support: str, rng: np.random.Generator, bounds: Array | None = None) -> Array:
+    """Rows from the support of a distribution, in the shape and type of those observed: (ROWS, ...).
+
+    Parameters
+    ----------
+    support : {"real", "positive", "count", "binary", "level", "shares"}
+    bounds : array, optional
+        Largest counts, or numbers of levels.
+    """
+    taken = observed[rng.integers(0, len(observed), ROWS)]
+    shape, dtype = taken.shape, taken.dtype
+    if support == "real":
+        scale = float(np.std(observed)) or 1.0
+        return (taken + scale * rng.normal(size=shape)).astype(dtype)
+    if support == "positive":
+        return (taken * np.exp(rng.normal(size=shape))).astype(dtype)
+    if support == "count":
+        counts = taken + rng.integers(0, 4, shape)
+        if bounds is None:
+            return counts.astype(dtype)
+        limits = np.broadcast_to(bounds.reshape(-1, 1) if len(bounds) == ROWS else bounds, (ROWS, counts[0].size))
+        return np.minimum(counts, limits.reshape(shape)).astype(dtype)
+    if support == "shares":
+        return np.asarray(rng.permuted(taken, axis=-1))
+    n_levels = np.asarray(2 if bounds is None else np.broadcast_to(bounds, (taken[0].size,)).reshape(shape[1:]))
+    return rng.integers(0, n_levels, shape).astype(dtype)
+
+
+def given_like(held: Array, rng: np.random.Generator) -> Array:
+    """What is given with rows, such as exposures: (ROWS, ...)."""
+    taken = held[rng.integers(0, len(held), ROWS)]
+    if taken.dtype.kind == "f":
+        return np.asarray(taken * np.exp(rng.normal(size=taken.shape)))
+    return np.asarray(taken + rng.integers(0, 3, taken.shape, dtype=taken.dtype))
+
+
+#: How far coordinates are followed: where a transform stretches them, and where they are the variable itself.
+FAR, FURTHER = 30.0, 1e4
+
+#: Shares of the way to the ends, at which nothing must be cut off either.
+SHARES = (1e-3, 1e-2, 0.1, 1.0)
+
+#: Points at these ends, and how many sets of variables are moved there: all, and some at random.
+ENDS, SUBSETS = 10, 3
+
+#: How many times further than at ordinary points a mean must get, and a logarithm or log odds from its middle.
+TIMES, LOGS = 100.0, 12.0
+
+#: Transforms from all real numbers to all values of a variable, entry by entry.
+_ENTRYWISE = (transforms.LogTransform, transforms.LogOddsTransform, transforms.IntervalTransform)
+
+
+def falls_short(
+    density: PriorDensity, natural: Natural, belief: Conjugate, rng: np.random.Generator
+) -> str | None:
+    """What a prior does not cover, in words; None where it covers all that ``belief`` does."""
+    coordinates = density.coordinates
+    for place in coordinates.moving:
+        variable = coordinates.free[place]
+        transform = coordinates.model.rvs_to_transforms[variable]
+        whole = isinstance(variable.owner.op, DirichletRV | WishartRV)
+        if transform is not None and not isinstance(transform, _ENTRYWISE) and not whole:
+            return f"{variable.name!r} is confined by the transform {type(transform).__name__}"
+    usual, _ = density.evaluate(coordinates.draw(ENDS, rng))
+    ends = []
+    for points in _ends(coordinates, rng):
+        for theta, theirs in _evaluated(density, points):
+            zero = np.isneginf(theirs) & _is_inside(natural, theta)
+            if zero.any() and np.isfinite(_log_prob(belief, natural, _at(theta, zero))).any():
+                return "its prior is zero where that of the family is not"
+            ends.append(theta)
+    for name, event in natural.events.items():
+        if event == "scalar" and not _reaches(name, usual[name], [theta[name] for theta in ends]):
+            return f"its prior does not cover every {name} of the family"
+    return None
+
+
+def _evaluated(density: PriorDensity, points: Sequence[Array]) -> Iterator[tuple[Theta, Array]]:
+    """Parameters at points, and the log density there; without points that are too far out for matrices."""
+    try:
+        with np.errstate(all="ignore"):
+            theta, terms = density.evaluate(points, volumes=False)
+            found = theta, np.sum([term.reshape(len(term), -1).sum(1) for term in terms], axis=0)
+    except np.linalg.LinAlgError:
+        middle = len(points[0]) // 2
+        for half in (slice(middle), slice(middle, None)) if middle else ():
+            yield from _evaluated(density, [values[half] for values in points])
+        return
+    yield found
+
+
+def _is_inside(natural: Natural, theta: Theta) -> Array:
+    """At which points no parameter was rounded to the end of its space, where logarithms of the user's density overflow too."""
+    least = np.finfo(np.float64).tiny
+    inside = [np.ones(len(next(iter(theta.values()))), dtype=bool)]
+    for name, event in natural.events.items():
+        if name != "mean" and event != "matrix":
+            within = (theta[name] >= least) & ((theta[name] < 1) | (event == "scalar" and name != "probability"))
+            inside.append(within.reshape(len(within), -1).all(1))
+    return np.logical_and.reduce(inside)
+
+
+def _log_prob(belief: Conjugate, natural: Natural, theta: Theta) -> Array:
+    """Log density of a belief; NaN where parameters are too extreme to be numbers."""
+    n_points = len(next(iter(theta.values())))
+    try:
+        with np.errstate(all="ignore"):
+            return belief.log_prob(natural.for_family(theta))
+    except np.linalg.LinAlgError:
+        each = [_log_prob(belief, natural, _at(theta, [i])) for i in range(n_points)] if n_points > 1 else []
+        return np.concatenate(each) if each else np.full(1, np.nan)
+
+
+def _at(theta: Theta, points: Any) -> Theta:
+    """Some of the points of parameters."""
+    return {name: values[points] for name, values in theta.items()}
+
+
+def _ends(coordinates: Coordinates, rng: np.random.Generator) -> list[list[Array]]:
+    """Points at the ends of all variables, and of some of them."""
+    transforms_of = [coordinates.model.rvs_to_transforms[variable] for variable in coordinates.free]
+    found = []
+    for share in SHARES:
+        for moved in range(SUBSETS):
+            points = coordinates.draw(ENDS, rng)
+            for place in coordinates.moving:
+                if not moved or rng.random() < 0.5:
+                    reach = FURTHER if transforms_of[place] is None else FAR
+                    signs = rng.choice([-1.0, 1.0], points[place].shape)
+                    points[place] = points[place] + share * reach * signs
+            found.append(points)
+    return found
+
+
+def _reaches(name: str, usual: Array, ends: Sequence[Array]) -> bool:
+    every = np.concatenate(ends)
+    if name == "mean":
+        middle = np.median(usual, axis=0)
+        spread = np.abs(usual - middle).max(0)
+        with np.errstate(all="ignore"):
+            return bool(
+                (np.nanmax(every - middle, axis=0) > TIMES * spread).all()
+                and (np.nanmax(middle - every, axis=0) > TIMES * spread).all()
+            )
+    with np.errstate(all="ignore"):
+        scale = np.log(every) - (np.log1p(-every) if name == "probability" else 0.0)
+        middle = np.log(usual) - (np.log1p(-usual) if name == "probability" else 0.0)
+    high = np.nanmax(scale, axis=0) - middle.max(0)
+    low = middle.min(0) - np.nanmin(scale, axis=0)
+    return bool((high > LOGS).all() and (low > LOGS).all())

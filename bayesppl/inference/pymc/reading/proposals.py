@@ -1,4 +1,4 @@
-"""Families that a likelihood could be, by its distribution, with the parameters they would have."""
+"""Families that a likelihood could be, by its distribution, with the parameters per class that they would have."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from bayesppl.families import (
 from bayesppl.families._bases.known_variances import KnownVariances
 from bayesppl.families.gamma_rate import GammaRate
 from bayesppl.families.lognormal import LogGaussian
+from bayesppl.inference.pymc.reading.graphs import evaluate, substitute
 from bayesppl.inference.pymc.reading.natural_normals import Means, MeansAndCovariances, MeansAndVariances
 from bayesppl.inference.pymc.reading.naturals import (
     Natural,
@@ -33,7 +34,7 @@ from bayesppl.inference.pymc.reading.naturals import (
     UnequalSimplices,
 )
 from bayesppl.inference.pymc.reading.points import Coordinates
-from bayesppl.inference.pymc.reading.rows import same_values
+from bayesppl.inference.pymc.reading.rows import Observed, same_values
 from bayesppl.kernels.arrays import Array
 
 
@@ -96,6 +97,63 @@ class At:
         return first if same_values(values, np.broadcast_to(first, values.shape), 1e-15) else None
 
 
+#: Of the parameters of the distribution of each variable, and what is given for each row: a proposal, or why there is none.
+Build = Callable[[Sequence[Any], At, str | None], Proposal | str]
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """A distribution of single cells, one of whose parameters has a conjugate prior.
+
+    Attributes
+    ----------
+    family : type
+    parameter : {"probability", "rate"}
+    place : int
+        Of the parameter among those of the distribution.
+    support : str
+    is_scale : bool
+        Whether the distribution has one over the rate.
+    known : str
+        Setting of the family that the first parameter of the distribution must be; a ``number``, or else ``refusal`` is the reason.
+    per_row : str
+        Setting of the family that may be a column instead, given for each row.
+    fixed : mapping
+        Other settings of the family.
+    """
+
+    family: type[Any]
+    parameter: str
+    place: int
+    support: str
+    is_scale: bool = False
+    known: str = ""
+    number: type = float
+    refusal: str = ""
+    per_row: str = ""
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+
+    def __call__(self, parameters: Sequence[Any], at: At, given: str | None) -> Proposal | str:
+        """Propose the family; ``given`` is the column of what is given for each row."""
+        own = _columns(parameters, self.place)
+        graph = 1 / own if self.is_scale else own
+        settings = dict(self.fixed)
+        if given is not None:
+            settings[self.per_row] = given
+        elif self.known:
+            value = at.constant(_columns(parameters, 0))
+            if value is None:
+                return self.refusal
+            settings[self.known] = [self.number(n) for n in value.tolist()]
+
+        def family(prior: Any, columns: Sequence[Hashable]) -> Family:
+            made: Family = self.family(**settings, **{self.parameter: prior})
+            return made
+
+        natural = (Probabilities if self.parameter == "probability" else Rates)(at(graph).shape[1:])
+        return Proposal(natural, {self.parameter: graph}, family, self.support)
+
+
 def _columns(parameters: Sequence[Sequence[Any]], place: int, n_core: int = 0) -> Any:
     """One parameter of all observed variables, (n_classes, n_features, ...)."""
     flat = [
@@ -107,97 +165,26 @@ def _columns(parameters: Sequence[Sequence[Any]], place: int, n_core: int = 0) -
     return flat[0] if len(flat) == 1 else pt.concatenate(flat, axis=1)
 
 
-def _shape(at: At, graph: Any) -> tuple[int, ...]:
-    return at(graph).shape[1:]
-
-
-def _bernoulli(parameters: Sequence[Any], at: At) -> Proposal | str:
-    p = _columns(parameters, 0)
-    return Proposal(
-        Probabilities(_shape(at, p)), {"probability": p}, lambda prior, _: Bernoulli(probability=prior), "binary"
-    )
-
-
-def _binomial(parameters: Sequence[Any], at: At) -> Proposal | str:
-    n, p = _columns(parameters, 0), _columns(parameters, 1)
-    trials = at.constant(n)
-    if trials is None:
-        return "its numbers of trials differ between classes"
-    numbers = [int(m) for m in trials]
-    return Proposal(
-        Probabilities(_shape(at, p)),
-        {"probability": p},
-        lambda prior, _: Binomial(numbers, probability=prior),
-        "count",
-    )
-
-
-def _negative_binomial(parameters: Sequence[Any], at: At) -> Proposal | str:
-    n, p = _columns(parameters, 0), _columns(parameters, 1)
-    size = at.constant(n)
-    if size is None:
-        return "its size is learned, or differs between classes"
-    known = size.tolist()
-    return Proposal(
-        Probabilities(_shape(at, p)),
-        {"probability": p},
-        lambda prior, _: NegativeBinomial(known, probability=prior),
-        "count",
-    )
-
-
-def _poisson(parameters: Sequence[Any], at: At) -> Proposal | str:
-    rate = _columns(parameters, 0)
-    return Proposal(Rates(_shape(at, rate)), {"rate": rate}, lambda prior, _: Poisson(rate=prior), "count")
-
-
-def _poisson_exposed(parameters: Sequence[Any], at: At, exposure: str) -> Proposal | str:
-    rate = _columns(parameters, 0)
-    natural = Rates(_shape(at, rate))
-    return Proposal(natural, {"rate": rate}, lambda prior, _: Poisson(rate=prior, exposure=exposure), "count")
-
-
-def _binomial_trials(parameters: Sequence[Any], at: At, trials: str) -> Proposal | str:
-    p = _columns(parameters, 1)
-    natural = Probabilities(_shape(at, p))
-    return Proposal(natural, {"probability": p}, lambda prior, _: Binomial(trials, probability=prior), "count")
-
-
-def _exponential(parameters: Sequence[Any], at: At) -> Proposal | str:
-    rate = 1 / _columns(parameters, 0)
-    return Proposal(
-        Rates(_shape(at, rate)), {"rate": rate}, lambda prior, _: GammaRate(rate=prior, shape=1.0), "positive"
-    )
-
-
-def _gamma(parameters: Sequence[Any], at: At) -> Proposal | str:
-    shape, rate = _columns(parameters, 0), 1 / _columns(parameters, 1)
-    known = at.constant(shape)
-    if known is None:
-        return "its shape is learned, or differs between classes"
-    shapes = known.tolist()
-    return Proposal(
-        Rates(_shape(at, rate)), {"rate": rate}, lambda prior, _: GammaRate(rate=prior, shape=shapes), "positive"
-    )
-
-
 def _gaussian(
     make: Callable[[Any, Any], Family], of_known: Callable[[KnownVariances], Family], support: str
-) -> Callable[[Sequence[Any], At], Proposal | str]:
-    def build(parameters: Sequence[Any], at: At) -> Proposal | str:
+) -> Build:
+    def build(parameters: Sequence[Any], at: At, given: str | None) -> Proposal | str:
         mean, variance = _columns(parameters, 0), _columns(parameters, 1) ** 2
         values = at(variance)
         entries = values.shape[1:]
         means = Proposal(
-            Means(values[0]), {"mean": mean}, lambda prior, _: of_known(KnownVariances(prior)), support
+            Means(entries, variance=values[0]),
+            {"mean": mean},
+            lambda prior, _: of_known(KnownVariances(prior)),
+            support,
         )
         if same_values(values, np.broadcast_to(values[:1], values.shape), 1e-15):
             return means
-        given = replace(means, known={"variance": variance}, rows=lambda _: make("diag", "jeffreys"))
+        of_means = replace(means, known={"variance": variance}, rows=lambda _: make("diag", "jeffreys"))
         tied = same_values(values, np.broadcast_to(values[:, :1], values.shape), 1e-14)
         spherical = entries[1] > 1 and same_values(values, np.broadcast_to(values[..., :1], values.shape), 1e-14)
         if tied and spherical:
-            return given
+            return of_means
         shared: tuple[int, ...] | None
         if tied:
             structure, shared, own = "tied_diag", (-2,), variance[0]
@@ -207,12 +194,12 @@ def _gaussian(
             structure, shared, own = "diag", None, variance
         natural = MeansAndVariances(entries, shared or ())
         theta = {"mean": mean, "variance": own}
-        return Proposal(natural, theta, lambda prior, _: make(structure, prior), support, alternative=given)
+        return Proposal(natural, theta, lambda prior, _: make(structure, prior), support, alternative=of_means)
 
     return build
 
 
-def _multivariate(parameters: Sequence[Any], at: At) -> Proposal | str:
+def _multivariate(parameters: Sequence[Any], at: At, given: str | None) -> Proposal | str:
     [(mean, covariance)] = parameters
     if mean.ndim != 2:
         return "its vectors are arranged in more than one dimension"
@@ -221,24 +208,24 @@ def _multivariate(parameters: Sequence[Any], at: At) -> Proposal | str:
     covariance = pt.specify_shape(covariance, (n_classes, d, d))
     tied = same_values(values, np.broadcast_to(values[:, :1], values.shape), 1e-14)
     own = covariance[0] if tied else covariance
-    natural = MeansAndCovariances(n_classes, d, tied)
+    natural = MeansAndCovariances((n_classes, d), (-2, -1) if tied else (-1,))
     structure: Literal["tied", "full"] = "tied" if tied else "full"
     return Proposal(
         natural, {"mean": mean, "covariance": own}, lambda prior, _: Gaussian(structure, prior), "real"
     )
 
 
-def _categorical(parameters: Sequence[Any], at: At) -> Proposal | str:
+def _categorical(parameters: Sequence[Any], at: At, given: str | None) -> Proposal | str:
     tables = [_columns([own], 0, 1) for own in parameters]
-    shapes = [_shape(at, table) for table in tables]
+    shapes = [at(table).shape[1:] for table in tables]
     levels = [n_levels for _, n_columns, n_levels in shapes for _ in range(n_columns)]
     n_classes = shapes[0][0]
     natural: Natural
     if len(set(levels)) == 1:
-        natural = Simplices("probability", (n_classes, len(levels)), levels[0], tuple(levels))
+        natural = Simplices((n_classes, len(levels)), sizes=tuple(levels))
         probability = pt.concatenate([t.reshape((n_classes, -1, levels[0])) for t in tables], axis=1)
     else:
-        natural = UnequalSimplices(n_classes, tuple(levels))
+        natural = UnequalSimplices((n_classes,), sizes=tuple(levels))
         probability = pt.concatenate([t.reshape((n_classes, -1)) for t in tables], axis=1)
     probability = pt.specify_shape(probability, at(probability).shape[1:])
     return Proposal(
@@ -255,33 +242,97 @@ def _of_levels(prior: Any, levels: Sequence[int], columns: Sequence[Hashable]) -
     return Categorical(prior, levels={name: list(range(n)) for name, n in zip(columns, levels, strict=True)})
 
 
-def _multinomial(parameters: Sequence[Any], at: At) -> Proposal | str:
+def _multinomial(parameters: Sequence[Any], at: At, given: str | None) -> Proposal | str:
     [(_, p)] = parameters
     if p.ndim != 2:
         return "its vectors are arranged in more than one dimension"
-    n_classes, n_outcomes = _shape(at, p)
-    natural = Simplices("probability", (n_classes,), n_outcomes)
+    natural = Simplices(at(p).shape[1:2])
     return Proposal(natural, {"probability": p}, lambda prior, _: Multinomial(prior), "shares")
 
 
-ENTRYWISE: Mapping[type, Callable[[Sequence[Any], At], Proposal | str]] = {
+_LEARNED = "is learned, or differs between classes"
+ENTRYWISE: Mapping[type, Build] = {
     basic.NormalRV: _gaussian(lambda structure, prior: Gaussian(structure, prior), lambda known: known, "real"),
     basic.LogNormalRV: _gaussian(lambda structure, prior: LogNormal(structure, prior), LogGaussian, "positive"),
-    basic.BernoulliRV: _bernoulli,
-    basic.BinomialRV: _binomial,
-    basic.NegBinomialRV: _negative_binomial,
-    basic.PoissonRV: _poisson,
-    basic.ExponentialRV: _exponential,
-    basic.GammaRV: _gamma,
+    basic.BernoulliRV: _Cells(Bernoulli, "probability", 0, "binary"),
+    basic.BinomialRV: _Cells(
+        Binomial,
+        "probability",
+        1,
+        "count",
+        known="trials",
+        number=int,
+        refusal="its numbers of trials differ between classes",
+        per_row="trials",
+    ),
+    basic.NegBinomialRV: _Cells(
+        NegativeBinomial, "probability", 1, "count", known="size", refusal=f"its size {_LEARNED}"
+    ),
+    basic.PoissonRV: _Cells(Poisson, "rate", 0, "count", per_row="exposure"),
+    basic.ExponentialRV: _Cells(GammaRate, "rate", 0, "positive", is_scale=True, fixed={"shape": 1.0}),
+    basic.GammaRV: _Cells(
+        GammaRate, "rate", 1, "positive", is_scale=True, known="shape", refusal=f"its shape {_LEARNED}"
+    ),
     basic.CategoricalRV: _categorical,
 }
-#: Families whose rows may come with an exposure, or a number of trials.
-PER_ROW: Mapping[type, Callable[[Sequence[Any], At, str], Proposal | str]] = {
-    basic.PoissonRV: _poisson_exposed,
-    basic.BinomialRV: _binomial_trials,
-}
-BUILDERS: Mapping[type, Callable[[Sequence[Any], At], Proposal | str]] = {
-    **ENTRYWISE,
-    basic.MvNormalRV: _multivariate,
-    basic.MultinomialRV: _multinomial,
-}
+VECTORS: Mapping[type, Build] = {basic.MvNormalRV: _multivariate, basic.MultinomialRV: _multinomial}
+
+
+def propose(
+    observed: Sequence[Observed], n_classes: int, coordinates: Coordinates, rng: np.random.Generator
+) -> Proposal | str:
+    """The family that observed variables of one block could be, or the reason why there is none."""
+    kinds = {type(x.clone.owner.op) for x in observed}
+    if len(kinds) > 1:
+        return "variables of different distributions share parameters"
+    [kind] = kinds
+    build = ENTRYWISE.get(kind, VECTORS.get(kind))
+    if build is None:
+        return f"{_words(observed[0])} is no family with a closed form"
+    if len(observed) > 1 and kind in VECTORS:
+        return "several vectors share parameters"
+    given = {name: values for x in observed for name, values in x.held.items()}
+    parameters = [_per_class(x, n_classes) for x in observed]
+    at = At(coordinates, coordinates.draw(3, rng))
+    if not given:
+        return build(parameters, at, None)
+    may_be_given = isinstance(build, _Cells) and build.per_row
+    if not may_be_given or len(given) > 1 or next(iter(given.values())).size != len(observed[0].observed):
+        return f"its rows depend on {', '.join(map(repr, given))}, given for each row"
+    return build(parameters, at, next(iter(given)))
+
+
+def _per_class(observed: Observed, n_classes: int) -> list[Any]:
+    """Parameters of the distribution for every class, the class axis leading."""
+    codes = np.arange(n_classes)
+    n_codes = max(n_classes, observed.length or 0)
+    padded = np.concatenate([codes, np.zeros(n_codes - n_classes, dtype=np.int64)])
+    parameters = observed.clone.owner.op.dist_params(observed.clone.owner)
+    units = {  # of what is given per row, one: the parameters are those of a row with unit exposure
+        new: pt.ones((n_codes, *np.shape(observed.held[name])[1:]), dtype=new.dtype)
+        for name, new in observed.given.items()
+    }
+    replaced = substitute(parameters, {observed.codes: pt.constant(padded), **units})
+    op, lead = observed.clone.owner.op, observed.observed.shape[1:]
+    batch = (n_codes, *lead[: len(lead) - op.ndim_supp])
+    return [
+        _filled(parameter, batch, n)[:n_classes] for parameter, n in zip(replaced, op.ndims_params, strict=True)
+    ]
+
+
+def _filled(parameter: Any, batch: tuple[int, ...], n_core: int) -> Any:
+    """A parameter broadcast to the axes before those of its own."""
+    lead = parameter.ndim - n_core
+    if parameter.type.shape[:lead] == batch:
+        return parameter
+    core = parameter.type.shape[lead:]
+    if None in core:
+        core = tuple(evaluate([parameter.shape[lead:]])[0])
+    # not broadcast_to, which looks for the static shape of what it makes at great length
+    return pt.second(pt.constant(np.zeros((*batch, *core), dtype=np.int8)), parameter)
+
+
+def _words(observed: Observed) -> str:
+    op = observed.variable.owner.op
+    name = getattr(op, "_print_name", None)
+    return str(name[0] if name else op.name or type(op).__name__)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,21 +15,18 @@ from pytensor.xtensor.type import XTensorType
 from bayesppl.conjugate import Conjugate, Fixed
 from bayesppl.data.read_table import as_table
 from bayesppl.families import Family
-from bayesppl.inference.pymc.reading import likelihoods, priors, proof
-from bayesppl.inference.pymc.reading.blocks import Component, components
+from bayesppl.inference.pymc.reading import priors, proof
+from bayesppl.inference.pymc.reading.blocks import Block, Component, Reading, Solved, components
 from bayesppl.inference.pymc.reading.cloning import read_observed
 from bayesppl.inference.pymc.reading.collapsing import Collapsed, collapse
-from bayesppl.inference.pymc.reading.compressed import compress
+from bayesppl.inference.pymc.reading.compressed import all_rows, compress
 from bayesppl.inference.pymc.reading.graphs import evaluate, nodes_above, substitute
-from bayesppl.inference.pymc.reading.independence import require_rows
 from bayesppl.inference.pymc.reading.labels import Label, find_label
 from bayesppl.inference.pymc.reading.naturals import Natural, Simplices
-from bayesppl.inference.pymc.reading.parts import Block, Reading, Solution, Solved
 from bayesppl.inference.pymc.reading.points import Coordinates
-from bayesppl.inference.pymc.reading.proposals import Proposal
-from bayesppl.inference.pymc.reading.rows import Observed, same_values
-from bayesppl.inference.pymc.reading.sampling import WeightedRows, all_rows
-from bayesppl.inference.pymc.reading.trial import given_like, rows_like
+from bayesppl.inference.pymc.reading.proof import given_like, rows_like
+from bayesppl.inference.pymc.reading.proposals import Proposal, propose
+from bayesppl.inference.pymc.reading.rows import Observed, require_rows, same_values
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import CLASS_WEIGHTS
 
@@ -55,20 +53,18 @@ def _read(model: Any, label_name: str, classes: Sequence[Hashable] | None, rng: 
     _require_tensors(model)
     label = find_label(model, label_name, classes)
     _require_plain(model)
-    inputs = {variable: variable.type(name=variable.name) for variable in model.free_RVs}
-    whole = Coordinates(model, list(model.free_RVs), inputs)
+    whole = Coordinates.of_model(model)
+    inputs = whole.inputs
     theta = whole.theta(whole.draw(1, rng, 0.1))
     weights = _class_weights(label, inputs, theta)
     found = []
     for component in components(model, label):
-        coordinates = Coordinates(
-            model, component.free, inputs, component.potentials, whole.start_of(component.free)
-        )
-        observed = [read_observed(model, v, label, inputs, theta) for v in component.observed]
-        dependent = tuple(x for x in observed if x.depends_on_label)
-        for x in dependent:
-            require_rows(x, theta, label, rng)
-        found.append(_recognise(component, observed, dependent, coordinates, label, weights, rng))
+        coordinates = whole.select(component.free, component.potentials)
+        observed = tuple(read_observed(model, v, label, inputs, theta) for v in component.observed)
+        for x in observed:
+            if x.depends_on_label:
+                require_rows(x, theta, label, rng)
+        found.append(_recognise(component, observed, coordinates, label, weights, rng))
     if not any(block.observed for block in found):
         raise ValueError(
             f"no observed variable depends on the label {label.name!r}, so that there is nothing to classify by; index the "
@@ -122,90 +118,69 @@ def _class_weights(label: Label, inputs: Mapping[Any, Any], theta: Mapping[str, 
 
 def _recognise(
     component: Component,
-    observed: Sequence[Observed],
-    dependent: tuple[Observed, ...],
+    observed: tuple[Observed, ...],
     coordinates: Coordinates,
     label: Label,
     weights: Any,
     rng: np.random.Generator,
 ) -> Block:
-    def block(
-        solution: Solution,
-        family: str,
-        prior: str,
-        why: str,
-        solved: Solved | None = None,
-        collapsed: Collapsed | None = None,
-    ) -> Block:
-        rows: tuple[WeightedRows, ...] = ()
-        if solution == "by rows":
-            theta = coordinates.theta(coordinates.draw(3, rng))
-            fewer = [compress(x, label.codes, theta) for x in observed]
-            solution = "compressed" if all(fewer) else "by rows"  # labels by themselves are counted
-            rows = tuple(few or all_rows(x, label.codes) for x, few in zip(observed, fewer, strict=True))
-        return Block(
-            component,
-            dependent,
-            tuple(observed),
-            coordinates,
-            solution,
-            family,
-            prior,
-            why,
-            solved,
-            collapsed,
-            rows,
-        )
-
-    if component.holds_label:
-        if observed:
-            return block("by rows", "", "", "the class weights share parameters with the features")
-        return _label_block(block, coordinates, label, weights, rng)
-    if not dependent:
-        return block("unused", "", "", "it does not depend on the label")
-    if len(observed) > len(dependent):
-        return block("by rows", "", "", "it shares parameters with observations that do not depend on the label")
-    return _feature_block(block, dependent, coordinates, label, rng)
+    dependent = tuple(x for x in observed if x.depends_on_label)
+    found = Block(component, dependent, observed, coordinates)
+    if component.holds_label and observed:
+        found = replace(found, why="the class weights share parameters with the features")
+    elif component.holds_label:
+        found = _label_block(found, label, weights, rng)
+    elif not dependent:
+        return replace(found, solution="unused", why="it does not depend on the label")
+    elif len(observed) > len(dependent):
+        found = replace(found, why="it shares parameters with observations that do not depend on the label")
+    else:
+        found = _feature_block(found, label, rng)
+    return _with_rows(found, label, rng) if found.solution == "by rows" else found
 
 
-def _label_block(
-    block: Any, coordinates: Coordinates, label: Label, weights: Any, rng: np.random.Generator
-) -> Block:
-    n_classes = len(label.classes)
-    if not coordinates.free:
+def _with_rows(block: Block, label: Label, rng: np.random.Generator) -> Block:
+    """A block that is sampled, with the rows by which its variables enter the sampler."""
+    theta = block.coordinates.theta(block.coordinates.draw(3, rng))
+    fewer = [compress(x, label.codes, theta) for x in block.everything]
+    rows = [few or all_rows(x, label.codes) for x, few in zip(block.everything, fewer, strict=True)]
+    # labels by themselves are counted
+    return replace(block, solution="compressed" if all(fewer) else "by rows", rows=tuple(rows))
+
+
+def _label_block(block: Block, label: Label, weights: Any, rng: np.random.Generator) -> Block:
+    natural = Simplices((), parameter=CLASS_WEIGHTS)
+    if not block.coordinates.free:
         [values] = evaluate([weights])
         if abs(values.sum() - 1) > 1e-9:
             raise ValueError(f"the class weights of {label.name!r} sum to {values.sum():g}, not to one")
-        known = Fixed(values / values.sum(), CLASS_WEIGHTS)
-        solved = Solved(Simplices(CLASS_WEIGHTS, (), n_classes), {CLASS_WEIGHTS: weights}, None, known, None)
-        return block("exact", "Categorical", "known", "", solved)
-    natural = Simplices(CLASS_WEIGHTS, (), n_classes)
-    found = _prior(natural, {CLASS_WEIGHTS: weights}, coordinates, label, rng)
+        known = Solved(None, Fixed(values / values.sum(), CLASS_WEIGHTS), None)
+        return replace(block, solution="exact", family="Categorical", prior="known", solved=known)
+    [graph] = block.coordinates.of([weights])
+    found = _prior(natural, {CLASS_WEIGHTS: graph}, block.coordinates, label, rng)
     if isinstance(found, str):
-        return block("by rows", "Categorical", "", found)
-    belief, density = found
-    solved = Solved(natural, {CLASS_WEIGHTS: weights}, None, belief, density)
-    return block("exact", "Categorical", "Beta" if label.is_binary else natural.words, "", solved)
+        return replace(block, family="Categorical", why=found)
+    prior = "Beta" if label.is_binary else natural.words
+    return replace(block, solution="exact", family="Categorical", prior=prior, solved=Solved(None, *found))
 
 
-def _feature_block(
-    block: Any, observed: tuple[Observed, ...], coordinates: Coordinates, label: Label, rng: np.random.Generator
-) -> Block:
-    proposed = likelihoods.propose(observed, len(label.classes), coordinates, rng)
+def _feature_block(block: Block, label: Label, rng: np.random.Generator) -> Block:
+    proposed = propose(block.observed, len(label.classes), block.coordinates, rng)
     if isinstance(proposed, str):
-        return block("by rows", "", "", proposed)
+        return replace(block, why=proposed)
     reasons = []
     for proposal in proposed.options:
-        found = _closed_form(proposal, observed, coordinates, label, rng)
+        found = _closed_form(proposal, block.observed, block.coordinates, label, rng)
         if isinstance(found, str):
             reasons.append(found)
             continue
         name = proposal.rows_family(found.belief, [""] * len(proposal.levels)).name
         words = proposal.natural.words
         if isinstance(found, Collapsed):
-            return block("collapsed", name, f"{words} given {found.names}", "", None, found)
-        return block("exact", name, words, "", found)
-    return block("by rows", "", "", reasons[0])
+            prior = f"{words} given {found.names}"
+            return replace(block, solution="collapsed", family=name, prior=prior, collapsed=found)
+        return replace(block, solution="exact", family=name, prior=words, solved=found)
+    return replace(block, why=reasons[0])
 
 
 def _closed_form(
@@ -217,13 +192,14 @@ def _closed_form(
 ) -> Solved | Collapsed | str:
     """A part as what is proposed, proved, or the reason why it is not."""
 
-    def prove(given: Coordinates) -> tuple[Conjugate, priors.Density] | str:
-        return _prior(proposal.natural, proposal.theta, given, label, rng)
+    def prove(given: Coordinates, graphs: Mapping[str, Any]) -> tuple[Conjugate, priors.PriorDensity] | str:
+        return _prior(proposal.natural, graphs, given, label, rng)
 
-    exact = "the prior is not conjugate to the likelihood" if proposal.known else prove(coordinates)
+    theta = dict(zip(proposal.theta, coordinates.of(list(proposal.theta.values())), strict=True))
+    exact = "the prior is not conjugate to the likelihood" if proposal.known else prove(coordinates, theta)
     found: Solved | Collapsed | None
     if isinstance(exact, str):
-        found = collapse(coordinates, proposal, prove, rng)
+        found = collapse(coordinates, proposal, theta, prove, rng)
         if found is None:
             return exact
     else:
@@ -232,16 +208,15 @@ def _closed_form(
         def family(columns: Sequence[Hashable]) -> Family:
             return proposal.family(belief, columns)
 
-        found = Solved(proposal.natural, proposal.theta, family, belief, density)
+        found = Solved(family, belief, density)
     return _check_rows(found.belief, proposal, observed, coordinates, len(label.classes), rng) or found
 
 
 def _prior(
     natural: Natural, theta: Mapping[str, Any], coordinates: Coordinates, label: Label, rng: np.random.Generator
-) -> tuple[Conjugate, priors.Density] | str:
+) -> tuple[Conjugate, priors.PriorDensity] | str:
     """The belief that is the prior, proved, or the reason why there is none."""
-    graphs = dict(zip(theta, coordinates.of(list(theta.values())), strict=True))
-    density = priors.as_density(coordinates, natural, graphs, label, rng)
+    density = priors.as_density(coordinates, natural, theta, label, rng)
     if isinstance(density, str):
         return density
     belief = priors.propose(density, natural, rng)

@@ -2,100 +2,82 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pytensor.tensor as pt
 
-from bayesppl.inference import NUTS
-from bayesppl.inference.pymc.compiled import log_density
+from bayesppl.data.labels import one_hot
+from bayesppl.data.table import Table
+from bayesppl.families import closed_forms
+from bayesppl.inference.nuts import NUTS, compile_density
+from bayesppl.inference.pymc.compiled import density_of
+from bayesppl.inference.pymc.reading.by_rows import ByRows
+from bayesppl.inference.pymc.reading.collapsing import Collapsed
+from bayesppl.inference.pymc.reading.compressed import WeightedRows
 from bayesppl.inference.pymc.reading.graphs import substitute
+from bayesppl.inference.pymc.reading.inverse import variables_at
 from bayesppl.inference.pymc.reading.points import Coordinates
+from bayesppl.inference.pymc.reading.posterior import CollapsedPart, in_class_order, own_table
 from bayesppl.inference.pymc.reading.rows import Observed
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.convergence import diagnose, warn_of_problems
 from bayesppl.model.sampled import Report
 
 
-@dataclass(frozen=True, eq=False)
-class WeightedRows:
-    """Rows that stand for those of the fit: codes (n,), values (n, ...), weights (n,) or of every entry (n, ...)."""
+def log_posterior(
+    coordinates: Coordinates, rows: Sequence[tuple[Observed, WeightedRows]], labels: Sequence[Any]
+) -> Any:
+    """Log posterior density of the unconstrained variables of a part, a scalar graph.
 
-    codes: Array
-    values: Array
-    weights: Array
-    given: Mapping[str, Array]
-
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """The log density of a part of a model, as the sampler takes it.
-
-    Attributes
+    Parameters
     ----------
-    coordinates : Coordinates
-    rows : sequence of (Observed, WeightedRows)
-    extra : sequence of graphs
-        Of the inputs, added to the log density: that of the labels.
+    labels : sequence of graphs
+        Of the inputs: log density of the labels, where the part holds them.
     """
-
-    coordinates: Coordinates
-    rows: Sequence[tuple[Observed, WeightedRows]]
-    extra: Sequence[Any] = ()
-
-    #: Nothing is exchanged in the user's model.
-    rvs_to_transforms: Mapping[Any, Any] = None  # type: ignore[assignment]  # set below
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "rvs_to_transforms", {})
-
-    @property
-    def value_vars(self) -> list[Any]:
-        return self.coordinates.values
-
-    def initial_point(self, seed: int) -> dict[str, Array]:
-        return dict(zip((v.name for v in self.value_vars), self.coordinates.start, strict=True))
-
-    def logp(self, jacobian: bool = True) -> Any:
-        """Log density of the unconstrained variables."""
-        terms = [term.sum() for term in self.coordinates.log_prior(jacobian=jacobian)]
-        return pt.add(*terms, *self.coordinates.of([*self._likelihood, *self.extra]), pt.zeros(()))
-
-    @cached_property
-    def _likelihood(self) -> list[Any]:
-        found = []
-        for x, rows in self.rows:
-            given = {new: pt.constant(rows.given[name]) for name, new in x.given.items()}
-            known = {x.codes: pt.constant(rows.codes), x.values: pt.constant(rows.values), **given}
-            [entries] = substitute([x.density], known)
-            weights = rows.weights.reshape(rows.weights.shape + (1,) * (entries.ndim - rows.weights.ndim))
-            weighted = entries if (rows.weights == 1).all() else entries * weights
-            found.append(weighted.sum())
-        return found
+    terms = [term.sum() for term in coordinates.log_prior(jacobian=True)]
+    return pt.add(*terms, *coordinates.of([*(_log_likelihood(*own) for own in rows), *labels]), pt.zeros(()))
 
 
-def all_rows(observed: Observed, codes: Array) -> WeightedRows:
-    """The rows of the fit themselves."""
-    return WeightedRows(codes, observed.observed, np.ones(len(codes)), observed.held)
+def _log_likelihood(x: Observed, rows: WeightedRows) -> Any:
+    given = {new: pt.constant(rows.given[name]) for name, new in x.given.items()}
+    known = {x.codes: pt.constant(rows.codes), x.values: pt.constant(rows.values), **given}
+    [entries] = substitute([x.density], known)
+    weights = rows.weights.reshape(rows.weights.shape + (1,) * (entries.ndim - rows.weights.ndim))
+    return (entries if (rows.weights == 1).all() else entries * weights).sum()
 
 
-def sample(part: Part, settings: NUTS) -> tuple[Theta, Report]:
-    """Draws of the free variables of a part: (chain, draw) lead."""
-    points, lead, reported = run(part, settings)
-    theta = part.coordinates.theta(points)
+def run(
+    graph: Any, coordinates: Coordinates, places: Sequence[int], settings: NUTS
+) -> tuple[list[Array], tuple[int, int], Mapping[str, Array]]:
+    """Draws from a log density of some unconstrained variables, all chains in one.
+
+    Returns
+    -------
+    points : list of arrays
+        Of all variables; the others stay where they start.
+    lead : numbers of chains and draws
+    reported : mapping
+        What the sampler reports of each draw.
+    """
+    density = density_of(
+        graph, [coordinates.values[place] for place in places], [coordinates.start[place] for place in places]
+    )
+    drawn, reported = settings.run(density, compile_density(density))
+    lead = drawn.shape[:2]
+    points = [np.broadcast_to(values, (lead[0] * lead[1], *values.shape)) for values in coordinates.start]
+    for place, values in zip(places, density.split(drawn.reshape(-1, drawn.shape[-1])).values(), strict=True):
+        points[place] = values
+    return points, lead, reported
+
+
+def sample(graph: Any, coordinates: Coordinates, settings: NUTS) -> tuple[Theta, Report]:
+    """Draws of the free variables of a part, (chain, draw) leading, from its log density."""
+    points, lead, reported = run(graph, coordinates, coordinates.moving, settings)
+    theta = coordinates.theta(points)
     samples = {name: values.reshape(*lead, *values.shape[1:]) for name, values in theta.items()}
     return samples, report(samples, reported, settings)
-
-
-def run(part: Any, settings: NUTS) -> tuple[list[Array], tuple[int, int], Mapping[str, Array]]:
-    """Draws of the unconstrained variables of a part, all chains in one; numbers of chains and draws; and what is reported."""
-    density = log_density(part)
-    points, reported = settings.run(density, density.compiled(notify=False))
-    flat = density.split(points.reshape(-1, points.shape[-1]))
-    return [flat[variable.name] for variable in part.value_vars], points.shape[:2], reported
 
 
 def report(samples: Theta, reported: Mapping[str, Array], settings: NUTS) -> Report:
@@ -132,3 +114,50 @@ def draws_of(tree: Any, free: Sequence[Any]) -> tuple[Theta, Report]:
         samples[variable.name] = np.asarray(found.transpose("chain", "draw", ...))
     diagnosis = diagnose(samples, {})
     return samples, Report({"inference": "draws of the user", "problems": diagnosis.problems}, {}, diagnosis, {})
+
+
+def sample_collapsed(
+    collapsed: Collapsed, by_rows: ByRows, columns: Sequence[Hashable], table: Table, codes: Array, settings: NUTS
+) -> CollapsedPart:
+    """The posterior of a collapsed part.
+
+    Parameters
+    ----------
+    by_rows : ByRows
+        The part as its user wrote it.
+    columns : sequence
+        Names of its columns, as its own family takes them.
+    table : Table
+        The rows of the fit, with their classes ``codes``.
+    """
+    classes = by_rows.classes
+    rows = own_table(by_rows.bound.encode(table), columns)
+    own: Any = collapsed.proposal.family(collapsed.belief, columns).bind(rows, classes)
+    statistics = closed_forms.read_statistics(own, rows, one_hot(codes, len(classes), None))
+    points, lead, reported = run(
+        collapsed.log_density(statistics), collapsed.coordinates, collapsed.places, settings
+    )
+    beliefs = [prior.update(statistics) for prior in _priors(collapsed, points)]
+    rng = np.random.default_rng(settings.random_state)
+    drawn = [belief.draw(1, rng) for belief in beliefs]
+    theta = {name: np.concatenate([draw[name] for draw in drawn]) for name in drawn[0]}
+    found = variables_at(collapsed.density, theta, points)
+    if found is None:
+        raise ValueError(
+            f"draws of {collapsed.names} are so extreme that the parameters given them do not determine the other variables of "
+            "the model; give them a prior that keeps away from zero and from infinity"
+        )
+    samples = {name: values.reshape(*lead, *values.shape[1:]) for name, values in found.items()}
+    by_chain = [beliefs[chain * lead[1] : (chain + 1) * lead[1]] for chain in range(lead[0])]
+    samples, reports = in_class_order(by_rows, samples, report(samples, reported, settings))
+    return CollapsedPart(by_rows, samples, None, reports, own, columns, by_chain)
+
+
+def _priors(collapsed: Collapsed, points: Sequence[Array]) -> Any:
+    try:
+        return collapsed.beliefs(points)
+    except ValueError as error:
+        raise ValueError(
+            f"the sampler came to values of {collapsed.names} at which the prior given them is not proper ({error}); give them a "
+            "prior that keeps away from zero"
+        ) from None

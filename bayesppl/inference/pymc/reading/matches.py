@@ -1,4 +1,4 @@
-"""How densities of the user's variables become densities of a family's parameters.
+"""Which variable each parameter of a family stands for, and how the density of one becomes that of the other.
 
 Where every parameter is computed from one variable entry by entry, given those before it, the Jacobian is a product.
 Otherwise it is taken whole, all coordinates against all.
@@ -134,7 +134,7 @@ class _State:
 
 def _match(state: _State, scheme: Any) -> list[Match] | None:
     matches: list[Match] = []
-    free = set(range(len(state.coordinates.values)))
+    free = set(state.coordinates.moving)
     left: list[tuple[str, tuple[Any, ...]]] = [(name, ()) for name in state.theta]
     is_split = scheme is None
     while left:
@@ -217,11 +217,8 @@ def log_volumes(coordinates: Coordinates, theta: Mapping[str, Any], matches: Seq
         graph = theta[found.parameter]
         if found.relation == "entrywise":
             graphs.append(pt.log(pt.abs(_slope(graph, coordinates.values[found.place], None))))
-        elif found.relation == "inverse":  # dΣ = |Σ|^(D+1) dΛ for symmetric matrices
-            sign_and_log = pt.linalg.slogdet(found.of(graph))
-            graphs.append((graph.shape[-1] + 1) * sign_and_log[1])
-        else:
-            graphs.append(pt.zeros(()))
+        else:  # dΣ = |Σ|^(D+1) dΛ for a symmetric matrix and its inverse
+            graphs.append((graph.shape[-1] + 1) * pt.linalg.slogdet(found.of(graph))[1])
     return graphs
 
 
@@ -232,8 +229,9 @@ def log_volume(coordinates: Coordinates, theta: Mapping[str, Any], events: Mappi
     if size != coordinates.size or size > LARGEST:
         return None
     cotangent = pt.vector("cotangent", shape=(size,))
+    moving = [coordinates.values[place] for place in coordinates.moving]
     gradients = pytensor.grad(
-        (flat * cotangent).sum(), coordinates.values, disconnected_inputs="ignore", consider_constant=[cotangent]
+        (flat * cotangent).sum(), moving, disconnected_inputs="ignore", consider_constant=[cotangent]
     )
     row = pt.concatenate([pt.as_tensor(g).ravel() for g in gradients])
     jacobian = vectorize_graph(row, {cotangent: pt.constant(np.eye(size))})
@@ -255,3 +253,53 @@ def _independent(graph: Any, event: Event) -> Any:
 def _size(coordinates: Coordinates, flat: Any) -> int:
     [value] = coordinates.evaluate([flat], [start[None] for start in coordinates.start])
     return int(value.shape[1])
+
+
+#: Terms, arrays or graphs, and their shapes, whose draw axis leads.
+Terms = list[tuple[Any, tuple[int, ...]]]
+
+
+def assemble(
+    matches: Sequence[Match],
+    sizes: Mapping[str, tuple[int, ...]],
+    terms: Terms,
+    concatenate: Callable[..., Any],
+) -> Terms | None:
+    """One term for each parameter, or for each variable that is all of one.
+
+    Parameters
+    ----------
+    matches : sequence of Match
+        One for each term.
+    sizes : mapping of str to tuple of int
+        Shapes of the parameters, without draws.
+    concatenate : callable
+        Of NumPy for arrays, of PyTensor for graphs.
+
+    Returns
+    -------
+    list, optional
+        None where the variables do not make up their parameter.
+    """
+    whole = [term for found, term in zip(matches, terms, strict=True) if found.is_whole]
+    parts: dict[str, list[tuple[Match, Any, tuple[int, ...]]]] = {}
+    for found, (term, shape) in zip(matches, terms, strict=True):
+        if not found.is_whole:
+            parts.setdefault(found.parameter, []).append((found, term, shape))
+    for name, group in parts.items():
+        n_draws, full = group[0][2][0], sizes[name]
+        if sum(found.of(np.empty(full)).size for found, _, _ in group) != np.prod(full):
+            return None
+        n_terms = sum(int(np.prod(shape[1:])) for _, _, shape in group)
+        # the density of a vector or a matrix has one term for all its entries
+        kept = next((full[:n] for n in range(len(full), -1, -1) if np.prod(full[:n]) == n_terms), None)
+        if kept is None or any(len(found.part) > len(kept) for found, _, _ in group):
+            return None
+        if not kept:  # one term for one variable, however its classes are ordered
+            whole.append((group[0][1].reshape((n_draws,)), (n_draws,)))
+            continue
+        places = np.arange(n_terms).reshape(kept)
+        order = np.concatenate([found.of(places).ravel() for found, _, _ in group])
+        flat = concatenate([term.reshape((n_draws, -1)) for _, term, _ in group], axis=1)
+        whole.append((flat[:, np.argsort(order)].reshape((n_draws, *kept)), (n_draws, *kept)))
+    return whole
