@@ -54,14 +54,16 @@ def choose(inference: str | Inference) -> Inference:
         return inference
     if not isinstance(inference, str):
         raise TypeError(
-            f"inference must be a name, such as 'closed_form' or 'nuts', or an inference such as bayesppl.NUTS(draws=2000), found "
+            "inference must be a name, such as 'closed_form' or 'nuts', or an inference such as "
+            "bayesppl.NUTS(draws=2000), found "
             f"{inference!r}"
         )
     if inference in UNAVAILABLE:
         raise ValueError(UNAVAILABLE[inference])
     if inference not in BY_NAME:
         raise ValueError(
-            f"inference must be one of {', '.join(map(repr, BY_NAME))} or an inference such as bayesppl.NUTS(draws=2000), "
+            f"inference must be one of {', '.join(map(repr, BY_NAME))} or an inference such as "
+            "bayesppl.NUTS(draws=2000), "
             f"found {inference!r}"
         )
     return BY_NAME[inference]

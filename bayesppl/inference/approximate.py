@@ -1,6 +1,7 @@
 """Approximations and particles, through PyMC: variational inference and sequential Monte Carlo.
 
-Neither is the posterior itself, and a fit is marked as an approximation. Pathfinder is not offered: PyMC does not have it without pymc-extras,
+Neither is the posterior itself, and a fit is marked as an approximation. Pathfinder is not offered: PyMC does not
+have it without pymc-extras,
 whose releases hold PyMC back.
 """
 
@@ -23,7 +24,8 @@ from bayesppl.model.sampled import Sampled
 
 #: Methods one may ask for by name, and why they cannot be had.
 UNAVAILABLE = {
-    "pathfinder": "inference='pathfinder' is not available: PyMC offers it only through pymc-extras, whose releases hold PyMC "
+    "pathfinder": "inference='pathfinder' is not available: PyMC offers it only through pymc-extras, whose "
+    "releases hold PyMC "
     "back. Use 'laplace' or 'advi' for an approximation, or 'nuts'."
 }
 
@@ -67,7 +69,9 @@ class _ByPyMC(Drawing):
 
 @dataclass(frozen=True)
 class ADVI(_ByPyMC):
-    """Variational inference (Kucukelbir et al. 2017): the normal in unconstrained coordinates that is closest to the posterior.
+    """Variational inference: the normal in unconstrained coordinates that is closest to the posterior.
+
+    See Kucukelbir et al. (2017).
 
     Of independent normals by default, whose variances are too small wherever parameters depend on each other.
 
@@ -100,7 +104,8 @@ class ADVI(_ByPyMC):
         seed = "none" if self.random_state is None else self.random_state
         return tree, {
             "inference": method,
-            "approximation": "normal in unconstrained coordinates, closest to the posterior by the reverse divergence"
+            "approximation": "normal in unconstrained coordinates, closest to the posterior by the reverse "
+            "divergence"
             if self.full_rank
             else "mean-field normal in unconstrained coordinates; spreads are too small",
             "iterations": self.iterations,
@@ -111,7 +116,9 @@ class ADVI(_ByPyMC):
 
 @dataclass(frozen=True)
 class SMC(_ByPyMC):
-    """Sequential Monte Carlo from prior to posterior (Del Moral, Doucet & Jasra 2006), with an estimate of the evidence.
+    """Sequential Monte Carlo from prior to posterior, with an estimate of the evidence.
+
+    See Del Moral, Doucet & Jasra (2006).
 
     The record holds ``log_marginal_likelihood``, one per chain: of the data up to factors that hold no parameter.
 

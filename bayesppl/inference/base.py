@@ -1,4 +1,4 @@
-"""The contracts of inferences; every sampler and approximation hands its draws over here, where they are checked."""
+"""The contracts of inferences; samplers and approximations hand over their draws here, to be checked."""
 
 from __future__ import annotations
 
@@ -138,8 +138,10 @@ def require_complete(inference: str, drawn: Draws) -> None:
     for name, values in drawn.samples.items():
         if values.shape[:2] != expected:
             raise IncompleteDrawsError(
-                f"{inference} returned {' x '.join(map(str, values.shape[:2]))} draws of {name!r} where {expected[0]} x "
-                f"{expected[1]} (chains x draws) were asked for, so that nothing is fitted. Run it again; if that does not "
+                f"{inference} returned {' x '.join(map(str, values.shape[:2]))} draws of {name!r} where "
+                f"{expected[0]} x "
+                f"{expected[1]} (chains x draws) were asked for, so that nothing is fitted. Run it again; if that "
+                "does not "
                 "help, use another inference."
             )
         bad = ~np.isfinite(values).all(axis=tuple(range(2, values.ndim)))
@@ -148,6 +150,8 @@ def require_complete(inference: str, drawn: Draws) -> None:
             found = values[chain, draw]
             raise IncompleteDrawsError(
                 f"{inference}: {bad.sum()} of {bad.size} draws of {name!r} are not finite, the first with "
-                f"{found[~np.isfinite(found)].flat[0]} in chain {chain}, draw {draw}, so that nothing is fitted. Put all "
-                "columns on scales near one, give the parameter a prior that keeps it in range, or use another inference."
+                f"{found[~np.isfinite(found)].flat[0]} in chain {chain}, draw {draw}, so that nothing is fitted. "
+                "Put all "
+                "columns on scales near one, give the parameter a prior that keeps it in range, or use another "
+                "inference."
             )

@@ -5,7 +5,8 @@ With :math:`\ell` the log joint density of parameters and data and :math:`H = -\
 
 .. math:: \log p(D) \approx \ell(\hat z) + \tfrac n2 \log 2\pi - \tfrac12 \log |H|
 
-(Tierney & Kadane 1986, "Accurate approximations for posterior moments and marginal densities"). Its error is of the
+(Tierney & Kadane 1986, "Accurate approximations for posterior moments and marginal densities"). Its error is of
+the
 order of one over the number of rows per class. Nothing is compiled.
 """
 
@@ -45,8 +46,10 @@ _GAIN = 1e-10
 class Laplace(Drawing):
     """The Laplace approximation: a normal distribution at the mode, in unconstrained coordinates.
 
-    Close where classes have many rows, and ready in a second. It has no tails but normal ones, and one mode. The record
-    holds ``log_marginal_likelihood``, an estimate of the log evidence: of the data up to factors that hold no parameter.
+    Close where classes have many rows, and ready in a second. It has no tails but normal ones, and one mode. The
+    record
+    holds ``log_marginal_likelihood``, an estimate of the log evidence: of the data up to factors that hold no
+    parameter.
 
     Parameters
     ----------
@@ -128,7 +131,8 @@ def _mode_and_root(density: Gradient, start: Array) -> tuple[Array, Array]:
             return point, root / scale[:, None]
         point = point + step
     raise UndefinedEstimateError(
-        "the posterior density has no mode that can be found in unconstrained coordinates, so that there is no Laplace "
+        "the posterior density has no mode that can be found in unconstrained coordinates, so that there is no "
+        "Laplace "
         "approximation. Use inference='nuts'."
     )
 

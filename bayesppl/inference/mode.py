@@ -27,7 +27,8 @@ def find_mode(
     """Maximise the joint posterior density of all parameters, as a density of the family's own parameters.
 
     A prior on a standard deviation or a Cholesky factor is turned into one on the variance or covariance, so that
-    ``map`` means the same whatever the prior was declared on. Parts of the prior with a closed form are solved by it.
+    ``map`` means the same whatever the prior was declared on. Parts of the prior with a closed form are solved by
+    it.
 
     Parameters
     ----------
@@ -83,7 +84,8 @@ def find_mode(
     best = min(found, key=lambda result: result.fun)
     if not np.isfinite(best.fun) or np.abs(best.x).max() > _FAR:
         raise UndefinedEstimateError(
-            "the posterior density has no mode that can be found: it may grow without bound at an edge of the parameters. "
+            "the posterior density has no mode that can be found: it may grow without bound at an edge of the "
+            "parameters. "
             "Use rule='mean' or 'predictive'."
         )
     modes = constrain(pymc_model, [*model.dims, *learned], density.split(whole(best.x)[None]))
@@ -91,7 +93,10 @@ def find_mode(
 
 
 def _root(points: Array) -> Array:
-    """Cholesky factor of the covariance of points, a tenth of it shrunk to its diagonal: few points have a root too."""
+    """Compute a Cholesky factor of the covariance of points, a tenth of it shrunk to its diagonal.
+
+    So few points have a root too.
+    """
     covariance = np.atleast_2d(np.cov(points.T))
     return np.linalg.cholesky(0.9 * covariance + 0.1 * np.diag(np.diag(covariance)))
 

@@ -1,7 +1,8 @@
 """The same declaration as a PyMC model, and its posterior by the No-U-Turn sampler.
 
 The likelihood is declared through sufficient statistics by default, so that a gradient costs the same for a
-thousand rows and for a billion; ``likelihood="rows"`` declares every row as observed, which is what one would write
+thousand rows and for a billion; ``likelihood="rows"`` declares every row as observed, which is what one would
+write
 by hand.
 """
 
@@ -57,7 +58,8 @@ class NUTS(Drawing):
     likelihood : {"statistics", "rows"}
         How the rows enter the model; the posterior is the same.
     progressbar : bool, optional
-        True shows how far the chains are, False nothing. By default compilation and long runs are announced in a line each,
+        True shows how far the chains are, False nothing. By default compilation and long runs are announced in a
+        line each,
         where somebody may be looking: in a terminal and in notebooks.
     options : mapping
         Further keyword arguments of ``nutpie.sample``, such as ``{"adaptation": "low_rank"}``.
@@ -123,7 +125,7 @@ class NUTS(Drawing):
         return Draws(samples, self.chains, self.draws, record, reported)
 
     def run(self, density: Density, compiled: Any) -> tuple[Array, dict[str, Array]]:
-        """Draws of a density compiled for nutpie, (chain, draw, coordinate), and what the sampler reports of each."""
+        """Draw from a compiled density: (chain, draw, coordinate), and what the sampler reports of each."""
         import nutpie
 
         try:
@@ -166,7 +168,7 @@ class NUTS(Drawing):
 
 
 def compile_density(density: Density, notify: bool = False) -> Any:
-    """A density as nutpie takes it: a C function of our own, or a model for it to compile where its interface is not known.
+    """Compile a density for nutpie: a C function of our own, or a model for an unknown nutpie to compile itself.
 
     Parameters
     ----------
@@ -178,7 +180,8 @@ def compile_density(density: Density, notify: bool = False) -> Any:
     if not version("nutpie").startswith(KNOWN):
         if notify:
             say(
-                f"compiling this model by nutpie {version('nutpie')} itself, for minutes and in every process; nutpie "
+                f"compiling this model by nutpie {version('nutpie')} itself, for minutes and in every process; "
+                "nutpie "
                 f"{KNOWN}x keeps the result"
             )
         return nutpie.compile_pymc_model(density.as_model())

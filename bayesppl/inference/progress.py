@@ -22,7 +22,7 @@ def say(words: str) -> None:
 
 
 def counted[T](steps: Sequence[T], words: str) -> Iterator[T]:
-    """The steps one by one, with the number of the next one and of all of them once they take more than a few seconds."""
+    """Yield the steps one by one, and count them on standard error once they take more than a few seconds."""
     start = monotonic()
     for number, step in enumerate(steps, start=1):
         if is_watched() and monotonic() - start > _SHORT:

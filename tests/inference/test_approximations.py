@@ -24,7 +24,7 @@ def _log_beta(alpha, log_gamma):
 
 
 def test_laplace_evidence_is_off_by_stirling_s_remainder_for_probabilities():
-    """The integrals of beta and Dirichlet distributions over logits are ratios of gamma functions, approximated alike."""
+    """The integrals of beta and Dirichlet distributions are ratios of gamma functions, approximated alike."""
     exact = bp.BernoulliNB(bp.Beta(2.0, 3.0)).fit(BITS, LABELS)
     clf = bp.BernoulliNB(bp.Beta(2.0, 3.0), inference="laplace").fit(BITS, LABELS)
     belief = exact.posterior_.belief.parts
@@ -40,7 +40,7 @@ def test_laplace_evidence_is_off_by_stirling_s_remainder_for_probabilities():
 
 @pytest.mark.parametrize("units", [1.0, np.array([1e5, 1e-5, 1.0, 1.0])])
 def test_laplace_evidence_is_off_by_stirling_s_remainder_for_gaussians(units):
-    """Of mean and log variance together: Γ(a) is approximated at its maximum of a + 1/2, for the mean takes part."""
+    """Of mean and log variance together: Γ(a) is approximated at its maximum of a + 1/2."""
     X, y = load_iris(return_X_y=True)
     exact = bp.GaussianNB(class_weights="uniform").fit(X * units, y)
     clf = bp.GaussianNB(class_weights="uniform", inference="laplace").fit(X * units, y)
@@ -60,7 +60,7 @@ def test_laplace_evidence_is_off_by_stirling_s_remainder_for_gaussians(units):
     ],
 )
 def test_laplace_draws_are_near_the_posterior_where_rows_are_many(estimator):
-    """Means within 0.1 posterior sd and sds within 4 %: both are off by a few times 1/√n and 1/n, here n ≈ 1500 per class.
+    """Means within 0.1 posterior sd and sds within 4 %: both are off by a few times 1/√n and 1/n, n ≈ 1500.
 
     Monte-Carlo error of 4000 draws adds 4.5/√4000 = 0.07 to a mean and 4.5/√8000 = 5 % to a sd.
     """
@@ -137,7 +137,7 @@ def test_approximations_know_what_they_are(inference, caplog):
 
 
 def test_a_mode_is_found_to_the_end_however_large_the_density_is_beside_its_changes():
-    """A search that compares densities stops where they agree to nine digits; steps by gradient and curvature do not."""
+    """A search that compares densities stops where they agree to nine digits; Newton's steps do not."""
     mode = np.array([2.7, -3.3])
 
     def density(x):

@@ -1,4 +1,4 @@
-"""An interrupt is an interrupt, whatever a sampler makes of it; draws that are short or not finite are no posterior."""
+"""An interrupt ends a fit, whatever a sampler makes of it; draws that are short or not finite are refused."""
 
 import os
 import signal

@@ -39,7 +39,7 @@ def _as_sampled(clf, chains, draws, seed):
 
 
 def _z_score(draws, expected):
-    """Distance of the average of draws (chain, draw, ...) from what it should be, in Monte-Carlo standard errors."""
+    """Distance of the average of draws (chain, draw, ...) from the truth, in Monte-Carlo standard errors."""
     from arviz_stats.base.array import array_stats
 
     return (draws.mean((0, 1)) - expected) / array_stats.mcse(draws, chain_axis=0, draw_axis=1, method="mean")

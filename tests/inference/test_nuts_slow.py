@@ -28,7 +28,7 @@ def _data(name):
     ],
 )
 def test_sampled_means_are_exact_means(estimator, name):
-    """Every posterior mean within 4.5 standard errors, and these scores of the size that standard errors promise."""
+    """Every posterior mean within 4.5 standard errors, and these scores of the size they should be."""
     X, y = _data(name)
     sampled, exact = estimator(inference=LONG).fit(X, y), estimator().fit(X, y)
     assert not sampled.posterior_.sample_stats["diverging"].any()
@@ -39,7 +39,8 @@ def test_sampled_means_are_exact_means(estimator, name):
         scores.append(((draws.mean((0, 1)) - expected) / error).ravel())
     scores = np.concatenate(scores)
     print(
-        f"{estimator.__name__}: {len(scores)} scores, rms {np.sqrt((scores**2).mean()):.2f}, most {np.abs(scores).max():.2f}"
+        f"{estimator.__name__}: {len(scores)} scores, rms {np.sqrt((scores**2).mean()):.2f}, most "
+        f"{np.abs(scores).max():.2f}"
     )
     assert np.abs(scores).max() < 4.5
     assert 0.6 < np.sqrt((scores**2).mean()) < 1.6  # parameters depend on each other: wider than 1 ± 1/√(2n)

@@ -17,9 +17,10 @@ def mutant(seed: int) -> tuple[Any, bool]:
 
 
 def _gaussian(rng):
-    """Normal features of precision τ and mean given τ; conjugate unless one of the changes below says otherwise."""
+    """Normal features of precision τ and mean given τ; conjugate unless a change below says otherwise."""
     change = rng.choice(
-        ["constants", "power", "prior of tau", "prior of mu", "link of scale", "shift", "couple classes", "couple columns",
+        ["constants", "power", "prior of tau", "prior of mu", "link of scale", "shift", "couple classes",
+         "couple columns",
          "scale of one class", "index", "offset of rows", "jitter of precision", "potential"]
     )  # fmt: skip
     a, b, m, kappa = rng.uniform(0.5, 4.0, 4)

@@ -58,7 +58,8 @@ def quick_and_slow(names: Iterable[Any], quick: Collection[Any]) -> list[Any]:
     return [name if name in quick else pytest.param(name, marks=pytest.mark.slow) for name in names]
 
 
-#: A spelling of each kind: of every distribution, of every way in which parameters have classes, of every solution. The others
+#: A spelling of each kind: of every distribution, of every way in which parameters have classes, of every
+#: solution. The others
 #: are slow.
 OF_EACH_KIND = (
     "precision_and_mean_given_it",

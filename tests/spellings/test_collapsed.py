@@ -1,4 +1,4 @@
-"""What is left of a model after its parameters were integrated out is the marginal density, and its answers are the model's."""
+"""After the parameters are integrated out, the marginal density is left, and its answers are the model's."""
 
 import arviz as az
 import counts
@@ -134,7 +134,7 @@ def test_the_marginal_density_of_independent_scales_is_that_of_quadrature_over_t
 
 
 def _log_integral_over_the_mean(rows, scale, spread):
-    """Of the density of normal rows times that of their mean, by Gauss-Kronrod quadrature about the highest point."""
+    """Of the density of normal rows times that of their mean, by quadrature about the highest point."""
 
     def log_density(mean):
         return -0.5 * (((rows - mean) / scale) ** 2).sum()
@@ -164,7 +164,7 @@ def test_rates_that_are_multiples_of_a_learned_one_have_the_density_of_negative_
 
 
 def test_the_marginal_density_of_learned_mean_vectors_is_that_of_matrix_t_rows():
-    """The rows of a class, one after the other, are multivariate t given those before (Murphy 2007, equation 258)."""
+    """The rows of a class, one after the other, are multivariate t given those before (Murphy 2007, eq. 258)."""
     case = SPELLINGS["mean_vectors_about_a_learned_centre"]
     found, theta = _log_marginal(case.build(case.rows, CODES), REAL, POINTS)
     expected = []
@@ -247,9 +247,10 @@ def test_draws_of_a_collapsed_part_are_those_of_the_whole_model(name):
 
 
 def _moments_of_learned_mean_vectors():
-    """Means and variances of the variables of ``mean_vectors_about_a_learned_centre``, by sums over a grid of what is learned.
+    """Means and variances of the variables of ``mean_vectors_about_a_learned_centre``, by sums over a grid.
 
-    Given the centre and the ratio the prior is normal-inverse-Wishart, whose evidence and posterior are those of Murphy (2007,
+    Given the centre and the ratio the prior is normal-inverse-Wishart, whose evidence and posterior are those of
+    Murphy (2007,
     section 9). A grid with half as many points again in every direction gives the same moments to five digits.
     """
     first, second = np.linspace(-14, 18, 121), np.linspace(-18, 14, 121)

@@ -1,4 +1,4 @@
-"""Numbers written in a model are read as they are written, though PyTensor keeps them in few bits and computes with as few."""
+"""Numbers written in a model are read as they are written, though PyTensor keeps them in few bits."""
 
 import counts
 import gaussians
@@ -85,7 +85,7 @@ def test_a_canonical_density_is_the_users_own(name):
     ],
 )
 def test_a_precision_that_several_mean_vectors_have(name, psi):
-    """A Wishart precision is an inverse Wishart covariance; PyMC's own density of such means is another one, or an error."""
+    """A Wishart precision is an inverse Wishart covariance; PyMC's own density of such means is another."""
     case = SPELLINGS[name]
     [block] = [b for b in read(case.build(case.rows, case.codes), "y").blocks if b.observed]
     belief = block.solved.belief

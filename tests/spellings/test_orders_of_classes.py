@@ -1,4 +1,4 @@
-"""The order of the classes in a model's coords changes no answer: they are in ascending order, and the model's variables keep theirs."""
+"""The order of the classes in a model's coords changes no answer, and the model's variables keep theirs."""
 
 import pickle
 import warnings

@@ -1,4 +1,4 @@
-"""New rows of a part that was sampled are drawn from its own distributions, and leave the user's model as it is."""
+"""New rows of a sampled part are drawn from its own distributions, and leave the user's model as it is."""
 
 import counts
 import gaussians

@@ -1,4 +1,4 @@
-"""What is recognised in a model does not depend on how it is written, and its answers are those of its densities."""
+"""What is recognised does not depend on how a model is written, and its answers are those of its densities."""
 
 import warnings
 from functools import cache
@@ -43,7 +43,8 @@ def test_every_part_is_solved_as_expected(name):
     assert {part: solution for part, (solution, _) in found.items()} == dict(case.expected), found
 
 
-#: Parts whose parameters, or some of them given the others, have a conjugate prior, and that are sampled whole all the same.
+#: Parts whose parameters, or some of them given the others, have a conjugate prior, and that are sampled whole
+#: all the same.
 MISSED = {
     ("lkj_tied", "x"): "means given a covariance matrix that is not Wishart",
     ("lkj_per_class", "x"): "means given a covariance matrix that is not Wishart",

@@ -1,8 +1,10 @@
 """Log densities of PyMC models, compiled once for every structure of model rather than once for every data set.
 
 Compilation dominates the time to a first posterior, so the graph of a model is first made small and general:
-parameter checks are dropped (the transforms keep every draw inside the support), whatever depends on constants alone
-is computed with numpy, and the arrays that remain become inputs of the compiled function. Two fits of one declaration
+parameter checks are dropped (the transforms keep every draw inside the support), whatever depends on constants
+alone
+is computed with numpy, and the arrays that remain become inputs of the compiled function. Two fits of one
+declaration
 to different data then have the same graph, and the second reuses the function of the first: within a process at
 no cost, in a later process from disk (:mod:`bayesppl.inference.pymc.native`).
 """
@@ -63,7 +65,7 @@ class Density:
         return np.concatenate([np.zeros(0), *(np.ravel(values) for values in self.arrays)])
 
     def __call__(self, point: Array) -> tuple[float, Array]:
-        """Value and gradient, operation by operation: hundreds of times slower than compiled, and ready at once."""
+        """Compute value and gradient, operation by operation: hundreds of times slower, and ready at once."""
         pieces = self.split(np.asarray(point, dtype=np.float64))
         value, *gradients = self._interpreted(*pieces.values(), *self.arrays)
         return float(value), np.concatenate([np.ravel(gradient) for gradient in gradients])
@@ -307,7 +309,7 @@ def _general(outputs: list[Any]) -> tuple[list[Any], list[Any], tuple[Array, ...
 
 
 def _is_data(value: Any) -> bool:
-    """Whether a constant may differ from fit to fit; zeros, ones and small multiples of a half belong to the formula."""
+    """Whether a constant may differ from fit to fit; zeros, ones and small halves belong to the formula."""
     if not isinstance(value, np.ndarray) or value.dtype.kind != "f" or not value.size:
         return False
     first = float(value.flat[0])

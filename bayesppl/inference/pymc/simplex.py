@@ -23,7 +23,8 @@ class LeanSimplex(SimplexTransform):
         return weights / weights.sum(-1, keepdims=True)
 
     def log_jac_det(self, value: Any, *inputs: Any) -> Any:
-        # PyMC's log n + n Σy − n logsumexp(y + Σy, 0) is log n plus the sum of the log probabilities, as logits sum to 0
+        # PyMC's log n + n Σy − n logsumexp(y + Σy, 0) is log n plus the sum of the log probabilities, as logits
+        # sum to 0
         shifted = _shifted(value)
         log_probabilities = shifted - pt.log(pt.exp(shifted).sum(-1, keepdims=True))
         n = (pt.shape(value)[-1] + 1).astype("float64")

@@ -1,4 +1,4 @@
-"""A model taken apart: its label, and its parts that are independent given the labels, with what is known of each."""
+"""A model taken apart: its label, and the parts that are independent given the labels."""
 
 from __future__ import annotations
 
@@ -91,7 +91,8 @@ def _check_potential(model: Any, potential: Any, above: Sequence[Any], label: La
     n_rows = len(label.codes)
     if any(parent in model.observed_RVs for parent in above):
         raise ValueError(
-            f"the potential {potential.name!r} is computed from observed variables, so that a new row has no density of its own; "
+            f"the potential {potential.name!r} is computed from observed variables, so that a new row has no "
+            "density of its own; "
             "declare it as the distribution of an observed variable, by pm.CustomDist if there is no other"
         )
     rows = [
@@ -101,8 +102,10 @@ def _check_potential(model: Any, potential: Any, above: Sequence[Any], label: La
     ]
     if rows:
         raise ValueError(
-            f"the potential {potential.name!r} is computed from data of the length of the rows, so that a new row has no "
-            "density of its own; declare it as the distribution of an observed variable, by pm.CustomDist if there is no other"
+            f"the potential {potential.name!r} is computed from data of the length of the rows, so that a new row "
+            "has no "
+            "density of its own; declare it as the distribution of an observed variable, by pm.CustomDist if "
+            "there is no other"
         )
 
 

@@ -64,7 +64,8 @@ class ByRows(Family, listed=False):  # nobody declares it
 
     name: ClassVar[str] = "PyMC"
     no_closed_form: ClassVar[str] = (
-        "a part of the model written in {} was sampled, so that neither its predictive nor its evidence has a closed form; "
+        "a part of the model written in {} was sampled, so that neither its predictive nor its evidence has a "
+        "closed form; "
         "recognition() gives the reason, part by part. For the evidence, sample the model by pm.sample_smc"
     )
 
@@ -159,7 +160,8 @@ class ByRows(Family, listed=False):  # nobody declares it
     ) -> BlockRows:
         if not all(x.can_simulate for x in self.observed):
             raise self._no(
-                "its rows depend on what is given with them, so that new ones are drawn by pm.sample_posterior_predictive"
+                "its rows depend on what is given with them, so that new ones are drawn by "
+                "pm.sample_posterior_predictive"
             )
         own = self.in_model(theta)
         drawn = {x.name: x.simulate(own, codes, rng) for x in self.observed}

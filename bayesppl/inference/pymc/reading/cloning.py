@@ -1,4 +1,4 @@
-"""A user's random variable as a function of rows: its graph, with inputs for the label, for other rows, and for parameters."""
+"""A user's random variable as a function of rows, with inputs for the label, other rows, and parameters."""
 
 from __future__ import annotations
 
@@ -52,19 +52,23 @@ def read_observed(model: Any, variable: Any, label: Label, inputs: Mapping[Any, 
         observed.dtype.kind == "f" and np.isnan(observed).any()
     ):
         raise ValueError(
-            f"some cells of {name.removesuffix('_observed')!r} are missing, so that they are learned with the parameters; fill them in, or drop the rows"
+            f"some cells of {name.removesuffix('_observed')!r} are missing, so that they are learned with the "
+            "parameters; fill them in, or drop the rows"
         )
     if observed.ndim == 0 or len(observed) != n_rows:
         of_class = observed.ndim and len(observed) in np.bincount(label.codes)
         advice = (
-            "are these the rows of one class? Observe those of all classes in one variable, with the parameters of the classes "
+            "are these the rows of one class? Observe those of all classes in one variable, with the parameters "
+            "of the classes "
             f"stacked and indexed by the label, as in pm.Normal('x', pt.stack([mu0, mu1])[{label.name}], ...)"
             if of_class
-            else "where something is observed in some rows only, such as cells that are not zero, declare a distribution of all "
+            else "where something is observed in some rows only, such as cells that are not zero, declare a "
+            "distribution of all "
             "rows, as pm.ZeroInflatedPoisson or pm.HurdleGamma"
         )
         raise ValueError(
-            f"{name!r} has shape {observed.shape}, and its leading dimension is not that of the {n_rows} rows of the label "
+            f"{name!r} has shape {observed.shape}, and its leading dimension is not that of the {n_rows} rows of "
+            "the label "
             f"{label.name!r}; {advice}"
         )
     others = [v for v in model.observed_RVs if v is not variable and v is not label.variable]
@@ -75,7 +79,8 @@ def read_observed(model: Any, variable: Any, label: Label, inputs: Mapping[Any, 
     acting = places(label, variable.owner.inputs, stop)
     if not acting and unused_codes(label, variable.owner.inputs, stop):
         raise ValueError(
-            f"{name!r} depends on a constant that equals the labels, but uses it as a number; index the parameters by the label, "
+            f"{name!r} depends on a constant that equals the labels, but uses it as a number; index the "
+            "parameters by the label, "
             f"as in mu[{label.name}], or compare it with the codes of the classes"
         )
     nodes = nodes_above([variable], [*stop, label.variable])
@@ -177,7 +182,10 @@ def _any_length(model: Any, nodes: Sequence[Any], n_rows: int, length: Any, vari
 
 
 def _in_double_precision(variable: Any) -> Any:
-    """The same random variable with parameters in 64 bits: PyTensor keeps a written 2.5 in fewer, and loses digits of log Γ."""
+    """Return the same random variable with parameters in 64 bits.
+
+    PyTensor keeps a written 2.5 in fewer, and loses digits of log Γ.
+    """
     node = variable.owner
     if not isinstance(node.op, RandomVariable):
         return variable
@@ -189,7 +197,7 @@ def _in_double_precision(variable: Any) -> Any:
 
 
 def _with_inner_graphs(nodes: Sequence[Any], replaced: Mapping[Any, Any]) -> dict[Any, Any]:
-    """Replacements, and those of operations that hold a graph, such as softmax, by that graph: its shapes are not fixed."""
+    """Replace operations that hold a graph, such as softmax, by that graph too: its shapes are not fixed."""
     holding = {
         node
         for node in nodes

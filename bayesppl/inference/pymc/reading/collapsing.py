@@ -1,12 +1,15 @@
 r"""Parts that are conjugate given other variables: the parameters are integrated out, and the others sampled.
 
-With :math:`\theta` the parameters of the family, or its means alone, and :math:`\eta` the other variables, such as a concentration
+With :math:`\theta` the parameters of the family, or its means alone, and :math:`\eta` the other variables, such
+as a concentration
 that is learned,
 
 .. math:: \log p(\eta, \theta) = r(\eta) + c(\eta) + \sum_j h_j(\eta)\, t_j(\theta),
 
-linear in the statistics of :mod:`.naturals` at every :math:`\eta`. The user's own density at a few fixed :math:`\theta` is then a
-linear system for :math:`c` and :math:`h`, which is solved once; so both are graphs of :math:`\eta`, made of the user's.
+linear in the statistics of :mod:`.naturals` at every :math:`\eta`. The user's own density at a few fixed
+:math:`\theta` is then a
+linear system for :math:`c` and :math:`h`, which is solved once; so both are graphs of :math:`\eta`, made of the
+user's.
 """
 
 from __future__ import annotations
@@ -129,7 +132,10 @@ def collapse(
 
 
 def _local(coordinates: Coordinates, graphs: Mapping[str, Any]) -> list[list[int]]:
-    """Which variables may be integrated out: all that the parameters are computed from, or those with as many entries as they change."""
+    """List which variables may be integrated out.
+
+    All that the parameters are computed from, or those with as many entries as they change.
+    """
     places = range(len(coordinates.values))
     above = {name: set(ancestors([graph])) for name, graph in graphs.items()}
     every = {place for place in places if any(coordinates.values[place] in found for found in above.values())}
@@ -159,7 +165,7 @@ def _given_others(
     prove: Prove,
     rng: np.random.Generator,
 ) -> tuple[Conjugate, PriorDensity] | None:
-    """The prior given the other variables, at one point of these, and the variables matched; None if it is not conjugate at some."""
+    """Return the prior given the other variables, at one point of these; None if it is not conjugate at some."""
     proved: list[tuple[Conjugate, PriorDensity]] = []
     for _ in range(GIVEN):
         found = prove(coordinates.given(local, coordinates.draw(1, rng)), graphs)
@@ -204,9 +210,12 @@ def _solved(
 def _held(
     density: PriorDensity, theta: Theta, points: Sequence[Array], places: Sequence[int]
 ) -> dict[Any, Any] | None:
-    """What the variables must be for the parameters to stay at ``theta`` while those at ``places`` move; None if that is not seen.
+    """Find what the variables must be for the parameters to stay at ``theta`` while those at ``places`` move.
 
-    Where a parameter is computed from both, as in ``centre + spread * z``, it is affine in the unconstrained variable, or its
+    None if that is not seen.
+
+    Where a parameter is computed from both, as in ``centre + spread * z``, it is affine in the unconstrained
+    variable, or its
     logarithm is, or its log odds; whether it is so is not checked here, but with the density.
     """
     coordinates = density.coordinates
@@ -246,7 +255,8 @@ def coordinates_at(density: PriorDensity, points: Sequence[Array]) -> Theta:
     return dict(zip(density.theta, values, strict=True))
 
 
-#: Rewrites of graphs before they are taken at many points. A shape that is computed from a variable is computed, and reshaped to,
+#: Rewrites of graphs before they are taken at many points. A shape that is computed from a variable is computed,
+#: and reshaped to,
 #: for every point, which takes ten times as long, unless the graph is canonical.
 _REWRITES = ("ShapeOpt", "canonicalize")
 
@@ -266,7 +276,10 @@ def _over(terms: Sequence[Any], fixed: dict[Any, Any], shapes: Sequence[tuple[in
 
 
 def _linear(statistics: Array, totals: Any) -> Any:
-    """Coefficients of statistics, (n_points, *factors, n), and a constant behind them, as graphs of totals (n_points, *factors)."""
+    """Solve for the coefficients of statistics, (n_points, *factors, n), and a constant behind them.
+
+    They are graphs, as are the totals, (n_points, *factors).
+    """
     design = np.moveaxis(np.concatenate([statistics, np.ones((*statistics.shape[:-1], 1))], axis=-1), 0, -2)
     scale = np.abs(design).max(-2, keepdims=True)
     solver = np.linalg.pinv(design / scale) / np.swapaxes(scale, -1, -2)  # (*factors, n + 1, n_points)

@@ -1,8 +1,11 @@
 """Few rows that stand for many: the same log likelihood, up to a constant, at the cost of a handful of rows.
 
-The user's graph stays as it is; only the rows it is given change. A Gaussian log density is quadratic in the row, so that
-its sum over the rows of a class depends on their mean and scatter, which 2D weighted points share. Counts enter linearly,
-so that two values with weights stand for all. Of any other density, each distinct value stands for all that equal it.
+The user's graph stays as it is; only the rows it is given change. A Gaussian log density is quadratic in the row,
+so that
+its sum over the rows of a class depends on their mean and scatter, which 2D weighted points share. Counts enter
+linearly,
+so that two values with weights stand for all. Of any other density, each distinct value stands for all that equal
+it.
 Whatever is proposed is compared with the rows themselves before it is used.
 """
 
@@ -20,7 +23,10 @@ from bayesppl.kernels.arrays import Array, Theta
 
 @dataclass(frozen=True, eq=False)
 class WeightedRows:
-    """Rows that stand for those of the fit: codes (n,), values (n, ...), weights (n,) or of every entry (n, ...)."""
+    """Rows that stand for those of the fit.
+
+    Codes (n,), values (n, ...), and weights of rows (n,) or of every entry (n, ...).
+    """
 
     codes: Array
     values: Array
@@ -95,7 +101,7 @@ def _multivariate_normal(values: Array) -> tuple[Array, Array]:
 
 
 def _linear(values: Array) -> tuple[Array, Array]:
-    """A log density that is linear in the value: that of zero, and that of one, each counted so that the sum is the same."""
+    """A log density that is linear in the value: that of zero and that of one, each with its weight."""
     total = values.sum(0).astype(np.float64)
     rows = np.stack([np.zeros_like(values[0]), np.ones_like(values[0])])
     return rows, np.stack([len(values) - total, total])
@@ -120,7 +126,7 @@ def _distinct_rows(values: Array) -> tuple[Array, Array]:
 
 
 def _distinct_cells(values: Array) -> tuple[Array, Array]:
-    """Every value of a column, as often as it occurs there; columns with fewer are filled up with what counts nothing."""
+    """Return every value of a column, as often as it occurs; shorter columns are filled up with weight zero."""
     columns = [np.unique(column, return_counts=True) for column in values.reshape(len(values), -1).T]
     n_rows = max(len(distinct) for distinct, _ in columns)
     rows = np.stack([np.resize(distinct, n_rows) for distinct, _ in columns], axis=1)

@@ -19,7 +19,8 @@ from pytensor.tensor.variable import TensorConstant
 from bayesppl.inference.pymc.reading.interpreter import Interpreter
 from bayesppl.kernels.arrays import Array
 
-#: Operation by operation, nothing rewritten but graphs within operations, which would be compiled: ready in milliseconds.
+#: Operation by operation, nothing rewritten but graphs within operations, which would be compiled: ready in
+#: milliseconds.
 INTERPRETED = Mode(linker="py", optimizer=optdb.query("+inline_ofg_expansion"))
 
 
@@ -62,7 +63,8 @@ def substitute(outputs: Sequence[Any], replacements: Mapping[Any, Any]) -> list[
         inputs = [found.get(variable, variable) for variable in node.inputs]
         changed = [(new, old) for new, old in zip(inputs, node.inputs, strict=True) if new is not old]
         if changed:
-            # where numbers of the same type take the place of numbers, shapes cannot change, and need not be inferred again
+            # where numbers of the same type take the place of numbers, shapes cannot change, and need not be
+            # inferred again
             same = all(new.type == old.type and _is_real(old) for new, old in changed)
             made = node.clone_with_new_inputs(inputs, strict=same)
             found |= dict(zip(node.outputs, made.outputs, strict=True))
@@ -82,7 +84,8 @@ _WIDE = {"float16": "float64", "float32": "float64"} | dict.fromkeys(
 def in_64_bits(outputs: Sequence[Any]) -> dict[Any, Any]:
     """The constants that ``outputs`` are computed from and PyTensor keeps in fewer bits, with themselves in 64.
 
-    A written 7.0 has the same value in both, but 1 / 7.0 has not, nor 1 / 7. What enters an operation that holds a graph keeps
+    A written 7.0 has the same value in both, but 1 / 7.0 has not, nor 1 / 7. What enters an operation that holds
+    a graph keeps
     the type that this graph has.
     """
     held = [v for node in nodes_above(outputs) if isinstance(node.op, OpFromGraph) for v in node.inputs]

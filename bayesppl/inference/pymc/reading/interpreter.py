@@ -1,6 +1,7 @@
 """How single operations act on arrays whose last axis is that of points.
 
-Operations of PyTensor count axes from the first, and the inputs of an elementwise one have as many axes each. So most of them
+Operations of PyTensor count axes from the first, and the inputs of an elementwise one have as many axes each. So
+most of them
 take such arrays almost as they are; an operation without a rule here is done point by point.
 """
 
@@ -42,7 +43,10 @@ def plain(node: Any) -> Call:
 
 
 def at_points(node: Any, flags: Sequence[bool]) -> Call:
-    """An operation of arrays some of which, as flagged, have points on their last axis; so have all outputs, but for shapes."""
+    """Compute an operation of arrays some of which, as flagged, have points on their last axis.
+
+    So have all outputs, but for shapes.
+    """
     rule = next((RULES[kind] for kind in type(node.op).__mro__ if kind in RULES), _one_by_one)
     return rule(node, flags)
 
@@ -193,7 +197,8 @@ RULES: Mapping[type, Rule] = {
 SHAPES = (Shape, Shape_i)
 
 
-#: What the value of a variable depends on: on nothing, on inputs that are the same at all points, or on the points.
+#: What the value of a variable depends on: on nothing, on inputs that are the same at all points, or on the
+#: points.
 KNOWN, SAME, AT_POINTS = range(3)
 
 

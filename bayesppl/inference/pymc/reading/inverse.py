@@ -75,7 +75,7 @@ def _forward(model: Any, variable: Any, values: Array) -> Array:
 
 
 def _solve(density: PriorDensity, found: Match, target: Array, points: list[Array]) -> bool:
-    """Unconstrained coordinates at which a parameter has given values, by Newton's method, entry by entry; in place."""
+    """Find, by Newton's method, coordinates at which a parameter has given values, entry by entry; in place."""
     graph, value = found.of(density.theta[found.parameter]), density.coordinates.values[found.place]
     slope = pytensor.grad(graph.sum(), value)
     link, derivative = _LINKS[found.parameter]

@@ -25,7 +25,8 @@ _COMPARISONS = (EQ, NEQ, LT, LE, GT, GE)
 class Label:
     """An observed label.
 
-    The codes of a model count its classes in the order of its coords. Here, and in all that is made of the model, classes are in
+    The codes of a model count its classes in the order of its coords. Here, and in all that is made of the model,
+    classes are in
     ascending order: what takes codes of the model gets ``order`` of ours.
 
     Attributes
@@ -62,7 +63,10 @@ class Label:
         return bool((np.diff(self.order) > 0).all())
 
     def has_classes(self, labels: Sequence[Hashable]) -> bool:
-        """Whether the labels of a dimension are the classes in the order of the model; if that is ascending, under any names."""
+        """Whether the labels of a dimension are the classes in the order of the model.
+
+        If that is ascending, under any names.
+        """
         return len(labels) == len(self.order) and (
             self.is_sorted or [labels[code] for code in self.order] == list(self.classes)
         )
@@ -84,7 +88,8 @@ def find_label(model: Any, name: str, classes: Sequence[Hashable] | None = None)
     Raises
     ------
     ValueError
-        If there is none, it is not observed, not discrete, not one per row, or partly missing; if it has another number of classes,
+        If there is none, it is not observed, not discrete, not one per row, or partly missing; if it has another
+        number of classes,
         or they cannot be labels.
     """
     candidates = [v.name for v in model.observed_RVs if isinstance(v.owner.op, BernoulliRV | CategoricalRV)]
@@ -95,7 +100,8 @@ def find_label(model: Any, name: str, classes: Sequence[Hashable] | None = None)
     )
     if f"{name}_unobserved" in model.named_vars:
         raise ValueError(
-            f"some labels of {name!r} are missing, so that it is learned with the parameters; give the model the rows whose "
+            f"some labels of {name!r} are missing, so that it is learned with the parameters; give the model the "
+            "rows whose "
             "label is known, and predict the others"
         )
     if name not in model.named_vars:
@@ -103,12 +109,14 @@ def find_label(model: Any, name: str, classes: Sequence[Hashable] | None = None)
     variable = model[name]
     if variable not in model.observed_RVs:
         raise ValueError(
-            f"{name!r} is not observed, so that the model does not learn from labels; give it observed=..., or name another "
+            f"{name!r} is not observed, so that the model does not learn from labels; give it observed=..., or "
+            "name another "
             f"label: {advice}"
         )
     if not isinstance(variable.owner.op, BernoulliRV | CategoricalRV):
         raise ValueError(
-            f"the label {name!r} is distributed as {_kind(variable)}; a label is pm.Categorical, or pm.Bernoulli where there "
+            f"the label {name!r} is distributed as {_kind(variable)}; a label is pm.Categorical, or pm.Bernoulli "
+            "where there "
             "are two classes"
         )
     [codes] = evaluate([model.rvs_to_values[variable]])
@@ -124,7 +132,8 @@ def find_label(model: Any, name: str, classes: Sequence[Hashable] | None = None)
         raise ValueError(f"the label {name!r} of the model has {len(own)} classes, and y holds {len(classes)}")
     if classes is not None and set(classes) == set(own) and list(classes) != list(own):
         raise ValueError(
-            f"the codes of the label {name!r} count the classes as {', '.join(map(repr, classes))}, and the coords of the model as "
+            f"the codes of the label {name!r} count the classes as {', '.join(map(repr, classes))}, and the "
+            "coords of the model as "
             f"{', '.join(map(repr, own))}; give the model coords in the order of the codes, which is ascending"
         )
     data = [leaf for leaf in leaves_above([model.rvs_to_values[variable]]) if isinstance(leaf, SharedVariable)]
@@ -141,7 +150,8 @@ def find_label(model: Any, name: str, classes: Sequence[Hashable] | None = None)
 def places(label: Label, outputs: Sequence[Any], stop: Sequence[Any]) -> list[Any]:
     """Variables above ``outputs`` that stand for the label.
 
-    The random variable itself; its data, where they are a ``pm.Data``; and integer constants equal to the codes that
+    The random variable itself; its data, where they are a ``pm.Data``; and integer constants equal to the codes
+    that
     are used as an index or compared with a number, and in no other way.
     """
     nodes = nodes_above(outputs, [*stop, label.variable])

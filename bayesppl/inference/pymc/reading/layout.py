@@ -27,7 +27,8 @@ class Layout:
         Shape of one row.
     dtypes : mapping of str to dtype
     copies : mapping of column to column
-        Columns that serve as what is given to another variable, under a name of their own, and those they are copies of.
+        Columns that serve as what is given to another variable, under a name of their own, and those they are
+        copies of.
     is_named : bool
         Whether the columns have names of their own.
     """
@@ -62,7 +63,8 @@ class Layout:
         unknown = [name for name in X if name not in self.columns]
         if absent or unknown:
             raise ValueError(
-                f"X must hold the rows of {', '.join(map(repr, self.columns))}: missing {absent}, unknown {unknown}"
+                f"X must hold the rows of {', '.join(map(repr, self.columns))}: missing {absent}, unknown "
+                f"{unknown}"
             )
         parts = [self._flat(name, self._in_order(name, X[name], known)) for name in self.columns]
         lengths = {name: len(part) for name, part in zip(self.columns, parts, strict=True)}
@@ -108,7 +110,8 @@ class Layout:
         missing = np.isnan(values).any(1)  # before they become integers
         if missing.any():
             raise ValueError(
-                f"{name!r} is missing in row {int(np.argmax(missing))}, but the model has no density of a row without it; fill it "
+                f"{name!r} is missing in row {int(np.argmax(missing))}, but the model has no density of a row "
+                "without it; fill it "
                 "in, or drop the row"
             )
         return values.reshape(len(values), *self.shapes[name]).astype(self.dtypes[name])
@@ -128,13 +131,14 @@ class Layout:
     def _flat(self, name: str, values: Array) -> Array:
         if values.shape[1:] != self.shapes[name]:
             raise ValueError(
-                f"rows of {name!r} must have the shape {self.shapes[name]} of those of the fit, found {values.shape[1:]}"
+                f"rows of {name!r} must have the shape {self.shapes[name]} of those of the fit, found "
+                f"{values.shape[1:]}"
             )
         return values.reshape(len(values), -1)
 
 
 def layout_of(model: Any, observed: Sequence[Observed]) -> tuple[Layout, list[Array]]:
-    """The layout of the observed variables that depend on the label, and of what is given with them; and their rows."""
+    """Lay out the observed variables that depend on the label, and what is given with them, with their rows."""
     rows = {x.name: x.observed for x in observed}
     rows |= {name: values for x in observed for name, values in x.held.items() if name not in rows}
     own = {name: _own_names(model, name, values) for name, values in rows.items()}

@@ -1,6 +1,7 @@
 """Which variable each parameter of a family stands for, and how the density of one becomes that of the other.
 
-Where every parameter is computed from one variable entry by entry, given those before it, the Jacobian is a product.
+Where every parameter is computed from one variable entry by entry, given those before it, the Jacobian is a
+product.
 Otherwise it is taken whole, all coordinates against all.
 """
 
@@ -38,7 +39,8 @@ class Match:
     place : int
         Of the free variable.
     relation : {"same", "inverse", "entrywise"}
-        The variable itself; its matrix inverse; or a function of each entry of its unconstrained coordinates, given the
+        The variable itself; its matrix inverse; or a function of each entry of its unconstrained coordinates,
+        given the
         variables matched before.
     part : tuple
         Index of the entries of the parameter, where several variables make it up.
@@ -67,7 +69,8 @@ class Match:
         return not self.part and not self.transposed and self.order is None
 
 
-#: How a parameter may be made up of variables: of one per class, per column, or per entry; or of one with features first.
+#: How a parameter may be made up of variables: of one per class, per column, or per entry; or of one with
+#: features first.
 _SCHEMES: tuple[Callable[[tuple[int, ...]], Iterator[tuple[Any, ...]]], ...] = (
     lambda shape: ((k,) for k in range(shape[0])),
     lambda shape: ((slice(None), j) for j in range(shape[1])),
@@ -82,7 +85,7 @@ def match(
     label: Label,
     rng: np.random.Generator,
 ) -> list[Match] | None:
-    """Parameters matched with variables one to one, in an order in which each depends on one variable more; or None."""
+    """Match parameters with variables one to one, so that each depends on one variable more; or return None."""
     points = coordinates.draw(2, rng)
     known = dict(zip(theta, coordinates.evaluate(list(theta.values()), points), strict=True))
     own = coordinates.evaluate(list(coordinates.constrained.values()), points)
@@ -167,7 +170,7 @@ def _relation(state: _State, name: str, part: tuple[Any, ...], place: int) -> Ma
 
 
 def _related(state: _State, same: Match) -> Match | None:
-    """What relates a parameter, or a part of one, to a variable; None if neither this nor another relation holds."""
+    """Relate a parameter, or a part of one, to a variable; None if neither this nor another relation holds."""
     event, place = state.events[same.parameter], same.place
     graph, values = same.of(state.theta[same.parameter]), same.of(state.known[same.parameter], 1)
     own = state.own[place]
@@ -211,7 +214,7 @@ def _slope(graph: Any, value: Any, weights: Array | None) -> Any:
 
 
 def log_volumes(coordinates: Coordinates, theta: Mapping[str, Any], matches: Sequence[Match]) -> list[Any]:
-    """log |∂ parameters / ∂ coordinates of the prior's density|, one graph for each match, of the shape of its entries."""
+    """Compute log |∂ parameters / ∂ coordinates of the prior| for each match, of the shape of its entries."""
     graphs = []
     for found in matches:
         graph = theta[found.parameter]
@@ -223,7 +226,7 @@ def log_volumes(coordinates: Coordinates, theta: Mapping[str, Any], matches: Seq
 
 
 def log_volume(coordinates: Coordinates, theta: Mapping[str, Any], events: Mapping[str, Event]) -> Any | None:
-    """log |∂ parameters / ∂ unconstrained coordinates|, a scalar graph; None where their numbers differ or are large."""
+    """Compute log |∂ parameters / ∂ coordinates|, a scalar graph; None where it is not square, or large."""
     flat = pt.concatenate([_independent(theta[name], events[name]).ravel() for name in theta])
     size = _size(coordinates, flat)
     if size != coordinates.size or size > LARGEST:

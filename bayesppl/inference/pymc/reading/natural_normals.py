@@ -1,4 +1,4 @@
-"""Means with variances or covariance matrices, in the parametrisation of their conjugate priors; see :mod:`.naturals`."""
+"""Means with variances or covariance matrices, in the coordinates of their conjugate priors: :mod:`.naturals`."""
 
 from __future__ import annotations
 

@@ -4,9 +4,11 @@ Every conjugate prior is, in the coordinates of its family,
 
 .. math:: \log p(\theta) = \text{constant} + \sum_j h_j\, t_j(\theta),
 
-linear in statistics :math:`t_j` of the parameters (Bernardo & Smith 1994, section 5.2). Here stand the statistics of each
+linear in statistics :math:`t_j` of the parameters (Bernardo & Smith 1994, section 5.2). Here stand the statistics
+of each
 prior, and the prior of given coefficients :math:`h`. The rows add their sums to :math:`h`, and
-:math:`\int \exp(\sum_j h_j t_j) d\theta` of what comes out is the likelihood of :math:`h`, up to a factor that the user's
+:math:`\int \exp(\sum_j h_j t_j) d\theta` of what comes out is the likelihood of :math:`h`, up to a factor that
+the user's
 density determines, and a constant.
 """
 
@@ -24,7 +26,8 @@ from bayesppl.conjugate import Beta, Conjugate, Dirichlet, Gamma
 from bayesppl.conjugate.statistics import Counts, Events, Successes
 from bayesppl.kernels.arrays import Array, Theta
 
-#: Numbers, simplices on the last axis, symmetric matrices, or places on the last axis from which the others follow.
+#: Numbers, simplices on the last axis, symmetric matrices, or places on the last axis from which the others
+#: follow.
 Event = Literal["scalar", "simplex", "matrix"] | tuple[int, ...]
 
 
@@ -66,7 +69,10 @@ class Natural(ABC):
 
     @abstractmethod
     def log_normalizer(self, h: Any, rows: Any) -> Any:
-        """log ∫ of the posterior's density, by factor, from graphs of coefficients and sums of rows; up to a constant."""
+        """Compute log ∫ of the posterior's density, by factor, of graphs of coefficients and sums of rows.
+
+        Up to a constant.
+        """
 
     @final
     @property
@@ -198,7 +204,7 @@ class Simplices(Natural):
 @final
 @dataclass(frozen=True, eq=False)
 class UnequalSimplices(Natural):
-    """Simplices of different lengths side by side on the last axis, (n_classes, n_cells), under Dirichlet priors."""
+    """Simplices of different lengths side by side, (n_classes, n_cells), under Dirichlet priors."""
 
     words: ClassVar[str] = "Dirichlet"
 

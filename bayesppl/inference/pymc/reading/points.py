@@ -30,7 +30,8 @@ AT_ONCE = 1000
 def _of_densities() -> Any:
     """PyMC's rewrites of distributions before it takes their densities, but for one.
 
-    It gives normal vectors of a known precision a density that is meant for a single vector, so that several raise an error, or,
+    It gives normal vectors of a known precision a density that is meant for a single vector, so that several
+    raise an error, or,
     where they are as many as they have entries, get another density.
     """
     return logprob_rewrites_db.query(

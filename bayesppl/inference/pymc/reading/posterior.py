@@ -158,7 +158,8 @@ class PartlyExact(Posterior):
 
     def mode(self) -> NoReturn:
         raise NotConjugateError(
-            "rule='map' is not defined here: parts of the model were sampled in the variables of its user, whose mode depends "
+            "rule='map' is not defined here: parts of the model were sampled in the variables of its user, whose "
+            "mode depends "
             "on how they were chosen; use rule='mean' or 'predictive'"
         )
 
@@ -200,7 +201,8 @@ class PartlyExact(Posterior):
     def predictive_mcse(self, parts: Iterable[tuple[float, Any]]) -> Array:
         """By batch means, as for any sampled posterior; errors of independent parts add up.
 
-        That of class weights which are sampled by themselves is not counted: it is small beside that of the features.
+        That of class weights which are sampled by themselves is not counted: it is small beside that of the
+        features.
         """
         [(power, X)] = parts  # one, for rows of such a model are modelled as a whole
         exact = self._exact_part(X)

@@ -57,7 +57,7 @@ class PriorDensity:
     def by_factor(
         self, natural: Natural, terms: Terms, sizes: Mapping[str, tuple[int, ...]], concatenate: Callable[..., Any]
     ) -> Any | None:
-        """The log density of each factor, of its terms as arrays or graphs; None where they are no terms of single factors."""
+        """Sum the terms of each factor, arrays or graphs; None where they are no terms of single factors."""
         matches = self.matches or ()
         by_place = sorted(matches, key=lambda found: found.place)
         moved = [found for found in matches if found.relation != "same"]
@@ -145,7 +145,7 @@ def _solve(
 
 
 def _least_squares(columns: Array, target: Array) -> Array | None:
-    """Coefficients of columns and a constant that explain the target, without the constant; None if they do not."""
+    """Solve for the coefficients of columns and a constant, and return the former; None if they do not fit."""
     if not np.isfinite(target).all():
         return None
     design = np.column_stack([columns, np.ones(len(target))])

@@ -1,10 +1,13 @@
-"""The proof that a part of a model is one of our declarations: its densities are the same at points not used before.
+"""The proof that a part of a model is one of our declarations: its densities are the same at fresh points.
 
-Densities here are analytic functions of parameters and data. Two such functions that agree at random points of an open
+Densities here are analytic functions of parameters and data. Two such functions that agree at random points of an
+open
 set agree everywhere, almost surely.
 
-They may still differ in where they are zero: a uniform probability between 0.2 and 0.8 has the density of Beta(1, 1), and a rate
-cut off at 50 that of its gamma, each on a part of the space only. So the parameters are followed to the ends of the
+They may still differ in where they are zero: a uniform probability between 0.2 and 0.8 has the density of Beta(1,
+1), and a rate
+cut off at 50 that of its gamma, each on a part of the space only. So the parameters are followed to the ends of
+the
 unconstrained coordinates, and must get close to the ends of their own space.
 """
 
@@ -65,7 +68,7 @@ def prior_differs(
 
 
 def _is_precise(natural: Natural, theta: Theta) -> Array:
-    """At which points densities keep enough digits: far out, matrices lose as many as their condition number has."""
+    """At which points densities keep enough digits: matrices lose as many as their condition number has."""
     conditions = [
         np.linalg.cond(theta[name]).reshape(len(theta[name]), -1).max(1)
         for name, event in natural.events.items()
@@ -204,7 +207,7 @@ def _evaluated(density: PriorDensity, points: Sequence[Array]) -> Iterator[tuple
 
 
 def _is_inside(natural: Natural, theta: Theta) -> Array:
-    """At which points no parameter was rounded to the end of its space, where logarithms of the user's density overflow too."""
+    """At which points no parameter was rounded to the end of its space, where logarithms overflow too."""
     least = np.finfo(np.float64).tiny
     inside = [np.ones(len(next(iter(theta.values()))), dtype=bool)]
     for name, event in natural.events.items():

@@ -56,7 +56,8 @@ class Proposal:
     known : mapping of str to graph
         Further parameters of the rows, of the inputs, given which those of ``theta`` are looked at.
     rows : callable, optional
-        Of the names of the columns: the family of the rows under ``theta`` and ``known``, where it is another than ``family``.
+        Of the names of the columns: the family of the rows under ``theta`` and ``known``, where it is another
+        than ``family``.
     alternative : Proposal, optional
         What the block could be where this is not proved.
     """
@@ -97,7 +98,8 @@ class At:
         return first if same_values(values, np.broadcast_to(first, values.shape), 1e-15) else None
 
 
-#: Of the parameters of the distribution of each variable, and what is given for each row: a proposal, or why there is none.
+#: Of the parameters of the distribution of each variable, and what is given for each row: a proposal, or why
+#: there is none.
 Build = Callable[[Sequence[Any], At, str | None], Proposal | str]
 
 
@@ -115,7 +117,8 @@ class _Cells:
     is_scale : bool
         Whether the distribution has one over the rate.
     known : str
-        Setting of the family that the first parameter of the distribution must be; a ``number``, or else ``refusal`` is the reason.
+        Setting of the family that the first parameter of the distribution must be; a ``number``, or else
+        ``refusal`` is the reason.
     per_row : str
         Setting of the family that may be a column instead, given for each row.
     fixed : mapping

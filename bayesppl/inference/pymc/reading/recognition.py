@@ -44,7 +44,8 @@ def read(model: Any, label_name: str, seed: int = 0, *, classes: Sequence[Hashab
     ValueError
         If the label or the rows of an observed variable cannot be read.
     """
-    # where operations were made is of no interest, and slow to note; and a compiler takes longer than a few constants
+    # where operations were made is of no interest, and slow to note; and a compiler takes longer than a few
+    # constants
     with pytensor.config.change_flags(traceback__limit=0, cxx=""):
         return _read(model, label_name, classes, np.random.default_rng(seed))
 
@@ -67,7 +68,8 @@ def _read(model: Any, label_name: str, classes: Sequence[Hashable] | None, rng: 
         found.append(_recognise(component, observed, coordinates, label, weights, rng))
     if not any(block.observed for block in found):
         raise ValueError(
-            f"no observed variable depends on the label {label.name!r}, so that there is nothing to classify by; index the "
+            f"no observed variable depends on the label {label.name!r}, so that there is nothing to classify by; "
+            "index the "
             f"parameters of the features by it, as in mu[{label.name}]"
         )
     found.sort(key=lambda block: not block.component.holds_label)
@@ -79,7 +81,8 @@ def _require_tensors(model: Any) -> None:
         nodes = nodes_above([variable])
         if any(isinstance(v.type, XTensorType) for node in nodes for v in (*node.inputs, *node.outputs)):
             raise ValueError(
-                f"{variable.name!r} is computed by operations of pymc.dims, which are not read; write the model with the "
+                f"{variable.name!r} is computed by operations of pymc.dims, which are not read; write the model "
+                "with the "
                 "distributions of pymc itself, as in pm.Normal('x', mu[y], dims=('row', 'feature'))"
             )
 
@@ -88,12 +91,14 @@ def _require_plain(model: Any) -> None:
     scaled = [v.name for v in model.observed_RVs if isinstance(v.owner.op, MinibatchRandomVariable)]
     if scaled:
         raise ValueError(
-            f"{scaled[0]!r} has a total_size, which counts its rows several times; give the model all rows, without total_size="
+            f"{scaled[0]!r} has a total_size, which counts its rows several times; give the model all rows, "
+            "without total_size="
         )
     discrete = [v.name for v in model.free_RVs if not v.dtype.startswith("float")]
     if discrete:
         raise ValueError(
-            f"{discrete[0]!r} is a discrete variable that is learned, along which a density has no gradient; sum over its "
+            f"{discrete[0]!r} is a discrete variable that is learned, along which a density has no gradient; sum "
+            "over its "
             "values, as pm.Mixture does"
         )
 
@@ -107,7 +112,8 @@ def _class_weights(label: Label, inputs: Mapping[Any, Any], theta: Mapping[str, 
     flat = values.reshape(-1, *values.shape[n_lead:])
     if not same_values(flat, np.broadcast_to(flat[:1], flat.shape), 1e-14):
         raise ValueError(
-            f"the class weights of {label.name!r} differ from row to row: that is a regression of the label on something, and "
+            f"the class weights of {label.name!r} differ from row to row: that is a regression of the label on "
+            "something, and "
             "not a generative classifier, whose features are distributed given the label"
         )
     for _ in range(n_lead):

@@ -1,6 +1,7 @@
 """The density of one row of an observed variable, as a graph of its class, its values and the free variables.
 
-The user's random variable is cloned: the label becomes an input of any length, the free variables become inputs, and
+The user's random variable is cloned: the label becomes an input of any length, the free variables become inputs,
+and
 so do other observed variables and data of the length of the rows. The log density is what PyMC then makes of it.
 """
 
@@ -91,7 +92,10 @@ class Observed:
 
     @cached_property
     def _drawing(self) -> tuple[Any, list[Any]]:
-        """New rows, for one draw of the free variables, and the generators they come from, which are not those of the model."""
+        """New rows, for one draw of the free variables, and the generators they come from.
+
+        These are not those of the model.
+        """
         leaves = [leaf for leaf in leaves_above([self.clone]) if isinstance(leaf.type, RandomType)]
         generators = {leaf: pytensor.shared(np.random.default_rng(0)) for leaf in leaves}
         call = function([*self.parameters.values(), self.codes], substitute([self.clone], generators))
@@ -119,7 +123,7 @@ class Observed:
         return {name: value for name, value in vars(self).items() if name not in compiled}
 
     def entries(self, theta: Theta, codes: Array, values: Array) -> Array:
-        """Log density of every entry that has one of its own, where nothing is given per row: (n_draws, n_rows, ...)."""
+        """Compute the log density of every entry that has one, where nothing is given: (n_draws, n_rows, ...)."""
         return self._evaluated(self._over_draws(self.density), theta, [codes, values])
 
     def _evaluated(self, graph: Interpreter, theta: Theta, rows: Sequence[Array]) -> Array:
@@ -164,7 +168,8 @@ def require_density(found: Observed) -> None:
         entries = found.density
     except NotImplementedError as error:
         raise ValueError(
-            f"{found.name!r} has no log density that PyMC can derive ({error}); declare it by a distribution that has one, or "
+            f"{found.name!r} has no log density that PyMC can derive ({error}); declare it by a distribution that "
+            "has one, or "
             "give pm.CustomDist its logp"
         ) from error
     if entries.ndim == 0:
@@ -172,13 +177,14 @@ def require_density(found: Observed) -> None:
 
 
 _DEPEND = (
-    "the density of a row depends on other rows, as in time series and Gaussian processes, so that a new row has no density "
+    "the density of a row depends on other rows, as in time series and Gaussian processes, so that a new row has "
+    "no density "
     "of its own"
 )
 
 
 def require_rows(found: Observed, theta: Theta, label: Label, rng: np.random.Generator) -> None:
-    """Refuse a variable whose rows depend on each other, or on constants of the model, at a draw of the free variables."""
+    """Refuse a variable whose rows depend on each other, or on constants of the model, at one draw."""
     n_rows = len(label.codes)
     codes, values, given = label.codes, found.observed, found.held
     usual = _scores(found, theta, codes, values, given, n_rows)
@@ -210,7 +216,8 @@ def _scores(
         raise
     if out.shape[1:] != (n_rows,):
         raise ValueError(
-            f"{found.name!r} has {out.shape[1:]} densities for {n_rows} rows: {_DEPEND}, or the label acts on another axis"
+            f"{found.name!r} has {out.shape[1:]} densities for {n_rows} rows: {_DEPEND}, or the label acts on "
+            "another axis"
         )
     return out
 
@@ -227,7 +234,8 @@ def _refuse_constants(found: Observed, label: Label | None, detail: str) -> None
         shape = np.shape(fixed[0].data)
         hint = _hint(fixed[0].data, label)
         raise ValueError(
-            f"{found.name!r} depends on a constant of shape {shape}, of the length of the rows, which new rows do not have: "
+            f"{found.name!r} depends on a constant of shape {shape}, of the length of the rows, which new rows do "
+            "not have: "
             f"{hint}"
         )
     raise ValueError(f"{found.name!r} cannot be taken row by row ({detail}): {_DEPEND}")

@@ -108,7 +108,8 @@ def draws_of(tree: Any, free: Sequence[Any]) -> tuple[Theta, Report]:
     for variable in free:
         if variable.name not in posterior:
             raise ValueError(
-                f"the draws hold no variable {variable.name!r}; sample the model as it is, and pass what pm.sample returns"
+                f"the draws hold no variable {variable.name!r}; sample the model as it is, and pass what "
+                "pm.sample returns"
             )
         found = posterior[variable.name]
         samples[variable.name] = np.asarray(found.transpose("chain", "draw", ...))
@@ -144,7 +145,8 @@ def sample_collapsed(
     found = variables_at(collapsed.density, theta, points)
     if found is None:
         raise ValueError(
-            f"draws of {collapsed.names} are so extreme that the parameters given them do not determine the other variables of "
+            f"draws of {collapsed.names} are so extreme that the parameters given them do not determine the other "
+            "variables of "
             "the model; give them a prior that keeps away from zero and from infinity"
         )
     samples = {name: values.reshape(*lead, *values.shape[1:]) for name, values in found.items()}
@@ -158,6 +160,7 @@ def _priors(collapsed: Collapsed, points: Sequence[Array]) -> Any:
         return collapsed.beliefs(points)
     except ValueError as error:
         raise ValueError(
-            f"the sampler came to values of {collapsed.names} at which the prior given them is not proper ({error}); give them a "
+            f"the sampler came to values of {collapsed.names} at which the prior given them is not proper "
+            f"({error}); give them a "
             "prior that keeps away from zero"
         ) from None
