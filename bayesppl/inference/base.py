@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
@@ -59,11 +60,20 @@ def interrupts_raised() -> Iterator[None]:
             interrupts.append(interrupt)
             raise
 
+    report = sys.unraisablehook
+
+    def report_others(unraisable: Any) -> None:
+        # compilers call back from C, out of which nothing can be raised; the interrupt is raised below
+        if not issubclass(unraisable.exc_type, KeyboardInterrupt):
+            report(unraisable)
+
     signal.signal(signal.SIGINT, handler)
+    sys.unraisablehook = report_others
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, former)
+        sys.unraisablehook = report
         if interrupts:
             raise KeyboardInterrupt from interrupts[0]
 

@@ -1,5 +1,6 @@
 """An interrupt ends a fit, whatever a sampler makes of it; draws that are short or not finite are refused."""
 
+import ctypes
 import os
 import signal
 import subprocess
@@ -174,6 +175,16 @@ def test_an_error_over_an_interrupt_is_an_interrupt(in_a_terminal):
 
     with pytest.raises(KeyboardInterrupt):
         run()
+
+
+def test_an_interrupt_within_a_callback_of_a_compiler_prints_no_traceback(in_a_terminal, capfd):
+    @ctypes.CFUNCTYPE(None)
+    def callback():
+        signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt), interrupts_raised():
+        callback()
+    assert capfd.readouterr().err == ""
 
 
 def test_what_handles_signals_in_another_way_is_left_to_it():
