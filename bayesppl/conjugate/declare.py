@@ -149,14 +149,16 @@ def _register(
 
 def _components(variable: Any) -> set[Any]:
     """Distributions that a mixture or a censored distribution is made of, and that are no variables themselves."""
+    from pymc.distributions import mixture
     from pymc.distributions.censored import CensoredRV
-    from pymc.distributions.mixture import _BaseMixtureRV
     from pytensor.graph.traversal import ancestors
 
+    # hurdle distributions are of the base only, which is not public
+    mixtures = getattr(mixture, "_BaseMixtureRV", mixture.MixtureRV)
     return {
         made_of
         for whole in ancestors([variable])
-        if whole.owner is not None and isinstance(whole.owner.op, _BaseMixtureRV | CensoredRV)
+        if whole.owner is not None and isinstance(whole.owner.op, mixtures | CensoredRV)
         for made_of in whole.owner.inputs
         if _is_distribution(made_of)
     }

@@ -68,10 +68,12 @@ def read_cholesky_prior(declared: Any) -> Any:
     graphs = [value for value in (declared if isinstance(declared, tuple) else (declared,)) if is_graph(value)]
     if not graphs:
         return declared
-    from pymc.distributions.multivariate import _LKJCholeskyCovRV
+    import pymc as pm
     from pytensor.graph.traversal import ancestors
 
-    found = [v for v in ancestors(graphs) if v.owner is not None and isinstance(v.owner.op, _LKJCholeskyCovRV)]
+    # its class has no public name
+    one = pm.LKJCholeskyCov.dist(n=2, eta=1.0, sd_dist=pm.HalfNormal.dist(), compute_corr=False)
+    found = [v for v in ancestors(graphs) if v.owner is not None and isinstance(v.owner.op, type(one.owner.op))]
     if not found:
         return declared
     _, n, eta, sd = found[0].owner.inputs
