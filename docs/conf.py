@@ -107,6 +107,20 @@ def number_equations(app: Any, doctree: Any) -> None:
         node["number"] = number
 
 
+def unlink_dimensions(app: Any, doctree: Any) -> None:
+    """Leave words in the types of parameters unlinked, such as the n_rows of a shape: only classes are looked up.
+
+    Sphinx takes every word of a type for a name, and finds attributes and functions that happen to be called like it.
+    """
+    from sphinx.addnodes import pending_xref
+
+    for reference in list(doctree.findall(pending_xref)):
+        name = reference.get("reftarget", "").rpartition(".")[2]
+        in_type = reference.get("refdomain") == "py" and reference.get("reftype") == "class"
+        if in_type and not reference.get("refexplicit") and not name[:1].isupper():
+            reference.replace_self(reference.children)
+
+
 def show_constructor(
     app: Any, what: str, name: str, obj: Any, options: Any, signature: Any, annotation: Any
 ) -> Any:
@@ -130,3 +144,4 @@ def setup(app: Any) -> None:
     app.add_html_math_renderer("mathml", (visit_math, None), (visit_math, None))
     app.connect("autodoc-process-signature", show_constructor)
     app.connect("doctree-read", number_equations)
+    app.connect("doctree-read", unlink_dimensions)

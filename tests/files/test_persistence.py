@@ -300,36 +300,6 @@ def test_a_failed_save_leaves_the_file_before_it(path: Path, monkeypatch: pytest
     assert [entry.name for entry in path.parent.iterdir()] == ["model.npz"]
 
 
-FULL = """
-import resource, sys
-import bayesppl as bp
-from sklearn.datasets import load_iris
-
-clf = bp.QuadraticDiscriminantAnalysis().fit(*load_iris(return_X_y=True))
-for room in (0, 100, 5000):
-    resource.setrlimit(resource.RLIMIT_FSIZE, (room, resource.RLIM_INFINITY))
-    for name in ("new", "old"):
-        try:
-            clf.save(f"{sys.argv[1]}/{name}")
-        except OSError as error:
-            print(error)
-resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-clf.save(f"{sys.argv[1]}/afterwards")
-"""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="limits are those of POSIX")
-def test_a_limit_of_the_size_of_files_is_an_error_that_names_the_file(tmp_path: Path) -> None:
-    """As a full disk is; in a process of its own, which must survive it."""
-    (tmp_path / "old").write_bytes(b"before")
-    done = subprocess.run([sys.executable, "-c", FULL, str(tmp_path)], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    expected = [f"[Errno 27] File too large: {str(tmp_path / name)!r}" for name in ("new", "old")]
-    assert done.stdout.splitlines() == 3 * expected
-    assert {entry.name for entry in tmp_path.iterdir()} == {"old", "afterwards"}
-    assert (tmp_path / "old").read_bytes() == b"before"
-
-
 def test_a_file_that_cannot_be_written_is_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(work: Path, content: bytes) -> None:
         raise OSError(28, "No space left on device")
@@ -338,44 +308,6 @@ def test_a_file_that_cannot_be_written_is_named(path: Path, monkeypatch: pytest.
     with pytest.raises(OSError, match=r"No space left on device: '.*model\.npz'"):
         bp.GaussianNB().fit(IRIS, SPECIES).save(path)
     assert not list(path.parent.iterdir())
-
-
-OWN = """
-from dataclasses import dataclass
-import bayesppl as bp
-
-@dataclass(frozen=True, eq=False)
-class OwnPoisson(bp.Poisson):
-    scale: float = 1.0
-"""
-
-USE = """
-import sys
-sys.path.insert(0, sys.argv[1])
-import bayesppl as bp
-try:
-    bp.load(sys.argv[2])
-except bp.ModelFileError as error:
-    assert "import the module that defines it" in str(error)
-    assert "own_family" not in sys.modules
-    import own_family
-print(*bp.load(sys.argv[2]).predict_proba([[1.0], [7.0]]).ravel().tolist())
-"""
-
-
-def test_a_family_of_a_user_is_loaded_if_it_is_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "own_family.py").write_text(OWN)
-    monkeypatch.syspath_prepend(tmp_path)
-    import own_family  # type: ignore[import-not-found]
-
-    clf = bp.GenerativeClassifier(own_family.OwnPoisson(scale=2.0)).fit([[1.0], [2.0], [8.0], [9.0]], list("aabb"))
-    clf.save(tmp_path / "model")
-    assert bp.load(tmp_path / "model").family.scale == 2.0
-    command = [sys.executable, "-c", USE, str(tmp_path), str(tmp_path / "model")]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.stdout.split() == [repr(p) for p in clf.predict_proba([[1.0], [7.0]]).ravel().tolist()], (
-        done.stderr
-    )
 
 
 @pytest.mark.parametrize(
@@ -394,26 +326,100 @@ def test_classes_in_files_have_names_of_their_own() -> None:
                 assert found.setdefault(cls.__name__, cls) is cls
 
 
-FRESH = """
-import sys, bayesppl as bp
-for path in sys.argv[1:]:
-    bp.load(path)
-print("loaded", "pymc" in sys.modules)
+OWN = """
+from dataclasses import dataclass
+import bayesppl as bp
+
+@dataclass(frozen=True, eq=False)
+class OwnPoisson(bp.Poisson):
+    scale: float = 1.0
+"""
+
+ANOTHER_PROCESS = """
+import json, pathlib, sys
+import bayesppl as bp
+
+folder = pathlib.Path(sys.argv[1])
+found = {"loaded": [bp.load(path).classes_.tolist() for path in (folder / "models").iterdir()]}
+found["pymc"] = "pymc" in sys.modules
+sys.path.insert(0, str(folder))
+try:
+    bp.load(folder / "own")
+except bp.ModelFileError as error:
+    found["refusal"] = str(error)
+found["imported"] = "own_family" in sys.modules
+import own_family
+own = bp.load(folder / "own")
+found["own"] = own.predict_proba([[1.0], [7.0]]).ravel().tolist()
+found["errors"] = []
+if sys.platform != "win32":
+    import resource
+    for room in (0, 100, 2000):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room, resource.RLIM_INFINITY))
+        for name in ("new", "old"):
+            try:
+                own.save(folder / "full" / name)
+            except OSError as error:
+                found["errors"].append(str(error))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+own.save(folder / "full" / "afterwards")
+print(json.dumps(found))
 """
 
 
-def test_every_model_is_loaded_by_a_process_that_has_fitted_none(tmp_path: Path) -> None:
-    paths = []
-    for example in EXAMPLES.values():
-        paths.append(str(tmp_path / f"{len(paths)}"))
-        bp.GenerativeClassifier(example.family).fit(example.X, example.y).save(paths[-1])
-    for inference in ("laplace", bp.NUTS(), bp.ADVI(), bp.SMC(), bp.Laplace()):
-        paths.append(str(tmp_path / f"{len(paths)}"))
-        bp.GaussianNB().fit(IRIS, SPECIES).set_params(inference=inference).save(paths[-1])
-    paths.append(str(tmp_path / "auto"))
-    bp.AutoClassifier().fit(IRIS, SPECIES).save(paths[-1])
-    done = subprocess.run([sys.executable, "-c", FRESH, *paths], capture_output=True, text=True)
-    assert done.stdout.split() == ["loaded", "False"], done.stderr
+@pytest.fixture(scope="module")
+def another(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any, dict[str, Any]]:
+    """What a process found that has fitted nothing: the folder of its files, the fit of a user's family, and its findings."""
+    folder = tmp_path_factory.mktemp("another")
+    (folder / "models").mkdir()
+    (folder / "full").mkdir()
+    (folder / "full" / "old").write_bytes(b"before")
+    (folder / "own_family.py").write_text(OWN)
+    for k, example in enumerate(EXAMPLES.values()):
+        bp.GenerativeClassifier(example.family).fit(example.X, example.y).save(folder / "models" / str(k))
+    for name, inference in {
+        "nuts": bp.NUTS(),
+        "advi": bp.ADVI(),
+        "smc": bp.SMC(),
+        "laplace": bp.Laplace(),
+    }.items():
+        bp.GaussianNB().fit(IRIS, SPECIES).set_params(inference=inference).save(folder / "models" / name)
+    bp.AutoClassifier().fit(IRIS, SPECIES).save(folder / "models" / "auto")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        import own_family  # type: ignore[import-not-found]
+
+        clf = bp.GenerativeClassifier(own_family.OwnPoisson(scale=2.0))
+        clf.fit([[1.0], [2.0], [8.0], [9.0]], list("aabb")).save(folder / "own")
+        assert bp.load(folder / "own").family.scale == 2.0
+    command = [sys.executable, "-c", ANOTHER_PROCESS, str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return folder, clf, json.loads(done.stdout)
+
+
+def test_every_model_is_loaded_by_a_process_that_has_fitted_none(another: Any) -> None:
+    _, _, found = another
+    assert len(found["loaded"]) == len(EXAMPLES) + 5
+    assert not found["pymc"]
+
+
+def test_a_family_of_a_user_is_loaded_if_it_is_imported(another: Any) -> None:
+    _, clf, found = another
+    assert "'own_family:OwnPoisson' here; import the module that defines it" in found["refusal"]
+    assert not found["imported"]
+    assert found["own"] == clf.predict_proba([[1.0], [7.0]]).ravel().tolist()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits are those of POSIX")
+def test_a_limit_of_the_size_of_files_is_an_error_that_names_the_file(another: Any) -> None:
+    """As a full disk is; the process survives it."""
+    full = another[0] / "full"
+    assert another[2]["errors"] == 3 * [
+        f"[Errno 27] File too large: {str(full / name)!r}" for name in ("new", "old")
+    ]
+    assert {entry.name for entry in full.iterdir()} == {"old", "afterwards"}
+    assert (full / "old").read_bytes() == b"before"
 
 
 def test_files_get_the_usual_permissions_and_folders_must_exist(tmp_path: Path) -> None:
