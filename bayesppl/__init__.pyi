@@ -12,6 +12,7 @@ from .conjugate import Gamma as Gamma
 from .conjugate import MatrixNormalInverseWishart as MatrixNormalInverseWishart
 from .conjugate import NormalInverseGamma as NormalInverseGamma
 from .conjugate import NormalInverseWishart as NormalInverseWishart
+from .conjugate.gaussian_declared import LKJ as LKJ
 from .errors import ChangedRowsError as ChangedRowsError
 from .errors import ConvergenceWarning as ConvergenceWarning
 from .errors import ImpossibleCellWarning as ImpossibleCellWarning
@@ -68,7 +69,6 @@ from .families import Product as Product
 from .families import StudentT as StudentT
 from .families import VonMises as VonMises
 from .families import ZeroInflated as ZeroInflated
-from .families._bases.gaussian_declared import LKJ as LKJ
 from .inference import ADVI as ADVI
 from .inference import NUTS as NUTS
 from .inference import SMC as SMC

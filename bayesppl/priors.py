@@ -8,7 +8,7 @@ from bayesppl.conjugate import (
     NormalInverseGamma,
     NormalInverseWishart,
 )
-from bayesppl.families._bases.gaussian_declared import LKJ
+from bayesppl.conjugate.gaussian_declared import LKJ
 
 __all__ = [
     "LKJ",

@@ -22,8 +22,7 @@ from bayesppl.conjugate.fast_paths import INCLUSION_AVERAGED, LEAVE_ONE_OUT, LOG
 from bayesppl.conjugate.joint import Joint
 from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.conjugate.membership import Membership
-from bayesppl.conjugate.rows import JointRows, Rows, RowsWithBase
-from bayesppl.data.labels import one_hot
+from bayesppl.conjugate.rows import JointRows, Rows, RowsWithBase, forget, log_evidence_of, per_row
 from bayesppl.kernels.arrays import Array
 
 
@@ -115,24 +114,6 @@ def own_class_without(posterior: Any, rows: Rows, members: Membership) -> Array:
     return own
 
 
-def forget(posterior: Any, statistics: Any, members: Membership) -> Any:
-    """The belief about the class of each of these rows, once the row is taken out."""
-    weighted = statistics
-    if (members.weights != 1).any():
-        n_rows = len(members.weights)
-        weighted = statistics.sum_rows(one_hot(np.arange(n_rows), n_rows, members.weights))
-    return posterior.select_classes(members.codes).update(weighted.scale(-1.0))
-
-
-def log_evidence_of(belief: Any, statistics: Any) -> Array:
-    """Log evidence of statistics under a belief, per independent factor."""
-    with np.errstate(divide="ignore", invalid="ignore"):  # where the belief is improper the answer is not finite
-        gained = belief.log_increment(statistics)
-    base = np.asarray(statistics.log_base)
-    # the base measure may be kept per feature where the factors are not (a variance shared by features)
-    return gained + base.reshape(*base.shape[: gained.ndim], -1).sum(-1)
-
-
 def inclusion_averaged(posterior: Any, common: Any, log_odds: Mapping[str, Array], n_classes: int) -> LogDensity:
     """The predictive averaged over which factors depend on the class, up to a term that all classes of a row share.
 
@@ -218,8 +199,3 @@ def total(terms: Iterable[Array]) -> Array:
     for term in others:
         first += term
     return first
-
-
-def per_row(values: Any) -> Array:
-    """Sum over everything but the leading axis."""
-    return np.asarray(values.reshape(len(values), -1).sum(-1))

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self, final
 
 import numpy as np
 
-from bayesppl.conjugate.declared_priors import Dims, in_words, is_declaration
+from bayesppl.conjugate.declared_priors import Declared, Dims, in_words, is_declaration
 from bayesppl.data.arguments import labels_of
 from bayesppl.errors import ImproperError
 from bayesppl.kernels.arrays import Array, Theta
@@ -195,3 +195,23 @@ def require_kind[T](declared: object, kind: type[T], argument: str) -> T:
             f"found {declared!r}"
         )
     return declared
+
+
+def choose_prior(
+    declared: Any,
+    by_name: Mapping[str, Callable[[], Any]],
+    resolve: Callable[[Any], Any],
+    kind: type[Conjugate],
+    argument: str = "prior",
+) -> Any:
+    """Resolve a prior given by name, one declared in PyMC, or one of ``kind`` with hyperparameters of its own."""
+    if isinstance(declared, Declared):
+        return declared
+    if not isinstance(declared, str):
+        return resolve(require_kind(declared, kind, argument))
+    if declared not in by_name:
+        raise ValueError(
+            f"{argument}={declared!r} is not known; choose one of {', '.join(map(repr, by_name))}, or pass a "
+            f"bayesppl.{kind.__name__}"
+        )
+    return by_name[declared]()

@@ -139,3 +139,4 @@ class Declared(ABC):
 
     update = select_classes = rescaled = log_normalizer = log_increment = log_prob = draw = mean = mode = _refuse
     tunable = property(_refuse)
+    factor_dims = property(_refuse)

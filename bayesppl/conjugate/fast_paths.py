@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from bayesppl.conjugate import correlated_normals, independent_normals, regressions
 from bayesppl.conjugate.beta import Beta
 from bayesppl.conjugate.cells import (
     Bits,
@@ -23,7 +24,11 @@ from bayesppl.conjugate.cells import (
 from bayesppl.conjugate.dirichlet import Dirichlet
 from bayesppl.conjugate.gamma import Gamma
 from bayesppl.conjugate.log_density import LogDensity
+from bayesppl.conjugate.matrix_normal import MatrixNormalInverseWishart
 from bayesppl.conjugate.membership import Membership
+from bayesppl.conjugate.moments import NumberRows
+from bayesppl.conjugate.normal_inverse_gamma import NormalInverseGamma
+from bayesppl.conjugate.normal_inverse_wishart import NormalInverseWishart
 from bayesppl.conjugate.outcomes import (
     Outcomes,
     outcomes_average,
@@ -43,6 +48,9 @@ LOG_PREDICTIVE: Mapping[Key, Callable[[Any], LogDensity]] = {
     (Gamma, SparseCells): sparse_log_predictive,
     (Dirichlet, Outcomes): outcomes_log_predictive,
     (Dirichlet, Words): words_log_predictive,
+    (NormalInverseGamma, NumberRows): independent_normals.log_predictive,
+    (NormalInverseWishart, NumberRows): correlated_normals.log_predictive,
+    (MatrixNormalInverseWishart, NumberRows): regressions.log_predictive,
 }
 
 #: From posterior, statistics of all rows, rows, and their classes and weights to the densities of
@@ -53,6 +61,9 @@ LEAVE_ONE_OUT: Mapping[Key, Callable[[Any, Any, Any, Membership], tuple[Array, A
     (Gamma, SparseCells): sparse_leave_one_out,
     (Dirichlet, Outcomes): outcomes_leave_one_out,
     (Dirichlet, Words): words_leave_one_out,
+    (NormalInverseGamma, NumberRows): independent_normals.leave_one_out,
+    (NormalInverseWishart, NumberRows): correlated_normals.leave_one_out,
+    (MatrixNormalInverseWishart, NumberRows): regressions.leave_one_out,
 }
 
 #: From a posterior of the classes, one of all rows together, and the log odds of "the factor depends on the class", one for
@@ -63,4 +74,7 @@ INCLUSION_AVERAGED: Mapping[Key, Callable[[Any, Any, Array], LogDensity]] = {
     (Gamma, SparseCells): sparse_average,
     (Dirichlet, Outcomes): outcomes_average,
     (Dirichlet, Words): words_average,
+    (NormalInverseGamma, NumberRows): independent_normals.inclusion_averaged,
+    (NormalInverseWishart, NumberRows): correlated_normals.inclusion_averaged,
+    (MatrixNormalInverseWishart, NumberRows): regressions.inclusion_averaged,
 }

@@ -6,6 +6,9 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+import numpy as np
+from scipy.special import log_expit
+
 from bayesppl.kernels.arrays import Array
 
 #: From encoded rows to one number for every row and class: (..., n_rows, n_classes), draw axes leading. The result is an
@@ -48,3 +51,9 @@ def on_first_use(make: Callable[[], Evaluate]) -> Evaluate:
     """A function of rows that is made when rows come: of a density and its kernel, often one is used only."""
     made = cache(make)
     return lambda X: made()(X)
+
+
+def mixture(of_class: LogDensity, of_all: LogDensity, log_odds: Array) -> LogDensity:
+    """The density of rows that depend on the class with these odds, and else have one density for all classes."""
+    relevant, irrelevant = log_expit(log_odds), log_expit(-log_odds)
+    return LogDensity(lambda rows: np.logaddexp(relevant + of_class(rows), irrelevant + of_all(rows)))

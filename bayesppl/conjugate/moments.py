@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Self, final
 
 import numpy as np
 
 from bayesppl.conjugate.centred_sums import CentredSums
+from bayesppl.conjugate.rows import Rows
 from bayesppl.conjugate.statistics import Statistics, column, rounding_of_sum, under_codes
 from bayesppl.kernels import moments as kernels
 from bayesppl.kernels.arrays import Array, Responsibilities, diagonal
+from bayesppl.kernels.blocks import BLOCK_CELLS, row_blocks
+from bayesppl.kernels.missing import refuse_gaps
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +90,11 @@ class Moments(Statistics):
     def of_classes(self, codes: Array, n_classes: int) -> Self:
         return self._of(CentredSums.of_rows(self.count, self.mean, self.scatter, codes, n_classes))
 
+    def sum_rows(self, responsibilities: Responsibilities) -> Moments:
+        """Statistics of the classes, where these are statistics of single rows of weight one."""
+        X = np.where(column(self.count) > 0, self.mean, np.nan)
+        return moments(X, responsibilities, matrix=self.is_matrix, tied=False)
+
     def __add__(self, other: Self) -> Self:
         if self.sums is None and other.sums is None:
             return self._merge(other)
@@ -155,6 +164,51 @@ class Moments(Statistics):
 
     def _product(self, deviation: Array) -> Array:
         return deviation[..., :, None] * deviation[..., None, :] if self.is_matrix else deviation**2
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class NumberRows(Rows):
+    """Rows of numbers, of which moments are sums; NaN marks a missing cell.
+
+    Attributes
+    ----------
+    X : (n_rows, n_features)
+    is_matrix, is_tied : bool
+        Whether sums have products of features, and whether they are summed over classes.
+    columns : tuple
+        Their names.
+    refusal : str
+        What is said of rows with missing cells, which sums with products of features cannot be taken of.
+    """
+
+    X: Array
+    is_matrix: bool
+    is_tied: bool
+    columns: tuple[Hashable, ...] = ()
+    refusal: str = ""
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def sum_rows(self, responsibilities: Responsibilities) -> Moments:
+        if self.is_matrix:
+            refuse_gaps(self.X, self.columns, self.refusal)
+        return self.sums(responsibilities)
+
+    def sums(self, responsibilities: Responsibilities) -> Moments:
+        """:meth:`sum_rows` without looking for missing cells, which products of features carry into the sums."""
+        return moments(self.X, responsibilities, matrix=self.is_matrix, tied=self.is_tied)
+
+    def blocks(self) -> Iterator[tuple[slice, Moments]]:
+        n_features = self.X.shape[1]
+        for block in row_blocks(len(self.X), n_features ** (2 if self.is_matrix else 1), 2 * BLOCK_CELLS):
+            X = self.X[block].astype(np.float64, copy=False)
+            if self.is_matrix:
+                yield block, Moments(np.ones(len(X)), X, np.zeros((*X.shape, n_features)))
+            else:
+                present = ~np.isnan(X)
+                yield block, Moments(present.astype(np.float64), np.where(present, X, 0.0), np.zeros(X.shape))
 
 
 def moments(X: Array, responsibilities: Responsibilities, *, matrix: bool, tied: bool) -> Moments:

@@ -59,6 +59,11 @@ class NormalInverseGamma(Conjugate):
     def parameters(self) -> tuple[str, ...]:
         return ("mean", "variance")
 
+    @property
+    def factor_dims(self) -> tuple[str, ...]:
+        """Dimensions over which the belief splits into independent factors."""
+        return tuple(dim for dim, axis in (("class", -2), ("feature", -1)) if axis not in self.shared)
+
     def sized(self, shape: tuple[int, ...], shared: tuple[int, ...] = ()) -> NormalInverseGamma:
         """Broadcast the hyperparameters to ``shape``, refusing values that make no prior."""
         require_positive(self, kappa=self.kappa, a=self.a, b=self.b)

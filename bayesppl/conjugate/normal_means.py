@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -36,6 +36,8 @@ class NormalMeans(Conjugate):
     variance : float or array broadcast to (n_classes, n_features)
         σ², of the rows.
     """
+
+    factor_dims: ClassVar[tuple[str, ...]] = ("class", "feature")
 
     location: Any = 0.0
     precision: Any = 1.0

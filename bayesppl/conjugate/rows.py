@@ -15,7 +15,9 @@ from typing import Any, final
 
 import numpy as np
 
+from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.statistics import JointStatistics, Statistics
+from bayesppl.data.labels import one_hot
 from bayesppl.kernels.arrays import Array, Responsibilities
 
 
@@ -109,3 +111,26 @@ class RowsWithBase(Rows):
     def blocks(self) -> Iterator[tuple[slice, Any]]:
         for block, statistics in self.rows.blocks():
             yield block, statistics.with_base(self.log_base[block])
+
+
+def forget(posterior: Any, statistics: Any, members: Membership) -> Any:
+    """The belief about the class of each of these rows, once the row is taken out."""
+    weighted = statistics
+    if (members.weights != 1).any():
+        n_rows = len(members.weights)
+        weighted = statistics.sum_rows(one_hot(np.arange(n_rows), n_rows, members.weights))
+    return posterior.select_classes(members.codes).update(weighted.scale(-1.0))
+
+
+def log_evidence_of(belief: Any, statistics: Any) -> Array:
+    """Log evidence of statistics under a belief, per independent factor."""
+    with np.errstate(divide="ignore", invalid="ignore"):  # where the belief is improper the answer is not finite
+        gained = belief.log_increment(statistics)
+    base = np.asarray(statistics.log_base)
+    # the base measure may be kept per feature where the factors are not (a variance shared by features)
+    return gained + base.reshape(*base.shape[: gained.ndim], -1).sum(-1)
+
+
+def per_row(values: Any) -> Array:
+    """Sum over everything but the leading axis."""
+    return np.asarray(values.reshape(len(values), -1).sum(-1))

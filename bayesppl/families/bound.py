@@ -202,6 +202,8 @@ class NumberColumns(BoundColumns):
         Labels of dimensions that are not those of the columns.
     check : callable, optional
         Refuses encoded rows for what no column shows by itself.
+    given : tuple
+        What the rows are modelled given, such as the levels of categories: columns of encoded rows before the features.
     """
 
     family: OfNumbers
@@ -212,6 +214,7 @@ class NumberColumns(BoundColumns):
     row_dim: str = "feature"
     other_coords: Mapping[str, list[Hashable]] | None = None
     check: Callable[[Any], None] | None = None
+    given: tuple[Hashable, ...] = ()
 
     @property
     def dims(self) -> Dims:
@@ -267,7 +270,7 @@ class NumberColumns(BoundColumns):
         return dict(zip(names, dense(X).T, strict=True))
 
     def label_rows(self, X: Any, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
-        features = dense(X[:, : len(self.family.columns)])
+        features = dense(X[:, len(self.given) : len(self.given) + len(self.family.columns)])
         return {f"{prefix}x": (("row", prefix + self.row_dim), features)}
 
     def covariates(self, X: Any) -> Covariates:

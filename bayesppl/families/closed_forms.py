@@ -141,7 +141,14 @@ def _log_evidence(family: Any, prior: Any, statistics: Any) -> dict[str, Evidenc
     base = np.asarray(statistics.log_base)
     dims = ("class", "feature")[: base.ndim]
     base = base.sum(tuple(axis for axis, dim in enumerate(dims) if dim not in prior.factor_dims))
-    return {"": Evidence(prior.factor_dims, prior.log_increment(statistics) + base)}
+    return {"": Evidence(prior.factor_dims, _log_increment(family, prior, statistics) + base)}
+
+
+def _log_increment(family: Any, prior: Any, statistics: Any) -> Array:
+    """Log evidence of every independent factor of the prior, but for log h."""
+    if hasattr(family, "log_increment"):
+        return family.log_increment(prior, statistics)
+    return prior.log_increment(statistics)
 
 
 def common_prior(family: Family, statistics: Any) -> Any:
@@ -180,7 +187,7 @@ def _log_bayes_factor(family: Any, prior: Any, common: Any, statistics: Any) -> 
     dims = tuple(dim for dim in prior.factor_dims if dim != "class")
     if family.has_fixed_margins:
         return {"": Evidence(dims, prior.log_association(statistics))}
-    of_classes, of_all = prior.log_increment(statistics), common.log_increment(statistics.pooled())
+    of_classes, of_all = _log_increment(family, prior, statistics), common.log_increment(statistics.pooled())
     return {"": Evidence(dims, _over_classes(prior, of_classes) - _over_classes(common, of_all))}
 
 

@@ -22,7 +22,6 @@ from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.table import Table
 from bayesppl.families import closed_forms
-from bayesppl.families._bases.gaussian_regression import GaussianRegression
 from bayesppl.families.bound import Measure
 from bayesppl.families.categorical import Categorical
 from bayesppl.families.categorical_blocks import CategoricalBlocks
@@ -31,6 +30,7 @@ from bayesppl.families.composite import BlockRows, GivenBlocks
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
 from bayesppl.families.family import ConjugateFamily, Evidence, Takes
 from bayesppl.families.find_levels import Levels
+from bayesppl.families.gaussian_regression import GaussianRegression
 from bayesppl.families.joint_categorical import JointCategorical
 from bayesppl.families.levels import LevelColumns, Unseen
 from bayesppl.families.tables import TableFamily

@@ -11,14 +11,14 @@ from typing import Any, Literal
 
 from bayesppl.conjugate import NormalInverseGamma, NormalInverseWishart
 from bayesppl.conjugate.declared_priors import is_declaration
-from bayesppl.families._bases.conjugate_family import ConjugateNumeric
-from bayesppl.families._bases.gaussian_declared import LKJ, MeanAndCholesky, MeanAndSd, read_cholesky_prior
+from bayesppl.conjugate.gaussian_declared import LKJ, MeanAndCholesky, MeanAndSd, read_cholesky_prior
 from bayesppl.families.gaussian_diagonal import DiagonalGaussian
 from bayesppl.families.gaussian_full import FullGaussian
+from bayesppl.families.moment_family import MomentFamily
 
 Covariance = Literal["full", "tied", "diag", "tied_diag", "spherical"]
 
-_STRUCTURES: dict[str, Callable[[Any], ConjugateNumeric]] = {
+_STRUCTURES: dict[str, Callable[[Any], MomentFamily]] = {
     "full": lambda prior: FullGaussian(prior, tied=False),
     "tied": lambda prior: FullGaussian(prior, tied=True),
     "diag": lambda prior: DiagonalGaussian(prior, shared=()),
@@ -42,7 +42,7 @@ def Gaussian(
     mean: Any = None,
     sd: Any = None,
     cholesky: Any = None,
-) -> ConjugateNumeric:
+) -> MomentFamily:
     """Gaussian class-conditional density.
 
     Parameters

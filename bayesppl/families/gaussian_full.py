@@ -3,9 +3,7 @@ r"""Correlated Gaussian features: quadratic (full) and linear (tied) discriminan
 .. math:: x \mid y = k \sim N(\mu_k, \Sigma_k), \qquad
    (\mu_k, \Sigma_k) \sim \mathrm{NormalInverseWishart}(m, \kappa, \nu, \Psi).
 
-The predictive is a multivariate t with :math:`\nu_n - D + 1` degrees of freedom, location :math:`m_n` and scale
-matrix :math:`\Psi_n(\kappa_n + 1)/(\kappa_n(\nu_n - D + 1))` (Murphy 2007; Geisser 1964 for the vague
-limit). Where the covariance is tied, :math:`\nu_n` and :math:`\Psi_n` gather the rows of all classes.
+Their closed forms stand in :mod:`bayesppl.conjugate.correlated_normals`.
 
 In PyMC the covariance is declared through the Bartlett factor A of its inverse,
 :math:`\Sigma^{-1} = L^{-\top} A A^\top L^{-1}` with :math:`\Psi = L L^\top`, and the mean in the coordinates of L.
@@ -21,37 +19,32 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bayesppl.conjugate import Conjugate, NormalInverseWishart
+from bayesppl.conjugate.conjugate import choose_prior
+from bayesppl.conjugate.correlated_normals import by_pattern, leave_one_out, of_columns
+from bayesppl.conjugate.gaussian_declared import MeanAndCholesky
 from bayesppl.conjugate.log_density import Evaluate, LogDensity, on_first_use
 from bayesppl.conjugate.membership import Membership
-from bayesppl.conjugate.moments import Moments, moments
-from bayesppl.data.table import Table
+from bayesppl.conjugate.moments import Moments, NumberRows
+from bayesppl.conjugate.whitening import distances_to, whitener_of, without_common_square
 from bayesppl.errors import UndefinedEstimateError
-from bayesppl.families._bases.conjugate_family import ConjugateNumeric
-from bayesppl.families._bases.covariance_evidence import chained_log_evidence
-from bayesppl.families._bases.covariance_prior import (
-    common_hierarchical_prior,
-    hierarchical_prior,
-    lent_share,
-)
-from bayesppl.families._bases.covariance_prior_loo import of_other_classes
-from bayesppl.families._bases.gaussian_declared import MeanAndCholesky
-from bayesppl.families._bases.gaussian_full_prior import (
+from bayesppl.families.bound import Dims
+from bayesppl.families.covariance_evidence import chained_log_evidence
+from bayesppl.families.covariance_prior import common_hierarchical_prior, hierarchical_prior, lent_share
+from bayesppl.families.covariates import NO_COVARIATES, Covariates
+from bayesppl.families.gaussian_priors import (
     fraley_raftery_prior,
     regularised_prior,
     require_definite,
+    require_finite_sums,
+    require_proper,
 )
-from bayesppl.families._bases.gaussian_prior import choose_prior, require_finite_sums, require_proper
-from bayesppl.families._bases.multivariate_t import by_pattern, log_t_density, t_terms
-from bayesppl.families._bases.whitening import distances_to, whitener_of, without_common_square
-from bayesppl.families.covariates import NO_COVARIATES, Covariates
-from bayesppl.families.support import LARGEST, REAL_NUMBERS
-from bayesppl.kernels.arrays import LOG_2PI, Array, Responsibilities, Theta
+from bayesppl.families.moment_family import MomentFamily
+from bayesppl.kernels.arrays import LOG_2PI, Array, Theta
 from bayesppl.kernels.definite import is_positive_definite
-from bayesppl.kernels.missing import refuse_gaps
 
 
 @dataclass(frozen=True, eq=False)
-class FullGaussian(ConjugateNumeric):
+class FullGaussian(MomentFamily):
     """Correlated Gaussian features. Made by :func:`bayesppl.Gaussian`.
 
     Parameters
@@ -63,41 +56,25 @@ class FullGaussian(ConjugateNumeric):
     """
 
     name: ClassVar[str] = "gaussian_full"
-    support: ClassVar = REAL_NUMBERS
-    measure: ClassVar = "density"
     fits_missing: ClassVar[bool] = False
 
     prior: str | NormalInverseWishart | MeanAndCholesky = "hierarchical"
     tied: bool = False
 
     @property
-    def dims(self) -> dict[str, tuple[str, ...]]:
-        return {"mean": ("class", "feature"), "covariance": (*self.factor_dims, "feature", "other_feature")}
+    def parameter_dims(self) -> Dims:
+        of_classes = () if self.tied else ("class",)
+        return {"mean": ("class", "feature"), "covariance": (*of_classes, "feature", "other_feature")}
 
-    @property
-    def coords(self) -> dict[str, Any]:
-        return {"feature": list(self.columns), "other_feature": list(self.columns)}
-
-    @property
-    def factor_dims(self) -> tuple[str, ...]:
-        return () if self.tied else ("class",)
-
-    def sufficient_statistics(self, X: Array, responsibilities: Responsibilities) -> Moments:
-        refuse_gaps(
+    def rows(self, X: Array) -> NumberRows:
+        return NumberRows(
             X,
-            self.columns,
-            "a full or tied covariance cannot be fitted to incomplete rows in closed form. Drop or impute them, or use "
+            is_matrix=True,
+            is_tied=self.tied,
+            columns=self.columns,
+            refusal="a full or tied covariance cannot be fitted to incomplete rows in closed form. Drop or impute them, or use "
             "covariance='diag', which skips missing cells exactly.",
         )
-        return moments(X, responsibilities, matrix=True, tied=self.tied)
-
-    def read_statistics(self, table: Table, responsibilities: Responsibilities) -> Moments:
-        with np.errstate(over="ignore", invalid="ignore"):
-            statistics = moments(self.numbers(table), responsibilities, matrix=True, tied=self.tied)
-            if statistics.is_within(LARGEST, responsibilities):
-                return statistics
-            # refuses the cell that is wrong, if one is and not the sums alone
-            return self.sufficient_statistics(self.encode(table), responsibilities)
 
     def resolve_prior(self, statistics: Moments) -> NormalInverseWishart | MeanAndCholesky:
         require_finite_sums(statistics, self.columns)
@@ -125,7 +102,7 @@ class FullGaussian(ConjugateNumeric):
     def common_prior(self, statistics: Moments) -> Any:
         if self.prior == "hierarchical":
             return common_hierarchical_prior(statistics, self.tied, self.columns)
-        return super().common_prior(statistics)
+        return self.resolve_prior(statistics.pooled())
 
     def log_increment(self, prior: Conjugate, statistics: Moments) -> Array:
         # the prior of a class holds the rows of the others, each of which would be counted K times
@@ -144,77 +121,15 @@ class FullGaussian(ConjugateNumeric):
             )
         return {"mean": statistics.mean, "covariance": covariance}
 
-    def log_predictive(self, posterior: NormalInverseWishart) -> LogDensity:
-        n_classes, n_features = posterior.location.shape
-        dof = np.broadcast_to(posterior.nu - n_features + 1, n_classes)
-        inflation = (posterior.kappa + 1) / posterior.kappa
-
-        def log_t(at: Array) -> Evaluate:
-            whitener, log_det = whitener_of(self._per_class(posterior.psi, at))
-            distances = distances_to(posterior.location[:, at], whitener)
-            constant, exponent = t_terms(dof, len(at), log_det, inflation)
-
-            return lambda values: log_t_density(distances(values), constant, exponent, inflation)
-
-        return LogDensity(by_pattern(log_t, n_features))
-
     def loo_log_predictive(
         self, posterior: NormalInverseWishart, statistics: Moments, X: Array, members: Membership
     ) -> tuple[Array, Array]:
-        # Ψ without row x is Ψ − f uuᵀ, with u = x − m of the row's own class and f = wκ/(κ − w). Determinant and
-        # inverse follow by the matrix determinant lemma and Sherman & Morrison (1950).
-        n_classes, n_features = posterior.location.shape
-        whitener, log_det = whitener_of(self._per_class(posterior.psi, np.arange(n_features)))
-        distances = distances_to(posterior.location, whitener)
-        dof = np.broadcast_to(posterior.nu - n_features + 1, n_classes)
-        inflation = (posterior.kappa + 1) / posterior.kappa
-        squares = distances(X)
-        fitted = log_t_density(squares.copy(order="K"), *t_terms(dof, n_features, log_det, inflation), inflation)
-        classes, w, of_rows = members.groups
-        kappa, dof = posterior.kappa[classes], dof[classes] - w
-        left, own_squares = kappa - w, members.own(squares)
-        with np.errstate(divide="ignore", invalid="ignore"):  # where nothing is left the answer is not finite
-            ratio = np.where((left > 0) & (dof > 0), kappa / left, np.nan)
-            factor = (w * ratio)[of_rows]
-            lost = factor * own_squares
-            log_shrunk = np.log1p(-lost)  # log |Ψ without the row| − log |Ψ|
-            constant, exponent = t_terms(
-                dof, n_features, np.broadcast_to(log_det, n_classes)[classes], (left + 1) / left
-            )
-            own = constant[of_rows] - (exponent + 0.5)[of_rows] * log_shrunk
-            if (w != 1).any():  # a row of weight one adds to Ψ, seen from without it, all that it took
-                kept = ratio * (kappa / (left + 1) - w)
-                own += exponent[of_rows] * np.log1p(kept[of_rows] * own_squares)
-            if self._is_lent:
-
-                def log_t(moved: Array, log_shrunk: Array, fewer: Array) -> Array:
-                    constant, exponent = t_terms(
-                        (posterior.nu - n_features + 1)[:, None] - fewer,
-                        n_features,
-                        log_det[:, None] + log_shrunk,
-                        inflation[:, None],
-                    )
-                    return log_t_density(moved, constant, exponent, inflation[:, None])
-
-                share = lent_share(statistics, self.columns)
-                squares = of_other_classes(posterior, whitener, statistics, share, X, members, squares, log_t)
-                return fitted, members.replaced(squares, own)
-            if not self.tied:
-                return fitted, members.replaced(fitted, own)
-            apart = distances(posterior.location)
-            factor /= 1 - lost
-            for k in range(n_classes):
-                constant, exponent = t_terms(dof, n_features, log_det, inflation[k])
-                # uᵀΨ⁻¹v for the deviations u, v from two classes: their squares, and that of their difference, are known
-                cross = 0.5 * (own_squares + squares[:, k] - apart[k].take(members.codes))
-                squares[:, k] += factor * cross**2
-                log_t_density(squares[:, k], constant[of_rows], exponent[of_rows], inflation[k])
-                squares[:, k] -= 0.5 * log_shrunk
-        return fitted, members.replaced(squares, own)
+        share = lent_share(statistics, self.columns) if self._is_lent else None
+        return leave_one_out(posterior, statistics, self.rows(X), members, share)
 
     def log_likelihood(self, theta: Theta) -> LogDensity:
         def moments_at(at: Array) -> tuple[Array, Array]:
-            return theta["mean"][..., at], self._per_class(theta["covariance"], at)
+            return theta["mean"][..., at], of_columns(theta["covariance"], at, self.tied)
 
         def log_normal(at: Array) -> Evaluate:
             mean, covariance = moments_at(at)
@@ -259,10 +174,6 @@ class FullGaussian(ConjugateNumeric):
     def _is_lent(self) -> bool:
         """Whether the prior of each class is made of the rows of the others."""
         return self.prior == "hierarchical" and not self.tied
-
-    def _per_class(self, matrix: Array, at: Array) -> Array:
-        chosen = matrix[..., at[:, None], at]
-        return chosen[..., None, :, :] if self.tied else chosen
 
     def _definite(self, prior: NormalInverseWishart, statistics: Moments) -> NormalInverseWishart:
         return require_definite(prior, statistics, self.classes, self.columns)

@@ -21,11 +21,11 @@ from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.moments import Moments
 from bayesppl.data.table import Table
 from bayesppl.families import closed_forms
-from bayesppl.families._bases.conjugate_family import ConjugateNumeric
 from bayesppl.families.bound import Factor, Measure
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
 from bayesppl.families.family import ConjugateFamily, Evidence, Family, Takes
 from bayesppl.families.gaussian import Covariance, Gaussian
+from bayesppl.families.moment_family import MomentFamily
 from bayesppl.families.support import POSITIVE_NUMBERS, checked_numbers
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta
 
@@ -63,18 +63,18 @@ class LogGaussian(ConjugateFamily):
 
     Parameters
     ----------
-    gaussian : ConjugateNumeric
+    gaussian : MomentFamily
         Density of the logarithms, made by :func:`bayesppl.Gaussian`.
     """
 
     name: ClassVar[str] = "lognormal"
     takes: ClassVar[Takes] = "positive numbers"
 
-    gaussian: ConjugateNumeric
+    gaussian: MomentFamily
 
     @property
     def dims(self) -> dict[str, tuple[str, ...]]:
-        return self.gaussian.bound.dims
+        return dict(self.gaussian.bound.dims)
 
     @property
     def coords(self) -> dict[str, list[Hashable]]:

@@ -14,7 +14,7 @@ import bayesppl as bp
 from bayesppl.data.labels import one_hot
 from bayesppl.data.read_table import as_table
 from bayesppl.families import closed_forms
-from bayesppl.families._bases.covariance_prior import hierarchy
+from bayesppl.families.covariance_prior import hierarchy
 
 IRIS = load_iris(return_X_y=True)
 TABLES = ["bernoulli", "binomial", "categorical", "histogram"]

@@ -6,7 +6,7 @@ from scipy import integrate, special, stats
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 import bayesppl as bp
-from bayesppl.families._bases import covariance_prior
+from bayesppl.families import covariance_prior
 
 STRUCTURES = ["full", "tied"]
 IRIS = load_iris(return_X_y=True)

@@ -16,10 +16,10 @@ from bayesppl.conjugate import Dirichlet
 from bayesppl.conjugate.moments import Moments, moments
 from bayesppl.data.labels import one_hot
 from bayesppl.data.table import Table
-from bayesppl.families._bases.covariance_evidence import log_evidence_of_correlation
 from bayesppl.families.categorical_blocks import CategoricalBlocks
 from bayesppl.families.choosing.infer_families import Integers, families_by_dtype
 from bayesppl.families.choosing.merge_blocks import Block, merged_blocks
+from bayesppl.families.covariance_evidence import log_evidence_of_correlation
 from bayesppl.families.family import Family
 from bayesppl.families.gaussian import Gaussian
 from bayesppl.families.joint_categorical import JointCategorical

@@ -21,8 +21,8 @@ from bayesppl.families import (
     NegativeBinomial,
     Poisson,
 )
-from bayesppl.families._bases.known_variances import KnownVariances
 from bayesppl.families.gamma_rate import GammaRate
+from bayesppl.families.known_variances import KnownVariances
 from bayesppl.families.lognormal import LogGaussian
 from bayesppl.inference.pymc.reading.graphs import evaluate, substitute
 from bayesppl.inference.pymc.reading.natural_normals import Means, MeansAndCovariances, MeansAndVariances

@@ -9,11 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.conjugate.declare import declare, require_free
-from bayesppl.conjugate.declared_priors import POSITIVE, REAL, Declared, Dims, Space, is_graph, named
-from bayesppl.conjugate.moments import Moments
-from bayesppl.errors import NotConjugateError
-from bayesppl.families._bases.covariance_graphs import (
+from bayesppl.conjugate.covariance_graphs import (
     ByPartials,
     Spread,
     Triangular,
@@ -21,6 +17,10 @@ from bayesppl.families._bases.covariance_graphs import (
     log_left,
     log_lengths,
 )
+from bayesppl.conjugate.declare import declare, require_free
+from bayesppl.conjugate.declared_priors import POSITIVE, REAL, Declared, Dims, Space, is_graph, named
+from bayesppl.conjugate.moments import Moments
+from bayesppl.errors import NotConjugateError
 from bayesppl.kernels.arrays import LOG_2PI, Array
 
 

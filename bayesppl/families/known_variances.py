@@ -13,19 +13,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from bayesppl.conjugate.independent_normals import log_normal_density
 from bayesppl.conjugate.log_density import LogDensity
-from bayesppl.conjugate.moments import Moments, moments
+from bayesppl.conjugate.moments import Moments, NumberRows
 from bayesppl.conjugate.normal_means import NormalMeans
-from bayesppl.families._bases.conjugate_family import ConjugateNumeric
+from bayesppl.families.bound import Dims
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
-from bayesppl.families.gaussian_diagonal import DiagonalGaussian
-from bayesppl.families.support import REAL_NUMBERS
-from bayesppl.kernels.arrays import LOG_2PI, Array, Responsibilities, Theta
+from bayesppl.families.moment_family import MomentFamily
+from bayesppl.kernels.arrays import LOG_2PI, Array, Theta
 from bayesppl.kernels.missing import present_cells
 
 
 @dataclass(frozen=True, eq=False)
-class KnownVariances(ConjugateNumeric, listed=False):
+class KnownVariances(MomentFamily, listed=False):
     """Independent Gaussian features of known variance.
 
     Parameters
@@ -34,29 +34,16 @@ class KnownVariances(ConjugateNumeric, listed=False):
     """
 
     name: ClassVar[str] = "gaussian of known variance"
-    support: ClassVar = REAL_NUMBERS
-    measure: ClassVar = "density"
     allows_missing: ClassVar[bool] = False
 
     prior: NormalMeans
 
     @property
-    def dims(self) -> dict[str, tuple[str, ...]]:
-        return {"mean": self.factor_dims}
+    def parameter_dims(self) -> Dims:
+        return {"mean": ("class", "feature")}
 
-    @property
-    def coords(self) -> dict[str, Any]:
-        return {"feature": list(self.columns)}
-
-    @property
-    def factor_dims(self) -> tuple[str, ...]:
-        return ("class", "feature")
-
-    def sufficient_statistics(self, X: Array, responsibilities: Responsibilities) -> Moments:
-        return moments(X, responsibilities, matrix=False, tied=False)
-
-    def read_statistics(self, table: Any, responsibilities: Responsibilities) -> Moments:
-        return self.sufficient_statistics(self.encode(table), responsibilities)
+    def rows(self, X: Array) -> NumberRows:
+        return NumberRows(X, is_matrix=False, is_tied=False)
 
     def resolve_prior(self, statistics: Moments) -> NormalMeans:
         return self.prior.sized(statistics.mean.shape)
@@ -64,11 +51,8 @@ class KnownVariances(ConjugateNumeric, listed=False):
     def mle(self, statistics: Moments) -> Theta:
         return {"mean": statistics.mean}
 
-    def log_predictive(self, posterior: NormalMeans) -> LogDensity:
-        return _log_normal(posterior.location, posterior.variance + 1 / posterior.precision)
-
     def log_likelihood(self, theta: Theta) -> LogDensity:
-        return _log_normal(theta["mean"], self.prior.variance)
+        return log_normal_density(theta["mean"], np.asarray(self.prior.variance, dtype=np.float64))
 
     def simulate(
         self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
@@ -89,7 +73,3 @@ class KnownVariances(ConjugateNumeric, listed=False):
         variance, n = self.prior.variance, statistics.count
         squares = statistics.scatter + n * (statistics.mean - variables["mean"]) ** 2
         pm.Potential(f"{prefix}x", (-0.5 * (n * (LOG_2PI + np.log(variance)) + squares / variance)).sum())
-
-
-def _log_normal(mean: Array, variance: Any) -> LogDensity:
-    return DiagonalGaussian().log_likelihood({"mean": mean, "variance": np.asarray(variance, dtype=np.float64)})

@@ -7,8 +7,8 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from bayesppl.conjugate.moments import Moments
-from bayesppl.families._bases.covariance_prior import Hierarchy, hierarchy
-from bayesppl.families._bases.gaussian_full_prior import scatter_degrees
+from bayesppl.families.covariance_prior import Hierarchy, hierarchy
+from bayesppl.families.gaussian_priors import scatter_degrees
 from bayesppl.kernels.arrays import Array, diagonal
 
 

@@ -1,0 +1,217 @@
+r"""Closed forms of correlated normal columns under a normal-inverse-Wishart pair.
+
+The predictive is a multivariate t with :math:`\nu_n - D + 1` degrees of freedom, location :math:`m_n` and scale
+matrix :math:`\Psi_n(\kappa_n + 1)/(\kappa_n(\nu_n - D + 1))` (Murphy 2007; Geisser 1964 for the vague limit). Where the covariance is
+tied, :math:`\nu_n` and :math:`\Psi_n` gather the rows of all classes.
+
+Without a row of weight w, :math:`\Psi` is :math:`\Psi - f u u^\top`, with :math:`u = x - m` of the row's own class and
+:math:`f = w\kappa/(\kappa - w)`. Determinant and inverse follow by the matrix determinant lemma and Sherman & Morrison (1950). Where the
+prior of each class is made of the rows of the others, the row leaves these priors too: of a row of class c, the prior of another
+class k holds the share r of what it adds to the scatter of c, so that with :math:`u = x - \bar x_c` and
+:math:`g = r\, w n_c / (n_c - w)` its scale matrix is :math:`\Psi - g u u^\top`, and the degrees of freedom are fewer by r w. Were the row
+left where it is, its scatter would make it look like one of every class but its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from bayesppl.conjugate.log_density import Evaluate, LogDensity, mixture
+from bayesppl.conjugate.membership import Membership
+from bayesppl.conjugate.moments import Moments, NumberRows
+from bayesppl.conjugate.normal_inverse_wishart import NormalInverseWishart
+from bayesppl.conjugate.whitening import distances_to, whitener_of
+from bayesppl.kernels.arrays import Array, log_rising
+from bayesppl.kernels.mahalanobis import squared_distances
+from bayesppl.kernels.products import row_products
+from bayesppl.kernels.squares import NEAR
+
+
+def log_predictive(posterior: NormalInverseWishart) -> LogDensity:
+    """log p(x | y = k, data) of rows, cells of which may be missing."""
+    n_classes, n_features = posterior.location.shape
+    dof = np.broadcast_to(posterior.nu - n_features + 1, n_classes)
+    inflation = (posterior.kappa + 1) / posterior.kappa
+
+    def log_t(at: Array) -> Evaluate:
+        whitener, log_det = whitener_of(of_columns(posterior.psi, at, posterior.is_tied))
+        distances = distances_to(posterior.location[:, at], whitener)
+        constant, exponent = t_terms(dof, len(at), log_det, inflation)
+
+        return lambda values: log_t_density(distances(values), constant, exponent, inflation)
+
+    by_gaps = by_pattern(log_t, n_features)
+    return LogDensity(lambda rows: by_gaps(rows.X))
+
+
+def inclusion_averaged(
+    posterior: NormalInverseWishart, common: NormalInverseWishart, log_odds: Array
+) -> LogDensity:
+    """The predictive averaged over whether the rows depend on the class."""
+    return mixture(log_predictive(posterior), log_predictive(common), log_odds)
+
+
+def leave_one_out(
+    posterior: NormalInverseWishart,
+    statistics: Moments,
+    rows: NumberRows,
+    members: Membership,
+    share: Array | None = None,
+) -> tuple[Array, Array]:
+    """See :func:`bayesppl.conjugate.closed_forms.leave_one_out`.
+
+    Parameters
+    ----------
+    share : (n_classes,), optional
+        The share of the rows of the other classes that the prior of each class holds, if it is made of them.
+    """
+    X = rows.X
+    n_classes, n_features = posterior.location.shape
+    whitener, log_det = whitener_of(of_columns(posterior.psi, np.arange(n_features), posterior.is_tied))
+    distances = distances_to(posterior.location, whitener)
+    dof = np.broadcast_to(posterior.nu - n_features + 1, n_classes)
+    inflation = (posterior.kappa + 1) / posterior.kappa
+    squares = distances(X)
+    fitted = log_t_density(squares.copy(order="K"), *t_terms(dof, n_features, log_det, inflation), inflation)
+    classes, w, of_rows = members.groups
+    kappa, left_dof = posterior.kappa[classes], dof[classes] - w
+    left, own_squares = kappa - w, members.own(squares)
+    with np.errstate(divide="ignore", invalid="ignore"):  # where nothing is left the answer is not finite
+        ratio = np.where((left > 0) & (left_dof > 0), kappa / left, np.nan)
+        factor = (w * ratio)[of_rows]
+        lost = factor * own_squares
+        log_shrunk = np.log1p(-lost)  # log |Ψ without the row| − log |Ψ|
+        constant, exponent = t_terms(
+            left_dof, n_features, np.broadcast_to(log_det, n_classes)[classes], (left + 1) / left
+        )
+        own = constant[of_rows] - (exponent + 0.5)[of_rows] * log_shrunk
+        if (w != 1).any():  # a row of weight one adds to Ψ, seen from without it, all that it took
+            kept = ratio * (kappa / (left + 1) - w)
+            own += exponent[of_rows] * np.log1p(kept[of_rows] * own_squares)
+        if share is not None:
+
+            def log_t(moved: Array, log_shrunk: Array, fewer: Array) -> Array:
+                terms = t_terms(
+                    dof[:, None] - fewer, n_features, log_det[:, None] + log_shrunk, inflation[:, None]
+                )
+                return log_t_density(moved, *terms, inflation[:, None])
+
+            squares = _of_other_classes(posterior, whitener, statistics, share, X, members, squares, log_t)
+            return fitted, members.replaced(squares, own)
+        if not posterior.is_tied:
+            return fitted, members.replaced(fitted, own)
+        apart = distances(posterior.location)
+        factor /= 1 - lost
+        for k in range(n_classes):
+            constant, exponent = t_terms(left_dof, n_features, log_det, inflation[k])
+            # uᵀΨ⁻¹v for the deviations u, v from two classes: their squares, and that of their difference, are known
+            cross = 0.5 * (own_squares + squares[:, k] - apart[k].take(members.codes))
+            squares[:, k] += factor * cross**2
+            log_t_density(squares[:, k], constant[of_rows], exponent[of_rows], inflation[k])
+            squares[:, k] -= 0.5 * log_shrunk
+    return fitted, members.replaced(squares, own)
+
+
+def of_columns(matrix: Array, at: Array, tied: bool) -> Array:
+    """Some columns of covariances, with an axis of classes."""
+    chosen = matrix[..., at[:, None], at]
+    return chosen[..., None, :, :] if tied else chosen
+
+
+def t_terms(dof: Any, dimension: int, log_det: Any, inflation: Any) -> tuple[Array, Array]:
+    """Constant c and exponent e of the log density c + e log(1 + uᵀΨ⁻¹u / inflation) of a multivariate t.
+
+    Its scale matrix is Ψ · inflation / dof, and ``log_det`` is log |Ψ|.
+    """
+    constant = log_rising(dof / 2, np.asarray(dimension / 2)) - 0.5 * dimension * np.log(np.pi * inflation)
+    return np.asarray(constant - 0.5 * log_det), np.asarray(-0.5 * (dof + dimension))
+
+
+def log_t_density(squares: Array, constant: Array, exponent: Array, inflation: Array) -> Array:
+    """Log density of a multivariate t, by the terms of :func:`t_terms`; overwrites ``squares``, uᵀΨ⁻¹u."""
+    squares /= inflation
+    np.log1p(squares, out=squares)
+    squares *= exponent
+    squares += constant
+    return squares
+
+
+def by_pattern(marginal: Callable[[Array], Evaluate], n_features: int) -> Evaluate:
+    """The density of rows that may have gaps: those that miss the same columns share the marginal of the others."""
+    complete = marginal(np.arange(n_features))
+
+    def log_density(X: Array) -> Array:
+        out = complete(X)
+        with np.errstate(over="ignore", invalid="ignore"):
+            odd = np.flatnonzero(~np.isfinite(out[(0,) * (out.ndim - 2)].sum(-1)))
+        if not len(odd):
+            return out
+        patterns, group = np.unique(~np.isnan(X[odd]), axis=0, return_inverse=True)
+        for g, pattern in enumerate(patterns):
+            rows, at = odd[group == g], np.flatnonzero(pattern)
+            if not len(at):
+                out[..., rows, :] = 0.0
+            elif len(at) < n_features:
+                out[..., rows, :] = marginal(at)(X[np.ix_(rows, at)])
+        return out
+
+    return log_density
+
+
+def _of_other_classes(
+    posterior: NormalInverseWishart,
+    whitener: Array,
+    statistics: Moments,
+    share: Array,
+    X: Array,
+    members: Membership,
+    squares: Array,
+    log_t: Callable[[Array, Array, Array], Array],
+) -> Array:
+    """log p(x_i | y = k, all rows but i) of every class k but that of row i, whose column is of no use: (n_rows, n_classes).
+
+    Parameters
+    ----------
+    whitener : (n_classes, n_features, n_features)
+        Inverse of the Cholesky factor of every Ψ.
+    squares : (n_rows, n_classes)
+        Squared distances of the rows to the classes, in the metric of Ψ.
+    log_t : callable
+        Log density of a multivariate t: of squares, of what its log determinant changes by, and of what its degrees of
+        freedom lose, each (n_classes, n_rows).
+    """
+    out = np.empty_like(squares)
+    for c in members.classes:
+        rows = np.flatnonzero(members.codes == c)
+        weights = members.weights[rows[:1] if members.has_common_weight else rows]
+        count, left = statistics.count[c], statistics.count[c] - weights
+        # the only row of a class has no deviations
+        gone = np.divide(weights * count, left, out=np.zeros(len(weights)), where=left > 0)
+        factor = share[:, None] * gone
+        fewer = share[:, None] * (np.maximum(count - 1, 0.0) - np.maximum(left - 1, 0.0))
+        of_class = squares.T.take(rows, axis=1)
+        own, cross = _products(posterior.location, whitener, statistics.mean[c], X.take(rows, axis=0), of_class)
+        with np.errstate(divide="ignore", invalid="ignore"):  # where nothing is left the answer is not finite
+            lost = factor * own
+            of_class += factor * cross**2 / (1 - lost)
+            out.T[:, rows] = log_t(of_class, np.log1p(-lost), fewer)
+    return out
+
+
+def _products(location: Array, whitener: Array, centre: Array, X: Array, squares: Array) -> tuple[Array, Array]:
+    """uᵀΨ⁻¹u and uᵀΨ⁻¹v of every class, with u = x − ``centre`` and v = x − ``location``: (n_classes, n_rows) each.
+
+    Of these three products ``squares``, vᵀΨ⁻¹v, is known, and uᵀΨ⁻¹(v − u) is linear in x.
+    """
+    gaps = np.einsum("kij,kj->ki", whitener, location - centre)
+    apart = np.einsum("ki,ki->k", gaps, gaps)[:, None]
+    linear = row_products(X, np.einsum("ki,kij->kj", gaps, whitener), centre).T
+    if apart.max() < NEAR**2:
+        cross = squares + linear - apart
+        return cross + linear, cross
+    own = np.empty_like(squares)  # of classes that lie far apart the difference would have lost digits
+    squared_distances(np.broadcast_to(centre, location.shape), whitener)(X, own)
+    return own, own - linear

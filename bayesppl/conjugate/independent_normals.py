@@ -1,0 +1,220 @@
+r"""Closed forms of independent normal columns under a normal-inverse-gamma pair.
+
+The predictive of a cell is a Student t with :math:`2a_n` degrees of freedom, location :math:`m_n` and squared scale
+:math:`b_n(\kappa_n + 1)/(a_n\kappa_n)` (Murphy 2007). Columns that share a variance are predicted together, by a multivariate t,
+for they are not independent once the variance is integrated out.
+
+Leaving a row of weight w out, at distance δ from the location of its class, takes the share r of 2b, and of a the half of w for each
+of the m cells that share the variance. Seen from a class k without it, it adds the share q in turn:
+
+.. math:: r = \sum \frac{w\kappa\delta^2}{2b\kappa'}, \qquad q = \sum \frac{\kappa_k\delta_k^2}{2b(\kappa_k + 1)}, \qquad
+   \kappa' = \kappa - w, \quad a' = a - \tfrac12 mw,
+
+with :math:`\kappa'` for :math:`\kappa_k` and :math:`(\kappa/\kappa')\,\delta` for :math:`\delta_k` in its own class, where q is r if w
+is one. The predictive is a Student t,
+
+.. math:: \log p = \log \frac{\Gamma(a' + m/2)}{\Gamma(a')} - \tfrac12 \sum \log\frac{2\pi b(\kappa_k + 1)}{\kappa_k}
+   + a' \log(1 - r) - (a' + \tfrac12 m) \log(1 + q - r).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy.special import log_expit
+
+from bayesppl.conjugate.conjugate import replace_unchecked
+from bayesppl.conjugate.log_density import LogDensity, mixture
+from bayesppl.conjugate.membership import Membership
+from bayesppl.conjugate.moments import NumberRows
+from bayesppl.conjugate.normal_inverse_gamma import NormalInverseGamma
+from bayesppl.conjugate.rows import forget, log_evidence_of, per_row
+from bayesppl.kernels.arrays import LOG_2PI, Array, log_rising
+from bayesppl.kernels.blocks import row_blocks
+from bayesppl.kernels.loo_student import less_own_log1p_squares, own_log1p_squares, own_log1p_sum
+from bayesppl.kernels.missing import observed_mask, split_missing
+from bayesppl.kernels.squares import weighted_squares
+from bayesppl.kernels.student import weighted_log1p_squares
+
+
+def log_predictive(posterior: NormalInverseGamma) -> LogDensity:
+    """log p(x | y = k, data) of rows, cells of which may be missing."""
+    half_dof, spread = _half_dof_and_spread(posterior)
+    scale = np.sqrt(spread)
+    constant = -0.5 * np.log(np.pi * spread)
+    if -1 in posterior.shared:
+        half = half_dof[:, 0]
+
+        def log_joint_t(rows: NumberRows) -> Array:
+            X = rows.X
+            out, odd = weighted_squares(X, posterior.location, scale)  # = z²/dof, z standardised
+            np.log1p(out, out=out)
+            n_present: Any = X.shape[1]
+            if len(odd):
+                n_present = np.full((len(X), 1), float(X.shape[1]))
+                n_present[odd, 0] -= np.isnan(X[odd]).sum(1)
+            out *= -(half + 0.5 * n_present)
+            out += log_rising(half, n_present / 2)
+            return _add_cells(out, constant, X, odd)
+
+        return LogDensity(log_joint_t)
+    constant += log_rising(half_dof, np.asarray(0.5))
+
+    def log_t(rows: NumberRows) -> Array:
+        out, odd = weighted_log1p_squares(rows.X, posterior.location, scale, -(half_dof + 0.5))
+        return _add_cells(out, constant, rows.X, odd)
+
+    return LogDensity(log_t)
+
+
+def inclusion_averaged(posterior: NormalInverseGamma, common: NormalInverseGamma, log_odds: Array) -> LogDensity:
+    """The predictive averaged over which columns depend on the class, or over whether all do that share a variance."""
+    if -1 in posterior.shared:
+        return mixture(log_predictive(posterior), log_predictive(common), log_odds)
+    relevant, irrelevant = log_expit(log_odds), log_expit(-log_odds)
+    of_classes, [of_all] = _log_t_of_cells(posterior), _log_t_of_cells(common)
+
+    def log_average(rows: NumberRows) -> Array:
+        out = np.empty((len(rows), len(of_classes)))
+        for block in row_blocks(*rows.X.shape):
+            cells, present = split_missing(rows.X[block])
+            constant = irrelevant + of_all(cells)
+            for k, of_class in enumerate(of_classes):
+                mixed = np.logaddexp(relevant + of_class(cells), constant)
+                out[block, k] = mixed.sum(1, where=True if present is None else present)
+        return out
+
+    return LogDensity(log_average)
+
+
+def leave_one_out(
+    posterior: NormalInverseGamma, statistics: Any, rows: NumberRows, members: Membership
+) -> tuple[Array, Array] | None:
+    """See :func:`bayesppl.conjugate.closed_forms.leave_one_out`; None where the generic formula serves."""
+    present = observed_mask(rows.X)
+    if -1 in posterior.shared and present is not None:
+        return None
+    fitted = log_predictive(posterior)(rows)
+    if -2 in posterior.shared and present is not None:
+        return fitted, _all_classes_without(posterior, rows, members)
+    if members.few_weights is not None:
+        return fitted, _without(posterior, rows.X, present, members, fitted)
+    # every row leaves a belief of its own behind
+    without = np.empty_like(fitted)
+    for block in row_blocks(*rows.X.shape):
+        some = None if present is None else present[block]
+        without[block] = _without(posterior, rows.X[block], some, members[block], fitted[block])
+    return fitted, without
+
+
+def log_normal_density(mean: Array, variance: Array) -> LogDensity:
+    """log p(x | y = k, θ) of cells with these means and variances, as a function of rows; draw axes may lead.
+
+    Parameters
+    ----------
+    mean : (..., n_classes, n_features)
+    variance : broadcast to the shape of ``mean``
+    """
+    sd = np.sqrt(np.broadcast_to(variance, mean.shape))
+    constant = -0.5 * LOG_2PI - np.log(sd)
+    # the classes of every draw, side by side
+    flat_mean, flat_sd = mean.reshape(-1, mean.shape[-1]), sd.reshape(-1, mean.shape[-1])
+
+    def log_normal(X: Array) -> Array:
+        squares, odd = weighted_squares(X, flat_mean, flat_sd)
+        out = np.moveaxis(squares.T.reshape(*mean.shape[:-1], len(X)), -1, -2)
+        out *= -0.5
+        return _add_cells(out, constant, X, odd)
+
+    return LogDensity(log_normal)
+
+
+def _add_cells(out: Array, constant: Array, X: Array, odd: Array) -> Array:
+    """Add what a present cell contributes whatever its value, (..., n_classes, n_features), to log densities.
+
+    Only the rows in ``odd`` can lack cells.
+    """
+    without = out[..., odd, :]
+    out += constant.sum(-1)[..., None, :]
+    if len(odd):
+        out[..., odd, :] = without + ~np.isnan(X[odd]) @ np.swapaxes(constant, -1, -2)
+    return out
+
+
+def _half_dof_and_spread(posterior: NormalInverseGamma) -> tuple[Array, Array]:
+    """Half the degrees of freedom, and these times the squared scale, of the predictive of every cell."""
+    shape = posterior.kappa.shape
+    half_dof, b = (np.broadcast_to(posterior.spread(values), shape) for values in (posterior.a, posterior.b))
+    return half_dof, 2 * b * ((posterior.kappa + 1) / posterior.kappa)
+
+
+def _log_t_of_cells(posterior: NormalInverseGamma) -> list[Callable[[Array], Array]]:
+    """The log predictive density of every cell under each class: functions of (n_rows, n_features)."""
+    half_dof, spread = _half_dof_and_spread(posterior)
+    constant = log_rising(half_dof, np.asarray(0.5)) - 0.5 * np.log(np.pi * spread)
+
+    def of_class(k: int, X: Array) -> Array:
+        squares = (X - posterior.location[k]) ** 2 / spread[k]
+        return np.asarray(constant[k] - (half_dof[k] + 0.5) * np.log1p(squares))
+
+    return [partial(of_class, k) for k in range(len(constant))]
+
+
+def _all_classes_without(posterior: NormalInverseGamma, rows: NumberRows, members: Membership) -> Array:
+    """A row taken out changes the shared variances, hence the predictive of every class."""
+    out = np.empty((len(rows), len(posterior.kappa)))
+    for block, statistics in rows.blocks():
+        remaining = forget(posterior, statistics, members[block])
+        for k in range(out.shape[1]):
+            own = (members.codes[block] == k)[:, None]
+            location = np.where(own, remaining.location, posterior.location[k])
+            kappa = np.where(own, remaining.kappa, posterior.kappa[k])
+            belief = replace_unchecked(remaining, location=location, kappa=kappa)
+            out[block, k] = per_row(log_evidence_of(belief, statistics))
+    return out
+
+
+def _without(
+    posterior: NormalInverseGamma, X: Array, present: Array | None, members: Membership, fitted: Array
+) -> Array:
+    groups = members.groups
+    together, log1p = (X.shape[1], own_log1p_sum) if -1 in posterior.shared else (1, own_log1p_squares)
+    w, half = groups.weights[:, None], np.asarray(together / 2)
+
+    def of_groups(values: Array) -> Array:
+        return np.broadcast_to(values, posterior.kappa.shape)[groups.classes]
+
+    location, kappa = of_groups(posterior.location), of_groups(posterior.kappa)
+    left, a = kappa - w, of_groups(posterior.spread(posterior.a)) - w * half
+    total = 2 * of_groups(posterior.spread(posterior.b))
+    with np.errstate(divide="ignore", invalid="ignore"):  # where nothing is left the answer is not finite
+        taken = w * kappa / left / total
+        even = (a == a[:, :1]).all()
+        rising = np.broadcast_to(log_rising(a[:, :1] if even else a, half) / together, a.shape)
+        common = log1p(X, groups.of_rows, location, -taken, a)
+        if -2 in posterior.shared:
+            fitted = _of_all_classes(posterior, X, groups.of_rows, location, taken, a)
+            fitted += (common + rising.sum(1)[groups.of_rows])[:, None]
+        constant = rising - 0.5 * np.log(np.pi * total * (left + 1) / left)
+        constant = np.where((left > 0) & (a > 0), constant, np.nan)
+        own = common + constant.sum(1)[groups.of_rows]
+        if (w != 1).any():
+            added = (kappa / left) ** 2 * left / (left + 1) / total
+            own -= log1p(X, groups.of_rows, location, added - taken, a + half)
+    if present is not None:
+        odd = np.flatnonzero(~present.all(1))
+        own[odd] -= np.where(present[odd], 0.0, constant[groups.of_rows[odd]]).sum(1)
+    return members.replaced(fitted, own)
+
+
+def _of_all_classes(
+    posterior: NormalInverseGamma, X: Array, of_rows: Array, location: Array, taken: Array, a: Array
+) -> Array:
+    """What differs between classes that share their variances: (n_rows, n_classes)."""
+    added = posterior.kappa / (posterior.kappa + 1) / (2 * posterior.spread(posterior.b))
+    out = less_own_log1p_squares(X, of_rows, posterior.location, added, location, taken, -(a + 0.5))
+    out += (0.5 * np.log(added / np.pi)).sum(1)
+    return out

@@ -1,1 +1,0 @@
-"""Contracts and shared machinery of families."""

@@ -1,0 +1,210 @@
+r"""Correlated numbers whose mean depends linearly on given predictors, by class.
+
+.. math:: z \mid d, y = k \sim N(\mu_k + B_k^\top d, \Sigma_k).
+
+Their closed forms stand in :mod:`bayesppl.conjugate.regressions`. The default prior is weak, free of units, and shrinks as much as the
+evidence asks for. Intercepts and covariance have the hierarchical prior that a covariance shared by all classes has (see
+:mod:`bayesppl.families.covariance_prior`): a diagonal scale matrix of the variances within classes, worth δ₀ rows, and a common mean,
+worth κ rows. The effect of a level is worth λ rows, :math:`B \mid \Sigma \sim \mathrm{MN}(0, I / \lambda, \Sigma)`: in units of the
+numbers' own standard deviations. The logarithm of λ is averaged over a grid, with weights proportional to the evidence, so that the
+prior is a smooth function of the statistics. Categories that explain nothing have a λ at the end of the grid. No correlation and no
+effect is read off the rows: the evidence counts every row once, with each class by itself or all together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from bayesppl.conjugate.conjugate import choose_prior, replace_unchecked
+from bayesppl.conjugate.correlated_normals import by_pattern
+from bayesppl.conjugate.log_density import Evaluate, LogDensity, on_first_use
+from bayesppl.conjugate.matrix_normal import MatrixNormalInverseWishart
+from bayesppl.conjugate.moments import Moments, NumberRows
+from bayesppl.conjugate.regressions import squares_of
+from bayesppl.conjugate.whitening import whitener_of
+from bayesppl.errors import UndefinedEstimateError
+from bayesppl.families.bound import Dims, NumberColumns
+from bayesppl.families.covariance_prior import average, hierarchical_prior
+from bayesppl.families.covariates import NO_COVARIATES, Covariates
+from bayesppl.families.gaussian_priors import require_definite_scale, require_finite_sums
+from bayesppl.families.moment_family import MomentFamily
+from bayesppl.kernels.arrays import LOG_2PI, Array, Theta
+from bayesppl.kernels.definite import is_positive_definite
+
+_EFFECT_ROWS = 2.0 ** np.arange(-4, 13.0)
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianRegression(MomentFamily, listed=False):
+    """The numbers of a :class:`bayesppl.ConditionalGaussian`; encoded rows are predictors and numbers side by side.
+
+    Parameters
+    ----------
+    prior : "hierarchical" or MatrixNormalInverseWishart
+    tied : bool
+        Whether all classes share the effects and one covariance matrix.
+    predictors : tuple
+        Names of the predictors.
+    """
+
+    name: ClassVar[str] = "gaussian_regression"
+    fits_missing: ClassVar[bool] = False
+
+    prior: str | MatrixNormalInverseWishart = "hierarchical"
+    tied: bool = True
+    predictors: tuple[Hashable, ...] = ()
+
+    @property
+    def parameter_dims(self) -> Dims:
+        of_classes = () if self.tied else ("class",)
+        return {
+            "mean": ("class", "feature"),
+            "effect": (*of_classes, "level", "feature"),
+            "covariance": (*of_classes, "feature", "other_feature"),
+        }
+
+    @property
+    def bound(self) -> NumberColumns:
+        labels: dict[str, list[Hashable]] = {"level": list(self.predictors)}
+        return NumberColumns(self, self.parameter_dims, False, other_coords=labels, given=self.predictors)
+
+    def rows(self, X: Array) -> NumberRows:
+        return NumberRows(
+            X,
+            is_matrix=True,
+            is_tied=self.tied,
+            columns=(*self.predictors, *self.columns),
+            refusal="correlated numbers cannot be fitted to incomplete rows in closed form. Drop or impute them, or use "
+            "bayesppl.MixedNB, which skips missing cells exactly.",
+        )
+
+    def resolve_prior(self, statistics: Moments) -> MatrixNormalInverseWishart:
+        n_predictors = len(self.predictors)
+        require_finite_sums(statistics, [*self.predictors, *self.columns])
+        shape = (len(statistics.count), len(self.columns))
+        found: MatrixNormalInverseWishart = choose_prior(
+            self.prior,
+            {"hierarchical": lambda: regression_prior(statistics, n_predictors, self.tied, self.columns)},
+            lambda declared: declared.sized(shape, n_predictors, self.tied),
+            MatrixNormalInverseWishart,
+        )
+        require_definite_scale(found.update(statistics).numbers, statistics, self.classes, self.columns)
+        return found
+
+    def common_prior(self, statistics: Moments) -> MatrixNormalInverseWishart:
+        if self.prior == "hierarchical":
+            return common_regression_prior(statistics, len(self.predictors), self.tied, self.columns)
+        return self.resolve_prior(statistics.pooled())
+
+    def mle(self, statistics: Moments) -> Theta:
+        q = len(self.predictors)
+        scatter, mean = statistics.scatter, statistics.mean
+        # of the effects that fit equally well, those of the smallest squares
+        effect = np.linalg.pinv(scatter[..., :q, :q], rcond=1e-10, hermitian=True) @ scatter[..., :q, q:]
+        count = statistics.count.sum() if self.tied else statistics.count
+        within = scatter[..., q:, q:] - np.swapaxes(scatter[..., :q, q:], -1, -2) @ effect
+        covariance = within / np.where(count > 0, count, 1.0)[..., None, None]
+        # what is left of the numbers is nothing where levels explain it but for rounding
+        total = np.einsum("...ii->...i", scatter[..., q:, q:])
+        left = (np.einsum("...ii->...i", within) > 1e-12 * total).all(-1)
+        bad = ~(is_positive_definite(covariance) & left) | (statistics.count <= 0)
+        if bad.any():
+            k = int(np.argmax(bad))
+            raise UndefinedEstimateError(
+                f"the covariance of class {self.classes[k]!r} ({statistics.count[k]:g} rows, {len(self.columns)} columns of "
+                "numbers) is singular given the levels, so that the likelihood has no maximum. Use rule='map', 'mean' or "
+                "'predictive' with a proper prior, add rows, or drop columns that are constant or copies of others."
+            )
+        gap = np.einsum("kq,...qp->kp" if self.tied else "kq,kqp->kp", mean[:, :q], effect)
+        return {"mean": mean[:, q:] - gap, "effect": effect, "covariance": covariance}
+
+    def log_likelihood(self, theta: Theta) -> LogDensity:
+        q, mean = len(self.predictors), theta["mean"]
+        effect, covariance = theta["effect"], theta["covariance"]
+
+        def log_normal(at: Array) -> Evaluate:
+            of = at[q:] - q
+            whitener, log_det = whitener_of(covariance[..., of[:, None], of])
+            log_det = log_det[..., None] if self.tied else log_det
+            weights = np.concatenate([-whitener @ np.swapaxes(effect[..., of], -1, -2), whitener], axis=-1)
+            location = np.concatenate([np.zeros((*mean.shape[:-1], q)), mean[..., of]], axis=-1)
+            squares = squares_of(location, weights[..., None, :, :] if self.tied else weights)
+            constant = -0.5 * (len(of) * LOG_2PI + log_det[..., None, :])
+            return lambda X: constant - 0.5 * squares(X)
+
+        return LogDensity(on_first_use(lambda: by_pattern(log_normal, q + mean.shape[-1])))
+
+    def simulate(
+        self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
+    ) -> Array:
+        """Numbers beside the predictors that ``covariates`` holds as "given"."""
+        given = covariates["given"]
+        root = np.linalg.cholesky(theta["covariance"])
+        noise = rng.standard_normal((len(codes), len(self.columns)))
+        per_row = root if self.tied else root[codes]
+        mean = theta["mean"][codes] + self._explained(theta["effect"], given, codes)
+        return np.hstack([given, mean + np.einsum("...ij,...j->...i", per_row, noise)])
+
+    def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
+        import pymc as pm
+
+        q = len(self.predictors)
+        effect, covariance = variables["effect"], variables["covariance"]
+        per_row = effect if self.tied else effect[codes]
+        mean = variables["mean"][codes] + (X[:, :q, None] * per_row).sum(-2)
+        spread = covariance if self.tied else covariance[codes]
+        pm.MvNormal(f"{prefix}x", mean, spread, observed=X[:, q:], dims=("row", f"{prefix}feature"))
+
+    def observe_statistics(self, variables: dict[str, Any], statistics: Moments, prefix: str = "") -> None:
+        variables["observe"](statistics)
+
+    def _explained(self, effect: Array, given: Array, codes: Array) -> Array:
+        return given @ effect if self.tied else np.einsum("nq,nqp->np", given, effect[codes])
+
+
+def regression_prior(
+    statistics: Moments, n_predictors: int, tied: bool, columns: Sequence[Hashable]
+) -> MatrixNormalInverseWishart:
+    """The prior of regressions of columns on predictors.
+
+    Parameters
+    ----------
+    statistics : Moments
+        Of rows of predictors and numbers side by side, with matrices of scatter.
+    n_predictors : int
+    tied : bool
+    columns : sequence of hashable
+        Names of the columns of numbers, for errors.
+    """
+    within = statistics.within[n_predictors:, n_predictors:]
+    numbers = Moments(statistics.count, statistics.mean[:, n_predictors:], within)
+    found = hierarchical_prior(numbers, True, columns)
+    shape = found.location.shape
+    prior = MatrixNormalInverseWishart().sized(shape, n_predictors, tied)
+    centre = np.broadcast_to(statistics.pooled().mean[:, :n_predictors], prior.centre.shape)
+    prior = replace_unchecked(
+        prior,
+        location=found.location,
+        kappa=found.kappa,
+        nu=np.broadcast_to(found.nu, prior.nu.shape),
+        psi=np.broadcast_to(found.psi, prior.psi.shape),
+        centre=centre,
+    )
+    log_evidence = np.array(
+        [prior.rescaled({"precision": rows}).log_increment(statistics).sum() for rows in _EFFECT_ROWS]
+    )
+    return prior.rescaled({"precision": average(_EFFECT_ROWS, log_evidence)})
+
+
+def common_regression_prior(
+    statistics: Moments, n_predictors: int, tied: bool, columns: Sequence[Hashable]
+) -> MatrixNormalInverseWishart:
+    """The prior of one class in place of all, with the numbers found from the classes (see ``common_hierarchical_prior``)."""
+    prior = regression_prior(statistics, n_predictors, tied, columns)
+    if not tied:
+        return prior.select_classes(np.zeros(1, dtype=np.intp))
+    return replace_unchecked(prior, location=prior.location[:1], kappa=prior.kappa[:1], centre=prior.centre[:1])
