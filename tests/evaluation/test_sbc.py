@@ -3,13 +3,13 @@
 import arviz as az
 import numpy as np
 import pytest
-from bayesppl.families.family import ConjugateFamily
 from support.examples import EXAMPLES
 
 import bayesppl as bp
 from bayesppl.conjugate import Beta
 from bayesppl.evaluation.sbc import simulation_based_calibration
 from bayesppl.families import REGISTRY, closed_forms
+from bayesppl.families.family import ConjugateFamily
 
 # All examples together raise a false alarm once in a thousand runs (Bonferroni), were the seed not fixed.
 ALPHA = 1e-3
