@@ -128,12 +128,13 @@ class Outcomes(Rows):
     def _incomplete(self) -> Iterator[tuple[slice, tuple[int, ...], Array, Array]]:
         """Yield the cells of a table, its columns, rows that lack some of these, and which, a pattern at a time."""
         for group, cells in self.tables.cells():
+            if len(group) == 1:
+                continue
             missing = self.X[:, list(group)] < 0
-            some = np.flatnonzero(missing.any(1) & ~missing.all(1)) if len(group) > 1 else ()
-            if len(some):
-                patterns, of_rows = np.unique(missing[some], axis=0, return_inverse=True)
-                for pattern, absent in enumerate(patterns):
-                    yield cells, group, some[of_rows.ravel() == pattern], absent
+            some = np.flatnonzero(missing.any(1) & ~missing.all(1))
+            patterns, of_rows = np.unique(missing[some], axis=0, return_inverse=True)
+            for pattern, absent in enumerate(patterns):
+                yield cells, group, some[of_rows.ravel() == pattern], absent
 
     @staticmethod
     def log_likelihood(probability: Array, sizes: tuple[int, ...]) -> LogDensity:

@@ -17,10 +17,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
-from bayesppl.conjugate import Dirichlet
-from bayesppl.conjugate.conjugate import replace_unchecked
-from bayesppl.conjugate.statistics import Counts
-from bayesppl.kernels.arrays import Array
+from bayesppl.kernels.arrays import Array, log_rising
 
 Spacing = Literal["equal", "quantile"]
 
@@ -55,9 +52,9 @@ def quantile_edges(ordered: Ordered, n_bins: int, bounds: tuple[float, float], l
 
 def log_evidence(counts: Array, widths: Array, concentration: float) -> Array:
     """Log evidence of each class: (n_classes,), from counts (n_classes, n_bins)."""
-    prior = replace_unchecked(Dirichlet(), concentration=np.full(counts.shape, concentration))
-    log_base = -counts @ np.log(widths)
-    return np.asarray(prior.log_increment(Counts(counts, log_base)) + log_base)
+    total = counts.shape[1] * concentration
+    of_counts = log_rising(np.full(counts.shape, concentration), counts).sum(1)
+    return np.asarray(of_counts - log_rising(np.asarray(total), counts.sum(1)) - counts @ np.log(widths))
 
 
 class Ordered(NamedTuple):
