@@ -58,7 +58,8 @@ def generator(random_state: Any) -> np.random.Generator:
         return np.random.default_rng(random_state)
     except (TypeError, ValueError) as error:
         raise type(error)(
-            f"random_state must be None, a whole number from zero, or a numpy.random.Generator, found {random_state!r}"
+            "random_state must be None, a whole number from zero, or a numpy.random.Generator, found "
+            f"{random_state!r}"
         ) from None
 
 
@@ -128,7 +129,8 @@ def aligned(matrix: Array, labels: Sequence[list[Hashable] | None], names: Seque
             continue
         if len(found) != len(names) or set(found) != set(names):
             raise ValueError(
-                f"{what} must have the labels {listed(names)} along both axes, found {listed(found)} along axis {axis}"
+                f"{what} must have the labels {listed(names)} along both axes, found {listed(found)} along axis "
+                f"{axis}"
             )
         matrix = matrix.take([found.index(name) for name in names], axis)
     return matrix

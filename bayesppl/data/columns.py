@@ -65,8 +65,8 @@ def refuse_rounding(values: Array, name: Hashable) -> None:
             raise RowError(
                 f"column {name!r} holds the integer {_written(int(cell))} in row ",
                 row,
-                ", beyond 2^53, where floating-point numbers round integers; subtract an offset, convert the column "
-                "to floating-point numbers if rounding does no harm, or model its values as levels with "
+                ", beyond 2^53, where floating-point numbers round integers; subtract an offset, convert the "
+                "column to floating-point numbers if rounding does no harm, or model its values as levels with "
                 "bayesppl.Categorical",
             )
 
@@ -157,8 +157,8 @@ def kind_of_values(values: Array, name: Hashable, dtype: Any) -> Kind:
     if inferred not in _KINDS:
         what = "no value at all" if inferred == "empty" else f"values of kind {inferred!r} (dtype {dtype})"
         raise ValueError(
-            f"column {name!r} holds {what}, for which no family can be picked; drop or convert the column, or name "
-            "its family yourself"
+            f"column {name!r} holds {what}, for which no family can be picked; drop or convert the column, or "
+            "name its family yourself"
         )
     return _KINDS[inferred]
 

@@ -172,7 +172,8 @@ def _as_table(frame: nw.DataFrame[Any]) -> Table:
 def _named_twice(names: Sequence[Hashable]) -> ValueError:
     twice = next(name for place, name in enumerate(names) if name in names[:place])
     return ValueError(
-        f"column names must be unique, found {twice!r} more than once among {listed(names)}; rename or drop columns"
+        f"column names must be unique, found {twice!r} more than once among {listed(names)}; rename or drop "
+        "columns"
     )
 
 
@@ -230,7 +231,8 @@ def _cells(series: nw.Series[Any]) -> Array:
     dtype = series.dtype  # worked out anew each time
     if dtype.is_decimal():
         return to_float(series.to_numpy(), series.name)
-    # polars turns a column of nothing at all, and integers with gaps of an extension type, to floating-point numbers
+    # polars turns a column of nothing at all, and integers with gaps of an extension type, to floating-point
+    # numbers
     is_unknown = series.implementation.is_polars() and dtype == nw.Unknown
     if dtype.is_nested() or dtype in (nw.Int128, nw.UInt128) or is_unknown:
         return as_objects(series.to_list(), len(series))
@@ -258,8 +260,8 @@ def _readable_pandas(frame: Any) -> Any:
     """Convert the columns of a data frame of pandas that neither pandas nor narwhals can take rows of."""
     if frame.columns.nlevels > 1:
         raise TypeError(
-            f"columns have names on {frame.columns.nlevels} levels, such as {frame.columns[0]!r}; join them, as in "
-            "X.columns = ['_'.join(map(str, names)) for names in X.columns]"
+            f"columns have names on {frame.columns.nlevels} levels, such as {frame.columns[0]!r}; join them, as "
+            "in X.columns = ['_'.join(map(str, names)) for names in X.columns]"
         )
     odd = [place for place, dtype in enumerate(frame.dtypes) if _is_odd(dtype)]
     if odd:
@@ -300,8 +302,8 @@ def _readable_arrow(table: Any) -> Any:
 def _readable_column(column: Any, name: Hashable) -> Any:
     """Convert a column of pyarrow to chunks of an ordinary type that narwhals, pandas and numpy read.
 
-    Views, runs of equal cells and extensions become ordinary columns. Levels stay levels where these are text, bytes,
-    numbers or truth values; of other cells, such as dates, the dictionary is left.
+    Views, runs of equal cells and extensions become ordinary columns. Levels stay levels where these are text,
+    bytes, numbers or truth values; of other cells, such as dates, the dictionary is left.
 
     Raises
     ------
@@ -339,8 +341,8 @@ def _readable_column(column: Any, name: Hashable) -> Any:
         or types.is_interval(kind)
     ):
         raise TypeError(
-            f"column {name!r} has the type {kind} of pyarrow, whose cells are neither numbers nor levels; convert it to "
-            "numbers or text, or drop it"
+            f"column {name!r} has the type {kind} of pyarrow, whose cells are neither numbers nor levels; "
+            "convert it to numbers or text, or drop it"
         )
     return column
 
@@ -348,9 +350,9 @@ def _readable_column(column: Any, name: Hashable) -> Any:
 def exact_numbers() -> dict[str, Any]:
     """Return options of ``pandas.read_csv`` that give the nearest floating-point number of every text.
 
-    By default versions before 3.1 drop the digits beyond the fifteenth, which moves a number by up to 1e-12 of itself, and
-    what is fitted to it with the version of pandas; later ones read every number exactly, and deprecate the option. (Beside
-    a mark of thousands, pandas 3.1 still rounds the last digit.)
+    By default versions before 3.1 drop the digits beyond the fifteenth, which moves a number by up to 1e-12 of
+    itself, and what is fitted to it with the version of pandas; later ones read every number exactly, and
+    deprecate the option. (Beside a mark of thousands, pandas 3.1 still rounds the last digit.)
     """
     import pandas as pd
 

@@ -65,8 +65,8 @@ def codes_among(y: Any, classes: Array) -> Array:
     unknown = [label for label in learned.tolist() if label not in position]
     if unknown:
         raise ValueError(
-            f"label {unknown[0]!r} is not among the declared classes {listed(classes.tolist())}; declare it, correct it, "
-            "or convert the labels to the type of the classes"
+            f"label {unknown[0]!r} is not among the declared classes {listed(classes.tolist())}; declare it, "
+            "correct it, or convert the labels to the type of the classes"
         )
     known = [position[label] for label in learned.tolist()]
     return np.asarray(known, dtype=smallest_type(len(classes)))[codes]

@@ -39,7 +39,8 @@ def partitions(*values: Any) -> list[tuple[Any, ...]]:
     lengths = [len(part) for part in parts]
     if len(set(lengths)) > 1:
         raise ValueError(
-            f"X and y must have the same partitions, found {lengths}; repartition them alike, or take both from one frame"
+            f"X and y must have the same partitions, found {lengths}; repartition them alike, or take both from "
+            "one frame"
         )
     return list(zip(*parts, strict=True))
 
@@ -62,7 +63,7 @@ def map_rows(function: Callable[[Any], Array], X: Any, n_columns: int | None, dt
 def _apply(
     function: Callable[[Any], Array], part: Any, width: tuple[int, ...], dtype: Any, number: int, start: float
 ) -> Array:
-    """``function`` of one partition; a refused row is that of the table, or of the partition where lengths are unknown."""
+    """Apply a function to one partition; a refused row is that of the table, if lengths are known."""
     if not len(part):
         return np.empty((0, *width), dtype=dtype)
     try:
@@ -82,8 +83,8 @@ def _parts(values: Any, row_chunks: Sequence[int] | None) -> list[Any]:
     if not is_lazy(values):
         if row_chunks is None or np.isnan(row_chunks).any():
             raise TypeError(
-                "X has partitions of unknown length, so that labels in memory cannot be divided among them; pass y as a "
-                "dask series from the same frame"
+                "X has partitions of unknown length, so that labels in memory cannot be divided among them; "
+                "pass y as a dask series from the same frame"
             )
         values = da.from_array(np.asarray(values), chunks=(tuple(row_chunks),))
     if not _is_array(values):

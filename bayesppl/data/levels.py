@@ -1,4 +1,4 @@
-"""The cells of one column as levels, and the refusal of levels of different types that read alike, such as 1 and "1"."""
+"""The cells of one column as levels; those of different types that read alike, such as 1 and "1", are refused."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def factorize(values: Array, name: Hashable) -> tuple[list[Hashable], Array]:
         raise RowError(
             f"column {name!r} holds {cells[row]!r} in row ",
             row,
-            ", which cannot be a level: levels are hashable values such as text or numbers. Convert the column, for "
-            "example lists to tuples.",
+            ", which cannot be a level: levels are hashable values such as text or numbers. Convert the column, "
+            "for example lists to tuples.",
         ) from None
     levels: list[Any] = [as_level(level) for level in found.tolist()]
     if cells.dtype.kind == "O":
@@ -90,8 +90,8 @@ def _refuse_odd_levels(cells: Array, codes: Array, levels: Sequence[Hashable], n
             if truths.any() and not truths.all():
                 truth, number = int(rows[np.argmax(truths)]), int(rows[np.argmin(truths)])
                 raise ValueError(
-                    f"column {name!r} holds {cells[truth]!r} in row {truth} and {cells[number]!r} in row {number}, "
-                    "which are equal; convert the column to one type"
+                    f"column {name!r} holds {cells[truth]!r} in row {truth} and {cells[number]!r} in row "
+                    f"{number}, which are equal; convert the column to one type"
                 )
 
 
@@ -129,8 +129,8 @@ def refuse_lookalikes(name: Hashable, levels: Sequence[Hashable], codes: Array) 
         rows = [int(np.argmax(codes == levels.index(level))) for level in alike]
         raise ValueError(
             f"column {name!r} holds {alike[0]!r} ({type(alike[0]).__name__}) in row {rows[0]} and {alike[1]!r} "
-            f"({type(alike[1]).__name__}) in row {rows[1]}, which read alike but are different levels; convert the "
-            "column to one type"
+            f"({type(alike[1]).__name__}) in row {rows[1]}, which read alike but are different levels; convert "
+            "the column to one type"
         )
 
 
@@ -154,8 +154,8 @@ def refuse_other_types(
         raise RowError(
             f"column {name!r} holds {alike[1]!r} ({type(alike[1]).__name__}) in row ",
             int(np.argmax(codes == levels.index(alike[1]))),
-            f", which resembles the level {alike[0]!r} ({type(alike[0]).__name__}) of the fit, but is another one. "
-            "Convert the column to the type it had in the fit.",
+            f", which resembles the level {alike[0]!r} ({type(alike[0]).__name__}) of the fit, but is another "
+            "one. Convert the column to the type it had in the fit.",
         )
 
 

@@ -21,15 +21,15 @@ _OF_AN_ARRAY = ("csr", "csc", "coo", "bsr", "dia")
 _COMPLEX = "Complex data not supported: give real and imaginary parts columns of their own"
 
 _HOW = {
-    "Dataset": "X.to_dataframe(), or X.to_dataarray('feature').transpose(..., 'feature') if all variables have one "
-    "dimension",
+    "Dataset": "X.to_dataframe(), or X.to_dataarray('feature').transpose(..., 'feature') if all variables have "
+    "one dimension",
     "DataTree": "the Dataset or DataArray of one node",
 }
 
 _TEXTS = (
     "Expected 2D array, got texts instead, where rows by columns must be. Count their words first, as in "
-    "sklearn.pipeline.make_pipeline(CountVectorizer(), bayesppl.DirichletMultinomialNB()); if they are levels of one "
-    "column, pass a table that names it, as in pandas.DataFrame({'colour': X})"
+    "sklearn.pipeline.make_pipeline(CountVectorizer(), bayesppl.DirichletMultinomialNB()); if they are levels "
+    "of one column, pass a table that names it, as in pandas.DataFrame({'colour': X})"
 )
 
 _NOT_TWO_DIMENSIONAL = (
@@ -39,7 +39,7 @@ _NOT_TWO_DIMENSIONAL = (
 
 
 def read_matrix(X: Any) -> MatrixTable:
-    """Read a matrix; the columns of an ``xarray.DataArray`` are named by its text coords, those of others by position.
+    """Read a matrix; columns are named by the text coords of an ``xarray.DataArray``, those of others by position.
 
     Raises
     ------
@@ -149,6 +149,6 @@ def _ragged(X: Any) -> str:
     lengths = [np.size(np.asarray(row, dtype=object)) for row in X]
     odd = next((row for row, length in enumerate(lengths) if length != lengths[0]), 0)
     return (
-        f"X must be rows of equal length: row 0 holds {lengths[0]} cells and row {odd} holds {lengths[odd]}; complete "
-        "the rows, with None where a cell is missing"
+        f"X must be rows of equal length: row 0 holds {lengths[0]} cells and row {odd} holds {lengths[odd]}; "
+        "complete the rows, with None where a cell is missing"
     )

@@ -51,7 +51,8 @@ class Columns:
             return table.renamed(numbers).select(self.names)
         if len(table.names) != len(self.names):
             raise ValueError(
-                f"X has {len(table.names)} features, but {self.reader} is expecting {len(self.names)} features as input"
+                f"X has {len(table.names)} features, but {self.reader} is expecting {len(self.names)} features "
+                "as input"
             )
         return table.renamed(self.names)
 
@@ -64,10 +65,10 @@ def as_table(X: Any) -> Table:
     X : data frame (pandas, polars, pyarrow, …; sparse columns stay sparse), 2-D xarray.DataArray, array-like or \
 scipy.sparse matrix
         Rows by columns. The columns of a DataArray are named by the text coords of its second dimension; columns
-        of arrays without names are called ``x0``, ``x1``, …, and so are those of data frames that are numbered 0, 1, …
-        in turn; other numbers, such as years, and dates are names, as text. Masked cells of a numpy masked array are
-        missing. A dict of names to columns, and a list of dicts, named tuples or series, one for each row, are read by
-        their names.
+        of arrays without names are called ``x0``, ``x1``, …, and so are those of data frames that are numbered 0,
+        1, … in turn; other numbers, such as years, and dates are names, as text. Masked cells of a numpy masked
+        array are missing. A dict of names to columns, and a list of dicts, named tuples or series, one for each
+        row, are read by their names.
 
     Raises
     ------
@@ -134,8 +135,8 @@ def _frame_of_columns(columns: dict[Any, Any]) -> Any:
         return pd.DataFrame(as_they_are)
     except ValueError as error:
         raise ValueError(
-            f"X is a dict of names to columns that makes no table ({error}); pass columns of equal length, or a list of "
-            "dicts, one for each row"
+            f"X is a dict of names to columns that makes no table ({error}); pass columns of equal length, or a "
+            "list of dicts, one for each row"
         ) from None
 
 

@@ -1,7 +1,8 @@
 """Transformers of tables: gaps filled, levels as codes or indicators, numbers in bins or as normal scores.
 
-They follow scikit-learn's contract and look at no labels, so that they are fitted once where rows are left out. What is
-read of the rows of a fit (medians, levels, quantiles) is the same for every way to recode them: read once, it is shared.
+They follow scikit-learn's contract and look at no labels, so that they are fitted once where rows are left out.
+What is read of the rows of a fit (medians, levels, quantiles) is the same for every way to recode them: read
+once, it is shared.
 """
 
 from __future__ import annotations
@@ -51,11 +52,11 @@ class Column:
     is_number : bool
         Whether its values are numbers; few whole ones may still be codes of levels.
     levels : tuple
-        Different values, where they are few or no numbers; those of one row only are left out. Numbers ascend, other
-        levels are in the order of their frequency.
+        Different values, where they are few or no numbers; those of one row only are left out. Numbers ascend,
+        other levels are in the order of their frequency.
     has_others : bool
-        Whether there were values of one row only: what is new later counts among them, and is missing where there were
-        none.
+        Whether there were values of one row only: what is new later counts among them, and is missing where there
+        were none.
     has_gaps : bool
     median : float
     knots, scores : (n_knots,)
@@ -133,8 +134,8 @@ def _read_levels(cells: Array, name: Hashable) -> Column | None:
     levels, codes = factorize(cells, name)
     refuse_lookalikes(name, levels, codes)
     counts = np.bincount(codes[codes >= 0], minlength=len(levels))
-    # the most frequent first, for names are no reason to be the level that has no indicator; equally frequent ones by
-    # their names
+    # the most frequent first, for names are no reason to be the level that has no indicator; equally frequent
+    # ones by their names
     kept = tuple(levels[i] for i in np.argsort(-counts, kind="stable").tolist() if counts[i] > 1)
     has_gaps = bool((codes < 0).any())
     if not kept or (len(levels) == 1 and not has_gaps):
@@ -212,8 +213,8 @@ def _dense(table: Table) -> Table:
         return table
     if matrix.shape[0] * matrix.shape[1] > _MOST_DENSE:
         raise ValueError(
-            f"X is a sparse matrix of {matrix.shape[0]} by {matrix.shape[1]} numbers that are no counts, too many to be "
-            "read as dense columns; pass counts (those of words, in place of tf-idf), or fewer columns"
+            f"X is a sparse matrix of {matrix.shape[0]} by {matrix.shape[1]} numbers that are no counts, too "
+            "many to be read as dense columns; pass counts (those of words, in place of tf-idf), or fewer columns"
         )
     return MatrixTable(table.names, matrix.toarray(), table.is_named)
 
@@ -223,8 +224,8 @@ class Recoding(BaseEstimator):
     """Recode numbers in one way, levels in another.
 
     ``number`` and ``code`` keep gaps; ``filled`` and ``score`` (normal scores) fill them and add an indicator;
-    ``code_of_gap`` and ``bin`` make them a level, and so does ``code_filled``, where what the fit has not seen is the
-    first level; ``indicators`` and ``steps`` are zeros and ones, for each level or bin but the first.
+    ``code_of_gap`` and ``bin`` make them a level, and so does ``code_filled``, where what the fit has not seen is
+    the first level; ``indicators`` and ``steps`` are zeros and ones, for each level or bin but the first.
 
     Parameters
     ----------
@@ -294,7 +295,7 @@ class Recoding(BaseEstimator):
     def known_levels(
         self, of_recoded: Mapping[Hashable, Sequence[Hashable]]
     ) -> dict[Hashable, tuple[Hashable, ...]]:
-        """Find the levels of columns before they are recoded, from those of the recoded ones; numbers have none."""
+        """Find the levels of the columns that are recoded; numbers have none."""
         return {column.name: column.levels for column in self.columns_ if not column.is_number}
 
 

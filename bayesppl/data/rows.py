@@ -15,10 +15,12 @@ from bayesppl.data.table import Table
 from bayesppl.errors import RowError
 from bayesppl.kernels.arrays import Array
 
-#: Tables of up to this many numbers (a megabyte) are copied to be held, in a fraction of the time that their fit takes.
+#: Tables of up to this many numbers (a megabyte) are copied to be held, in a fraction of the time that their
+#: fit takes.
 _MOST_COPIED = 1 << 17
 
-#: Positive weights between which their products with counts and squares are floating-point numbers with all digits.
+#: Positive weights between which their products with counts and squares are floating-point numbers with all
+#: digits.
 LEAST_WEIGHT, LARGEST_WEIGHT = 1e-100, 1e100
 
 
@@ -88,7 +90,7 @@ class Rows:
         return self.given_weights is None or bool((self.given_weights == 1).all())
 
     def snapshot(self) -> Rows:
-        """The same rows for later use; those of small tables are copied, as a large copy would take longer than a fit."""
+        """Keep the rows for later use; small tables are copied, large ones not: it would take longer than a fit."""
         is_copy = len(self) * self.table.words_per_row <= _MOST_COPIED
         weights = None if self.given_weights is None else self.given_weights.copy()
         return replace(self, table=self.table.snapshot(copied=is_copy), given_weights=weights, is_copy=is_copy)
@@ -122,7 +124,8 @@ def check_weights(sample_weight: Any, n_rows: int) -> Array | None:
     if extreme.any():
         row = int(np.argmax(extreme))
         raise RowError(
-            f"sample_weight must be zero or lie between {LEAST_WEIGHT:g} and {LARGEST_WEIGHT:g}, found {weights[row]:g} in row ",
+            f"sample_weight must be zero or lie between {LEAST_WEIGHT:g} and {LARGEST_WEIGHT:g}, found "
+            f"{weights[row]:g} in row ",
             row,
             ": a weight is a number of rows. Divide all weights by their mean, and set to zero what is negligible",
         )

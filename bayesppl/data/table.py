@@ -1,7 +1,7 @@
 """The input edge: tables, arrays and sparse matrices become columns, labels become codes.
 
-Nothing behind this file depends on pandas, polars or pyarrow. A :class:`Table` has named columns; a family reads from it
-numbers or for the raw values of a column, and refusals name the column, the value found and the remedy.
+Nothing behind this file depends on pandas, polars or pyarrow. A :class:`Table` has named columns; a family reads
+from it numbers or for the raw values of a column, and refusals name the column, the value found and the remedy.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ class Table(ABC):
         Parameters
         ----------
         copied : bool
-            Whether the cells are copied. If not, columns that the caller replaces meanwhile stay as they are here, but
-            cells that the caller changes in place can change here too.
+            Whether the cells are copied. If not, columns that the caller replaces meanwhile stay as they are
+            here, but cells that the caller changes in place can change here too.
         """
 
     @property

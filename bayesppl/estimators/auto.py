@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -37,34 +37,35 @@ if TYPE_CHECKING:
 
 _NO_COMMON_UNIT = "its members are densities of differently recoded columns, which have no common unit"
 _SEVERAL = (
-    "it is several models and their weights; use one of them, as in clf.members_['columns'], which takes the columns as "
-    "clf.recode(X, 'columns') gives them"
+    "it is several models and their weights; use one of them, as in clf.members_['columns'], which takes the "
+    "columns as clf.recode(X, 'columns') gives them"
 )
 _ALL_ROWS = "its weights come from leaving out every row in turn, for which all rows must be there; fit again"
 
-
-class Undefined:
-    """A question that a stack cannot answer: the attribute does not exist, and the error gives the reason."""
-
-    def __init__(self, reason: str) -> None:
-        self._reason = reason
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-
-    def __get__(self, instance: Any, owner: type | None = None) -> NoReturn:
-        raise SeveralModelsError(f"AutoClassifier has no {self._name}: {self._reason}")
+#: Questions to one model that a stack cannot answer, and why.
+_UNANSWERED = {
+    "log_evidence": f"{_NO_COMMON_UNIT}, and their weights come from left-out labels",
+    **dict.fromkeys(("log_density", "predict_joint_log_proba", "novelty"), _NO_COMMON_UNIT),
+    "loo": "it was used to choose the weights; candidate_scores() has the log scores of left-out labels",
+    **dict.fromkeys(
+        ("fitted_", "posterior_", "sample", "estimates", "to_pymc", "to_datatree", "feature_relevance"), _SEVERAL
+    ),
+    "explain": "its log odds are no sum over columns; explain one of its models, as in "
+    "clf.members_['columns'].explain(clf.recode(X, 'columns')), or fit one, such as MixedNB",
+    "tune_prior": "its members have a prior each; pass tuned estimators as candidates={...}",
+    **dict.fromkeys(("partial_fit", "forget", "merge", "discount"), _ALL_ROWS),
+}
 
 
 @dataclass(eq=False, repr=False)
 class AutoClassifier(Shell[Stack]):
     r"""The classifier that chooses itself, for any table.
 
-    Several generative models of the same rows, picked from what the columns hold, are fitted in closed form. Each predicts every
-    row from all the others, exactly and at the cost of a prediction; from these left-out labels come a temperature
-    for each model, which measures how far its densities can be trusted, and the weights of the models
-    :math:`p(y \mid x) = \sum_m \omega_m\, p_m(y \mid x)` (stacking; Yao, Vehtari, Simpson & Gelman 2018). No model is
-    fitted twice.
+    Several generative models of the same rows, picked from what the columns hold, are fitted in closed form. Each
+    predicts every row from all the others, exactly and at the cost of a prediction; from these left-out labels
+    come a temperature for each model, which measures how far its densities can be trusted, and the weights of the
+    models :math:`p(y \mid x) = \sum_m \omega_m\, p_m(y \mid x)` (stacking; Yao, Vehtari, Simpson & Gelman 2018).
+    No model is fitted twice.
 
     Parameters
     ----------
@@ -127,7 +128,8 @@ class AutoClassifier(Shell[Stack]):
         Raises
         ------
         ValueError, TypeError
-            For values that no candidate takes, a single class, or candidates that are no estimators of this package.
+            For values that no candidate takes, a single class, or candidates that are no estimators of this
+            package.
         """
         rows = read_all(X, y, sample_weight, self.classes)
         check_n_jobs(self.n_jobs)
@@ -151,7 +153,8 @@ class AutoClassifier(Shell[Stack]):
         """The candidates of the user."""
         if not isinstance(self.candidates, Mapping):
             raise TypeError(
-                f"candidates must be a mapping of names to estimators, as in {{'counts': bayesppl.PoissonNB()}}, found {self.candidates!r}"
+                "candidates must be a mapping of names to estimators, as in "
+                f"{{'counts': bayesppl.PoissonNB()}}, found {self.candidates!r}"
             )
         given = dict(self.candidates)
         if not given:
@@ -159,13 +162,14 @@ class AutoClassifier(Shell[Stack]):
         for name, clf in given.items():
             if not isinstance(clf, Learner):
                 raise TypeError(
-                    f"candidates[{name!r}] is a {type(clf).__name__}: stacking needs exact leave-one-out, which estimators of "
-                    "bayesppl have and others have not. (Steps of a pipeline go before AutoClassifier)"
+                    f"candidates[{name!r}] is a {type(clf).__name__}: stacking needs exact leave-one-out, which "
+                    "estimators of bayesppl have and others have not. (Steps of a pipeline go before "
+                    "AutoClassifier)"
                 )
         if len(rows) < ROWS_PER_CANDIDATE * len(given):
             warn(
-                f"{len(rows)} rows are few to choose among {len(given)} candidates: chance decides between models that are "
-                f"nearly as good. Give {ROWS_PER_CANDIDATE} rows for each, or fewer candidates",
+                f"{len(rows)} rows are few to choose among {len(given)} candidates: chance decides between "
+                f"models that are nearly as good. Give {ROWS_PER_CANDIDATE} rows for each, or fewer candidates",
                 UserWarning,
             )
         return [
@@ -173,27 +177,11 @@ class AutoClassifier(Shell[Stack]):
             for name, clf in given.items()
         ]
 
-    log_evidence = Undefined(f"{_NO_COMMON_UNIT}, and their weights come from left-out labels")
-    log_density = Undefined(_NO_COMMON_UNIT)
-    predict_joint_log_proba = Undefined(_NO_COMMON_UNIT)
-    novelty = Undefined(_NO_COMMON_UNIT)
-    loo = Undefined("it was used to choose the weights; candidate_scores() has the log scores of left-out labels")
-    fitted_ = Undefined(_SEVERAL)
-    posterior_ = Undefined(_SEVERAL)
-    sample = Undefined(_SEVERAL)
-    estimates = Undefined(_SEVERAL)
-    to_pymc = Undefined(_SEVERAL)
-    to_datatree = Undefined(_SEVERAL)
-    feature_relevance = Undefined(_SEVERAL)
-    explain = Undefined(
-        "its log odds are no sum over columns; explain one of its models, as in "
-        "clf.members_['columns'].explain(clf.recode(X, 'columns')), or fit one, such as MixedNB"
-    )
-    tune_prior = Undefined("its members have a prior each; pass tuned estimators as candidates={...}")
-    partial_fit = Undefined(_ALL_ROWS)
-    forget = Undefined(_ALL_ROWS)
-    merge = Undefined(_ALL_ROWS)
-    discount = Undefined(_ALL_ROWS)
+    def __getattr__(self, name: str) -> Any:
+        """Refuse questions to one model, with the reason."""
+        if name in _UNANSWERED:
+            raise SeveralModelsError(f"AutoClassifier has no {name}: {_UNANSWERED[name]}")
+        return super().__getattribute__(name)  # which raises again what led here, such as that there is no fit
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -289,7 +277,7 @@ class AutoClassifier(Shell[Stack]):
         return self.classes_[self.stack_.log_proba(X, class_weights).argmax(1)]
 
     def decide(self, X: Any, loss: Any = None, reject_loss: float | None = None, *, rejected: Any = None) -> Array:
-        """Choose for every row the label of least expected loss, or abstain; see :meth:`GenerativeClassifier.decide`."""
+        """Choose labels of least expected loss, or abstain; see :meth:`GenerativeClassifier.decide`."""
         return least_loss(self.predict_proba(X), self.classes_, loss, reject_loss, rejected)
 
     def threshold_for(self, X: Any, error_rate: float) -> Threshold:
@@ -312,7 +300,7 @@ class AutoClassifier(Shell[Stack]):
         return entropy_split(blocks, np.exp(self.predict_log_proba(X)))
 
     def candidate_scores(self) -> xr.Dataset:
-        """Every candidate on left-out labels: over "model", the temperature, the log score, its standard error and the weight."""
+        """Score candidates on left-out labels: temperature, log score and its standard error, weight."""
         import xarray as xr
 
         stack = self.stack_

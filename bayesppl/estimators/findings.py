@@ -75,7 +75,8 @@ def summarise(stack: Stack) -> str:
             *stack.facts,
             f"weights: {weighted}",
             f"{hottest.name!r} by itself {trust} (T = {hottest.temperature:.2f})",
-            f"left-out labels: log score {stack.log_score:.3f} ± {stack.log_score_se:.3f}, accuracy {stack.accuracy:.3f}; "
-            f"best candidate alone {best!r} {stack.candidates[best][1]:.3f}; choosing cost {stack.cost_of_choosing:.4f} a row",
+            f"left-out labels: log score {stack.log_score:.3f} ± {stack.log_score_se:.3f}, accuracy "
+            f"{stack.accuracy:.3f}; best candidate alone {best!r} {stack.candidates[best][1]:.3f}; choosing cost "
+            f"{stack.cost_of_choosing:.4f} a row",
         ]
     )

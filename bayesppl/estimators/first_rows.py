@@ -22,8 +22,8 @@ def read_first(X: Any, y: Any, sample_weight: Any, classes: Sequence[Hashable] |
     rows = Rows.read(X, y, sample_weight, None if classes is None else declared_classes(classes))
     if len(rows.classes) < 2 and classes is None:
         raise ValueError(
-            f"the target holds one class only, {rows.classes.tolist()[0]!r}; a classifier needs at least two. Pass "
-            "classes=[...] to declare the classes: others that do not occur in these rows, or this one alone"
+            f"the target holds one class only, {rows.classes.tolist()[0]!r}; a classifier needs at least two. "
+            "Pass classes=[...] to declare the classes: others that do not occur in these rows, or this one alone"
         )
     return rows
 

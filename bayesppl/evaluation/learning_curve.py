@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing
 
 from bayesppl.analysis import scores
 from bayesppl.data.labels import encode_labels
@@ -85,7 +84,8 @@ def learning_curve(
     import xarray as xr
 
     classes, codes = encode_labels(y, clf.classes)
-    n_rows = len(as_table(X))
+    table = as_table(X)
+    n_rows = len(table)
     if n_rows != len(codes):
         raise ValueError(f"X has {n_rows} rows and y has {len(codes)} labels; they must match")
     n_test = round(test_share * n_rows)
@@ -106,10 +106,10 @@ def learning_curve(
         for i, size in enumerate(sizes):
             rows = train[:size]
             fitted = clone(clf).set_params(classes=classes.tolist())
-            fitted.fit(_safe_indexing(X, rows), classes[codes[rows]])
+            fitted.fit(table.take(rows), classes[codes[rows]])
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ImpossibleRowWarning)  # scores of -inf show them
-                by_rule = probabilities_by_rule(fitted, _safe_indexing(X, test))[0]
+                by_rule = probabilities_by_rule(fitted, table.take(test))[0]
             for rule, log_proba in by_rule.items():
                 for score, value in _scores(log_proba, codes[test]).items():
                     found[score][i, RULES.index(rule), repeat] = value

@@ -1,4 +1,4 @@
-"""Columns of pyarrow in every type: the answer of the same cells in a plain data frame, or a refusal that names column and type."""
+"""Columns of pyarrow in every type: the answer of the same cells in a plain data frame, or a refusal by name."""
 
 import decimal
 

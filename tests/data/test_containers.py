@@ -1,4 +1,4 @@
-"""A model depends on the numbers and levels in a table: not on the container, the types, or the order of rows and columns."""
+"""A model depends on the numbers and levels in a table, not on container, types, or orders of rows and columns."""
 
 from typing import Any
 
@@ -82,7 +82,8 @@ def fitted(name: str, X: Any, y: Any = LABELS) -> bp.GenerativeClassifier:
     return bp.GenerativeClassifier(TABLES[name].family).fit(X, y)
 
 
-#: Every family meets one in so many containers, another one first each, so that every container meets many families.
+#: Every family meets one in so many containers, another one first each, so that every container meets many
+#: families.
 _EVERY = 6
 
 

@@ -1,4 +1,4 @@
-"""The classifier that chooses itself, against refits, members combined by hand, and the same rows in other containers."""
+"""The classifier that chooses itself, against refits, members combined by hand, and rows in other containers."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -57,7 +57,7 @@ def fitted() -> bp.AutoClassifier:
 
 
 def test_covariances_far_from_normal_are_regularised() -> None:
-    """Handwritten digits: pixels are full of zeros, and halfway covariances predict held-out halves better than the evidence's."""
+    """Pixels are full of zeros, and halfway covariances predict held-out halves better than the evidence's."""
     X, y = load_digits(return_X_y=True)
     rows = np.random.default_rng(0).permutation(len(y))[:800]
     train, test = rows[:400], rows[400:]

@@ -1,4 +1,4 @@
-"""Whatever is passed: a right answer, or a refusal of this package in a sentence; never an error or a warning from somewhere else."""
+"""Whatever is passed: a right answer, or a refusal in a sentence; no error or warning from somewhere else."""
 
 from collections.abc import Callable, Iterator
 from copy import copy
@@ -74,7 +74,8 @@ QUESTIONS: dict[str, Callable[[Any, Any, Any], Any]] = {
 
 #: Questions that a stack of models has no answer to.
 _OF_ONE_MODEL = (
-    "map", "mle", "mean", "predict_proba_mcse", "estimate_class_weights", "averaged_proba", "expected_error_rate", "provenance",
+    "map", "mle", "mean", "predict_proba_mcse", "estimate_class_weights", "averaged_proba", "expected_error_rate",
+    "provenance",
 )  # fmt: skip
 
 
@@ -134,10 +135,13 @@ def test_a_right_answer_or_a_refusal_to_every_question(estimator: str) -> None:
 
 #: Tables that hold the same zeros and ones in another form.
 SAME = [
-    "big-endian", "big-endian integers", "big-endian 16 bits", "big-endian frame", "big-endian column", "float16", "longdouble",
+    "big-endian", "big-endian integers", "big-endian 16 bits", "big-endian frame", "big-endian column", "float16",
+    "longdouble",
     "frame of longdouble", "frame of float16", "sparse float16", "sparse longdouble", "sparse big-endian",
-    "sparse big-endian integers", "sparse truth values", "frame of sparse columns", "objects", "decimals", "fractions",
-    "truth values", "lists", "tuples", "arrow dtypes", "polars Decimal", "polars Int128", "narwhals", "narwhals of polars",
+    "sparse big-endian integers", "sparse truth values", "frame of sparse columns", "objects", "decimals",
+    "fractions",
+    "truth values", "lists", "tuples", "arrow dtypes", "polars Decimal", "polars Int128", "narwhals",
+    "narwhals of polars",
     "arrow", "arrow batch", "arrow float16", "DataArray",
 ]  # fmt: skip
 
