@@ -14,8 +14,9 @@ import click
 
 from bayesppl import __version__
 from bayesppl.cli.compare import compare
-from bayesppl.cli.model import completion, fit, predict, summary
+from bayesppl.cli.fit import fit, summary
 from bayesppl.cli.models import undeclared
+from bayesppl.cli.predict import predict
 from bayesppl.cli.reproduce import reproduce
 from bayesppl.cli.study import study
 from bayesppl.cli.terminal import say
@@ -29,9 +30,22 @@ def cli() -> None:
     """Fully Bayesian generative classifiers."""
 
 
-cli.add_command(compare)
-cli.add_command(reproduce)
-for command in (fit, predict, summary, completion, study):
+@click.command(short_help="Print a shell completion script.")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def completion(context: click.Context, shell: str) -> None:
+    """Print a script that completes commands and options with the tab key.
+
+    For bash, add this line to ~/.bashrc: eval "$(bayesppl completion bash)". Likewise for zsh and fish.
+    """
+    from click.shell_completion import get_completion_class
+
+    found = get_completion_class(shell)
+    assert found is not None
+    click.echo(found(context.find_root().command, {}, "bayesppl", "_BAYESPPL_COMPLETE").source())
+
+
+for command in (compare, reproduce, fit, predict, summary, completion, study):
     cli.add_command(command)
 
 

@@ -7,18 +7,19 @@ from collections import Counter
 from collections.abc import Collection, Hashable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from bayesppl.cli.dialect import Chosen
+from bayesppl.cli.options import Chosen
 from bayesppl.cli.terminal import is_number
 from bayesppl.data.columns import listed
 
-# Text is near-unique where more than this share of its cells differ from all others, and there are more than so many texts.
+# Text is near-unique where more than this share of its cells differ from all others, and there are more than so many
+# texts. Whole numbers number the rows where all of them differ, and there are more than so many.
 _UNIQUE_SHARE, _FEW_TEXTS = 0.5, 20
 
 # Texts that often stand for a missing cell.
 _MARKS = ("?", "-", "--", ".", "n.a.", "unknown", "missing", "none")
 
 # Text is mostly numbers where more than this share of its cells are.
-_NUMBERS_SHARE = 0.5
+NUMBERS_SHARE = 0.5
 
 
 class Column(NamedTuple):
@@ -31,22 +32,21 @@ class Column(NamedTuple):
 
 
 def choose(X: Any, chosen: Chosen) -> Any:
-    """The columns that were asked for, those of levels as categories.
+    """Select the columns that were asked for, those of levels as categories.
 
     Raises
     ------
     ValueError
         If an option names a column that is not there, or a column of dates is left.
     """
-    for option, names in (("--drop", chosen.drop), ("--keep", chosen.keep), ("--categorical", chosen.categorical)):
+    for option, names in (("--drop", chosen.drop), ("--only", chosen.keep), ("--categorical", chosen.categorical)):
         unknown = [name for name in names if name not in X.columns]
         if unknown:
             raise ValueError(
                 f"{option} {unknown[0]!r}: there is no such column of features; there are {listed(X.columns)}"
             )
     X = X[list(chosen.keep)] if chosen.keep else X.drop(columns=list(chosen.drop))
-    levels = {name: "category" for name in chosen.categorical if name in X.columns}
-    X = X.astype(levels) if levels else X
+    X = X.astype({name: "category" for name in chosen.categorical if name in X.columns})
     for name in X.columns:
         if X[name].dtype.kind in "mM":
             raise ValueError(
@@ -57,25 +57,31 @@ def choose(X: Any, chosen: Chosen) -> Any:
 
 
 def with_own_levels(X: Any, names: Collection[str]) -> Any:
-    """The same rows; columns of levels know those that occur in these rows, and not those of rows held out."""
+    """Reduce the levels of these columns to those that occur in these rows, without those of rows held out."""
     categories = [name for name in names if name in X.columns]
     return X.assign(**{name: X[name].cat.remove_unused_categories() for name in categories})
 
 
 def remarks(X: Any) -> Iterator[str]:
-    """What looks wrong about columns of text: numbers that odd cells made text of, texts that hardly ever repeat, marks of missing cells."""
+    """Describe what looks wrong about columns: numbers that odd cells made text of, identifiers, marks of missing cells."""
+    from pandas.api.types import is_object_dtype, is_string_dtype
+
     marked: dict[str, list[Hashable]] = {}
     for name, dtype in X.dtypes.items():
-        if not is_text(dtype):
-            continue
         cells = X[name]
-        n_cells = int(cells.count())
+        n_cells, n_different = int(cells.count()), int(cells.nunique())
+        if dtype.kind in "iu" and n_different == n_cells > _FEW_TEXTS:
+            yield (
+                f"column {name!r} holds a whole number of its own in each of {n_cells} rows, and is used as a number; if it "
+                f"identifies rows, leave it out with --drop {shlex.quote(str(name))}"
+            )
+        if not (is_object_dtype(dtype) or is_string_dtype(dtype)):
+            continue
         texts = Counter(cell for cell in cells.tolist() if isinstance(cell, str))
-        if not texts and n_cells:
-            continue  # truth values beside gaps
         odd = Counter({cell: count for cell, count in texts.items() if not is_number(cell)})
-        n_different = len(texts) if texts.total() == n_cells else int(cells.nunique())
-        if odd.total() < (1 - _NUMBERS_SHARE) * n_cells:
+        if not texts:
+            continue  # nothing but gaps
+        if odd.total() < (1 - NUMBERS_SHARE) * n_cells:
             yield _of_numbers(name, odd, n_cells)
         elif n_different > max(_FEW_TEXTS, _UNIQUE_SHARE * n_cells):
             yield (
@@ -86,31 +92,34 @@ def remarks(X: Any) -> Iterator[str]:
             for mark in (text for text in texts if text.lower() in _MARKS):
                 marked.setdefault(mark, []).append(name)
     for mark, names in marked.items():
-        yield f"{mark!r} is taken for a level of {listed(names)}; if it means a missing value, pass --na-values {shlex.quote(mark)}"
+        yield (
+            f"{mark!r} is taken for a level of {listed(names)}; if it means a missing value, pass --na-values "
+            f"{shlex.quote(mark)}"
+        )
 
 
 def _of_numbers(name: Hashable, odd: Counter[str], n_cells: int) -> str:
-    """About a column of numbers that odd cells made text of."""
+    """Describe a column of numbers that odd cells, or zeros before numbers, made text of."""
     if not odd:
-        return f"column {name!r} is text, but all its cells are numbers"
+        return (
+            f"column {name!r} is text, but all its cells are numbers; some begin with zeros, as codes do, or are written in a way "
+            "that would be lost. If they are numbers, remove the zeros; if the column identifies rows, leave it out with "
+            f"--drop {name!r}"
+        )
     common = ", ".join(f"{cell!r} ({count})" for cell, count in odd.most_common(3))
-    found = f"column {name!r} is text, but only {odd.total()} of its {n_cells} cells are no numbers: {common}{', …' if len(odd) > 3 else ''}"
+    found = (
+        f"column {name!r} is text, but only {odd.total()} of its {n_cells} cells are no numbers: {common}"
+        f"{', …' if len(odd) > 3 else ''}"
+    )
     if all(is_number(cell.replace(",", "")) for cell in odd):
         return f"{found}; if commas part the thousands, pass --thousands ,"
     options = " ".join(f"--na-values {shlex.quote(cell)}" for cell, _ in odd.most_common(3))
     return f"{found}; if that means missing values, pass {options}"
 
 
-def described(X: Any, families: Mapping[Hashable, str]) -> list[Column]:
-    """Every column with the family that models it."""
+def described(X: Any, families: Mapping[Hashable, str], other: str) -> list[Column]:
+    """Describe every column by the family that models it, or as ``other`` where there is none."""
     return [
-        Column(str(name), families.get(name, "covariate"), int(X[name].nunique()), int(X[name].isna().sum()))
+        Column(str(name), families.get(name, other), int(X[name].nunique()), int(X[name].isna().sum()))
         for name in X.columns
     ]
-
-
-def is_text(dtype: Any) -> bool:
-    """Whether a column of this type may hold text."""
-    from pandas.api.types import is_object_dtype, is_string_dtype
-
-    return bool(is_object_dtype(dtype) or is_string_dtype(dtype))

@@ -4,36 +4,29 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from bayesppl.cli.dialect import (
-    MISSING_OPTION,
-    MOST_ROWS_OPTION,
-    UNLABELLED_OPTION,
-    Chosen,
-    column_options,
-    csv_options,
-)
-from bayesppl.cli.inferences import (
+from bayesppl.cli.files import Dialect, require_place, require_source
+from bayesppl.cli.models import AUTO, INTEGERS_OPTION, OF_LEVELS, make, model_option
+from bayesppl.cli.options import (
     CALIBRATE_OPTION,
     INFERENCE_OPTION,
+    MISSING_OPTION,
+    MOST_ROWS_OPTION,
     PRIOR_OPTION,
+    SEED_OPTION,
     TUNE_OPTION,
-    Calibrating,
-    calibration_of,
-    inference_of,
+    UNLABELLED_OPTION,
+    Chosen,
+    Grouped,
+    column_options,
+    csv_options,
     slow_step,
 )
-from bayesppl.cli.models import AUTO, INTEGERS_OPTION, OF_LEVELS, make, model_option
-from bayesppl.cli.source import require_source
-from bayesppl.cli.terminal import say
-from bayesppl.cli.text_files import Dialect
-from bayesppl.data.names import visible
+from bayesppl.cli.terminal import status, warn
 
 if TYPE_CHECKING:
     from bayesppl.cli.rows import Rows
@@ -60,7 +53,11 @@ class Threshold(click.ParamType[Any]):
         return number
 
 
-@click.command(cls=Calibrating, short_help="Compare models, or prediction rules, on held-out rows.")
+@click.command(
+    cls=Grouped,
+    short_help="Compare models, or prediction rules, on held-out rows.",
+    epilog="Example: bayesppl compare flowers.csv --target kind --drop number",
+)
 @click.argument("data")
 @model_option(None, "auto for a file, gaussian-nb for an embedded data set")
 @INTEGERS_OPTION
@@ -74,13 +71,7 @@ class Threshold(click.ParamType[Any]):
 @click.option(
     "--test-size", type=float, default=0.5, show_default=True, help="Share of every class held out for scoring."
 )
-@click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    help="Random seed for the split, draws and bootstrap.",
-)
+@SEED_OPTION
 @click.option(
     "--draws",
     type=click.IntRange(min=4 * CHAINS),
@@ -131,37 +122,44 @@ def compare(
     """Compare on held-out rows of DATA: the models of a stack, or the four rules of one model.
 
     DATA is a text file with a header line (.csv, .tsv, .txt, .dat or .data, perhaps compressed, as in .csv.gz), a .parquet
-    or .feather file, or the name of an embedded data set: breast_cancer, digits, digits_binary, iris, wine. Part of the
-    rows is held out. On these, --model auto, the default for a file, scores the models that it combines, alone and
-    together. Any other model is scored by rule and row by row: maximum likelihood, MAP, posterior mean and the posterior
-    predictive.
+    or .feather file, a folder of .parquet files, - for text from standard input, or the name of an embedded data set:
+    breast_cancer, digits, digits_binary, iris, wine. Part of the rows is held out. On these, --model auto, the default for
+    a file, scores the models that it combines, alone and together. Any other model is scored by rule and row by row: maximum
+    likelihood, MAP, posterior mean and the posterior predictive.
     """
     require_source(data, target)
-    from bayesppl.cli import files
-
     model = model or ("gaussian-nb" if target is None else AUTO)
     if model == AUTO and parameters:
         raise ValueError(
             "--parameters is for one declared model, and --model auto combines several; name a --model"
         )
     if out is not None:
-        files.require_writable(out)
+        require_place("--out", out, is_folder=True)
     settings: dict[str, Any] = {
         "model": model,
         "inference": inference,
         "test_size": test_size,
         "seed": seed,
         "draws": draws,
+        "integers": list(integers),
+        "drop": list(chosen.drop),
+        "missing": missing,
+        "binarize": binarize,
+        "keep": list(chosen.keep),
+        "categorical": list(chosen.categorical),
+        "prior": prior,
+        "tune": tune,
+        "calibrate": calibrate,
+        "unlabelled": unlabelled,
     }
-    settings |= {"integers": list(integers), "drop": list(chosen.drop), "missing": missing, "binarize": binarize}
-    settings |= {"keep": list(chosen.keep), "categorical": list(chosen.categorical), "prior": prior, "tune": tune}
-    settings |= {"calibrate": calibrate, "unlabelled": unlabelled}
     with status("reading the data"):
         from bayesppl.cli import columns, report, rows, tables
+        from bayesppl.inference import NUTS
 
-        how = inference_of(inference, draws, CHAINS, seed)
-        classifier = make(model, integers, prior, inference=how, tune=tune, **calibration_of(calibrate))
-        source = _read(data, target, dialect, chosen, unlabelled, most_rows if model == AUTO else None)
+        sampled = NUTS(draws=draws // CHAINS, chains=CHAINS, random_state=seed)
+        how = sampled if inference == "nuts" else inference
+        classifier = make(model, integers, prior, inference=how, tune=tune, calibration=calibrate)
+        source, levels = _read(data, target, dialect, chosen, unlabelled, model, most_rows)
         rows.check(source, missing, of_numbers=binarize is not None or model not in OF_LEVELS)
         if model == AUTO:
             from bayesppl.cli import compare_stack
@@ -170,13 +168,12 @@ def compare(
         elif binarize is None:
             rows.check_support(source, classifier)
         train, test = rows.split(source, test_size, seed)
-        train = train._replace(X=columns.with_own_levels(train.X, chosen.categorical))
+        train = train._replace(X=columns.with_own_levels(train.X, levels))
         if binarize is not None:
             train, test = rows.binarized(train, test, binarize)
 
     if not as_json:
-        for remark in columns.remarks(source.X):
-            say(f"bayesppl: warning: {remark}", err=True)
+        warn(columns.remarks(source.X))
     facts = report.Facts(data, source.target, len(train.X), len(test.X), settings)
     if model == AUTO:
         with status("fitting the candidates"):
@@ -186,16 +183,15 @@ def compare(
     if tune:
         with status("tuning the prior"):
             classifier = classifier.fit(train.X, train.y).tune_prior()
-    slow = slow_step(inference)
+    slow = slow_step(inference, CHAINS)
     with status(slow or "fitting and scoring", slow is not None):
         result = _compare(classifier, train, test, draws, seed)
-    families = result.classifier.fitted_.model.family.bound.family_names
-    taken = columns.described(source.X, families)
+    taken = columns.described(source.X, result.classifier.fitted_.model.family.bound.family_names, "covariate")
 
     written: list[Path] = []
     if out is not None:
         with status(f"writing {out}"):
-            written = files.write(out, result, draws // CHAINS, CHAINS, seed)
+            written = report.write(out, result, draws // CHAINS, CHAINS, seed)
     if as_json:
         click.echo(report.as_json(result, facts))
     else:
@@ -203,15 +199,23 @@ def compare(
 
 
 def _read(
-    data: str, target: str | None, dialect: Dialect, chosen: Chosen, unlabelled: str, most_rows: int | None
-) -> Rows:
-    """The rows of an embedded data set or a file; of a larger file no more than ``most_rows``."""
-    from bayesppl.cli import large, rows
+    data: str,
+    target: str | None,
+    dialect: Dialect,
+    chosen: Chosen,
+    unlabelled: str,
+    model: str,
+    most_rows: int,
+) -> tuple[Rows, tuple[str, ...]]:
+    """Read an embedded data set or a file, of which --model auto takes no more than some rows; and the columns of levels."""
+    from bayesppl.cli import rows
+    from bayesppl.cli.fit import draw_rows
 
     if target is None:
-        return rows.choose(rows.embedded(data), chosen)
-    source = large.Source(Path(data), target, dialect, chosen, unlabelled)
-    return large.all_rows(source) if most_rows is None else large.some_rows(source, most_rows)
+        return rows.choose(rows.embedded(data), chosen), chosen.categorical
+    source = rows.Source(Path(data), target, dialect, chosen, unlabelled, all_levels=model == "categorical-nb")
+    read = draw_rows(source, most_rows, 0) if model == AUTO else source.all()
+    return read, source.chosen.categorical
 
 
 def _compare(classifier: BayesClassifier, train: Any, test: Any, draws: int, seed: int) -> Comparison:
@@ -224,22 +228,5 @@ def _compare(classifier: BayesClassifier, train: Any, test: Any, draws: int, see
         warnings.simplefilter("always")
         warnings.simplefilter("ignore", ImpossibleRowWarning)  # their number is in the report
         result = compare_rules(classifier, train.X, train.y, test.X, test.y, draws=draws, random_state=seed)
-    for remark in dict.fromkeys(str(warning.message) for warning in caught):
-        say(f"bayesppl: warning: {remark}", err=True)
+    warn(dict.fromkeys(str(warning.message) for warning in caught))
     return replace(result, probabilities=result.probabilities.assign_coords(row=test.X.index.to_numpy()))
-
-
-@contextmanager
-def status(message: str, is_slow: bool = False) -> Iterator[None]:
-    """Say on standard error what is being waited for; where there is no terminal, only about what is slow."""
-    from rich.console import Console
-    from rich.markup import escape
-
-    console = Console(stderr=True)
-    if console.is_terminal:
-        with console.status(escape(visible(message))):
-            yield
-        return
-    if is_slow:
-        say(f"bayesppl: {message}", err=True)
-    yield

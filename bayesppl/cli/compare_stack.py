@@ -10,9 +10,8 @@ import click
 import numpy as np
 
 from bayesppl.analysis.scores import brier_scores, expected_calibration_error, hits, log_scores
-from bayesppl.cli.columns import Column
-from bayesppl.cli.files import publish
-from bayesppl.cli.report import Facts, strict, write_csv
+from bayesppl.cli.columns import Column, described
+from bayesppl.cli.report import Facts, publish, strict, write_csv
 from bayesppl.cli.rows import Rows
 from bayesppl.data.labels import encode_labels
 from bayesppl.data.read_table import as_table
@@ -67,15 +66,12 @@ def show(found: StackComparison, facts: Facts, taken: list[Column], *, as_json: 
 
 
 def taken_for(X: Any) -> list[Column]:
-    """Every column with what its values are to the models of the stack."""
+    """Describe every column by what its values are to the models of the stack; without two equal ones they are left out."""
     kinds = {
         column.name: ("number or levels" if column.may_be_levels else "number") if column.is_number else "levels"
         for column in read_columns(as_table(X))
     }
-    return [
-        Column(str(name), kinds.get(name, "constant, left out"), int(X[name].nunique()), int(X[name].isna().sum()))
-        for name in X.columns
-    ]
+    return described(X, kinds, "left out")
 
 
 def _record(

@@ -1,58 +1,183 @@
-"""What ``--out`` writes: all of it or nothing."""
+"""Files that a user names: whether they can be read or written, their formats, and the header of text files."""
 
 from __future__ import annotations
 
+import csv
+import io
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, Any, NamedTuple
 
-from bayesppl.cli.report import parameter_records, score_records, write_csv
-from bayesppl.files import gathering, sync
+from bayesppl import datasets
+from bayesppl.cli.terminal import is_number
 
-if TYPE_CHECKING:
-    from bayesppl.evaluation.comparison import Comparison
+#: Suffixes of text files; each may be followed by that of a compression.
+TEXT = (".csv", ".tsv", ".txt", ".dat", ".data")
+COMPRESSED = (".gz", ".bz2", ".xz", ".zip")
+_SUFFIXES = (*TEXT, ".parquet", ".feather")
 
+#: The path that stands for text from standard input.
+STANDARD_INPUT = Path("-")
 
-def require_writable(directory: Path) -> None:
-    """Refuse a directory that could not be written, before any work is done."""
-    parent = directory.resolve().parent
-    if directory.exists() and not directory.is_dir():
-        raise ValueError(f"--out {str(directory)!r} is a file; name a directory")
-    if not parent.is_dir():
-        raise ValueError(f"--out {str(directory)!r}: there is no directory {str(parent)!r}; create it first")
-    if not os.access(directory if directory.exists() else parent, os.W_OK):
-        raise ValueError(f"--out {str(directory)!r} is not writable; choose another directory")
+#: Characters of a line; a file without line ends would be read whole to be refused.
+LONGEST_LINE = 16 << 20
 
 
-def write(directory: Path, result: Comparison, draws: int, chains: int, seed: int) -> list[Path]:
-    """Write the posterior, the tables and the picture; the files appear only once all of them are complete.
+class Dialect(NamedTuple):
+    """How a text file is written; other formats contain it."""
 
-    Files of the same names in an existing directory are replaced.
+    sep: str = ","
+    decimal: str = "."
+    encoding: str = "utf-8"
+    na_values: tuple[str, ...] = ()
+    thousands: str | None = None
+
+
+class Header(NamedTuple):
+    """The first lines of a text file.
+
+    Attributes
+    ----------
+    names : list of str
+    has_row_names : bool
+        Whether lines begin with a name of the row, which the header does not name, as R writes them.
+    n_blank : int
+        Blank lines before the header.
     """
-    with gathering(directory.resolve()) as work:
-        tree = result.classifier.to_datatree(draws=draws, chains=chains, random_state=seed)
-        tree.to_netcdf(work / "posterior.nc", engine="h5netcdf")
-        write_csv(parameter_records(result.parameters), work / "parameters.csv")
-        write_csv(score_records(result), work / "scores.csv")
-        _save_picture(result, work / "probabilities.png")
-        return publish(work, directory)
+
+    names: list[str]
+    has_row_names: bool
+    n_blank: int
 
 
-def publish(work: Path, directory: Path) -> list[Path]:
-    """Move complete files to where they are wanted; those of the same names are replaced."""
-    target = directory.resolve()
-    names = sorted(path.name for path in work.iterdir())
-    for name in names:
-        sync(work / name)
-    if target.is_dir():
-        for name in names:
-            os.replace(work / name, target / name)
-    else:
-        os.rename(work, target)
-    return [directory / name for name in names]
+def require_source(data: str, target: str | None) -> None:
+    """Refuse data that are not there, and labels that are missing or given twice, before anything heavy is imported."""
+    if data in datasets.LOADERS:
+        if target is not None:
+            raise ValueError(
+                f"--target {target!r} is for files; the embedded data set {data!r} has labels of its own, leave "
+                "--target out"
+            )
+        return
+    if not Path(data).exists() and data != str(STANDARD_INPUT):
+        raise ValueError(
+            f"{data!r} is neither a file nor an embedded data set; give the path of a file or one of "
+            f"{', '.join(datasets.LOADERS)}"
+        )
+    if target is None:
+        raise ValueError(f"{data!r} needs --target COLUMN, the column that holds the labels")
 
 
-def _save_picture(result: Comparison, path: Path) -> None:
-    from bayesppl.plots import plot_probabilities
+def require_place(option: str, path: Path, *, is_folder: bool = False) -> None:
+    """Refuse a file or folder that could not be written, before any work is done."""
+    parent = path.resolve().parent
+    if is_folder and path.exists() and not path.is_dir():
+        raise ValueError(f"{option} {str(path)!r} is a file; name a folder")
+    if not parent.is_dir():
+        raise ValueError(f"{option} {str(path)!r}: there is no folder {str(parent)!r}; create it first")
+    written = path if is_folder and path.exists() else parent
+    if not os.access(written, os.W_OK):
+        raise ValueError(
+            f"{option} {str(path)!r}: the folder {str(written)!r} is not writable; choose another one"
+        )
 
-    plot_probabilities(result.probabilities, undefined=result.undefined).savefig(path, dpi=150)
+
+def format_of(path: Path) -> str:
+    """Find the format of a file by its suffix, without that of a compression; a folder holds Parquet files."""
+    if path == STANDARD_INPUT:
+        return ".csv"
+    if path.is_dir():
+        return ".parquet"
+    plain = path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
+    suffix = plain.suffix.lower()
+    if suffix not in _SUFFIXES or (plain is not path and suffix not in TEXT):
+        raise ValueError(
+            f"{str(path)!r} must end in one of {', '.join(_SUFFIXES)}, which names its format (text files may be "
+            f"compressed, as in .csv.gz)"
+        )
+    return suffix
+
+
+@contextmanager
+def opened(path: Path, encoding: str) -> Iterator[IO[str]]:
+    """Open a text file, compressed or not, and refuse what its encoding does not hold."""
+    import bz2
+    import gzip
+    import lzma
+    import zipfile
+
+    openers: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+    try:
+        if path.suffix.lower() == ".zip":
+            archive = zipfile.ZipFile(path)
+            raw = archive.open(archive.namelist()[0])
+        else:
+            raw = openers.get(path.suffix.lower(), open)(path, "rb")
+        # a mark of the order of bytes is no part of the first name
+        with io.TextIOWrapper(raw, encoding.replace("utf-8", "utf-8-sig"), newline="") as text:
+            yield text
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{str(path)!r} is not text in {encoding} (it holds the byte {error.object[error.start]:#04x}); pass "
+            "--encoding, for example latin-1 or utf-16"
+        ) from None
+    except UnicodeError as error:
+        raise ValueError(f"{str(path)!r} is not text in {encoding} ({error}); pass --encoding") from None
+
+
+def read_header(path: Path, dialect: Dialect) -> Header:
+    """Read the names of the columns of a text file.
+
+    Raises
+    ------
+    ValueError
+        If a name occurs twice, the line is separated by another mark, or it holds no names.
+    """
+    with opened(path, dialect.encoding) as text:
+        start = text.read(LONGEST_LINE)
+    if len(start) == LONGEST_LINE and not {"\n", "\r"} & set(start):
+        raise ValueError(
+            f"the header line of {str(path)!r} is longer than {LONGEST_LINE >> 20} MB; is it a CSV file with a header line?"
+        )
+    lines = start.splitlines()
+    n_blank = next((i for i, line in enumerate(lines) if line.strip()), 0)
+    try:
+        parsed = csv.reader(io.StringIO(start, newline=""), delimiter=dialect.sep)
+        header, first = [*islice((cells for cells in parsed if "".join(cells).strip()), 2), [], []][:2]
+    except csv.Error as error:
+        raise ValueError(f"{str(path)!r} is not a CSV file with a header line: {error}") from None
+    if not header:
+        raise ValueError(f"{str(path)!r} is not a CSV file with a header line: it is empty")
+    _check_names(header, path, dialect)
+    surplus = len(first) - len(header)
+    if surplus > 1 or (surplus == 1 and not first[-1]):
+        raise ValueError(
+            f"the lines of {str(path)!r} have more cells than its header has names; name every column, or remove separators at the "
+            "ends of the lines"
+        )
+    return Header([name or f"Unnamed: {i}" for i, name in enumerate(header)], surplus == 1, n_blank)
+
+
+def _check_names(header: list[str], path: Path, dialect: Dialect) -> None:
+    twice = (
+        [name for i, name in enumerate(header) if name and name in header[:i]]
+        if len(set(header)) < len(header)
+        else []
+    )
+    if twice:
+        raise ValueError(f"the header of {str(path)!r} names column {twice[0]!r} twice; rename one of them")
+    numbers = [name for name in header if is_number(name)]
+    if numbers and len(numbers) >= len(header) - 1:
+        raise ValueError(
+            f"the first line of {str(path)!r} holds the number {numbers[0]}, so the file seems to have no header line; add a "
+            f"first line that names its {len(header)} columns, separated by {dialect.sep!r}"
+        )
+    found = [mark for mark in (";", "\t", "|", ",") if mark != dialect.sep and mark in header[0]]
+    if len(header) == 1 and found:
+        raise ValueError(
+            f"the header of {str(path)!r} is separated by {found[0]!r}, not by {dialect.sep!r}; pass --sep "
+            f"{'tab' if found[0] == '\t' else repr(found[0])}"
+        )

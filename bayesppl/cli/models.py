@@ -31,7 +31,7 @@ OF_LEVELS = (AUTO, "categorical-nb", "mixed-nb")
 
 
 def model_option[F: Callable[..., Any]](default: str | None, shown: str | bool = True) -> Callable[[F], F]:
-    """The option that names a model, and how its default is shown."""
+    """Make the option that names a model; its default is shown as given."""
     return click.option(
         "--model",
         type=click.Choice(list(MODELS)),
@@ -53,9 +53,10 @@ INTEGERS_OPTION = click.option(
 def make(
     model: str, integers: Sequence[str], prior: str | None = None, *, tune: bool = False, **arguments: Any
 ) -> Any:
-    """The classifier of a model's name."""
+    """Make the classifier of a model's name; arguments that are None are left out."""
     import bayesppl as bp
 
+    arguments = {name: value for name, value in arguments.items() if value is not None}
     if model == AUTO:
         return _auto(integers, prior, tune=tune, **arguments)
     if prior is not None:
@@ -76,7 +77,7 @@ def _auto(
     inference: Any = "closed_form",
     calibration: str | None = None,
 ) -> AutoClassifier:
-    """Combined by what each model predicts of left-out rows, which has a closed form for one rule only."""
+    """Make the classifier that combines models, which has a closed form for one rule only, and no option of one model."""
     import bayesppl as bp
 
     others = [f"--integers {choice}" for choice in integers]
@@ -91,7 +92,7 @@ def _auto(
 
 
 def _prior(model: str, prior: str) -> dict[str, Any]:
-    """The argument that declares a prior: by name for Gaussian models, by its concentration for those of probabilities."""
+    """Make the argument that declares a prior: by name for Gaussian models, by its concentration for probabilities."""
     import bayesppl as bp
 
     if model in ("gaussian-nb", "lda", "qda"):
@@ -110,7 +111,7 @@ def _prior(model: str, prior: str) -> dict[str, Any]:
 
 
 def undeclared(columns: Sequence[Hashable]) -> str:
-    """What to do about columns of whole numbers that may be one thing or another."""
+    """Describe what to do about columns of whole numbers that may be one thing or another."""
     from bayesppl.data.columns import listed
 
     return (
@@ -121,7 +122,7 @@ def undeclared(columns: Sequence[Hashable]) -> str:
 
 
 def _integers(choices: Sequence[str]) -> Any:
-    """One family for all columns of whole numbers, one for each by name, or None."""
+    """Read one family for all columns of whole numbers, one for each by name, or None."""
     if not any("=" in choice for choice in choices):
         if len(choices) > 1:
             raise ValueError(

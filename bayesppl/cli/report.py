@@ -1,4 +1,4 @@
-"""The result of a comparison as records for programs: JSON and CSV."""
+"""The result of a comparison as records for programs: JSON, CSV, and the files of ``--out``, all of them or none."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import csv
 import itertools
 import json
 import math
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bayesppl.cli.terminal import cell
 from bayesppl.evaluation.comparison import SCORES
+from bayesppl.files import gathering, sync
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -32,7 +34,7 @@ class Facts(NamedTuple):
 
 
 def parameter_records(parameters: xr.Dataset) -> Iterator[Record]:
-    """One record per number: the parameter, its coordinates, and its estimates."""
+    """Make one record per number: the parameter, its coordinates, and its estimates."""
     estimates = parameters["estimate"].values.tolist()
     for name, values in parameters.data_vars.items():
         dims = [str(dim) for dim in values.dims if dim != "estimate"]
@@ -47,7 +49,7 @@ def parameter_records(parameters: xr.Dataset) -> Iterator[Record]:
 
 
 def score_records(result: Comparison) -> Iterator[Record]:
-    """One record per rule: scores, differences from ``predictive``, standard errors; why a rule is undefined."""
+    """Make one record per rule: scores, differences from ``predictive``, standard errors; why a rule is undefined."""
     scores = result.scores
     for rule in scores["rule"].values.tolist():
         numbers = {str(name): float(values.sel(rule=rule)) for name, values in scores.data_vars.items()}
@@ -55,7 +57,7 @@ def score_records(result: Comparison) -> Iterator[Record]:
 
 
 def write_csv(records: Iterator[Record], path: Path) -> None:
-    """A header line, then a line per record; a cell is empty where a number does not exist."""
+    """Write a header line, then a line per record; a cell is empty where a number does not exist."""
     rows = list(records)
     last: dict[
         str, int
@@ -73,7 +75,7 @@ def write_csv(records: Iterator[Record], path: Path) -> None:
 
 
 def as_json(result: Comparison, facts: Facts) -> str:
-    """Strict JSON: infinite numbers are the strings "inf" and "-inf", and a number that does not exist is null."""
+    """Write strict JSON: infinite numbers are the strings "inf" and "-inf", a number that does not exist is null."""
     report = {
         "data": facts.data,
         "target": facts.target,
@@ -106,7 +108,7 @@ def _is_nan(value: Any) -> bool:
 
 
 def strict(value: Any) -> Any:
-    """Without numbers that JSON does not have."""
+    """Replace numbers that JSON does not have."""
     if isinstance(value, dict):
         return {key: strict(entry) for key, entry in value.items()}
     if isinstance(value, list):
@@ -114,3 +116,37 @@ def strict(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else ("inf" if value > 0 else "-inf")
     return value
+
+
+def write(directory: Path, result: Comparison, draws: int, chains: int, seed: int) -> list[Path]:
+    """Write the posterior, the tables and the picture; the files appear only once all of them are complete.
+
+    Files of the same names in an existing directory are replaced.
+    """
+    with gathering(directory.resolve()) as work:
+        tree = result.classifier.to_datatree(draws=draws, chains=chains, random_state=seed)
+        tree.to_netcdf(work / "posterior.nc", engine="h5netcdf")
+        write_csv(parameter_records(result.parameters), work / "parameters.csv")
+        write_csv(score_records(result), work / "scores.csv")
+        _save_picture(result, work / "probabilities.png")
+        return publish(work, directory)
+
+
+def publish(work: Path, directory: Path) -> list[Path]:
+    """Move complete files to where they are wanted; those of the same names are replaced."""
+    target = directory.resolve()
+    names = sorted(path.name for path in work.iterdir())
+    for name in names:
+        sync(work / name)
+    if target.is_dir():
+        for name in names:
+            os.replace(work / name, target / name)
+    else:
+        os.rename(work, target)
+    return [directory / name for name in names]
+
+
+def _save_picture(result: Comparison, path: Path) -> None:
+    from bayesppl.plots import plot_probabilities
+
+    plot_probabilities(result.probabilities, undefined=result.undefined).savefig(path, dpi=150)

@@ -1,8 +1,8 @@
-"""From what the user named to training and test rows, refusing what cannot be used."""
+"""From what the user named to rows for a fit, and for its scores: refused is what cannot be used."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,17 +10,25 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from bayesppl import datasets
-from bayesppl.cli import batches, columns
-from bayesppl.cli.dialect import Chosen
-from bayesppl.cli.source import require_source
-from bayesppl.cli.text_files import Dialect
-from bayesppl.data.columns import listed
+from bayesppl.cli import columns
+from bayesppl.cli.files import Dialect, require_source
+from bayesppl.cli.options import Chosen
+from bayesppl.cli.reader import DataFile
+from bayesppl.cli.terminal import counting
+from bayesppl.data.columns import LARGEST_EXACT, listed
 from bayesppl.data.labels import encode_labels
 from bayesppl.data.read_table import as_table
+from bayesppl.errors import RowError
 from bayesppl.kernels.arrays import Array
 
 if TYPE_CHECKING:
     from bayesppl.estimators.classifier import BayesClassifier
+
+#: Rows held at a time.
+BATCH_ROWS = 1 << 15
+
+# More different texts than this are no levels, and more labels no classes.
+_MOST_LEVELS = 100_000
 
 
 class Rows(NamedTuple):
@@ -31,39 +39,153 @@ class Rows(NamedTuple):
     target: str
 
 
+class Source:
+    """The columns and rows of a file that are used.
+
+    Parameters
+    ----------
+    path : path
+    target : str
+    dialect : Dialect
+    chosen : Chosen
+    unlabelled : {"refuse", "drop"}
+    missing : {"skip", "refuse"}
+    all_levels : bool
+        Whether every column holds levels, numbers too.
+
+    Raises
+    ------
+    ValueError
+        If the target is not there, there are no rows, or a column that is used as a number holds an integer beyond 2^53.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        target: str,
+        dialect: Dialect,
+        chosen: Chosen,
+        unlabelled: str = "refuse",
+        missing: str = "skip",
+        all_levels: bool = False,
+    ) -> None:
+        self.file = DataFile(path, dialect, target, None if all_levels else chosen.categorical)
+        names = list(self.file.columns)
+        if target not in names:
+            raise ValueError(
+                f"the target column {target!r} is not in {str(path)!r}; {_nearest(target, names)}its columns are {listed(names)}"
+            )
+        self.n_rows = self.file.n_rows
+        if not self.n_rows:
+            raise ValueError(f"{str(path)!r} has a header line but no rows")
+        coded = self.file.categories.intersection(chosen.keep or names) - {*chosen.drop, target}
+        self.chosen = chosen._replace(categorical=(*chosen.categorical, *sorted(coded - set(chosen.categorical))))
+        self.target = target
+        self._unlabelled, self._missing = unlabelled, missing
+        self._levels = set(names) if all_levels else set(self.chosen.categorical)
+        self._refuse_rounding()
+
+    def all(self) -> Rows:
+        """Read all rows."""
+        return self._used(self.file.read_all(), self.chosen)
+
+    def batches(self, doing: str) -> Iterator[Rows]:
+        """Read the rows a batch at a time, with the types and levels of the whole file."""
+        first = next(self.file.read(1))[0]
+        features = columns.choose(first.drop(columns=self.target), self.chosen).columns
+        types = {
+            name: _categories(self.file.distinct(name, _MOST_LEVELS))
+            for name in features
+            if name in self._levels or self._is_text(name)
+        }
+        chosen = self.chosen._replace(categorical=())
+        for frame, _ in counting(self.file.read(BATCH_ROWS), doing, self.n_rows):
+            rows = self._used(frame, chosen)
+            yield rows._replace(X=rows.X.astype(types))
+
+    def labels(self) -> list[Any]:
+        """Find all labels, in ascending order."""
+        labels = encode_labels(np.array(self.file.distinct(self.target, _MOST_LEVELS), dtype=object))[0].tolist()
+        if len(labels) < 2:
+            raise ValueError(
+                f"the target column {self.target!r} holds one class only, {labels[0]!r}; a classifier needs at least two"
+            )
+        return labels
+
+    def sample(self, n_rows: int, seed: int) -> Rows:
+        """Draw this many rows at random without replacement, in the order of the file."""
+        import pandas as pd
+
+        n_labelled = self.file.columns[self.target].n_present
+        drawn = np.random.default_rng(seed).choice(n_labelled, min(n_rows, n_labelled), replace=False)
+        is_drawn = np.zeros(n_labelled, bool)
+        is_drawn[drawn] = True
+        parts, start = [], 0
+        for rows in self.batches("drawing rows"):
+            parts.append(_pick(rows, is_drawn[start : start + len(rows.y)]))
+            start += len(rows.y)
+        return Rows(pd.concat([part.X for part in parts]), pd.concat([part.y for part in parts]), self.target)
+
+    def _used(self, frame: Any, chosen: Chosen) -> Rows:
+        rows = choose(Rows(frame.drop(columns=self.target), frame[self.target], self.target), chosen)
+        rows = labelled(rows, self._unlabelled)
+        if self._missing == "refuse":
+            refuse_gaps(rows)
+        return rows
+
+    def _is_text(self, name: str) -> bool:
+        """Whether a column holds texts; one that is mostly numbers is refused, whose levels would have no end."""
+        column = self.file.columns[name]
+        if (
+            column.kind == "text"
+            and columns.NUMBERS_SHARE * column.n_present < column.n_numbers < column.n_present
+        ):
+            row, cell = self.file.first(name, "odd") or (0, "")
+            raise RowError(
+                f"column {name!r} holds numbers, but {cell!r} in row ",
+                row,
+                f"; if that means a missing value, pass --na-values {cell!r}, otherwise leave the column out with --drop {name!r}, or "
+                f"take all its values for levels with --categorical {name!r}",
+            )
+        return column.kind == "text"
+
+    def _refuse_rounding(self) -> None:
+        for name, column in self.file.columns.items():
+            is_used = name in self.chosen.keep if self.chosen.keep else name not in self.chosen.drop
+            is_number = column.kind == "whole" and name != self.target and name not in self._levels
+            if is_used and is_number and column.largest >= LARGEST_EXACT:
+                found = self.file.first(name, f"abs(whole) > {LARGEST_EXACT}", "whole")
+                if found is not None:
+                    raise RowError(
+                        f"column {name!r} holds the integer {found[1]} in row ",
+                        found[0],
+                        ", beyond 2^53, where floating-point numbers round integers. If it identifies rows, leave it out with --drop "
+                        f"{name!r}; if it is a code, pass --categorical {name!r}; otherwise subtract an offset",
+                    )
+
+
+def _categories(levels: list[Any]) -> Any:
+    import pandas as pd
+
+    return pd.CategoricalDtype(levels)
+
+
 def embedded(data: str) -> Rows:
-    """An embedded data set, by name."""
+    """Load an embedded data set by name."""
     require_source(data, None)
     X, y = datasets.load(data)
     return Rows(X, y, "target")
 
 
-def read_file(path: Path, target: str, dialect: Dialect, is_code: Callable[[Any], bool]) -> Rows:
-    """Features and labels of a file; all columns but the target are features."""
-    return divide(batches.read_all(path, dialect, is_code), path, target)
-
-
-def divide(frame: Any, path: Path, target: str) -> Rows:
-    """Rows of a file as features and labels."""
-    if target not in frame.columns:
-        raise ValueError(
-            f"the target column {target!r} is not in {str(path)!r}; {_nearest(target, list(map(str, frame.columns)))}its columns are "
-            f"{listed(frame.columns)}"
-        )
-    if len(frame) == 0:
-        raise ValueError(f"{str(path)!r} has a header line but no rows")
-    return Rows(frame.drop(columns=target), frame[target], target)
-
-
 def _nearest(name: str, names: list[str]) -> str:
-    """A question about the column that was probably meant, if there is one."""
+    """Ask about the column that was probably meant, if there is one."""
     lower = {other.lower(): other for other in names}
     near = get_close_matches(name.lower(), lower, n=1)
     return f"did you mean {lower[near[0]]!r}? " if near else ""
 
 
 def labelled(rows: Rows, unlabelled: str) -> Rows:
-    """The rows that have a label; one that has none is refused unless it may be left out."""
+    """Select the rows that have a label; one that has none is refused unless it may be left out."""
     absent = rows.y.isna().to_numpy()
     if not absent.any():
         return rows
@@ -76,7 +198,7 @@ def labelled(rows: Rows, unlabelled: str) -> Rows:
 
 
 def choose(rows: Rows, chosen: Chosen) -> Rows:
-    """The columns of features that were asked for."""
+    """Select the columns of features that were asked for."""
     X = columns.choose(rows.X, chosen)
     if X.columns.empty:
         raise ValueError(f"no column is left besides the target {rows.target!r}; features are needed")
@@ -130,7 +252,7 @@ def split(rows: Rows, test_size: float, seed: int) -> tuple[Rows, Rows]:
 
 
 def binarized(train: Rows, test: Rows, threshold: float | str) -> tuple[Rows, Rows]:
-    """1 above the threshold (or the column's mean over the training rows), 0 otherwise; missing cells stay missing."""
+    """Turn cells into 1 above the threshold (or the column's mean over the training rows), and 0 otherwise."""
     cut = train.X.mean() if threshold == "mean" else threshold
 
     def apply(rows: Rows) -> Rows:

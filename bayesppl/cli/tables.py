@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import operator
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bayesppl.cli.columns import Column
-from bayesppl.cli.layout import LONGEST_NAME, WIDTH, number, safe, table_of
-from bayesppl.cli.parameter_tables import parameter_tables
-from bayesppl.cli.report import Facts, Record, score_records
+from bayesppl.cli.report import Facts, Record, parameter_records, score_records
+from bayesppl.cli.terminal import LONGEST_NAME, WIDTH, number, safe, table_of
+from bayesppl.data.names import short_names
 from bayesppl.evaluation.comparison import SCORES
 from bayesppl.model.rules import REFERENCE
 
 if TYPE_CHECKING:
+    import xarray as xr
     from rich.console import Console
     from rich.table import Table
 
@@ -25,6 +28,9 @@ _MOST_COLUMNS = 12
 
 # Characters of the name of a model.
 _LONGEST_MODEL = 24
+
+# Lines of a parameter; the files and the JSON hold all of them. Characters of a name at least, and between columns.
+_MOST_LINES, _SHORTEST_NAME, _GAP = 40, 8, 2
 
 # Errors below this are written with an exponent.
 _SMALL = 1e-3
@@ -50,7 +56,7 @@ def print_tables(
     for table in (_score_table(result), _difference_table(result)):
         console.print(table, "")
     console.print(_column_table(columns), "")
-    for part in parameter_tables(result.parameters) if with_parameters else ():
+    for part in _parameter_tables(result.parameters) if with_parameters else ():
         console.print(part, "")
     for note in _notes(result, with_parameters):
         console.print(note)
@@ -114,7 +120,7 @@ def _score_table(result: Comparison) -> Table:
     for score in SCORES:
         table.add_column(_HEADINGS[score], justify="right", no_wrap=True)
     for record in score_records(result):
-        table.add_row(record["rule"], *(number(record[score]) for score in SCORES))
+        table.add_row(record["rule"], *(_score(record[score]) for score in SCORES))
     return table
 
 
@@ -172,6 +178,11 @@ def _notes(result: Comparison, with_parameters: bool) -> Iterator[str]:
             )
 
 
+def _score(value: float) -> str:
+    """Write a score so that the decimal points of a column stand below each other."""
+    return number(value, ".1e" if 0 < abs(value) < _SMALL else ".4f")
+
+
 def _difference(record: Record, score: str) -> str:
     difference, standard_error = record[f"{score}_difference"], record[f"{score}_difference_se"]
     if math.isnan(difference):
@@ -189,3 +200,61 @@ def _difference(record: Record, score: str) -> str:
 def _short(number: float, how: str) -> str:
     """A number whose exponent has no zero in front."""
     return format(number, how).replace("e-0", "e-").replace("e+0", "e+")
+
+
+def _parameter_tables(parameters: xr.Dataset) -> Iterator[Table | str]:
+    """A table for every parameter, or one for every class of it where names need the room of the class."""
+    for name in map(str, parameters.data_vars):
+        dims = [str(dim) for dim in parameters[name].dims if dim != "estimate"]
+        records = list(parameter_records(parameters[[name]]))
+        title = name
+        if any(dim.endswith("other_feature") for dim in dims):
+            records = _without_mirror_images(records, dims)
+            title += " (each pair of features once)"
+        shown = records[:_MOST_LINES]
+        needed = sum(_GAP + max(len(str(record[dim])) for record in shown) for dim in dims)
+        by_class = len(dims) > 1 and dims[0] == "class" and needed > _room(_numbers(parameters, shown))
+        if by_class:
+            for label, part in itertools.groupby(shown, operator.itemgetter("class")):
+                yield _table(f"{label}: {title}", dims[1:], list(part), parameters)
+        else:
+            yield _table(title, dims, shown, parameters)
+        if len(records) > len(shown):
+            yield f"… and {len(records) - len(shown)} more lines of {name}; --json and --out DIR have all of them"
+
+
+def _table(title: str, dims: Sequence[str], records: Sequence[Record], parameters: xr.Dataset) -> Table:
+    numbers = _numbers(parameters, records)
+    room = min(LONGEST_NAME, max(_SHORTEST_NAME, _room(numbers) // max(1, len(dims)) - _GAP))
+    table = table_of(safe(title), gap=_GAP - 2)
+    for dim in dims:
+        table.add_column(safe(dim.replace("_", " ")), overflow="ellipsis", no_wrap=True, max_width=room)
+    for heading, cells in numbers.items():
+        table.add_column(heading, justify="right", no_wrap=True, min_width=max(map(len, (heading, *cells))))
+    names = [[safe(name) for name in short_names([record[dim] for record in records], room)] for dim in dims]
+    for line in zip(*names, *numbers.values(), strict=True):
+        table.add_row(*line)
+    return table
+
+
+def _numbers(parameters: xr.Dataset, records: Sequence[Record]) -> dict[str, list[str]]:
+    """The cells of every estimate, by its heading."""
+    tails = (1 - parameters.attrs["prob"]) / 2
+    bounds = {"lower": f"{100 * tails:.3g}%", "upper": f"{100 - 100 * tails:.3g}%"}
+    estimates = parameters["estimate"].values.tolist()
+    return {bounds.get(name, name): [number(record[name], ".3g") for record in records] for name in estimates}
+
+
+def _room(numbers: dict[str, list[str]]) -> int:
+    """Characters of a line that numbers leave to names."""
+    return WIDTH - sum(_GAP + max(map(len, (heading, *cells))) for heading, cells in numbers.items())
+
+
+def _without_mirror_images(records: list[Record], dims: list[str]) -> list[Record]:
+    """Drop the second of the two equal entries of every pair of features."""
+    first: dict[Any, Record] = {}
+    for record in records:
+        pair = frozenset(record[dim] for dim in dims if dim.endswith("feature"))
+        rest = tuple(record[dim] for dim in dims if not dim.endswith("feature"))
+        first.setdefault((rest, pair), record)
+    return list(first.values())

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shutil
-import sys
 import textwrap
-import time
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Sized
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from bayesppl.data.names import visible
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+#: Characters of a line where there is no terminal to ask, and of a name.
+WIDTH, LONGEST_NAME = 80, 28
 
 # what makes a formula of a cell, unless the cell is a number
 _FORMULA = re.compile(r"[=+\-@\t\r]")
@@ -24,37 +30,55 @@ def say(text: str, *, err: bool = False) -> None:
 
 
 def wrapped(line: str) -> str:
-    """A line of words on as many lines as the terminal needs, or as 80 columns do where there is none."""
+    """Wrap a line of words into as many lines as the terminal needs, or as 80 columns do where there is none."""
     width = shutil.get_terminal_size((80, 24)).columns
     return "\n".join(textwrap.wrap(line, width, subsequent_indent="  ")) if len(line) > width else line
 
 
-def counting[T](
-    parts: Iterable[T], rows_of: Callable[[T], int], doing: str, total: int | None = None
-) -> Iterator[T]:
-    """Pass parts of a file on, and show on a terminal how many rows there have been, of how many, and how fast."""
-    if not sys.stderr.isatty():
-        yield from parts
+def warn(remarks: Iterable[str]) -> None:
+    """Print warnings on standard error."""
+    for remark in remarks:
+        say(f"bayesppl: warning: {remark}", err=True)
+
+
+@contextmanager
+def status(message: str, is_slow: bool = False) -> Iterator[None]:
+    """Say on standard error what is being waited for; where there is no terminal, only about what is slow."""
+    from rich.console import Console
+    from rich.markup import escape
+
+    console = Console(stderr=True)
+    if console.is_terminal:
+        with console.status(escape(visible(message))):
+            yield
         return
-    seen, start = 0, time.monotonic()
-    for part in parts:
-        yield part
-        seen += rows_of(part)
-        share = f" of {total:,}" if total else ""
-        rate = seen / max(time.monotonic() - start, 1e-3)
-        click.echo(f"\r\x1b[K{doing}: {seen:,}{share} rows, {rate:,.0f} a second", err=True, nl=False)
-    click.echo("", err=True)
+    if is_slow:
+        say(f"bayesppl: {message}", err=True)
+    yield
+
+
+def counting(parts: Iterable[tuple[Sized, Any]], doing: str, total: int) -> Iterator[Any]:
+    """Pass parts of a file on, and show on a terminal how many of its rows have been read."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(doing, total=total)
+        for part in parts:
+            yield part
+            bar.advance(task, len(part[0]))
 
 
 def cell(value: Any) -> Any:
-    """A cell of a CSV file: an apostrophe stands before text that a spreadsheet would take for a formula."""
+    """Write an apostrophe before text that a spreadsheet would take for a formula."""
     if isinstance(value, str) and _FORMULA.match(value) and not is_number(value):
         return f"'{value}"
     return value
 
 
 def cells(frame: Any) -> Any:
-    """A data frame with every text, names of columns included, as :func:`cell` writes it."""
+    """Write every text of a data frame, names of columns included, as :func:`cell` does."""
     texts = [name for name, dtype in frame.dtypes.items() if dtype.kind not in "biufcmM"]
     safe = frame.assign(**{str(name): frame[name].map(cell) for name in texts}) if texts else frame
     return safe.set_axis([cell(name) for name in safe.columns], axis=1)
@@ -67,3 +91,37 @@ def is_number(text: Any) -> bool:
     except ValueError:
         return False
     return True
+
+
+def table_of(title: str, caption: str | None = None, gap: int = 1) -> Table:
+    """Make an empty table with the layout of all tables."""
+    from rich import box
+    from rich.table import Table
+
+    return Table(
+        title=title,
+        caption=caption,
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, gap),
+        pad_edge=False,
+        show_edge=False,
+        title_justify="left",
+        caption_justify="left",
+        title_style="bold",
+    )
+
+
+def number(value: Any, how: str = ".4g") -> str:
+    """Write a number, or text as it is."""
+    if not isinstance(value, float):
+        return safe(str(value))
+    if math.isnan(value):
+        return "—"
+    return format(value, how)
+
+
+def safe(text: str) -> str:
+    """Write text from the data with neither markup nor control characters."""
+    from rich.markup import escape
+
+    return escape(visible(text))

@@ -10,8 +10,9 @@ import pytest
 
 import bayesppl as bp
 from bayesppl.cli import main
-from bayesppl.cli.rows import read_file, split
-from bayesppl.cli.text_files import Dialect
+from bayesppl.cli.files import Dialect
+from bayesppl.cli.options import Chosen
+from bayesppl.cli.rows import Source, split
 
 
 def refuse_constants(name):
@@ -76,7 +77,7 @@ class TestMixedColumns:
     def test_they_are_modelled_each_in_its_own_way(self, run, flowers):
         _, out, err = run("compare", flowers, "--target", "kind", "--model", "mixed-nb", "--json")
         assert err == ""
-        train, test = split(read_file(flowers, "kind", Dialect(), lambda column: False), 0.5, 0)
+        train, test = split(Source(flowers, "kind", Dialect(), Chosen()).all(), 0.5, 0)
         expected = bp.compare(bp.MixedNB(), train.X, train.y, test.X, test.y)
         found = strict_json(out)["scores"]["predictive"]["log_score"]["value"]
         assert found == pytest.approx(float(expected.scores["log_score"].sel(rule="predictive")), rel=1e-12)
@@ -293,12 +294,12 @@ class TestOut:
         assert len(list(tmp_path.iterdir())) == 5
 
     def test_a_failure_while_writing_leaves_nothing(self, run, tmp_path, monkeypatch):
-        from bayesppl.cli import files
+        from bayesppl.cli import report
 
         def fail(*arguments):
             raise OSError("disk full")
 
-        monkeypatch.setattr(files, "_save_picture", fail)
+        monkeypatch.setattr(report, "_save_picture", fail)
         status, out, err = run("compare", "iris", "--draws", 16, "--out", tmp_path / "results")
         assert (status, out, err) == (2, "", "bayesppl: error: disk full\n")
         assert list(tmp_path.iterdir()) == []
@@ -458,7 +459,7 @@ class TestStacks:
         status, out, err = run("compare", petals, "--target", "kind", "--json")
         assert (status, err) == (0, "")
         found = strict_json(out)["scores"]
-        train, test = split(read_file(petals, "kind", Dialect(), lambda column: False), 0.5, 0)
+        train, test = split(Source(petals, "kind", Dialect(), Chosen()).all(), 0.5, 0)
         clf = bp.AutoClassifier().fit(train.X, train.y)
         assert list(found) == ["all together", *clf.weights_["model"].values]
         truth = clf.predict_proba(test.X)[range(len(test.y)), clf.classes_.searchsorted(test.y)]

@@ -113,9 +113,9 @@ def test_columns_are_kept_or_dropped(run, penguins, tmp_path):
     path = write(penguins, tmp_path / "p.csv")
     assert run("compare", path, "--target", "kind", "--keep", "bill")[0] == 0
     _, _, err = run("compare", path, "--target", "kind", "--keep", "bill", "--drop", "island")
-    assert "--drop and --keep are both given" in err
+    assert "--drop and --only are both given" in err
     _, _, err = run("compare", path, "--target", "kind", "--keep", "wing")
-    assert "--keep 'wing': there is no such column" in err
+    assert "--only 'wing': there is no such column" in err
 
 
 def test_every_suffix_is_read(run, penguins, tmp_path):

@@ -76,7 +76,16 @@ def test_parquet_files_are_compared_too(run: Any, flowers: pd.DataFrame, tmp_pat
         (b"kind,width\n", "has a header line but no rows"),
         (b"kind\nlily\n", "no column is left besides the target 'kind'"),
         (b"sort,width\nlily,2\n", "the target column 'kind' is not in"),
-        (b"kind,width\na,1\nb,2,3\n", "is not a CSV file with a header line"),
+        (
+            b"kind,width\na,1\nb,2,3\n",
+            "has 3 cells, and its header names 2; complete the line, or put quotes around",
+        ),
+        (b"kind,width\na,1\nb\n", "line 3 of "),
+        (b"kind,width\na,1\nb\n", "has 1 cells, and its header names 2; complete the line"),
+        (
+            b'kind,width\na,1\nb,"2\n',
+            "is not a CSV file with a header line: Value with unterminated quote found. (line 3)",
+        ),
     ],
 )
 def test_what_cannot_be_read_is_refused_with_the_remedy(

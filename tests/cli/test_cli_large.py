@@ -8,13 +8,15 @@ import pandas as pd
 import pytest
 
 import bayesppl as bp
-from bayesppl.cli import survey
+from bayesppl.cli import rows
+from bayesppl.cli.files import Dialect
+from bayesppl.cli.options import Chosen
 
 
 @pytest.fixture
 def visitors(monkeypatch):
     """Rows for several batches, whose batches show neither all levels nor all classes nor all gaps."""
-    monkeypatch.setattr(survey, "BATCH_ROWS", 64)
+    monkeypatch.setattr(rows, "BATCH_ROWS", 64)
     rng = np.random.default_rng(0)
     n = 300
     y = np.sort(rng.integers(0, 3, n))
@@ -86,7 +88,7 @@ def test_a_stack_takes_rows_at_random_and_says_so(run, visitors, tmp_path):
 def test_every_row_is_drawn_as_often_as_another(visitors, tmp_path):
     visitors["row"] = np.arange(300.0)
     path = write(visitors, tmp_path / "v.csv")
-    found = survey.survey(survey.Source(path, "kind", survey.Dialect(), survey.Chosen()))
+    found = rows.Source(path, "kind", Dialect(), Chosen())
     drawn = np.concatenate([found.sample(60, seed).X["row"] for seed in range(50)])
     counts = np.bincount(drawn.astype(int), minlength=300)
     assert counts.sum() == 3000
@@ -157,15 +159,15 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
         assert status == "0"
         return int(kilobytes) * (1 if sys.platform == "darwin" else 1024)
 
-    rows = 40_000, 400_000
+    few, many = 40_000, 400_000
     # 360,000 more rows of 21 columns are 60 MB
-    assert peak(rows[1]) - peak(rows[0]) < 30e6
+    assert peak(many) - peak(few) < 30e6
 
 
 def test_codes_that_are_numbers_in_some_batches_and_text_in_others_are_one_set_of_levels(
     run, monkeypatch, tmp_path
 ):
-    monkeypatch.setattr(survey, "BATCH_ROWS", 50)
+    monkeypatch.setattr(rows, "BATCH_ROWS", 50)
     rng = np.random.default_rng(1)
     y = np.where(rng.random(300) < 0.5, "no", "yes")
     code = np.where(rng.random(300) < np.where(y == "no", 0.8, 0.3), "01", "2").astype(object)
@@ -187,7 +189,7 @@ def test_codes_that_are_numbers_in_some_batches_and_text_in_others_are_one_set_o
 
 
 def test_labels_that_are_numbers_in_some_batches_are_text_in_all(run, monkeypatch, tmp_path):
-    monkeypatch.setattr(survey, "BATCH_ROWS", 20)
+    monkeypatch.setattr(rows, "BATCH_ROWS", 20)
     frame = pd.DataFrame({"size": np.arange(60) % 7 + 0.5, "kind": ["1", "2"] * 29 + ["x", "x"]})
     path = write(frame, tmp_path / "labels.csv")
     assert run("fit", path, "--target", "kind", "--model", "gaussian-nb", "--save", tmp_path / "m.nc")[::2] == (

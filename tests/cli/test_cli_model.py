@@ -1,5 +1,6 @@
 """``bayesppl fit``, ``predict`` and ``summary``: what the files hold is what the estimator says."""
 
+import sys
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 import bayesppl as bp
-from bayesppl.cli import batches, model
+from bayesppl.cli.reader import DataFile
 
 
 @pytest.fixture(scope="module")
@@ -192,7 +193,7 @@ def test_an_interrupt_leaves_what_was_there(
             raise KeyboardInterrupt
         return pd.DataFrame({"predicted": ["x"]})
 
-    monkeypatch.setattr(model, "_predictions", interrupted)
+    monkeypatch.setattr(sys.modules["bayesppl.cli.predict"], "_predictions", interrupted)
     before = sorted(tmp_path.iterdir())
     status, *_ = run(
         "predict", saved, tmp_path / "train.csv", "--drop", "species", "--drop", "plant", "-o", out, "--rows", 10
@@ -233,9 +234,8 @@ def test_a_small_file_is_read_once(
     run: Any, iris: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     iris.to_csv(tmp_path / "iris.csv", index=False)
-    read, frames = batches.read, []
-    monkeypatch.setattr(batches, "read", lambda *given: (frames.append(frame) or frame for frame in read(*given)))
-    monkeypatch.setattr(batches, "read_all", lambda *given: pytest.fail("the file is read again"))
+    read, frames = DataFile.read, []
+    monkeypatch.setattr(DataFile, "read", lambda *given: (frames.append(part[0]) or part for part in read(*given)))
     options = ("--target", "species", "--model", "lda", "--save", tmp_path / "model.nc")
     assert run("fit", tmp_path / "iris.csv", *options)[0] == 0
     assert [len(frame) for frame in frames] == [150]

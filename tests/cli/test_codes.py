@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import bayesppl as bp
-from bayesppl.cli import survey
+from bayesppl.cli import rows as rows_of_files
 
 TEXTS = {
     "leading zeros": ["01", "1", "02", "2"],
@@ -26,7 +26,7 @@ NUMBERS = {
 
 @pytest.fixture(params=[1 << 15, 16])
 def batch_rows(request: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(survey, "BATCH_ROWS", request.param)
+    monkeypatch.setattr(rows_of_files, "BATCH_ROWS", request.param)
 
 
 def rows(cells: list[str]) -> pd.DataFrame:

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesppl.cli import batches
-from bayesppl.cli.text_files import Dialect
+from bayesppl.cli.files import Dialect
+from bayesppl.cli.reader import DataFile
 
 
 def hard_numbers() -> list[float]:
@@ -23,5 +23,6 @@ def test_every_number_is_the_nearest_of_its_text(dialect: Dialect, tmp_path: Pat
     lines = [f"{number!r}".replace(".", dialect.decimal) + f"{dialect.sep}u" for number in numbers]
     path = tmp_path / "t.csv"
     path.write_text("\n".join([f"x{dialect.sep}kind", *lines]) + "\n")
-    np.testing.assert_array_equal(batches.read_all(path, dialect, lambda column: False)["x"], numbers)
-    np.testing.assert_array_equal(pd.concat(batches.read(path, 100, dialect))["x"], numbers)
+    file = DataFile(path, dialect)
+    np.testing.assert_array_equal(file.read_all()["x"], numbers)
+    np.testing.assert_array_equal(pd.concat(frame for frame, _ in file.read(100))["x"], numbers)

@@ -2,10 +2,12 @@
 
 from pathlib import Path
 
+import duckdb
 import pandas as pd
 import pytest
 
-from bayesppl.cli import batches, main
+from bayesppl.cli import files, main
+from bayesppl.cli.reader import DataFile
 from bayesppl.cli.terminal import cell, cells
 from bayesppl.data.names import visible
 
@@ -82,22 +84,22 @@ def test_markup_in_names_of_files_is_text(name: str, tmp_path: Path, capsys: pyt
 def test_a_header_without_end_is_refused_before_it_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(batches, "_LONGEST_HEADER", 1 << 20)
+    monkeypatch.setattr(files, "LONGEST_LINE", 1 << 20)
     path = tmp_path / "x.csv"
     path.write_text("a" * (2 << 20))
     assert run("fit", path, "--target", "y", "--save", tmp_path / "m.nc") == 2
     assert "header line" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("raised", [MemoryError(), pd.errors.ParserError("C error: out of memory")])
+@pytest.mark.parametrize("raised", [MemoryError(), duckdb.OutOfMemoryException("Out of Memory Error: failed")])
 def test_want_of_memory_is_called_so(
     raised: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def read_csv(*_: object, **__: object) -> None:
+    def survey(*_: object) -> None:
         raise raised
 
     path = table(tmp_path / "x.csv", ["a", "b"])
-    monkeypatch.setattr(pd, "read_csv", read_csv)
+    monkeypatch.setattr(DataFile, "_survey_text", survey)
     assert run("fit", path, "--target", "y", "--save", tmp_path / "m.nc") == 2
     error = capsys.readouterr().err
     assert "not enough memory" in error

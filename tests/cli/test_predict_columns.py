@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import bayesppl as bp
-from bayesppl.cli import survey
+from bayesppl.cli import rows as rows_of_files
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_names_of_rows_that_the_header_does_not_name_are_left_out(
     run: Any, tmp_path: Any, frame: pd.DataFrame, rows: str, batch: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As R's write.table writes them."""
-    monkeypatch.setattr(survey, "BATCH_ROWS", batch)
+    monkeypatch.setattr(rows_of_files, "BATCH_ROWS", batch)
     frame = frame.drop(columns="veil").assign(code=np.where(frame["garage"] == "None", "01", "1"))
     lines = frame.to_csv(index=False).splitlines()
     named = [lines[0], *(f"{row},{line}" for row, line in enumerate(lines[1:], 1))]

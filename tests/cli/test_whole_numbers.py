@@ -10,14 +10,12 @@ import pyarrow.parquet
 import pytest
 
 import bayesppl as bp
-from bayesppl.cli import batches, survey
-from bayesppl.cli.text_files import Dialect
+from bayesppl.cli import rows
+from bayesppl.cli.files import Dialect
+from bayesppl.cli.options import Chosen
+from bayesppl.cli.reader import DataFile
 
 BIG = 2**53 + 1
-
-
-def no_codes(column: Any) -> bool:
-    return False
 
 
 def write(path: Path, cells: list[str]) -> Path:
@@ -29,16 +27,16 @@ def write(path: Path, cells: list[str]) -> Path:
 @pytest.mark.parametrize("cells", [["1", "", str(BIG)], [f"-{BIG}", "NA", "3"]])
 def test_they_are_refused(cells: list[str], tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", cells)
-    with pytest.raises(ValueError, match=rf"column 'id' holds the integer -?{BIG} in row \d, beyond 2\^53"):
-        batches.read_all(path, Dialect(), no_codes)
-    with pytest.raises(ValueError, match=f"{BIG}"):
-        list(batches.read(path, 3, Dialect()))
+    with pytest.raises(
+        ValueError, match=rf"column 'id' holds the integer -?{BIG} in row \d, beyond 2\^53.*--drop 'id'"
+    ):
+        rows.Source(path, "kind", Dialect(), Chosen())
 
 
 def test_thousands_are_read(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", ["1", "", f"{BIG:,}".replace(",", "_")])
     with pytest.raises(ValueError, match=f"{BIG}"):
-        batches.read_all(path, Dialect(thousands="_"), no_codes)
+        rows.Source(path, "kind", Dialect(thousands="_"), Chosen())
 
 
 @pytest.mark.parametrize(
@@ -46,9 +44,10 @@ def test_thousands_are_read(tmp_path: Path) -> None:
 )
 def test_what_is_not_rounded_passes(cells: list[str], tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", cells)
-    whole = batches.read_all(path, Dialect(), no_codes)
+    file = DataFile(path, Dialect())
+    whole = file.read_all()
     assert whole["id"].dropna().tolist() == [float(cell) for cell in cells if cell]
-    pd.testing.assert_frame_equal(pd.concat(batches.read(path, 2, Dialect())), whole)
+    pd.testing.assert_frame_equal(pd.concat(frame for frame, _ in file.read(2)), whole)
 
 
 @pytest.mark.parametrize(
@@ -65,18 +64,19 @@ def test_what_is_not_rounded_passes(cells: list[str], tmp_path: Path) -> None:
 )
 def test_integers_beside_gaps_are_integers(cells: list[str], is_whole: bool, tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", cells)
-    for frame in [batches.read_all(path, Dialect(), no_codes), *batches.read(path, 4, Dialect())]:
+    file = DataFile(path, Dialect())
+    for frame in [file.read_all(), *(frame for frame, _ in file.read(4))]:
         assert frame["id"].dtype.kind == ("i" if is_whole else "f")
     numbers = [float(cell) for cell in cells if cell.strip() not in ("", "NA")]
     for size in (1, 2, 3):
-        read = pd.concat(batches.read(path, size, Dialect()))["id"]
+        read = pd.concat(frame for frame, _ in file.read(size))["id"]
         assert read.dropna().tolist() == numbers
         assert read.isna().tolist() == [cell in ("", "NA") for cell in cells]
 
 
 @pytest.fixture(params=[1 << 15, 16])
 def batch_rows(request: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(survey, "BATCH_ROWS", request.param)
+    monkeypatch.setattr(rows, "BATCH_ROWS", request.param)
 
 
 @pytest.mark.usefixtures("batch_rows")

@@ -1,0 +1,179 @@
+"""``bayesppl fit`` and ``summary``: a model that is fitted once, kept in a file, and described."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bayesppl.cli.files import Dialect, require_place
+from bayesppl.cli.models import AUTO, INTEGERS_OPTION, OF_LEVELS, make, model_option
+from bayesppl.cli.options import (
+    CALIBRATE_OPTION,
+    INFERENCE_OPTION,
+    MISSING_OPTION,
+    MOST_ROWS_OPTION,
+    PRIOR_OPTION,
+    TUNE_OPTION,
+    UNLABELLED_OPTION,
+    Chosen,
+    Grouped,
+    column_options,
+    csv_options,
+    slow_step,
+)
+from bayesppl.cli.terminal import say, status, warn, wrapped
+from bayesppl.errors import RowError
+
+if TYPE_CHECKING:
+    from bayesppl.cli.rows import Rows, Source
+
+#: Rules of prediction, by name.
+RULES = ("predictive", "mle", "map", "mean")
+
+DATA_ARGUMENT = click.argument("data", type=click.Path(path_type=Path, exists=True, allow_dash=True))
+MODEL_ARGUMENT = click.argument(
+    "model", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="MODEL.nc"
+)
+
+# Seed of the rows drawn from a large file, so that the same command fits the same model.
+_SEED = 0
+
+
+@click.command(cls=Grouped, epilog="Example: bayesppl fit flowers.csv --target kind --model qda --save flowers.nc")
+@DATA_ARGUMENT
+@click.option("--target", metavar="COLUMN", required=True, help="Column of the labels.")
+@column_options
+@model_option(AUTO)
+@INTEGERS_OPTION
+@PRIOR_OPTION
+@TUNE_OPTION
+@CALIBRATE_OPTION
+@csv_options
+@MISSING_OPTION
+@UNLABELLED_OPTION
+@MOST_ROWS_OPTION
+@click.option("--rule", type=click.Choice(RULES), default="predictive", show_default=True, help="Prediction rule.")
+@INFERENCE_OPTION
+@click.option(
+    "--save",
+    "path",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="MODEL.nc",
+    required=True,
+    help="File for the fitted model; it appears complete or not at all.",
+)
+def fit(
+    data: Path,
+    target: str,
+    chosen: Chosen,
+    model: str,
+    integers: tuple[str, ...],
+    prior: str | None,
+    tune: bool,
+    calibrate: str | None,
+    dialect: Dialect,
+    missing: str,
+    unlabelled: str,
+    most_rows: int,
+    rule: str,
+    inference: str,
+    path: Path,
+) -> None:
+    """Fit a classifier to DATA and save it.
+
+    DATA is a text file with a header line (.csv, .tsv, .txt, .dat or .data, perhaps compressed, as in .csv.gz), a
+    .parquet or .feather file, a folder of .parquet files, or - for text from standard input. All columns but the target,
+    and those dropped, are features. The saved model holds the declaration, the sums that the fit needs and the posterior,
+    but none of the rows; 'bayesppl predict' and bayesppl.load read it.
+
+    A file of any length is read twice: for its labels, types and levels, then a batch of rows at a time for the sums. In
+    memory are all rows for --calibrate and for integers taken as levels, and at most --most-rows for --model auto.
+    """
+    require_place("--save", path)
+    from bayesppl.cli.rows import BATCH_ROWS, Source
+
+    classifier = make(model, integers, prior, tune=tune, rule=rule, inference=inference, calibration=calibrate)
+    of_numbers = model not in OF_LEVELS
+    with status(f"reading {data}"):
+        source = Source(data, target, dialect, chosen, unlabelled, missing, model == "categorical-nb")
+    needs_all = calibrate is not None or any("categorical" in choice for choice in integers)
+    if model != AUTO and not needs_all and source.n_rows > BATCH_ROWS:
+        n_rows = _fit_sums(classifier, source)
+    else:
+        slow = slow_step(inference)
+        rows = draw_rows(source, most_rows, _SEED) if model == AUTO else source.all()
+        with status(slow or f"fitting {model} to {data}", slow is not None):
+            n_rows = fit_rows(classifier, rows, of_numbers)
+    if tune:
+        with status("tuning the prior"):
+            classifier = classifier.tune_prior()
+    classifier.save(path)
+    n_columns, n_classes = len(classifier.feature_names_in_), len(classifier.classes_)
+    say(f"fitted {model} to {n_rows} rows, {n_columns} columns, {n_classes} classes; wrote {path}")
+
+
+def draw_rows(source: Source, most_rows: int, seed: int) -> Rows:
+    """Read every row of a file that has no more than these, otherwise so many of them at random."""
+    if source.n_rows <= most_rows:
+        return source.all()
+    say(
+        f"bayesppl: {str(source.file.path)!r} has {source.n_rows} rows, of which {most_rows} are drawn at random "
+        "(--most-rows)",
+        err=True,
+    )
+    return source.sample(most_rows, seed)
+
+
+def fit_rows(classifier: Any, rows: Rows, of_numbers: bool) -> int:
+    """Fit to these rows, which may have to be numbers, and return how many they are."""
+    from bayesppl.cli.columns import remarks
+    from bayesppl.cli.rows import require_numbers
+
+    warn(remarks(rows.X))
+    if of_numbers:
+        require_numbers(rows)
+    classifier.fit(rows.X, rows.y)
+    return len(rows.X)
+
+
+def _fit_sums(classifier: Any, source: Source) -> int:
+    """Fit to all rows of a file, a batch at a time, and return their number."""
+    from bayesppl.cli.columns import remarks
+    from bayesppl.estimators.batches import fit_batches
+
+    given = dropped = 0
+
+    def batches() -> Iterator[tuple[Any, Any]]:
+        nonlocal given, dropped
+        for rows in source.batches("fitting"):
+            if not given:
+                warn(remarks(rows.X))
+            if len(rows.X):
+                dropped = int(rows.X.index[0]) - given  # rows of the file before this batch that are not fitted
+                given += len(rows.X)
+                yield rows.X, rows.y
+
+    try:
+        fit_batches(classifier, batches(), source.labels())
+    except RowError as error:
+        raise error.shifted(dropped) from None
+    return given
+
+
+@click.command(short_help="Describe a saved model.", epilog="Example: bayesppl summary flowers.nc")
+@MODEL_ARGUMENT
+def summary(model: Path) -> None:
+    """Describe a saved model: the rows it was fitted to, and what was found."""
+    from bayesppl.estimators.loading import load
+    from bayesppl.files.saving import read_provenance
+
+    classifier = load(model)
+    say(f"{classifier!r}")
+    for line in str(classifier.summary()).splitlines():
+        say(wrapped(line))
+    origin = read_provenance(model)
+    for name in ("command", "bayesppl_version", "data_hash"):
+        say(f"{name.replace('_', ' ')}: {origin.get(name, 'not recorded')}")

@@ -1,0 +1,259 @@
+"""``bayesppl predict``: the rows of a file classified with a saved model."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from bayesppl.cli.files import Dialect, require_place
+from bayesppl.cli.fit import DATA_ARGUMENT, MODEL_ARGUMENT, RULES, fit
+from bayesppl.cli.options import SEED_OPTION, Grouped, csv_options
+from bayesppl.cli.terminal import cells, counting, is_number, say
+from bayesppl.data.names import visible
+
+
+@click.command(
+    cls=Grouped, epilog="Example: bayesppl predict flowers.nc new.parquet --interval 0.9 -o predictions.csv"
+)
+@MODEL_ARGUMENT
+@DATA_ARGUMENT
+@click.option("--rule", type=click.Choice(RULES), help="Prediction rule; by default that of the fit.")
+@click.option(
+    "--interval",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    help="Add credible intervals of the class probabilities; the number is their probability.",
+)
+@click.option(
+    "--explain",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Add the N columns that count most for or against the predicted label, and their weights of evidence in nats.",
+)
+@click.option(
+    "--draws", type=click.IntRange(min=2), default=1000, show_default=True, help="Posterior draws for intervals."
+)
+@SEED_OPTION
+@click.option(
+    "--keep", metavar="COLUMN", multiple=True, help="Copy a column of DATA to the output; may be repeated."
+)
+@click.option(
+    "--drop",
+    metavar="COLUMN",
+    multiple=True,
+    help="Ignore a column of DATA, besides those that the fit dropped; may be repeated.",
+)
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="A .csv or .parquet file, which appears complete or not at all; by default CSV goes to standard output.",
+)
+@csv_options
+@click.option("--rows", type=click.IntRange(min=1), default=50_000, show_default=True, help="Rows held at a time.")
+def predict(
+    model: Path,
+    data: Path,
+    rule: str | None,
+    interval: float | None,
+    explain: int | None,
+    draws: int,
+    seed: int,
+    keep: tuple[str, ...],
+    drop: tuple[str, ...],
+    out: Path | None,
+    dialect: Dialect,
+    rows: int,
+) -> None:
+    """Classify the rows of DATA with a saved model.
+
+    Rows are read, classified and written a batch at a time, so that DATA may be larger than memory. The output has a
+    line per row: the columns kept, the predicted label, and the probability p(LABEL) of every label; with --interval also
+    lower(LABEL) and upper(LABEL); with --explain also reason 1, weight 1, and so on. Columns of DATA are found by name, in
+    any order. Those kept of a text file are copied as they are written.
+    In CSV an apostrophe stands before text that a spreadsheet would take for a formula.
+    """
+    if out is not None:
+        require_place("--out", out)
+    import pandas as pd
+
+    from bayesppl.cli.reader import DataFile
+    from bayesppl.errors import rows_before
+    from bayesppl.estimators.loading import load
+    from bayesppl.files import replacing
+
+    classifier = load(model)
+    if explain is not None:
+        _require_one_model(classifier, model)
+    known = classifier.levels_of_columns().items()
+    texts = {name: levels for name, levels in known if all(isinstance(level, str) for level in levels)}
+    texts_in_part = {name for name, levels in known if any(isinstance(level, str) for level in levels)}
+    file = DataFile(data, dialect, known=texts)
+    ignored = (*drop, *(name for name in _dropped_in_fit(model) if name in file.columns and name not in keep))
+    names = _features(list(file.columns), keep, ignored, data, classifier)
+    _refuse_text(file, set(names).intersection(classifier.columns_read()) - texts_in_part)
+
+    def classified() -> Iterator[Any]:
+        seen = 0
+        for frame, copies in counting(file.read(rows, keep), "classifying", file.n_rows):
+            with rows_before(seen):
+                features = frame[names]
+                predictions = _predictions(classifier, features, rule, interval, draws, seed)
+                if explain is not None:
+                    predictions |= _reasons(classifier, features, predictions["predicted"], rule, explain, seed)
+            seen += len(frame)
+            found = pd.DataFrame(predictions)
+            yield pd.concat([copies.reset_index(drop=True), found], axis=1) if keep else found
+
+    if out is None:
+        for i, predictions in enumerate(classified()):
+            text = cells(predictions).to_csv(index=False, header=i == 0, lineterminator="\n")
+            click.echo(visible(text) if sys.stdout.isatty() else text, nl=False)
+        return
+    with replacing(out) as work, _writing(work, out) as write:
+        for predictions in classified():
+            write(predictions)
+    say(f"wrote {out}", err=True)
+
+
+@contextmanager
+def _writing(path: Path, target: Path) -> Iterator[Callable[[Any], None]]:
+    """Give a function that appends data frames to the file ``path``, in the format of the suffix of ``target``."""
+    if target.suffix.lower() == ".csv":
+        with path.open("w", newline="", encoding="utf-8") as file:
+            yield lambda frame: cells(frame).to_csv(
+                file, index=False, header=file.tell() == 0, lineterminator="\n"
+            )
+        return
+    if target.suffix.lower() != ".parquet":
+        raise ValueError(f"{str(target)!r}: predictions are written as .csv or .parquet")
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    writers: list[Any] = []
+
+    def write(frame: Any) -> None:
+        table = pa.Table.from_pandas(frame, preserve_index=False)
+        if not writers:
+            writers.append(pq.ParquetWriter(path, table.schema))
+        writers[0].write_table(table)
+
+    try:
+        yield write
+    finally:
+        for writer in writers:
+            writer.close()
+
+
+def _predictions(
+    classifier: Any,
+    X: Any,
+    rule: Any,
+    interval: float | None,
+    draws: int,
+    seed: int,
+) -> dict[str, Any]:
+    labels = classifier.classes_.tolist()
+    probability = classifier.probabilities(X, rule)
+    columns: dict[str, Any] = {"predicted": classifier.classes_[probability.argmax(1)]}
+    columns.update({f"p({label})": probability[:, k] for k, label in enumerate(labels)})
+    if interval is not None:
+        bounds = classifier.predict_proba_interval(X, interval, draws, seed)
+        for end in ("lower", "upper"):
+            columns.update({f"{end}({label})": bounds[end].values[:, k] for k, label in enumerate(labels)})
+    return columns
+
+
+def _reasons(classifier: Any, X: Any, predicted: Any, rule: Any, most: int, seed: int) -> dict[str, Any]:
+    """Find the columns of largest weight of evidence for or against the predicted label of each row, and these weights."""
+    import numpy as np
+
+    found = classifier.explain(X, rule=rule, random_state=seed)
+    codes = np.searchsorted(classifier.classes_, predicted)
+    weight = found["weight"].transpose("row", "class", "feature").values[np.arange(len(codes)), codes]
+    order = np.argsort(-np.abs(weight), axis=1, kind="stable")[:, :most]
+    names = found["feature"].values
+    columns: dict[str, Any] = {}
+    for place in range(order.shape[1]):
+        columns[f"reason {place + 1}"] = names[order[:, place]]
+        columns[f"weight {place + 1}"] = np.take_along_axis(weight, order[:, [place]], axis=1)[:, 0]
+    return columns
+
+
+def _require_one_model(classifier: Any, path: Path) -> None:
+    """Refuse a stack, before its rows are classified."""
+    from bayesppl.errors import SeveralModelsError
+
+    try:
+        _ = classifier.explain
+    except SeveralModelsError:
+        raise ValueError(
+            f"--explain is for one model, and {str(path)!r} combines several, whose log odds are no sum over columns; fit "
+            "one to the same file, with 'bayesppl fit --model mixed-nb --calibrate', and explain its predictions"
+        ) from None
+
+
+def _dropped_in_fit(model: Path) -> tuple[str, ...]:
+    """Find the columns that ``bayesppl fit`` was told to drop when it made a model."""
+    from bayesppl.files.saving import read_provenance
+
+    words = shlex.split(str(read_provenance(model).get("command", "")))
+    if words[:2] != ["bayesppl", "fit"]:
+        return ()
+    parser = fit.make_parser(click.Context(fit))
+    return tuple(parser.parse_args(words[2:])[0].get("drop") or ())
+
+
+def _features(
+    names: Sequence[str], keep: Sequence[str], drop: Sequence[str], data: Path, classifier: Any
+) -> list[str]:
+    """Choose the columns of a file that a model is given."""
+    from bayesppl.data.columns import listed
+
+    for name in (*keep, *drop):
+        if name not in names:
+            raise ValueError(f"there is no column {name!r} in {str(data)!r}; its columns are {listed(names)}")
+    known = classifier.feature_names_in_.tolist()
+    features = [name for name in names if name not in drop and (name in known or name not in keep)]
+    surplus = [name for name in features if name not in known]
+    if surplus:
+        drops, keeps = (
+            " ".join(f"{option} {shlex.quote(name)}" for name in surplus) for option in ("--drop", "--keep")
+        )
+        raise ValueError(
+            f"the model was not fitted to {listed(surplus)} of {str(data)!r}; its features are {listed(known)}. Pass "
+            f"{drops} to leave out what is no feature, such as the target, or {keeps} to copy it beside the predictions"
+        )
+    return features
+
+
+def _refuse_text(file: Any, names: Collection[str]) -> None:
+    """Refuse text in columns that held none in the fit: one cell of a text file makes text of its whole column."""
+    from bayesppl.errors import RowError
+
+    for name in (name for name in file.columns if name in names and file.columns[name].kind == "text"):
+        found = file.first(name, "odd") or file.first(name, "true")
+        if found is not None:
+            row, cell = found
+            raise RowError(
+                f"column {name!r} holds the text {cell!r} in row ",
+                row,
+                f" and held no text in the fit; {_remedy(cell)}",
+            )
+
+
+def _remedy(cell: str) -> str:
+    if is_number(cell):
+        return "convert the column to numbers"
+    if is_number(cell.replace(",", "")):
+        return "if the comma is part of a number, pass --decimal , or --thousands ,"
+    return (
+        f"if that means a missing value, leave the cell empty or pass --na-values {shlex.quote(cell)}; otherwise correct "
+        "it, or fit a model to rows that hold such text too"
+    )
