@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
-from typing import Self, final
+from typing import ClassVar, Self, final
 
 import numpy as np
 
@@ -38,6 +38,9 @@ class Moments(Statistics):
     :math:`S = S_a + S_b + \frac{n_a n_b}{n_a + n_b} \delta\delta^\top` with
     :math:`\delta = \bar x_b - \bar x_a`.
     """
+
+    #: Whether h(x) holds the Jacobian 1/x of every cell.
+    are_of_logarithms: ClassVar[bool] = False
 
     count: Array
     mean: Array
@@ -77,9 +80,19 @@ class Moments(Statistics):
 
     @property
     def log_base(self) -> Array:
-        """Sum of log h(x), with h = (2π)^(-1/2) for every cell."""
+        """Sum of log h(x), with h = (2π)^(-1/2) for every cell, times the Jacobian of logarithms."""
         n_features = self.mean.shape[1] if self.is_matrix else 1
-        return -0.5 * np.log(2 * np.pi) * n_features * self.count
+        log_base = -0.5 * np.log(2 * np.pi) * n_features * self.count
+        return log_base + self.log_jacobian if self.are_of_logarithms else log_base
+
+    @property
+    def log_jacobian(self) -> Array:
+        """Sum of −log x where these are moments of log x: minus the count times the mean."""
+        return -self.count * (self.mean.sum(1) if self.is_matrix else self.mean)
+
+    def with_base(self, log_base: Array) -> LogMoments:
+        """Return the moments as those of logarithms; the sums of their Jacobian need not be kept."""
+        return LogMoments(self.count, self.mean, self.scatter, self.sums)
 
     def tracked(self, n_rows: int = 0) -> Self:
         if self.sums is not None:
@@ -164,6 +177,14 @@ class Moments(Statistics):
 
     def _product(self, deviation: Array) -> Array:
         return deviation[..., :, None] * deviation[..., None, :] if self.is_matrix else deviation**2
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LogMoments(Moments):
+    """Moments of logarithms, as statistics of the numbers themselves."""
+
+    are_of_logarithms: ClassVar[bool] = True
 
 
 @final

@@ -105,7 +105,8 @@ class RowsWithBase(Rows):
 
     @final
     def sum_rows(self, responsibilities: Responsibilities) -> Any:
-        return self.rows.sum_rows(responsibilities).with_base(np.asarray(responsibilities.T @ self.log_base))
+        sums: Any = self.rows.sum_rows(responsibilities)
+        return sums.with_base(np.asarray(responsibilities.T @ self.log_base))
 
     @final
     def blocks(self) -> Iterator[tuple[slice, Any]]:

@@ -77,11 +77,6 @@ class Statistics(ABC):
     def with_classes(self, n_classes: int, codes: Array) -> Self:
         """Return the same statistics among ``n_classes`` classes, class k under ``codes[k]``; new ones are empty."""
 
-    @final
-    def with_base(self, log_base: Array) -> Self:
-        """Return the statistics of the same rows, whose base measures are multiplied by these factors."""
-        return replace(self, log_base=self._by_name["log_base"] + log_base)  # type: ignore[type-var]  # a dataclass
-
     @property
     @final
     def n_numbers(self) -> int:
@@ -152,6 +147,11 @@ class _Sums(Statistics):
         if self.sums is None:
             return type(self)(*(under_codes(a, n_classes, codes) for a in self.values()))
         return self._of(tuple(sums.each(lambda part: under_codes(part, n_classes, codes)) for sums in self.sums))
+
+    @final
+    def with_base(self, log_base: Array) -> Self:
+        """Return the statistics of the same rows, whose base measures are multiplied by these factors."""
+        return replace(self, log_base=self._by_name["log_base"] + log_base)  # type: ignore[type-var]  # every kind is a dataclass
 
     def sum_rows(self, responsibilities: Responsibilities) -> Self:
         """Statistics of the classes, where these are statistics of single rows: (n_rows, ...) to (n_classes, ...)."""

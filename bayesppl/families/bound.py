@@ -202,6 +202,8 @@ class NumberColumns(BoundColumns):
         Labels of dimensions that are not those of the columns.
     check : callable, optional
         Refuses encoded rows for what no column shows by itself.
+    column_measures : mapping of column to measure, optional
+        Where columns differ in it.
     given : tuple
         What the rows are modelled given, such as the levels of categories: columns of encoded rows before the features.
     """
@@ -213,7 +215,8 @@ class NumberColumns(BoundColumns):
     has_total: bool = False
     row_dim: str = "feature"
     other_coords: Mapping[str, list[Hashable]] | None = None
-    check: Callable[[Any], None] | None = None
+    check: Callable[[Any], Any] | None = None
+    column_measures: Mapping[Hashable, Measure] | None = None
     given: tuple[Hashable, ...] = ()
 
     @property
@@ -222,7 +225,7 @@ class NumberColumns(BoundColumns):
 
     @property
     def measures(self) -> dict[Hashable, Measure]:
-        return dict.fromkeys(self.family.columns, self.family.measure)
+        return dict(self.column_measures or dict.fromkeys(self.family.columns, self.family.measure))
 
     @property
     def family_names(self) -> dict[Hashable, str]:

@@ -22,6 +22,7 @@ from bayesppl.errors import ImproperError
 from bayesppl.families.composite import BlockRows, CompositeFamily, prefixed
 from bayesppl.families.covariates import NO_COVARIATES, Covariates, covariates_of
 from bayesppl.families.family import Evidence, Family
+from bayesppl.families.transformed import Transformed
 from bayesppl.kernels.arrays import Array, Responsibilities
 
 
@@ -34,6 +35,9 @@ def sufficient_statistics(family: Family, X: Any, responsibilities: Responsibili
                 for block, part in family.parts.items()
             }
         )
+    if isinstance(family, Transformed):
+        found = sufficient_statistics(family.inner, family.transform(X), responsibilities)
+        return found.with_base(responsibilities.T @ family.log_base(X)) if family.has_base else found
     if hasattr(family, "sufficient_statistics"):
         return family.sufficient_statistics(X, responsibilities)
     return family.rows(X).sum_rows(responsibilities)
@@ -63,6 +67,8 @@ def tunable(family: Family, prior: Any) -> Mapping[str, tuple[float, float]]:
             for block, part in family.parts.items()
             for name, bounds in tunable(part, prior.parts[block]).items()
         }
+    if isinstance(family, Transformed):
+        return tunable(family.inner, prior)
     if hasattr(family, "tunable"):
         return family.tunable(prior)
     found: Mapping[str, tuple[float, float]] = prior.tunable
@@ -83,6 +89,8 @@ def log_predictive(family: Family, posterior: Any) -> LogDensity:
         return _sum_of(
             {block: log_predictive(part, posterior.parts[block]) for block, part in family.parts.items()}
         )
+    if isinstance(family, Transformed):
+        return family.of_transformed(log_predictive(family.inner, posterior))
     if hasattr(family, "log_predictive"):
         return family.log_predictive(posterior)
     return _of_encoded(family, of_pairs.log_predictive(posterior, len(family.classes)))
@@ -102,6 +110,10 @@ def leave_one_out(
             for block, part in family.parts.items()
         ]
         return of_pairs.total(fitted for fitted, _ in found), of_pairs.total(without for _, without in found)
+    if isinstance(family, Transformed):
+        fitted, without = leave_one_out(family.inner, posterior, statistics, family.transform(X), members)
+        log_base = family.log_base(X).sum(1, keepdims=True) if family.has_base else 0.0
+        return fitted + log_base, without + log_base
     if hasattr(family, "loo_log_predictive"):
         return family.loo_log_predictive(posterior, statistics, X, members)
     return of_pairs.leave_one_out(posterior, statistics, family.rows(X), members, len(family.classes))
@@ -157,6 +169,8 @@ def common_prior(family: Family, statistics: Any) -> Any:
     if isinstance(family, CompositeFamily):
         parts = {block: common_prior(part, statistics.parts[block]) for block, part in family.parts.items()}
         return Joint(parts, {block: f"{block}_" for block in parts})
+    if isinstance(family, Transformed):
+        return common_prior(family.inner, statistics)
     if hasattr(family, "common_prior"):
         return family.common_prior(statistics)
     return family.resolve_prior(statistics.pooled())
@@ -216,6 +230,8 @@ def inclusion_averaged(family: Family, posterior: Any, common: Any, log_odds: Ma
                 for block, part in family.parts.items()
             }
         )
+    if isinstance(family, Transformed):
+        return family.of_transformed(inclusion_averaged(family.inner, posterior, common, log_odds))
     if hasattr(family, "averaged_predictive"):
         return family.averaged_predictive(posterior, common, log_odds)
     return _of_encoded(family, of_pairs.inclusion_averaged(posterior, common, log_odds, len(family.classes)))
@@ -269,6 +285,8 @@ def require_closed_forms(family: Family) -> None:
     if isinstance(family, CompositeFamily):
         for part in family.parts.values():
             require_closed_forms(part)
+    elif isinstance(family, Transformed):
+        require_closed_forms(family.inner)
     elif not family.has_closed_forms:
         raise family._no_closed_form()
 
@@ -291,6 +309,9 @@ class _Leaf(NamedTuple):
 
 
 def _leaves(family: Family, *values: Any, name: str = "", prefix: str = "") -> Iterator[_Leaf]:
+    if isinstance(family, Transformed):
+        yield from _leaves(family.inner, *values, name=name, prefix=prefix)
+        return
     if not isinstance(family, CompositeFamily):
         yield _Leaf(name, prefix, family, values)
         return

@@ -19,6 +19,7 @@ from bayesppl.conjugate import Dirichlet, Joint
 from bayesppl.conjugate.log_density import Evaluate, LogDensity
 from bayesppl.conjugate.matrix_normal import MatrixNormalInverseWishart
 from bayesppl.conjugate.membership import Membership
+from bayesppl.conjugate.rows import JointRows
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.table import Table
 from bayesppl.families import closed_forms
@@ -185,6 +186,9 @@ class ConditionalGaussian(ConjugateFamily):
     def decode(self, X: BlockRows) -> dict[Hashable, Array]:
         numbers = X.parts["numbers"][:, len(self.of_numbers.predictors) :]
         return self.parts.bound.decode(BlockRows({"categories": X.parts["categories"], "numbers": numbers}))
+
+    def rows(self, X: BlockRows) -> JointRows:
+        return self.parts.rows(X)
 
     def sufficient_statistics(self, X: BlockRows, responsibilities: Responsibilities) -> JointStatistics:
         gaps = X.parts["categories"] < 0

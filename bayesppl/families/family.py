@@ -44,7 +44,7 @@ class Family(ABC):
     """Class-conditional density p(x | y = k, θ) of all classes at once, with a prior on θ.
 
     What is not abstract serves every family. A family with sufficient statistics and a conjugate prior is a
-    :class:`~bayesppl.families.family.ConjugateFamily`; any other is sampled on its rows, which are their
+    :class:`ConjugateFamily`; any other is sampled on its rows, which are their
     own statistics.
     """
 

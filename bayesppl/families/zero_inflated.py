@@ -21,10 +21,10 @@ import numpy as np
 from bayesppl.conjugate import Beta, Joint
 from bayesppl.data.table import MatrixTable, Table
 from bayesppl.families.bernoulli import Bernoulli
-from bayesppl.families.bound import Measure
+from bayesppl.families.bound import Measure, NumberColumns
 from bayesppl.families.composite import BlockRows, GivenBlocks
 from bayesppl.families.family import Family
-from bayesppl.families.support import REAL_NUMBERS, numbers_of
+from bayesppl.families.support import REAL_NUMBERS, Support, numbers_of
 from bayesppl.families.transformed import Transformed
 from bayesppl.kernels.arrays import Array
 
@@ -53,37 +53,43 @@ class ZeroInflated(Transformed):
     """
 
     name: ClassVar[str] = "zero_inflated"
+    support: ClassVar[Support] = REAL_NUMBERS
+    measure: ClassVar[Measure] = "mass at zero, density elsewhere"
+    has_base: ClassVar[bool] = False
 
     family: Family
     probability: Beta | Any = Beta()
 
     #: Zeros and the rest, once bound.
-    parts: GivenBlocks | None = field(default=None, kw_only=True, repr=False)
+    blocks: GivenBlocks | None = field(default=None, kw_only=True, repr=False)
 
     @property
     def inner(self) -> GivenBlocks:
-        if self.parts is None:
+        if self.blocks is None:
             raise AttributeError("bind the family to columns first")
-        return self.parts
+        return self.blocks
+
+    @property
+    def bound(self) -> NumberColumns:
+        within = self.inner.bound
+        is_separate = all(len(factor.columns) == 1 for factor in within.factors)
+        coords = {**within.coords, "column": list(self.columns)}
+        return NumberColumns(
+            self,
+            within.dims,
+            is_separate,
+            row_dim="column",
+            other_coords=coords,
+            check=self.transform,  # which refuses what the family of the rest does not model
+            column_measures=self._measures,
+        )
 
     def with_inner(self, inner: GivenBlocks) -> Self:
-        return replace(self, parts=inner)
+        return replace(self, blocks=inner)
 
     def with_prior(self, prior: Joint) -> Self:
         rest = self._rest.with_prior(prior.parts["rest"])
-        return replace(self, family=rest, probability=prior.parts["zero"], parts=self.inner.with_prior(prior))
-
-    @property
-    def columns(self) -> tuple[Hashable, ...]:
-        blocks = self.inner.blocks or {}
-        return tuple(blocks["zero"][0])
-
-    @property
-    def measures(self) -> dict[Hashable, Measure]:
-        return {
-            column: "mass" if measure == "mass" else "mass at zero, density elsewhere"
-            for column, measure in self._rest.bound.measures.items()
-        }
+        return replace(self, family=rest, probability=prior.parts["zero"], blocks=self.inner.with_prior(prior))
 
     def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
         return self.bind_labelled(table, classes, np.zeros(len(table), dtype=np.intp), np.ones(len(table)))
@@ -94,9 +100,11 @@ class ZeroInflated(Transformed):
                 f"ZeroInflated takes a family that models its columns one by one, and the {self.family.name} family does not; "
                 "use a family of single columns, such as bayesppl.LogNormal('diag')"
             )
-        X = np.asarray(self._numbers(table, table.names), dtype=np.float64)
+        X = np.asarray(numbers_of(table, table.names, self.name, REAL_NUMBERS), dtype=np.float64)
         others = MatrixTable(table.names, np.where(X == 0, np.nan, X), True)
-        family = self.family if self.parts is None else self._rest  # which keeps what it learned of the first rows
+        family = (
+            self.family if self.blocks is None else self._rest
+        )  # which keeps what it learned of the first rows
         rest = family.bind_labelled(others, classes, codes, weights)
         if rest.bound.covariate_supports:
             raise ValueError(
@@ -104,19 +112,14 @@ class ZeroInflated(Transformed):
                 f"{', '.join(rest.bound.covariate_supports)} from a column; leave it out"
             )
         zero = Bernoulli(self.probability).bind(table, classes)
-        return replace(self, parts=GivenBlocks({"zero": (table.names, zero), "rest": (table.names, rest)}))
-
-    def encode(self, table: Table) -> Array:
-        X = np.asarray(self._numbers(table, self.columns), dtype=np.float64)
-        self.transform(X)  # which refuses what the family of the rest does not model
-        return X
+        return replace(self, blocks=GivenBlocks({"zero": (table.names, zero), "rest": (table.names, rest)}))
 
     def transform(self, X: Array) -> BlockRows:
         zero = np.where(np.isnan(X), np.nan, X == 0)
         rest = np.where(X == 0, np.nan, X - self._shift)
         return BlockRows({"zero": zero, "rest": self._rest.bound.encode(MatrixTable(self.columns, rest, True))})
 
-    def restore(self, rows: BlockRows, rng: np.random.Generator) -> Array:
+    def restore(self, rows: BlockRows) -> Array:
         values = self._rest.bound.decode(rows.parts["rest"])
         rest = np.column_stack([values[name] for name in self.columns]).astype(np.float64)
         return np.where(rows.parts["zero"] == 1, 0.0, rest + self._shift)
@@ -129,13 +132,17 @@ class ZeroInflated(Transformed):
 
     @property
     def _rest(self) -> Family:
-        return (self.inner.blocks or {})["rest"][1]
+        return self.inner.parts["rest"]
+
+    @property
+    def _measures(self) -> dict[Hashable, Measure]:
+        return {
+            column: "mass" if measure == "mass" else "mass at zero, density elsewhere"
+            for column, measure in self._rest.bound.measures.items()
+        }
 
     @property
     def _shift(self) -> Array:
         """What is subtracted from every column for the family of the rest: one of counts."""
         measures = self._rest.bound.measures
         return np.asarray([float(measures[name] == "mass") for name in self.columns])
-
-    def _numbers(self, table: Table, columns: Sequence[Hashable]) -> Any:
-        return numbers_of(table, columns, self.name, REAL_NUMBERS)

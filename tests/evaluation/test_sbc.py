@@ -8,8 +8,7 @@ from support.examples import EXAMPLES
 import bayesppl as bp
 from bayesppl.conjugate import Beta
 from bayesppl.evaluation.sbc import simulation_based_calibration
-from bayesppl.families import REGISTRY, closed_forms
-from bayesppl.families.family import ConjugateFamily
+from bayesppl.families import REGISTRY, ConjugateFamily, closed_forms
 
 # All examples together raise a false alarm once in a thousand runs (Bonferroni), were the seed not fixed.
 ALPHA = 1e-3

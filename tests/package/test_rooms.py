@@ -72,6 +72,35 @@ def test_no_circle() -> None:
         left = {module: names - free for module, names in left.items() if module not in free}
 
 
+def names_reached_by_strings(path: Path) -> list[str]:
+    """Modules imported by their names as strings, and classes looked up in a registry."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+            found += [ast.unparse(node)] * ast.unparse(node.value).endswith("REGISTRY")
+        if isinstance(node, ast.Call):
+            function = ast.unparse(node.func)
+            given = {leaf.value for leaf in ast.walk(node) if isinstance(leaf, ast.Constant)}
+            ours = any(isinstance(value, str) and value.startswith(("bayesppl", ".")) for value in given)
+            found += [ast.unparse(node)] * (
+                function.endswith(("import_module", "__import__", "find_spec")) and ours
+            )
+            found += [ast.unparse(node)] * function.endswith("REGISTRY.get")
+    return found
+
+
+def test_no_room_is_reached_by_a_string() -> None:
+    assert not {module_of(path): found for path in FILES if (found := names_reached_by_strings(path))}
+
+
+def test_what_is_reached_by_a_string_is_found(tmp_path: Path) -> None:
+    """The test above sees what it is there for."""
+    for line in ("REGISTRY['gaussian']()", "families.REGISTRY.get(name)", "import_module('bayesppl.families')"):
+        path = tmp_path / "some.py"
+        path.write_text(line, encoding="utf-8")
+        assert names_reached_by_strings(path)
+
+
 def test_every_folder_is_a_room() -> None:
     folders = {path.name for path in PACKAGE.iterdir() if path.is_dir() and (path / "__init__.py").exists()}
     assert folders == set(ROOMS) - {"errors", "datasets"}

@@ -21,6 +21,7 @@ from bayesppl.evaluation.contract.closed_forms import (
     check_mode_is_highest,
     check_parameters,
     check_predictive_is_an_evidence_ratio,
+    check_quicker_formulas,
     check_units_add_up,
     check_units_are_left_out,
 )
@@ -50,6 +51,7 @@ __all__ = [
     "check_predictive_is_an_evidence_ratio",
     "check_pymc_density",
     "check_pymc_likelihood",
+    "check_quicker_formulas",
     "check_simulated_rows_have_the_density",
     "check_simulated_rows_keep_their_covariates",
     "check_statistics_add_up",
@@ -66,6 +68,7 @@ CHECKS: tuple[Callable[[Case], None], ...] = (
     check_weight_two_is_a_duplicate,
     check_candidates_formula,
     check_predictive_is_an_evidence_ratio,
+    check_quicker_formulas,
     check_leave_one_out,
     check_units_add_up,
     check_units_are_left_out,

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from bayesppl.conjugate import Conjugate
+from bayesppl.conjugate import closed_forms as of_pairs
 from bayesppl.conjugate.membership import Membership
+from bayesppl.conjugate.rows import JointRows, Rows, RowsWithBase
 from bayesppl.data.labels import one_hot
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.evaluation.contract.case import Case, at, lead, log_likelihood, of_rows
@@ -53,6 +55,32 @@ def check_leave_one_out(case: Case) -> None:
             refitted = case.prior.update(of_rows(case, others, weights[others]))
             expected = closed_forms.log_predictive(case.family, refitted)(case.X[row : row + 1])[0]
             np.testing.assert_allclose(found[row], expected, rtol=1e-8, atol=1e-8)
+
+
+def check_quicker_formulas(case: Case) -> None:
+    """Where a kind of rows has a quicker formula, it is that of the generic one, with all and without each row."""
+    weights = case.rng.integers(1, 3, len(case.codes)).astype(float)
+    members = Membership(case.codes.astype(np.intp), weights)
+    everything = of_rows(case, np.arange(len(case.codes)), weights)
+    posterior = case.prior.update(everything)
+    for belief, statistics, rows in _single_kinds(posterior, everything, case.family.rows(case.X)):
+        found = of_pairs.log_predictive(belief, case.n_classes)(rows)
+        expected = of_pairs.generic_log_predictive(belief, case.n_classes)(rows)
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+        _, without = of_pairs.leave_one_out(belief, statistics, rows, members, case.n_classes)
+        own = of_pairs.own_class_without(belief, rows, members)
+        np.testing.assert_allclose(members.own(without), own, rtol=1e-8, atol=1e-8)
+
+
+def _single_kinds(posterior: Any, statistics: Any, rows: Any) -> Iterator[tuple[Any, Any, Rows]]:
+    """Rows of one kind each, the belief that they update, and the statistics of all of them."""
+    if isinstance(rows, JointRows):
+        for name, part in rows.parts.items():
+            yield from _single_kinds(posterior.parts[name], statistics.parts[name], part)
+    elif isinstance(rows, RowsWithBase):
+        yield from _single_kinds(posterior, statistics, rows.rows)
+    else:
+        yield posterior, statistics, rows
 
 
 def check_units_add_up(case: Case) -> None:
