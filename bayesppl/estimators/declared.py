@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from bayesppl.analysis.calibrated import calibrated
-from bayesppl.analysis.datatree import to_datatree
-from bayesppl.analysis.pymc_model import to_pymc
+from bayesppl.analysis.pymc_and_arviz import to_datatree, to_pymc
 from bayesppl.analysis.tuning import path_of, tune
 from bayesppl.conjugate import Dirichlet
 from bayesppl.data.rows import Rows

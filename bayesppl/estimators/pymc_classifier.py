@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 
-from bayesppl.analysis.pymc_model import recognition, user_datatree, user_model
+from bayesppl.analysis.pymc_and_arviz import recognition, user_datatree, user_model
 from bayesppl.data.labels import encode_labels
 from bayesppl.data.read_table import as_table
 from bayesppl.errors import NotConjugateError

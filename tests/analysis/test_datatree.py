@@ -11,7 +11,7 @@ import xarray as xr
 from sklearn.datasets import load_iris
 
 import bayesppl as bp
-from bayesppl.analysis.datatree import to_datatree
+from bayesppl.analysis.pymc_and_arviz import to_datatree
 from bayesppl.analysis.tree_groups import GROUPS
 
 mpl.use("Agg")
