@@ -8,6 +8,7 @@ import re
 import shutil
 import sys
 import tempfile
+import weakref
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -240,8 +241,9 @@ class DataFile:
 
     def _copy(self, source: Any, mode: str) -> Path:
         """Copy what DuckDB does not read by itself into a file that lives as long as this reader."""
-        self._temporary = tempfile.TemporaryDirectory()
-        path = Path(self._temporary.name, "copy.csv")
+        folder = tempfile.TemporaryDirectory()
+        weakref.finalize(self, folder.cleanup)
+        path = Path(folder.name, "copy.csv")
         with open(
             path, mode, encoding=None if "b" in mode else "utf-8", newline=None if "b" in mode else ""
         ) as copy:

@@ -1,0 +1,57 @@
+"""What users met on the command line: short calls, standard input, folders, columns that number the rows."""
+
+import io
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bayesppl.cli import columns
+
+
+@pytest.fixture
+def frame():
+    y = np.tile(["a", "b"], 30)
+    return pd.DataFrame({"customer": np.arange(60) + 1000, "size": (y == "b") + np.sin(np.arange(60)), "kind": y})
+
+
+def test_without_arguments_the_missing_one_is_named(run):
+    status, _, err = run("fit")
+    assert status == 2
+    assert "Missing argument 'DATA'" in err
+
+
+def test_dropped_columns_are_not_asked_for_again_and_a_folder_and_standard_input_are_read(
+    run, frame, tmp_path, monkeypatch
+):
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    frame[:40].to_parquet(folder / "a.parquet", index=False)
+    frame[40:].to_parquet(folder / "b.parquet", index=False)
+    options = ("--target", "kind", "--drop", "customer", "--model", "gaussian-nb", "--save", tmp_path / "m.nc")
+    status, out, err = run("fit", folder, *options)
+    assert (status, err) == (0, "")
+    assert "60 rows, 1 columns" in out
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    status, from_file, err = run("predict", tmp_path / "m.nc", tmp_path / "t.csv", "--drop", "kind")
+    assert (status, err) == (0, "")
+    text = io.TextIOWrapper(io.BytesIO((tmp_path / "t.csv").read_bytes()))
+    monkeypatch.setattr(sys, "stdin", text)
+    assert run("predict", tmp_path / "m.nc", "-", "--drop", "kind")[:2] == (0, from_file)
+
+
+def test_numbers_of_rows_are_not_used_without_a_word(frame):
+    (remark,) = columns.remarks(frame)
+    assert "column 'customer' holds a whole number of its own in each of 60 rows" in remark
+    assert "--drop customer" in remark
+
+
+def test_help_is_grouped(run):
+    text = run("fit", "--help")[1]
+    assert [heading for heading in ("Files:", "Columns and rows:", "Model:", "Options:") if heading in text] == [
+        "Files:",
+        "Columns and rows:",
+        "Model:",
+        "Options:",
+    ]
