@@ -34,8 +34,8 @@ class Dirichlet(Conjugate):
     Parameters
     ----------
     concentration : float or array broadcast to (..., n_outcomes), PyMC distribution or callable
-        Prior counts. 1 is uniform on the simplex, 0.5 is Jeffreys'. A declared prior of the concentration makes it one
-        more parameter to learn, and the fit is sampled; see :mod:`bayesppl.conjugate.simplices`.
+        Prior counts. 1 is uniform on the simplex, 0.5 is Jeffreys'. A declared prior of the concentration makes it
+        one more parameter to learn, and the fit is sampled; see :mod:`bayesppl.conjugate.simplices`.
     sizes : tuple of int, optional
         The last axis may hold several independent simplices side by side; ``sizes`` are their lengths.
     parameter : str
@@ -148,8 +148,8 @@ class Dirichlet(Conjugate):
         total = self._spread(self._sum(statistics.counts))
         if (total <= 0).any():
             raise UndefinedEstimateError(
-                f"nothing was counted for {self.parameter!r} ({first_index(total <= 0)}), so its maximum likelihood "
-                "estimate does not exist. Use rule='mean' or 'predictive'."
+                f"nothing was counted for {self.parameter!r} ({first_index(total <= 0)}), so its maximum "
+                "likelihood estimate does not exist. Use rule='mean' or 'predictive'."
             )
         return {self.parameter: statistics.counts / total}
 

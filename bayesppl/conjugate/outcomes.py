@@ -1,8 +1,9 @@
 r"""Rows that hold one outcome of each of several independent tables, such as the level of every column.
 
-The probabilities of the outcomes of a table are Dirichlet, and so the predictive probability of an outcome is its posterior mean
-:math:`(\alpha_l + n_l)/\sum_m(\alpha_m + n_m)` (Bernardo & Smith 1994). Columns that share a table have one outcome, the
-combination of their levels; a row that lacks some of them lies in one of several cells, and its probability is the sum over these.
+The probabilities of the outcomes of a table are Dirichlet, and so the predictive probability of an outcome is its
+posterior mean :math:`(\alpha_l + n_l)/\sum_m(\alpha_m + n_m)` (Bernardo & Smith 1994). Columns that share a table
+have one outcome, the combination of their levels; a row that lacks some of them lies in one of several cells, and
+its probability is the sum over these.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ class Outcomes(Rows):
 
     @cached_property
     def codes(self) -> Array:
-        """The cell of each table, the last column varying fastest, and -1 where a level is missing: (n_rows, n_tables)."""
+        """The cell of each table, the last column varying fastest, -1 where a level is missing."""
         groups = self.tables.groups
         if groups == tuple((j,) for j in range(self.X.shape[1])):
             return self.X
@@ -120,13 +121,13 @@ class Outcomes(Rows):
                 repr(self.tables.columns[j]) for j, gap in zip(together, gaps.T, strict=True) if gap.any()
             )
             raise ValueError(
-                f"NaN: missing values in column {names} ({gaps.any(1).sum()} rows); a joint table cannot be fitted to "
-                "incomplete rows in closed form. Drop or impute them, or use bayesppl.Categorical, which skips missing "
-                "cells exactly. (Missing cells are fine when predicting.)"
+                f"NaN: missing values in column {names} ({gaps.any(1).sum()} rows); a joint table cannot "
+                "be fitted to incomplete rows in closed form. Drop or impute them, or use bayesppl.Categorical, which "
+                "skips missing cells exactly. (Missing cells are fine when predicting.)"
             )
 
     def _incomplete(self) -> Iterator[tuple[slice, tuple[int, ...], Array, Array]]:
-        """Yield the cells of a table, its columns, rows that lack some of these, and which, a pattern at a time."""
+        """Yield the cells and columns of a table, and rows that lack the same of these, with which are missing."""
         for group, cells in self.tables.cells():
             if len(group) == 1:
                 continue
@@ -196,7 +197,7 @@ def outcomes_leave_one_out(
 
 
 def _with_and_without(posterior: Dirichlet, rows: Outcomes, members: Membership) -> tuple[Array, Array]:
-    """Where all rows weigh the same: each class as it is and as it is without one of its rows, looked up together."""
+    """Look up each class as it is and without one of its rows together, where all rows weigh the same."""
     alpha, w = posterior.concentration, members.weights[0]
     totals = posterior.totals.repeat(posterior.lengths, axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):  # a class without rows has none to lose

@@ -11,7 +11,7 @@ from bayesppl.kernels.arrays import Array
 
 
 def dirichlets(concentration: Any, sizes: tuple[int, ...], name: str, dims: tuple[str, ...]) -> Any:
-    """Declare Dirichlet distributions with this concentration, of the shape of the dims, in the current ``pm.Model``."""
+    """Declare Dirichlet distributions of the shape of the dims in the current ``pm.Model``."""
     import pymc as pm
 
     if not sizes:
@@ -25,7 +25,7 @@ def dirichlets(concentration: Any, sizes: tuple[int, ...], name: str, dims: tupl
 
 
 def side_by_side(simplices: list[Any], sizes: tuple[int, ...], name: str, dims: tuple[str, ...]) -> Any:
-    """Declare simplices (class, column, outcome), grouped by size, as one variable with all of them on its last axis."""
+    """Declare simplices (class, column, outcome), grouped by size, as one variable, all on its last axis."""
     import pymc as pm
     import pytensor.tensor as pt
 

@@ -1,8 +1,8 @@
 """Priors of probabilities that sum to one: of the classes, of the levels of a column, of the words of a document.
 
-Besides what every parameter takes (see :mod:`bayesppl.conjugate.declared_priors`), a simplex takes a Dirichlet whose concentration is
-learned, ``bayesppl.Dirichlet(pm.Gamma.dist(2, 1))``: the number of outcomes need not be known when it is declared, for
-levels are often learned from the data and differ from column to column.
+Besides what every parameter takes (see :mod:`bayesppl.conjugate.declared_priors`), a simplex takes a Dirichlet
+whose concentration is learned, ``bayesppl.Dirichlet(pm.Gamma.dist(2, 1))``: the number of outcomes need not be
+known when it is declared, for levels are often learned from the data and differ from column to column.
 """
 
 from __future__ import annotations
@@ -92,8 +92,9 @@ class DeclaredSimplices(SimplexPrior):
             return declare(self.declaration, name, dims, SIMPLEX)
         if len(set(self.sizes)) > 1:
             raise ValueError(
-                f"the columns have {', '.join(map(str, self.sizes))} levels, so that no one distribution fits {name!r}: give "
-                "bayesppl.Dirichlet(concentration) with a declared concentration, or a block of a bayesppl.Product "
+                f"the columns have {', '.join(map(str, self.sizes))} levels, so that no one distribution fits "
+                f"{name!r}: give bayesppl.Dirichlet(concentration) with a declared concentration, or a block of a "
+                "bayesppl.Product "
                 "to columns with equally many levels"
             )
         model = pm.modelcontext(None)

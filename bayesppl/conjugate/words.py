@@ -1,12 +1,13 @@
 r"""Rows of counts given their totals, such as the words of documents, whose probabilities are Dirichlet.
 
-With :math:`A = \sum_j \alpha_j` and N the total of a row, the predictive of counts, or of what they are worth, is (Bernardo &
-Smith 1994)
+With :math:`A = \sum_j \alpha_j` and N the total of a row, the predictive of counts, or of what they are worth, is
+(Bernardo & Smith 1994)
 
-.. math:: p(x \mid D) = h(x)\, \frac{\Gamma(A)}{\Gamma(A + N)} \prod_j \frac{\Gamma(\alpha_j + x_j)}{\Gamma(\alpha_j)}.
+.. math:: p(x \mid D) = h(x)\, \frac{\Gamma(A)}{\Gamma(A + N)}
+   \prod_j \frac{\Gamma(\alpha_j + x_j)}{\Gamma(\alpha_j)}.
 
-Columns with a count of zero contribute nothing, so that the cost is that of the others. Most counts are small, and their
-factors are looked up: :math:`\log \alpha`, :math:`\log \alpha + \log(\alpha + 1)` and so on.
+Columns with a count of zero contribute nothing, so that the cost is that of the others. Most counts are small, and
+their factors are looked up: :math:`\log \alpha`, :math:`\log \alpha + \log(\alpha + 1)` and so on.
 """
 
 from __future__ import annotations
@@ -133,7 +134,7 @@ def one_class_each(responsibilities: Responsibilities) -> bool:
 
 
 def log_coefficients_of_sizes(sizes: Array, totals: Array, owners: Array) -> Array:
-    """Log multinomial coefficients of every class from the number of counts of each size: most are small, many are equal.
+    """Sum log multinomial coefficients by class, from the number of counts of each size: most are small.
 
     Parameters
     ----------
@@ -202,8 +203,8 @@ def rising_sums(alpha: Array, *, contrast: bool = False, without: bool = False) 
     contrast : bool
         Up to a term that the classes share, which are two: of small counts, the first one has zeros.
     without : bool
-        Beside that, Σ_j log Γ(α_kj) − log Γ(α_kj − x_ij), which a row of weight one leaves behind in its class. Of other
-        classes it means nothing. It is not finite where rounding leaves nothing of α − x.
+        Beside that, Σ_j log Γ(α_kj) − log Γ(α_kj − x_ij), which a row of weight one leaves behind in its class. Of
+        other classes it means nothing. It is not finite where rounding leaves nothing of α − x.
 
     Returns
     -------
@@ -239,7 +240,7 @@ def rising_sums(alpha: Array, *, contrast: bool = False, without: bool = False) 
 
 
 def _look_up(counts: csr_array, table: Array, n_looked_up: int) -> Array:
-    """Sums over the stored cells of what is at their column in the part of the table for their count, or in the last."""
+    """Sum over the stored cells what the table holds for their column and their count, at most the largest."""
     n_rows, n_columns = counts.shape
     places = np.minimum(counts.data, n_looked_up).astype(np.int32)
     places -= 1
@@ -256,7 +257,7 @@ def _above(counts: csr_array, least: int) -> csr_array:
 
 
 def _sum_rising(start: Array, counts: csr_array, done: int = 0) -> Array:
-    """Σ log Γ(start + x − done) − log Γ(start) over the stored cells of every row, one start for each: (n_rows,)."""
+    """Sum log Γ(start + x − done) − log Γ(start) over the stored cells of every row: (n_rows,)."""
     rest, rising = np.subtract(counts.data, done, dtype=np.float64), np.empty(counts.nnz)
     is_large = start >= _LARGE
     for part in (np.flatnonzero(is_large), np.flatnonzero(~is_large)):  # by themselves, each takes one series only

@@ -4,8 +4,8 @@ r"""Categorical features: one of several levels, such as a colour or a country.
    \phi_{kd} \sim \mathrm{Dirichlet}(\alpha_{d1}, \dots, \alpha_{dL_d}).
 
 After :math:`n_{kdl}` rows at level l the posterior is :math:`\mathrm{Dirichlet}(\alpha_{dl} + n_{kdl})`, and the
-predictive probability of a level is its mean :math:`(\alpha_{dl} + n_{kdl})/\sum_m(\alpha_{dm} + n_{kdm})` (Bernardo &
-Smith 1994), so that the rules ``mean`` and ``predictive`` agree for one row. The
+predictive probability of a level is its mean :math:`(\alpha_{dl} + n_{kdl})/\sum_m(\alpha_{dm} + n_{kdm})`
+(Bernardo & Smith 1994), so that the rules ``mean`` and ``predictive`` agree for one row. The
 simplices of all columns lie side by side on one "cell" axis, for columns may have different numbers of levels.
 """
 
@@ -33,14 +33,15 @@ class Categorical(TableFamily):
         All levels that can occur, of any hashable type; a value that is not among them is refused. By default
         the levels are learned, and every column gets one more cell, "(unseen)", for those that did not occur in
         training, beside the categories of columns whose dtype declares them (pandas ``Categorical``, polars
-        ``Enum``). Other readers of a file that holds such a column, polars, pyarrow and ``fit_parquet``, declare none:
-        there the levels are those that occur.
+        ``Enum``). Other readers of a file that holds such a column, polars, pyarrow and ``fit_parquet``, declare
+        none: there the levels are those that occur.
     unseen : {"missing", "error", "learned"}
-        What a level is that did not occur in training, where levels are learned. ``missing``: something new turns up as often
-        in every class, and is no evidence for any; the cell is skipped, with an
-        :class:`~bayesppl.UnseenLevelWarning`. ``error``: refused. ``learned``: an outcome of each class: with L levels
-        seen in n rows of a class and concentration α it has the predictive probability α / (n + α(L + 1)), which is evidence
-        for the class of the fewest rows. (Under ``rule="mle"`` it has none, and the row is impossible.)
+        What a level is that did not occur in training, where levels are learned. ``missing``: something new turns
+        up as often in every class, and is no evidence for any; the cell is skipped, with an
+        :class:`~bayesppl.UnseenLevelWarning`. ``error``: refused. ``learned``: an outcome of each class: with L
+        levels seen in n rows of a class and concentration α it has the predictive probability α / (n + α(L + 1)),
+        which is evidence for the class of the fewest rows. (Under ``rule="mle"`` it has none, and the row is
+        impossible.)
 
     Notes
     -----

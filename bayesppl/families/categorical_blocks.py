@@ -1,8 +1,9 @@
 r"""Categories in several joint tables, which columns share one being a choice of the evidence.
 
-A table of :math:`L_1 \times \dots \times L_D` cells has a Dirichlet prior with the mass of its widest column, :math:`\alpha \max_d L_d` in all, so
-that a column alone has α for every level and a larger table no heavier prior (the priors of Heckerman, Geiger & Chickering 1995 have
-the same mass for every table). The Bayes factor between one table and two is then free of how many cells stay empty, nearly.
+A table of :math:`L_1 \times \dots \times L_D` cells has a Dirichlet prior with the mass of its widest column,
+:math:`\alpha \max_d L_d` in all, so that a column alone has α for every level and a larger table no heavier prior
+(the priors of Heckerman, Geiger & Chickering 1995 have the same mass for every table). The Bayes factor between
+one table and two is then free of how many cells stay empty, nearly.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class CategoricalBlocks(TableFamily, listed=False):
         return simplex_prior(declared, statistics.counts.shape, tables.sizes)
 
     def bind_labelled(self, table: Table, classes: Sequence[Hashable], codes: Array, weights: Array) -> Self:
-        """Bound to the tables of the highest evidence that pairwise merging finds on these rows, unless bound to some before."""
+        """Bind to the tables of the highest evidence that pairwise merging finds, unless bound to some before."""
         bound = self.bind(table, classes)
         if self.groups:
             return bound
@@ -66,7 +67,8 @@ class CategoricalBlocks(TableFamily, listed=False):
             prior = alone.resolve_prior(statistics)
             if not prior.has_closed_form:
                 raise ValueError(
-                    "table='evidence' needs a probability with a closed form, such as bayesppl.Dirichlet(1), to compare tables by; "
+                    "table='evidence' needs a probability with a closed form, such as bayesppl.Dirichlet(1), to "
+                    "compare tables by; "
                     "found one that is declared in PyMC. Use table='independent' or 'joint' with it"
                 )
             return float(closed_forms.log_evidence(alone, prior, statistics)[""].values.sum())

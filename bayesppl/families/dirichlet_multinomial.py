@@ -1,11 +1,12 @@
-r"""Documents whose words come in bursts: the Dirichlet compound multinomial, approximated by an exponential family.
+r"""Documents whose words come in bursts: the Dirichlet compound multinomial as an exponential family.
 
 A document of class k has word probabilities of its own (Madsen, Kauchak & Elkan 2005),
 
 .. math:: \theta_i \mid y_i = k \sim \mathrm{Dirichlet}(c\,\phi_k), \qquad
    x_i \mid N_i, \theta_i \sim \mathrm{Multinomial}(N_i, \theta_i), \qquad \phi_k \sim \mathrm{Dirichlet}(\alpha),
 
-so that a word it has shown is likely to come again. No finite statistics are sufficient for :math:`\phi_k`. Two facts give some:
+so that a word it has shown is likely to come again. No finite statistics are sufficient for :math:`\phi_k`. Two
+facts give some:
 
 * Words are rare. With :math:`\Gamma(a + x)/\Gamma(a) = a\,\Gamma(x) + O(a^2)` the density is (Elkan 2006, eq. 4)
 
@@ -13,15 +14,16 @@ so that a word it has shown is likely to come again. No finite statistics are su
      h(x) = \frac{N!\,\Gamma(c)}{\Gamma(c + N)} \prod_{w: x_w > 0} \frac{c}{x_w}.
 
   Only whether a word occurs depends on :math:`\phi`.
-* Covariances of :math:`x_i` are those of a multinomial times :math:`(N + c)/(1 + c)` (Mosimann 1962): N words are worth
-  :math:`N (1 + c)/(N + c)` independent ones, which is at most N and at most 1 + c. A document of :math:`d` different words
-  therefore enters with the exponent :math:`e = \min(1, (1 + c)/d)`,
+* Covariances of :math:`x_i` are those of a multinomial times :math:`(N + c)/(1 + c)` (Mosimann 1962): N words are
+  worth :math:`N (1 + c)/(N + c)` independent ones, which is at most N and at most 1 + c. A document of :math:`d`
+  different words therefore enters with the exponent :math:`e = \min(1, (1 + c)/d)`,
 
   .. math:: f(x \mid \phi) = h(x)\,V^{(e - 1) d} \prod_{w: x_w > 0} \phi_w^{e},
 
   which is q at the uniform distribution over V words, and q itself of documents of up to 1 + c different words.
 
-The posterior is Dirichlet, :math:`\alpha + \sum_i e_i [x_i > 0]`; the statistics are weighted document frequencies.
+The posterior is Dirichlet, :math:`\alpha + \sum_i e_i [x_i > 0]`; the statistics are weighted document
+frequencies.
 """
 
 from __future__ import annotations
@@ -57,8 +59,9 @@ class DirichletMultinomial(WordFamily):
 
     Notes
     -----
-    The likelihood is an approximation for rare words, made for large vocabularies: for a few columns of large counts use
-    :class:`~bayesppl.Multinomial`. Missing counts are refused, and so are weighted ones (tf-idf), which are no counts.
+    The likelihood is an approximation for rare words, made for large vocabularies: for a few columns of large
+    counts use :class:`~bayesppl.Multinomial`. Missing counts are refused, and so are weighted ones (tf-idf), which
+    are no counts.
 
     Examples
     --------

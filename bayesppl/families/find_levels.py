@@ -35,7 +35,8 @@ def declared_levels(levels: Levels, columns: Sequence[Hashable]) -> dict[Hashabl
         by_column = dict.fromkeys(columns, tuple(levels))
     else:
         raise TypeError(
-            f"levels must be a sequence of levels for all columns, or a mapping of columns to these, found {levels!r}"
+            "levels must be a sequence of levels for all columns, or a mapping of columns to these, "
+            f"found {levels!r}"
         )
     for name, found in by_column.items():
         if not found or len(set(found)) < len(found):
@@ -43,7 +44,8 @@ def declared_levels(levels: Levels, columns: Sequence[Hashable]) -> dict[Hashabl
         alike = lookalikes(found)
         if alike is not None:
             raise ValueError(
-                f"the levels {alike[0]!r} and {alike[1]!r} of column {name!r} read alike; declare one of the two, in the "
+                f"the levels {alike[0]!r} and {alike[1]!r} of column {name!r} read alike; declare one of the two, "
+                "in the "
                 "type that the column has"
             )
     return by_column
@@ -59,7 +61,7 @@ def levels_that_occur(table: Table) -> list[list[Hashable]]:
 
 
 def _levels_of(table: Table, name: Hashable) -> list[Hashable]:
-    """The levels of one column: those of its dtype where it has any, such as pandas categories, or else those that occur."""
+    """Return the levels of a column: those of its dtype, such as pandas categories, or else those that occur."""
     declared = table.categories(name)
     levels, codes = factorize(table.column(name), name)
     refuse_lookalikes(name, levels, codes)

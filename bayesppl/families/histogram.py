@@ -3,9 +3,10 @@ r"""Histogram features: a piecewise constant density, with a probability for eve
 .. math:: p(x_d \mid y = k, \phi) = \phi_{kdm} / w_{dm} \text{ for } x_d \text{ in bin } m, \qquad
    \phi_{kd} \sim \mathrm{Dirichlet}(\alpha).
 
-Which bin a value falls into is a category, so that posterior and evidence are those of :class:`~bayesppl.Categorical`, times
-the widths :math:`w_{dm}` of the bins, which are the same for all classes (Knuth 2006; 2019). So that no real number is
-impossible there is a bin below and a bin above all others, each with an exponential density of the scale of their whole range.
+Which bin a value falls into is a category, so that posterior and evidence are those of
+:class:`~bayesppl.Categorical`, times the widths :math:`w_{dm}` of the bins, which are the same for all classes
+(Knuth 2006; 2019). So that no real number is impossible there is a bin below and a bin above all others, each with
+an exponential density of the scale of their whole range.
 """
 
 from __future__ import annotations
@@ -51,13 +52,14 @@ class Histogram(ConjugateFamily):
     Parameters
     ----------
     bins : int or "evidence"
-        Number of bins between the least and the largest value of the first rows; by default the one of the highest evidence
-        of all classes together (Knuth's rule). Bins are never narrower than the step by which values are rounded.
+        Number of bins between the least and the largest value of the first rows; by default the one of the highest
+        evidence of all classes together (Knuth's rule). Bins are never narrower than the step by which values are
+        rounded.
     spacing : {"equal", "quantile"}
         Whether bins have equal widths, or hold about equally many of the first rows.
     edges : sequence of float, or mapping of column to sequence, optional
-        The edges themselves, ascending, in place of ``bins`` and ``spacing``: the density then depends on the rows through
-        its probabilities alone, and its evidence compares with any other.
+        The edges themselves, ascending, in place of ``bins`` and ``spacing``: the density then depends on the rows
+        through its probabilities alone, and its evidence compares with any other.
     probability : Dirichlet
         Prior of the probabilities of the bins, the two outermost ones included; Jeffreys' by default.
 

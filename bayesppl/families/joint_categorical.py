@@ -3,8 +3,8 @@ r"""Several discrete features without an independence assumption: the full joint
 .. math:: x \mid y = k \sim \mathrm{Categorical}(\phi_k) \text{ over the cells of } L_1 \times \dots \times L_D,
    \qquad \phi_k \sim \mathrm{Dirichlet}(\alpha).
 
-The posterior adds the counts of the cells to α, and the predictive probability of a set of cells is the sum of their
-posterior means (Bernardo & Smith 1994). A row that lacks some of its values lies in
+The posterior adds the counts of the cells to α, and the predictive probability of a set of cells is the sum of
+their posterior means (Bernardo & Smith 1994). A row that lacks some of its values lies in
 one of several cells: its probability is the sum over them.
 """
 

@@ -1,10 +1,11 @@
 """Columns that hold levels: which these are, the codes of their cells, and the tables that columns share.
 
-Where levels are learned, every column gets one more outcome, ``"(unseen)"``, which stands for all levels still to come: it
-has a prior concentration and no counts. Its probability in a class falls with the rows of the class, so that a
-level that did not occur would be evidence for the class of the fewest rows, and strong evidence. Rows come from an open
-vocabulary rather: something new turns up as often in one class as in another, and is then no evidence for any class. By
-default such a cell is skipped, as a missing one is, with a warning; as an outcome like any other it is on request.
+Where levels are learned, every column gets one more outcome, ``"(unseen)"``, which stands for all levels still to
+come: it has a prior concentration and no counts. Its probability in a class falls with the rows of the class, so
+that a level that did not occur would be evidence for the class of the fewest rows, and strong evidence. Rows come
+from an open vocabulary rather: something new turns up as often in one class as in another, and is then no evidence
+for any class. By default such a cell is skipped, as a missing one is, with a warning; as an outcome like any other
+it is on request.
 """
 
 from __future__ import annotations
@@ -53,8 +54,8 @@ class LevelColumns(BoundColumns):
     outcomes : tuple of tuples
         Of each column.
     unseen : {"missing", "error", "learned"} or None
-        What a level is that did not occur where levels were learned, which the last outcome of each column then stands for; None
-        where all levels were declared.
+        What a level is that did not occur where levels were learned, which the last outcome of each column then
+        stands for; None where all levels were declared.
     groups : tuple of tuples of int
         Columns that share a table, by place.
     is_joint : bool
@@ -175,10 +176,11 @@ class LevelColumns(BoundColumns):
         return cell_names(((name, level) for name, levels in pairs for level in levels), "=")
 
     def indicators(self, X: Array) -> Array:
-        r"""Return an indicator for every level, centred so that those of the named levels of a column add up to nothing.
+        r"""Return an indicator for every level, centred over the named levels of its column.
 
-        Level l of a column of L levels becomes :math:`e_l - 1/L`, so that an intercept beside them is the mean over all levels
-        with equal weights. An outcome that stands for levels still to come has an indicator of its own and is not among the L.
+        Level l of a column of L levels becomes :math:`e_l - 1/L`, so that an intercept beside them is the mean
+        over all levels with equal weights. An outcome that stands for levels still to come has an indicator of its
+        own and is not among the L.
 
         Parameters
         ----------
@@ -208,9 +210,9 @@ class LevelColumns(BoundColumns):
         if prod(sizes) > MOST_COMPLETIONS:
             names = ", ".join(repr(self.columns[j]) for j in missing)
             raise ValueError(
-                f"a row lacks the categories {names}, which have {prod(sizes):,} combinations of levels, and its density is the "
-                f"sum over them; at most {MOST_COMPLETIONS:,} are summed. Fill some of the cells, or use bayesppl.MixedNB, "
-                "which leaves missing cells out."
+                f"a row lacks the categories {names}, which have {prod(sizes):,} combinations of levels, and its "
+                f"density is the sum over them; at most {MOST_COMPLETIONS:,} are summed. Fill some of the cells, or "
+                "use bayesppl.MixedNB, which leaves missing cells out."
             )
         return list(product(*map(range, sizes)))
 
@@ -238,8 +240,8 @@ class LevelColumns(BoundColumns):
             raise RowError(
                 f"column {self.columns[j]!r} holds {unknown[0]!r} in row ",
                 int(np.argmax(codes == found.index(unknown[0]))),
-                f", which is not among its declared levels {list(self.outcomes[j])}. Correct the value, declare the "
-                "level, or leave levels=None to learn them and to allow for unseen ones.",
+                f", which is not among its declared levels {list(self.outcomes[j])}. Correct the value, declare "
+                "the level, or leave levels=None to learn them and to allow for unseen ones.",
             )
         return np.asarray([*(position.get(level, len(position)) for level in found), -1])[codes]
 

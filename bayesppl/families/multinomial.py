@@ -7,10 +7,10 @@ The predictive is the Dirichlet–multinomial (Bernardo & Smith 1994)
 .. math:: p(x \mid N, D) = \frac{N!}{\prod_j x_j!}\, \frac{\Gamma(A_k)}{\Gamma(A_k + N)}
    \prod_j \frac{\Gamma(\alpha_{kj} + x_j)}{\Gamma(\alpha_{kj})}, \qquad A_k = \sum_j \alpha_{kj},
 
-with α updated by the counts of the class. It is *not* the multinomial at the posterior mean, which is what smoothed
-Naive Bayes uses (rule ``mean``): a word that occurred once in a document is likelier to occur in it again ("burstiness",
-Madsen, Kauchak & Elkan 2005). Columns with a count of zero contribute nothing to either, so that the cost is that of
-the non-zeros.
+with α updated by the counts of the class. It is *not* the multinomial at the posterior mean, which is what
+smoothed Naive Bayes uses (rule ``mean``): a word that occurred once in a document is likelier to occur in it again
+("burstiness", Madsen, Kauchak & Elkan 2005). Columns with a count of zero contribute nothing to either, so that
+the cost is that of the non-zeros.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ MOST_CELLS = 10_000_000
 
 @dataclass(frozen=True, eq=False)
 class TableFamily(ConjugateFamily):
-    """Columns of levels, some of which may share a table; encoded rows are the codes of the levels, -1 where one is missing."""
+    """Columns of levels, some of which may share a table; encoded rows are codes, -1 where a cell is missing."""
 
     takes: ClassVar[Takes] = "levels"
     allows_sparse: ClassVar[bool] = True
@@ -78,7 +78,8 @@ class TableFamily(ConjugateFamily):
             if len(group) > 1 and n_cells > MOST_CELLS:
                 raise ValueError(
                     f"the joint table of {len(group)} columns has {n_cells:,} cells per class, more than the "
-                    f"{MOST_CELLS:,} allowed; use bayesppl.Categorical, or several smaller tables in a bayesppl.Product"
+                    f"{MOST_CELLS:,} allowed; use bayesppl.Categorical, or several smaller tables in a "
+                    "bayesppl.Product"
                 )
         return replace(self, columns=table.names, classes=tuple(classes), outcomes=outcomes, groups=groups)
 

@@ -1,4 +1,4 @@
-"""Cells of new rows that hold levels which did not occur in training: skipped with one warning for all columns, or refused."""
+"""Cells of new rows that hold levels which did not occur in training are skipped with a warning, or refused."""
 
 from __future__ import annotations
 
@@ -40,8 +40,9 @@ def skip_unseen(table: Table, codes: Array, names: Sequence[Hashable], unseen: A
         codes[new, j] = -1
         rows |= new
     warn(
-        f"{_columns([names[j] for j in places], found)} that did not occur in training, in {int(rows.sum())} rows: such cells are "
-        "skipped. unseen='error' refuses them; unseen='learned' takes them as evidence for classes of few rows",
+        f"{_columns([names[j] for j in places], found)} that did not occur in training, in {int(rows.sum())} "
+        "rows: such cells are skipped. unseen='error' refuses them; unseen='learned' takes them as evidence for "
+        "classes of few rows",
         UnseenLevelWarning,
     )
 
@@ -60,7 +61,8 @@ def refuse_unseen(table: Table, codes: Array, names: Sequence[Hashable], unseen:
         raise RowError(
             f"column {names[j]!r} holds {value!r} in row ",
             row,
-            ", a level that did not occur in training. Correct the value, or use unseen='missing' to skip such cells",
+            ", a level that did not occur in training. Correct the value, or use unseen='missing' to skip such "
+            "cells",
         )
 
 

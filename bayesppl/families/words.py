@@ -1,4 +1,4 @@
-"""Families of rows of counts with a probability per class and word: all but what a row says of the probabilities."""
+"""Families of rows of counts with a probability per class and word: all but what the counts are worth."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from bayesppl.kernels.arrays import Theta
 
 #: Counts of words, which are often passed as weights instead.
 WORD_COUNTS = COUNTS._replace(
-    remedy="Weights, such as tf-idf, are no counts and have no mass: pass the counts themselves, as CountVectorizer makes "
-    "them. Otherwise correct the value, or choose a family of real numbers."
+    remedy="Weights, such as tf-idf, are no counts and have no mass: pass the counts themselves, as "
+    "CountVectorizer makes them. Otherwise correct the value, or choose a family of real numbers."
 )
 
 

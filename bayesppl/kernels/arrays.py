@@ -49,7 +49,8 @@ def dot_log(X: Any, log_weights: Array) -> Array:
     return log_dotter(log_weights)(X)
 
 
-#: Stands in for the logarithm of zero in products: zero times it is zero, and whatever else holds it is recognised by its size.
+#: Stands in for the logarithm of zero in products: zero times it is zero, and whatever else holds it is recognised
+#: by its size.
 _BARRED = -1e300
 
 
@@ -145,7 +146,7 @@ def log_rising(a: Array, n: Array) -> Array:
 
 
 def log_beta(a: Array, b: Array) -> Array:
-    """log B(a, b) = log Γ(a) + log Γ(b) − log Γ(a + b) of positive arrays, without terms as large as log Γ of the larger one."""
+    """log B(a, b) = log Γ(a) + log Γ(b) − log Γ(a + b) of positive arrays, without the log Γ of the larger one."""
     small, large = np.minimum(a, b), np.maximum(a, b)
     return np.asarray(gammaln(small) - log_rising(large, small))
 
@@ -154,8 +155,8 @@ def log_beta_increment(a: Array, b: Array, s: Array, f: Array) -> Array:
     """log B(a + s, b + f) − log B(a, b), to the digits that either large parameters or large increments leave.
 
     With r(x, n) = log Γ(x + n) − log Γ(x), the difference is any of r(a, s) + r(b, f) − r(a + b, s + f),
-    r(a, s) + r(b, a) − r(b + f, a + s) and r(b, f) + r(a, b) − r(a + s, b + f), whose terms grow with s + f, a + s and
-    b + f. The smallest of the three loses the fewest digits.
+    r(a, s) + r(b, a) − r(b + f, a + s) and r(b, f) + r(a, b) − r(a + s, b + f), whose terms grow with s + f, a + s
+    and b + f. The smallest of the three loses the fewest digits.
 
     Parameters
     ----------
@@ -186,7 +187,7 @@ def _stirling_remainder(z: Array) -> Array:
 
 
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Array]]:
-    """Every array, dense or sparse, inside a nest of dataclasses and mappings, with the way to it; what is None is absent."""
+    """Yield every array inside a nest of dataclasses and mappings, with the way to it; what is None is absent."""
     if is_dataclass(value):
         for field in fields(value):
             yield from leaves(getattr(value, field.name), f"{path}.{field.name}")
@@ -200,7 +201,8 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Array]]:
 def brief_arrays(written_out: int, digits: int = 17) -> AbstractContextManager[Any]:
     """A context in which the repr of an array of more than ``written_out`` numbers is its shape and range.
 
-    Shorter arrays are lists of numbers. What is the same all along the first axis, such as the classes, stands once.
+    Shorter arrays are lists of numbers. What is the same all along the first axis, such as the classes, stands
+    once.
     """
 
     def rounded(number: float) -> float:

@@ -54,7 +54,7 @@ def class_sums(responsibilities: csr_array, X: Any) -> np.ndarray:
 
 
 def sparse_of(kind: Any, data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: tuple[int, int]) -> Any:
-    """A sparse array of these parts as they are: the constructor would copy those that are slices of longer ones."""
+    """Make a sparse array of these parts as they are: the constructor would copy slices of longer ones."""
     matrix = kind(shape, dtype=data.dtype)
     matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
     return matrix

@@ -44,7 +44,7 @@ class Engine:
 
 
 def compile_loop(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return ``function`` as a loop that is compiled when called first, and kept on disk where that can be done."""
+    """Return ``function`` as a loop that is compiled when called first, and kept on disk where possible."""
     import numba
 
     in_memory: Callable[..., Any] = numba.njit(nogil=True)(function)
@@ -100,7 +100,7 @@ def less_own_products(
     last: int,
     out: np.ndarray,
 ) -> None:
-    """u = Π (1 + t) − 1 by u ← u + t + u·t over some columns, with the t of a class less that of the owner of the row."""
+    """u = Π (1 + t) − 1 by u ← u + t + u·t over some columns, t of a class less that of the owner of the row."""
     n_columns = last - first
     columns, taken = np.empty((n_columns, _TILE)), np.empty((n_columns, _TILE))
     u, own = np.empty(_TILE), np.empty(n_columns)
@@ -179,7 +179,7 @@ def count_entries(
     sizes: np.ndarray,
     totals: np.ndarray,
 ) -> bool:
-    """Add every count to its class and column, and one to the bin of its size; return whether one is no whole number.
+    """Add every count to its class and column, and one to the bin of its size; return whether one is not whole.
 
     Counts that are negative or too large for a bin of their own are in the last bin.
     """

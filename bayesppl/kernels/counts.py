@@ -13,8 +13,8 @@ from bayesppl.kernels.compiled import count_entries as engine
 #: Counts from here on share the last bin.
 MANY = 256
 
-# Rows whose counts below MANY are summed in 32 bits, and bins of each class that are used in turn: the same bin twice
-# in a row would have to wait for itself.
+# Rows whose counts below MANY are summed in 32 bits, and bins of each class that are used in turn: the same bin
+# twice in a row would have to wait for itself.
 _ROWS, _LANES = 1 << 22, 4
 
 # bytes of the numbers that compiled loops take; long doubles are none of them

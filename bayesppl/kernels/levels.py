@@ -1,4 +1,4 @@
-"""Whole numbers as levels of categories: which of them occur, where they stand among the levels, how often they come.
+"""Whole numbers as levels of categories: which occur, where they stand among the levels, how often they come.
 
 Codes of levels are small signed integers, -1 where the cell is missing. The cells of a table of outcomes are the
 levels of all columns, one column after the other.
@@ -102,7 +102,7 @@ class Places(NamedTuple):
         return cls(np.asarray(low), np.asarray(high), codes, starts, regular)
 
     def look_up(self, X: np.ndarray, out: np.ndarray) -> bool:
-        """Write the codes of (n_rows, n_columns) whole numbers; False where a number is too large to be looked up."""
+        """Write the codes of (n_rows, n_columns) numbers; return False where one is too large to be looked up."""
         if X.dtype == np.uint64 and X.max(initial=0) > np.iinfo(np.int64).max:
             return False
         for rows in row_blocks(*X.shape):

@@ -1,7 +1,7 @@
 """Sums over columns of what a table holds for each level, or for each bit.
 
-Neighbouring columns are looked up together, in a table of all combinations of their levels, as long as it stays small.
-Of bits, that are eight columns at a time.
+Neighbouring columns are looked up together, in a table of all combinations of their levels, as long as it stays
+small. Of bits, that are eight columns at a time.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ The evidence of M bins of widths :math:`w_m` under a Dirichlet prior of concentr
 .. math:: p(x \mid M) = \frac{\Gamma(M\alpha)}{\Gamma(M\alpha + n)}
    \prod_m \frac{\Gamma(\alpha + n_m)}{\Gamma(\alpha)\, w_m^{n_m}}
 
-(Knuth 2006; 2019, "Optimal data-based binning for histograms and histogram-based probability density models"). Of values that
-are rounded it grows without end as the bins become narrower than the rounding, so that they never do.
+(Knuth 2006; 2019, "Optimal data-based binning for histograms and histogram-based probability density models"). Of
+values that are rounded it grows without end as the bins become narrower than the rounding, so that they never do.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ _BELOW = 1e-9
 def equal_edges(low: float, high: float, n_bins: int) -> Array:
     """Edges of bins of one width.
 
-    Those within lie a little lower, so that a value on an edge, as values on a grid often are, is above it in every unit.
+    Those within lie a little lower, so that a value on an edge, as values on a grid often are, is above it in
+    every unit.
     """
     edges = np.linspace(low, high, n_bins + 1)
     edges[1:-1] -= _BELOW * (high - low)
@@ -134,8 +135,9 @@ def candidates(
 ) -> Iterator[tuple[Array, float]]:
     """Edges to try, each with the logarithm of the number of choices that it is one of.
 
-    The edges of bins of one width follow from their number. Those at quantiles are M − 1 of the places between the distinct
-    values, and pay for having been chosen among them: otherwise their evidence would be that of bins known beforehand.
+    The edges of bins of one width follow from their number. Those at quantiles are M − 1 of the places between the
+    distinct values, and pay for having been chosen among them: otherwise their evidence would be that of bins
+    known beforehand.
     """
     low, high = bounds
     least = max(rounding, (high - low) * 1e-6)
