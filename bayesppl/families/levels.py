@@ -211,8 +211,8 @@ class LevelColumns(BoundColumns):
             names = ", ".join(repr(self.columns[j]) for j in missing)
             raise ValueError(
                 f"a row lacks the categories {names}, which have {prod(sizes):,} combinations of levels, and its "
-                f"density is the sum over them; at most {MOST_COMPLETIONS:,} are summed. Fill some of the cells, or "
-                "use bayesppl.MixedNB, which leaves missing cells out."
+                f"density is the sum over them; at most {MOST_COMPLETIONS:,} are summed. Fill some of the cells, "
+                "or use bayesppl.MixedNB, which leaves missing cells out."
             )
         return list(product(*map(range, sizes)))
 
