@@ -19,6 +19,7 @@ from scipy.special import logsumexp
 
 import bayesppl as bp
 from bayesppl.inference.pymc.reading.fitted import block_density, fit_model
+from bayesppl.inference.pymc.reading.graphs import evaluate
 from bayesppl.inference.pymc.reading.points import Coordinates
 from bayesppl.inference.pymc.reading.recognition import read
 
@@ -97,7 +98,7 @@ def test_the_sampler_takes_the_density_of_the_whole_model(name):
     np.testing.assert_allclose(ours - ours[0], np.subtract(theirs, theirs[0]), rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", quick_and_slow(SPELLINGS, OF_EACH_KIND))
+@pytest.mark.parametrize("name", quick_and_slow(SPELLINGS, OF_EACH_KIND[::2]))
 def test_class_probabilities_are_those_of_the_model_evaluated_row_by_row(name):
     case = SPELLINGS[name]
     model, clf = _plain(name)
@@ -155,7 +156,7 @@ def _log_joint(case: Spelling, new, theta, n_classes):
     for k in range(n_classes):
         model = case.build(new, np.full(NEW, k))
         values = {v: v.type() for v in model.free_RVs}
-        known = {v: pytensor.tensor.constant(model.rvs_to_values[v].eval()) for v in model.observed_RVs}
+        known = {v: pytensor.tensor.constant(evaluate([model.rvs_to_values[v]])[0]) for v in model.observed_RVs}
         terms = []
         for variable in model.observed_RVs:
             others = {v: value for v, value in known.items() if v is not variable}

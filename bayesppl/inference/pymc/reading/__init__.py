@@ -2,5 +2,5 @@
 
 Structure only proposes what a part of the model is; its density proves it. Every file here holds one step:
 
-labels → rows → blocks → parameters → likelihoods → priors → proof → recognition
+labels → blocks → rows → proposals → matches → priors → proof → collapsing → recognition → fitted
 """
