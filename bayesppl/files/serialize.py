@@ -207,10 +207,9 @@ def _own_classes(n_modules: int) -> Mapping[str, type[Any]]:
     return {cls.__name__: cls for cls in found if is_dataclass(cls) and cls.__module__.startswith(_ROOMS)}
 
 
-@cache
-def _stored(cls: Any) -> tuple[Any, ...]:
+def _stored(cls: type[Any]) -> list[Any]:
     """The fields of a dataclass that are written: all but those that hold code or rows."""
-    return tuple(f for f in fields(cls) if f.metadata.get("stored", True))
+    return [f for f in fields(cls) if f.metadata.get("stored", True)]
 
 
 @cache
