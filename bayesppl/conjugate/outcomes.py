@@ -121,9 +121,9 @@ class Outcomes(Rows):
                 repr(self.tables.columns[j]) for j, gap in zip(together, gaps.T, strict=True) if gap.any()
             )
             raise ValueError(
-                f"NaN: missing values in column {names} ({gaps.any(1).sum()} rows); a joint table cannot be "
-                "fitted to incomplete rows in closed form. Drop or impute them, or use bayesppl.Categorical, which "
-                "skips missing cells exactly. (Missing cells are fine when predicting.)"
+                f"NaN: missing values in column {names} ({gaps.any(1).sum()} rows); a joint table cannot "
+                "be fitted to incomplete rows in closed form. Drop or impute them, or use bayesppl.Categorical, "
+                "which skips missing cells exactly. (Missing cells are fine when predicting.)"
             )
 
     def _incomplete(self) -> Iterator[tuple[slice, tuple[int, ...], Array, Array]]:

@@ -182,7 +182,7 @@ def words_leave_one_out(
 ) -> tuple[Array, Array]:
     """Leave-one-out of counts, at the cost of those that are stored."""
     alpha, totals = posterior.concentration, rows.totals
-    if (members.weights == 1).all():
+    if rows.is_whole and (members.weights == 1).all():
         both = rising_sums(alpha, without=True)(rows)
         fitted, own = both[:, : len(alpha)], members.own(both[:, len(alpha) :])
     else:
