@@ -22,7 +22,7 @@ from bayesppl.conjugate.fast_paths import INCLUSION_AVERAGED, LEAVE_ONE_OUT, LOG
 from bayesppl.conjugate.joint import Joint
 from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.conjugate.membership import Membership
-from bayesppl.conjugate.rows import JointRows, Rows, RowsWithBase, forget, log_evidence_of, per_row
+from bayesppl.conjugate.rows import Rows, RowsWithBase, forget, log_evidence_of, per_row
 from bayesppl.kernels.arrays import Array
 
 
@@ -35,8 +35,6 @@ def log_predictive(posterior: Any, n_classes: int) -> LogDensity:
 
 
 def _log_predictive_of(kind: type[Rows], posterior: Any, n_classes: int) -> LogDensity:
-    if isinstance(posterior, Joint):
-        return sum_of_parts({name: log_predictive(part, n_classes) for name, part in posterior.parts.items()})
     make = LOG_PREDICTIVE.get((type(posterior), kind))
     return generic_log_predictive(posterior, n_classes) if make is None else make(posterior)
 
@@ -79,12 +77,6 @@ def leave_one_out(
     without_row : (n_rows, n_classes)
         Not finite where the posterior without the row is improper, or where rounding leaves nothing of it.
     """
-    if isinstance(posterior, Joint) and isinstance(rows, JointRows):
-        found = [
-            leave_one_out(part, statistics.parts[name], rows.parts[name], members, n_classes)
-            for name, part in posterior.parts.items()
-        ]
-        return total(fitted for fitted, _ in found), total(without for _, without in found)
     if isinstance(rows, RowsWithBase):
         log_base = rows.log_base.sum(1, keepdims=True)
         fitted, without = leave_one_out(posterior, statistics, rows.rows, members, n_classes)
@@ -124,13 +116,6 @@ def inclusion_averaged(posterior: Any, common: Any, log_odds: Mapping[str, Array
     log_odds : mapping of str to array
         That each factor depends on the class, under the names of :func:`bayesppl.families.closed_forms.log_bayes_factor`.
     """
-    if isinstance(posterior, Joint):
-        return sum_of_parts(
-            {
-                name: inclusion_averaged(part, common.parts[name], of_part(posterior, name, log_odds), n_classes)
-                for name, part in posterior.parts.items()
-            }
-        )
     beliefs = posterior, common, np.asarray(log_odds[""])
 
     def of_kind(kind: type[Rows]) -> LogDensity:

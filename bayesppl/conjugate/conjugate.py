@@ -50,10 +50,6 @@ class Conjugate(ABC):
         """Whether each independent factor integrates to a finite value."""
 
     @abstractmethod
-    def log_normalizer(self) -> Array:
-        """Logarithm of the normaliser, one entry per independent factor."""
-
-    @abstractmethod
     def log_increment(self, statistics: Any) -> Array:
         """What ``update`` adds to ``log_normalizer``, without the cancellation of a difference."""
 

@@ -54,7 +54,7 @@ class CategoricalBlocks(TableFamily, listed=False):
 
     def bind_labelled(self, table: Table, classes: Sequence[Hashable], codes: Array, weights: Array) -> Self:
         """Bind to the tables of the highest evidence that pairwise merging finds, unless bound to some before."""
-        bound = self.bind(table, classes)
+        bound = super().bind_labelled(table, classes, codes, weights)
         if self.groups:
             return bound
         X = bound.bound.encode(table)

@@ -34,6 +34,7 @@ from bayesppl.errors import RowError, UndefinedEstimateError
 from bayesppl.families.bound import Measure, NumberColumns, PerRow
 from bayesppl.families.covariates import NO_COVARIATES, Covariates, required
 from bayesppl.families.family import ConjugateFamily, Family
+from bayesppl.families.observe_weighted import observe_weighted
 from bayesppl.families.support import BITS, COUNTS, POSITIVE_NUMBERS, REAL_NUMBERS, Support, locate
 from bayesppl.kernels.arrays import Array, Theta, dense
 from bayesppl.kernels.missing import present_cells
@@ -120,7 +121,7 @@ class CellFamily(ConjugateFamily):
         return NumberColumns(self, {self._parameter: ("class", "feature")}, True, per_row, check=check)
 
     @final
-    def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
+    def bind_labelled(self, table: Table, classes: Sequence[Hashable], codes: Array, weights: Array) -> Self:
         if self._row_column is not None:
             table.require([self._row_column])
         columns = tuple(name for name in table.names if name != self._row_column)
@@ -327,7 +328,7 @@ class IndependentCells(Family):
         return NumberColumns(self, dict.fromkeys(self.parameters, ("class", "feature")), True)
 
     @final
-    def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
+    def bind_labelled(self, table: Table, classes: Sequence[Hashable], codes: Array, weights: Array) -> Self:
         return replace(self, columns=table.names, classes=tuple(classes))
 
     @final
@@ -365,6 +366,20 @@ class IndependentCells(Family):
         self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
     ) -> Array:
         return self.draw({name: theta[name][codes] for name in self.parameters}, rng)
+
+    @final
+    def with_prior(self, prior: Any) -> Self:
+        raise self._no_closed_form()
+
+    @final
+    def mle(self, statistics: Any) -> Theta:
+        raise UndefinedEstimateError(
+            f"maximum likelihood of the {self.name} family has no closed form; use rule='map', 'mean' or 'predictive'"
+        )
+
+    @final
+    def observe_statistics(self, variables: dict[str, Any], statistics: Any, prefix: str = "") -> None:
+        observe_weighted(lambda X, codes: self.observe_rows(variables, X, codes, prefix), statistics)
 
     @final
     def observe_rows(self, variables: dict[str, Any], X: Any, codes: Array, prefix: str = "") -> None:

@@ -179,10 +179,6 @@ class CompositeFamily(ConjugateFamily):
         )
 
     @final
-    def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
-        return self.bind_labelled(table, classes, np.zeros(len(table), dtype=np.intp), np.ones(len(table)))
-
-    @final
     def with_classes(self, classes: Sequence[Hashable]) -> Self:
         return self._with_each(lambda _, family: family.with_classes(classes))
 

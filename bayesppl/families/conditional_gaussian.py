@@ -128,6 +128,10 @@ class ConditionalGaussian(ConjugateFamily):
         return self.of_categories.bound
 
     @property
+    def bound(self) -> Self:
+        return self
+
+    @property
     def levels_of_columns(self) -> dict[Hashable, tuple[Hashable, ...]]:
         return self.parts.bound.levels_of_columns
 
@@ -146,9 +150,6 @@ class ConditionalGaussian(ConjugateFamily):
     @property
     def family_names(self) -> dict[Hashable, str]:
         return dict.fromkeys(self.parts.bound.measures, self.name)
-
-    def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
-        return self.bind_labelled(table, classes, np.zeros(len(table), dtype=np.intp), np.ones(len(table)))
 
     def bind_labelled(self, table: Table, classes: Sequence[Hashable], codes: Array, weights: Array) -> Self:
         for argument, value, known in (

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self, final
 
 import numpy as np
 
@@ -18,10 +18,9 @@ from bayesppl.conjugate import Conjugate
 from bayesppl.conjugate.declared_priors import Declared
 from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.data.table import Table
-from bayesppl.errors import NotConjugateError, UndefinedEstimateError
+from bayesppl.errors import NotConjugateError
 from bayesppl.families.bound import Factor, together
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
-from bayesppl.families.observe_weighted import observe_weighted
 from bayesppl.families.support import Support
 from bayesppl.kernels.arrays import Array, Theta
 
@@ -74,9 +73,9 @@ class Family(ABC):
     classes: tuple[Hashable, ...]
 
     @property
+    @abstractmethod
     def bound(self) -> Any:
         """The columns of the family, once bound: a :class:`~bayesppl.families.bound.BoundColumns`."""
-        return self
 
     @property
     def family_names(self) -> dict[Hashable, str]:
@@ -88,12 +87,14 @@ class Family(ABC):
         """The levels of every column that has any; known once bound."""
         return {}
 
-    @abstractmethod
+    @final
     def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
-        """Return this family for the columns of ``table`` and for ``classes``."""
+        """Return this family for the columns of ``table`` and for ``classes``, whoever the rows belong to."""
+        return self.bind_labelled(table, classes, np.zeros(len(table), dtype=np.intp), np.ones(len(table)))
 
+    @abstractmethod
     def bind_labelled(self, table: Table, classes: Sequence[Hashable], codes: Array, weights: Array) -> Self:
-        """:meth:`bind` to rows whose classes are known; overridden where the classes matter for what the rows are to show.
+        """Return this family for the columns of ``table`` and for ``classes``.
 
         Parameters
         ----------
@@ -102,7 +103,6 @@ class Family(ABC):
         codes, weights : (n_rows,)
             Class and weight of every row of the table.
         """
-        return self.bind(table, classes)
 
     @abstractmethod
     def with_classes(self, classes: Sequence[Hashable]) -> Self:
@@ -184,25 +184,21 @@ class Family(ABC):
             )
         return X
 
-    # --- what a family has that is fitted by its rows -------------------------------------------------------
-
+    @abstractmethod
     def rows(self, X: Any) -> Any:
         """Return encoded rows as statistics that are not summed yet: a :class:`~bayesppl.conjugate.rows.Rows`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def observe_statistics(self, variables: dict[str, Any], statistics: Any, prefix: str = "") -> None:
         """Declare the same likelihood as ``observe_rows``, through the statistics of weighted rows."""
-        observe_weighted(lambda X, codes: self.observe_rows(variables, X, codes, prefix), statistics)
 
+    @abstractmethod
     def with_prior(self, prior: Any) -> Self:
         """Return this family with an explicit prior, such as a resolved one."""
-        raise self._no_closed_form()
 
+    @abstractmethod
     def mle(self, statistics: Any) -> Theta:
         """Maximum likelihood; raises UndefinedEstimateError where the likelihood has no maximum."""
-        raise UndefinedEstimateError(
-            f"maximum likelihood of the {self.name} family has no closed form; use rule='map', 'mean' or 'predictive'"
-        )
 
     def _no_closed_form(self) -> NotConjugateError:
         return NotConjugateError(self.no_closed_form.format(self.name))

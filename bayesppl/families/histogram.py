@@ -109,9 +109,6 @@ class Histogram(ConjugateFamily):
     def with_classes(self, classes: Sequence[Hashable]) -> Self:
         return replace(self, classes=tuple(classes))
 
-    def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
-        return self.bind_labelled(table, classes, np.zeros(len(table), dtype=np.intp), np.ones(len(table)))
-
     def bind_labelled(self, table: Table, classes: Sequence[Hashable], codes: Array, weights: Array) -> Self:
         # bins that were placed by rows are those of all further ones
         places = self.places or tuple(self._edges(table, name, weights) for name in table.names)

@@ -86,7 +86,7 @@ class LogGaussian(Transformed):
     def with_prior(self, prior: Any) -> Self:
         return replace(self, gaussian=self.gaussian.with_prior(prior))
 
-    def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
+    def bind_labelled(self, table: Table, classes: Sequence[Hashable], codes: Array, weights: Array) -> Self:
         return replace(self, gaussian=self.gaussian.bind(table, classes))
 
     def transform(self, X: Array) -> Array:

@@ -42,7 +42,7 @@ class MomentFamily(ConjugateFamily):
         return NumberColumns(self, self.parameter_dims, is_separate)
 
     @final
-    def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
+    def bind_labelled(self, table: Table, classes: Sequence[Hashable], codes: Array, weights: Array) -> Self:
         return replace(self, columns=table.names, classes=tuple(classes))
 
     @final

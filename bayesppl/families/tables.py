@@ -58,8 +58,7 @@ class TableFamily(ConjugateFamily):
         unseen = self.unseen if self.levels is None else None
         return LevelColumns(self.name, self.columns, self.outcomes, unseen, self.groups, self.is_joint)
 
-    @final
-    def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
+    def bind_labelled(self, table: Table, classes: Sequence[Hashable], codes: Array, weights: Array) -> Self:
         if self.unseen not in get_args(Unseen):
             raise ValueError(
                 f"unseen must be one of {', '.join(map(repr, get_args(Unseen)))}, found {self.unseen!r}"

@@ -17,7 +17,7 @@ from bayesppl.data.table import Table
 from bayesppl.families.bound import Measure, NumberColumns
 from bayesppl.families.family import ConjugateFamily, Takes
 from bayesppl.families.support import COUNTS, Support
-from bayesppl.kernels.arrays import Theta
+from bayesppl.kernels.arrays import Array, Theta
 
 #: Counts of words, which are often passed as weights instead.
 WORD_COUNTS = COUNTS._replace(
@@ -55,7 +55,7 @@ class WordFamily(ConjugateFamily):
         return NumberColumns(self, {"probability": ("class", "feature")}, is_separate=False, has_total=True)
 
     @final
-    def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
+    def bind_labelled(self, table: Table, classes: Sequence[Hashable], codes: Array, weights: Array) -> Self:
         return replace(self, columns=table.names, classes=tuple(classes))
 
     @final

@@ -91,9 +91,6 @@ class ZeroInflated(Transformed):
         rest = self._rest.with_prior(prior.parts["rest"])
         return replace(self, family=rest, probability=prior.parts["zero"], blocks=self.inner.with_prior(prior))
 
-    def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
-        return self.bind_labelled(table, classes, np.zeros(len(table), dtype=np.intp), np.ones(len(table)))
-
     def bind_labelled(self, table: Table, classes: Sequence[Hashable], codes: Array, weights: Array) -> Self:
         if not self.family.fits_missing:
             raise ValueError(

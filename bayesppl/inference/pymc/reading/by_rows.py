@@ -15,7 +15,7 @@ from bayesppl.conjugate.declared_priors import Declared, Dims
 from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.conjugate.statistics import Counts
 from bayesppl.data.table import Table
-from bayesppl.errors import NotConjugateError
+from bayesppl.errors import NotConjugateError, UndefinedEstimateError
 from bayesppl.families import Family
 from bayesppl.families.bound import Measure
 from bayesppl.families.composite import BlockRows
@@ -79,6 +79,10 @@ class ByRows(Family, listed=False):  # nobody declares it
     allows_missing: ClassVar[bool] = False
 
     @property
+    def bound(self) -> Self:
+        return self
+
+    @property
     def dims(self) -> dict[str, tuple[str, ...]]:
         return dict(self.parameter_dims)
 
@@ -94,7 +98,7 @@ class ByRows(Family, listed=False):  # nobody declares it
             for column in self.layout.columns[x.name]
         }
 
-    def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
+    def bind_labelled(self, table: Table, classes: Sequence[Hashable], codes: Array, weights: Array) -> Self:
         return replace(self, classes=tuple(classes))
 
     def with_classes(self, classes: Sequence[Hashable]) -> Self:
@@ -118,6 +122,17 @@ class ByRows(Family, listed=False):  # nobody declares it
     def sufficient_statistics(self, X: Any, responsibilities: Any) -> Counts:
         counts = class_counts(responsibilities)
         return Counts(counts, np.zeros(()))
+
+    def rows(self, X: Any) -> NoReturn:
+        raise self._no("its rows have no statistics")
+
+    def with_prior(self, prior: Any) -> NoReturn:
+        raise self._no_closed_form()
+
+    def mle(self, statistics: Any) -> NoReturn:
+        raise UndefinedEstimateError(
+            f"maximum likelihood of the {self.name} family has no closed form; use rule='map', 'mean' or 'predictive'"
+        )
 
     def resolve_prior(self, statistics: Counts) -> UserPrior:
         return UserPrior(tuple(self.parameter_dims))
