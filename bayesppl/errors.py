@@ -35,7 +35,7 @@ class ImpossibleRowWarning(UserWarning):
 
 
 class OverconfidentWarning(UserWarning):
-    """Left-out labels are predicted far worse than the model itself expects; ``calibration="temperature"`` or ``"weights"`` mends it."""
+    """Left-out labels are predicted far worse than the model expects; see ``calibration=``."""
 
 
 class ImpossibleCellWarning(UserWarning):

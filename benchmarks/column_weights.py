@@ -1,5 +1,4 @@
-"""Would one weight per column predict better than one temperature? Log scores of Naive Bayes on real data, by
-held-out halves.
+"""Compare one weight per column with one temperature, on real data by held-out halves.
 
     python -m benchmarks.column_weights [FOLDER] [--sets NAME ...] [--splits 3] [--rows 800]
 

@@ -1,5 +1,4 @@
-"""The default prior of covariances on real data: held-out scores of discriminant analysis from 10 to 500 rows,
-beside rivals.
+"""Compare the default prior of covariances with rivals on real data, from 10 to 500 rows.
 
     python -m benchmarks.covariance_prior FOLDER [--out FILE.csv] [--splits 5] [--sizes 10 30 100 500]
 
@@ -124,8 +123,7 @@ def study(name: str, frame: pd.DataFrame, sizes: list[int], splits: int) -> list
 
 
 def shares(table: pd.DataFrame) -> pd.DataFrame:
-    """Of each of ours and each group of rivals: the share of cells within one standard error of the best of
-    them."""
+    """Return the share of cells within one standard error of the best, for ours and the rivals."""
     found = []
     for ours in OURS:
         alike = LINEAR if ours.startswith("linear") else QUADRATIC

@@ -1,5 +1,4 @@
-"""Work that scikit-learn does not do, or not alone: batches, intervals, leave-one-out, draws, other packages,
-first calls."""
+"""Time what scikit-learn does not do: batches, intervals, leave-one-out, draws, first calls."""
 
 from __future__ import annotations
 
@@ -139,8 +138,7 @@ _STARTS = {
 
 
 def first_calls(repeats: int) -> Iterator[dict[str, Any]]:
-    """Import, first fit (1e5×20) and second fit in new processes; compiled loops are loaded from the cache on
-    disk."""
+    """Time import, first fit (1e5×20) and second fit in new processes with a filled cache."""
     for name, start in _STARTS.items():
         runs = [in_new_process(_CHILD.format(start=start)) for _ in range(repeats)]
         for what, seconds in zip(("import", "first fit", "second fit"), zip(*runs, strict=True), strict=True):

@@ -1,5 +1,4 @@
-"""Time of a gradient against the number of rows, by sufficient statistics and by rows:
-``python -m benchmarks.gradients``.
+"""Time a gradient by sufficient statistics and by rows: ``python -m benchmarks.gradients``.
 
 NUTS spends its time on gradients of the log density. Both models have the same posterior, so that a draw takes as
 many gradients in either.

@@ -1,5 +1,4 @@
-"""Class probabilities from a hand-written ``pm.Model`` in new processes, read and sampled:
-``python -m benchmarks.own_model``.
+"""Time class probabilities of a hand-written ``pm.Model``: ``python -m benchmarks.own_model``.
 
 Every process begins with its imports and ends with the class probabilities of the irises: by ``from_pymc``, and by
 ``pm.sample`` with a prediction written by hand (the joint density averaged over the draws). "Cold" has an empty
@@ -37,7 +36,8 @@ MODELS = {
 means = np.stack([t[f"mean{k}"] for k in range(3)], 1)
 precisions = np.stack([t[f"precision{k}"] for k in range(3)], 1)
 gap = X[:, None, :] - means[:, None]
-logp = 0.5 * np.linalg.slogdet(precisions)[1][:, None] - 0.5 * np.einsum("snki,skij,snkj->snk", gap, precisions, gap)
+square = np.einsum("snki,skij,snkj->snk", gap, precisions, gap)
+logp = 0.5 * (np.linalg.slogdet(precisions)[1][:, None] - square)
 """,
     ),
     "partially pooled means, half-normal scales": (

@@ -89,15 +89,14 @@ def main(only: str, n_rows: int, draws: int, patience: int, out: Path | None) ->
         (out / "pymc.json").write_text(
             json.dumps({"rows": n_rows, "draws": draws, "results": records}, indent=1) + "\n"
         )
-        head = f"{n_rows} rows of four columns in three classes; 4 × {draws} draws, and one refit. A process is given up "
-        head += f"after {patience} s.\n\n"
+        head = f"{n_rows} rows of four columns in three classes; 4 × {draws} draws, and one refit. "
+        head += f"A process is given up after {patience} s.\n\n"
         head += "| family | way | cold s | warm s | refit s | effective draws/s |\n|---|---|---:|---:|---:|---:|\n"
         (out / "pymc.md").write_text(head + "".join(_row(record, patience) for record in records))
 
 
 def measure(family: str, rows: str, way: str, n_rows: int, draws: int, patience: int) -> dict[str, float | None]:
-    """Seconds to the first posterior (cold, then warm), of a refit, and the least effective draws per second of a
-    refit.
+    """Return seconds to the first posterior and to a refit, and effective draws per second.
 
     None is what was not finished in ``patience`` seconds, or not tried because the process before it was not.
     """

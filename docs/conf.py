@@ -110,7 +110,8 @@ def number_equations(app: Any, doctree: Any) -> None:
 def unlink_dimensions(app: Any, doctree: Any) -> None:
     """Leave words in the types of parameters unlinked, such as the n_rows of a shape: only classes are looked up.
 
-    Sphinx takes every word of a type for a name, and finds attributes and functions that happen to be called like it.
+    Sphinx takes every word of a type for a name, and finds attributes and functions that happen to be called like
+    it.
     """
     from sphinx.addnodes import pending_xref
 
@@ -124,8 +125,7 @@ def unlink_dimensions(app: Any, doctree: Any) -> None:
 def show_constructor(
     app: Any, what: str, name: str, obj: Any, options: Any, signature: Any, annotation: Any
 ) -> Any:
-    """Estimators by the arguments of ``__init__``, not of the ``__new__`` that refuses those of other
-    libraries."""
+    """Document estimators by the arguments of ``__init__``, not of ``__new__``."""
     if what == "class" and signature is not None and signature.startswith("(*args"):
         shown = inspect.signature(obj)
         bare = [p.replace(annotation=p.empty) for p in shown.parameters.values()]

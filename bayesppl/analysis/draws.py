@@ -77,7 +77,7 @@ def number_of_draws(posterior: Posterior, asked: int) -> int:
 
 
 def narrowed(posterior: Posterior, X: Any) -> tuple[Posterior, Any]:
-    """Narrow a posterior to fewer parameters, under which densities of these rows have the same joint distribution.
+    """Narrow a posterior to fewer parameters, under which these rows have the same densities.
 
     See :func:`bayesppl.families.closed_forms.narrowed`.
     """

@@ -50,8 +50,8 @@ def predict_proba_interval(
     Returns
     -------
     xarray.Dataset
-        ``mean``, ``sd``, ``lower``, ``upper`` and ``median``, each (row, class). Rows are worked on in blocks, so that
-        memory grows with rows times classes, not with the draws.
+        ``mean``, ``sd``, ``lower``, ``upper`` and ``median``, each (row, class). Rows are worked on in blocks, so
+        that memory grows with rows times classes, not with the draws.
 
     Examples
     --------

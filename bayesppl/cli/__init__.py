@@ -1,7 +1,7 @@
 """The command line: ``bayesppl …``.
 
-Commands import what they need when they run, so that ``--help`` answers at once. Whatever a user can get wrong ends
-in one line on standard error and exit status 2.
+Commands import what they need when they run, so that ``--help`` answers at once. Whatever a user can get wrong
+ends in one line on standard error and exit status 2.
 """
 
 from __future__ import annotations
@@ -69,7 +69,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         _refuse(str(error))
     except MemoryError as error:
         _refuse(
-            f"there is not enough memory ({error or 'no more was available'}); take fewer rows or columns at a time"
+            f"there is not enough memory ({error or 'no more was available'}); take fewer rows or columns at a "
+            f"time"
         )
     sys.exit(0)
 

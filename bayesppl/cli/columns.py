@@ -11,8 +11,8 @@ from bayesppl.cli.options import Chosen
 from bayesppl.cli.terminal import is_number
 from bayesppl.data.columns import listed
 
-# Text is near-unique where more than this share of its cells differ from all others, and there are more than so many
-# texts. Whole numbers number the rows where all of them differ, and there are more than so many.
+# Text is near-unique where more than this share of its cells differ from all others, and there are more than so
+# many texts. Whole numbers number the rows where all of them differ, and there are more than so many.
 _UNIQUE_SHARE, _FEW_TEXTS = 0.5, 20
 
 # Texts that often stand for a missing cell.
@@ -50,7 +50,8 @@ def choose(X: Any, chosen: Chosen) -> Any:
     for name in X.columns:
         if X[name].dtype.kind in "mM":
             raise ValueError(
-                f"column {name!r} holds dates or times ({X[name].dtype}), which no model here describes; leave it out with "
+                f"column {name!r} holds dates or times ({X[name].dtype}), which no model here describes; leave it "
+                f"out with "
                 f"--drop {name!r}, or put numbers such as the year or the hour in its place"
             )
     return X
@@ -63,7 +64,7 @@ def with_own_levels(X: Any, names: Collection[str]) -> Any:
 
 
 def remarks(X: Any) -> Iterator[str]:
-    """Describe what looks wrong about columns: numbers that odd cells made text of, identifiers, marks of missing cells."""
+    """Describe suspect columns: text among numbers, identifiers, marks of missing cells."""
     from pandas.api.types import is_object_dtype, is_string_dtype
 
     marked: dict[str, list[Hashable]] = {}
@@ -72,7 +73,8 @@ def remarks(X: Any) -> Iterator[str]:
         n_cells, n_different = int(cells.count()), int(cells.nunique())
         if dtype.kind in "iu" and n_different == n_cells > _FEW_TEXTS:
             yield (
-                f"column {name!r} holds a whole number of its own in each of {n_cells} rows, and is used as a number; if it "
+                f"column {name!r} holds a whole number of its own in each of {n_cells} rows, and is used as a "
+                f"number; if it "
                 f"identifies rows, leave it out with --drop {shlex.quote(str(name))}"
             )
         if not (is_object_dtype(dtype) or is_string_dtype(dtype)):
@@ -85,7 +87,8 @@ def remarks(X: Any) -> Iterator[str]:
             yield _of_numbers(name, odd, n_cells)
         elif n_different > max(_FEW_TEXTS, _UNIQUE_SHARE * n_cells):
             yield (
-                f"column {name!r} holds {n_different} different texts in {n_cells} rows; as levels they hold no information "
+                f"column {name!r} holds {n_different} different texts in {n_cells} rows; as levels they hold no "
+                f"information "
                 f"about new rows. Leave it out with --drop {name!r}"
             )
         else:
@@ -102,8 +105,10 @@ def _of_numbers(name: Hashable, odd: Counter[str], n_cells: int) -> str:
     """Describe a column of numbers that odd cells, or zeros before numbers, made text of."""
     if not odd:
         return (
-            f"column {name!r} is text, but all its cells are numbers; some begin with zeros, as codes do, or are written in a way "
-            "that would be lost. If they are numbers, remove the zeros; if the column identifies rows, leave it out with "
+            f"column {name!r} is text, but all its cells are numbers; some begin with zeros, as codes do, or are "
+            f"written in a way "
+            "that would be lost. If they are numbers, remove the zeros; if the column identifies rows, leave it "
+            "out with "
             f"--drop {name!r}"
         )
     common = ", ".join(f"{cell!r} ({count})" for cell, count in odd.most_common(3))

@@ -94,7 +94,8 @@ class Threshold(click.ParamType[Any]):
     "--out",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Write posterior.nc, parameters.csv, scores.csv and probabilities.png there; of --model auto model.nc, scores.csv and "
+    help="Write posterior.nc, parameters.csv, scores.csv and probabilities.png there; of --model auto model.nc, "
+    "scores.csv and "
     "weights.png.",
 )
 def compare(
@@ -121,11 +122,11 @@ def compare(
 ) -> None:
     """Compare on held-out rows of DATA: the models of a stack, or the four rules of one model.
 
-    DATA is a text file with a header line (.csv, .tsv, .txt, .dat or .data, perhaps compressed, as in .csv.gz), a .parquet
-    or .feather file, a folder of .parquet files, - for text from standard input, or the name of an embedded data set:
-    breast_cancer, digits, digits_binary, iris, wine. Part of the rows is held out. On these, --model auto, the default for
-    a file, scores the models that it combines, alone and together. Any other model is scored by rule and row by row: maximum
-    likelihood, MAP, posterior mean and the posterior predictive.
+    DATA is a text file with a header line (.csv, .tsv, .txt, .dat or .data, perhaps compressed, as in .csv.gz), a
+    .parquet or .feather file, a folder of .parquet files, - for text from standard input, or the name of an
+    embedded data set: breast_cancer, digits, digits_binary, iris, wine. Part of the rows is held out. On these,
+    --model auto, the default for a file, scores the models that it combines, alone and together. Any other model
+    is scored by rule and row by row: maximum likelihood, MAP, posterior mean and the posterior predictive.
     """
     require_source(data, target)
     model = model or ("gaussian-nb" if target is None else AUTO)
@@ -207,7 +208,7 @@ def _read(
     model: str,
     most_rows: int,
 ) -> tuple[Rows, tuple[str, ...]]:
-    """Read an embedded data set or a file, of which --model auto takes no more than some rows; and the columns of levels."""
+    """Read an embedded data set or a file, and find its columns of levels."""
     from bayesppl.cli import rows
     from bayesppl.cli.fit import draw_rows
 

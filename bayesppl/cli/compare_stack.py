@@ -66,7 +66,7 @@ def show(found: StackComparison, facts: Facts, taken: list[Column], *, as_json: 
 
 
 def taken_for(X: Any) -> list[Column]:
-    """Describe every column by what its values are to the models of the stack; without two equal ones they are left out."""
+    """Describe what every column is to the models of the stack; constant ones are left out."""
     kinds = {
         column.name: ("number or levels" if column.may_be_levels else "number") if column.is_number else "levels"
         for column in read_columns(as_table(X))

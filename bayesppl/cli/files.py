@@ -54,7 +54,7 @@ class Header(NamedTuple):
 
 
 def require_source(data: str, target: str | None) -> None:
-    """Refuse data that are not there, and labels that are missing or given twice, before anything heavy is imported."""
+    """Refuse missing data and missing or repeated labels before anything heavy is imported."""
     if data in datasets.LOADERS:
         if target is not None:
             raise ValueError(
@@ -140,7 +140,8 @@ def read_header(path: Path, dialect: Dialect) -> Header:
         start = text.read(LONGEST_LINE)
     if len(start) == LONGEST_LINE and not {"\n", "\r"} & set(start):
         raise ValueError(
-            f"the header line of {str(path)!r} is longer than {LONGEST_LINE >> 20} MB; is it a CSV file with a header line?"
+            f"the header line of {str(path)!r} is longer than {LONGEST_LINE >> 20} MB; is it a CSV file with a "
+            f"header line?"
         )
     lines = start.splitlines()
     n_blank = next((i for i, line in enumerate(lines) if line.strip()), 0)
@@ -155,7 +156,8 @@ def read_header(path: Path, dialect: Dialect) -> Header:
     surplus = len(first) - len(header)
     if surplus > 1 or (surplus == 1 and not first[-1]):
         raise ValueError(
-            f"the lines of {str(path)!r} have more cells than its header has names; name every column, or remove separators at the "
+            f"the lines of {str(path)!r} have more cells than its header has names; name every column, or remove "
+            f"separators at the "
             "ends of the lines"
         )
     return Header([name or f"Unnamed: {i}" for i, name in enumerate(header)], surplus == 1, n_blank)
@@ -172,7 +174,8 @@ def _check_names(header: list[str], path: Path, dialect: Dialect) -> None:
     numbers = [name for name in header if is_number(name)]
     if numbers and len(numbers) >= len(header) - 1:
         raise ValueError(
-            f"the first line of {str(path)!r} holds the number {numbers[0]}, so the file seems to have no header line; add a "
+            f"the first line of {str(path)!r} holds the number {numbers[0]}, so the file seems to have no header "
+            f"line; add a "
             f"first line that names its {len(header)} columns, separated by {dialect.sep!r}"
         )
     found = [mark for mark in (";", "\t", "|", ",") if mark != dialect.sep and mark in header[0]]

@@ -85,12 +85,13 @@ def fit(
     """Fit a classifier to DATA and save it.
 
     DATA is a text file with a header line (.csv, .tsv, .txt, .dat or .data, perhaps compressed, as in .csv.gz), a
-    .parquet or .feather file, a folder of .parquet files, or - for text from standard input. All columns but the target,
-    and those dropped, are features. The saved model holds the declaration, the sums that the fit needs and the posterior,
-    but none of the rows; 'bayesppl predict' and bayesppl.load read it.
+    .parquet or .feather file, a folder of .parquet files, or - for text from standard input. All columns but the
+    target, and those dropped, are features. The saved model holds the declaration, the sums that the fit needs and
+    the posterior, but none of the rows; 'bayesppl predict' and bayesppl.load read it.
 
-    A file of any length is read twice: for its labels, types and levels, then a batch of rows at a time for the sums. In
-    memory are all rows for --calibrate and for integers taken as levels, and at most --most-rows for --model auto.
+    A file of any length is read twice: for its labels, types and levels, then a batch of rows at a time for the
+    sums. In memory are all rows for --calibrate and for integers taken as levels, and at most --most-rows for
+    --model auto.
     """
     require_place("--save", path)
     from bayesppl.cli.rows import BATCH_ROWS, Source

@@ -45,7 +45,8 @@ INTEGERS_OPTION = click.option(
     "--integers",
     multiple=True,
     metavar="FAMILY|COLUMN=FAMILY",
-    help="What --model mixed-nb takes columns of whole numbers for: gaussian, poisson or categorical. For all of them, or "
+    help="What --model mixed-nb takes columns of whole numbers for: gaussian, poisson or categorical. For all of "
+    "them, or "
     "one by one, such as --integers age=gaussian --integers visits=poisson.",
 )
 
@@ -77,7 +78,7 @@ def _auto(
     inference: Any = "closed_form",
     calibration: str | None = None,
 ) -> AutoClassifier:
-    """Make the classifier that combines models, which has a closed form for one rule only, and no option of one model."""
+    """Make the classifier that combines models; it takes one rule and no option of a single model."""
     import bayesppl as bp
 
     others = [f"--integers {choice}" for choice in integers]
@@ -92,7 +93,7 @@ def _auto(
 
 
 def _prior(model: str, prior: str) -> dict[str, Any]:
-    """Make the argument that declares a prior: by name for Gaussian models, by its concentration for probabilities."""
+    """Declare a prior: Gaussian models take a name, models of probabilities a concentration."""
     import bayesppl as bp
 
     if model in ("gaussian-nb", "lda", "qda"):
@@ -115,7 +116,8 @@ def undeclared(columns: Sequence[Hashable]) -> str:
     from bayesppl.data.columns import listed
 
     return (
-        f"whole numbers may be measurements, counts or codes, and nothing declares which these columns hold: {listed(columns)}. Pass "
+        f"whole numbers may be measurements, counts or codes, and nothing declares which these columns hold: "
+        f"{listed(columns)}. Pass "
         "--integers gaussian, poisson or categorical for all of them, or one by one, as in --integers "
         f"{shlex.quote(f'{columns[0]}=gaussian')}"
     )
@@ -126,7 +128,8 @@ def _integers(choices: Sequence[str]) -> Any:
     if not any("=" in choice for choice in choices):
         if len(choices) > 1:
             raise ValueError(
-                f"--integers {choices[1]} after --integers {choices[0]}: give one family for all columns of whole numbers, "
+                f"--integers {choices[1]} after --integers {choices[0]}: give one family for all columns of whole "
+                f"numbers, "
                 "or COLUMN=FAMILY for each"
             )
         return choices[0] if choices else None

@@ -1,4 +1,4 @@
-"""Options that several commands share: how files are written, which columns and rows are used, how a posterior is found."""
+"""Options that several commands share: the form of files, columns and rows, inference."""
 
 from __future__ import annotations
 
@@ -91,7 +91,8 @@ def csv_options(command: Callable[..., None]) -> Callable[..., None]:
         "--na-values",
         metavar="TEXT",
         multiple=True,
-        help="What stands for a missing cell besides empty cells, NA, NaN, nan, N/A, n/a, NULL, null, None, <NA> and #N/A, "
+        help="What stands for a missing cell besides empty cells, NA, NaN, nan, N/A, n/a, NULL, null, None, <NA> "
+        "and #N/A, "
         "such as 'n.a.' or ?; may be repeated.",
     )
     @click.option("--thousands", metavar="MARK", help="Mark between thousands in the numbers of a CSV file.")
@@ -144,7 +145,8 @@ def column_options(command: Callable[..., None]) -> Callable[..., None]:
         "--categorical",
         metavar="COLUMN",
         multiple=True,
-        help="Take the values of a column for levels, whatever they look like, as --model mixed-nb does with text; may be "
+        help="Take the values of a column for levels, whatever they look like, as --model mixed-nb does with "
+        "text; may be "
         "repeated.",
     )
     @wraps(command)
@@ -178,7 +180,8 @@ MOST_ROWS_OPTION = click.option(
     type=click.IntRange(min=100),
     default=100_000,
     show_default=True,
-    help="Rows of a larger file that --model auto draws at random; it leaves each of them out in turn. Other models take "
+    help="Rows of a larger file that --model auto draws at random; it leaves each of them out in turn. Other "
+    "models take "
     "all rows.",
 )
 
@@ -193,7 +196,8 @@ INFERENCE_OPTION = click.option(
 PRIOR_OPTION = click.option(
     "--prior",
     metavar="NAME|NUMBER",
-    help="Prior of the parameters: a name, such as jeffreys, for Gaussian models; a concentration, such as 0.5, for "
+    help="Prior of the parameters: a name, such as jeffreys, for Gaussian models; a concentration, such as 0.5, "
+    "for "
     "models of probabilities.",
 )
 TUNE_OPTION = click.option(
@@ -202,8 +206,10 @@ TUNE_OPTION = click.option(
 CALIBRATE_OPTION = click.option(
     "--calibrate",
     type=click.Choice(_CALIBRATIONS),
-    help="Trust densities as far as exact leave-one-out allows, so that probabilities are honest where columns depend on "
-    "each other: all of them alike (temperature, where nothing follows --calibrate), or every column by itself (weights).",
+    help="Trust densities as far as exact leave-one-out allows, so that probabilities are honest where columns "
+    "depend on "
+    "each other: all of them alike (temperature, where nothing follows --calibrate), or every column by itself "
+    "(weights).",
 )
 SEED_OPTION = click.option(
     "--seed",

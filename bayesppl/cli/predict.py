@@ -33,7 +33,8 @@ from bayesppl.data.names import visible
     "--explain",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Add the N columns that count most for or against the predicted label, and their weights of evidence in nats.",
+    help="Add the N columns that count most for or against the predicted label, and their weights of evidence in "
+    "nats.",
 )
 @click.option(
     "--draws", type=click.IntRange(min=2), default=1000, show_default=True, help="Posterior draws for intervals."
@@ -73,10 +74,10 @@ def predict(
 ) -> None:
     """Classify the rows of DATA with a saved model.
 
-    Rows are read, classified and written a batch at a time, so that DATA may be larger than memory. The output has a
-    line per row: the columns kept, the predicted label, and the probability p(LABEL) of every label; with --interval also
-    lower(LABEL) and upper(LABEL); with --explain also reason 1, weight 1, and so on. Columns of DATA are found by name, in
-    any order. Those kept of a text file are copied as they are written.
+    Rows are read, classified and written a batch at a time, so that DATA may be larger than memory. The output has
+    a line per row: the columns kept, the predicted label, and the probability p(LABEL) of every label; with
+    --interval also lower(LABEL) and upper(LABEL); with --explain also reason 1, weight 1, and so on. Columns of
+    DATA are found by name, in any order. Those kept of a text file are copied as they are written.
     In CSV an apostrophe stands before text that a spreadsheet would take for a formula.
     """
     if out is not None:
@@ -171,7 +172,7 @@ def _predictions(
 
 
 def _reasons(classifier: Any, X: Any, predicted: Any, rule: Any, most: int, seed: int) -> dict[str, Any]:
-    """Find the columns of largest weight of evidence for or against the predicted label of each row, and these weights."""
+    """Find the columns with the largest weight of evidence on the predicted label of each row."""
     import numpy as np
 
     found = classifier.explain(X, rule=rule, random_state=seed)
@@ -194,7 +195,8 @@ def _require_one_model(classifier: Any, path: Path) -> None:
         _ = classifier.explain
     except SeveralModelsError:
         raise ValueError(
-            f"--explain is for one model, and {str(path)!r} combines several, whose log odds are no sum over columns; fit "
+            f"--explain is for one model, and {str(path)!r} combines several, whose log odds are no sum over "
+            f"columns; fit "
             "one to the same file, with 'bayesppl fit --model mixed-nb --calibrate', and explain its predictions"
         ) from None
 
@@ -227,8 +229,10 @@ def _features(
             " ".join(f"{option} {shlex.quote(name)}" for name in surplus) for option in ("--drop", "--keep")
         )
         raise ValueError(
-            f"the model was not fitted to {listed(surplus)} of {str(data)!r}; its features are {listed(known)}. Pass "
-            f"{drops} to leave out what is no feature, such as the target, or {keeps} to copy it beside the predictions"
+            f"the model was not fitted to {listed(surplus)} of {str(data)!r}; its features are {listed(known)}. "
+            f"Pass "
+            f"{drops} to leave out what is no feature, such as the target, or {keeps} to copy it beside the "
+            f"predictions"
         )
     return features
 
@@ -254,6 +258,7 @@ def _remedy(cell: str) -> str:
     if is_number(cell.replace(",", "")):
         return "if the comma is part of a number, pass --decimal , or --thousands ,"
     return (
-        f"if that means a missing value, leave the cell empty or pass --na-values {shlex.quote(cell)}; otherwise correct "
+        f"if that means a missing value, leave the cell empty or pass --na-values {shlex.quote(cell)}; otherwise "
+        f"correct "
         "it, or fit a model to rows that hold such text too"
     )

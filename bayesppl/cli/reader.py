@@ -1,4 +1,4 @@
-"""Data files of any size, read by DuckDB: what every column holds in the whole file, then its rows, a batch at a time."""
+"""Read data files of any size by DuckDB: a survey of the whole file, then batches of rows."""
 
 from __future__ import annotations
 
@@ -99,10 +99,12 @@ class DataFile:
     target : str, optional
         Column of labels: whole numbers that would be written otherwise, as 1e3, make text of it.
     levels : collection of str, optional
-        Columns of levels: numbers that would be written otherwise, as 1.10, make text of them. None for all columns.
+        Columns of levels: numbers that would be written otherwise, as 1.10, make text of them. None for all
+        columns.
     known : mapping of str to collection, optional
-        Columns that are text whatever they look like, as they were in a fit, and their levels, gaps though they may look like.
-        Zeros may lead the numbers of the other columns; without an earlier fit, they make text of a column.
+        Columns that are text whatever they look like, as they were in a fit, and their levels, gaps though they
+        may look like. Zeros may lead the numbers of the other columns; without an earlier fit, they make text of a
+        column.
 
     Attributes
     ----------
@@ -189,12 +191,14 @@ class DataFile:
         ValueError
             If there are more than ``most``.
         """
-        query = f"select distinct {self._typed(name)} as level from {self._rows} where level is not null limit {most + 1}"
+        level = f"{self._typed(name)} as level"
+        query = f"select distinct {level} from {self._rows} where level is not null limit {most + 1}"
         with self._refusals():
             found = self._connection.execute(query).fetchall()
         if len(found) > most:
             raise ValueError(
-                f"column {name!r} holds more than {most} different values, which are neither classes nor levels; choose another "
+                f"column {name!r} holds more than {most} different values, which are neither classes nor levels; "
+                f"choose another "
                 f"--target, or leave the column out with --drop {name!r}"
             )
         return sorted(level for (level,) in found)
@@ -202,13 +206,15 @@ class DataFile:
     def first(self, name: str, condition: str, shown: str = "cell") -> tuple[int, Any] | None:
         """Find the first row of which a condition in SQL is true, and what is shown of it.
 
-        Both are about the ``cell``, the integer that it is (``whole``), and whether it is neither a number nor a truth value
-        (``odd``).
+        Both are about the ``cell``, the integer that it is (``whole``), and whether it is neither a number nor a
+        truth value (``odd``).
         """
         query = (
             f"select row, {shown} from (select row, cell, try_cast({self._plain('cell')} as hugeint) as whole, "
-            f"{self._number('cell')} is null and not {_among('cell', _TRUTHS)} as odd from (select row_number() over () - 1 as row, "
-            f"{self._cells[name]}::varchar as cell from {self._rows}) where cell is not null) where {condition} limit 1"
+            f"{self._number('cell')} is null and not {_among('cell', _TRUTHS)} as odd from (select row_number() "
+            f"over () - 1 as row, "
+            f"{self._cells[name]}::varchar as cell from {self._rows}) where cell is not null) where "
+            f"{condition} limit 1"
         )
         with self._refusals():
             found: tuple[int, Any] | None = self._connection.execute(query).fetchone()
@@ -226,14 +232,17 @@ class DataFile:
                 encoding, source = "utf-8", self._copy(text, "w")
         names = ["row"] * header.has_row_names + [f"c{i}" for i in range(len(header.names))]
         options = (
-            f"auto_detect = false, header = true, null_padding = false, skip = {header.n_blank}, encoding = '{encoding}', "
+            f"auto_detect = false, header = true, null_padding = false, skip = {header.n_blank}, encoding = "
+            f"'{encoding}', "
             f"delim = {_quoted(dialect.sep)}, quote = '\"', escape = '\"', max_line_size = {LONGEST_LINE}"
         )
         gaps = {"", *_GAPS, *dialect.na_values}
         self._gaps_and_levels = gaps.intersection(set().union(*(self._known or {}).values()))
         marks = ", ".join(map(_quoted, sorted(gaps - self._gaps_and_levels)))
         self._rows, self._written = (
-            f"read_csv({_quoted(source)}, {options}, columns = {{{', '.join(f'{prefix}{name}: varchar' for name in names)}}}{null})"
+            f"read_csv({_quoted(source)}, {options}, columns = {{{
+                ', '.join(f'{prefix}{name}: varchar' for name in names)
+            }}}{null})"
             for prefix, null in (("", f", nullstr = [{marks}]"), ("w", ""))
         )
         self._places = {name: i for i, name in enumerate(header.names)}
@@ -300,9 +309,13 @@ class DataFile:
                 when regexp_full_match({plain}, '\\s*[+-]?\\d+\\s*') then 'whole'
                 when {number} is null then 'text'
                 when place in ({places}) and {otherwise} then 'odd'
-                when place = {self._places.get(target or "", -1)} and {number} = floor({number}) and {otherwise} then 'odd'
+                when place = {self._places.get(target or "", -1)} and {number} = floor({number}) and {
+            otherwise
+        } then 'odd'
                 else 'number' end as kind, count(*), max(case when length(cell) > 15 then abs({number}) end)
-            from (select unnest([{", ".join(self._cells.values())}]) as cell, unnest(range({len(self._cells)})) as place
+            from (select unnest([{", ".join(self._cells.values())}]) as cell, unnest(range({
+            len(self._cells)
+        })) as place
                 from {self._rows}) group by all"""
         counts: list[dict[str, int]] = [{} for _ in self._cells]
         largest = [0.0] * len(counts)
@@ -406,11 +419,15 @@ class DataFile:
         )
         if found:
             return (
-                f"line {line} of {name} has {found} cells, and its header names {expected}; complete the line, or put quotes around "
+                f"line {line} of {name} has {found} cells, and its header names {expected}; complete the line, or "
+                f"put quotes around "
                 f"text that holds {self.dialect.sep!r}"
             )
         if "unicode" in message:
-            return f"{name} is not text in {self.dialect.encoding} (line {line}); pass --encoding, for example latin-1 or utf-16"
+            return (
+                f"{name} is not text in {self.dialect.encoding} (line {line}); pass --encoding, for example "
+                "latin-1 or utf-16"
+            )
         reason = re.sub(r"(?s)^.*?Original Line:.*?\n|\n\s*\n.*", "", message)
         return f"{name} is not a CSV file with a header line: {reason}" + (f" (line {line})" if line else "")
 

@@ -1,4 +1,4 @@
-"""The result of a comparison as records for programs: JSON, CSV, and the files of ``--out``, all of them or none."""
+"""Write the result of a comparison for programs: JSON, CSV, and all files of ``--out`` or none."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def parameter_records(parameters: xr.Dataset) -> Iterator[Record]:
 
 
 def score_records(result: Comparison) -> Iterator[Record]:
-    """Make one record per rule: scores, differences from ``predictive``, standard errors; why a rule is undefined."""
+    """Make one record per rule: scores, paired differences and their errors, or why it is undefined."""
     scores = result.scores
     for rule in scores["rule"].values.tolist():
         numbers = {str(name): float(values.sel(rule=rule)) for name, values in scores.data_vars.items()}
@@ -75,7 +75,7 @@ def write_csv(records: Iterator[Record], path: Path) -> None:
 
 
 def as_json(result: Comparison, facts: Facts) -> str:
-    """Write strict JSON: infinite numbers are the strings "inf" and "-inf", a number that does not exist is null."""
+    """Write strict JSON: infinities are the strings "inf" and "-inf", NaN is null."""
     report = {
         "data": facts.data,
         "target": facts.target,

@@ -91,12 +91,12 @@ def reproduce(
 ) -> None:
     """Recompute the numbers of five published introductions and compare them.
 
-    Every claim is computed through the package and gets a verdict: agrees, agrees after rounding, agrees within sampling
-    error, erratum (with the corrected value and the reason), measured (a time) or not run. The exit status is 1 if
-    anything that should agree does not.
+    Every claim is computed through the package and gets a verdict: agrees, agrees after rounding, agrees within
+    sampling error, erratum (with the corrected value and the reason), measured (a time) or not run. The exit
+    status is 1 if anything that should agree does not.
 
-    With --study, an experiment that the texts only describe, or a published result: tables, and with --out also files
-    with a picture.
+    With --study, an experiment that the texts only describe, or a published result: tables, and with --out also
+    files with a picture.
     """
     if lists:
         _list()

@@ -56,7 +56,8 @@ class Source:
     Raises
     ------
     ValueError
-        If the target is not there, there are no rows, or a column that is used as a number holds an integer beyond 2^53.
+        If the target is not there, there are no rows, or a column that is used as a number holds an integer beyond
+        2^53.
     """
 
     def __init__(
@@ -73,7 +74,8 @@ class Source:
         names = list(self.file.columns)
         if target not in names:
             raise ValueError(
-                f"the target column {target!r} is not in {str(path)!r}; {_nearest(target, names)}its columns are {listed(names)}"
+                f"the target column {target!r} is not in {str(path)!r}; {_nearest(target, names)}its columns are "
+                f"{listed(names)}"
             )
         self.n_rows = self.file.n_rows
         if not self.n_rows:
@@ -108,7 +110,8 @@ class Source:
         labels = encode_labels(np.array(self.file.distinct(self.target, _MOST_LEVELS), dtype=object))[0].tolist()
         if len(labels) < 2:
             raise ValueError(
-                f"the target column {self.target!r} holds one class only, {labels[0]!r}; a classifier needs at least two"
+                f"the target column {self.target!r} holds one class only, {labels[0]!r}; a classifier needs at "
+                f"least two"
             )
         return labels
 
@@ -144,7 +147,8 @@ class Source:
             raise RowError(
                 f"column {name!r} holds numbers, but {cell!r} in row ",
                 row,
-                f"; if that means a missing value, pass --na-values {cell!r}, otherwise leave the column out with --drop {name!r}, or "
+                f"; if that means a missing value, pass --na-values {cell!r}, otherwise leave the column out with "
+                f"--drop {name!r}, or "
                 f"take all its values for levels with --categorical {name!r}",
             )
         return column.kind == "text"
@@ -159,7 +163,8 @@ class Source:
                     raise RowError(
                         f"column {name!r} holds the integer {found[1]} in row ",
                         found[0],
-                        ", beyond 2^53, where floating-point numbers round integers. If it identifies rows, leave it out with --drop "
+                        ", beyond 2^53, where floating-point numbers round integers. If it identifies rows, leave "
+                        "it out with --drop "
                         f"{name!r}; if it is a code, pass --categorical {name!r}; otherwise subtract an offset",
                     )
 
@@ -191,7 +196,8 @@ def labelled(rows: Rows, unlabelled: str) -> Rows:
         return rows
     if unlabelled == "refuse":
         raise ValueError(
-            f"the target column {rows.target!r} is empty in row {rows.y.index[absent.argmax()]} ({absent.sum()} such rows here); "
+            f"the target column {rows.target!r} is empty in row "
+            f"{rows.y.index[absent.argmax()]} ({absent.sum()} such rows here); "
             "label these rows, or leave them out with --unlabelled drop"
         )
     return _pick(rows, ~absent)
@@ -233,7 +239,8 @@ def refuse_gaps(rows: Rows) -> None:
     if gaps.any():
         row, column = np.argwhere(gaps)[0]
         raise ValueError(
-            f"column {rows.X.columns[column]!r} has a missing value (NaN) in row {rows.X.index[row]} ({gaps.sum()} missing cells in "
+            f"column {rows.X.columns[column]!r} has a missing value (NaN) in row "
+            f"{rows.X.index[row]} ({gaps.sum()} missing cells in "
             "all); fill it in, drop the row, or use --missing skip to leave missing cells out of the likelihood"
         )
 
@@ -272,14 +279,17 @@ def _check_labels(rows: Rows) -> None:
         raise ValueError(f"column {rows.target!r}: {error}") from None
     if len(classes) < 2:
         raise ValueError(
-            f"the target column {rows.target!r} holds one class only, {classes.tolist()[0]!r}; a classifier needs at "
+            f"the target column {rows.target!r} holds one class only, {classes.tolist()[0]!r}; a classifier needs "
+            f"at "
             "least two, choose another --target"
         )
     counts = np.bincount(codes)
     if counts.min() < 2:
         raise ValueError(
-            f"class {classes.tolist()[counts.argmin()]!r} of the target column {rows.target!r} has a single row; every "
-            "class needs one row to fit and one to score. Drop the class, merge it with another, or choose another "
+            f"class {classes.tolist()[counts.argmin()]!r} of the target column {rows.target!r} has a single row; "
+            f"every "
+            "class needs one row to fit and one to score. Drop the class, merge it with another, or choose "
+            "another "
             "--target"
         )
 

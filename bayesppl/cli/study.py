@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 def study(name: str, sources: tuple[str, ...], splits: int, most_rows: int, seed: int, out: Path | None) -> None:
     """Compare models on held-out halves of real data.
 
-    calibration: the default classifier, and pipelines of scikit-learn. location: the location model of numbers and categories, models
-    of independent columns, and of indicators, on those of the sets that have both.
+    calibration: the default classifier, and pipelines of scikit-learn. location: the location model of numbers and
+    categories, models of independent columns, and of indicators, on those of the sets that have both.
 
-    DATA are folders of .csv files whose labels are in a column "class", such files, sets by their number at OpenML (openml:ID),
-    or breast_cancer, digits, iris, wine; these four by default. Each set is halved at random, classes in proportion; the
-    best generative pipeline of scikit-learn is the one that is best on the test halves.
+    DATA are folders of .csv files whose labels are in a column "class", such files, sets by their number at OpenML
+    (openml:ID), or breast_cancer, digits, iris, wine; these four by default. Each set is halved at random, classes
+    in proportion; the best generative pipeline of scikit-learn is the one that is best on the test halves.
     """
     from bayesppl.reproduce import panel
 

@@ -29,7 +29,8 @@ _MOST_COLUMNS = 12
 # Characters of the name of a model.
 _LONGEST_MODEL = 24
 
-# Lines of a parameter; the files and the JSON hold all of them. Characters of a name at least, and between columns.
+# Lines of a parameter; the files and the JSON hold all of them. Characters of a name at least, and between
+# columns.
 _MOST_LINES, _SHORTEST_NAME, _GAP = 40, 8, 2
 
 # Errors below this are written with an exponent.
@@ -50,7 +51,8 @@ def print_tables(
     console = _console()
     settings = facts.settings
     console.print(
-        f"\n[bold]{settings['model']}[/] on [bold]{safe(facts.data)}[/] ({settings['inference']}, seed {settings['seed']})\n"
+        f"\n[bold]{settings['model']}[/] on [bold]{safe(facts.data)}[/] ({settings['inference']}, seed "
+        f"{settings['seed']})\n"
         f"fitted to {facts.n_train} rows, scored on {facts.n_test} others\n"
     )
     for table in (_score_table(result), _difference_table(result)):
@@ -100,7 +102,8 @@ def print_stack(
     for part in ("", _column_table(columns, "taken for"), ""):
         console.print(part)
     console.print(
-        "Each model is tempered and weighed by the labels that it predicts of left-out\ntraining rows. --model NAME compares the "
+        "Each model is tempered and weighed by the labels that it predicts of left-out\ntraining rows. --model "
+        "NAME compares the "
         "four rules of one model instead."
     )
     for path in written:
@@ -155,7 +158,8 @@ def _column_table(columns: Sequence[Column], heading: str = "family") -> Table |
 def _notes(result: Comparison, with_parameters: bool) -> Iterator[str]:
     attrs = result.parameters.attrs
     yield (
-        "mle, map and mean classify with one estimate of the parameters; predictive\naverages over their posterior.\n"
+        "mle, map and mean classify with one estimate of the parameters; predictive\naverages over their "
+        "posterior.\n"
         + (
             f"sd and the {100 * attrs['prob']:g}% credible interval come from {attrs['draws']} posterior draws."
             if with_parameters
@@ -173,7 +177,8 @@ def _notes(result: Comparison, with_parameters: bool) -> Iterator[str]:
             yield f"[yellow]{rule}:[/] a true label got probability zero, so the log score is -inf."
         if record["impossible_rows"] > 0:
             yield (
-                f"[yellow]{rule}:[/] {record['impossible_rows']:g} rows have probability zero under every class and were "
+                f"[yellow]{rule}:[/] {record['impossible_rows']:g} rows have probability zero under every class "
+                f"and were "
                 "classified by class weights alone."
             )
 

@@ -21,7 +21,7 @@ from bayesppl.kernels.arrays import LOG_2PI, Array, Theta
 
 
 class Declared(NamedTuple):
-    """Random variables, and what they determine: (n_classes, …) or, where the covariance is tied, without that axis."""
+    """Random variables and what they determine: (n_classes, …), without that axis where tied."""
 
     factor: Any
     chi_square: Any
@@ -117,8 +117,8 @@ def recover_root(prior: Any, draws: Mapping[str, Array], prefix: str) -> Array:
 def _assemble(chi_square: Any, lower: Any, n_features: int) -> Any:
     """The triangular factor (..., row, column, 1).
 
-    By one gather, for what is joined would have to be split for the gradient, and with the last axis in place, for what
-    is reshaped after a gather cannot be fused with it. Both would cost seconds of compilation.
+    By one gather, for what is joined would have to be split for the gradient, and with the last axis in place, for
+    what is reshaped after a gather cannot be fused with it. Both would cost seconds of compilation.
     """
     import pytensor.tensor as pt
 

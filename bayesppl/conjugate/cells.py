@@ -1,11 +1,12 @@
-r"""Rows whose likelihood is a product over cells, each of which counts by itself: dense ones, sparse ones, and bits.
+r"""Rows whose likelihood is a product over cells: dense, sparse, and bits.
 
-A cell counts as two numbers of an exponential family, successes and failures or events and an exposure, and is worth
+A cell counts as two numbers of an exponential family, successes and failures or events and an exposure, and is
+worth
 
 .. math:: p(x \mid \theta) = h(x)\, f_1(\theta)^{s_1(x)}\, f_2(\theta)^{s_2(x)} .
 
-In a sparse table a cell that is not stored is a zero, and the zeros of a column are all alike. A sum over the cells of a row is
-therefore that of a row of zeros, corrected where a count is stored,
+In a sparse table a cell that is not stored is a zero, and the zeros of a column are all alike. A sum over the
+cells of a row is therefore that of a row of zeros, corrected where a count is stored,
 
 .. math:: \sum_d g_d(x_d) = \sum_d g_d(0) + \sum_{d\ \text{stored}} \bigl(g_d(x_d) - g_d(0)\bigr),
 
@@ -261,7 +262,7 @@ def sparse_average(posterior: Any, common: Any, log_odds: Array) -> LogDensity:
 def sparse_leave_one_out(
     posterior: Any, statistics: Any, rows: SparseCells, members: Membership
 ) -> tuple[Array, Array] | None:
-    """Leave-one-out of sparse cells: rows of one class and one weight leave the same belief where they hold zeros."""
+    """Leave sparse rows out: zeros of rows of one class and one weight share one posterior."""
     if members.few_weights is None:
         return None
 
@@ -332,7 +333,7 @@ class Bits(Rows):
 
     @staticmethod
     def log_likelihood(log_factors: LogFactors) -> LogDensity:
-        """Σ over present cells of log p where the cell is 1, and of log(1 − p) where it is 0, as a function of the rows."""
+        """Return Σ x log p + (1 − x) log(1 − p) over the present cells, as a function of the rows."""
         log_yes, log_no = log_factors
         # Every row starts as "all absent", one constant per class; what is present corrects it. Columns that are
         # certain (probability one) cannot be absent at all, which the constant must not turn into inf - inf.

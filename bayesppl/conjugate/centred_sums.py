@@ -1,9 +1,9 @@
 r"""Sums of powers about a fixed pivot: moments that can be added to and taken from for as long as a stream lasts.
 
-The moments of a batch are updated by its mean, which is rounded; so a mean that moves for and back does not return to where it
-was. Here the rows of class k are kept as :math:`\sum w`, :math:`\sum w (x - c_k)` and
-:math:`\sum w (x - c_k)(x - c_k)^\top` in pairs of numbers that track their rounding, and the pivot :math:`c_k` stays.
-Subtracting is then as accurate as adding, and what is left below the bound on the rounding is nothing.
+The moments of a batch are updated by its mean, which is rounded; so a mean that moves for and back does not return
+to where it was. Here the rows of class k are kept as :math:`\sum w`, :math:`\sum w (x - c_k)` and
+:math:`\sum w (x - c_k)(x - c_k)^\top` in pairs of numbers that track their rounding, and the pivot :math:`c_k`
+stays. Subtracting is then as accurate as adding, and what is left below the bound on the rounding is nothing.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ class CentredSums:
         Total weight.
     first : (n_classes, n_features)
         Weighted deviations.
-    second : (n_classes, n_features), (n_features,), (n_classes, n_features, n_features) or (n_features, n_features)
+    second : (n_classes, n_features), (n_features,), (n_classes, n_features, n_features) or (n_features,
+    n_features)
         Weighted (products of) deviations; without a class axis they are summed over classes.
     """
 
@@ -101,7 +102,7 @@ class CentredSums:
         return left._without_empty_classes()._near_the_mean()
 
     def scale(self, factor: float) -> CentredSums:
-        """Multiply all weights; one derived from the rounded factor agrees with it to the last bit of a number only."""
+        """Multiply all weights; a derived weight agrees with the rounded factor to its last bit only."""
         weight = Pairs.of(np.asarray(factor))
         scaled = replace(self, count=self.count * weight, first=self.first * weight, second=self.second * weight)
         return scaled if factor == 1 else scaled._doubtful(2.0**-52)

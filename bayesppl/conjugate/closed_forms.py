@@ -1,4 +1,4 @@
-r"""Closed forms of a conjugate pair: what follows from a prior, and from the statistics of rows, whatever the density.
+r"""Closed forms of a conjugate pair, from a prior and the statistics of rows, for any density.
 
 With the normaliser Z of prior and posterior, and the base measure h of the rows (Bernardo & Smith 1994),
 
@@ -6,8 +6,8 @@ With the normaliser Z of prior and posterior, and the base measure h of the rows
    p(x \mid D) = \frac{Z(D, x)}{Z(D)} h(x), \qquad
    p(x_i \mid D_{-i}) = \frac{Z(D)}{Z(D_{-i})} h(x_i),
 
-each of them what :meth:`~bayesppl.conjugate.Conjugate.log_increment` adds. Where a kind of rows has a quicker formula, it
-stands in :mod:`bayesppl.conjugate.fast_paths`, and the functions here take it.
+each of them what :meth:`~bayesppl.conjugate.Conjugate.log_increment` adds. Where a kind of rows has a quicker
+formula, it stands in :mod:`bayesppl.conjugate.fast_paths`, and the functions here take it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from bayesppl.kernels.arrays import Array
 
 
 def log_predictive(posterior: Any, n_classes: int) -> LogDensity:
-    """log p(x | y = k, data), parameters integrated out, as a function of :class:`~bayesppl.conjugate.rows.Rows`."""
+    """Return log p(x | y = k, data) as a function of :class:`~bayesppl.conjugate.rows.Rows`."""
     posterior.select_classes(
         np.arange(0)
     )  # so that a posterior without closed form is refused before any row comes
@@ -92,8 +92,8 @@ def leave_one_out(
 def own_class_without(posterior: Any, rows: Rows, members: Membership) -> Array:
     """log p(x_i | y_i, all data but row i): all that taking a row out changes where classes share no parameter.
 
-    A conjugate posterior forgets a row as it learned it, by arithmetic on its hyperparameters. Rows are treated all at
-    once: each is a class of its own, whose belief is that of the class it came from.
+    A conjugate posterior forgets a row as it learned it, by arithmetic on its hyperparameters. Rows are treated
+    all at once: each is a class of its own, whose belief is that of the class it came from.
 
     Returns
     -------
@@ -107,14 +107,15 @@ def own_class_without(posterior: Any, rows: Rows, members: Membership) -> Array:
 
 
 def inclusion_averaged(posterior: Any, common: Any, log_odds: Mapping[str, Array], n_classes: int) -> LogDensity:
-    """The predictive averaged over which factors depend on the class, up to a term that all classes of a row share.
+    """Average the predictive over which factors depend on the class, up to a term all classes share.
 
     Parameters
     ----------
     posterior, common : Conjugate
         Beliefs about the classes, and about one distribution for all of them.
     log_odds : mapping of str to array
-        That each factor depends on the class, under the names of :func:`bayesppl.families.closed_forms.log_bayes_factor`.
+        That each factor depends on the class, under the names of
+        :func:`bayesppl.families.closed_forms.log_bayes_factor`.
     """
     beliefs = posterior, common, np.asarray(log_odds[""])
 

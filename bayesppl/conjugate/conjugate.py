@@ -103,8 +103,8 @@ class Conjugate(ABC):
 def replace_unchecked[B](belief: B, **changes: Any) -> B:
     """A belief that follows from another by arithmetic.
 
-    Constructors check what users declare. An improper prior, or a belief some rows of which were taken back, may hold
-    hyperparameters that no declared prior can have.
+    Constructors check what users declare. An improper prior, or a belief some rows of which were taken back, may
+    hold hyperparameters that no declared prior can have.
     """
     new = copy(belief)
     vars(new).update(changes)
@@ -133,12 +133,14 @@ def _require(owner: object, name: str, value: Any, words: str, allowed: Callable
     kind = type(owner).__name__
     if is_declaration(value):
         raise TypeError(
-            f"{kind}: {name} must be a number or an array, found {in_words(value)}. A prior with hyperparameters that are "
+            f"{kind}: {name} must be a number or an array, found {in_words(value)}. A prior with hyperparameters "
+            f"that are "
             "learned is declared in PyMC as a whole, as in pm.Beta.dist(pm.Gamma.dist(2, 1), 1)"
         )
     if any(labels_of(value)):
         raise TypeError(
-            f"{kind}: {name} goes by position, classes first, then columns, found a {type(value).__name__} with labels; put it in that "
+            f"{kind}: {name} goes by position, classes first, then columns, found a {type(value).__name__} with "
+            f"labels; put it in that "
             "order and pass .to_numpy()"
         )
     try:
@@ -149,7 +151,8 @@ def _require(owner: object, name: str, value: Any, words: str, allowed: Callable
     if bad.any():
         found = numbers[bad].flat[0]
         raise ValueError(
-            f"{kind}: {name} must be {words}, found {found:g} {first_index(bad)}. A small positive number is a weak prior; "
+            f"{kind}: {name} must be {words}, found {found:g} {first_index(bad)}. A small positive number is a "
+            f"weak prior; "
             "improper limits are had by name where there are any, as in bayesppl.Gaussian(prior='jeffreys')"
         )
 
@@ -159,7 +162,7 @@ class ShapeError(ValueError):
 
 
 def broadcast(owner: object, name: str, value: Any, shape: tuple[int, ...]) -> Array:
-    """A hyperparameter in the shape of the parameters; a copy, which does not follow the array that was declared."""
+    """Broadcast a hyperparameter to the shape of the parameters, as a copy."""
     try:
         return np.broadcast_to(np.array(value, dtype=np.float64), shape)
     except ValueError:

@@ -1,15 +1,16 @@
 r"""Closed forms of correlated normal columns under a normal-inverse-Wishart pair.
 
 The predictive is a multivariate t with :math:`\nu_n - D + 1` degrees of freedom, location :math:`m_n` and scale
-matrix :math:`\Psi_n(\kappa_n + 1)/(\kappa_n(\nu_n - D + 1))` (Murphy 2007; Geisser 1964 for the vague limit). Where the covariance is
-tied, :math:`\nu_n` and :math:`\Psi_n` gather the rows of all classes.
+matrix :math:`\Psi_n(\kappa_n + 1)/(\kappa_n(\nu_n - D + 1))` (Murphy 2007; Geisser 1964 for the vague limit).
+Where the covariance is tied, :math:`\nu_n` and :math:`\Psi_n` gather the rows of all classes.
 
-Without a row of weight w, :math:`\Psi` is :math:`\Psi - f u u^\top`, with :math:`u = x - m` of the row's own class and
-:math:`f = w\kappa/(\kappa - w)`. Determinant and inverse follow by the matrix determinant lemma and Sherman & Morrison (1950). Where the
-prior of each class is made of the rows of the others, the row leaves these priors too: of a row of class c, the prior of another
-class k holds the share r of what it adds to the scatter of c, so that with :math:`u = x - \bar x_c` and
-:math:`g = r\, w n_c / (n_c - w)` its scale matrix is :math:`\Psi - g u u^\top`, and the degrees of freedom are fewer by r w. Were the row
-left where it is, its scatter would make it look like one of every class but its own.
+Without a row of weight w, :math:`\Psi` is :math:`\Psi - f u u^\top`, with :math:`u = x - m` of the row's own class
+and :math:`f = w\kappa/(\kappa - w)`. Determinant and inverse follow by the matrix determinant lemma and Sherman &
+Morrison (1950). Where the prior of each class is made of the rows of the others, the row leaves these priors too:
+of a row of class c, the prior of another class k holds the share r of what it adds to the scatter of c, so that
+with :math:`u = x - \bar x_c` and :math:`g = r\, w n_c / (n_c - w)` its scale matrix is :math:`\Psi - g u u^\top`,
+and the degrees of freedom are fewer by r w. Were the row left where it is, its scatter would make it look like one
+of every class but its own.
 """
 
 from __future__ import annotations
@@ -107,7 +108,8 @@ def leave_one_out(
         factor /= 1 - lost
         for k in range(n_classes):
             constant, exponent = t_terms(left_dof, n_features, log_det, inflation[k])
-            # uᵀΨ⁻¹v for the deviations u, v from two classes: their squares, and that of their difference, are known
+            # uᵀΨ⁻¹v for the deviations u, v from two classes: their squares, and that of their difference, are
+            # known
             cross = 0.5 * (own_squares + squares[:, k] - apart[k].take(members.codes))
             squares[:, k] += factor * cross**2
             log_t_density(squares[:, k], constant[of_rows], exponent[of_rows], inflation[k])
@@ -140,7 +142,7 @@ def log_t_density(squares: Array, constant: Array, exponent: Array, inflation: A
 
 
 def by_pattern(marginal: Callable[[Array], Evaluate], n_features: int) -> Evaluate:
-    """The density of rows that may have gaps: those that miss the same columns share the marginal of the others."""
+    """Return the density of rows with gaps: rows that miss the same columns share one marginal."""
     complete = marginal(np.arange(n_features))
 
     def log_density(X: Array) -> Array:
@@ -171,7 +173,7 @@ def _of_other_classes(
     squares: Array,
     log_t: Callable[[Array, Array, Array], Array],
 ) -> Array:
-    """log p(x_i | y = k, all rows but i) of every class k but that of row i, whose column is of no use: (n_rows, n_classes).
+    """Return log p(x_i | y = k, all rows but i) of every class but the row's own: (n_rows, n_classes).
 
     Parameters
     ----------
@@ -180,8 +182,8 @@ def _of_other_classes(
     squares : (n_rows, n_classes)
         Squared distances of the rows to the classes, in the metric of Ψ.
     log_t : callable
-        Log density of a multivariate t: of squares, of what its log determinant changes by, and of what its degrees of
-        freedom lose, each (n_classes, n_rows).
+        Log density of a multivariate t: of squares, of what its log determinant changes by, and of what its
+        degrees of freedom lose, each (n_classes, n_rows).
     """
     out = np.empty_like(squares)
     for c in members.classes:
@@ -202,7 +204,7 @@ def _of_other_classes(
 
 
 def _products(location: Array, whitener: Array, centre: Array, X: Array, squares: Array) -> tuple[Array, Array]:
-    """uᵀΨ⁻¹u and uᵀΨ⁻¹v of every class, with u = x − ``centre`` and v = x − ``location``: (n_classes, n_rows) each.
+    """Return uᵀΨ⁻¹u and uᵀΨ⁻¹v with u = x − ``centre``, v = x − ``location``: (n_classes, n_rows) each.
 
     Of these three products ``squares``, vᵀΨ⁻¹v, is known, and uᵀΨ⁻¹(v − u) is linear in x.
     """

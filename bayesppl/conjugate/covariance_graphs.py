@@ -1,4 +1,4 @@
-"""Covariance matrices in a PyMC graph without linear algebra: by their Cholesky factors, or by partial correlations.
+"""Covariance matrices in PyMC without linear algebra, by Cholesky factors or partial correlations.
 
 A solver would cost a minute of compilation. Elimination goes through the columns one by one instead, all rows and
 classes together, with elementwise operations only.

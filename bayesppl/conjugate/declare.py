@@ -61,8 +61,8 @@ def declare(declaration: Any, name: str, dims: tuple[str, ...], space: Space, *,
     space : Space
         The values it can take.
     shared : bool
-        Whether it may have any shape that broadcasts to the dims; a distribution keeps its own shape then, instead of
-        standing for every entry.
+        Whether it may have any shape that broadcasts to the dims; a distribution keeps its own shape then, instead
+        of standing for every entry.
 
     Raises
     ------
@@ -80,7 +80,8 @@ def declare(declaration: Any, name: str, dims: tuple[str, ...], space: Space, *,
         variable = _created(declaration, name, dims, model)
         if not is_declaration(variable) or callable(variable):
             raise TypeError(
-                f"the function that declares the prior of {name!r} must return the variable it creates, found {variable!r}"
+                f"the function that declares the prior of {name!r} must return the variable it creates, found "
+                f"{variable!r}"
             )
     else:
         variable = _register(model, declaration, name, dims, None if shared else shape)
@@ -114,7 +115,8 @@ def require_free(model: Any, name: str) -> None:
     """Refuse a mode where the declared prior is no density of the parameter itself."""
     if name not in {variable.name for variable in model.free_RVs}:
         raise NotConjugateError(
-            f"{name!r} is computed from other variables, so that it has no density of its own and rule='map' no meaning; "
+            f"{name!r} is computed from other variables, so that it has no density of its own and rule='map' no "
+            f"meaning; "
             "use rule='mean' or 'predictive'"
         )
 
@@ -129,7 +131,8 @@ def _register(
 
     if not _is_distribution(declaration):
         raise TypeError(
-            f"the prior of {name!r} is computed from distributions and is none itself: give a function of name and dims "
+            f"the prior of {name!r} is computed from distributions and is none itself: give a function of name "
+            f"and dims "
             "that returns it"
         )
     own = clone_replace([declaration])[0]  # a declaration may be fitted many times
@@ -197,8 +200,10 @@ def _check(
     if outside.size or allowed:
         found = outside.flat[0] if outside.size else allowed[0]
         raise ValueError(
-            f"{name!r} must be {space.words}, but its prior allows {found:g}. Use a distribution whose support fits, "
-            "for example pm.Beta for probabilities, pm.Dirichlet for class weights, pm.Gamma or pm.HalfNormal for what "
+            f"{name!r} must be {space.words}, but its prior allows {found:g}. Use a distribution whose support "
+            f"fits, "
+            "for example pm.Beta for probabilities, pm.Dirichlet for class weights, pm.Gamma or pm.HalfNormal for "
+            "what "
             "is positive, or pm.Truncated."
         )
 
@@ -227,6 +232,7 @@ def _values_beyond(model: Any, variable: Any, space: Space, draw: Array, mode: A
 def _misfit(name: str, dims: tuple[str, ...], shape: tuple[int, ...], found: tuple[Any, ...]) -> str:
     wanted = ", ".join(f"{dim}: {size}" for dim, size in zip(dims, shape, strict=True))
     return (
-        f"the prior of {name!r} has shape {found}, which does not fit its dims ({wanted}). Give one distribution for all "
+        f"the prior of {name!r} has shape {found}, which does not fit its dims ({wanted}). Give one distribution "
+        f"for all "
         "entries, or parameters of a shape that broadcasts to these."
     )

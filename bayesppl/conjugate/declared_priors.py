@@ -1,8 +1,8 @@
 """Priors in PyMC's own words: any distribution of the parameters, without a closed form.
 
-A parameter's prior may be an unregistered PyMC distribution, ``pm.HalfNormal.dist(1)``, whose arguments may be such
-distributions again (a hierarchy: the inner ones are learned too), or a function of a name and dims that creates the
-variable in the current model, for everything else::
+A parameter's prior may be an unregistered PyMC distribution, ``pm.HalfNormal.dist(1)``, whose arguments may be
+such distributions again (a hierarchy: the inner ones are learned too), or a function of a name and dims that
+creates the variable in the current model, for everything else::
 
     def concentrated(name, dims):
         concentration = pm.Gamma("concentration", 2.0, 0.1)
@@ -83,7 +83,8 @@ class Written:
 
     def __call__(self, name: str, dims: tuple[str, ...]) -> NoReturn:
         raise NotConjugateError(
-            f"the prior {self.words} of {name!r} was declared in PyMC, and a file holds no code: the draws are here, but "
+            f"the prior {self.words} of {name!r} was declared in PyMC, and a file holds no code: the draws are "
+            f"here, but "
             "nothing can be fitted or maximised. Declare the model again, and fit it"
         )
 
@@ -132,8 +133,10 @@ class Declared(ABC):
     def _refuse(self, *_: Any) -> NoReturn:
         names = " and ".join(map(repr, self.declarations))
         raise NotConjugateError(
-            f"the prior of {names} is declared in PyMC, so that neither its posterior nor its evidence has a closed form. "
-            "Fit with inference='nuts' (or 'auto'), or use a conjugate prior such as bayesppl.Beta, Gamma, Dirichlet, "
+            f"the prior of {names} is declared in PyMC, so that neither its posterior nor its evidence has a "
+            f"closed form. "
+            "Fit with inference='nuts' (or 'auto'), or use a conjugate prior such as bayesppl.Beta, Gamma, "
+            "Dirichlet, "
             "NormalInverseGamma or NormalInverseWishart."
         )
 

@@ -1,7 +1,7 @@
 """Kinds of rows whose closed forms have a quicker formula than the generic one, by pair and kind of rows.
 
-An entry stands here as long as a measurement shows that it pays. Each is tested against the generic formula, which needs
-nothing but ``select_classes``, ``update`` and ``log_increment`` of the pair.
+An entry stands here as long as a measurement shows that it pays. Each is tested against the generic formula, which
+needs nothing but ``select_classes``, ``update`` and ``log_increment`` of the pair.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ LEAVE_ONE_OUT: Mapping[Key, Callable[[Any, Any, Any, Membership], tuple[Array, A
     (MatrixNormalInverseWishart, NumberRows): regressions.leave_one_out,
 }
 
-#: From a posterior of the classes, one of all rows together, and the log odds of "the factor depends on the class", one for
-#: each factor, to the density of :func:`bayesppl.conjugate.closed_forms.inclusion_averaged`.
+#: From a posterior of the classes, one of all rows together, and the log odds of "the factor depends on the
+#: class", one for each factor, to the density of :func:`bayesppl.conjugate.closed_forms.inclusion_averaged`.
 INCLUSION_AVERAGED: Mapping[Key, Callable[[Any, Any, Array], LogDensity]] = {
     (Beta, Bits): bits_average,
     (Beta, SparseCells): sparse_average,

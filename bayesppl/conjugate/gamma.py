@@ -48,9 +48,9 @@ class Gamma(Conjugate):
     def overall(cls, statistics: Events) -> Gamma:
         """The default prior of rates: one event, seen over the exposure that one event takes over all rows.
 
-        Its mean is the overall rate of each column, all classes together, and it is worth a single event. Since the
-        exposure is counted in the units of the data, changing them changes no class probability, as it would under a
-        fixed Gamma(1, 1). A column in which nothing ever happened is treated as if one event had.
+        Its mean is the overall rate of each column, all classes together, and it is worth a single event. Since
+        the exposure is counted in the units of the data, changing them changes no class probability, as it would
+        under a fixed Gamma(1, 1). A column in which nothing ever happened is treated as if one event had.
         """
         events, exposure = statistics.events.sum(0), statistics.exposure.sum(0)
         per_event = exposure / np.where(events > 0, events, 1.0)

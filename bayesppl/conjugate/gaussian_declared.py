@@ -81,7 +81,8 @@ def read_cholesky_prior(declared: Any) -> Any:
         return LKJ(float(eta.data), sd, int(n.data))
     except AttributeError:
         raise TypeError(
-            "pm.LKJCholeskyCov.dist takes numbers n and eta here; where eta is to be learned, give a function of name and "
+            "pm.LKJCholeskyCov.dist takes numbers n and eta here; where eta is to be learned, give a function of "
+            "name and "
             "dims that returns the Cholesky factors"
         ) from None
 
@@ -164,7 +165,8 @@ class MeanAndCholesky(Declared):
         left = log_left(below_diagonal(_correlations(model, prefix), n_features))
         lengths, log_diagonal = log_lengths(left), left.sum(-1)
         above = np.arange(n_features)
-        # Σ from its root, rows of the root from their lengths sd and directions, directions from partial correlations
+        # Σ from its root, rows of the root from their lengths sd and directions, directions from partial
+        # correlations
         of_root = ((n_features - above) * (pt.log(sd) + log_diagonal)).sum()
         of_rows = (above * pt.log(sd) - log_diagonal).sum()
         of_directions = (np.tri(n_features, k=-1) * lengths).sum()

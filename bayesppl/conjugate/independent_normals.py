@@ -1,19 +1,22 @@
 r"""Closed forms of independent normal columns under a normal-inverse-gamma pair.
 
-The predictive of a cell is a Student t with :math:`2a_n` degrees of freedom, location :math:`m_n` and squared scale
-:math:`b_n(\kappa_n + 1)/(a_n\kappa_n)` (Murphy 2007). Columns that share a variance are predicted together, by a multivariate t,
-for they are not independent once the variance is integrated out.
+The predictive of a cell is a Student t with :math:`2a_n` degrees of freedom, location :math:`m_n` and squared
+scale :math:`b_n(\kappa_n + 1)/(a_n\kappa_n)` (Murphy 2007). Columns that share a variance are predicted together,
+by a multivariate t, for they are not independent once the variance is integrated out.
 
-Leaving a row of weight w out, at distance δ from the location of its class, takes the share r of 2b, and of a the half of w for each
-of the m cells that share the variance. Seen from a class k without it, it adds the share q in turn:
+Leaving a row of weight w out, at distance δ from the location of its class, takes the share r of 2b, and of a the
+half of w for each of the m cells that share the variance. Seen from a class k without it, it adds the share q in
+turn:
 
-.. math:: r = \sum \frac{w\kappa\delta^2}{2b\kappa'}, \qquad q = \sum \frac{\kappa_k\delta_k^2}{2b(\kappa_k + 1)}, \qquad
+.. math:: r = \sum \frac{w\kappa\delta^2}{2b\kappa'}, \qquad q = \sum \frac{\kappa_k\delta_k^2}
+   {2b(\kappa_k + 1)}, \qquad
    \kappa' = \kappa - w, \quad a' = a - \tfrac12 mw,
 
-with :math:`\kappa'` for :math:`\kappa_k` and :math:`(\kappa/\kappa')\,\delta` for :math:`\delta_k` in its own class, where q is r if w
-is one. The predictive is a Student t,
+with :math:`\kappa'` for :math:`\kappa_k` and :math:`(\kappa/\kappa')\,\delta` for :math:`\delta_k` in its own
+class, where q is r if w is one. The predictive is a Student t,
 
-.. math:: \log p = \log \frac{\Gamma(a' + m/2)}{\Gamma(a')} - \tfrac12 \sum \log\frac{2\pi b(\kappa_k + 1)}{\kappa_k}
+.. math:: \log p = \log \frac{\Gamma(a' + m/2)}{\Gamma(a')} - \tfrac12 \sum \log\frac
+   {2\pi b(\kappa_k + 1)}{\kappa_k}
    + a' \log(1 - r) - (a' + \tfrac12 m) \log(1 + q - r).
 """
 
@@ -71,7 +74,7 @@ def log_predictive(posterior: NormalInverseGamma) -> LogDensity:
 
 
 def inclusion_averaged(posterior: NormalInverseGamma, common: NormalInverseGamma, log_odds: Array) -> LogDensity:
-    """The predictive averaged over which columns depend on the class, or over whether all do that share a variance."""
+    """Average the predictive over which columns (or all, of one variance) depend on the class."""
     if -1 in posterior.shared:
         return mixture(log_predictive(posterior), log_predictive(common), log_odds)
     relevant, irrelevant = log_expit(log_odds), log_expit(-log_odds)

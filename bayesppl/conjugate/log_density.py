@@ -11,16 +11,16 @@ from scipy.special import log_expit
 
 from bayesppl.kernels.arrays import Array
 
-#: From encoded rows to one number for every row and class: (..., n_rows, n_classes), draw axes leading. The result is an
-#: array of its own, which the caller may overwrite.
+#: From encoded rows to one number for every row and class: (..., n_rows, n_classes), draw axes leading. The result
+#: is an array of its own, which the caller may overwrite.
 Evaluate = Callable[[Any], Array]
 
 
 class LogDensity:
     """log p(x | y = k) as a function of encoded rows x: a term log h(x) that all classes share, and a kernel.
 
-    Class probabilities under one θ need the kernel only. The shared term may depend on θ: an average over several θ needs
-    the whole density.
+    Class probabilities under one θ need the kernel only. The shared term may depend on θ: an average over several
+    θ needs the whole density.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class LogDensity:
         return self._evaluate(X)
 
     def kernel(self, X: Any) -> Array:
-        """log p(x | y = k) of encoded rows, up to a term that all classes of a row share: (..., n_rows, n_classes)."""
+        """Return log p(x | y = k) up to a term all classes share: (..., n_rows, n_classes)."""
         return self._kernel(X)
 
     def map(self, change: Callable[[Evaluate], Evaluate]) -> LogDensity:

@@ -1,17 +1,19 @@
 r"""Belief about regressions of correlated numbers on predictors, one for each class.
 
-.. math:: z \mid d, y = k \sim N(\mu_k + B_k^\top d, \Sigma_k), \qquad \Sigma_k \sim \mathrm{InverseWishart}(\nu, \Psi),
+.. math:: z \mid d, y = k \sim N(\mu_k + B_k^\top d, \Sigma_k), \qquad \Sigma_k \sim
+   \mathrm{InverseWishart}(\nu, \Psi),
 
 .. math:: B_k \mid \Sigma_k \sim \mathrm{MatrixNormal}(B_0, \Lambda^{-1}, \Sigma_k), \qquad
    \mu_k + B_k^\top c \mid B_k, \Sigma_k \sim N(m, \Sigma_k / \kappa)
 
-(Bernardo & Smith 1994; Bishop 2006, section 3.3; Geiger & Heckerman 1994). Completing the square over the rows (d, z) is the update of a
-normal-inverse-Wishart belief about both together, with the scale matrix
+(Bernardo & Smith 1994; Bishop 2006, section 3.3; Geiger & Heckerman 1994). Completing the square over the rows (d,
+z) is the update of a normal-inverse-Wishart belief about both together, with the scale matrix
 
 .. math:: \begin{pmatrix} \Lambda & \Lambda B_0 \\ B_0^\top \Lambda & \Psi + B_0^\top \Lambda B_0 \end{pmatrix},
 
-from which the posterior of the regression is read off again: :math:`\Lambda_n` is its first block, :math:`B_n` the regression on it,
-and :math:`\Psi_n` what that leaves. Nothing is believed about the predictors. Moments stay centred throughout.
+from which the posterior of the regression is read off again: :math:`\Lambda_n` is its first block, :math:`B_n` the
+regression on it, and :math:`\Psi_n` what that leaves. Nothing is believed about the predictors. Moments stay
+centred throughout.
 """
 
 from __future__ import annotations
@@ -58,8 +60,8 @@ class MatrixNormalInverseWishart(Conjugate):
     effect : float or array broadcast to (n_predictors, n_features), or to that of each class
         B₀, the prior mean of the effects.
     precision : float, (n_predictors,), (n_predictors, n_predictors) or that of each class
-        Λ; a float or a vector stands for a diagonal matrix. An indicator with λ on the diagonal has effects that vary as much as
-        the mean of 1/λ rows.
+        Λ; a float or a vector stands for a diagonal matrix. An indicator with λ on the diagonal has effects that
+        vary as much as the mean of 1/λ rows.
     centre : float or array broadcast to (n_classes, n_predictors)
         c, the predictors at which the location is believed.
     """
@@ -79,7 +81,8 @@ class MatrixNormalInverseWishart(Conjugate):
             require_positive(self, precision=precision)
         elif precision.shape[-1] != precision.shape[-2] or not is_positive_definite(precision, LOST).all():
             raise ValueError(
-                "MatrixNormalInverseWishart: precision must be a symmetric, positive definite matrix, or the numbers of its diagonal"
+                "MatrixNormalInverseWishart: precision must be a symmetric, positive definite matrix, or the "
+                "numbers of its diagonal"
             )
         NormalInverseWishart(self.location, self.kappa, self.nu, self.psi)  # which checks these
 
@@ -119,7 +122,7 @@ class MatrixNormalInverseWishart(Conjugate):
 
     @property
     def joint(self) -> NormalInverseWishart:
-        """Location, rows and scale matrix of predictors and numbers together; not always proper as a belief about both."""
+        """Return location, rows and scale of predictors and numbers together; it may be improper."""
         weighted = self.precision @ self.effect
         explained = np.swapaxes(self.effect, -1, -2) @ weighted
         return replace_unchecked(

@@ -106,6 +106,7 @@ def weight_by_weight(
 def counts_without(counts: Array, weights: Array) -> Array:
     """What remains of counts, or concentrations, that a row of some weight was counted into.
 
-    What is not positive was lost to rounding (or belongs to no row): zero, whose logarithm marks the rows it was lost to.
+    What is not positive was lost to rounding (or belongs to no row): zero, whose logarithm marks the rows it was
+    lost to.
     """
     return np.where(counts > weights * (1 + 1e-9), counts - weights, 0.0)

@@ -28,7 +28,8 @@ class Moments(Statistics):
         a matrix.
     mean : (n_classes, n_features)
         Weighted mean; zero where the count is zero.
-    scatter : (n_classes, n_features), (n_features,), (n_classes, n_features, n_features) or (n_features, n_features)
+    scatter : (n_classes, n_features), (n_features,), (n_classes, n_features, n_features) or (n_features,
+    n_features)
         Sum of (products of) deviations *from the class mean*; without a class axis it is summed over classes
         ("tied").
 
@@ -60,8 +61,9 @@ class Moments(Statistics):
     def is_within(self, largest: float, responsibilities: Responsibilities) -> bool:
         """Whether these sums imply that every number of the rows is smaller than this in magnitude, or missing.
 
-        From the mean of its class no number is further than the square root of the scatter, over its weight. Of rows
-        that belong to no class, and of cells that are empty, as infinities leave them too, sums hold no information.
+        From the mean of its class no number is further than the square root of the scatter, over its weight. Of
+        rows that belong to no class, and of cells that are empty, as infinities leave them too, sums hold no
+        information.
 
         Parameters
         ----------
@@ -136,7 +138,8 @@ class Moments(Statistics):
 
     def pooled(self) -> Self:
         count = self.count.sum(0, keepdims=True)
-        # from the mean of a class on, so that a constant column pools to itself and not to a rounding error beside it
+        # from the mean of a class on, so that a constant column pools to itself and not to a rounding error beside
+        # it
         most = column(self.count).argmax(0)[None]
         start = np.take_along_axis(self.mean, np.broadcast_to(most, (1, self.mean.shape[1])), axis=0)
         apart = self._beyond_rounding(self.mean - start, most)

@@ -79,7 +79,7 @@ class NormalInverseGamma(Conjugate):
 
     @classmethod
     def improper(cls, shape: tuple[int, ...], shared: tuple[int, ...], power: float) -> NormalInverseGamma:
-        """The density (σ²)^−power, flat in μ: 1 is Jeffreys' independence prior, 0 is flat in (μ, σ²), −m/2 makes the mode unbiased."""
+        """Make the density (σ²)^−power: 1 is Jeffreys', 0 is flat, −m/2 has an unbiased mode."""
         zero = np.zeros(shape)
         factors = zero.sum(shared)
         means_per_variance = zero.size / factors.size
@@ -156,7 +156,8 @@ class NormalInverseGamma(Conjugate):
         bad = self.a <= 1
         if bad.any():
             raise UndefinedEstimateError(
-                f"the posterior mean of 'variance' is infinite ({first_index(bad)}): it needs a > 1 after the data, "
+                f"the posterior mean of 'variance' is infinite ({first_index(bad)}): it needs a > 1 after the "
+                f"data, "
                 f"found {self.a[bad].flat[0]:g}. Add rows, use a prior with a larger a, or rule='predictive'."
             )
         return {"mean": np.asarray(self.location), "variance": self.b / (self.a - 1)}
@@ -166,7 +167,8 @@ class NormalInverseGamma(Conjugate):
         bad = (exponent <= 0) | (self.b <= 0)
         if bad.any():
             raise UndefinedEstimateError(
-                f"the density of 'variance' has no mode ({first_index(bad)}): with this prior the rows must differ "
+                f"the density of 'variance' has no mode ({first_index(bad)}): with this prior the rows must "
+                f"differ "
                 "in every column of every class. Use a proper prior, or add rows."
             )
         return {"mean": np.asarray(self.location), "variance": self.b / exponent}

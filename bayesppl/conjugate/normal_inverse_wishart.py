@@ -58,7 +58,8 @@ class NormalInverseWishart(Conjugate):
             require_positive(self, psi=psi)
         elif psi.shape[-1] != psi.shape[-2] or not _is_symmetric(psi) or not is_positive_definite(psi).all():
             raise ValueError(
-                "NormalInverseWishart: psi must be a symmetric, positive definite matrix, whose correlations have no eigenvalue "
+                "NormalInverseWishart: psi must be a symmetric, positive definite matrix, whose correlations have "
+                "no eigenvalue "
                 f"below {TOLERANCE:g}"
             )
         if self.nu is not None:
@@ -101,7 +102,7 @@ class NormalInverseWishart(Conjugate):
 
     @classmethod
     def improper(cls, shape: tuple[int, ...], tied: bool, power: float) -> NormalInverseWishart:
-        """The density |Σ|^−power, flat in μ: (D + 1)/2 is Jeffreys' (Geisser 1964), 0 flat in (μ, Σ), −m/2 has an unbiased mode."""
+        """Make the density |Σ|^−power: (D + 1)/2 is Jeffreys' (Geisser 1964), 0 flat, −m/2 unbiased."""
         n_classes, n_features = shape
         batch = () if tied else (n_classes,)
         nu = 2 * power - (n_features + 1) - (n_classes if tied else 1)
@@ -226,7 +227,8 @@ class NormalInverseWishart(Conjugate):
         bad = exponent <= 0
         if bad.any():
             raise UndefinedEstimateError(
-                f"the posterior mean of 'covariance' is infinite ({first_index(bad)}): it needs nu > n_features + 1 = "
+                f"the posterior mean of 'covariance' is infinite ({first_index(bad)}): it needs nu > n_features + "
+                f"1 = "
                 f"{self.location.shape[1] + 1} after the data, found {np.min(self.nu):g}. Add rows, use a prior "
                 "with a larger nu, or rule='predictive'."
             )
@@ -238,7 +240,8 @@ class NormalInverseWishart(Conjugate):
         bad = (exponent <= 0) | ~is_positive_definite(self.psi, LOST)
         if bad.any():
             raise UndefinedEstimateError(
-                f"the density of 'covariance' has no mode ({first_index(bad)}): with this prior each class needs more "
+                f"the density of 'covariance' has no mode ({first_index(bad)}): with this prior each class needs "
+                f"more "
                 "rows than features, not on a common plane. Use a proper prior, or add rows."
             )
         return {"mean": np.asarray(self.location), "covariance": self.psi / exponent[..., None, None]}

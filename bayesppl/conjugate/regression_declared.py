@@ -1,7 +1,8 @@
 r"""The prior of regressions as a PyMC model: effects live in the coordinates of their prior and of the covariance.
 
 With :math:`\Lambda = C C^\top` and the root S of the covariance, :math:`\Sigma = S S^\top`, effects are
-:math:`B = B_0 + C^{-\top} W S^\top` for independent standard normals W; means and covariances as in :mod:`bayesppl.conjugate.bartlett`.
+:math:`B = B_0 + C^{-\top} W S^\top` for independent standard normals W; means and covariances as in
+:mod:`bayesppl.conjugate.bartlett`.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
-r"""Closed forms of regressions under a matrix-normal-inverse-Wishart pair; rows are predictors and numbers side by side.
+r"""Closed forms of regressions under a matrix-normal-inverse-Wishart pair.
 
-The predictive is a multivariate t with :math:`\nu_n - p + 1` degrees of freedom, location :math:`m_n + B_n^\top (d - c_n)` and scale matrix
-:math:`h \Psi_n / (\nu_n - p + 1)`, where :math:`h = 1 + 1/\kappa_n + (d - c_n)^\top \Lambda_n^{-1} (d - c_n)` (Bernardo & Smith 1994; Zellner 1971,
-section 8.3). Both quadratic forms come from one root of the scale matrix J of predictors and numbers together.
+The predictive is a multivariate t with :math:`\nu_n - p + 1` degrees of freedom, location
+:math:`m_n + B_n^\top (d - c_n)` and scale matrix :math:`h \Psi_n / (\nu_n - p + 1)`, where
+:math:`h = 1 + 1/\kappa_n + (d - c_n)^\top \Lambda_n^{-1} (d - c_n)` (Bernardo & Smith 1994; Zellner 1971, section
+8.3). Both quadratic forms come from one root of the scale matrix J of predictors and numbers together.
 
-Without a row, J is :math:`J - f u u^\top`, with :math:`u = x - m` of the row's own class and :math:`f = w\kappa/(\kappa - w)`, and so is its first
-block. Determinants and inverses follow by the matrix determinant lemma and Sherman & Morrison (1950); the predictive given the
-predictors is a ratio of the two.
+Without a row, J is :math:`J - f u u^\top`, with :math:`u = x - m` of the row's own class and
+:math:`f = w\kappa/(\kappa - w)`, and so is its first block. Determinants and inverses follow by the matrix
+determinant lemma and Sherman & Morrison (1950); the predictive given the predictors is a ratio of the two.
 """
 
 from __future__ import annotations
@@ -106,7 +107,7 @@ def _dof(posterior: MatrixNormalInverseWishart) -> Array:
 
 
 def _whitened(matrix: Array, n_predictors: int) -> tuple[Array, Array]:
-    """The inverse root of a matrix of predictors and numbers, and the log determinant of the latter given the former."""
+    """Return the inverse root of a joint matrix, and a log determinant given the predictors."""
     whitener, _ = whitener_of(matrix)
     return whitener, -2 * np.log(diagonal(whitener)[..., n_predictors:]).sum(-1)
 

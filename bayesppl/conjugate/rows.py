@@ -1,8 +1,8 @@
 """Rows of data as statistics that are not summed yet.
 
-Everything in closed form follows from the rows by themselves and a conjugate pair: sums of them are the statistics of the
-classes, a predictive is what one of them adds to the normaliser of a posterior, and leaving it out subtracts it. A kind of
-rows stores them in whatever form is cheapest, and counts a block of them at a time.
+Everything in closed form follows from the rows by themselves and a conjugate pair: sums of them are the statistics
+of the classes, a predictive is what one of them adds to the normaliser of a posterior, and leaving it out
+subtracts it. A kind of rows stores them in whatever form is cheapest, and counts a block of them at a time.
 """
 
 from __future__ import annotations
@@ -88,8 +88,9 @@ class RowsWithBase(Rows):
     ----------
     rows : Rows
     make_log_base : callable
-        Returns log h of every cell, (n_rows, n_columns), zero where it is missing; the statistics of the rows have one
-        ``log_base`` for each column. It is called when first needed: what classes share is not, to compare them.
+        Returns log h of every cell, (n_rows, n_columns), zero where it is missing; the statistics of the rows have
+        one ``log_base`` for each column. It is called when first needed: what classes share is not, to compare
+        them.
     """
 
     rows: Rows

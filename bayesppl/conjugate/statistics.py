@@ -22,8 +22,9 @@ from bayesppl.kernels.arrays import Array, Responsibilities
 from bayesppl.kernels.class_sums import class_sums
 from bayesppl.kernels.pairs import Pairs
 
-# Probabilistic bound on the error of a sum of n rounded terms: lambda sqrt(n) u of their magnitude, which fails with a
-# probability of 2 exp(-lambda^2 / 2) (Higham & Mary, 2019, "A new approach to probabilistic rounding error analysis")
+# Probabilistic bound on the error of a sum of n rounded terms: lambda sqrt(n) u of their magnitude, which fails
+# with a probability of 2 exp(-lambda^2 / 2) (Higham & Mary, 2019, "A new approach to probabilistic rounding error
+# analysis")
 _LAMBDA, _UNIT = 8.0, 2.0**-53
 
 
@@ -31,15 +32,16 @@ _LAMBDA, _UNIT = 8.0, 2.0**-53
 _MANY_ROWS = 1 << 20
 
 
-# What is left of the difference of a sum of weights and a part of it below this is rounding error, that is, nothing.
+# What is left of the difference of a sum of weights and a part of it below this is rounding error, that is,
+# nothing.
 ROUNDING = 1e-12
 
 
 class Statistics(ABC):
     """A sum over rows; supports ``+``, ``-`` and scaling by a weight.
 
-    A sum is taken in ordinary numbers. From :meth:`tracked` on it is kept in pairs of numbers with a bound on their
-    rounding, so that rows can come and go without end; a difference always is.
+    A sum is taken in ordinary numbers. From :meth:`tracked` on it is kept in pairs of numbers with a bound on
+    their rounding, so that rows can come and go without end; a difference always is.
 
     ``log_base`` is the sum of the logarithms of the base measure h(x) of the exponential family, the factor of
     the likelihood that holds no parameter; evidences need it, estimates do not.
@@ -75,7 +77,7 @@ class Statistics(ABC):
 
     @abstractmethod
     def with_classes(self, n_classes: int, codes: Array) -> Self:
-        """Return the same statistics among ``n_classes`` classes, class k under ``codes[k]``; new ones are empty."""
+        """Place class k under ``codes[k]`` among ``n_classes`` classes; new ones are empty."""
 
     @property
     @final
@@ -100,7 +102,8 @@ class _Sums(Statistics):
         """What the rounding of each field is proportional to."""
 
     def _of(self, sums: tuple[Pairs, ...]) -> Self:
-        return type(self)(*(pair.value for pair in sums), sums=sums)  # type: ignore[call-arg]  # a field of every kind
+        # a field of every kind
+        return type(self)(*(pair.value for pair in sums), sums=sums)  # type: ignore[call-arg]
 
     def tracked(self, n_rows: int = 0) -> Self:
         if self.sums is not None:
@@ -151,10 +154,11 @@ class _Sums(Statistics):
     @final
     def with_base(self, log_base: Array) -> Self:
         """Return the statistics of the same rows, whose base measures are multiplied by these factors."""
-        return replace(self, log_base=self._by_name["log_base"] + log_base)  # type: ignore[type-var]  # every kind is a dataclass
+        # every kind is a dataclass
+        return replace(self, log_base=self._by_name["log_base"] + log_base)  # type: ignore[type-var]
 
     def sum_rows(self, responsibilities: Responsibilities) -> Self:
-        """Statistics of the classes, where these are statistics of single rows: (n_rows, ...) to (n_classes, ...)."""
+        """Sum statistics of single rows into classes: (n_rows, ...) to (n_classes, ...)."""
         sums = (class_sums(responsibilities, a) if a.ndim > 1 else responsibilities.T @ a for a in self.values())
         return type(self)(*sums)
 
@@ -288,6 +292,6 @@ def rounding_of_sum(n_rows: int) -> float:
 
 
 def remainder(before: Array, removed: Array) -> Array:
-    """What is left of sums of weights of which others are part; nothing rather than rounding errors where all is gone."""
+    """Return what is left of sums of weights: exactly nothing where only rounding errors are left."""
     left = np.asarray(before - removed)
     return np.where(left > ROUNDING * np.abs(before), left, 0.0)

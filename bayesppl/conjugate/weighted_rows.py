@@ -116,10 +116,10 @@ class WeightedRows(Statistics):
         return out
 
     def median_and_spread(self) -> tuple[Array, Array]:
-        """Median of every column, and its interquartile range as the standard deviation of a normal: (n_features,) each.
+        """Return the median and the scaled interquartile range of every column: (n_features,) each.
 
-        Of a column half of whose cells are equal the standard deviation stands in, and of a constant one its magnitude
-        (or one, where it is all zero), so that changing the units of the column changes nothing.
+        Of a column half of whose cells are equal the standard deviation stands in, and of a constant one its
+        magnitude (or one, where it is all zero), so that changing the units of the column changes nothing.
         """
         if not len(self.X):
             return np.zeros(self.X.shape[1]), np.ones(self.X.shape[1])

@@ -1,4 +1,4 @@
-"""Rows in the coordinates in which a covariance is the identity: distances to the classes, and what is linear in a row."""
+"""Rows in the coordinates in which a covariance is the identity."""
 
 from __future__ import annotations
 

@@ -50,9 +50,10 @@ ESTIMATORS: dict[str, Any] = {
 def load(path: str | os.PathLike[str]) -> Any:
     """Read a fitted estimator that ``save`` wrote.
 
-    Predictions are bit for bit those of the estimator that was saved, and ``partial_fit`` continues where it stood. A
-    file can describe estimators of this package, and families and priors that a user derived from its contracts in a
-    module that is imported already. Reading one executes nothing that is in it, and imports nothing.
+    Predictions are bit for bit those of the estimator that was saved, and ``partial_fit`` continues where it
+    stood. A file can describe estimators of this package, and families and priors that a user derived from its
+    contracts in a module that is imported already. Reading one executes nothing that is in it, and imports
+    nothing.
 
     Parameters
     ----------

@@ -34,8 +34,9 @@ def reliability(
     its average confidence :math:`\bar c_b`, is (Murphy 1973 for the quadratic score; Weijs, van Nooijen & van de
     Giesen 2010 for this one)
 
-    .. math:: \underbrace{H(\bar h)}_{\text{uncertainty}} - \underbrace{\sum_b \tfrac{n_b}{n} D(\bar h_b \| \bar h)}_{
-       \text{resolution}} + \underbrace{\sum_b \tfrac{n_b}{n} D(\bar h_b \| \bar c_b)}_{\text{reliability}}
+    .. math:: \underbrace{H(\bar h)}_{\text{uncertainty}} - \underbrace{\sum_b \tfrac{n_b}{n}
+       D(\bar h_b \| \bar h)}_{\text{resolution}}
+       + \underbrace{\sum_b \tfrac{n_b}{n} D(\bar h_b \| \bar c_b)}_{\text{reliability}}
 
     with the hit rates :math:`\bar h`, the entropy H and the relative entropy D of a coin, in nats.
 

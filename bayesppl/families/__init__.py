@@ -1,7 +1,7 @@
 """Class-conditional families, one file each, and the contract that they keep.
 
-A family says what its cells count as, or which density they have; see :doc:`/howto/add_a_family`. What follows from it is in
-:mod:`bayesppl.families.closed_forms`.
+A family says what its cells count as, or which density they have; see :doc:`/howto/add_a_family`. What follows
+from it is in :mod:`bayesppl.families.closed_forms`.
 """
 
 from bayesppl.conjugate.log_density import LogDensity

@@ -2,9 +2,9 @@ r"""Bernoulli features: yes or no, word present or absent.
 
 .. math:: x_d \mid y = k \sim \mathrm{Bernoulli}(\phi_{kd}), \qquad \phi_{kd} \sim \mathrm{Beta}(\alpha, \beta).
 
-The posterior is :math:`\mathrm{Beta}(\alpha + s, \beta + n - s)` after s successes in n rows (Bernardo & Smith 1994).
-The predictive probability of a success is the posterior mean, so for one row the rules ``mean`` and ``predictive``
-agree.
+The posterior is :math:`\mathrm{Beta}(\alpha + s, \beta + n - s)` after s successes in n rows (Bernardo & Smith
+1994). The predictive probability of a success is the posterior mean, so for one row the rules ``mean`` and
+``predictive`` agree.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 r"""Binomial features: successes in a known number of trials, such as how often a word occurs in m words.
 
-.. math:: x_d \mid y = k \sim \mathrm{Binomial}(m_d, \phi_{kd}), \qquad \phi_{kd} \sim \mathrm{Beta}(\alpha, \beta).
+.. math:: x_d \mid y = k \sim \mathrm{Binomial}(m_d, \phi_{kd}), \qquad \phi_{kd} \sim
+   \mathrm{Beta}(\alpha, \beta).
 
 The posterior adds successes to α and failures to β (Bernardo & Smith 1994). The predictive is the
 beta-binomial,

@@ -1,8 +1,8 @@
 """The columns and classes that a family was bound to: how tables are read into rows, and rows back into columns.
 
-What concerns columns rather than densities is a value of its own, ``family.bound``: which numbers the cells can be, what the
-parameters are labelled with, which columns are independent of each other, what a row brings along, and what is left of a row
-of which some columns are missing.
+What concerns columns rather than densities is a value of its own, ``family.bound``: which numbers the cells can
+be, what the parameters are labelled with, which columns are independent of each other, what a row brings along,
+and what is left of a row of which some columns are missing.
 """
 
 from __future__ import annotations
@@ -205,7 +205,8 @@ class NumberColumns(BoundColumns):
     column_measures : mapping of column to measure, optional
         Where columns differ in it.
     given : tuple
-        What the rows are modelled given, such as the levels of categories: columns of encoded rows before the features.
+        What the rows are modelled given, such as the levels of categories: columns of encoded rows before the
+        features.
     """
 
     family: OfNumbers
@@ -297,7 +298,8 @@ class NumberColumns(BoundColumns):
             raise RowError(
                 f"column {self.family.columns[column]!r} is missing in row ",
                 int(row),
-                f", but the {self.family.name} family models a row as a whole: a missing cell is neither zero nor can it "
+                f", but the {self.family.name} family models a row as a whole: a missing cell is neither zero nor "
+                f"can it "
                 "be left out. Fill it in, drop the row, or use a family that treats columns one by one.",
             )
 

@@ -1,11 +1,12 @@
 """Families that are products over cells of numbers: a cell counts, or has a density of its own.
 
-A family of *counting* cells has one probability, or one rate, for every class and feature, with a beta or gamma prior: it
-defines how a cell counts as successes and failures, or as events over an exposure, with a factor of its own that holds no
-parameter (the base measure). All else follows. A family of cells without sufficient statistics defines their density.
+A family of *counting* cells has one probability, or one rate, for every class and feature, with a beta or gamma
+prior: it defines how a cell counts as successes and failures, or as events over an exposure, with a factor of its
+own that holds no parameter (the base measure). All else follows. A family of cells without sufficient statistics
+defines their density.
 
-A cell may be counted with a further number, such as the number of trials or the exposure: one of all cells, one of every
-column, or one of every row, which a column of the table holds.
+A cell may be counted with a further number, such as the number of trials or the exposure: one of all cells, one of
+every column, or one of every row, which a column of the table holds.
 """
 
 from __future__ import annotations
@@ -46,8 +47,8 @@ class Number(NamedTuple):
     Attributes
     ----------
     field : str
-        The field of the family that holds it: one number, one per column, a mapping of columns to numbers, or, if it may
-        differ between rows, the name of a column of the table. None stands for one.
+        The field of the family that holds it: one number, one per column, a mapping of columns to numbers, or, if
+        it may differ between rows, the name of a column of the table. None stands for one.
     support : Support
         The values it can take.
     by_row : bool
@@ -66,7 +67,8 @@ class Number(NamedTuple):
 class CellFamily(ConjugateFamily):
     """Independent cells with one probability, or one rate, for every class and feature.
 
-    A family of this kind has a field for its prior under the name of the parameter of its ``pair``, "probability" or "rate".
+    A family of this kind has a field for its prior under the name of the parameter of its ``pair``, "probability"
+    or "rate".
     """
 
     #: The conjugate pair: Beta, of successes and failures, or Gamma, of events and an exposure.
@@ -244,12 +246,13 @@ class CellFamily(ConjugateFamily):
             column = int(np.argmax(wrong))
             whole = "positive whole numbers" if self._number.support is COUNTS else "positive"
             raise ValueError(
-                f"{self._number.field} must be {whole}, found {numbers[column]:g} for column {self.columns[column]!r}"
+                f"{self._number.field} must be {whole}, found {numbers[column]:g} for column "
+                f"{self.columns[column]!r}"
             )
         return numbers
 
     def _split(self, X: Any) -> tuple[Array, Array]:
-        """Features, and the number that belongs to each cell: from its row's column, or else from its own column."""
+        """Split features from the number of each cell, which a column of the row or of its own holds."""
         X = np.asarray(dense(X), dtype=np.float64)
         if self._row_column is None:
             return X, np.broadcast_to(self._numbers, X.shape)
@@ -276,7 +279,8 @@ class CellFamily(ConjugateFamily):
                 raise RowError(
                     f"column {self.columns[column]!r} holds {part[row, column]:g} successes in row ",
                     block.start + row,
-                    f", more than its {most[excess][0]:g} {self._number.field}. Correct the count, or the number of "
+                    f", more than its {most[excess][0]:g} {self._number.field}. Correct the count, or the number "
+                    f"of "
                     f"{self._number.field}.",
                 )
 
@@ -285,7 +289,8 @@ class CellFamily(ConjugateFamily):
             if not np.isfinite(sums).all():
                 d = np.argwhere(~np.isfinite(sums))[0, 1]
                 raise ValueError(
-                    f"the weighted sum of column {self.columns[d]!r} is larger than any floating-point number. Rescale the "
+                    f"the weighted sum of column {self.columns[d]!r} is larger than any floating-point number. "
+                    f"Rescale the "
                     "column, or divide the weights by their mean"
                 )
 
@@ -296,7 +301,7 @@ OfColumn = Callable[[Array], Array]
 
 @dataclass(frozen=True, eq=False)
 class IndependentCells(Family):
-    """Independent cells without sufficient statistics, with one value of each parameter for every class and feature."""
+    """Independent cells without sufficient statistics, with parameters per class and feature."""
 
     support: ClassVar[Support] = REAL_NUMBERS
     measure: ClassVar[Measure] = "density"
@@ -312,7 +317,7 @@ class IndependentCells(Family):
 
     @abstractmethod
     def log_cell(self, theta: Theta) -> OfColumn:
-        """Return the log density of the cells of one column, whose parameters these are: (..., 1, n_classes) each."""
+        """Return the log density of the cells of one column, given its (..., 1, n_classes) parameters."""
 
     @abstractmethod
     def draw(self, theta: Theta, rng: np.random.Generator) -> Array:
@@ -374,7 +379,8 @@ class IndependentCells(Family):
     @final
     def mle(self, statistics: Any) -> Theta:
         raise UndefinedEstimateError(
-            f"maximum likelihood of the {self.name} family has no closed form; use rule='map', 'mean' or 'predictive'"
+            f"maximum likelihood of the {self.name} family has no closed form; use rule='map', 'mean' or "
+            f"'predictive'"
         )
 
     @final
@@ -400,6 +406,7 @@ def per_column(value: float | Sequence[float] | Mapping[Hashable, float], column
     numbers = np.asarray(value, dtype=np.float64)
     if numbers.shape not in ((), (len(columns),)):
         raise ValueError(
-            f"{numbers.size} values are given for {len(columns)} columns; pass one number, one per column, or a mapping"
+            f"{numbers.size} values are given for {len(columns)} columns; pass one number, one per column, or a "
+            f"mapping"
         )
     return np.broadcast_to(numbers, (len(columns),))

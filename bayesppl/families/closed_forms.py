@@ -1,7 +1,8 @@
 r"""Closed forms of families: what follows from the rows of a family and its conjugate pair, whatever the density.
 
-No family defines these. It says what its rows count as (:meth:`~bayesppl.families.Family.rows`) and which prior it has, and
-:mod:`bayesppl.conjugate.closed_forms` does the rest; a family made of blocks has the sums over its blocks.
+No family defines these. It says what its rows count as (:meth:`~bayesppl.families.Family.rows`) and which prior it
+has, and :mod:`bayesppl.conjugate.closed_forms` does the rest; a family made of blocks has the sums over its
+blocks.
 """
 
 from __future__ import annotations
@@ -210,7 +211,7 @@ def _over_classes(belief: Any, values: Array) -> Array:
 
 
 def inclusion_averaged(family: Family, posterior: Any, common: Any, log_odds: Mapping[str, Array]) -> LogDensity:
-    """The predictive averaged over which factors depend on the class, up to a term that all classes of a row share.
+    """Average the predictive over which factors depend on the class, up to a term all classes share.
 
     Parameters
     ----------
@@ -244,7 +245,7 @@ def simulate_predictive(
     rng: np.random.Generator,
     covariates: Covariates = NO_COVARIATES,
 ) -> Any:
-    """Draw one row for each class code, all given one draw of the parameters: each has density p(x | y = k, data)."""
+    """Draw one row for each class code, all given one draw of the parameters."""
     if isinstance(family, CompositeFamily):
         return BlockRows(
             {

@@ -150,7 +150,8 @@ def prefixed(dims: Sequence[str], prefix: str) -> tuple[str, ...]:
     return tuple(dim if dim == "class" else prefix + dim for dim in dims)
 
 
-#: Columns and family of each block: see :func:`bayesppl.families.choosing.block_columns.selected`; names, once bound.
+#: Columns and family of each block: see :func:`bayesppl.families.choosing.block_columns.selected`; names, once
+#: bound.
 Blocks = Mapping[str, tuple[Any, Family]]
 
 
@@ -257,7 +258,7 @@ class GivenBlocks(CompositeFamily, listed=False):
 def bound_blocks(
     blocks: Blocks, table: Table, classes: Sequence[Hashable], codes: Array, weights: Array
 ) -> dict[str, tuple[tuple[Hashable, ...], Family]]:
-    """Bind the family of every block to its columns, refusing blocks whose labels could be taken for each other's."""
+    """Bind the family of every block to its columns; refuse labels that two blocks share."""
     columns = divided({block: names for block, (names, _) in blocks.items()}, table)
     bound = {
         block: (columns[block], family.bind_labelled(table.select(columns[block]), classes, codes, weights))
@@ -278,7 +279,8 @@ def _check_names(blocks: Mapping[str, BoundColumns]) -> None:
             clash = [name for name in names if name == other or name.startswith(start)]
             if other.startswith(prefix) and clash:
                 raise ValueError(
-                    f"block {block!r} has a parameter, dimension or covariate named {clash[0]!r}, which could belong to "
+                    f"block {block!r} has a parameter, dimension or covariate named {clash[0]!r}, which could "
+                    f"belong to "
                     f"block {other!r}; rename one of the two blocks"
                 )
 

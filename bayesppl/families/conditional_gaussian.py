@@ -2,9 +2,10 @@ r"""The location model: categories, and beside them correlated numbers whose mea
 
 .. math:: p(c, z \mid y = k) = p(c \mid y = k)\, N(z \mid \mu_k + B_k^\top d(c), \Sigma_k),
 
-where d(c) holds an indicator for every level of every category (Olkin & Tate 1961; Krzanowski 1975; Lauritzen & Wermuth 1989, who call
-the distribution conditional Gaussian). The categories have a table each, or one for all of them; the numbers are a regression on the
-indicators. Both are conjugate and share no parameter, so that the posterior is a product and the evidence a sum of logarithms.
+where d(c) holds an indicator for every level of every category (Olkin & Tate 1961; Krzanowski 1975; Lauritzen &
+Wermuth 1989, who call the distribution conditional Gaussian). The categories have a table each, or one for all of
+them; the numbers are a regression on the indicators. Both are conjugate and share no parameter, so that the
+posterior is a product and the evidence a sum of logarithms.
 """
 
 from __future__ import annotations
@@ -54,29 +55,30 @@ class ConditionalGaussian(ConjugateFamily):
     Parameters
     ----------
     covariance : {"tied", "full"}
-        Whether the classes share one covariance matrix of the numbers, and what the levels add to their mean (each class has an
-        intercept of its own), or have a matrix and effects of their own.
+        Whether the classes share one covariance matrix of the numbers, and what the levels add to their mean (each
+        class has an intercept of its own), or have a matrix and effects of their own.
     table : {"evidence", "independent", "joint"}
-        Whether the categories are independent given the class, have one table of all their combinations, or several tables: with
-        ``"evidence"``, categories share a table as long as the evidence on the rows of the fit (of the first batch) grows.
+        Whether the categories are independent given the class, have one table of all their combinations, or
+        several tables: with ``"evidence"``, categories share a table as long as the evidence on the rows of the
+        fit (of the first batch) grows.
     prior : "hierarchical" or MatrixNormalInverseWishart
-        Of the numbers given the categories. By default proper, weak and free of units, with the worth of an effect in rows
-        found by evidence.
+        Of the numbers given the categories. By default proper, weak and free of units, with the worth of an effect
+        in rows found by evidence.
     probability : Dirichlet
         Prior of the probabilities of the levels, or of their combinations.
     levels, unseen
         See :class:`bayesppl.Categorical`; ``levels`` names the categories only.
     integers : {"gaussian", "categorical"} or mapping of columns to these, optional
-        What integer columns are, numbers or categories, all of them or each by name. Text, categories and Booleans are
-        categories, and floating-point columns numbers.
+        What integer columns are, numbers or categories, all of them or each by name. Text, categories and Booleans
+        are categories, and floating-point columns numbers.
     categories : columns, optional
-        The columns that are categories, in place of what their dtypes say; all others are numbers. Names, positions, a slice or a
-        selector, as in :class:`bayesppl.Product`.
+        The columns that are categories, in place of what their dtypes say; all others are numbers. Names,
+        positions, a slice or a selector, as in :class:`bayesppl.Product`.
 
     Notes
     -----
-    A fit needs complete rows. When predicting, missing numbers are marginalised exactly, and a row with missing categories is the
-    sum over the levels they can have.
+    A fit needs complete rows. When predicting, missing numbers are marginalised exactly, and a row with missing
+    categories is the sum over the levels they can have.
 
     Examples
     --------
@@ -114,12 +116,14 @@ class ConditionalGaussian(ConjugateFamily):
 
     @property
     def of_categories(self) -> TableFamily:
-        found: TableFamily = (self.parts.blocks or {})["categories"][1]  # type: ignore[assignment]  # as bind made it
+        # as bind made it
+        found: TableFamily = (self.parts.blocks or {})["categories"][1]  # type: ignore[assignment]
         return found
 
     @property
     def of_numbers(self) -> GaussianRegression:
-        found: GaussianRegression = (self.parts.blocks or {})["numbers"][1]  # type: ignore[assignment]  # as bind made it
+        # as bind made it
+        found: GaussianRegression = (self.parts.blocks or {})["numbers"][1]  # type: ignore[assignment]
         return found
 
     @property
@@ -197,8 +201,10 @@ class ConditionalGaussian(ConjugateFamily):
             categories = self.of_categories.columns
             names = ", ".join(repr(name) for name, gap in zip(categories, gaps.T, strict=True) if gap.any())
             raise ValueError(
-                f"missing values in column {names} ({gaps.any(1).sum()} rows); numbers that depend on categories cannot be fitted "
-                "to rows that lack some in closed form. Drop or impute them, make missing a level of its own, or use "
+                f"missing values in column {names} ({gaps.any(1).sum()} rows); numbers that depend on categories "
+                f"cannot be fitted "
+                "to rows that lack some in closed form. Drop or impute them, make missing a level of its own, or "
+                "use "
                 "bayesppl.MixedNB, which skips missing cells exactly. (Missing cells are fine when predicting.)"
             )
         return closed_forms.sufficient_statistics(self.parts, X, responsibilities)

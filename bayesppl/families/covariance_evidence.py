@@ -1,4 +1,4 @@
-"""The evidence of correlated Gaussian features, where the prior of each class is made of the rows of the others."""
+"""The evidence of correlated Gaussian features under a prior made of the other classes' rows."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ def chained_log_evidence(statistics: Moments, columns: Sequence[Hashable]) -> Ar
     r"""Log evidence of every class given those before it, up to log h: (n_classes,).
 
     By the chain rule :math:`p(X_1, \ldots, X_K) = \prod_k p(X_k \mid X_1, \ldots, X_{k-1})`, where the prior of a
-    covariance is made of the classes before it alone, so that no row is predicted by itself. The order of the classes is
-    arbitrary: the logarithms are averaged over the K cyclic orders, a lower bound of the log evidence of their equal
-    mixture (Jensen's inequality). Classes stand by the size of their scatter, so that their names do not matter. What all
-    classes share (:math:`\delta_0, \delta, \kappa`, V and the location) stays as resolved from all rows.
+    covariance is made of the classes before it alone, so that no row is predicted by itself. The order of the
+    classes is arbitrary: the logarithms are averaged over the K cyclic orders, a lower bound of the log evidence
+    of their equal mixture (Jensen's inequality). Classes stand by the size of their scatter, so that their names
+    do not matter. What all classes share (:math:`\delta_0, \delta, \kappa`, V and the location) stays as resolved
+    from all rows.
 
     Parameters
     ----------
@@ -31,11 +32,12 @@ def chained_log_evidence(statistics: Moments, columns: Sequence[Hashable]) -> Ar
 
 
 def log_evidence_of_correlation(statistics: Moments) -> float:
-    r"""Log Bayes factor of columns that are correlated within the classes, to the same columns if they are independent.
+    r"""Return the log Bayes factor of correlated columns against independent ones.
 
-    Means and variances say nothing about it, and are left out: every class shows its correlations alone, with variances of one.
-    Both hypotheses have the same :math:`\delta_0` and :math:`\delta`, found from these columns together: fitted to each column by
-    itself, they would be other constants for other columns, and independent columns of like variances would gain by sharing them.
+    Means and variances say nothing about it, and are left out: every class shows its correlations alone, with
+    variances of one. Both hypotheses have the same :math:`\delta_0` and :math:`\delta`, found from these columns
+    together: fitted to each column by itself, they would be other constants for other columns, and independent
+    columns of like variances would gain by sharing them.
 
     Parameters
     ----------

@@ -1,23 +1,27 @@
 r"""The default prior of correlated Gaussian features: as much shrinkage as maximises the evidence.
 
-Three numbers are chosen, each by averaging its logarithm over a grid, with weights proportional to an evidence. So the
-prior is a smooth function of the sufficient statistics alone:
+Three numbers are chosen, each by averaging its logarithm over a grid, with weights proportional to an evidence. So
+the prior is a smooth function of the sufficient statistics alone:
 
 1. :math:`\delta_0`, how many rows independence of the columns is worth:
-   :math:`\Sigma \sim \mathrm{InverseWishart}(D - 1 + \delta_0, \delta_0 V)`, where V is diagonal and holds the variances
-   within the classes. This is the prior of a covariance that all classes share (linear discriminant analysis). Its evidence
-   is that of the correlations: of the scatter W within the classes, over that of each column of it alone.
-2. :math:`\delta`, how many rows the other classes are worth to a class of its own covariance. Its prior is what they leave
+   :math:`\Sigma \sim \mathrm{InverseWishart}(D - 1 + \delta_0, \delta_0 V)`, where V is diagonal and holds the
+   variances within the classes. This is the prior of a covariance that all classes share (linear discriminant
+   analysis). Its evidence is that of the correlations: of the scatter W within the classes, over that of each
+   column of it alone.
+2. :math:`\delta`, how many rows the other classes are worth to a class of its own covariance. Its prior is what
+they leave
    of the first one, a power prior (Ibrahim & Chen 2000): with :math:`n_0 = \delta_0 + n_{-k}` and
    :math:`r = \delta / (\delta + n_0)`, degrees of freedom :math:`D - 1 + r n_0` and scale
-   :math:`r (\delta_0 V + W_{-k})`. As :math:`\delta \to \infty` this becomes the covariance that all classes share.
+   :math:`r (\delta_0 V + W_{-k})`. As :math:`\delta \to \infty` this becomes the covariance that all classes
+   share.
 3. :math:`\kappa`, how many rows the common mean is worth to the mean of a class.
 
-The inverse Wishart is written with its degrees of freedom above D − 1, so that the scale matrix of the predictive is a
-weighted mean of the prior's and the rows'.
+The inverse Wishart is written with its degrees of freedom above D − 1, so that the scale matrix of the predictive
+is a weighted mean of the prior's and the rows'.
 
-Where every class has a covariance of its own, the prior of each is made of the rows of all others. These priors are good
-for predictions, but the product of their evidences counts every row many times; :func:`~.covariance_evidence.chained_log_evidence` does not.
+Where every class has a covariance of its own, the prior of each is made of the rows of all others. These priors
+are good for predictions, but the product of their evidences counts every row many times;
+:func:`~.covariance_evidence.chained_log_evidence` does not.
 """
 
 from __future__ import annotations
@@ -106,8 +110,9 @@ def common_hierarchical_prior(
 ) -> NormalInverseWishart:
     """The prior of one class in place of all, which has the numbers that the classes share.
 
-    It is that of the first class in :func:`~.covariance_evidence.chained_log_evidence`. Numbers found without the classes, such as κ of a single
-    mean, would be found for another question, and the two evidences would differ in them.
+    It is that of the first class in :func:`~.covariance_evidence.chained_log_evidence`. Numbers found without the
+    classes, such as κ of a single mean, would be found for another question, and the two evidences would differ in
+    them.
     """
     found = hierarchy(statistics, tied, columns)
     n_features = len(found.sd)
@@ -124,7 +129,7 @@ def lent_share(statistics: Moments, columns: Sequence[Hashable]) -> Array:
 
 
 def hierarchy(statistics: Moments, tied: bool, columns: Sequence[Hashable]) -> Hierarchy:
-    """The numbers that the prior of these statistics has, which the prior, leave-one-out and the evidence of a fit ask for."""
+    """The numbers that define the prior of these statistics, for fits, leave-one-out and evidence."""
     known = _FOUND.setdefault(statistics, {})
     if tied not in known:
         known[tied] = _find(statistics, tied, columns)
@@ -163,13 +168,14 @@ def _root(scatter: Array) -> Array:
 
 def _lost_to_rounding(scatter: Array) -> ValueError:
     return ValueError(
-        f"the weights add up to so much (a sum of squares is {np.diagonal(scatter).max():.2g} variances) that beside columns "
+        f"the weights add up to so much (a sum of squares is {np.diagonal(scatter).max():.2g} variances) that "
+        f"beside columns "
         "which copy each other the prior is lost to rounding. Divide the weights by their mean"
     )
 
 
 def _of_others(values: Array) -> Array:
-    """Of every class the sum over all others; the sum of all less its own would have lost those that are small beside it."""
+    """Sum over all other classes, one by one: a difference from the total would lose digits."""
     out = np.zeros_like(values)
     for order in (range(len(values)), reversed(range(len(values)))):
         passed = np.zeros(values.shape[1:])
@@ -204,7 +210,7 @@ def _rows_of_other_classes(others: Array, rows: Array, scatter: Array, degrees: 
 
 
 def _eigenvalues(scatter: Array, metric: Array) -> Array:
-    """Of a scatter in the metric of another one, in units of standard deviations, to which an identity matrix was added."""
+    """Express a scatter in the metric of another one, to which an identity matrix was added."""
     squares, _, failed = dsygvd(scatter, metric, jobz="N")
     if failed:
         raise _lost_to_rounding(metric)
@@ -238,7 +244,8 @@ def _log_evidence(rows: Array, scale: Array, squares: Array, degrees: Array | fl
     Parameters
     ----------
     rows, scale : (..., n_grid)
-        The prior has dimension − 1 + ``rows`` degrees of freedom and the scale matrix ``scale`` times some matrix M.
+        The prior has dimension − 1 + ``rows`` degrees of freedom and the scale matrix ``scale`` times some matrix
+        M.
     squares : (..., 1, dimension)
         Eigenvalues of the scatter in the metric of M.
     degrees : (..., 1) or float

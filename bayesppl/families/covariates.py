@@ -1,8 +1,8 @@
 """Covariates of rows: numbers that a row brings along and that no family models.
 
 The trials of a binomial row, the exposure of a Poisson row and the total of a row of counts are given, not random:
-a density is that of the features *given* them, and a row can be simulated only for given ones. They have names, like
-parameters, and within a product the name of a covariate carries the prefix of its block.
+a density is that of the features *given* them, and a row can be simulated only for given ones. They have names,
+like parameters, and within a product the name of a covariate carries the prefix of its block.
 """
 
 from __future__ import annotations
@@ -68,7 +68,8 @@ def check_covariates(given: Mapping[str, Any], supports: Mapping[str, Support], 
         values = values.astype(np.float64)
         if values.shape not in ((), (n_rows,)):
             raise ValueError(
-                f"covariate {name!r} has shape {values.shape}; pass one number, or one for each of the {n_rows} rows"
+                f"covariate {name!r} has shape {values.shape}; pass one number, or one for each of the "
+                f"{n_rows} rows"
             )
         wrong = np.isnan(values)
         if wrong.any():

@@ -58,7 +58,8 @@ class Family(ABC):
     has_closed_forms: ClassVar[bool] = False
     #: Why there is none of those, and what can be done.
     no_closed_form: ClassVar[str] = (
-        "the {} family has no conjugate prior, so that neither its predictive nor its evidence has a closed form: it is fitted "
+        "the {} family has no conjugate prior, so that neither its predictive nor its evidence has a closed form: "
+        "it is fitted "
         "by sampling, with inference='nuts' (or 'auto'), or approximated, as by 'laplace'."
     )
     #: What cells can be.
@@ -212,5 +213,6 @@ class ConjugateFamily(Family):
 
     has_closed_forms: ClassVar[bool] = True
 
-    #: Whether "does the column depend on the class?" is asked given how often each value occurs, as for tables of counts.
+    #: Whether "does the column depend on the class?" is asked given how often each value occurs, as for tables of
+    #: counts.
     has_fixed_margins: ClassVar[bool] = False

@@ -2,8 +2,8 @@ r"""Gamma features of known shape and unknown rate: waiting times and other posi
 
 .. math:: x_d \mid y = k \sim \mathrm{Gamma}(s_d, \lambda_{kd}), \qquad \lambda_{kd} \sim \mathrm{Gamma}(a, b),
 
-both in shape–rate form, so that a feature has mean :math:`s_d / \lambda_{kd}`. A cell counts as s events, seen over
-an exposure of x. The posterior is :math:`\mathrm{Gamma}(a + ns, b + \sum x)` (Bernardo & Smith 1994)
+both in shape–rate form, so that a feature has mean :math:`s_d / \lambda_{kd}`. A cell counts as s events, seen
+over an exposure of x. The posterior is :math:`\mathrm{Gamma}(a + ns, b + \sum x)` (Bernardo & Smith 1994)
 and the predictive is the compound gamma (Dubey 1970, "Compound gamma, beta and F distributions"; the gamma-gamma
 of Bernardo & Smith),
 

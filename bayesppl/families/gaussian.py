@@ -51,27 +51,33 @@ def Gaussian(
         ``full``: a matrix per class (quadratic discriminant analysis); ``tied``: one matrix for all classes
         (linear discriminant analysis); ``diag``: a variance per class and feature (Naive Bayes); ``tied_diag``:
         a variance per feature; ``spherical``: a variance per class.
-    prior : {"hierarchical", "columnwise", "fraley-raftery", "regularised", "jeffreys", "flat", "unbiased"} or conjugate prior, optional
-        ``hierarchical``, the default of full and tied, shrinks the covariance of each class towards those of the others,
-        and all of them towards independent columns, as much as maximises the evidence: smooth in the rows, proper and free of
-        units. ``columnwise``, the default of diag and tied_diag, is for each column the prior of Fraley & Raftery (2007) in
-        one dimension: proper, weak and free of units. ``fraley-raftery``, the default of spherical, is their prior in all
-        dimensions, as in their program mclust. It has one scale for all columns of diag and tied_diag, and of full and
-        tied the covariance of all rows, which is nearly singular where rows barely outnumber the columns: prefer the default
-        there. ``regularised``, of full and tied, is worth as many rows as a class has, of independent columns: the covariance
-        expected of a class is about halfway between its own and a diagonal one (Friedman 1989), which the evidence would
-        not choose, and which often predicts better where columns are far from normal. ``jeffreys`` is ``|Σ|^−(D+1)/2``, improper (Geisser 1964). ``flat`` is constant in means and (co)variances,
-        improper: MAP is then maximum likelihood. ``unbiased`` is ``|Σ|^(m/2)`` for m means per (co)variance, improper: MAP then
-        divides by n − 1 within a class, and by N − K where classes share it, as R's MASS and e1071 do. Or a :class:`~bayesppl.NormalInverseGamma` (diag, tied_diag, spherical)
-        or :class:`~bayesppl.NormalInverseWishart` (full, tied) with your own hyperparameters.
+    prior : {"hierarchical", "columnwise", "fraley-raftery", "regularised", "jeffreys", "flat", "unbiased"} or
+    conjugate prior, optional
+        ``hierarchical``, the default of full and tied, shrinks the covariance of each class towards those of the
+        others, and all of them towards independent columns, as much as maximises the evidence: smooth in the rows,
+        proper and free of units. ``columnwise``, the default of diag and tied_diag, is for each column the prior
+        of Fraley & Raftery (2007) in one dimension: proper, weak and free of units. ``fraley-raftery``, the
+        default of spherical, is their prior in all dimensions, as in their program mclust. It has one scale for
+        all columns of diag and tied_diag, and of full and tied the covariance of all rows, which is nearly
+        singular where rows barely outnumber the columns: prefer the default there. ``regularised``, of full and
+        tied, is worth as many rows as a class has, of independent columns: the covariance expected of a class is
+        about halfway between its own and a diagonal one (Friedman 1989), which the evidence would not choose, and
+        which often predicts better where columns are far from normal. ``jeffreys`` is ``|Σ|^−(D+1)/2``, improper
+        (Geisser 1964). ``flat`` is constant in means and (co)variances, improper: MAP is then maximum likelihood.
+        ``unbiased`` is ``|Σ|^(m/2)`` for m means per (co)variance, improper: MAP then divides by n − 1 within a
+        class, and by N − K where classes share it, as R's MASS and e1071 do. Or a
+        :class:`~bayesppl.NormalInverseGamma` (diag, tied_diag, spherical) or
+        :class:`~bayesppl.NormalInverseWishart` (full, tied) with your own hyperparameters.
 
     mean : PyMC distribution or callable, optional
-        Instead of ``prior``, any prior of the means; fitted by sampling. See :mod:`bayesppl.conjugate.declared_priors`.
+        Instead of ``prior``, any prior of the means; fitted by sampling. See
+        :mod:`bayesppl.conjugate.declared_priors`.
     sd : PyMC distribution or callable
         Together with ``mean``, for ``diag``, ``tied_diag`` and ``spherical``.
     cholesky : LKJ, pm.LKJCholeskyCov.dist(...) or callable
-        Together with ``mean``, for ``full`` and ``tied``: :class:`~bayesppl.LKJ`, or PyMC's own, which is read as the LKJ
-        prior of the same density, or a function of name and dims that returns the Cholesky factors of the covariances.
+        Together with ``mean``, for ``full`` and ``tied``: :class:`~bayesppl.LKJ`, or PyMC's own, which is read as
+        the LKJ prior of the same density, or a function of name and dims that returns the Cholesky factors of the
+        covariances.
 
     Examples
     --------
@@ -97,7 +103,8 @@ def _declared(covariance: str, prior: Any, mean: Any, sd: Any, cholesky: Any) ->
     for name, value in (("mean", mean), (word, spread)):
         if not is_declaration(value) and not isinstance(value, LKJ):
             raise TypeError(
-                f"{name} must be a PyMC distribution, such as pm.Normal.dist(0, 1), or a function that creates the "
+                f"{name} must be a PyMC distribution, such as pm.Normal.dist(0, 1), or a function that creates "
+                f"the "
                 f"variable, found {value!r}"
             )
     return MeanAndCholesky(mean, spread) if correlated else MeanAndSd(mean, spread)

@@ -83,8 +83,10 @@ class DiagonalGaussian(MomentFamily):
             bad = np.expand_dims(variance <= 0, self._axes) | (statistics.count <= 0)
             k, d = np.argwhere(bad)[0]
             raise UndefinedEstimateError(
-                f"column {self.columns[d]!r} is constant (or empty) within class {self.classes[k]!r}, so the likelihood "
-                "has no maximum: a variance of zero makes it infinite. Use rule='map', 'mean' or 'predictive' with a "
+                f"column {self.columns[d]!r} is constant (or empty) within class {self.classes[k]!r}, so the "
+                f"likelihood "
+                "has no maximum: a variance of zero makes it infinite. Use rule='map', 'mean' or 'predictive' "
+                "with a "
                 "proper prior, or drop the column."
             )
         return {"mean": statistics.mean, "variance": variance}

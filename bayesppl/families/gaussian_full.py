@@ -72,7 +72,8 @@ class FullGaussian(MomentFamily):
             is_matrix=True,
             is_tied=self.tied,
             columns=self.columns,
-            refusal="a full or tied covariance cannot be fitted to incomplete rows in closed form. Drop or impute them, or use "
+            refusal="a full or tied covariance cannot be fitted to incomplete rows in closed form. Drop or impute "
+            "them, or use "
             "covariance='diag', which skips missing cells exactly.",
         )
 
@@ -96,7 +97,8 @@ class FullGaussian(MomentFamily):
         )
 
     def tunable(self, prior: Any) -> Mapping[str, tuple[float, float]]:
-        # chosen by the evidence already, which is one of priors that hold fewer rows than this one: no factor changes it
+        # chosen by the evidence already, which is one of priors that hold fewer rows than this one: no factor
+        # changes it
         return {} if self._is_lent else prior.tunable
 
     def common_prior(self, statistics: Moments) -> Any:
@@ -115,8 +117,10 @@ class FullGaussian(MomentFamily):
         if bad.any():
             k = int(np.argmax(bad))
             raise UndefinedEstimateError(
-                f"the covariance of class {self.classes[k]!r} ({statistics.count[k]:g} rows, {len(self.columns)} columns) is "
-                "singular, so the likelihood has no maximum. Use rule='map', 'mean' or 'predictive' with a proper prior, "
+                f"the covariance of class {self.classes[k]!r} ({statistics.count[k]:g} rows, "
+                f"{len(self.columns)} columns) is "
+                "singular, so the likelihood has no maximum. Use rule='map', 'mean' or 'predictive' with a proper "
+                "prior, "
                 "add rows, or drop columns that are constant or copies of others."
             )
         return {"mean": statistics.mean, "covariance": covariance}

@@ -1,8 +1,9 @@
 """Priors of the Gaussian families by name, and the checks that rows and prior determine means and (co)variances.
 
 The prior of Fraley & Raftery (2007, "Bayesian regularization for normal mixture estimation and model-based
-clustering") has the location at the mean of all rows, κ = 0.01, ν = D + 2, and for a scale the covariance of all rows
-divided by K^(2/D) for K classes; where columns are independent, the mean of their variances for that covariance.
+clustering") has the location at the mean of all rows, κ = 0.01, ν = D + 2, and for a scale the covariance of all
+rows divided by K^(2/D) for K classes; where columns are independent, the mean of their variances for that
+covariance.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from bayesppl.errors import ImproperError
 from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.definite import LOST, is_positive_definite, weakest_direction
 
-#: Rows that the variance of a column over all rows counts for beside its variance within the classes: the degrees of
-#: freedom of Fraley & Raftery (2007) in one dimension
+#: Rows that the variance of a column over all rows counts for beside its variance within the classes: the degrees
+#: of freedom of Fraley & Raftery (2007) in one dimension
 VARIANCE_ROWS = 3.0
 
 
@@ -33,7 +34,8 @@ def require_proper(
         count = statistics.count if statistics.is_matrix else statistics.count.min(1)
         rows = ", ".join(f"{label!r}: {n:g}" for label, n in zip(classes, count, strict=True))
         raise ImproperError(
-            f"the posterior is improper: this prior needs at least {rows_needed:g} rows {per}, whose columns vary and do not "
+            f"the posterior is improper: this prior needs at least {rows_needed:g} rows {per}, whose columns vary "
+            f"and do not "
             f"copy each other (rows found: {rows}). Add rows, or use a proper prior, such as the default."
         )
     return prior
@@ -44,7 +46,8 @@ def require_finite_sums(statistics: Moments, columns: Sequence[Hashable]) -> Non
     finite = np.isfinite(statistics.scatter).reshape(-1, len(columns)).all(0)
     if not finite.all():
         raise ValueError(
-            f"the weighted sum of squares of column {columns[int(np.argmin(finite))]!r} is larger than any floating-point "
+            f"the weighted sum of squares of column {columns[int(np.argmin(finite))]!r} is larger than any "
+            f"floating-point "
             "number. Rescale the column, or divide the weights by their mean"
         )
 
@@ -52,8 +55,8 @@ def require_finite_sums(statistics: Moments, columns: Sequence[Hashable]) -> Non
 def degrees(count: Array) -> Array:
     """What sums of squares about a mean are divided by, for rows of this total weight, to estimate a variance.
 
-    It is one less than the number of rows; but weights that add up to less than two would then be divided by next to
-    nothing, or less. They count as if they added up to two, so that the estimate is continuous in the weights.
+    It is one less than the number of rows; but weights that add up to less than two would then be divided by next
+    to nothing, or less. They count as if they added up to two, so that the estimate is continuous in the weights.
     """
     return np.maximum(count - 1, np.where(count > 0, count / 2, 1.0))
 
@@ -84,8 +87,8 @@ def column_scales(total: Moments, columns: Sequence[Hashable]) -> Array:
 def common_scale(total: Moments, columns: Sequence[Hashable]) -> float:
     """Standard deviation of all columns together, which have the same unit.
 
-    A column that never varies counts as such. Where none varies, the magnitude of their means stands in (or 1, where all
-    are zero).
+    A column that never varies counts as such. Where none varies, the magnitude of their means stands in (or 1,
+    where all are zero).
 
     Raises
     ------
@@ -105,7 +108,8 @@ def _require_squares(scales: Array, columns: Sequence[Hashable]) -> None:
     lost = np.flatnonzero(~((scales**2 >= np.finfo(float).tiny) & np.isfinite(scales)))
     if len(lost):
         raise ValueError(
-            f"the numbers of column {columns[lost[0]]!r} are about {scales[lost[0]]:g}, so that their squares or sums of squares "
+            f"the numbers of column {columns[lost[0]]!r} are about {scales[lost[0]]:g}, so that their squares or "
+            f"sums of squares "
             "are no floating-point numbers; rescale the column"
         )
 
@@ -113,7 +117,7 @@ def _require_squares(scales: Array, columns: Sequence[Hashable]) -> None:
 def fraley_raftery_prior(
     statistics: Moments, classes: Sequence[Hashable], columns: Sequence[Hashable]
 ) -> NormalInverseWishart:
-    """The prior of Fraley & Raftery (2007), with the first scale matrix that leaves every class a definite posterior.
+    """Return the prior of Fraley & Raftery (2007), with a scale that leaves every posterior definite.
 
     Parameters
     ----------
@@ -139,8 +143,9 @@ def fraley_raftery_prior(
 def regularised_prior(statistics: Moments, columns: Sequence[Hashable]) -> NormalInverseWishart:
     """The prior that is worth as many rows as a class has on average, of independent columns.
 
-    The expected covariance of a class is about halfway between its own and the diagonal matrix of the variances within the
-    classes, as in the regularised discriminant analysis of Friedman (1989) at γ = ½, in units of these variances.
+    The expected covariance of a class is about halfway between its own and the diagonal matrix of the variances
+    within the classes, as in the regularised discriminant analysis of Friedman (1989) at γ = ½, in units of these
+    variances.
 
     Parameters
     ----------
@@ -179,7 +184,7 @@ def within_sd(squares: Array, degrees: float, total: Moments, columns: Sequence[
 
 
 def _covariances(total: Moments, columns: Sequence[Hashable]) -> Iterator[Array]:
-    """The covariance of all rows; then, for fewer rows than columns or columns that copy others, variances alone."""
+    """Return the covariance of all rows, or variances alone where it is singular."""
     yield total.within / degrees(total.count[0])
     yield np.diag(column_scales(total, columns) ** 2)
 
@@ -190,7 +195,7 @@ def require_definite(
     classes: Sequence[Hashable],
     columns: Sequence[Hashable],
 ) -> NormalInverseWishart:
-    """Return a proper prior whose posterior can be computed; refuse one that rows outweigh until its digits are lost."""
+    """Return a proper prior whose posterior can be computed, or refuse it."""
     require_definite_scale(prior.update(statistics), statistics, classes, columns)
     return prior
 
@@ -206,8 +211,8 @@ def require_definite_scale(
     Raises
     ------
     ImproperError
-        If columns copy each other so closely, beside the scale matrix of the prior, that the scale matrix of the posterior is
-        singular to the digits it is known to.
+        If columns copy each other so closely, beside the scale matrix of the prior, that the scale matrix of the
+        posterior is singular to the digits it is known to.
     """
     definite = np.atleast_1d(is_positive_definite(posterior.psi, LOST))
     if not definite.all():
@@ -216,7 +221,10 @@ def require_definite_scale(
         names = ", ".join(repr(columns[d]) for d in weakest_direction(matrix))
         where = "" if posterior.is_tied else f" in class {classes[k]!r}"
         raise ImproperError(
-            f"the covariance of columns {names}{where} is singular to rounding: they copy each other, or a sum of the "
-            f"others, and beside {statistics.count.sum():g} rows the prior's psi is too small to be seen (an eigenvalue of "
-            f"the correlations of the posterior is below {LOST:g}). Drop a column, or use a prior with a larger psi."
+            f"the covariance of columns {names}{where} is singular to rounding: they copy each other, or a sum of "
+            f"the "
+            f"others, and beside {statistics.count.sum():g} rows the prior's psi is too small to be seen (an "
+            f"eigenvalue of "
+            f"the correlations of the posterior is below {LOST:g}). Drop a column, or use a prior with a larger "
+            f"psi."
         )

@@ -2,13 +2,14 @@ r"""Correlated numbers whose mean depends linearly on given predictors, by class
 
 .. math:: z \mid d, y = k \sim N(\mu_k + B_k^\top d, \Sigma_k).
 
-Their closed forms stand in :mod:`bayesppl.conjugate.regressions`. The default prior is weak, free of units, and shrinks as much as the
-evidence asks for. Intercepts and covariance have the hierarchical prior that a covariance shared by all classes has (see
-:mod:`bayesppl.families.covariance_prior`): a diagonal scale matrix of the variances within classes, worth δ₀ rows, and a common mean,
-worth κ rows. The effect of a level is worth λ rows, :math:`B \mid \Sigma \sim \mathrm{MN}(0, I / \lambda, \Sigma)`: in units of the
-numbers' own standard deviations. The logarithm of λ is averaged over a grid, with weights proportional to the evidence, so that the
-prior is a smooth function of the statistics. Categories that explain nothing have a λ at the end of the grid. No correlation and no
-effect is read off the rows: the evidence counts every row once, with each class by itself or all together.
+Their closed forms stand in :mod:`bayesppl.conjugate.regressions`. The default prior is weak, free of units, and
+shrinks as much as the evidence asks for. Intercepts and covariance have the hierarchical prior that a covariance
+shared by all classes has (see :mod:`bayesppl.families.covariance_prior`): a diagonal scale matrix of the variances
+within classes, worth δ₀ rows, and a common mean, worth κ rows. The effect of a level is worth λ rows,
+:math:`B \mid \Sigma \sim \mathrm{MN}(0, I / \lambda, \Sigma)`: in units of the numbers' own standard deviations.
+The logarithm of λ is averaged over a grid, with weights proportional to the evidence, so that the prior is a
+smooth function of the statistics. Categories that explain nothing have a λ at the end of the grid. No correlation
+and no effect is read off the rows: the evidence counts every row once, with each class by itself or all together.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ _EFFECT_ROWS = 2.0 ** np.arange(-4, 13.0)
 
 @dataclass(frozen=True, eq=False)
 class GaussianRegression(MomentFamily, listed=False):
-    """The numbers of a :class:`bayesppl.ConditionalGaussian`; encoded rows are predictors and numbers side by side.
+    """The numbers of a :class:`bayesppl.ConditionalGaussian`, encoded with their predictors.
 
     Parameters
     ----------
@@ -78,7 +79,8 @@ class GaussianRegression(MomentFamily, listed=False):
             is_matrix=True,
             is_tied=self.tied,
             columns=(*self.predictors, *self.columns),
-            refusal="correlated numbers cannot be fitted to incomplete rows in closed form. Drop or impute them, or use "
+            refusal="correlated numbers cannot be fitted to incomplete rows in closed form. Drop or impute them, "
+            "or use "
             "bayesppl.MixedNB, which skips missing cells exactly.",
         )
 
@@ -115,9 +117,12 @@ class GaussianRegression(MomentFamily, listed=False):
         if bad.any():
             k = int(np.argmax(bad))
             raise UndefinedEstimateError(
-                f"the covariance of class {self.classes[k]!r} ({statistics.count[k]:g} rows, {len(self.columns)} columns of "
-                "numbers) is singular given the levels, so that the likelihood has no maximum. Use rule='map', 'mean' or "
-                "'predictive' with a proper prior, add rows, or drop columns that are constant or copies of others."
+                f"the covariance of class {self.classes[k]!r} ({statistics.count[k]:g} rows, "
+                f"{len(self.columns)} columns of "
+                "numbers) is singular given the levels, so that the likelihood has no maximum. Use rule='map', "
+                "'mean' or "
+                "'predictive' with a proper prior, add rows, or drop columns that are constant or copies of "
+                "others."
             )
         gap = np.einsum("kq,...qp->kp" if self.tied else "kq,kqp->kp", mean[:, :q], effect)
         return {"mean": mean[:, q:] - gap, "effect": effect, "covariance": covariance}
@@ -203,7 +208,7 @@ def regression_prior(
 def common_regression_prior(
     statistics: Moments, n_predictors: int, tied: bool, columns: Sequence[Hashable]
 ) -> MatrixNormalInverseWishart:
-    """The prior of one class in place of all, with the numbers found from the classes (see ``common_hierarchical_prior``)."""
+    """Return the prior of one class in place of all; see ``common_hierarchical_prior``."""
     prior = regression_prior(statistics, n_predictors, tied, columns)
     if not tied:
         return prior.select_classes(np.zeros(1, dtype=np.intp))

@@ -2,8 +2,8 @@ r"""Gaussian features of known variance.
 
 .. math:: x_d \mid y = k \sim N(\mu_{kd}, \sigma^2_{kd}), \qquad \mu_{kd} \sim N(m, 1/\lambda).
 
-The predictive is normal, of variance :math:`\sigma^2 + 1/\lambda_n` (Murphy 2007, section 2). Nobody declares it: it is found in
-models written in PyMC.
+The predictive is normal, of variance :math:`\sigma^2 + 1/\lambda_n` (Murphy 2007, section 2). Nobody declares it:
+it is found in models written in PyMC.
 """
 
 from __future__ import annotations

@@ -228,7 +228,8 @@ class LevelColumns(BoundColumns):
             return None
         unknown = [_UNKNOWN if self.unseen is None else len(levels) for levels in self.named]
         # every level is a whole number, as was checked above; mypy takes no Hashable for an Integral
-        return Places.of([[int(level) for level in levels] for levels in self.named], unknown)  # type: ignore[call-overload]
+        codes = [[int(level) for level in levels] for levels in self.named]  # type: ignore[call-overload]
+        return Places.of(codes, unknown)
 
     def _codes(self, values: Array, j: int) -> Array:
         found, codes = factorize(values, self.columns[j])

@@ -2,9 +2,10 @@ r"""Log-normal features: positive numbers whose logarithms are Gaussian.
 
 .. math:: p(x \mid \theta) = \frac{1}{\prod_d x_d}\, N(\log x \mid \mu_k, \Sigma_k).
 
-Every density is that of a Gaussian family at the logarithms times the Jacobian :math:`\prod_d 1/x_d` (Johnson, Kotz &
-Balakrishnan 1994, chapter 14). The Jacobian is the same for all classes, so it changes no class probability; with
-it, the evidence is a density of x itself and compares with that of any other family of the same columns.
+Every density is that of a Gaussian family at the logarithms times the Jacobian :math:`\prod_d 1/x_d` (Johnson,
+Kotz & Balakrishnan 1994, chapter 14). The Jacobian is the same for all classes, so it changes no class
+probability; with it, the evidence is a density of x itself and compares with that of any other family of the same
+columns.
 """
 
 from __future__ import annotations

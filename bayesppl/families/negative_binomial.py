@@ -1,6 +1,7 @@
 r"""Negative binomial features of known size: counts that vary more than Poisson counts do.
 
-.. math:: p(x \mid p) = \frac{\Gamma(x + r)}{\Gamma(r)\,x!}\, p^r (1 - p)^x, \qquad p_{kd} \sim \mathrm{Beta}(\alpha, \beta):
+.. math:: p(x \mid p) = \frac{\Gamma(x + r)}{\Gamma(r)\,x!}\, p^r (1 - p)^x, \qquad p_{kd} \sim
+   \mathrm{Beta}(\alpha, \beta):
 
 the number of failures before the r-th success of probability p, as ``scipy.stats.nbinom(n=r, p=p)`` has it; r need
 not be whole. The mean is :math:`r(1-p)/p` and the variance :math:`r(1-p)/p^2`; as r grows with the mean held, the

@@ -59,7 +59,8 @@ class Poisson(CellFamily):
     def __post_init__(self) -> None:
         if not isinstance(self.exposure, str | None):
             raise TypeError(
-                f"exposure must name the column that holds the exposure of each row, found {self.exposure!r}; one exposure "
+                f"exposure must name the column that holds the exposure of each row, found {self.exposure!r}; one "
+                f"exposure "
                 "for every row needs no column"
             )
 

@@ -29,26 +29,28 @@ class Product(CompositeFamily):
     Parameters
     ----------
     blocks : mapping of str to (columns, family), optional
-        Every column of the table belongs to exactly one block. Columns are a name, a sequence of names or of positions, a slice
-        (of positions, or of names, both ends included), or a function of the data frame that returns one of these, such as
-        scikit-learn's ``make_column_selector``. The parameters of a block carry its name, as in
-        ``bill_mean``, and so do its dimensions, as in ``bill_feature``. A family may itself be a ``Product``.
-        By default the blocks are picked from the dtypes of the columns: Boolean columns are
+        Every column of the table belongs to exactly one block. Columns are a name, a sequence of names or of
+        positions, a slice (of positions, or of names, both ends included), or a function of the data frame that
+        returns one of these, such as scikit-learn's ``make_column_selector``. The parameters of a block carry its
+        name, as in ``bill_mean``, and so do its dimensions, as in ``bill_feature``. A family may itself be a
+        ``Product``. By default the blocks are picked from the dtypes of the columns: Boolean columns are
         :class:`~bayesppl.Bernoulli`, text and categories are :class:`~bayesppl.Categorical`, floating-point
         columns are ``Gaussian("diag")``, and integers are as ``integers`` declares.
     integers : {"gaussian", "poisson", "categorical"} or mapping of columns to these, optional
-        What integer columns are, all of them or each by name, where the blocks are picked from dtypes. A dtype does not distinguish counts, codes
-        and rounded measurements, so that by default integer columns are refused.
+        What integer columns are, all of them or each by name, where the blocks are picked from dtypes. A dtype
+        does not distinguish counts, codes and rounded measurements, so that by default integer columns are
+        refused.
     columns : {"dtype", "evidence", "blocks"}
-        How the blocks are picked where there are none. ``"blocks"`` takes families by dtype, and puts numbers that are correlated within
-        the classes into one ``Gaussian("full")``, and categories that depend on each other into one
-        :class:`~bayesppl.JointCategorical`, as long as the evidence on the rows of the fit (of the first batch) grows.
-        ``"evidence"`` gives every column of numbers the density of the highest evidence on these rows, out of Gaussian, log-normal,
-        gamma, exponential, Poisson, negative binomial, levels and histograms, each of them also with a probability of zero;
-        ``integers`` is not needed.
+        How the blocks are picked where there are none. ``"blocks"`` takes families by dtype, and puts numbers that
+        are correlated within the classes into one ``Gaussian("full")``, and categories that depend on each other
+        into one :class:`~bayesppl.JointCategorical`, as long as the evidence on the rows of the fit (of the first
+        batch) grows. ``"evidence"`` gives every column of numbers the density of the highest evidence on these
+        rows, out of Gaussian, log-normal, gamma, exponential, Poisson, negative binomial, levels and histograms,
+        each of them also with a probability of zero; ``integers`` is not needed.
     ranges : mapping of column to (low, high), optional
-        With ``columns="evidence"``, the least and the largest value that later rows can hold, where they may lie beyond those of
-        the first: a density of positive numbers is then chosen only for a column that stays positive.
+        With ``columns="evidence"``, the least and the largest value that later rows can hold, where they may lie
+        beyond those of the first: a density of positive numbers is then chosen only for a column that stays
+        positive.
 
     Examples
     --------

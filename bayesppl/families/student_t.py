@@ -2,9 +2,9 @@ r"""Independent Student-t features: like Gaussian ones, with tails so heavy that
 
 .. math:: x_d \mid y = k \sim t_{\nu_{kd}}(\mu_{kd}, \sigma_{kd}).
 
-There are neither sufficient statistics nor a conjugate prior: the posterior is sampled on the rows. Where :math:`\nu` is
-learned too, how heavy the tails are is estimated from the data (Lange, Little & Taylor 1989). As :math:`\nu` grows, the density
-becomes that of ``Gaussian("diag")``.
+There are neither sufficient statistics nor a conjugate prior: the posterior is sampled on the rows. Where
+:math:`\nu` is learned too, how heavy the tails are is estimated from the data (Lange, Little & Taylor 1989). As
+:math:`\nu` grows, the density becomes that of ``Gaussian("diag")``.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class StudentT(IndependentCells):
         Degrees of freedom, given as a positive number or learned under a prior, such as ``pm.Gamma.dist(2, 0.1)``
         (Juárez & Steel 2010). 1 is Cauchy.
     location, scale : PyMC distribution or callable, optional
-        Priors of the locations and scales. By default the location is normal about the median of the column, with ten
-        times its scale, and the scale log-normal about that of the column, with a spread of one. The scale of a column is
-        its interquartile range as that of a normal: both are weak, and free of units.
+        Priors of the locations and scales. By default the location is normal about the median of the column, with
+        ten times its scale, and the scale log-normal about that of the column, with a spread of one. The scale of
+        a column is its interquartile range as that of a normal: both are weak, and free of units.
 
     Examples
     --------

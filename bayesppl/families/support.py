@@ -55,7 +55,8 @@ COUNTS = Support(
 POSITIVE_NUMBERS = Support(
     "positive real numbers",
     lambda x: x > 0,
-    "Correct the value, mark it as missing (NaN), or choose a family of real numbers; of columns='evidence', declare what "
+    "Correct the value, mark it as missing (NaN), or choose a family of real numbers; of columns='evidence', "
+    "declare what "
     "later rows can hold, as in ranges={column: (0, numpy.inf)}.",
 )
 
@@ -140,7 +141,8 @@ def _is_between(values: Array, low: float, high: float) -> bool:
 def _sum_of_squares(values: Array) -> Any:
     """Infinite or NaN if one of the cells is, large if one of them is; cheaper than looking at each."""
     flat = values.ravel(order="K").astype(np.float64, copy=False)
-    # in pieces so short that BLAS starts no threads, which cost more than they gain, and far more on a busy machine
+    # in pieces so short that BLAS starts no threads, which cost more than they gain, and far more on a busy
+    # machine
     whole = len(flat) // _PIECE * _PIECE
     pieces, rest = flat[:whole].reshape(-1, _PIECE), flat[whole:]
     with np.errstate(over="ignore", invalid="ignore"):

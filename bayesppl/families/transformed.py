@@ -2,8 +2,9 @@ r"""Families whose rows are those of another family once they are transformed.
 
 .. math:: p(x \mid \theta) = h(x)\, q(t(x) \mid \theta),
 
-where q is the density of the other family and h(x), such as the Jacobian of t, holds no parameter. Prior, posterior and
-estimates are those of the other family; so is the evidence, for the statistics hold :math:`\sum \log h(x)`.
+where q is the density of the other family and h(x), such as the Jacobian of t, holds no parameter. Prior,
+posterior and estimates are those of the other family; so is the evidence, for the statistics hold
+:math:`\sum \log h(x)`.
 """
 
 from __future__ import annotations

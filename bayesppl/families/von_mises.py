@@ -1,11 +1,13 @@
 r"""Angles and what returns after a period: directions, hours of the day, months of the year.
 
-.. math:: p(x \mid y = k) = \frac{\exp(a_{kd} \cos\omega x + b_{kd} \sin\omega x)}{P\, I_0(\sqrt{a_{kd}^2 + b_{kd}^2})},
+.. math:: p(x \mid y = k) = \frac{\exp(a_{kd} \cos\omega x + b_{kd} \sin\omega x)}{P\, I_0(\sqrt{a_{kd}^2 +
+   b_{kd}^2})},
    \qquad \omega = 2\pi / P,
 
-the von Mises distribution of period P (Mardia & Jupp 2000, section 3.5.4) with direction :math:`\mathrm{atan2}(b, a)/\omega`
-and concentration :math:`\kappa = \sqrt{a^2 + b^2}`. The coefficients a and b are its natural parameters: unlike the
-direction they have averages, and a prior of both that is the same normal prefers no direction.
+the von Mises distribution of period P (Mardia & Jupp 2000, section 3.5.4) with direction
+:math:`\mathrm{atan2}(b, a)/\omega` and concentration :math:`\kappa = \sqrt{a^2 + b^2}`. The coefficients a and b
+are its natural parameters: unlike the direction they have averages, and a prior of both that is the same normal
+prefers no direction.
 """
 
 from __future__ import annotations
@@ -31,8 +33,8 @@ class VonMises(IndependentCells):
     period : float
         After which the values return: 2π for angles in radians, 360 for degrees, 24 for hours, 12 for months.
     coefficient : PyMC distribution or callable, optional
-        Prior of the coefficients of cosine and sine. By default they are normal about zero with a standard deviation that
-        exceeds the concentration of the classes by one, so that no direction is preferred.
+        Prior of the coefficients of cosine and sine. By default they are normal about zero with a standard
+        deviation that exceeds the concentration of the classes by one, so that no direction is preferred.
 
     Examples
     --------
@@ -57,7 +59,8 @@ class VonMises(IndependentCells):
             raise ValueError(f"VonMises: period must be positive and finite, found {self.period!r}")
         declared = self.coefficient
         if declared is None:
-            # the concentration that belongs to a mean resultant length (Banerjee et al. 2005, equation 4.4), within classes
+            # the concentration that belongs to a mean resultant length (Banerjee et al. 2005, equation 4.4),
+            # within classes
             turned = statistics.sum_by_class(np.exp(1j * self._angles(statistics.X)))
             n_rows = statistics.weights.sum()
             length = np.abs(turned).sum(0) / (n_rows + 1)

@@ -1,13 +1,14 @@
 r"""Columns that are often zero: a probability of zero, and any family of single columns for the rest.
 
 .. math:: p(x_d \mid y = k, \theta) = \phi_{kd}^{[x_d = 0]}
-   \bigl((1 - \phi_{kd})\, q(x_d \mid y = k, \theta)\bigr)^{[x_d \neq 0]}, \qquad \phi_{kd} \sim \mathrm{Beta}(\alpha, \beta).
+   \bigl((1 - \phi_{kd})\, q(x_d \mid y = k, \theta)\bigr)^{[x_d \neq 0]}, \qquad \phi_{kd} \sim
+   \mathrm{Beta}(\alpha, \beta).
 
-This is the two-part, or hurdle, form (Cragg 1971, "Some statistical models for limited dependent variables"; Mullahy 1986,
-"Specification and testing of some modified count data models"): whether a cell is zero is always seen, so that the two
-factors share no parameter and the posterior is conjugate if that of q is. A density q gives zero no mass, so that this is the
-mixture of q with an atom at zero. A mass q of counts would give zero some mass of its own: it models x − 1 instead, the
-number of further events after the first.
+This is the two-part, or hurdle, form (Cragg 1971, "Some statistical models for limited dependent variables";
+Mullahy 1986, "Specification and testing of some modified count data models"): whether a cell is zero is always
+seen, so that the two factors share no parameter and the posterior is conjugate if that of q is. A density q gives
+zero no mass, so that this is the mixture of q with an atom at zero. A mass q of counts would give zero some mass
+of its own: it models x − 1 instead, the number of further events after the first.
 """
 
 from __future__ import annotations
@@ -36,8 +37,9 @@ class ZeroInflated(Transformed):
     Parameters
     ----------
     family : Family
-        Of the cells that are not zero, which it must model one by one: any family that takes missing cells. Where it models
-        counts (:class:`~bayesppl.Poisson`, :class:`~bayesppl.NegativeBinomial`), it models the count less one.
+        Of the cells that are not zero, which it must model one by one: any family that takes missing cells. Where
+        it models counts (:class:`~bayesppl.Poisson`, :class:`~bayesppl.NegativeBinomial`), it models the count
+        less one.
     probability : Beta
         Prior of the probability of zero; uniform by default.
 
@@ -94,7 +96,8 @@ class ZeroInflated(Transformed):
     def bind_labelled(self, table: Table, classes: Sequence[Hashable], codes: Array, weights: Array) -> Self:
         if not self.family.fits_missing:
             raise ValueError(
-                f"ZeroInflated takes a family that models its columns one by one, and the {self.family.name} family does not; "
+                f"ZeroInflated takes a family that models its columns one by one, and the "
+                f"{self.family.name} family does not; "
                 "use a family of single columns, such as bayesppl.LogNormal('diag')"
             )
         X = np.asarray(numbers_of(table, table.names, self.name, REAL_NUMBERS), dtype=np.float64)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-#: Cells of a block: half a megabyte of float64 stays in the second-level cache, temporaries of whole arrays do not.
+#: Cells of a block: half a megabyte of float64 stays in the second-level cache, temporaries of whole arrays do
+#: not.
 BLOCK_CELLS = 1 << 16
 
 

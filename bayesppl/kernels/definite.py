@@ -1,9 +1,10 @@
 """Whether a symmetric matrix is positive definite, decided in one way wherever covariances are asked for.
 
-A sum of products in floating-point numbers is known to about sixteen digits of its largest terms. A matrix whose columns copy
-each other is singular in truth and, by rounding, slightly positive or negative as computed, depending on the order of the
-columns. The question is therefore put to the correlations, which have no units, with a tolerance far above rounding: then
-it depends on neither units nor order, and at least five digits of determinant and inverse are left wherever the answer is yes.
+A sum of products in floating-point numbers is known to about sixteen digits of its largest terms. A matrix whose
+columns copy each other is singular in truth and, by rounding, slightly positive or negative as computed, depending
+on the order of the columns. The question is therefore put to the correlations, which have no units, with a
+tolerance far above rounding: then it depends on neither units nor order, and at least five digits of determinant
+and inverse are left wherever the answer is yes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-r"""Sums over features of log(1 + c (x − m)² − c' (x − m')²), where m' and c' are those of the class that a row belongs to.
+r"""Sums over features of Student-t terms with and without a row in its own class.
 
-As for the Student t of all classes, the logarithm is taken of the product once per row and class where all features carry
-the same exponent: :math:`u = \prod_d (1 + t_d) - 1` by :math:`u \leftarrow u + t + u t`. Here t may be negative, and the
-product is taken of some columns at a time, lest it come close to zero.
+As for the Student t of all classes, the logarithm is taken of the product once per row and class where all
+features carry the same exponent: :math:`u = \prod_d (1 + t_d) - 1` by :math:`u \leftarrow u + t + u t`. Here t may
+be negative, and the product is taken of some columns at a time, lest it come close to zero.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ def own_log1p_squares(
 ) -> np.ndarray:
     """Σ_d exponents_gd · log(1 + factors_gd (x_d − location_gd)²) of every row, g being its owner: (n_rows,).
 
-    The parameters are those of :func:`less_own_log1p_squares`, with the opposite sign of the factors and no other class.
+    The parameters are those of :func:`less_own_log1p_squares`, with the opposite sign of the factors and no other
+    class.
     """
     nothing = np.zeros((1, X.shape[1]))
     return less_own_log1p_squares(X, owners, nothing, nothing, location, -factors, exponents)[:, 0]

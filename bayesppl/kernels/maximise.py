@@ -10,8 +10,9 @@ from scipy.optimize import minimize, root
 
 from bayesppl.kernels.arrays import Array
 
-# Half the width that slopes are taken over: wide enough to see little of the rounding of values. The third derivative that this
-# leaves out moves a maximum by less than matters, and alike however the same data are written.
+# Half the width that slopes are taken over: wide enough to see little of the rounding of values. The third
+# derivative that this leaves out moves a maximum by less than matters, and alike however the same data are
+# written.
 _HALF_WIDTH = 1e-2
 
 # A slope that is as good as none.
@@ -36,7 +37,8 @@ def maximise(
 ) -> Maximum:
     """Climb by L-BFGS-B (Byrd et al. 1995), then solve for a slope of zero (Powell's hybrid method).
 
-    Values are level to rounding within about 1e-7 of a maximum, so that a climb ends at any place there; the slope is not.
+    Values are level to rounding within about 1e-7 of a maximum, so that a climb ends at any place there; the slope
+    is not.
 
     Parameters
     ----------

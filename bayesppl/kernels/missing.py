@@ -35,7 +35,8 @@ def refuse_gaps(X: Any, columns: Sequence[Hashable], reason: str) -> None:
         gaps = (~present).sum(0)
         names = ", ".join(repr(name) for name, gap in zip(columns, gaps, strict=True) if gap)
         raise ValueError(
-            f"NaN: missing values in column {names} ({gaps.sum()} cells); {reason} (Missing cells are fine when predicting.)"
+            f"NaN: missing values in column {names} ({gaps.sum()} cells); {reason} (Missing cells are fine when "
+            f"predicting.)"
         )
 
 

@@ -20,8 +20,8 @@ _TYPICAL_ROWS = 9
 _MANY_CLASSES = 64
 _HEAD = 256
 
-# Cells of a block of rows that belong to one class each, what the lanes of a class should hold at least, and rows of a
-# class from which on lanes pay
+# Cells of a block of rows that belong to one class each, what the lanes of a class should hold at least, and rows
+# of a class from which on lanes pay
 _LANE_BLOCK, _WIDE, _ROWS_FOR_LANES = 1 << 20, 128, 256
 
 # Up to this many columns a block is so small that BLAS starts no threads, which would cost more than they gain.
@@ -91,8 +91,9 @@ def _have_lanes(n_rows: int, n_classes: int) -> bool:
 def _lane_sums(X: np.ndarray, owners: np.ndarray, pivot: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Sums of deviations from the pivot of the row's class, and of their squares; each row belongs to one class.
 
-    The rows of a class go to its lanes in turn, and the lanes are added in the end. That is how numpy adds fastest, for
-    lanes side by side are one long row; and a compiled loop can follow the same order, to the same bits.
+    The rows of a class go to its lanes in turn, and the lanes are added in the end. That is how numpy adds
+    fastest, for lanes side by side are one long row; and a compiled loop can follow the same order, to the same
+    bits.
     """
     n_classes, n_features = pivot.shape
     if X.dtype not in (np.float64, np.float32) or not X.flags.c_contiguous:

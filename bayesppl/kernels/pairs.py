@@ -1,9 +1,9 @@
 """Sums kept as pairs of floating-point numbers, with a bound on their rounding error.
 
-The high part is the sum rounded to one number, the low part what that rounding lost (Dekker, 1971, "A floating-point
-technique for extending the available precision"). Pairs carry about 106 bits: what was added and is subtracted again
-leaves nothing of the size of an ordinary rounding error behind. The bound is a running error analysis (Wilkinson, 1986):
-every operation adds what it may have rounded off, which is nothing where it was exact.
+The high part is the sum rounded to one number, the low part what that rounding lost (Dekker, 1971, "A
+floating-point technique for extending the available precision"). Pairs carry about 106 bits: what was added and is
+subtracted again leaves nothing of the size of an ordinary rounding error behind. The bound is a running error
+analysis (Wilkinson, 1986): every operation adds what it may have rounded off, which is nothing where it was exact.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ class Pairs:
         return sum(others, total)
 
     def sum_by(self, codes: np.ndarray, n_groups: int) -> Pairs:
-        """Sum over the first axis by groups: (n, ...) to (n_groups, ...), in pairwise steps of all groups at once."""
+        """Sum over the first axis by groups, (n, ...) to (n_groups, ...), in pairwise steps."""
         if len(codes) == 1:
             return self.each(lambda part: _placed(part, codes, n_groups))
         if self._are_small_integers:

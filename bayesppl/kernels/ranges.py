@@ -49,7 +49,7 @@ def thread_count(n_jobs: int | None) -> int:
 def row_ranges(
     n_rows: int, cells_per_row: int, cells: int = RANGE_CELLS, start: int = 0, *, least_rows: int = 1
 ) -> list[slice]:
-    """Ranges of the rows from ``start`` on, of about ``cells`` cells each, but no fewer than ``least_rows`` rows."""
+    """Divide the rows from ``start`` on into ranges of about ``cells`` cells each."""
     blocks = row_blocks(n_rows - start, cells_per_row, max(cells, least_rows * cells_per_row))
     return [slice(start + rows.start, start + rows.stop) for rows in blocks]
 

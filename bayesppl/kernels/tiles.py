@@ -12,15 +12,16 @@ from bayesppl.kernels.blocks import row_blocks
 #: Cells of a tile. Some 400 kilobytes: a tile and the rows it is taken from fit the second-level cache together.
 TILE_CELLS = 3 << 14
 
-#: Multiplications of a matrix product that OpenBLAS does at once, without waking other threads. On a busy machine these
-#: take much longer to come than the whole product takes. Of products with a vector it wakes them much sooner.
+#: Multiplications of a matrix product that OpenBLAS does at once, without waking other threads. On a busy machine
+#: these take much longer to come than the whole product takes. Of products with a vector it wakes them much
+#: sooner.
 ONE_THREAD = 400_000
 
 
 def tiles(
     X: np.ndarray, origin: np.ndarray, n_rows: int | None = None, *, ones: bool = False
 ) -> Iterator[tuple[slice, np.ndarray]]:
-    """Consecutive rows and, for each, x − origin as (n_features, n_rows) of float64, a row of ones before it if asked for.
+    """Yield consecutive rows, and x − origin for each as (n_features, n_rows) of float64.
 
     The memory of a tile is that of the next one too; what takes it may overwrite it, but for the ones.
     """

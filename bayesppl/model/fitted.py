@@ -145,7 +145,7 @@ class Fitted:
         evaluate: Callable[[LogDensity, Any], Array] = LogDensity.__call__,
         n_jobs: int | None = None,
     ) -> Array:
-        """``finish`` of calibrated log p(y = k, x), a range of rows at a time, so that no temporary grows with rows.
+        """Apply ``finish`` to calibrated log p(y = k, x), a range of rows at a time.
 
         Parameters
         ----------

@@ -159,8 +159,8 @@ def log_batch_means(
     Parameters
     ----------
     log_density : callable
-        Of a chain and some of its draws: (n_draws, n_rows, n_classes). Draws are taken in portions, so that nothing as
-        large as all of them is ever held.
+        Of a chain and some of its draws: (n_draws, n_rows, n_classes). Draws are taken in portions, so that
+        nothing as large as all of them is ever held.
     edges : sequence of int
         Where the batches of a chain begin and end.
     shape : numbers of rows and classes

@@ -170,8 +170,8 @@ def test_expected_error_rate_is_the_error_attained(source: Source) -> None:
     assert 0.02 < attained < 0.4
     draws, rows = 40, 2000
     rates = clf.expected_error_rate(draws, rows, random_state=2)
-    # rows drawn: a mean of min(p, 1 − p), whose sd is at most ¼; parameters of 20,000 rows move the rate by about as much
-    # as its own scatter among the draws; the rows tested have the sd of a proportion
+    # rows drawn: a mean of min(p, 1 − p), whose sd is at most ¼; parameters of 20,000 rows move the rate by about
+    # as much as its own scatter among the draws; the rows tested have the sd of a proportion
     error = np.hypot(
         np.hypot(0.25 / np.sqrt(draws * rows), rates.std()), np.sqrt(attained * (1 - attained) / 50_000)
     )

@@ -70,7 +70,8 @@ def test_threshold_rate_out_of_range_is_refused(overlapping):
 
 
 def test_error_rate_of_known_classes():
-    # with 200,000 rows the parameters are as good as known: the best rule between N(0, 1) and N(2, 1) errs at Φ(−1)
+    # with 200,000 rows the parameters are as good as known: the best rule between N(0, 1) and N(2, 1) errs at
+    # Φ(−1)
     rng = np.random.default_rng(0)
     labels = np.arange(200_000) % 2
     clf = bp.GaussianNB(class_weights="uniform").fit(rng.normal(2.0 * labels)[:, None], labels)
@@ -107,7 +108,8 @@ def test_rows_of_equal_confidence_are_decided_together_or_not_at_all():
 
 
 def test_error_rate_counts_the_label_decided_not_the_best_one():
-    # densities all but equal: two rows against one, so that "0" is decided always, and wrong as often as "1" occurs
+    # densities all but equal: two rows against one, so that "0" is decided always, and wrong as often as "1"
+    # occurs
     prior = bp.NormalInverseGamma(0, 1e9, 1e9, 1e9)
     clf = bp.GaussianNB(prior).fit([[0.0], [0.1], [-0.1]], [0, 0, 1])
     rates = clf.expected_error_rate(draws=1000, rows=20, random_state=0)

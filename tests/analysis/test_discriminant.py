@@ -1,4 +1,5 @@
-"""Axes, coefficients and distances of discriminant analysis, against scikit-learn, scipy and the classifier itself."""
+"""Axes, coefficients and distances of discriminant analysis, against scikit-learn, scipy and the classifier
+itself."""
 
 from typing import Any
 

@@ -67,7 +67,8 @@ def test_words_vary_more_than_poisson_counts(sms):
     evidence = {name: clf.log_evidence()["features"].sum("class") for name, clf in found.items()}
     gain = (evidence["negative binomial"] - evidence["poisson"]).values
     assert gain.sum() > 1000
-    # by the moments: variance over mean is far above one for the words that gain most, about one for those that lose
+    # by the moments: variance over mean is far above one for the words that gain most, about one for those that
+    # lose
     dispersion = (table.groupby(labels).var() / table.groupby(labels).mean()).max().to_numpy()
     assert dispersion[gain > 50].min() > 1.2
     assert stats.spearmanr(gain, dispersion).statistic > 0.5

@@ -99,11 +99,13 @@ PUBLISHED = {68: (0.3134, 0.6866), 70: (0.1616, 0.8384), 83: (0.0713, 0.9287), 1
 
 
 class TestQuadraticDiscriminantOfIris:
-    """SAS/STAT 14.1 User's Guide, PROC DISCRIM, example 35.3: crossvalidation, unbiased covariances, equal priors."""
+    """SAS/STAT 14.1 User's Guide, PROC DISCRIM, example 35.3: crossvalidation, unbiased covariances, equal
+    priors."""
 
     @staticmethod
     def unbiased():
-        # the posterior mean of Σ is (Ψ + S) / (ν + n − D − 1), which is S / (n − 1) for ν = D and Ψ, κ next to nothing
+        # the posterior mean of Σ is (Ψ + S) / (ν + n − D − 1), which is S / (n − 1) for ν = D and Ψ, κ next to
+        # nothing
         prior = bp.NormalInverseWishart(location=X.mean(0), kappa=1e-9, nu=4, psi=1e-9)
         return bp.QuadraticDiscriminantAnalysis(prior, class_weights="uniform", rule="mean")
 

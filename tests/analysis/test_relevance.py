@@ -40,7 +40,8 @@ def test_bayes_factor_of_a_two_by_two_table():
 
 
 def _subset_evidences(name, X, y, prior):
-    """Log probability of every subset of relevant features, and the predictive of every row under it, by brute force."""
+    """Log probability of every subset of relevant features, and the predictive of every row under it, by brute
+    force."""
     family = EXAMPLES[name].family
     clf = bp.GenerativeClassifier(family, class_weights="empirical").fit(X, y)
     model, rows = clf.posterior_.model, clf.fitted_.rows

@@ -1,4 +1,5 @@
-"""Labels that were shuffled are relevant to no column: the average probability of relevance is at most the prior one."""
+"""Labels that were shuffled are relevant to no column: the average probability of relevance is at most the prior
+one."""
 
 import numpy as np
 import pandas as pd

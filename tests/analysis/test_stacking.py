@@ -46,7 +46,8 @@ def test_draws_follow_the_posterior(n_rows: int) -> None:
     draws = stack(scores, np.ones(n_rows)).draws[:, 0]
     mean, upto = float(grid @ posterior), np.cumsum(posterior)
     sd = np.sqrt(float((grid - mean) ** 2 @ posterior))
-    # importance resampling of 4000 proposals to 1000 draws: some 500 independent ones at least, and five standard errors
+    # importance resampling of 4000 proposals to 1000 draws: some 500 independent ones at least, and five standard
+    # errors
     assert abs(draws.mean() - mean) < 5 * sd / np.sqrt(500)
     for share in (0.1, 0.5, 0.9):
         at = grid[np.searchsorted(upto, share)]

@@ -126,7 +126,8 @@ WINE = load_wine(return_X_y=True)
 
 
 def test_a_default_prior_does_not_tune_itself_to_what_it_has_seen():
-    """From the covariance of the very rows, the degrees of freedom ran away: accuracy .395 with 16 rows of wine."""
+    """From the covariance of the very rows, the degrees of freedom ran away: accuracy .395 with 16 rows of
+    wine."""
     rng, hits = np.random.default_rng(0), []
     for _ in range(6):
         order = rng.permutation(178)
@@ -311,7 +312,8 @@ def test_an_unknown_objective_is_refused():
 @pytest.mark.parametrize("objective", ["evidence", "loo"])
 @pytest.mark.parametrize("family", [bp.Gaussian("full"), bp.LogNormal("full")])
 def test_a_prior_made_of_other_classes_has_nothing_to_tune(family, objective):
-    """No factor moves its evidence, and its correlations, which are its point, would be dropped before the search."""
+    """No factor moves its evidence, and its correlations, which are its point, would be dropped before the
+    search."""
     with pytest.raises(ValueError, match=r"no hyperparameter to tune.*'hierarchical'.*'fraley-raftery'"):
         bp.GenerativeClassifier(family, tuning=objective).fit(*IRIS)
     clf = bp.GenerativeClassifier(family).fit(*IRIS)

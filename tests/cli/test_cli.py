@@ -253,7 +253,8 @@ class TestOut:
 
     @pytest.mark.parametrize("model", ["gaussian-nb", "lda", "qda"])
     def test_every_number_of_every_parameter_is_a_line(self, run, tmp_path, model):
-        """The tied covariance of lda has no class, the means have no second feature: no parameter has all columns."""
+        """The tied covariance of lda has no class, the means have no second feature: no parameter has all
+        columns."""
         status, _, err = run("compare", "iris", "--model", model, "--draws", 16, "--out", tmp_path / "results")
         assert (status, "error" in err) == (0, False)
         with (tmp_path / "results" / "parameters.csv").open() as file:

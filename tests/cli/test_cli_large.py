@@ -92,7 +92,7 @@ def test_every_row_is_drawn_as_often_as_another(visitors, tmp_path):
     drawn = np.concatenate([found.sample(60, seed).X["row"] for seed in range(50)])
     counts = np.bincount(drawn.astype(int), minlength=300)
     assert counts.sum() == 3000
-    # 50 draws of one in five: mean 10, variance 8; chi-squared with 299 degrees of freedom, within five standard deviations
+    # 50 draws of one in five: mean 10, variance 8; chi-squared with 299 degrees of freedom, within five sd
     assert abs(((counts - 10) ** 2 / 8).sum() - 300) < 5 * np.sqrt(600)
     assert (np.diff(found.sample(60, 0).X["row"]) > 0).all()
 
@@ -143,7 +143,8 @@ def test_integers_that_gaps_elsewhere_would_round_are_refused(run, visitors, tmp
 def test_memory_does_not_grow_with_the_file(tmp_path):
     rng = np.random.default_rng(0)
     code = (
-        "import resource, sys\nfrom bayesppl.cli import main\ntry:\n    main(sys.argv[1:])\nexcept SystemExit as stop:\n"
+        "import resource, sys\nfrom bayesppl.cli import main\n"
+        "try:\n    main(sys.argv[1:])\nexcept SystemExit as stop:\n"
         "    print(stop.code, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
     )
 

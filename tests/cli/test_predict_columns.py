@@ -1,4 +1,5 @@
-"""Columns of the rows that ``bayesppl predict`` reads: kept features, levels that look like gaps, columns without information."""
+"""Columns of the rows that ``bayesppl predict`` reads: kept features, levels that look like gaps, columns without
+information."""
 
 from typing import Any
 

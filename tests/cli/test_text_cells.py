@@ -1,4 +1,5 @@
-"""``bayesppl predict`` of a file that holds text where the fit had none: the cell that made text of the column is named."""
+"""``bayesppl predict`` of a file that holds text where the fit had none: the cell that made text of the column is
+named."""
 
 import re
 

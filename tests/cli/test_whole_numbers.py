@@ -1,4 +1,5 @@
-"""Integers beside missing cells stay integers, and beyond 2^53 are refused, not rounded; the target in a file to predict is named."""
+"""Integers beside missing cells stay integers, and beyond 2^53 are refused, not rounded; the target in a file to
+predict is named."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,5 @@
-"""Answers on the edge of where they exist: modes at the boundary, priors improper in one part, sums that round below zero."""
+"""Answers on the edge of where they exist: modes at the boundary, priors improper in one part, sums that round
+below zero."""
 
 from fractions import Fraction
 
@@ -18,7 +19,7 @@ from bayesppl.kernels.student import weighted_log1p_squares
 
 NEXT = float(np.nextafter(1.0, 0.0))
 
-# --- modes --------------------------------------------------------------------------------------------------------
+# --- modes ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -60,7 +61,8 @@ def test_a_dirichlet_density_may_peak_at_a_corner():
 
 
 def test_a_variance_has_a_mode_wherever_the_exponent_of_its_density_is_positive():
-    # the density of a variance with one mean falls as σ^−2(a + 3/2); from rows under a prior (σ²)^−power, a = n/2 + power − 3/2
+    # the density of a variance with one mean falls as σ^−2(a + 3/2); from rows under a prior (σ²)^−power, a = n/2
+    # + power − 3/2
     flat = NormalInverseGamma.improper((1, 1), (), power=0)
     with pytest.raises(UndefinedEstimateError, match="no mode"):
         flat.mode()
@@ -83,7 +85,8 @@ def test_a_covariance_has_a_mode_wherever_the_exponent_of_its_density_is_positiv
         np.testing.assert_allclose(more.mode()["covariance"].reshape(2, 2), np.eye(2) / exponent)
 
 
-# --- priors improper in one part ----------------------------------------------------------------------------------
+# --- priors improper in one part
+# ----------------------------------------------------------------------------------
 
 
 def test_one_part_of_a_prior_may_be_improper():
@@ -131,7 +134,7 @@ def test_one_improper_block_leaves_no_evidence_and_no_draws_of_the_prior():
         clf.to_pymc()
 
 
-# --- sums of squares ----------------------------------------------------------------------------------------------
+# --- sums of squares ------------------------------------------------------------------------------------------
 
 
 def _weightless_head(value, rng):
@@ -194,7 +197,8 @@ def test_sums_of_squares_that_were_never_added_are_not_subtracted():
         matrices[0] - matrices[1]
 
 
-# --- logarithms of squares ----------------------------------------------------------------------------------------
+# --- logarithms of squares
+# ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("far", [1e149, 1e150, 1e151, 1e154, 1e155, 1e160, 1e300])
@@ -230,7 +234,8 @@ def test_products_of_many_squares_are_put_aside_before_they_overflow(far):
     assert not len(odd)  # no row had to be taken cell by cell
 
 
-# --- increments of large counts -----------------------------------------------------------------------------------
+# --- increments of large counts
+# -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("alpha", [1e-8, 0.5, 3.0, 1e5, 1e10])

@@ -150,7 +150,8 @@ def _table(X):
 
 
 def test_lkj_draws_are_lkj():
-    """Each correlation is 2 Beta(b, b) − 1 with b = η + D/2 − 1 (Lewandowski et al. 2009); scales are as declared."""
+    """Each correlation is 2 Beta(b, b) − 1 with b = η + D/2 − 1 (Lewandowski et al. 2009); scales are as
+    declared."""
     family = bp.Gaussian("tied", mean=pm.Normal.dist(0, 1), cholesky=bp.LKJ(1.5, pm.HalfNormal.dist(2)))
     model, prior, _ = _parts(family, REALS)
     n = 4000
@@ -201,7 +202,8 @@ def test_map_is_the_mode_over_variances_and_covariances(structure):
 
 @pytest.mark.parametrize("compute_corr", [True, False])
 def test_pymc_s_lkj_is_read_as_ours_of_the_same_density(compute_corr):
-    """PyMC's density of the packed factor is ours of sds and partial correlations over the Jacobian, taken numerically."""
+    """PyMC's density of the packed factor is ours of sds and partial correlations over the Jacobian, taken
+    numerically."""
     declared = pm.LKJCholeskyCov.dist(eta=1.7, n=3, sd_dist=pm.Gamma.dist(2, 1), compute_corr=compute_corr)
     family = bp.Gaussian("tied", mean=pm.Normal.dist(0, 1), cholesky=declared)
     model, prior, statistics = _parts(family, REALS)

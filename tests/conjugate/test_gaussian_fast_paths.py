@@ -1,4 +1,5 @@
-"""The quick closed forms of Gaussian pairs against the generic formula, which needs the pair and single rows only."""
+"""The quick closed forms of Gaussian pairs against the generic formula, which needs the pair and single rows
+only."""
 
 import numpy as np
 import pytest

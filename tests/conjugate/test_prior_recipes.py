@@ -1,4 +1,5 @@
-"""The priors of the documentation: they sample cleanly, and reduced cases agree with integrals taken otherwise. Minutes."""
+"""The priors of the documentation: they sample cleanly, and reduced cases agree with integrals taken otherwise.
+Minutes."""
 
 import re
 from dataclasses import replace
@@ -108,7 +109,8 @@ def test_shrunk_means_are_their_integral(page):
 
 
 def test_a_horseshoe_of_one_feature_is_its_integral():
-    """With all but one local scale known, the difference is Gaussian given that scale; what is left is one integral."""
+    """With all but one local scale known, the difference is Gaussian given that scale; what is left is one
+    integral."""
 
     def sparse(name, dims):
         centre = pm.Normal("centre", 0.0, 5.0, dims=dims[1])
@@ -141,7 +143,8 @@ def test_a_horseshoe_of_one_feature_is_its_integral():
 
 
 def test_the_horseshoe_finds_the_features_that_differ(page):
-    """The five largest differences are the five true ones, and what is learned so predicts better than the default."""
+    """The five largest differences are the five true ones, and what is learned so predicts better than the
+    default."""
     draws = page["horseshoe"].posterior_.samples["mean"]
     difference = np.abs(draws[..., 1, :] - draws[..., 0, :]).mean((0, 1))
     assert set(np.argsort(difference)[-5:]) == set(range(5))

@@ -1,4 +1,5 @@
-"""Questions as methods: their docstrings document the parameters that they have, whatever Python does to indentation."""
+"""Questions as methods: their docstrings document the parameters that they have, whatever Python does to
+indentation."""
 
 import inspect
 import re

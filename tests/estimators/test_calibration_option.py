@@ -1,4 +1,5 @@
-"""``calibration="temperature"``: a temperature learned by exact leave-one-out, used wherever labels are predicted."""
+"""``calibration="temperature"``: a temperature learned by exact leave-one-out, used wherever labels are
+predicted."""
 
 from dataclasses import replace
 

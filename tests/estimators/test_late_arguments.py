@@ -1,4 +1,5 @@
-"""What a parameter cannot be is refused by name where it is first used, and by fit where it is one of the constructor."""
+"""What a parameter cannot be is refused by name where it is first used, and by fit where it is one of the
+constructor."""
 
 from collections.abc import Callable
 from typing import Any

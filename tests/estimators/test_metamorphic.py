@@ -1,6 +1,8 @@
-"""Random tables of every kind, changed in ways that change no answer: rows and columns in another order, other labels, batches, files.
+"""Random tables of every kind, changed in ways that change no answer: rows and columns in another order, other
+labels, batches, files.
 
-What is expected is what the same estimator answers of the table as it was, so that every estimator and option can take part.
+What is expected is what the same estimator answers of the table as it was, so that every estimator and option can
+take part.
 """
 
 import pickle
@@ -105,7 +107,8 @@ ESTIMATORS: dict[str, tuple[Make, Callable[[Rng, int, np.ndarray], pd.DataFrame]
     "AutoClassifier": (bp.AutoClassifier, _mixed),
 }
 OPTIONS: list[dict[str, Any]] = [
-    {}, {}, {"calibration": "temperature"}, {"calibration": "weights"}, {"class_weights": "uniform"}, {"rule": "mean"}, {"rule": "map"},
+    {}, {}, {"calibration": "temperature"}, {"calibration": "weights"}, {"class_weights": "uniform"},
+    {"rule": "mean"}, {"rule": "map"},
 ]  # fmt: skip
 
 
@@ -212,8 +215,8 @@ def refused_changes(case: Case) -> None:
 
 
 CHANGES = [
-    rows_in_another_order, columns_in_another_order, other_labels, repeated_rows, pickles_and_refits, one_row_at_a_time,
-    batches_and_forgetting, refused_changes,
+    rows_in_another_order, columns_in_another_order, other_labels, repeated_rows, pickles_and_refits,
+    one_row_at_a_time, batches_and_forgetting, refused_changes,
 ]  # fmt: skip
 
 

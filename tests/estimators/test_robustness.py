@@ -1,4 +1,5 @@
-"""Hard data: extreme values, degenerate shapes, odd memory layouts, many classes, many columns, several threads."""
+"""Hard data: extreme values, degenerate shapes, odd memory layouts, many classes, many columns, several
+threads."""
 
 import re
 import time

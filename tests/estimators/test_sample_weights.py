@@ -1,4 +1,5 @@
-"""What weights mean: numbers of rows, however small or large, of which a default prior is a continuous function."""
+"""What weights mean: numbers of rows, however small or large, of which a default prior is a continuous
+function."""
 
 import numpy as np
 import pandas as pd
@@ -64,7 +65,8 @@ def test_shifts_of_the_data_change_no_probability(structure, total):
 def test_normalised_weights_still_separate_the_classes(structure):
     clf = fitted(structure, 1.0)
     assert (clf.predict(X) == Y).mean() > 0.75
-    # two rows of half a weight each are one row, and the prior is worth the rest: no more certain than all the rows are
+    # two rows of half a weight each are one row, and the prior is worth the rest: no more certain than all the
+    # rows are
     assert clf.predict_proba(X).max(1).mean() < fitted(structure, 150.0).predict_proba(X).max(1).mean()
 
 
@@ -102,7 +104,8 @@ def test_answers_are_finite_whatever_the_weights_add_up_to(family, total):
         np.testing.assert_allclose(probabilities.sum(1), 1)
 
 
-# --- beyond what numbers hold -------------------------------------------------------------------------------------
+# --- beyond what numbers hold
+# -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("weight", [1e-300, 1e-101, 1e101, 1e300])
@@ -126,7 +129,8 @@ def test_sums_of_squares_beyond_the_largest_number_are_refused(structure, prior)
         bp.GenerativeClassifier(family).fit(rows, Y, np.full(len(Y), 1e99))
 
 
-# --- one unit for all columns -------------------------------------------------------------------------------------
+# --- one unit for all columns
+# -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("unit", [1e-6, 1e6])
@@ -151,7 +155,8 @@ def test_the_scale_of_columns_that_share_a_variance_is_their_average():
     np.testing.assert_allclose(scale_matrix(nothing), 1 / 2 / 2)
 
 
-# --- modes at the boundary ----------------------------------------------------------------------------------------
+# --- modes at the boundary
+# ----------------------------------------------------------------------------------------
 
 
 def test_no_weights_make_the_mode_of_a_probability_more_than_one():

@@ -85,7 +85,8 @@ def expected_failures(estimator: BaseEstimator) -> dict[str, str]:
             "check_estimators_overwrite_params": "a pipeline fits its steps, which are its parameters",
         }
     failures = {
-        "check_parameters_default_constructible": "a default prior is an immutable declaration, bp.Dirichlet(1.0), not one "
+        "check_parameters_default_constructible": "a default prior is an immutable declaration, "
+        "bp.Dirichlet(1.0), not one "
         "of Python's basic types"
     }
     if name in ("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis", "JointCategoricalNB"):
@@ -94,7 +95,8 @@ def expected_failures(estimator: BaseEstimator) -> dict[str, str]:
         )
     if name in OF_COUNTS:
         failures |= {
-            "check_positive_only_tag_during_fit": "the first cell that is no count is named, and it is not the negative one",
+            "check_positive_only_tag_during_fit": "the first cell that is no count is named, and it is not the "
+            "negative one",
             "check_sample_weight_equivalence_on_dense_data": _PASSES_REAL_NUMBERS,
             "check_sample_weight_equivalence_on_sparse_data": _PASSES_REAL_NUMBERS,
             "check_classifiers_one_label_sample_weights": _PASSES_REAL_NUMBERS,
@@ -183,7 +185,8 @@ def test_parameters_and_display() -> None:
 
 
 def test_a_script_written_for_scikit_learn() -> None:
-    """The same statements, with either class: maximum likelihood under empirical class weights is scikit-learn's fit."""
+    """The same statements, with either class: maximum likelihood under empirical class weights is scikit-learn's
+    fit."""
 
     def script(GaussianNB: type, **options: Any) -> Any:
         clf = GaussianNB(**options)

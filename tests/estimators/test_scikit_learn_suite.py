@@ -1,9 +1,9 @@
 """scikit-learn's own tests of its generative classifiers, run on the estimators of this package.
 
-Adapters with scikit-learn's constructors and attributes (``support.scikit_adapters``) stand in for its classes, and a plugin puts
-them there; wording of messages is left out, types of errors are not. What fails is written down here with the reason and with what
-the failure must say: a test that fails elsewhere, one that fails unlisted and one that is listed and passes are failures here.
-docs/howto/from_sklearn.md has the reasons in full.
+Adapters with scikit-learn's constructors and attributes (``support.scikit_adapters``) stand in for its classes,
+and a plugin puts them there; wording of messages is left out, types of errors are not. What fails is written down
+here with the reason and with what the failure must say: a test that fails elsewhere, one that fails unlisted and
+one that is listed and passes are failures here. docs/howto/from_sklearn.md has the reasons in full.
 """
 
 import os
@@ -35,7 +35,8 @@ class Decision(NamedTuple):
 
 DECISIONS = (
     Decision(
-        "ComplementNB is a rule for weights of words, and no distribution of rows: it has no prior, and no counterpart",
+        "ComplementNB is a rule for weights of words, and no distribution of rows: it has no prior, and no "
+        "counterpart",
         "NotImplementedError: ComplementNB",
         (
             "test_cnb",
@@ -93,7 +94,8 @@ DECISIONS = (
         ("test_lda_priors",),
     ),
     Decision(
-        "the fit is in closed form, so that there is no solver that could be the wrong one for shrinkage or transform",
+        "the fit is in closed form, so that there is no solver that could be the wrong one for shrinkage or "
+        "transform",
         "DID NOT RAISE NotImplementedError",
         ("test_lda_predict", "test_lda_transform", "test_qda_covariance_estimator"),
     ),
@@ -118,7 +120,8 @@ DECISIONS = (
         ("test_qda_coefs[42]",),
     ),
     Decision(
-        "the tag is set for every estimator of whole numbers, which scikit-learn's checks then pass in place of real ones",
+        "the tag is set for every estimator of whole numbers, which scikit-learn's checks then pass in place of "
+        "real ones",
         ").categorical",
         tuple(f"test_categorical_input_tag[{name}]" for name in ("BernoulliNB", "MultinomialNB")),
     ),

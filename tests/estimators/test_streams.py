@@ -1,4 +1,5 @@
-"""Windows that slide over streams: what is left after rows have come and gone is a fit on the window that never forgot."""
+"""Windows that slide over streams: what is left after rows have come and gone is a fit on the window that never
+forgot."""
 
 from collections import deque
 from collections.abc import Callable
@@ -24,7 +25,8 @@ def assert_same_predictions(clf: Any, fresh: Any, X: Any, tolerance: float = 1e-
 def slide(
     clf: Any, X: Any, y: np.ndarray, rows: np.ndarray, weights: np.ndarray, width: int, check: Check, every: int
 ) -> None:
-    """Learn rows of a table in small batches, forget them in others once the window is full, and check now and then."""
+    """Learn rows of a table in small batches, forget them in others once the window is full, and check now and
+    then."""
     rng, held, step, start = np.random.default_rng(1), deque[int](), 0, 0
     take = X.iloc.__getitem__ if isinstance(X, pd.DataFrame) else X.__getitem__
     while start < len(rows):
@@ -79,7 +81,8 @@ OF_REAL_COLUMNS: dict[str, Callable[[], bp.GenerativeClassifier]] = {
 
 
 def real_rows(rng: np.random.Generator, n_rows: int) -> np.ndarray:
-    """Two columns that vary, one that is rarely not zero, one that is rarely not 0.1; one row in a hundred is far out."""
+    """Two columns that vary, one that is rarely not zero, one that is rarely not 0.1; one row in a hundred is far
+    out."""
     X = rng.normal(size=(n_rows, 4))
     X[:, 2:] = np.where(rng.random((n_rows, 2)) < 0.03, X[:, 2:], [0.0, 0.1])
     X[rng.random(n_rows) < 0.01] *= 1e6
@@ -137,7 +140,8 @@ def test_columns_that_become_constant_are_constant_after_a_long_stream(kind: str
 
 @pytest.mark.parametrize("kind", ["diag", "full"])
 def test_sums_follow_rows_that_have_moved_far_away(kind: str) -> None:
-    """About where the first rows were, every further row would cost digits of the squares, and a long stream all of them."""
+    """About where the first rows were, every further row would cost digits of the squares, and a long stream all
+    of them."""
     rng = np.random.default_rng(9)
     near, far, y = rng.normal(size=(20, 2)), 1e9 + rng.normal(size=(20, 2)), np.arange(20) % 2
     clf = OF_REAL_COLUMNS[kind]().set_params(classes=[0, 1]).partial_fit(near, y)

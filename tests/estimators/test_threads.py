@@ -1,4 +1,5 @@
-"""A fit may be questioned from many threads while it is fitted anew: every answer is that of one state or of the other."""
+"""A fit may be questioned from many threads while it is fitted anew: every answer is that of one state or of the
+other."""
 
 import threading
 from collections.abc import Callable

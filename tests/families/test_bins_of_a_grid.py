@@ -1,4 +1,5 @@
-"""Values that were rounded lie on edges of bins and a step apart: which bin they are in does not depend on their unit."""
+"""Values that were rounded lie on edges of bins and a step apart: which bin they are in does not depend on their
+unit."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,5 @@
-"""Densities chosen by evidence against those by dtype, on tables that are skewed, zero-heavy and mixed; skipped where the data are absent."""
+"""Densities chosen by evidence against those by dtype, on tables that are skewed, zero-heavy and mixed; skipped
+where the data are absent."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,5 @@
-"""Columns that copy each other, or nearly: against fifty digits, and whatever the order and the units of the columns."""
+"""Columns that copy each other, or nearly: against fifty digits, and whatever the order and the units of the
+columns."""
 
 from itertools import permutations
 
@@ -15,7 +16,8 @@ RULES = ["map", "mean", "predictive"]
 
 
 def table(seed, noise=0.0):
-    """Columns x, y and x + y (+ noise) of random sizes, far from zero or near it, and labels of two or three classes."""
+    """Columns x, y and x + y (+ noise) of random sizes, far from zero or near it, and labels of two or three
+    classes."""
     rng = np.random.default_rng(seed)
     n_classes, n_rows = rng.integers(2, 4), rng.integers(8, 60)
     y = np.arange(n_rows) % n_classes
@@ -25,7 +27,8 @@ def table(seed, noise=0.0):
     return np.column_stack([X, third]), y
 
 
-# --- an oracle of fifty digits ------------------------------------------------------------------------------------
+# --- an oracle of fifty digits
+# ------------------------------------------------------------------------------------
 
 
 def scatter_of(X):
@@ -85,8 +88,8 @@ def normal_inverse_wishart_evidence(X, y, tied):
         evidence += mp.mpf(nu) / 2 * mp.log(mp.det(psi)) - mp.mpf(nu + n) / 2 * mp.log(mp.det(matrix))
         evidence += mp.fsum(mp.mpf(d) / 2 * mp.log(kappa / (kappa + m)) for m in counts)
         evidence -= mp.mpf(n) * d / 2 * mp.log(mp.pi)
-    # sums of n products are wrong by n ε of the product of their scales at most, a log determinant by that over the
-    # smallest eigenvalue of the correlations, d times; it enters with the weight (ν + n)/2, before and after
+    # sums of n products are wrong by n ε of the product of their scales at most, a log determinant by that over
+    # the smallest eigenvalue of the correlations, d times; it enters with the weight (ν + n)/2, before and after
     eps = float(np.finfo(float).eps)
     bound = 4 * n_rows * eps * d * (nu + n_rows) / float(smallest) + 1e-12 * float(abs(evidence))
     return float(evidence), bound, float(smallest)
@@ -106,7 +109,7 @@ def test_evidence_to_fifty_digits(make, noise):
             assert abs(found - expected) < bound
 
 
-# --- order and units ----------------------------------------------------------------------------------------------
+# --- order and units ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("make", MODELS)
@@ -160,12 +163,14 @@ def test_leaving_out_a_row_of_collinear_columns_is_a_refit_without_it():
             np.testing.assert_allclose(loo.proba[row], refit.predict_proba(X[[row]])[0], atol=1e-9)
 
 
-# --- what the tolerance decides -----------------------------------------------------------------------------------
+# --- what the tolerance decides
+# -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("prior", ["hierarchical", "fraley-raftery"])
 def test_columns_that_copy_each_other_within_a_class_only_have_a_posterior(prior):
-    # over all rows the third column adds something, three parts in a hundred thousand; within a class nothing at all
+    # over all rows the third column adds something, three parts in a hundred thousand; within a class nothing at
+    # all
     for seed in range(20):
         X, y = table(seed)
         X[:, 2] += 3e-5 * y * X[:, 2].std()

@@ -1,4 +1,5 @@
-"""The location model against regressions written out with n × n matrices, quadrature, sums over levels, and what it coincides with."""
+"""The location model against regressions written out with n × n matrices, quadrature, sums over levels, and what
+it coincides with."""
 
 import mpmath
 import numpy as np
@@ -50,7 +51,8 @@ def indicators(X):
 
 
 def log_matrix_t(Z, design, location, spread, nu, psi):
-    """Log density of Z ~ N(design · coefficients, Σ) by rows, coefficients ~ MN(location, spread, Σ), Σ ~ IW(ν, Ψ)."""
+    """Log density of Z ~ N(design · coefficients, Σ) by rows, coefficients ~ MN(location, spread, Σ), Σ ~ IW(ν,
+    Ψ)."""
     n, p = Z.shape
     V = np.eye(n) + design @ spread @ design.T
     apart = Z - design @ location
@@ -66,7 +68,8 @@ def log_matrix_t(Z, design, location, spread, nu, psi):
 
 
 def by_hand(D, classes):
-    """Design, prior mean and prior covariance of the coefficients: an intercept where D is .1 for each class, and the effects."""
+    """Design, prior mean and prior covariance of the coefficients: an intercept where D is .1 for each class, and
+    the effects."""
     design = np.hstack([classes, D - 0.1])
     location = np.vstack([np.tile([1.0, -1.0], (classes.shape[1], 1)), np.full((D.shape[1], 2), 0.2)])
     return design, location, np.diag([1 / 0.4] * classes.shape[1] + [1 / 0.8] * D.shape[1])

@@ -1,4 +1,5 @@
-"""The default prior of correlated Gaussian features: smooth, additive, free of units, and what its formulas say."""
+"""The default prior of correlated Gaussian features: smooth, additive, free of units, and what its formulas
+say."""
 
 import numpy as np
 import pytest
@@ -29,8 +30,8 @@ def nested_rows(y, rng, n_first=2):
 @pytest.mark.parametrize("covariance", STRUCTURES)
 @pytest.mark.parametrize("load", [load_wine, load_breast_cancer])
 def test_the_learning_curve_has_no_cliff(covariance, load):
-    # one row more changes the mean of repetitions by no more than what one row explains; a prior read off the covariance of
-    # all rows loses .3 to .6 of accuracy where the rows first outnumber the columns
+    # one row more changes the mean of repetitions by no more than what one row explains; a prior read off the
+    # covariance of all rows loses .3 to .6 of accuracy where the rows first outnumber the columns
     X, y = load(return_X_y=True)
     n_columns, curves = X.shape[1], []
     for seed in range(6):
@@ -130,7 +131,7 @@ def test_few_rows_constant_and_copied_columns_make_a_proper_prior(covariance):
         assert np.isfinite(clf.predict_log_proba(X)).all()
 
 
-# --- the evidence of classes with a covariance each --------------------------------------------------------------
+# --- the evidence of classes with a covariance each -----------------------------------------------------------
 
 
 def log_density(rows, location, kappa, nu, psi):
@@ -187,8 +188,8 @@ def test_evidence_depends_on_no_name_and_no_class_without_rows():
 
 
 def test_evidence_counts_every_row_once():
-    # columns without any relation to the classes: the plain product of evidences prefers a covariance for each of many
-    # classes, for each was shown to its prior by all the others
+    # columns without any relation to the classes: the plain product of evidences prefers a covariance for each of
+    # many classes, for each was shown to its prior by all the others
     rng = np.random.default_rng(5)
     X, y = rng.standard_normal((200, 4)) @ rng.standard_normal((4, 4)), np.arange(200) % 20
     full, tied = (classifier(covariance).fit(X, y) for covariance in ("full", "tied"))
@@ -198,7 +199,7 @@ def test_evidence_counts_every_row_once():
     assert plain - 2 * 200 * np.log(2 * np.pi) > expected
 
 
-# --- leave-one-out ------------------------------------------------------------------------------------------------
+# --- leave-one-out --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -34,7 +34,8 @@ def test_it_is_the_compound_in_the_limit_of_rare_words(x):
     gaps = []
     for concentration in (1e-3, 1e-4):
         exact = stats.dirichlet_multinomial.logpmf(x, concentration * phi, sum(x))
-        # exponent min(1, (1 + c) / d) is not one where several words occur: compare q, of which the exponent is one
+        # exponent min(1, (1 + c) / d) is not one where several words occur: compare q, of which the exponent is
+        # one
         words = np.flatnonzero(x)
         exponent = min(1.0, (1 + concentration) / len(words))
         q = log_mass(x, phi, concentration) + (1 - exponent) * np.log(3 * phi[words]).sum()
@@ -170,7 +171,8 @@ def test_a_large_vocabulary_stays_sparse():
 
 
 def test_messages_of_the_collection(shared_data):
-    """Ham and spam by their words: no worse than scikit-learn's best for texts, and far surer of what it is right about."""
+    """Ham and spam by their words: no worse than scikit-learn's best for texts, and far surer of what it is right
+    about."""
     from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 
     lines = (shared_data / "sms_spam" / "SMSSpamCollection").read_text(encoding="utf-8").rstrip("\n").split("\n")

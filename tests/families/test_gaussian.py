@@ -70,7 +70,8 @@ def test_evidence_is_the_density_of_a_matrix_t():
     )
 
 
-# --- predictives of the vague limits (Geisser 1964) ---------------------------------------------------------------
+# --- predictives of the vague limits (Geisser 1964)
+# ---------------------------------------------------------------
 
 
 def test_jeffreys_qda_is_geissers_t():
@@ -105,7 +106,8 @@ def test_jeffreys_naive_bayes_is_a_product_of_ts():
         np.testing.assert_allclose(clf.predict_joint_log_proba(X)[:, k], expected, rtol=1e-10)
 
 
-# --- maximum likelihood is scikit-learn's --------------------------------------------------------------------------
+# --- maximum likelihood is scikit-learn's
+# --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("data", [IRIS, WINE])
@@ -229,7 +231,8 @@ def test_fraley_raftery_hyperparameters():
 
 
 def test_regularised_covariances_lie_halfway_to_a_diagonal_matrix():
-    """Of many rows: regularised discriminant analysis at γ = ½ (Friedman 1989), in units of the variances within the classes."""
+    """Of many rows: regularised discriminant analysis at γ = ½ (Friedman 1989), in units of the variances within
+    the classes."""
     rng = np.random.default_rng(0)
     roots = np.array([[[1.0, 0.0], [0.9, 0.3]], [[2.0, 0.0], [-1.0, 1.5]]])
     y = np.repeat([0, 1], 50_000)
@@ -401,8 +404,8 @@ def test_priors_are_those_of_fraley_and_raftery(weights):
             ("spherical", None),
         )
     }
-    # ν = D + 2 and the scale Σ / K^(2/D); an inverse gamma has half of either. Column by column, D = 1; the published prior of
-    # independent columns has their mean variance for a scale (function defaultPrior of mclust)
+    # ν = D + 2 and the scale Σ / K^(2/D); an inverse gamma has half of either. Column by column, D = 1; the
+    # published prior of independent columns has their mean variance for a scale (function defaultPrior of mclust)
     np.testing.assert_allclose(priors["full", "fraley-raftery"].nu, 4)
     np.testing.assert_allclose(priors["full", "fraley-raftery"].psi, [covariance / 3] * 3)
     np.testing.assert_allclose(priors["diag", None].a, 1.5)

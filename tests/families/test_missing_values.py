@@ -48,7 +48,8 @@ def test_a_column_set_missing_is_a_column_left_out(name, gap, rule):
 @pytest.mark.parametrize("rule", ["mle", "mean", "predictive"])
 @pytest.mark.parametrize("covariance", ["full", "tied"])
 def test_a_correlated_column_set_missing_is_a_column_left_out(covariance, rule):
-    # a block of an inverse Wishart is inverse Wishart, with as many degrees of freedom less as columns are left out
+    # a block of an inverse Wishart is inverse Wishart, with as many degrees of freedom less as columns are left
+    # out
     rng = np.random.default_rng(0)
     root = rng.normal(size=(3, 3))
     psi, location = root @ root.T, np.array([0.5, -1.0, 20.0])

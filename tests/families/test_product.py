@@ -119,7 +119,8 @@ def test_encoded_rows_are_indexed_like_an_array():
         ({"p": ([], bp.Gaussian()), "q": (list(X), bp.Categorical())}, "block 'p' is empty"),
         ({"p": (["a", "z"], bp.Gaussian())}, "missing column 'z'; the table has 'a', 'b'"),
         ({"p": (["a", "b"], bp.Gaussian())}, "column 'yes' belongs to no block"),
-        ({"p": (["a"], bp.Gaussian()), "q": (["b", "a"], bp.Gaussian())}, "column 'a' is in block 'p' and again in"),
+        ({"p": (["a"], bp.Gaussian()), "q": (["b", "a"], bp.Gaussian())}, "column 'a' is in block 'p' and again "
+        "in"),
         ({"p": (["a", "a"], bp.Gaussian())}, "column 'a' is twice in block 'p'"),
         ({"class": (["a"], bp.Gaussian())}, "'class' cannot be the name of a block"),
         ({"class_weights": (["a"], bp.Gaussian())}, "cannot be the name of a block"),
@@ -150,7 +151,13 @@ def test_families_are_picked_from_dtypes():
         "bernoulli": ("yes", "no"),
         "categorical": ("place",),
     }
-    same = bp.MixedNB({"r": (["a", "b"], bp.Gaussian()), "f": (["yes", "no"], bp.Bernoulli()), "c": (["place"], bp.Categorical())})  # fmt: skip
+    same = bp.MixedNB(
+        {
+            "r": (["a", "b"], bp.Gaussian()),
+            "f": (["yes", "no"], bp.Bernoulli()),
+            "c": (["place"], bp.Categorical()),
+        }
+    )
     np.testing.assert_allclose(clf.predict_proba(X), same.fit(X, Y).predict_proba(X), rtol=1e-12)
 
 

@@ -369,7 +369,8 @@ print(json.dumps(found))
 
 @pytest.fixture(scope="module")
 def another(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any, dict[str, Any]]:
-    """What a process found that has fitted nothing: the folder of its files, the fit of a user's family, and its findings."""
+    """What a process found that has fitted nothing: the folder of its files, the fit of a user's family, and its
+    findings."""
     folder = tmp_path_factory.mktemp("another")
     (folder / "models").mkdir()
     (folder / "full").mkdir()

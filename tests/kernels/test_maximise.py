@@ -10,7 +10,8 @@ STEPS = 100
 
 
 def _rounded(point):
-    """Level within 1e-12 of everything that differs by less than about 1e-6: its maximum is at log 2, log 3, log 4."""
+    """Level within 1e-12 of everything that differs by less than about 1e-6: its maximum is at log 2, log 3, log
+    4."""
     smooth = (np.arange(2, 5) * point - np.exp(point)).sum()
     return float(np.round(smooth, 12))
 

@@ -1,4 +1,5 @@
-"""Pairs of numbers against rational arithmetic: as accurate as they claim, and never off by more than their bound."""
+"""Pairs of numbers against rational arithmetic: as accurate as they claim, and never off by more than their
+bound."""
 
 from fractions import Fraction
 

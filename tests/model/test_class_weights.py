@@ -56,7 +56,8 @@ def test_a_class_without_rows_keeps_its_prior_predictive(family, X, y):
     )
     after = log_density(clf, X)
     assert np.isfinite(after).all()
-    # intercepts are means where the predictors are zero, to which effects that the classes share have come from the others
+    # intercepts are means where the predictors are zero, to which effects that the classes share have come from
+    # the others
     shared_effects = "class" not in model.dims.get("numbers_effect", ("class",))
     learned = {"class_weights", "numbers_mean"} if shared_effects else {"class_weights"}
     for name, values in prior.mean().items():

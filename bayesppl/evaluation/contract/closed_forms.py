@@ -84,7 +84,7 @@ def _single_kinds(posterior: Any, statistics: Any, rows: Any) -> Iterator[tuple[
 
 
 def check_units_add_up(case: Case) -> None:
-    """The log density of a row is the sum of those of its units, each seen by itself; of a row unseen, it is zero."""
+    """The log density of a row is the sum over its factors, and zero for a row without cells."""
     family, everything = case.family, range(len(case.family.bound.factors))
     assert sorted(map(str, family.bound.measures)) == sorted(
         str(c) for unit in family.bound.factors for c in unit.columns
@@ -174,7 +174,8 @@ def check_draws_agree_with_closed_form(case: Case) -> None:
         np.testing.assert_array_less(np.abs(values.mean(0) - mean[name]), 5 * error + 1e-12, err_msg=name)
     density = np.exp(case.family.log_likelihood(draws)(case.X[:5]))
     exact = np.exp(closed_forms.log_predictive(case.family, posterior)(case.X[:5]))
-    # far in the tails a few draws carry the whole average, and its standard error cannot be estimated from the draws
+    # far in the tails a few draws carry the whole average, and its standard error cannot be estimated from the
+    # draws
     estimable = density.sum(0) ** 2 > 200 * (density**2).sum(0)
     assert estimable.any()
     error = density.std(0) / np.sqrt(size)

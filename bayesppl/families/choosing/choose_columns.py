@@ -1,17 +1,19 @@
 r"""A density for every column, chosen by evidence.
 
-Columns are taken to be independent given the class, so that each is chosen by itself, with the evidence of all its cells given
-their classes. Masses and densities compare on one measure: values are recorded in steps of a width δ, so that what is observed
-is a cell of this width, and its probability is a mass. For a density this is :math:`P = \int p(x + u)\,du` over the cell. Its
-logarithm is bounded from below by
+Columns are taken to be independent given the class, so that each is chosen by itself, with the evidence of all its
+cells given their classes. Masses and densities compare on one measure: values are recorded in steps of a width δ,
+so that what is observed is a cell of this width, and its probability is a mass. For a density this is
+:math:`P = \int p(x + u)\,du` over the cell. Its logarithm is bounded from below by
 
 .. math:: \log P(x) \ge n \log \delta + \mathrm E_u \log p(x + u), \qquad u_i \sim \mathrm U(-\delta/2, \delta/2)
 
-(Jensen; Theis, van den Oord & Bethge 2016, "A note on the evaluation of generative models"), and places that are spread evenly over
-the step, as many as equal values of a class weigh, take the place of the expectation. A density at the recorded values instead would
-be unbounded: a column with a constant value in some class would get a Gaussian, of no variance.
+(Jensen; Theis, van den Oord & Bethge 2016, "A note on the evaluation of generative models"), and places that are
+spread evenly over the step, as many as equal values of a class weigh, take the place of the expectation. A density
+at the recorded values instead would be unbounded: a column with a constant value in some class would get a
+Gaussian, of no variance.
 
-What was tried to find the best of a kind (shapes, sizes, bins, levels) is paid for with the logarithm of its number.
+What was tried to find the best of a kind (shapes, sizes, bins, levels) is paid for with the logarithm of its
+number.
 """
 
 from __future__ import annotations
@@ -53,7 +55,7 @@ _JEFFREYS = 0.5
 
 
 class Candidate(NamedTuple):
-    """One kind of density: the log evidence of its best member, and what distinguishes this member from others of the kind."""
+    """A kind of density: the log evidence of its best member, and what distinguishes that member."""
 
     log_evidence: float
     detail: Any = None
@@ -151,7 +153,7 @@ def _candidates(cells: Cells) -> Iterator[tuple[str, Candidate]]:
 
 
 def _steps_within(bounds: tuple[float, float], rounding: float) -> tuple[int, ...]:
-    """All values that a column of whole numbers can hold in this range, if they are few; fractions have no exact values to name."""
+    """List all whole numbers that a column can hold in this range, if they are few."""
     if rounding % 1 or not np.isfinite(bounds).all():
         return ()
     step = int(rounding)

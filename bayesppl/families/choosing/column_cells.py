@@ -1,4 +1,4 @@
-"""The cells of one column of numbers, as candidate densities see them: values and their weights, with the step of their rounding."""
+"""The cells of one column of numbers as candidate densities take them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_PLACES = 64
 
 
 class Cells(NamedTuple):
-    """The cells of one column that are present, in ascending order: each value of a class once, with the weight of all its rows."""
+    """Sort the present cells of a column: each value of a class once, with its total weight."""
 
     name: Hashable
     values: Array
@@ -36,12 +36,14 @@ class Cells(NamedTuple):
     def spread(self) -> Cells:
         """The same weights where they may have been before values were rounded: evenly over a step, from −½ to ½.
 
-        A weight of m is spread over m places, whether it is that of one row or of many. A number by itself is where it is.
+        A weight of m is spread over m places, whether it is that of one row or of many. A number by itself is
+        where it is.
         """
         if not self.is_rounded:
             return self
         weights, codes = self.responsibilities.data, self.responsibilities.indices
-        # sums of fractions, such as ten times .1, may be a little more than the whole number that they are meant to be
+        # sums of fractions, such as ten times .1, may be a little more than the whole number that they are meant
+        # to be
         sizes = np.clip(np.ceil(weights - 1e-6 * weights), 1, _MOST_PLACES).astype(np.intp)
         place = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         noise = (place + 0.5) / np.repeat(sizes, sizes) - 0.5
@@ -103,7 +105,8 @@ def checked_ranges(ranges: Ranges | None, table: Table) -> dict[Hashable, tuple[
             low, high = np.nan, np.nan
         if not low < high:
             raise ValueError(
-                f"the range of column {name!r} must be two numbers (low, high) that ascend, such as (0, 120) or (0, numpy.inf), "
+                f"the range of column {name!r} must be two numbers (low, high) that ascend, such as (0, 120) or "
+                f"(0, numpy.inf), "
                 f"found {bounds!r}"
             )
     return dict(ranges or {})

@@ -1,8 +1,8 @@
 """Cells of new rows that a density chosen from the rows of a fit holds impossible.
 
-A declared density of positive numbers refuses a zero, for either the cell or the declaration is wrong. A density that was chosen
-because no zero had occurred yet is wrong only now. The cell has the density zero in every class, and so is no evidence of any: it is
-skipped, as a level is that did not occur in training.
+A declared density of positive numbers refuses a zero, for either the cell or the declaration is wrong. A density
+that was chosen because no zero had occurred yet is wrong only now. The cell has the density zero in every class,
+and so is no evidence of any: it is skipped, as a level is that did not occur in training.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ def skip_impossible(table: Table, density: str) -> Table:
     for j in np.flatnonzero(outside.any(0)).tolist():
         row = int(outside[:, j].argmax())
         warn(
-            f"column {table.names[j]!r} holds {values[row, j]:g} in row {row}, which the {density} density that was chosen for it "
+            f"column {table.names[j]!r} holds {values[row, j]:g} in row {row}, which the {density} density that "
+            f"was chosen for it "
             f"excludes: it models {support.words}. {int(outside[:, j].sum())} such cells are skipped. "
             "ranges={column: (low, high)} declares what later rows can hold before a density is chosen",
             ImpossibleCellWarning,

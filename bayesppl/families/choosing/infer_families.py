@@ -38,8 +38,8 @@ def families_by_dtype(table: Table, integers: Integers | None) -> dict[str, tupl
     Raises
     ------
     ValueError
-        If there are integer columns and ``integers`` does not declare what they are, if it names other columns, or for
-        columns of other dtypes.
+        If there are integer columns and ``integers`` does not declare what they are, if it names other columns, or
+        for columns of other dtypes.
     """
     kinds = {name: table.kind(name) for name in table.names}
     of_integers = _families_of([name for name, kind in kinds.items() if kind == "integer"], integers)
@@ -75,7 +75,8 @@ def categories_and_numbers(
     ):
         if not names:
             raise ValueError(
-                f"no column holds {kind}, so that there is nothing for the others to depend on; use bayesppl.{other}, or convert the "
+                f"no column holds {kind}, so that there is nothing for the others to depend on; use "
+                f"bayesppl.{other}, or convert the "
                 f"columns that are {kind} (integers= says what integers are)"
             )
     return found
@@ -85,7 +86,8 @@ def _by_dtype(table: Table, integers: Integers | None) -> tuple[tuple[Hashable, 
     by_family = {family: names for family, (names, _) in families_by_dtype(table, integers).items()}
     if "poisson" in by_family:
         raise ValueError(
-            f"integers makes column {by_family['poisson'][0]!r} a count, but here numbers are correlated Gaussians: pass 'gaussian' or "
+            f"integers makes column {by_family['poisson'][0]!r} a count, but here numbers are correlated "
+            f"Gaussians: pass 'gaussian' or "
             "'categorical', or declare a bayesppl.Product"
         )
     levels = {*by_family.get("categorical", ()), *by_family.get("bernoulli", ())}
@@ -99,20 +101,24 @@ def _families_of(columns: Sequence[Hashable], integers: Integers | None) -> dict
     unknown = [family for family in chosen.values() if family not in (None, *get_args(IntegerFamily))]
     if unknown:
         raise ValueError(
-            f"integers must be one of {', '.join(map(repr, get_args(IntegerFamily)))} or None, or a mapping of columns to "
+            f"integers must be one of {', '.join(map(repr, get_args(IntegerFamily)))} or None, or a mapping of "
+            f"columns to "
             f"these, found {unknown[0]!r}"
         )
     present = set(columns)
     others = [name for name in chosen if name not in present]
     if others:
         raise ValueError(
-            f"integers names {others[0]!r}, which is no integer column of the data; these are {listed(columns) or 'none'}"
+            f"integers names {others[0]!r}, which is no integer column of the data; these are "
+            f"{listed(columns) or 'none'}"
         )
     undecided = [name for name in columns if chosen.get(name) is None]
     if undecided:
         raise UndeclaredIntegersError(
-            f"integer columns may hold counts, codes or measurements, and their dtype does not determine which: {listed(undecided)}. "
-            "Pass integers='poisson', 'categorical' or 'gaussian', or a mapping of columns to these; convert the columns; "
+            f"integer columns may hold counts, codes or measurements, and their dtype does not determine which: "
+            f"{listed(undecided)}. "
+            "Pass integers='poisson', 'categorical' or 'gaussian', or a mapping of columns to these; convert the "
+            "columns; "
             "or name the blocks yourself",
             undecided,
         )

@@ -1,7 +1,8 @@
 """Blocks of columns that depend on each other within a class, put together as long as the evidence grows.
 
-The pair that gains most is the best of many. It pays for the choice with the logarithm of their number: a Bayes factor that is one
-on average exceeds P with a probability of at most 1/P, so that of P pairs of independent blocks at most one is expected to.
+The pair that gains most is the best of many. It pays for the choice with the logarithm of their number: a Bayes
+factor that is one on average exceeds P with a probability of at most 1/P, so that of P pairs of independent blocks
+at most one is expected to.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ Block = tuple[int, ...]
 def merged_blocks(
     n_columns: int, log_evidence: Callable[[Block], float], allows: Callable[[Block], bool]
 ) -> tuple[Block, ...]:
-    """Blocks of columns, by place: the pair of blocks that gains most is made one, until none gains more than the choice costs.
+    """Merge the pair of blocks that gains most until no gain exceeds the cost of the choice.
 
     Parameters
     ----------

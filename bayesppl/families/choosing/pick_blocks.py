@@ -1,4 +1,4 @@
-"""Blocks of columns and their families: as declared, or picked from the dtypes of the columns or by the evidence of the rows."""
+"""Blocks of columns and their families: declared, or picked by dtype or by evidence."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ def require_one_way(how: Pick, blocks: Blocks | None, ranges: Ranges | None) -> 
         raise ValueError(f"columns must be one of {', '.join(map(repr, get_args(Pick)))}, found {how!r}")
     if blocks is not None and not isinstance(blocks, Mapping):
         raise TypeError(
-            "blocks must be a mapping of names to (columns, family), as in {'sizes': (['length'], bayesppl.Gaussian())}, "
+            "blocks must be a mapping of names to (columns, family), as in {'sizes': (['length'], "
+            "bayesppl.Gaussian())}, "
             f"found {blocks!r}"
         )
     if ranges is not None and (how != "evidence" or blocks is not None):

@@ -1,8 +1,8 @@
 """Blocks of columns that depend on each other within a class, proposed by the evidence.
 
-Numbers are correlated Gaussians or independent ones, categories share a table or not: the two blocks whose union gains the most
-evidence, summed over classes, become one, until no pair gains. Columns with missing cells stay alone, for a larger block cannot be
-fitted to them.
+Numbers are correlated Gaussians or independent ones, categories share a table or not: the two blocks whose union
+gains the most evidence, summed over classes, become one, until no pair gains. Columns with missing cells stay
+alone, for a larger block cannot be fitted to them.
 """
 
 from __future__ import annotations

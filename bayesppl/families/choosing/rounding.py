@@ -1,4 +1,4 @@
-"""The step by which values are rounded, in whatever unit: the largest number of which all of them are multiples."""
+"""Find the step of rounding: the largest number of which all values are multiples."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _MOST = 9
 def rounding_of(values: Array) -> float:
     """The step of the grid through zero that all values lie on; zero where there is none.
 
-    The step is decimal, or decimal in another unit, such as inches in centimetres, or thirds; no smaller than the ninth digit of the
-    largest value.
+    The step is decimal, or decimal in another unit, such as inches in centimetres, or thirds; no smaller than the
+    ninth digit of the largest value.
 
     Parameters
     ----------

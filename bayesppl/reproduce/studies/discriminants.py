@@ -1,9 +1,9 @@
 """NOTES3B and CH20: linear, quadratic and naive discriminants, on iris, and on persons by height and weight.
 
-Those of iris are scored by exact leave-one-out, beside a table of bins. CH20 has no data on persons (20.5.2). Eight are
-those of the article "Naive Bayes classifier" of Wikipedia (section "Person classification"), the smallest data set
-on which the rules differ. What becomes of the differences with more persons is shown on simulated ones, height and
-weight correlated within each sex, with round numbers for parameters.
+Those of iris are scored by exact leave-one-out, beside a table of bins. CH20 has no data on persons (20.5.2).
+Eight are those of the article "Naive Bayes classifier" of Wikipedia (section "Person classification"), the
+smallest data set on which the rules differ. What becomes of the differences with more persons is shown on
+simulated ones, height and weight correlated within each sex, with round numbers for parameters.
 """
 
 from __future__ import annotations

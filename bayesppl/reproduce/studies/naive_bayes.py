@@ -1,8 +1,8 @@
 """Naive Bayes in the literature: beside logistic regression, where it is optimal, and beside bnclassify.
 
 NG-JORDAN: naive Bayes and logistic regression as the number of training rows grows. DOMINGOS-PAZZANI: naive Bayes
-decides rightly where its assumption, and its probabilities, are wrong. BNCLASSIFY: naive Bayes on the car evaluation
-data, by maximum likelihood, and the predictive beside it.
+decides rightly where its assumption, and its probabilities, are wrong. BNCLASSIFY: naive Bayes on the car
+evaluation data, by maximum likelihood, and the predictive beside it.
 """
 
 from __future__ import annotations

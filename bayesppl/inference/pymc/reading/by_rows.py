@@ -131,7 +131,8 @@ class ByRows(Family, listed=False):  # nobody declares it
 
     def mle(self, statistics: Any) -> NoReturn:
         raise UndefinedEstimateError(
-            f"maximum likelihood of the {self.name} family has no closed form; use rule='map', 'mean' or 'predictive'"
+            f"maximum likelihood of the {self.name} family has no closed form; use rule='map', 'mean' or "
+            f"'predictive'"
         )
 
     def resolve_prior(self, statistics: Counts) -> UserPrior:
