@@ -94,7 +94,7 @@ class Threshold(click.ParamType[Any]):
     "--out",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Write posterior.nc, parameters.csv, scores.csv and probabilities.png there; of --model auto model.nc, "
+    help="Write posterior.nc, parameters.csv, scores.csv and probabilities.png there; of --model auto model.npz, "
     "scores.csv and "
     "weights.png.",
 )

@@ -114,7 +114,7 @@ def _write(directory: Path, found: StackComparison) -> list[Path]:
     from bayesppl.plots import plot_stack
 
     with gathering(directory.resolve()) as work:
-        found.classifier.save(work / "model.nc")
+        found.classifier.save(work / "model.npz")
         write_csv(iter(found.records), work / "scores.csv")
         plot_stack(found.classifier).figure.savefig(work / "weights.png", dpi=150)  # type: ignore[union-attr]
         return publish(work, directory)

@@ -35,14 +35,16 @@ RULES = ("predictive", "mle", "map", "mean")
 
 DATA_ARGUMENT = click.argument("data", type=click.Path(path_type=Path, exists=True, allow_dash=True))
 MODEL_ARGUMENT = click.argument(
-    "model", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="MODEL.nc"
+    "model", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="MODEL.npz"
 )
 
 # Seed of the rows drawn from a large file, so that the same command fits the same model.
 _SEED = 0
 
 
-@click.command(cls=Grouped, epilog="Example: bayesppl fit flowers.csv --target kind --model qda --save flowers.nc")
+@click.command(
+    cls=Grouped, epilog="Example: bayesppl fit flowers.csv --target kind --model qda --save flowers.npz"
+)
 @DATA_ARGUMENT
 @click.option("--target", metavar="COLUMN", required=True, help="Column of the labels.")
 @column_options
@@ -61,7 +63,7 @@ _SEED = 0
     "--save",
     "path",
     type=click.Path(path_type=Path, dir_okay=False),
-    metavar="MODEL.nc",
+    metavar="MODEL.npz",
     required=True,
     help="File for the fitted model; it appears complete or not at all.",
 )
@@ -164,7 +166,7 @@ def _fit_sums(classifier: Any, source: Source) -> int:
     return given
 
 
-@click.command(short_help="Describe a saved model.", epilog="Example: bayesppl summary flowers.nc")
+@click.command(short_help="Describe a saved model.", epilog="Example: bayesppl summary flowers.npz")
 @MODEL_ARGUMENT
 def summary(model: Path) -> None:
     """Describe a saved model: the rows it was fitted to, and what was found."""

@@ -19,7 +19,7 @@ from bayesppl.data.names import visible
 
 
 @click.command(
-    cls=Grouped, epilog="Example: bayesppl predict flowers.nc new.parquet --interval 0.9 -o predictions.csv"
+    cls=Grouped, epilog="Example: bayesppl predict flowers.npz new.parquet --interval 0.9 -o predictions.csv"
 )
 @MODEL_ARGUMENT
 @DATA_ARGUMENT

@@ -487,11 +487,11 @@ class TestStacks:
     def test_all_files_are_written(self, run, petals, tmp_path):
         assert run("compare", petals, "--target", "kind", "--out", tmp_path / "results")[0] == 0
         assert sorted(path.name for path in (tmp_path / "results").iterdir()) == [
-            "model.nc",
+            "model.npz",
             "scores.csv",
             "weights.png",
         ]
-        assert bp.load(tmp_path / "results" / "model.nc").classes_.size == 3
+        assert bp.load(tmp_path / "results" / "model.npz").classes_.size == 3
 
 
 def test_without_a_command_the_help_is_printed(run):
