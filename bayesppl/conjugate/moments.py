@@ -247,9 +247,12 @@ def moments(X: Array, responsibilities: Responsibilities, *, matrix: bool, tied:
     tied : bool
         Whether to sum the scatter over classes.
     """
-    if matrix:
-        return Moments(*kernels.products(X, responsibilities, tied))
-    count, mean, scatter = kernels.diagonal(X, responsibilities)
+    with np.errstate(
+        over="ignore", invalid="ignore"
+    ):  # sums that are no numbers are refused by name, with the prior
+        if matrix:
+            return Moments(*kernels.products(X, responsibilities, tied))
+        count, mean, scatter = kernels.diagonal(X, responsibilities)
     return Moments(count, mean, scatter.sum(0) if tied else scatter)
 
 

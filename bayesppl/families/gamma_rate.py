@@ -43,7 +43,7 @@ def Exponential(rate: str | Gamma = "overall") -> GammaRate:
     --------
     >>> import bayesppl as bp
     >>> bp.Exponential(bp.Gamma(2, 3))
-    GammaRate(rate=Gamma(shape=2, rate=3), shape=1.0)
+    GammaRate(shape=1.0, rate=Gamma(shape=2, rate=3))
     """
     return GammaRate(1.0, rate=rate)
 

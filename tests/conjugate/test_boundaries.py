@@ -85,8 +85,7 @@ def test_a_covariance_has_a_mode_wherever_the_exponent_of_its_density_is_positiv
         np.testing.assert_allclose(more.mode()["covariance"].reshape(2, 2), np.eye(2) / exponent)
 
 
-# --- priors improper in one part
-# ----------------------------------------------------------------------------------
+# --- priors improper in one part ------------------------------------------------------------------------------
 
 
 def test_one_part_of_a_prior_may_be_improper():
@@ -197,8 +196,7 @@ def test_sums_of_squares_that_were_never_added_are_not_subtracted():
         matrices[0] - matrices[1]
 
 
-# --- logarithms of squares
-# ----------------------------------------------------------------------------------------
+# --- logarithms of squares ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("far", [1e149, 1e150, 1e151, 1e154, 1e155, 1e160, 1e300])
@@ -234,8 +232,7 @@ def test_products_of_many_squares_are_put_aside_before_they_overflow(far):
     assert not len(odd)  # no row had to be taken cell by cell
 
 
-# --- increments of large counts
-# -----------------------------------------------------------------------------------
+# --- increments of large counts -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("alpha", [1e-8, 0.5, 3.0, 1e5, 1e10])

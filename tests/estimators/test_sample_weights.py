@@ -104,8 +104,7 @@ def test_answers_are_finite_whatever_the_weights_add_up_to(family, total):
         np.testing.assert_allclose(probabilities.sum(1), 1)
 
 
-# --- beyond what numbers hold
-# -------------------------------------------------------------------------------------
+# --- beyond what numbers hold ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("weight", [1e-300, 1e-101, 1e101, 1e300])
@@ -129,8 +128,7 @@ def test_sums_of_squares_beyond_the_largest_number_are_refused(structure, prior)
         bp.GenerativeClassifier(family).fit(rows, Y, np.full(len(Y), 1e99))
 
 
-# --- one unit for all columns
-# -------------------------------------------------------------------------------------
+# --- one unit for all columns ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("unit", [1e-6, 1e6])
@@ -155,8 +153,7 @@ def test_the_scale_of_columns_that_share_a_variance_is_their_average():
     np.testing.assert_allclose(scale_matrix(nothing), 1 / 2 / 2)
 
 
-# --- modes at the boundary
-# ----------------------------------------------------------------------------------------
+# --- modes at the boundary ------------------------------------------------------------------------------------
 
 
 def test_no_weights_make_the_mode_of_a_probability_more_than_one():

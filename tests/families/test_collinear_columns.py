@@ -27,8 +27,7 @@ def table(seed, noise=0.0):
     return np.column_stack([X, third]), y
 
 
-# --- an oracle of fifty digits
-# ------------------------------------------------------------------------------------
+# --- an oracle of fifty digits --------------------------------------------------------------------------------
 
 
 def scatter_of(X):
@@ -163,8 +162,7 @@ def test_leaving_out_a_row_of_collinear_columns_is_a_refit_without_it():
             np.testing.assert_allclose(loo.proba[row], refit.predict_proba(X[[row]])[0], atol=1e-9)
 
 
-# --- what the tolerance decides
-# -----------------------------------------------------------------------------------
+# --- what the tolerance decides -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("prior", ["hierarchical", "fraley-raftery"])

@@ -70,8 +70,7 @@ def test_evidence_is_the_density_of_a_matrix_t():
     )
 
 
-# --- predictives of the vague limits (Geisser 1964)
-# ---------------------------------------------------------------
+# --- predictives of the vague limits (Geisser 1964) -----------------------------------------------------------
 
 
 def test_jeffreys_qda_is_geissers_t():
@@ -106,8 +105,7 @@ def test_jeffreys_naive_bayes_is_a_product_of_ts():
         np.testing.assert_allclose(clf.predict_joint_log_proba(X)[:, k], expected, rtol=1e-10)
 
 
-# --- maximum likelihood is scikit-learn's
-# --------------------------------------------------------------------------
+# --- maximum likelihood is scikit-learn's ---------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("data", [IRIS, WINE])

@@ -118,7 +118,7 @@ def test_the_conda_recipe_asks_for_what_the_project_asks_for():
     recipe = yaml.safe_load((ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8"))
     project = PROJECT["project"]
     # numerical libraries without the graphical ones, and extras, have names of their own on conda-forge
-    named = {"matplotlib": ["matplotlib-base"], "h5netcdf": ["h5netcdf", "h5py"]}
+    named = {"duckdb": ["python-duckdb"], "matplotlib": ["matplotlib-base"], "h5netcdf": ["h5netcdf", "h5py"]}
     asked = {"python": Requirement(f"python{project['requires-python']}").specifier}
     for line in project["dependencies"]:
         requirement = Requirement(line)

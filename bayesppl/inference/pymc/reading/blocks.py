@@ -12,7 +12,7 @@ from bayesppl.conjugate import Conjugate
 from bayesppl.families import Family
 from bayesppl.inference.pymc.reading import priors
 from bayesppl.inference.pymc.reading.collapsing import Collapsed
-from bayesppl.inference.pymc.reading.compressed import WeightedRows
+from bayesppl.inference.pymc.reading.compressed import CompressedRows
 from bayesppl.inference.pymc.reading.graphs import leaves_above, nodes_above, value_of
 from bayesppl.inference.pymc.reading.labels import Label
 from bayesppl.inference.pymc.reading.points import Coordinates
@@ -147,7 +147,7 @@ class Block:
     why : str
     solved : Solved, optional
     collapsed : Collapsed, optional
-    rows : tuple of WeightedRows
+    rows : tuple of CompressedRows
         By which the observed variables of ``everything`` enter the sampler.
     """
 
@@ -161,7 +161,7 @@ class Block:
     why: str = ""
     solved: Solved | None = None
     collapsed: Collapsed | None = None
-    rows: tuple[WeightedRows, ...] = ()
+    rows: tuple[CompressedRows, ...] = ()
 
     @property
     def name(self) -> str:

@@ -22,7 +22,7 @@ from bayesppl.kernels.arrays import Array, Theta
 
 
 @dataclass(frozen=True, eq=False)
-class WeightedRows:
+class CompressedRows:
     """Rows that stand for those of the fit.
 
     Codes (n,), values (n, ...), and weights of rows (n,) or of every entry (n, ...).
@@ -38,7 +38,7 @@ class WeightedRows:
 TOLERANCE = 1e-9
 
 
-def compress(observed: Observed, codes: Array, theta: Theta) -> WeightedRows | None:
+def compress(observed: Observed, codes: Array, theta: Theta) -> CompressedRows | None:
     """Rows that stand for those of the fit, or None where there are none, or hardly fewer.
 
     Parameters
@@ -55,18 +55,18 @@ def compress(observed: Observed, codes: Array, theta: Theta) -> WeightedRows | N
         values, weights = build(observed.observed[codes == k])
         parts.append((np.full(len(values), k), values, weights))
     stacked, values, weights = (np.concatenate(pieces) for pieces in zip(*parts, strict=True))
-    found = WeightedRows(stacked, values, weights, {})
+    found = CompressedRows(stacked, values, weights, {})
     if len(found.codes) >= len(codes) or not _same(observed, codes, found, theta):
         return None
     return found
 
 
-def all_rows(observed: Observed, codes: Array) -> WeightedRows:
+def all_rows(observed: Observed, codes: Array) -> CompressedRows:
     """The rows of the fit themselves."""
-    return WeightedRows(codes, observed.observed, np.ones(len(codes)), observed.held)
+    return CompressedRows(codes, observed.observed, np.ones(len(codes)), observed.held)
 
 
-def _same(observed: Observed, codes: Array, found: WeightedRows, theta: Theta) -> bool:
+def _same(observed: Observed, codes: Array, found: CompressedRows, theta: Theta) -> bool:
     """Whether the sums over the rows and over those that stand for them differ by a constant."""
     whole = all_rows(observed, codes)
     one, other = (_sum(observed, rows, theta) for rows in (whole, found))
@@ -74,7 +74,7 @@ def _same(observed: Observed, codes: Array, found: WeightedRows, theta: Theta) -
     return bool(np.isfinite(gap).all() and np.ptp(gap) <= TOLERANCE * max(1.0, np.abs(one).max()))
 
 
-def _sum(observed: Observed, rows: WeightedRows, theta: Theta) -> Array:
+def _sum(observed: Observed, rows: CompressedRows, theta: Theta) -> Array:
     entries = observed.entries(theta, rows.codes, rows.values)
     weights = rows.weights.reshape(rows.weights.shape + (1,) * (entries.ndim - 1 - rows.weights.ndim))
     return (entries * weights).reshape(len(entries), -1).sum(1)

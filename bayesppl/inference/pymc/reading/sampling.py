@@ -15,7 +15,7 @@ from bayesppl.inference.nuts import NUTS, compile_density
 from bayesppl.inference.pymc.compiled import density_of
 from bayesppl.inference.pymc.reading.by_rows import ByRows
 from bayesppl.inference.pymc.reading.collapsing import Collapsed
-from bayesppl.inference.pymc.reading.compressed import WeightedRows
+from bayesppl.inference.pymc.reading.compressed import CompressedRows
 from bayesppl.inference.pymc.reading.graphs import substitute
 from bayesppl.inference.pymc.reading.inverse import variables_at
 from bayesppl.inference.pymc.reading.points import Coordinates
@@ -27,7 +27,7 @@ from bayesppl.model.sampled import Report
 
 
 def log_posterior(
-    coordinates: Coordinates, rows: Sequence[tuple[Observed, WeightedRows]], labels: Sequence[Any]
+    coordinates: Coordinates, rows: Sequence[tuple[Observed, CompressedRows]], labels: Sequence[Any]
 ) -> Any:
     """Log posterior density of the unconstrained variables of a part, a scalar graph.
 
@@ -40,7 +40,7 @@ def log_posterior(
     return pt.add(*terms, *coordinates.of([*(_log_likelihood(*own) for own in rows), *labels]), pt.zeros(()))
 
 
-def _log_likelihood(x: Observed, rows: WeightedRows) -> Any:
+def _log_likelihood(x: Observed, rows: CompressedRows) -> Any:
     given = {new: pt.constant(rows.given[name]) for name, new in x.given.items()}
     known = {x.codes: pt.constant(rows.codes), x.values: pt.constant(rows.values), **given}
     [entries] = substitute([x.density], known)
