@@ -51,8 +51,7 @@ def choose(X: Any, chosen: Chosen) -> Any:
         if X[name].dtype.kind in "mM":
             raise ValueError(
                 f"column {name!r} holds dates or times ({X[name].dtype}), which no model here describes; leave it "
-                f"out with "
-                f"--drop {name!r}, or put numbers such as the year or the hour in its place"
+                f"out with --drop {name!r}, or put numbers such as the year or the hour in its place"
             )
     return X
 
@@ -74,8 +73,7 @@ def remarks(X: Any) -> Iterator[str]:
         if dtype.kind in "iu" and n_different == n_cells > _FEW_TEXTS:
             yield (
                 f"column {name!r} holds a whole number of its own in each of {n_cells} rows, and is used as a "
-                f"number; if it "
-                f"identifies rows, leave it out with --drop {shlex.quote(str(name))}"
+                f"number; if it identifies rows, leave it out with --drop {shlex.quote(str(name))}"
             )
         if not (is_object_dtype(dtype) or is_string_dtype(dtype)):
             continue
@@ -88,8 +86,7 @@ def remarks(X: Any) -> Iterator[str]:
         elif n_different > max(_FEW_TEXTS, _UNIQUE_SHARE * n_cells):
             yield (
                 f"column {name!r} holds {n_different} different texts in {n_cells} rows; as levels they hold no "
-                f"information "
-                f"about new rows. Leave it out with --drop {name!r}"
+                f"information about new rows. Leave it out with --drop {name!r}"
             )
         else:
             for mark in (text for text in texts if text.lower() in _MARKS):
@@ -106,10 +103,8 @@ def _of_numbers(name: Hashable, odd: Counter[str], n_cells: int) -> str:
     if not odd:
         return (
             f"column {name!r} is text, but all its cells are numbers; some begin with zeros, as codes do, or are "
-            f"written in a way "
-            "that would be lost. If they are numbers, remove the zeros; if the column identifies rows, leave it "
-            "out with "
-            f"--drop {name!r}"
+            "written in a way that would be lost. If they are numbers, remove the zeros; if the column "
+            f"identifies rows, leave it out with --drop {name!r}"
         )
     common = ", ".join(f"{cell!r} ({count})" for cell, count in odd.most_common(3))
     found = (

@@ -95,8 +95,7 @@ class Threshold(click.ParamType[Any]):
     type=click.Path(path_type=Path),
     metavar="DIR",
     help="Write posterior.nc, parameters.csv, scores.csv and probabilities.png there; of --model auto model.npz, "
-    "scores.csv and "
-    "weights.png.",
+    "scores.csv and weights.png.",
 )
 def compare(
     data: str,

@@ -157,8 +157,7 @@ def read_header(path: Path, dialect: Dialect) -> Header:
     if surplus > 1 or (surplus == 1 and not first[-1]):
         raise ValueError(
             f"the lines of {str(path)!r} have more cells than its header has names; name every column, or remove "
-            f"separators at the "
-            "ends of the lines"
+            "separators at the ends of the lines"
         )
     return Header([name or f"Unnamed: {i}" for i, name in enumerate(header)], surplus == 1, n_blank)
 
@@ -175,8 +174,7 @@ def _check_names(header: list[str], path: Path, dialect: Dialect) -> None:
     if numbers and len(numbers) >= len(header) - 1:
         raise ValueError(
             f"the first line of {str(path)!r} holds the number {numbers[0]}, so the file seems to have no header "
-            f"line; add a "
-            f"first line that names its {len(header)} columns, separated by {dialect.sep!r}"
+            f"line; add a first line that names its {len(header)} columns, separated by {dialect.sep!r}"
         )
     found = [mark for mark in (";", "\t", "|", ",") if mark != dialect.sep and mark in header[0]]
     if len(header) == 1 and found:

@@ -46,8 +46,7 @@ INTEGERS_OPTION = click.option(
     multiple=True,
     metavar="FAMILY|COLUMN=FAMILY",
     help="What --model mixed-nb takes columns of whole numbers for: gaussian, poisson or categorical. For all of "
-    "them, or "
-    "one by one, such as --integers age=gaussian --integers visits=poisson.",
+    "them, or one by one, such as --integers age=gaussian --integers visits=poisson.",
 )
 
 
@@ -116,10 +115,9 @@ def undeclared(columns: Sequence[Hashable]) -> str:
     from bayesppl.data.columns import listed
 
     return (
-        f"whole numbers may be measurements, counts or codes, and nothing declares which these columns hold: "
-        f"{listed(columns)}. Pass "
-        "--integers gaussian, poisson or categorical for all of them, or one by one, as in --integers "
-        f"{shlex.quote(f'{columns[0]}=gaussian')}"
+        "whole numbers may be measurements, counts or codes, and nothing declares which these columns hold: "
+        f"{listed(columns)}. Pass --integers gaussian, poisson or categorical for all of them, or one by one, as "
+        f"in --integers {shlex.quote(f'{columns[0]}=gaussian')}"
     )
 
 
@@ -129,8 +127,7 @@ def _integers(choices: Sequence[str]) -> Any:
         if len(choices) > 1:
             raise ValueError(
                 f"--integers {choices[1]} after --integers {choices[0]}: give one family for all columns of whole "
-                f"numbers, "
-                "or COLUMN=FAMILY for each"
+                "numbers, or COLUMN=FAMILY for each"
             )
         return choices[0] if choices else None
     pairs = [choice.rpartition("=") for choice in choices]

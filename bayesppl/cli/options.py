@@ -92,8 +92,7 @@ def csv_options(command: Callable[..., None]) -> Callable[..., None]:
         metavar="TEXT",
         multiple=True,
         help="What stands for a missing cell besides empty cells, NA, NaN, nan, N/A, n/a, NULL, null, None, <NA> "
-        "and #N/A, "
-        "such as 'n.a.' or ?; may be repeated.",
+        "and #N/A, such as 'n.a.' or ?; may be repeated.",
     )
     @click.option("--thousands", metavar="MARK", help="Mark between thousands in the numbers of a CSV file.")
     @wraps(command)
@@ -146,8 +145,7 @@ def column_options(command: Callable[..., None]) -> Callable[..., None]:
         metavar="COLUMN",
         multiple=True,
         help="Take the values of a column for levels, whatever they look like, as --model mixed-nb does with "
-        "text; may be "
-        "repeated.",
+        "text; may be repeated.",
     )
     @wraps(command)
     def with_columns(
@@ -181,8 +179,7 @@ MOST_ROWS_OPTION = click.option(
     default=100_000,
     show_default=True,
     help="Rows of a larger file that --model auto draws at random; it leaves each of them out in turn. Other "
-    "models take "
-    "all rows.",
+    "models take all rows.",
 )
 
 #: Options about the posterior.
@@ -197,8 +194,7 @@ PRIOR_OPTION = click.option(
     "--prior",
     metavar="NAME|NUMBER",
     help="Prior of the parameters: a name, such as jeffreys, for Gaussian models; a concentration, such as 0.5, "
-    "for "
-    "models of probabilities.",
+    "for models of probabilities.",
 )
 TUNE_OPTION = click.option(
     "--tune", is_flag=True, help="Choose the hyperparameters of the prior by the evidence of the rows of the fit."
@@ -207,9 +203,8 @@ CALIBRATE_OPTION = click.option(
     "--calibrate",
     type=click.Choice(_CALIBRATIONS),
     help="Trust densities as far as exact leave-one-out allows, so that probabilities are honest where columns "
-    "depend on "
-    "each other: all of them alike (temperature, where nothing follows --calibrate), or every column by itself "
-    "(weights).",
+    "depend on each other: all of them alike (temperature, where nothing follows --calibrate), or every column "
+    "by itself (weights).",
 )
 SEED_OPTION = click.option(
     "--seed",

@@ -196,8 +196,8 @@ def _require_one_model(classifier: Any, path: Path) -> None:
     except SeveralModelsError:
         raise ValueError(
             f"--explain is for one model, and {str(path)!r} combines several, whose log odds are no sum over "
-            f"columns; fit "
-            "one to the same file, with 'bayesppl fit --model mixed-nb --calibrate', and explain its predictions"
+            "columns; fit one to the same file, with 'bayesppl fit --model mixed-nb --calibrate', and explain "
+            "its predictions"
         ) from None
 
 
@@ -230,9 +230,8 @@ def _features(
         )
         raise ValueError(
             f"the model was not fitted to {listed(surplus)} of {str(data)!r}; its features are {listed(known)}. "
-            f"Pass "
-            f"{drops} to leave out what is no feature, such as the target, or {keeps} to copy it beside the "
-            f"predictions"
+            f"Pass {drops} to leave out what is no feature, such as the target, or {keeps} to copy it beside the "
+            "predictions"
         )
     return features
 
@@ -259,6 +258,5 @@ def _remedy(cell: str) -> str:
         return "if the comma is part of a number, pass --decimal , or --thousands ,"
     return (
         f"if that means a missing value, leave the cell empty or pass --na-values {shlex.quote(cell)}; otherwise "
-        f"correct "
-        "it, or fit a model to rows that hold such text too"
+        "correct it, or fit a model to rows that hold such text too"
     )

@@ -198,8 +198,7 @@ class DataFile:
         if len(found) > most:
             raise ValueError(
                 f"column {name!r} holds more than {most} different values, which are neither classes nor levels; "
-                f"choose another "
-                f"--target, or leave the column out with --drop {name!r}"
+                f"choose another --target, or leave the column out with --drop {name!r}"
             )
         return sorted(level for (level,) in found)
 
@@ -212,9 +211,8 @@ class DataFile:
         query = (
             f"select row, {shown} from (select row, cell, try_cast({self._plain('cell')} as hugeint) as whole, "
             f"{self._number('cell')} is null and not {_among('cell', _TRUTHS)} as odd from (select row_number() "
-            f"over () - 1 as row, "
-            f"{self._cells[name]}::varchar as cell from {self._rows}) where cell is not null) where "
-            f"{condition} limit 1"
+            f"over () - 1 as row, {self._cells[name]}::varchar as cell from {self._rows}) where cell is not null) "
+            f"where {condition} limit 1"
         )
         with self._refusals():
             found: tuple[int, Any] | None = self._connection.execute(query).fetchone()
@@ -233,8 +231,8 @@ class DataFile:
         names = ["row"] * header.has_row_names + [f"c{i}" for i in range(len(header.names))]
         options = (
             f"auto_detect = false, header = true, null_padding = false, skip = {header.n_blank}, encoding = "
-            f"'{encoding}', "
-            f"delim = {_quoted(dialect.sep)}, quote = '\"', escape = '\"', max_line_size = {LONGEST_LINE}"
+            f"'{encoding}', delim = {_quoted(dialect.sep)}, quote = '\"', escape = '\"', max_line_size = "
+            f"{LONGEST_LINE}"
         )
         gaps = {"", *_GAPS, *dialect.na_values}
         self._gaps_and_levels = gaps.intersection(set().union(*(self._known or {}).values()))
@@ -420,8 +418,7 @@ class DataFile:
         if found:
             return (
                 f"line {line} of {name} has {found} cells, and its header names {expected}; complete the line, or "
-                f"put quotes around "
-                f"text that holds {self.dialect.sep!r}"
+                f"put quotes around text that holds {self.dialect.sep!r}"
             )
         if "unicode" in message:
             return (

@@ -148,8 +148,7 @@ class Source:
                 f"column {name!r} holds numbers, but {cell!r} in row ",
                 row,
                 f"; if that means a missing value, pass --na-values {cell!r}, otherwise leave the column out with "
-                f"--drop {name!r}, or "
-                f"take all its values for levels with --categorical {name!r}",
+                f"--drop {name!r}, or take all its values for levels with --categorical {name!r}",
             )
         return column.kind == "text"
 
@@ -163,9 +162,9 @@ class Source:
                     raise RowError(
                         f"column {name!r} holds the integer {found[1]} in row ",
                         found[0],
-                        ", beyond 2^53, where floating-point numbers round integers. If it identifies rows, leave "
-                        "it out with --drop "
-                        f"{name!r}; if it is a code, pass --categorical {name!r}; otherwise subtract an offset",
+                        ", beyond 2^53, where floating-point numbers round integers. If it identifies rows, "
+                        f"leave it out with --drop {name!r}; if it is a code, pass --categorical {name!r}; "
+                        "otherwise subtract an offset",
                     )
 
 
@@ -196,9 +195,8 @@ def labelled(rows: Rows, unlabelled: str) -> Rows:
         return rows
     if unlabelled == "refuse":
         raise ValueError(
-            f"the target column {rows.target!r} is empty in row "
-            f"{rows.y.index[absent.argmax()]} ({absent.sum()} such rows here); "
-            "label these rows, or leave them out with --unlabelled drop"
+            f"the target column {rows.target!r} is empty in row {rows.y.index[absent.argmax()]} ({absent.sum()} "
+            "such rows here); label these rows, or leave them out with --unlabelled drop"
         )
     return _pick(rows, ~absent)
 
@@ -239,9 +237,9 @@ def refuse_gaps(rows: Rows) -> None:
     if gaps.any():
         row, column = np.argwhere(gaps)[0]
         raise ValueError(
-            f"column {rows.X.columns[column]!r} has a missing value (NaN) in row "
-            f"{rows.X.index[row]} ({gaps.sum()} missing cells in "
-            "all); fill it in, drop the row, or use --missing skip to leave missing cells out of the likelihood"
+            f"column {rows.X.columns[column]!r} has a missing value (NaN) in row {rows.X.index[row]} "
+            f"({gaps.sum()} missing cells in all); fill it in, drop the row, or use --missing skip to leave "
+            "missing cells out of the likelihood"
         )
 
 
@@ -280,17 +278,14 @@ def _check_labels(rows: Rows) -> None:
     if len(classes) < 2:
         raise ValueError(
             f"the target column {rows.target!r} holds one class only, {classes.tolist()[0]!r}; a classifier needs "
-            f"at "
-            "least two, choose another --target"
+            "at least two, choose another --target"
         )
     counts = np.bincount(codes)
     if counts.min() < 2:
         raise ValueError(
             f"class {classes.tolist()[counts.argmin()]!r} of the target column {rows.target!r} has a single row; "
-            f"every "
-            "class needs one row to fit and one to score. Drop the class, merge it with another, or choose "
-            "another "
-            "--target"
+            "every class needs one row to fit and one to score. Drop the class, merge it with another, or choose "
+            "another --target"
         )
 
 

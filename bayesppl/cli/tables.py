@@ -103,8 +103,7 @@ def print_stack(
         console.print(part)
     console.print(
         "Each model is tempered and weighed by the labels that it predicts of left-out\ntraining rows. --model "
-        "NAME compares the "
-        "four rules of one model instead."
+        "NAME compares the four rules of one model instead."
     )
     for path in written:
         console.print(f"wrote {safe(str(path))}", soft_wrap=True)
@@ -178,8 +177,7 @@ def _notes(result: Comparison, with_parameters: bool) -> Iterator[str]:
         if record["impossible_rows"] > 0:
             yield (
                 f"[yellow]{rule}:[/] {record['impossible_rows']:g} rows have probability zero under every class "
-                f"and were "
-                "classified by class weights alone."
+                "and were classified by class weights alone."
             )
 
 

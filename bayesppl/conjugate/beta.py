@@ -119,8 +119,8 @@ class Beta(Conjugate):
         if bad.any():
             raise UndefinedEstimateError(
                 f"the density of 'probability' has no single mode ({first_index(bad)}): MAP needs alpha ≥ 1 and "
-                f"beta ≥ 1, "
-                "not both 1, after the data. Use a prior with alpha, beta > 1, or rule='mean' or 'predictive'."
+                "beta ≥ 1, not both 1, after the data. Use a prior with alpha, beta > 1, or rule='mean' or "
+                "'predictive'."
             )
         # never above one, as (α − 1)/(α + β − 2) can be in floating-point numbers
         return {"probability": successes / (successes + failures)}

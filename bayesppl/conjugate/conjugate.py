@@ -134,14 +134,12 @@ def _require(owner: object, name: str, value: Any, words: str, allowed: Callable
     if is_declaration(value):
         raise TypeError(
             f"{kind}: {name} must be a number or an array, found {in_words(value)}. A prior with hyperparameters "
-            f"that are "
-            "learned is declared in PyMC as a whole, as in pm.Beta.dist(pm.Gamma.dist(2, 1), 1)"
+            "that are learned is declared in PyMC as a whole, as in pm.Beta.dist(pm.Gamma.dist(2, 1), 1)"
         )
     if any(labels_of(value)):
         raise TypeError(
             f"{kind}: {name} goes by position, classes first, then columns, found a {type(value).__name__} with "
-            f"labels; put it in that "
-            "order and pass .to_numpy()"
+            "labels; put it in that order and pass .to_numpy()"
         )
     try:
         numbers = np.asarray(value, dtype=np.float64)
@@ -152,8 +150,8 @@ def _require(owner: object, name: str, value: Any, words: str, allowed: Callable
         found = numbers[bad].flat[0]
         raise ValueError(
             f"{kind}: {name} must be {words}, found {found:g} {first_index(bad)}. A small positive number is a "
-            f"weak prior; "
-            "improper limits are had by name where there are any, as in bayesppl.Gaussian(prior='jeffreys')"
+            "weak prior; improper limits are had by name where there are any, as in "
+            "bayesppl.Gaussian(prior='jeffreys')"
         )
 
 

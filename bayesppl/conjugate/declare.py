@@ -116,8 +116,7 @@ def require_free(model: Any, name: str) -> None:
     if name not in {variable.name for variable in model.free_RVs}:
         raise NotConjugateError(
             f"{name!r} is computed from other variables, so that it has no density of its own and rule='map' no "
-            f"meaning; "
-            "use rule='mean' or 'predictive'"
+            "meaning; use rule='mean' or 'predictive'"
         )
 
 
@@ -132,8 +131,7 @@ def _register(
     if not _is_distribution(declaration):
         raise TypeError(
             f"the prior of {name!r} is computed from distributions and is none itself: give a function of name "
-            f"and dims "
-            "that returns it"
+            "and dims that returns it"
         )
     own = clone_replace([declaration])[0]  # a declaration may be fitted many times
     if shape is not None:
@@ -201,10 +199,8 @@ def _check(
         found = outside.flat[0] if outside.size else allowed[0]
         raise ValueError(
             f"{name!r} must be {space.words}, but its prior allows {found:g}. Use a distribution whose support "
-            f"fits, "
-            "for example pm.Beta for probabilities, pm.Dirichlet for class weights, pm.Gamma or pm.HalfNormal for "
-            "what "
-            "is positive, or pm.Truncated."
+            "fits, for example pm.Beta for probabilities, pm.Dirichlet for class weights, pm.Gamma or "
+            "pm.HalfNormal for what is positive, or pm.Truncated."
         )
 
 
@@ -233,6 +229,5 @@ def _misfit(name: str, dims: tuple[str, ...], shape: tuple[int, ...], found: tup
     wanted = ", ".join(f"{dim}: {size}" for dim, size in zip(dims, shape, strict=True))
     return (
         f"the prior of {name!r} has shape {found}, which does not fit its dims ({wanted}). Give one distribution "
-        f"for all "
-        "entries, or parameters of a shape that broadcasts to these."
+        "for all entries, or parameters of a shape that broadcasts to these."
     )

@@ -84,8 +84,7 @@ class Written:
     def __call__(self, name: str, dims: tuple[str, ...]) -> NoReturn:
         raise NotConjugateError(
             f"the prior {self.words} of {name!r} was declared in PyMC, and a file holds no code: the draws are "
-            f"here, but "
-            "nothing can be fitted or maximised. Declare the model again, and fit it"
+            "here, but nothing can be fitted or maximised. Declare the model again, and fit it"
         )
 
 
@@ -134,10 +133,8 @@ class Declared(ABC):
         names = " and ".join(map(repr, self.declarations))
         raise NotConjugateError(
             f"the prior of {names} is declared in PyMC, so that neither its posterior nor its evidence has a "
-            f"closed form. "
-            "Fit with inference='nuts' (or 'auto'), or use a conjugate prior such as bayesppl.Beta, Gamma, "
-            "Dirichlet, "
-            "NormalInverseGamma or NormalInverseWishart."
+            "closed form. Fit with inference='nuts' (or 'auto'), or use a conjugate prior such as bayesppl.Beta, "
+            "Gamma, Dirichlet, NormalInverseGamma or NormalInverseWishart."
         )
 
     update = select_classes = rescaled = log_normalizer = log_increment = log_prob = draw = mean = mode = _refuse

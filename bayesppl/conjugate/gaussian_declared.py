@@ -82,8 +82,7 @@ def read_cholesky_prior(declared: Any) -> Any:
     except AttributeError:
         raise TypeError(
             "pm.LKJCholeskyCov.dist takes numbers n and eta here; where eta is to be learned, give a function of "
-            "name and "
-            "dims that returns the Cholesky factors"
+            "name and dims that returns the Cholesky factors"
         ) from None
 
 

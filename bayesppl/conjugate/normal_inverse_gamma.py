@@ -157,8 +157,8 @@ class NormalInverseGamma(Conjugate):
         if bad.any():
             raise UndefinedEstimateError(
                 f"the posterior mean of 'variance' is infinite ({first_index(bad)}): it needs a > 1 after the "
-                f"data, "
-                f"found {self.a[bad].flat[0]:g}. Add rows, use a prior with a larger a, or rule='predictive'."
+                f"data, found {self.a[bad].flat[0]:g}. Add rows, use a prior with a larger a, or "
+                "rule='predictive'."
             )
         return {"mean": np.asarray(self.location), "variance": self.b / (self.a - 1)}
 
@@ -168,8 +168,7 @@ class NormalInverseGamma(Conjugate):
         if bad.any():
             raise UndefinedEstimateError(
                 f"the density of 'variance' has no mode ({first_index(bad)}): with this prior the rows must "
-                f"differ "
-                "in every column of every class. Use a proper prior, or add rows."
+                "differ in every column of every class. Use a proper prior, or add rows."
             )
         return {"mean": np.asarray(self.location), "variance": self.b / exponent}
 

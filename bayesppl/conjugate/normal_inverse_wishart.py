@@ -58,9 +58,8 @@ class NormalInverseWishart(Conjugate):
             require_positive(self, psi=psi)
         elif psi.shape[-1] != psi.shape[-2] or not _is_symmetric(psi) or not is_positive_definite(psi).all():
             raise ValueError(
-                "NormalInverseWishart: psi must be a symmetric, positive definite matrix, whose correlations have "
-                "no eigenvalue "
-                f"below {TOLERANCE:g}"
+                "NormalInverseWishart: psi must be a symmetric, positive definite matrix, whose correlations "
+                f"have no eigenvalue below {TOLERANCE:g}"
             )
         if self.nu is not None:
             self._require_nu(self.nu, psi.shape[-1] if psi.ndim else 1)
@@ -228,9 +227,8 @@ class NormalInverseWishart(Conjugate):
         if bad.any():
             raise UndefinedEstimateError(
                 f"the posterior mean of 'covariance' is infinite ({first_index(bad)}): it needs nu > n_features + "
-                f"1 = "
-                f"{self.location.shape[1] + 1} after the data, found {np.min(self.nu):g}. Add rows, use a prior "
-                "with a larger nu, or rule='predictive'."
+                f"1 = {self.location.shape[1] + 1} after the data, found {np.min(self.nu):g}. Add rows, use a "
+                "prior with a larger nu, or rule='predictive'."
             )
         return {"mean": np.asarray(self.location), "covariance": self.psi / exponent[..., None, None]}
 
@@ -241,8 +239,7 @@ class NormalInverseWishart(Conjugate):
         if bad.any():
             raise UndefinedEstimateError(
                 f"the density of 'covariance' has no mode ({first_index(bad)}): with this prior each class needs "
-                f"more "
-                "rows than features, not on a common plane. Use a proper prior, or add rows."
+                "more rows than features, not on a common plane. Use a proper prior, or add rows."
             )
         return {"mean": np.asarray(self.location), "covariance": self.psi / exponent[..., None, None]}
 

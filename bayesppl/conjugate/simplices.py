@@ -94,8 +94,7 @@ class DeclaredSimplices(SimplexPrior):
             raise ValueError(
                 f"the columns have {', '.join(map(str, self.sizes))} levels, so that no one distribution fits "
                 f"{name!r}: give bayesppl.Dirichlet(concentration) with a declared concentration, or a block of a "
-                "bayesppl.Product "
-                "to columns with equally many levels"
+                "bayesppl.Product to columns with equally many levels"
             )
         model = pm.modelcontext(None)
         model.add_coord(f"{prefix}level", range(self.sizes[0]))

@@ -17,9 +17,9 @@ _PROPER = (
 _GUIDE = "; see 'Migrate from scikit-learn' in the documentation"
 _SHRINKAGE = (
     "the default prior regularises the covariance as much as the evidence asks for. Shrinkage by s is the "
-    "posterior mean under an inverse Wishart worth r = n*s/(1 - s) of the n rows: with v the mean variance within "
-    "classes and D columns, "
-    "prior=bayesppl.NormalInverseWishart(kappa=1e-9, nu=r + D + 1, psi=r*v) and rule='mean'" + _GUIDE
+    "posterior mean under an inverse Wishart worth r = n*s/(1 - s) of the n rows: with v the mean variance "
+    "within classes and D columns, prior=bayesppl.NormalInverseWishart(kappa=1e-9, nu=r + D + 1, psi=r*v) and "
+    "rule='mean'" + _GUIDE
 )
 _REGULARISED = (
     "the default prior regularises the covariance as much as the evidence asks for. reg_param=s is the posterior "
@@ -28,8 +28,7 @@ _REGULARISED = (
 )
 _KNOWN = (
     "a covariance C that was estimated elsewhere is known here: prior=bayesppl.NormalInverseWishart(kappa=1e-9, "
-    "nu=1e12, "
-    "psi=1e12*C) and rule='mean'" + _GUIDE
+    "nu=1e12, psi=1e12*C) and rule='mean'" + _GUIDE
 )
 
 _INSTEAD: Mapping[str, str] = {

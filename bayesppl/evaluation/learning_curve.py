@@ -95,8 +95,7 @@ def learning_curve(
     if bad:
         raise ValueError(
             f"sizes must lie between the number of classes, {len(classes)}, and the {n_rows - n_test} rows left "
-            f"for "
-            f"training, found {bad[0]}"
+            f"for training, found {bad[0]}"
         )
     rng = np.random.default_rng(random_state)
     found = {score: np.full((len(sizes), len(RULES), repeats), np.nan) for score in SCORES}

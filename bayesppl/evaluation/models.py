@@ -163,8 +163,7 @@ def _require_same_data(fitted: Mapping[str, BayesClassifier]) -> None:
         if clf.classes_.tolist() != reference.classes_.tolist():
             raise ValueError(
                 f"{name!r} has the classes {clf.classes_.tolist()} and {first!r} has "
-                f"{reference.classes_.tolist()}; "
-                "compare models of the same labels"
+                f"{reference.classes_.tolist()}; compare models of the same labels"
             )
         found = clf.posterior_.model.family.bound.measures
         if set(found) != set(expected):
@@ -177,8 +176,8 @@ def _require_same_data(fitted: Mapping[str, BayesClassifier]) -> None:
         if differing:
             column = differing[0]
             raise ValueError(
-                f"the evidences are not comparable, for the models are not about the same data: of column "
-                f"{column!r}, "
-                f"{first!r} gives a {expected[column]} and {name!r} a {found[column]}. Compare models of one kind "
-                "(all densities, or all masses), or compare predictions of the label with bayesppl.compare"
+                "the evidences are not comparable, for the models are not about the same data: of column "
+                f"{column!r}, {first!r} gives a {expected[column]} and {name!r} a {found[column]}. Compare models "
+                "of one kind (all densities, or all masses), or compare predictions of the label with "
+                "bayesppl.compare"
             )

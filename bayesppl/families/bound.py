@@ -299,8 +299,7 @@ class NumberColumns(BoundColumns):
                 f"column {self.family.columns[column]!r} is missing in row ",
                 int(row),
                 f", but the {self.family.name} family models a row as a whole: a missing cell is neither zero nor "
-                f"can it "
-                "be left out. Fill it in, drop the row, or use a family that treats columns one by one.",
+                "can it be left out. Fill it in, drop the row, or use a family that treats columns one by one.",
             )
 
     def _with_row_numbers(self, X: Any, table: Table) -> Array:

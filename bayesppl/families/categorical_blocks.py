@@ -68,8 +68,8 @@ class CategoricalBlocks(TableFamily, listed=False):
             if not prior.has_closed_form:
                 raise ValueError(
                     "table='evidence' needs a probability with a closed form, such as bayesppl.Dirichlet(1), to "
-                    "compare tables by; "
-                    "found one that is declared in PyMC. Use table='independent' or 'joint' with it"
+                    "compare tables by; found one that is declared in PyMC. Use table='independent' or 'joint' "
+                    "with it"
                 )
             return float(closed_forms.log_evidence(alone, prior, statistics)[""].values.sum())
 

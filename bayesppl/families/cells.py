@@ -280,8 +280,7 @@ class CellFamily(ConjugateFamily):
                     f"column {self.columns[column]!r} holds {part[row, column]:g} successes in row ",
                     block.start + row,
                     f", more than its {most[excess][0]:g} {self._number.field}. Correct the count, or the number "
-                    f"of "
-                    f"{self._number.field}.",
+                    f"of {self._number.field}.",
                 )
 
     def _require_finite(self, statistics: Any) -> None:
@@ -290,8 +289,7 @@ class CellFamily(ConjugateFamily):
                 d = np.argwhere(~np.isfinite(sums))[0, 1]
                 raise ValueError(
                     f"the weighted sum of column {self.columns[d]!r} is larger than any floating-point number. "
-                    f"Rescale the "
-                    "column, or divide the weights by their mean"
+                    "Rescale the column, or divide the weights by their mean"
                 )
 
 

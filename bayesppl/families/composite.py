@@ -280,8 +280,7 @@ def _check_names(blocks: Mapping[str, BoundColumns]) -> None:
             if other.startswith(prefix) and clash:
                 raise ValueError(
                     f"block {block!r} has a parameter, dimension or covariate named {clash[0]!r}, which could "
-                    f"belong to "
-                    f"block {other!r}; rename one of the two blocks"
+                    f"belong to block {other!r}; rename one of the two blocks"
                 )
 
 

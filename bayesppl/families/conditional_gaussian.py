@@ -202,10 +202,9 @@ class ConditionalGaussian(ConjugateFamily):
             names = ", ".join(repr(name) for name, gap in zip(categories, gaps.T, strict=True) if gap.any())
             raise ValueError(
                 f"missing values in column {names} ({gaps.any(1).sum()} rows); numbers that depend on categories "
-                f"cannot be fitted "
-                "to rows that lack some in closed form. Drop or impute them, make missing a level of its own, or "
-                "use "
-                "bayesppl.MixedNB, which skips missing cells exactly. (Missing cells are fine when predicting.)"
+                "cannot be fitted to rows that lack some in closed form. Drop or impute them, make missing a "
+                "level of its own, or use bayesppl.MixedNB, which skips missing cells exactly. (Missing cells "
+                "are fine when predicting.)"
             )
         return closed_forms.sufficient_statistics(self.parts, X, responsibilities)
 

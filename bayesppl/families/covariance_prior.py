@@ -169,8 +169,7 @@ def _root(scatter: Array) -> Array:
 def _lost_to_rounding(scatter: Array) -> ValueError:
     return ValueError(
         f"the weights add up to so much (a sum of squares is {np.diagonal(scatter).max():.2g} variances) that "
-        f"beside columns "
-        "which copy each other the prior is lost to rounding. Divide the weights by their mean"
+        "beside columns which copy each other the prior is lost to rounding. Divide the weights by their mean"
     )
 
 

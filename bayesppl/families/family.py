@@ -58,9 +58,8 @@ class Family(ABC):
     has_closed_forms: ClassVar[bool] = False
     #: Why there is none of those, and what can be done.
     no_closed_form: ClassVar[str] = (
-        "the {} family has no conjugate prior, so that neither its predictive nor its evidence has a closed form: "
-        "it is fitted "
-        "by sampling, with inference='nuts' (or 'auto'), or approximated, as by 'laplace'."
+        "the {} family has no conjugate prior, so that neither its predictive nor its evidence has a closed "
+        "form: it is fitted by sampling, with inference='nuts' (or 'auto'), or approximated, as by 'laplace'."
     )
     #: What cells can be.
     takes: ClassVar[Takes] = "numbers"

@@ -45,8 +45,7 @@ def declared_levels(levels: Levels, columns: Sequence[Hashable]) -> dict[Hashabl
         if alike is not None:
             raise ValueError(
                 f"the levels {alike[0]!r} and {alike[1]!r} of column {name!r} read alike; declare one of the two, "
-                "in the "
-                "type that the column has"
+                "in the type that the column has"
             )
     return by_column
 

@@ -104,7 +104,6 @@ def _declared(covariance: str, prior: Any, mean: Any, sd: Any, cholesky: Any) ->
         if not is_declaration(value) and not isinstance(value, LKJ):
             raise TypeError(
                 f"{name} must be a PyMC distribution, such as pm.Normal.dist(0, 1), or a function that creates "
-                f"the "
-                f"variable, found {value!r}"
+                f"the variable, found {value!r}"
             )
     return MeanAndCholesky(mean, spread) if correlated else MeanAndSd(mean, spread)

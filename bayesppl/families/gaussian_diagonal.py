@@ -84,10 +84,8 @@ class DiagonalGaussian(MomentFamily):
             k, d = np.argwhere(bad)[0]
             raise UndefinedEstimateError(
                 f"column {self.columns[d]!r} is constant (or empty) within class {self.classes[k]!r}, so the "
-                f"likelihood "
-                "has no maximum: a variance of zero makes it infinite. Use rule='map', 'mean' or 'predictive' "
-                "with a "
-                "proper prior, or drop the column."
+                "likelihood has no maximum: a variance of zero makes it infinite. Use rule='map', 'mean' or "
+                "'predictive' with a proper prior, or drop the column."
             )
         return {"mean": statistics.mean, "variance": variance}
 

@@ -72,9 +72,8 @@ class FullGaussian(MomentFamily):
             is_matrix=True,
             is_tied=self.tied,
             columns=self.columns,
-            refusal="a full or tied covariance cannot be fitted to incomplete rows in closed form. Drop or impute "
-            "them, or use "
-            "covariance='diag', which skips missing cells exactly.",
+            refusal="a full or tied covariance cannot be fitted to incomplete rows in closed form. Drop or "
+            "impute them, or use covariance='diag', which skips missing cells exactly.",
         )
 
     def resolve_prior(self, statistics: Moments) -> NormalInverseWishart | MeanAndCholesky:
@@ -117,11 +116,9 @@ class FullGaussian(MomentFamily):
         if bad.any():
             k = int(np.argmax(bad))
             raise UndefinedEstimateError(
-                f"the covariance of class {self.classes[k]!r} ({statistics.count[k]:g} rows, "
-                f"{len(self.columns)} columns) is "
-                "singular, so the likelihood has no maximum. Use rule='map', 'mean' or 'predictive' with a proper "
-                "prior, "
-                "add rows, or drop columns that are constant or copies of others."
+                f"the covariance of class {self.classes[k]!r} ({statistics.count[k]:g} rows, {len(self.columns)} "
+                "columns) is singular, so the likelihood has no maximum. Use rule='map', 'mean' or 'predictive' "
+                "with a proper prior, add rows, or drop columns that are constant or copies of others."
             )
         return {"mean": statistics.mean, "covariance": covariance}
 

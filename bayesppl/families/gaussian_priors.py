@@ -35,8 +35,8 @@ def require_proper(
         rows = ", ".join(f"{label!r}: {n:g}" for label, n in zip(classes, count, strict=True))
         raise ImproperError(
             f"the posterior is improper: this prior needs at least {rows_needed:g} rows {per}, whose columns vary "
-            f"and do not "
-            f"copy each other (rows found: {rows}). Add rows, or use a proper prior, such as the default."
+            f"and do not copy each other (rows found: {rows}). Add rows, or use a proper prior, such as the "
+            "default."
         )
     return prior
 
@@ -47,8 +47,7 @@ def require_finite_sums(statistics: Moments, columns: Sequence[Hashable]) -> Non
     if not finite.all():
         raise ValueError(
             f"the weighted sum of squares of column {columns[int(np.argmin(finite))]!r} is larger than any "
-            f"floating-point "
-            "number. Rescale the column, or divide the weights by their mean"
+            "floating-point number. Rescale the column, or divide the weights by their mean"
         )
 
 
@@ -109,8 +108,7 @@ def _require_squares(scales: Array, columns: Sequence[Hashable]) -> None:
     if len(lost):
         raise ValueError(
             f"the numbers of column {columns[lost[0]]!r} are about {scales[lost[0]]:g}, so that their squares or "
-            f"sums of squares "
-            "are no floating-point numbers; rescale the column"
+            "sums of squares are no floating-point numbers; rescale the column"
         )
 
 
@@ -222,9 +220,7 @@ def require_definite_scale(
         where = "" if posterior.is_tied else f" in class {classes[k]!r}"
         raise ImproperError(
             f"the covariance of columns {names}{where} is singular to rounding: they copy each other, or a sum of "
-            f"the "
-            f"others, and beside {statistics.count.sum():g} rows the prior's psi is too small to be seen (an "
-            f"eigenvalue of "
-            f"the correlations of the posterior is below {LOST:g}). Drop a column, or use a prior with a larger "
-            f"psi."
+            f"the others, and beside {statistics.count.sum():g} rows the prior's psi is too small to be seen (an "
+            f"eigenvalue of the correlations of the posterior is below {LOST:g}). Drop a column, or use a prior "
+            "with a larger psi."
         )

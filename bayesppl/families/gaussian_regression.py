@@ -80,8 +80,7 @@ class GaussianRegression(MomentFamily, listed=False):
             is_tied=self.tied,
             columns=(*self.predictors, *self.columns),
             refusal="correlated numbers cannot be fitted to incomplete rows in closed form. Drop or impute them, "
-            "or use "
-            "bayesppl.MixedNB, which skips missing cells exactly.",
+            "or use bayesppl.MixedNB, which skips missing cells exactly.",
         )
 
     def resolve_prior(self, statistics: Moments) -> MatrixNormalInverseWishart:
@@ -117,12 +116,10 @@ class GaussianRegression(MomentFamily, listed=False):
         if bad.any():
             k = int(np.argmax(bad))
             raise UndefinedEstimateError(
-                f"the covariance of class {self.classes[k]!r} ({statistics.count[k]:g} rows, "
-                f"{len(self.columns)} columns of "
-                "numbers) is singular given the levels, so that the likelihood has no maximum. Use rule='map', "
-                "'mean' or "
-                "'predictive' with a proper prior, add rows, or drop columns that are constant or copies of "
-                "others."
+                f"the covariance of class {self.classes[k]!r} ({statistics.count[k]:g} rows, {len(self.columns)} "
+                "columns of numbers) is singular given the levels, so that the likelihood has no maximum. Use "
+                "rule='map', 'mean' or 'predictive' with a proper prior, add rows, or drop columns that are "
+                "constant or copies of others."
             )
         gap = np.einsum("kq,...qp->kp" if self.tied else "kq,kqp->kp", mean[:, :q], effect)
         return {"mean": mean[:, q:] - gap, "effect": effect, "covariance": covariance}

@@ -60,8 +60,7 @@ class Poisson(CellFamily):
         if not isinstance(self.exposure, str | None):
             raise TypeError(
                 f"exposure must name the column that holds the exposure of each row, found {self.exposure!r}; one "
-                f"exposure "
-                "for every row needs no column"
+                "exposure for every row needs no column"
             )
 
     def count(self, x: Array, number: Array) -> Events:

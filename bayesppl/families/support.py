@@ -56,8 +56,7 @@ POSITIVE_NUMBERS = Support(
     "positive real numbers",
     lambda x: x > 0,
     "Correct the value, mark it as missing (NaN), or choose a family of real numbers; of columns='evidence', "
-    "declare what "
-    "later rows can hold, as in ranges={column: (0, numpy.inf)}.",
+    "declare what later rows can hold, as in ranges={column: (0, numpy.inf)}.",
 )
 
 

@@ -96,9 +96,8 @@ class ZeroInflated(Transformed):
     def bind_labelled(self, table: Table, classes: Sequence[Hashable], codes: Array, weights: Array) -> Self:
         if not self.family.fits_missing:
             raise ValueError(
-                f"ZeroInflated takes a family that models its columns one by one, and the "
-                f"{self.family.name} family does not; "
-                "use a family of single columns, such as bayesppl.LogNormal('diag')"
+                f"ZeroInflated takes a family that models its columns one by one, and the {self.family.name} "
+                "family does not; use a family of single columns, such as bayesppl.LogNormal('diag')"
             )
         X = np.asarray(numbers_of(table, table.names, self.name, REAL_NUMBERS), dtype=np.float64)
         others = MatrixTable(table.names, np.where(X == 0, np.nan, X), True)

@@ -94,8 +94,8 @@ class Encoder:
             return self.spell(named, place)
         raise TypeError(
             f"{place} is a {type(value).__module__}.{type(value).__qualname__}, which cannot be stored: it is no "
-            f"class of "
-            "bayesppl and no dataclass in a module that is derived from one of its contracts, such as Family"
+            "class of bayesppl and no dataclass in a module that is derived from one of its contracts, such as "
+            "Family"
         )
 
     def _spell_array(self, value: Array, place: str) -> Any:

@@ -55,15 +55,13 @@ def choose(inference: str | Inference) -> Inference:
     if not isinstance(inference, str):
         raise TypeError(
             "inference must be a name, such as 'closed_form' or 'nuts', or an inference such as "
-            "bayesppl.NUTS(draws=2000), found "
-            f"{inference!r}"
+            f"bayesppl.NUTS(draws=2000), found {inference!r}"
         )
     if inference in UNAVAILABLE:
         raise ValueError(UNAVAILABLE[inference])
     if inference not in BY_NAME:
         raise ValueError(
             f"inference must be one of {', '.join(map(repr, BY_NAME))} or an inference such as "
-            "bayesppl.NUTS(draws=2000), "
-            f"found {inference!r}"
+            f"bayesppl.NUTS(draws=2000), found {inference!r}"
         )
     return BY_NAME[inference]

@@ -149,10 +149,8 @@ def require_complete(inference: str, drawn: Draws) -> None:
         if values.shape[:2] != expected:
             raise IncompleteDrawsError(
                 f"{inference} returned {' x '.join(map(str, values.shape[:2]))} draws of {name!r} where "
-                f"{expected[0]} x "
-                f"{expected[1]} (chains x draws) were asked for, so that nothing is fitted. Run it again; if that "
-                "does not "
-                "help, use another inference."
+                f"{expected[0]} x {expected[1]} (chains x draws) were asked for, so that nothing is fitted. Run "
+                "it again; if that does not help, use another inference."
             )
         bad = ~np.isfinite(values).all(axis=tuple(range(2, values.ndim)))
         if bad.any():
@@ -161,7 +159,6 @@ def require_complete(inference: str, drawn: Draws) -> None:
             raise IncompleteDrawsError(
                 f"{inference}: {bad.sum()} of {bad.size} draws of {name!r} are not finite, the first with "
                 f"{found[~np.isfinite(found)].flat[0]} in chain {chain}, draw {draw}, so that nothing is fitted. "
-                "Put all "
-                "columns on scales near one, give the parameter a prior that keeps it in range, or use another "
-                "inference."
+                "Put all columns on scales near one, give the parameter a prior that keeps it in range, or use "
+                "another inference."
             )

@@ -132,8 +132,7 @@ def _mode_and_root(density: Gradient, start: Array) -> tuple[Array, Array]:
         point = point + step
     raise UndefinedEstimateError(
         "the posterior density has no mode that can be found in unconstrained coordinates, so that there is no "
-        "Laplace "
-        "approximation. Use inference='nuts'."
+        "Laplace approximation. Use inference='nuts'."
     )
 
 

@@ -85,8 +85,7 @@ def find_mode(
     if not np.isfinite(best.fun) or np.abs(best.x).max() > _FAR:
         raise UndefinedEstimateError(
             "the posterior density has no mode that can be found: it may grow without bound at an edge of the "
-            "parameters. "
-            "Use rule='mean' or 'predictive'."
+            "parameters. Use rule='mean' or 'predictive'."
         )
     modes = constrain(pymc_model, [*model.dims, *learned], density.split(whole(best.x)[None]))
     return {**{name: values[0] for name, values in modes.items()}, **_closed_form_modes(prior, statistics)}

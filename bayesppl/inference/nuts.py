@@ -181,8 +181,7 @@ def compile_density(density: Density, notify: bool = False) -> Any:
         if notify:
             say(
                 f"compiling this model by nutpie {version('nutpie')} itself, for minutes and in every process; "
-                "nutpie "
-                f"{KNOWN}x keeps the result"
+                f"nutpie {KNOWN}x keeps the result"
             )
         return nutpie.compile_pymc_model(density.as_model())
     from nutpie.compile_pymc import CompiledPyMCModel

@@ -120,8 +120,7 @@ def plot_estimates(
     if len(groups) > _MOST_PANELS:
         raise ValueError(
             f"{parameter} has {len(groups)} entries with units of their own, and a picture has {_MOST_PANELS} "
-            f"panels at most; select "
-            f"some, as in feature=[{groups[0].features[0]!r}]"
+            f"panels at most; select some, as in feature=[{groups[0].features[0]!r}]"
         )
     name = parameter.replace("_", " ")
     fixed = [str(label) for label in selection.values() if np.ndim(label) == 0]  # type: ignore[arg-type]

@@ -86,16 +86,14 @@ def plot_nomogram(
         raise ValueError(
             f"against must name the class that {label!r} is compared with, one of "
             f"{[name for name in classes if name != label]}: against several classes together the weight of a "
-            f"column "
-            "depends on the others"
+            "column depends on the others"
         )
     table = clf.fitted_.columns.align(X)
     whole = clf.explain(table.take(slice(0, 20)), against, rule=rule).sel({"class": label})
     if whole.attrs["shares"] != "independent":
         raise ValueError(
             "a nomogram adds up weights of single columns, and here they depend on each other: use clf.explain "
-            "for one row, "
-            "or a naive Bayes classifier"
+            "for one row, or a naive Bayes classifier"
         )
     features = whole["feature"].values.tolist()
     strips = [_strip(clf, table, name, label, against, rule) for name in features]

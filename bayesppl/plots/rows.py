@@ -59,8 +59,7 @@ def plot_comparison(table: Any, *arguments: Any, ax: Axes | None = None, **optio
     if isinstance(table, Comparison):
         raise TypeError(
             "plot_comparison draws the table of bayesppl.compare_models, with one entry per model; for a "
-            "Comparison of "
-            "the four rules there is plot_probabilities"
+            "Comparison of the four rules there is plot_probabilities"
         )
     found = result_of(compare_models, xr.Dataset, table, arguments, options)
     ordered = found.sortby("log_evidence", ascending=False)

@@ -68,8 +68,7 @@ def load(source: Path | str | None) -> tuple[Array, Array]:
     if pixels.shape[1] != 28 * 28 or len(pixels) < N_DIGITS:
         raise ValueError(
             f"{source} holds {len(pixels)} digits of {pixels.shape[1]} pixels; the MNIST digits have 784 pixels, "
-            f"and the "
-            f"protocol needs {N_DIGITS} of them"
+            f"and the protocol needs {N_DIGITS} of them"
         )
     return _whole("pixel", pixels, 255).astype(np.uint8), _whole("label", labels, 9).astype(int)
 

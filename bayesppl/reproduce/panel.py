@@ -150,8 +150,7 @@ def _read(source: str) -> Iterator[tuple[str, pd.DataFrame, Array]]:
     else:
         raise ValueError(
             f"there is no data {source!r}: give a folder of CSV files with a column 'class', such a file, "
-            f"openml:ID, or one "
-            f"of {', '.join(EMBEDDED)}"
+            f"openml:ID, or one of {', '.join(EMBEDDED)}"
         )
 
 

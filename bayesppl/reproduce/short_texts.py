@@ -176,8 +176,7 @@ NOTES3B = (
         Erratum(
             "E9",
             "the derivation gives deviations from the class means; the sentence and the code take them from the "
-            "mean "
-            "of all rows, which adds the scatter between the classes",
+            "mean of all rows, which adds the scatter between the classes",
             Formula("Σ (x − x̄)(x − x̄)ᵀ / N − Σ n_k (x̄_k − x̄)(x̄_k − x̄)ᵀ / N", total_less_between),
         ),
     ),

@@ -86,8 +86,7 @@ def expected_failures(estimator: BaseEstimator) -> dict[str, str]:
         }
     failures = {
         "check_parameters_default_constructible": "a default prior is an immutable declaration, "
-        "bp.Dirichlet(1.0), not one "
-        "of Python's basic types"
+        "bp.Dirichlet(1.0), not one of Python's basic types"
     }
     if name in ("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis", "JointCategoricalNB"):
         failures["check_estimators_nan_inf"] = (

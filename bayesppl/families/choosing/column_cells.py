@@ -106,7 +106,6 @@ def checked_ranges(ranges: Ranges | None, table: Table) -> dict[Hashable, tuple[
         if not low < high:
             raise ValueError(
                 f"the range of column {name!r} must be two numbers (low, high) that ascend, such as (0, 120) or "
-                f"(0, numpy.inf), "
-                f"found {bounds!r}"
+                f"(0, numpy.inf), found {bounds!r}"
             )
     return dict(ranges or {})

@@ -76,8 +76,7 @@ def categories_and_numbers(
         if not names:
             raise ValueError(
                 f"no column holds {kind}, so that there is nothing for the others to depend on; use "
-                f"bayesppl.{other}, or convert the "
-                f"columns that are {kind} (integers= says what integers are)"
+                f"bayesppl.{other}, or convert the columns that are {kind} (integers= says what integers are)"
             )
     return found
 
@@ -87,8 +86,7 @@ def _by_dtype(table: Table, integers: Integers | None) -> tuple[tuple[Hashable, 
     if "poisson" in by_family:
         raise ValueError(
             f"integers makes column {by_family['poisson'][0]!r} a count, but here numbers are correlated "
-            f"Gaussians: pass 'gaussian' or "
-            "'categorical', or declare a bayesppl.Product"
+            "Gaussians: pass 'gaussian' or 'categorical', or declare a bayesppl.Product"
         )
     levels = {*by_family.get("categorical", ()), *by_family.get("bernoulli", ())}
     return tuple(name for name in table.names if name in levels), by_family.get("gaussian", ())
@@ -102,8 +100,7 @@ def _families_of(columns: Sequence[Hashable], integers: Integers | None) -> dict
     if unknown:
         raise ValueError(
             f"integers must be one of {', '.join(map(repr, get_args(IntegerFamily)))} or None, or a mapping of "
-            f"columns to "
-            f"these, found {unknown[0]!r}"
+            f"columns to these, found {unknown[0]!r}"
         )
     present = set(columns)
     others = [name for name in chosen if name not in present]
@@ -115,11 +112,9 @@ def _families_of(columns: Sequence[Hashable], integers: Integers | None) -> dict
     undecided = [name for name in columns if chosen.get(name) is None]
     if undecided:
         raise UndeclaredIntegersError(
-            f"integer columns may hold counts, codes or measurements, and their dtype does not determine which: "
-            f"{listed(undecided)}. "
-            "Pass integers='poisson', 'categorical' or 'gaussian', or a mapping of columns to these; convert the "
-            "columns; "
-            "or name the blocks yourself",
+            "integer columns may hold counts, codes or measurements, and their dtype does not determine which: "
+            f"{listed(undecided)}. Pass integers='poisson', 'categorical' or 'gaussian', or a mapping of columns "
+            "to these; convert the columns; or name the blocks yourself",
             undecided,
         )
     return {name: str(chosen[name]) for name in columns}

@@ -24,8 +24,7 @@ def require_one_way(how: Pick, blocks: Blocks | None, ranges: Ranges | None) -> 
     if blocks is not None and not isinstance(blocks, Mapping):
         raise TypeError(
             "blocks must be a mapping of names to (columns, family), as in {'sizes': (['length'], "
-            "bayesppl.Gaussian())}, "
-            f"found {blocks!r}"
+            f"bayesppl.Gaussian())}}, found {blocks!r}"
         )
     if ranges is not None and (how != "evidence" or blocks is not None):
         raise ValueError("ranges is about the choice of columns='evidence' without blocks; drop it")

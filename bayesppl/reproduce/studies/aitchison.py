@@ -91,9 +91,8 @@ def figure(inputs: Inputs) -> Figure:
 
 STUDY = Study(
     "aitchison",
-    "Predictive or plug-in (AITCHISON, GEISSER)? A normal density of two columns: the predictive is closer to the "
-    "truth at "
-    "every number of rows.",
+    "Predictive or plug-in (AITCHISON, GEISSER)? A normal density of two columns: the predictive is closer to "
+    "the truth at every number of rows.",
     tables,
     figure,
 )

@@ -86,8 +86,7 @@ def error_figure(inputs: Inputs) -> Figure:
 NG_JORDAN = Study(
     "ng-jordan",
     "Generative or discriminative (NG-JORDAN)? Naive Bayes nears its limit after few rows; logistic regression "
-    "may need more, and has "
-    "the lower error in the end.",
+    "may need more, and has the lower error in the end.",
     error_tables,
     error_figure,
 )

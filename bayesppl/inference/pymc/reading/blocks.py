@@ -92,8 +92,8 @@ def _check_potential(model: Any, potential: Any, above: Sequence[Any], label: La
     if any(parent in model.observed_RVs for parent in above):
         raise ValueError(
             f"the potential {potential.name!r} is computed from observed variables, so that a new row has no "
-            "density of its own; "
-            "declare it as the distribution of an observed variable, by pm.CustomDist if there is no other"
+            "density of its own; declare it as the distribution of an observed variable, by pm.CustomDist if "
+            "there is no other"
         )
     rows = [
         leaf
@@ -103,9 +103,8 @@ def _check_potential(model: Any, potential: Any, above: Sequence[Any], label: La
     if rows:
         raise ValueError(
             f"the potential {potential.name!r} is computed from data of the length of the rows, so that a new row "
-            "has no "
-            "density of its own; declare it as the distribution of an observed variable, by pm.CustomDist if "
-            "there is no other"
+            "has no density of its own; declare it as the distribution of an observed variable, by pm.CustomDist "
+            "if there is no other"
         )
 
 

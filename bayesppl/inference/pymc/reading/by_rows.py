@@ -65,8 +65,8 @@ class ByRows(Family, listed=False):  # nobody declares it
     name: ClassVar[str] = "PyMC"
     no_closed_form: ClassVar[str] = (
         "a part of the model written in {} was sampled, so that neither its predictive nor its evidence has a "
-        "closed form; "
-        "recognition() gives the reason, part by part. For the evidence, sample the model by pm.sample_smc"
+        "closed form; recognition() gives the reason, part by part. For the evidence, sample the model by "
+        "pm.sample_smc"
     )
 
     observed: tuple[Observed, ...]

@@ -59,17 +59,15 @@ def read_observed(model: Any, variable: Any, label: Label, inputs: Mapping[Any, 
         of_class = observed.ndim and len(observed) in np.bincount(label.codes)
         advice = (
             "are these the rows of one class? Observe those of all classes in one variable, with the parameters "
-            "of the classes "
-            f"stacked and indexed by the label, as in pm.Normal('x', pt.stack([mu0, mu1])[{label.name}], ...)"
+            "of the classes stacked and indexed by the label, as in pm.Normal('x', pt.stack([mu0, "
+            f"mu1])[{label.name}], ...)"
             if of_class
             else "where something is observed in some rows only, such as cells that are not zero, declare a "
-            "distribution of all "
-            "rows, as pm.ZeroInflatedPoisson or pm.HurdleGamma"
+            "distribution of all rows, as pm.ZeroInflatedPoisson or pm.HurdleGamma"
         )
         raise ValueError(
             f"{name!r} has shape {observed.shape}, and its leading dimension is not that of the {n_rows} rows of "
-            "the label "
-            f"{label.name!r}; {advice}"
+            f"the label {label.name!r}; {advice}"
         )
     others = [v for v in model.observed_RVs if v is not variable and v is not label.variable]
     stop = [*inputs, *others]
@@ -80,8 +78,7 @@ def read_observed(model: Any, variable: Any, label: Label, inputs: Mapping[Any, 
     if not acting and unused_codes(label, variable.owner.inputs, stop):
         raise ValueError(
             f"{name!r} depends on a constant that equals the labels, but uses it as a number; index the "
-            "parameters by the label, "
-            f"as in mu[{label.name}], or compare it with the codes of the classes"
+            f"parameters by the label, as in mu[{label.name}], or compare it with the codes of the classes"
         )
     nodes = nodes_above([variable], [*stop, label.variable])
     direct = {above for node in nodes for above in node.inputs}

@@ -101,8 +101,7 @@ def find_label(model: Any, name: str, classes: Sequence[Hashable] | None = None)
     if f"{name}_unobserved" in model.named_vars:
         raise ValueError(
             f"some labels of {name!r} are missing, so that it is learned with the parameters; give the model the "
-            "rows whose "
-            "label is known, and predict the others"
+            "rows whose label is known, and predict the others"
         )
     if name not in model.named_vars:
         raise ValueError(f"the model has no variable {name!r} to serve as label; {advice}")
@@ -110,14 +109,12 @@ def find_label(model: Any, name: str, classes: Sequence[Hashable] | None = None)
     if variable not in model.observed_RVs:
         raise ValueError(
             f"{name!r} is not observed, so that the model does not learn from labels; give it observed=..., or "
-            "name another "
-            f"label: {advice}"
+            f"name another label: {advice}"
         )
     if not isinstance(variable.owner.op, BernoulliRV | CategoricalRV):
         raise ValueError(
             f"the label {name!r} is distributed as {_kind(variable)}; a label is pm.Categorical, or pm.Bernoulli "
-            "where there "
-            "are two classes"
+            "where there are two classes"
         )
     [codes] = evaluate([model.rvs_to_values[variable]])
     if codes.ndim != 1:
@@ -133,8 +130,8 @@ def find_label(model: Any, name: str, classes: Sequence[Hashable] | None = None)
     if classes is not None and set(classes) == set(own) and list(classes) != list(own):
         raise ValueError(
             f"the codes of the label {name!r} count the classes as {', '.join(map(repr, classes))}, and the "
-            "coords of the model as "
-            f"{', '.join(map(repr, own))}; give the model coords in the order of the codes, which is ascending"
+            f"coords of the model as {', '.join(map(repr, own))}; give the model coords in the order of the "
+            "codes, which is ascending"
         )
     data = [leaf for leaf in leaves_above([model.rvs_to_values[variable]]) if isinstance(leaf, SharedVariable)]
     named = own if classes is None else classes

@@ -111,8 +111,7 @@ class Layout:
         if missing.any():
             raise ValueError(
                 f"{name!r} is missing in row {int(np.argmax(missing))}, but the model has no density of a row "
-                "without it; fill it "
-                "in, or drop the row"
+                "without it; fill it in, or drop the row"
             )
         return values.reshape(len(values), *self.shapes[name]).astype(self.dtypes[name])
 

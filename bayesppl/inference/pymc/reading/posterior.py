@@ -159,8 +159,7 @@ class PartlyExact(Posterior):
     def mode(self) -> NoReturn:
         raise NotConjugateError(
             "rule='map' is not defined here: parts of the model were sampled in the variables of its user, whose "
-            "mode depends "
-            "on how they were chosen; use rule='mean' or 'predictive'"
+            "mode depends on how they were chosen; use rule='mean' or 'predictive'"
         )
 
     def mean(self) -> Theta:

@@ -69,8 +69,7 @@ def _read(model: Any, label_name: str, classes: Sequence[Hashable] | None, rng: 
     if not any(block.observed for block in found):
         raise ValueError(
             f"no observed variable depends on the label {label.name!r}, so that there is nothing to classify by; "
-            "index the "
-            f"parameters of the features by it, as in mu[{label.name}]"
+            f"index the parameters of the features by it, as in mu[{label.name}]"
         )
     found.sort(key=lambda block: not block.component.holds_label)
     return Reading(model, label, inputs, tuple(found), weights)
@@ -82,8 +81,7 @@ def _require_tensors(model: Any) -> None:
         if any(isinstance(v.type, XTensorType) for node in nodes for v in (*node.inputs, *node.outputs)):
             raise ValueError(
                 f"{variable.name!r} is computed by operations of pymc.dims, which are not read; write the model "
-                "with the "
-                "distributions of pymc itself, as in pm.Normal('x', mu[y], dims=('row', 'feature'))"
+                "with the distributions of pymc itself, as in pm.Normal('x', mu[y], dims=('row', 'feature'))"
             )
 
 
@@ -98,8 +96,7 @@ def _require_plain(model: Any) -> None:
     if discrete:
         raise ValueError(
             f"{discrete[0]!r} is a discrete variable that is learned, along which a density has no gradient; sum "
-            "over its "
-            "values, as pm.Mixture does"
+            "over its values, as pm.Mixture does"
         )
 
 
@@ -113,8 +110,7 @@ def _class_weights(label: Label, inputs: Mapping[Any, Any], theta: Mapping[str, 
     if not same_values(flat, np.broadcast_to(flat[:1], flat.shape), 1e-14):
         raise ValueError(
             f"the class weights of {label.name!r} differ from row to row: that is a regression of the label on "
-            "something, and "
-            "not a generative classifier, whose features are distributed given the label"
+            "something, and not a generative classifier, whose features are distributed given the label"
         )
     for _ in range(n_lead):
         p = p[0]

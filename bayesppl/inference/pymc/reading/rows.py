@@ -169,8 +169,7 @@ def require_density(found: Observed) -> None:
     except NotImplementedError as error:
         raise ValueError(
             f"{found.name!r} has no log density that PyMC can derive ({error}); declare it by a distribution that "
-            "has one, or "
-            "give pm.CustomDist its logp"
+            "has one, or give pm.CustomDist its logp"
         ) from error
     if entries.ndim == 0:
         raise ValueError(f"{found.name!r} has one density for all rows together: {_DEPEND}")
@@ -178,8 +177,7 @@ def require_density(found: Observed) -> None:
 
 _DEPEND = (
     "the density of a row depends on other rows, as in time series and Gaussian processes, so that a new row has "
-    "no density "
-    "of its own"
+    "no density of its own"
 )
 
 
@@ -235,8 +233,7 @@ def _refuse_constants(found: Observed, label: Label | None, detail: str) -> None
         hint = _hint(fixed[0].data, label)
         raise ValueError(
             f"{found.name!r} depends on a constant of shape {shape}, of the length of the rows, which new rows do "
-            "not have: "
-            f"{hint}"
+            f"not have: {hint}"
         )
     raise ValueError(f"{found.name!r} cannot be taken row by row ({detail}): {_DEPEND}")
 

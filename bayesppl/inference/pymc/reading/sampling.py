@@ -146,8 +146,7 @@ def sample_collapsed(
     if found is None:
         raise ValueError(
             f"draws of {collapsed.names} are so extreme that the parameters given them do not determine the other "
-            "variables of "
-            "the model; give them a prior that keeps away from zero and from infinity"
+            "variables of the model; give them a prior that keeps away from zero and from infinity"
         )
     samples = {name: values.reshape(*lead, *values.shape[1:]) for name, values in found.items()}
     by_chain = [beliefs[chain * lead[1] : (chain + 1) * lead[1]] for chain in range(lead[0])]
@@ -161,6 +160,5 @@ def _priors(collapsed: Collapsed, points: Sequence[Array]) -> Any:
     except ValueError as error:
         raise ValueError(
             f"the sampler came to values of {collapsed.names} at which the prior given them is not proper "
-            f"({error}); give them a "
-            "prior that keeps away from zero"
+            f"({error}); give them a prior that keeps away from zero"
         ) from None
