@@ -10,24 +10,14 @@ import numpy as np
 from scipy.special import betaln, xlog1py, xlogy
 
 from bayesppl.conjugate.association import log_association
-from bayesppl.conjugate.conjugate import (
-    FREELY,
-    Conjugate,
-    broadcast,
-    first_index,
-    replace_unchecked,
-    require_positive,
-    scaled,
-    sum_trailing,
-)
+from bayesppl.conjugate.conjugate import CellBelief, replace_unchecked, require_defined, sum_trailing
 from bayesppl.conjugate.declared_priors import Dims, named
 from bayesppl.conjugate.statistics import Successes
-from bayesppl.errors import UndefinedEstimateError
 from bayesppl.kernels.arrays import Array, Theta, log_beta_increment
 
 
 @dataclass(frozen=True, eq=False)
-class Beta(Conjugate):
+class Beta(CellBelief):
     """Beta belief about success probabilities.
 
     Parameters
@@ -36,14 +26,11 @@ class Beta(Conjugate):
         Prior numbers of successes and failures. ``Beta(1, 1)`` is uniform, ``Beta(0.5, 0.5)`` is Jeffreys'.
     """
 
-    parameters: ClassVar[tuple[str, ...]] = ("probability",)
-    factor_dims: ClassVar[tuple[str, ...]] = ("class", "feature")
+    parameter = "probability"
+    scalable: ClassVar[tuple[str, ...]] = ("alpha", "beta")
 
     alpha: Any = 1.0
     beta: Any = 1.0
-
-    def __post_init__(self) -> None:
-        require_positive(self, alpha=self.alpha, beta=self.beta)
 
     @staticmethod
     def natural(theta: Mapping[str, Any], lib: Any = np) -> tuple[Any, Any]:
@@ -64,32 +51,10 @@ class Beta(Conjugate):
             concentration.reshape(n_classes, -1), counts.reshape(n_classes, -1), 2 * np.arange(n_features)
         )
 
-    def sized(self, shape: tuple[int, ...]) -> Beta:
-        """Broadcast the hyperparameters to ``shape``, refusing values that make no prior."""
-        require_positive(self, alpha=self.alpha, beta=self.beta)
-        return Beta(broadcast(self, "alpha", self.alpha, shape), broadcast(self, "beta", self.beta, shape))
-
     def update(self, statistics: Successes) -> Self:
         return replace_unchecked(
             self, alpha=self.alpha + statistics.successes, beta=self.beta + statistics.failures
         )
-
-    def select_classes(self, classes: Array) -> Self:
-        return replace_unchecked(self, alpha=self.alpha[classes], beta=self.beta[classes])
-
-    def at(self, k: int, columns: Any) -> Self:
-        """The belief of one class about these columns."""
-        return replace_unchecked(self, alpha=self.alpha[k, columns], beta=self.beta[k, columns])
-
-    @property
-    def tunable(self) -> dict[str, tuple[float, float]]:
-        return {"alpha": FREELY, "beta": FREELY}
-
-    def rescaled(self, factors: Mapping[str, float]) -> Self:
-        return replace_unchecked(self, **scaled(self, factors, self.tunable))
-
-    def is_proper(self) -> Array:
-        return np.asarray((self.alpha > 0) & (self.beta > 0))
 
     def log_normalizer(self) -> Array:
         return np.asarray(betaln(self.alpha, self.beta))
@@ -116,11 +81,11 @@ class Beta(Conjugate):
     def mode(self) -> Theta:
         successes, failures = self.alpha - 1, self.beta - 1
         bad = (successes < 0) | (failures < 0) | (successes + failures <= 0)
-        if bad.any():
-            raise UndefinedEstimateError(
-                f"the density of 'probability' has no single mode ({first_index(bad)}): MAP needs alpha ≥ 1 and "
-                "beta ≥ 1, not both 1, after the data. Use a prior with alpha, beta > 1, or rule='mean' or "
-                "'predictive'."
-            )
+        require_defined(
+            bad,
+            "the density of 'probability' has no single mode",
+            ": MAP needs alpha ≥ 1 and beta ≥ 1, not both 1, after the data. Use a prior with alpha, beta > 1, or "
+            "rule='mean' or 'predictive'.",
+        )
         # never above one, as (α − 1)/(α + β − 2) can be in floating-point numbers
         return {"probability": successes / (successes + failures)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
 from typing import Any, ClassVar, Self, final
 
@@ -11,43 +11,63 @@ import numpy as np
 
 from bayesppl.conjugate.declared_priors import Declared, Dims, in_words, is_declaration
 from bayesppl.data.arguments import labels_of
-from bayesppl.errors import ImproperError
+from bayesppl.errors import ImproperError, UndefinedEstimateError
 from bayesppl.kernels.arrays import Array, Theta
 
 
 class Conjugate(ABC):
-    """A belief about the parameters of all classes that stays in its family when rows are observed."""
+    """A belief about the parameters of all classes that stays in its family when rows are observed.
+
+    Each kind is a dataclass of its hyperparameters: arrays with the classes on their first axis, but for those
+    that the classes share.
+    """
 
     has_closed_form: ClassVar[bool] = True
 
+    #: Name of the parameter, where there is one.
+    parameter: str
+
+    #: Hyperparameters that a factor rescales as they are.
+    scalable: ClassVar[tuple[str, ...]] = ()
+
     @property
-    @abstractmethod
     def parameters(self) -> tuple[str, ...]:
         """Names of the parameters, the keys of every ``Theta`` of this belief."""
+        return (self.parameter,)
 
-    @abstractmethod
-    def update(self, statistics: Any) -> Self:
-        """Return the belief after observing rows with these sufficient statistics."""
+    @property
+    def shared_by_classes(self) -> tuple[str, ...]:
+        """Hyperparameters without an axis of classes."""
+        return ()
 
-    @abstractmethod
+    @property
+    def tunable(self) -> dict[str, tuple[float, float]]:
+        """Hyperparameters that can be rescaled, each with bounds on the logarithm of its factor."""
+        return dict.fromkeys(self.scalable, FREELY)
+
+    def rescaled(self, factors: Mapping[str, float]) -> Self:
+        """Multiply tunable hyperparameters by positive factors; those not named stay as they are."""
+        scaled = {name: getattr(self, name) * factors.get(name, 1.0) for name in self.scalable}
+        return replace_unchecked(self, **scaled)
+
     def select_classes(self, classes: Array) -> Self:
         """The belief about the parameters of each of ``classes`` by itself, side by side along the class axis.
 
         A class may occur several times; what the classes share becomes a copy for each.
         """
-
-    @property
-    @abstractmethod
-    def tunable(self) -> dict[str, tuple[float, float]]:
-        """Hyperparameters that can be rescaled, each with bounds on the logarithm of its factor."""
-
-    @abstractmethod
-    def rescaled(self, factors: Mapping[str, float]) -> Self:
-        """Multiply tunable hyperparameters by positive factors; those not named stay as they are."""
+        shared, own = self.shared_by_classes, vars(self)
+        copies = {name: np.broadcast_to(own[name], (len(classes), *own[name].shape)) for name in shared}
+        arrays = {name: values for name, values in own.items() if isinstance(values, np.ndarray)}
+        chosen = {name: values[classes] for name, values in arrays.items() if name not in shared}
+        return replace_unchecked(self, **chosen, **copies)
 
     @abstractmethod
+    def update(self, statistics: Any) -> Self:
+        """Return the belief after observing rows with these sufficient statistics."""
+
     def is_proper(self) -> Array:
         """Whether each independent factor integrates to a finite value."""
+        return np.asarray(np.logical_and.reduce([getattr(self, name) > 0 for name in self.scalable]))
 
     @abstractmethod
     def log_increment(self, statistics: Any) -> Array:
@@ -95,9 +115,39 @@ class Conjugate(ABC):
     def mean(self) -> Theta:
         """Posterior mean; raises :class:`~bayesppl.errors.UndefinedEstimateError` where it is infinite."""
 
-    @abstractmethod
     def mode(self) -> Theta:
-        """Joint mode (MAP); raises :class:`~bayesppl.errors.UndefinedEstimateError` where none exists."""
+        """Joint mode (MAP), which is the mean unless the density is skewed.
+
+        Raises :class:`~bayesppl.errors.UndefinedEstimateError` where none exists.
+        """
+        return self.mean()
+
+
+class CellBelief(Conjugate):
+    """A belief about independent parameters, one or more for every class and feature.
+
+    Each hyperparameter is a number, or an array (n_classes, n_features).
+    """
+
+    factor_dims: ClassVar[tuple[str, ...]] = ("class", "feature")
+
+    @final
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            require = require_finite if name == "location" else require_positive
+            require(self, **{name: value})
+
+    @final
+    def sized(self, shape: tuple[int, ...]) -> Self:
+        """Broadcast the hyperparameters to ``shape``, refusing values that make no prior."""
+        self.__post_init__()
+        arrays = {name: broadcast(self, name, value, shape) for name, value in vars(self).items()}
+        return replace_unchecked(self, **arrays)
+
+    @final
+    def at(self, k: int, columns: Any) -> Self:
+        """The belief of one class about these columns."""
+        return replace_unchecked(self, **{name: values[k, columns] for name, values in vars(self).items()})
 
 
 def replace_unchecked[B](belief: B, **changes: Any) -> B:
@@ -109,6 +159,12 @@ def replace_unchecked[B](belief: B, **changes: Any) -> B:
     new = copy(belief)
     vars(new).update(changes)
     return new
+
+
+def require_defined(undefined: Array, problem: str, remedy: str) -> None:
+    """Refuse an estimate some entries of which do not exist."""
+    if undefined.any():
+        raise UndefinedEstimateError(f"{problem} ({first_index(undefined)}){remedy}")
 
 
 def first_index(condition: Array) -> str:
@@ -177,11 +233,6 @@ def sum_trailing(values: Array, ndim: int) -> Array:
 
 #: Bounds of the logarithm of a factor of a hyperparameter: it changes by at most e^10, about 22,000.
 FREELY = (-10.0, 10.0)
-
-
-def scaled(belief: Any, factors: Mapping[str, float], names: Iterable[str]) -> dict[str, Any]:
-    """Fields of a belief multiplied by the factors that are named."""
-    return {name: getattr(belief, name) * factors.get(name, 1.0) for name in names}
 
 
 def require_kind[T](declared: object, kind: type[T], argument: str) -> T:

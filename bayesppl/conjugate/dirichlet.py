@@ -4,26 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import gammaln, xlogy
 
 from bayesppl.conjugate.association import log_association
 from bayesppl.conjugate.conjugate import (
-    FREELY,
     Conjugate,
     broadcast,
-    first_index,
     replace_unchecked,
+    require_defined,
     require_positive,
-    scaled,
     sum_trailing,
 )
 from bayesppl.conjugate.declared_priors import Dims, is_declaration, named
 from bayesppl.conjugate.side_by_side import collect, dirichlets
 from bayesppl.conjugate.statistics import Counts
-from bayesppl.errors import UndefinedEstimateError
 from bayesppl.kernels.arrays import Array, Theta, log_rising
 
 
@@ -42,6 +39,8 @@ class Dirichlet(Conjugate):
         Name of the probabilities in a ``Theta``.
     """
 
+    scalable: ClassVar[tuple[str, ...]] = ("concentration",)
+
     concentration: Any = 1.0
     sizes: tuple[int, ...] = field(default=(), repr=False)
     parameter: str = field(default="probability", repr=False)
@@ -54,10 +53,6 @@ class Dirichlet(Conjugate):
     def factor_dims(self) -> tuple[str, ...]:
         """Dimensions of :meth:`log_normalizer`: simplices that lie side by side belong to features."""
         return ("class", "feature") if self.sizes else ("class",)
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        return (self.parameter,)
 
     @staticmethod
     def observe(name: str, probability: Any, statistics: Counts) -> None:
@@ -83,16 +78,6 @@ class Dirichlet(Conjugate):
 
     def update(self, statistics: Counts) -> Self:
         return replace_unchecked(self, concentration=self.concentration + statistics.counts)
-
-    def select_classes(self, classes: Array) -> Self:
-        return replace_unchecked(self, concentration=self.concentration[classes])
-
-    @property
-    def tunable(self) -> dict[str, tuple[float, float]]:
-        return {"concentration": FREELY}
-
-    def rescaled(self, factors: Mapping[str, float]) -> Self:
-        return replace_unchecked(self, **scaled(self, factors, self.tunable))
 
     def is_proper(self) -> Array:
         return np.logical_and.reduceat(self.concentration > 0, self._starts, axis=-1)
@@ -126,13 +111,13 @@ class Dirichlet(Conjugate):
     def mode(self) -> Theta:
         excess = self.concentration - 1
         total = self._spread(self._sum(excess))
-        bad = (excess < 0) | (total <= 0)
-        if bad.any():
-            raise UndefinedEstimateError(
-                f"the density of {self.parameter!r} has no single mode ({first_index(bad)}): MAP needs every "
-                "concentration ≥ 1, and one above it, after the data. Use a prior with concentration > 1, "
-                "or rule='mean' or 'predictive'."
-            )
+        require_defined(
+            (excess < 0) | (total <= 0),
+            f"the density of {self.parameter!r} has no single mode",
+            ": MAP needs every concentration ≥ 1, and one above it, after the data. Use a prior with "
+            "concentration "
+            "> 1, or rule='mean' or 'predictive'.",
+        )
         return {self.parameter: excess / total}
 
     def declare(self, dims: Dims, prefix: str = "") -> dict[str, Any]:
@@ -146,11 +131,11 @@ class Dirichlet(Conjugate):
     def mle(self, statistics: Counts) -> Theta:
         """Observed frequencies; raises UndefinedEstimateError where nothing was counted."""
         total = self._spread(self._sum(statistics.counts))
-        if (total <= 0).any():
-            raise UndefinedEstimateError(
-                f"nothing was counted for {self.parameter!r} ({first_index(total <= 0)}), so its maximum "
-                "likelihood estimate does not exist. Use rule='mean' or 'predictive'."
-            )
+        require_defined(
+            total <= 0,
+            f"nothing was counted for {self.parameter!r}",
+            ", so its maximum likelihood estimate does not exist. Use rule='mean' or 'predictive'.",
+        )
         return {self.parameter: statistics.counts / total}
 
     @property

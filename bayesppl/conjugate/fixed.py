@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 from scipy.special import xlogy
 
-from bayesppl.conjugate.conjugate import (
-    Conjugate,
-    replace_unchecked,
-)
+from bayesppl.conjugate.conjugate import Conjugate
 from bayesppl.conjugate.declared_priors import Dims, named
 from bayesppl.conjugate.statistics import Counts
 from bayesppl.kernels.arrays import Array, Theta
@@ -25,25 +21,8 @@ class Fixed(Conjugate):
     value: Array
     parameter: str = field(default="probability", repr=False)
 
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        return (self.parameter,)
-
     def update(self, statistics: Counts) -> Self:
         return self
-
-    def select_classes(self, classes: Array) -> Self:
-        return replace_unchecked(self, value=self.value[classes])
-
-    @property
-    def tunable(self) -> dict[str, tuple[float, float]]:
-        return {}
-
-    def rescaled(self, factors: Mapping[str, float]) -> Self:
-        return self
-
-    def is_proper(self) -> Array:
-        return np.asarray(True)
 
     def log_normalizer(self) -> Array:
         return np.asarray(0.0)
@@ -60,9 +39,6 @@ class Fixed(Conjugate):
 
     def mean(self) -> Theta:
         return {self.parameter: self.value}
-
-    def mode(self) -> Theta:
-        return self.mean()
 
     def declare(self, dims: Dims, prefix: str = "") -> dict[str, Any]:
         """The value is data of the current ``pm.Model``."""

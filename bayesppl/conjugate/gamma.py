@@ -9,24 +9,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.special import gammaln, xlogy
 
-from bayesppl.conjugate.conjugate import (
-    FREELY,
-    Conjugate,
-    broadcast,
-    first_index,
-    replace_unchecked,
-    require_positive,
-    scaled,
-    sum_trailing,
-)
+from bayesppl.conjugate.conjugate import CellBelief, replace_unchecked, require_defined, sum_trailing
 from bayesppl.conjugate.declared_priors import Dims, named
 from bayesppl.conjugate.statistics import Events
-from bayesppl.errors import UndefinedEstimateError
 from bayesppl.kernels.arrays import Array, Theta, log_rising
 
 
 @dataclass(frozen=True, eq=False)
-class Gamma(Conjugate):
+class Gamma(CellBelief):
     """Gamma belief about rates (shape–rate form).
 
     Parameters
@@ -35,14 +25,11 @@ class Gamma(Conjugate):
         The mean is shape / rate: ``shape`` prior events seen over a prior exposure of ``rate``.
     """
 
-    parameters: ClassVar[tuple[str, ...]] = ("rate",)
-    factor_dims: ClassVar[tuple[str, ...]] = ("class", "feature")
+    parameter = "rate"
+    scalable: ClassVar[tuple[str, ...]] = ("shape", "rate")
 
     shape: Any = 1.0
     rate: Any = 1.0
-
-    def __post_init__(self) -> None:
-        require_positive(self, shape=self.shape, rate=self.rate)
 
     @classmethod
     def overall(cls, statistics: Events) -> Gamma:
@@ -66,30 +53,8 @@ class Gamma(Conjugate):
         """Events and exposure, whose ratio maximises the likelihood where there is any exposure."""
         return statistics.events, statistics.exposure
 
-    def sized(self, shape: tuple[int, ...]) -> Gamma:
-        """Broadcast the hyperparameters to ``shape``, refusing values that make no prior."""
-        require_positive(self, shape=self.shape, rate=self.rate)
-        return Gamma(broadcast(self, "shape", self.shape, shape), broadcast(self, "rate", self.rate, shape))
-
     def update(self, statistics: Events) -> Self:
         return replace_unchecked(self, shape=self.shape + statistics.events, rate=self.rate + statistics.exposure)
-
-    def select_classes(self, classes: Array) -> Self:
-        return replace_unchecked(self, shape=self.shape[classes], rate=self.rate[classes])
-
-    def at(self, k: int, columns: Any) -> Self:
-        """The belief of one class about these columns."""
-        return replace_unchecked(self, shape=self.shape[k, columns], rate=self.rate[k, columns])
-
-    @property
-    def tunable(self) -> dict[str, tuple[float, float]]:
-        return {"shape": FREELY, "rate": FREELY}
-
-    def rescaled(self, factors: Mapping[str, float]) -> Self:
-        return replace_unchecked(self, **scaled(self, factors, self.tunable))
-
-    def is_proper(self) -> Array:
-        return np.asarray((self.shape > 0) & (self.rate > 0))
 
     def log_normalizer(self) -> Array:
         return np.asarray(gammaln(self.shape) - self.shape * np.log(self.rate))
@@ -116,10 +81,10 @@ class Gamma(Conjugate):
         return {"rate": self.shape / self.rate}
 
     def mode(self) -> Theta:
-        bad = self.shape < 1
-        if bad.any():
-            raise UndefinedEstimateError(
-                f"the density of 'rate' has no mode ({first_index(bad)}): MAP needs shape ≥ 1 after the data. "
-                "Use a prior with a larger shape, or rule='mean' or 'predictive'."
-            )
+        require_defined(
+            self.shape < 1,
+            "the density of 'rate' has no mode",
+            ": MAP needs shape ≥ 1 after the data. Use a prior with a larger shape, or rule='mean' or "
+            "'predictive'.",
+        )
         return {"rate": (self.shape - 1) / self.rate}

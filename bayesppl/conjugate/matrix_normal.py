@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -66,6 +66,8 @@ class MatrixNormalInverseWishart(Conjugate):
         c, the predictors at which the location is believed.
     """
 
+    parameters: ClassVar[tuple[str, ...]] = ("mean", "effect", "covariance")
+
     location: Any = 0.0
     kappa: Any = 1.0
     nu: Any = None
@@ -85,10 +87,6 @@ class MatrixNormalInverseWishart(Conjugate):
                 "numbers of its diagonal"
             )
         NormalInverseWishart(self.location, self.kappa, self.nu, self.psi)  # which checks these
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        return ("mean", "effect", "covariance")
 
     @property
     def is_tied(self) -> bool:
@@ -151,17 +149,9 @@ class MatrixNormalInverseWishart(Conjugate):
             precision=precision,
         )
 
-    def select_classes(self, classes: Array) -> Self:
-        per_class = (len(classes),)
-        effect, precision = self.effect, self.precision
-        if not self.is_tied:
-            effect, precision = effect[classes], precision[classes]
-        return replace_unchecked(
-            self._with(self.numbers.select_classes(classes)),
-            effect=np.broadcast_to(effect, (*per_class, *effect.shape[-2:])),
-            precision=np.broadcast_to(precision, (*per_class, *precision.shape[-2:])),
-            centre=self.centre[classes],
-        )
+    @property
+    def shared_by_classes(self) -> tuple[str, ...]:
+        return ("nu", "psi", "effect", "precision") if self.is_tied else ()
 
     @property
     def tunable(self) -> dict[str, tuple[float, float]]:

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import gammaln
 
 from bayesppl.conjugate.conjugate import (
-    FREELY,
     Conjugate,
     broadcast,
-    first_index,
     replace_unchecked,
+    require_defined,
     require_finite,
     require_positive,
-    scaled,
     sum_trailing,
 )
 from bayesppl.conjugate.declared_priors import Dims, named
 from bayesppl.conjugate.moments import Moments
-from bayesppl.errors import UndefinedEstimateError
 from bayesppl.kernels.arrays import LOG_2PI, Array, Theta, log_rising
 
 
@@ -45,6 +41,9 @@ class NormalInverseGamma(Conjugate):
         ``(-2,)`` one per feature (tied), ``(-1,)`` one per class (spherical).
     """
 
+    parameters: ClassVar[tuple[str, ...]] = ("mean", "variance")
+    scalable: ClassVar[tuple[str, ...]] = ("kappa", "a", "b")
+
     location: Any = 0.0
     kappa: Any = 1.0
     a: Any = 1.0
@@ -54,10 +53,6 @@ class NormalInverseGamma(Conjugate):
     def __post_init__(self) -> None:
         require_finite(self, location=self.location)
         require_positive(self, kappa=self.kappa, a=self.a, b=self.b)
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        return ("mean", "variance")
 
     @property
     def factor_dims(self) -> tuple[str, ...]:
@@ -98,19 +93,13 @@ class NormalInverseGamma(Conjugate):
             b=self.b + self._half_squares(statistics),
         )
 
-    def select_classes(self, classes: Array) -> Self:
-        location, kappa = self.location[classes], self.kappa[classes]
-        if -2 not in self.shared:
-            return replace_unchecked(self, location=location, kappa=kappa, a=self.a[classes], b=self.b[classes])
-        a, b = (np.broadcast_to(values, location.shape) for values in (self.a, self.b))
-        return replace_unchecked(self, location=location, kappa=kappa, a=a, b=b, shared=())
-
     @property
-    def tunable(self) -> dict[str, tuple[float, float]]:
-        return {"kappa": FREELY, "a": FREELY, "b": FREELY}
+    def shared_by_classes(self) -> tuple[str, ...]:
+        return ("a", "b") if -2 in self.shared else ()
 
-    def rescaled(self, factors: Mapping[str, float]) -> Self:
-        return replace_unchecked(self, **scaled(self, factors, self.tunable))
+    def select_classes(self, classes: Array) -> Self:
+        kept = tuple(axis for axis in self.shared if axis != -2)
+        return replace_unchecked(super().select_classes(classes), shared=kept)
 
     def is_proper(self) -> Array:
         return np.asarray((self.a > 0) & (self.b > 0) & (self.kappa > 0).all(self.shared))
@@ -153,23 +142,24 @@ class NormalInverseGamma(Conjugate):
         return {"mean": mean, "variance": variance}
 
     def mean(self) -> Theta:
-        bad = self.a <= 1
-        if bad.any():
-            raise UndefinedEstimateError(
-                f"the posterior mean of 'variance' is infinite ({first_index(bad)}): it needs a > 1 after the "
-                f"data, found {self.a[bad].flat[0]:g}. Add rows, use a prior with a larger a, or "
-                "rule='predictive'."
-            )
+        infinite = self.a <= 1
+        require_defined(
+            infinite,
+            "the posterior mean of 'variance' is infinite",
+            f": it needs a > 1 after the data, found {self.a.flat[infinite.argmax()]:g}. Add rows, use a prior "
+            f"with "
+            "a larger a, or rule='predictive'.",
+        )
         return {"mean": np.asarray(self.location), "variance": self.b / (self.a - 1)}
 
     def mode(self) -> Theta:
         exponent = self.a + 1 + self.location.size / self.a.size / 2
-        bad = (exponent <= 0) | (self.b <= 0)
-        if bad.any():
-            raise UndefinedEstimateError(
-                f"the density of 'variance' has no mode ({first_index(bad)}): with this prior the rows must "
-                "differ in every column of every class. Use a proper prior, or add rows."
-            )
+        require_defined(
+            (exponent <= 0) | (self.b <= 0),
+            "the density of 'variance' has no mode",
+            ": with this prior the rows must differ in every column of every class. Use a proper prior, or add "
+            "rows.",
+        )
         return {"mean": np.asarray(self.location), "variance": self.b / exponent}
 
     def spread(self, variance: Array) -> Array:

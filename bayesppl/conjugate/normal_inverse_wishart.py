@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import multigammaln
@@ -14,15 +14,14 @@ from bayesppl.conjugate.conjugate import (
     FREELY,
     Conjugate,
     broadcast,
-    first_index,
     replace_unchecked,
+    require_defined,
     require_finite,
     require_positive,
     sum_trailing,
 )
 from bayesppl.conjugate.declared_priors import Dims
 from bayesppl.conjugate.moments import Moments
-from bayesppl.errors import UndefinedEstimateError
 from bayesppl.kernels.arrays import LOG_2PI, Array, Theta, log_determinants, log_rising
 from bayesppl.kernels.definite import LOST, TOLERANCE, is_positive_definite
 
@@ -45,6 +44,8 @@ class NormalInverseWishart(Conjugate):
         Ψ, the scale matrix; a float or a vector stands for a diagonal matrix.
     """
 
+    parameters: ClassVar[tuple[str, ...]] = ("mean", "covariance")
+
     location: Any = 0.0
     kappa: Any = 1.0
     nu: Any = None
@@ -63,10 +64,6 @@ class NormalInverseWishart(Conjugate):
             )
         if self.nu is not None:
             self._require_nu(self.nu, psi.shape[-1] if psi.ndim else 1)
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        return ("mean", "covariance")
 
     @property
     def is_tied(self) -> bool:
@@ -126,17 +123,9 @@ class NormalInverseWishart(Conjugate):
             psi=self.psi + statistics.scatter + (between.sum(0) if self.is_tied else between),
         )
 
-    def select_classes(self, classes: Array) -> Self:
-        location, kappa = self.location[classes], self.kappa[classes]
-        per_class = (len(location),)
-        nu, psi = (self.nu, self.psi) if self.is_tied else (self.nu[classes], self.psi[classes])
-        return replace_unchecked(
-            self,
-            location=location,
-            kappa=kappa,
-            nu=np.broadcast_to(nu, per_class),
-            psi=np.broadcast_to(psi, (*per_class, *psi.shape[-2:])),
-        )
+    @property
+    def shared_by_classes(self) -> tuple[str, ...]:
+        return ("nu", "psi") if self.is_tied else ()
 
     @property
     def tunable(self) -> dict[str, tuple[float, float]]:
@@ -223,24 +212,24 @@ class NormalInverseWishart(Conjugate):
 
     def mean(self) -> Theta:
         exponent = self.nu - self.location.shape[1] - 1
-        bad = exponent <= 0
-        if bad.any():
-            raise UndefinedEstimateError(
-                f"the posterior mean of 'covariance' is infinite ({first_index(bad)}): it needs nu > n_features + "
-                f"1 = {self.location.shape[1] + 1} after the data, found {np.min(self.nu):g}. Add rows, use a "
-                "prior with a larger nu, or rule='predictive'."
-            )
+        require_defined(
+            exponent <= 0,
+            "the posterior mean of 'covariance' is infinite",
+            f": it needs nu > n_features + 1 = {self.location.shape[1] + 1} after the data, found "
+            f"{np.min(self.nu):g}. Add rows, use a prior with a larger nu, or rule='predictive'.",
+        )
         return {"mean": np.asarray(self.location), "covariance": self.psi / exponent[..., None, None]}
 
     def mode(self) -> Theta:
         n_classes, n_features = self.location.shape
         exponent = self.nu + n_features + 1 + (n_classes if self.is_tied else 1)
-        bad = (exponent <= 0) | ~is_positive_definite(self.psi, LOST)
-        if bad.any():
-            raise UndefinedEstimateError(
-                f"the density of 'covariance' has no mode ({first_index(bad)}): with this prior each class needs "
-                "more rows than features, not on a common plane. Use a proper prior, or add rows."
-            )
+        require_defined(
+            (exponent <= 0) | ~is_positive_definite(self.psi, LOST),
+            "the density of 'covariance' has no mode",
+            ": with this prior each class needs more rows than features, not on a common plane. Use a proper "
+            "prior, "
+            "or add rows.",
+        )
         return {"mean": np.asarray(self.location), "covariance": self.psi / exponent[..., None, None]}
 
 

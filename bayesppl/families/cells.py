@@ -216,7 +216,7 @@ class CellFamily(ConjugateFamily):
 
     @property
     def _parameter(self) -> str:
-        return self.pair.parameters[0]
+        return self.pair.parameter
 
     @property
     def _number(self) -> Number:
