@@ -18,7 +18,7 @@ from bayesppl.families.choosing.block_columns import RESERVED
 from bayesppl.inference.nuts import NUTS
 from bayesppl.inference.pymc.reading.blocks import Block, Reading
 from bayesppl.inference.pymc.reading.by_rows import ByRows
-from bayesppl.inference.pymc.reading.interpreter import Interpreter
+from bayesppl.inference.pymc.reading.graphs import Interpreter
 from bayesppl.inference.pymc.reading.layout import Layout, layout_of
 from bayesppl.inference.pymc.reading.posterior import PartlyExact, SampledLabel, SampledPart, in_class_order
 from bayesppl.inference.pymc.reading.recognition import read

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pytensor
 import pytensor.tensor as pt
 from pymc.logprob.utils import CheckParameterValue
 from pytensor.compile.builders import OpFromGraph
-from pytensor.compile.mode import Mode, optdb
 from pytensor.compile.sharedvalue import SharedVariable
-from pytensor.graph.basic import Constant
+from pytensor.graph.basic import Apply, Constant
+from pytensor.graph.replace import vectorize_graph
 from pytensor.graph.traversal import toposort
+from pytensor.scalar import Second
+from pytensor.tensor.basic import Alloc
+from pytensor.tensor.elemwise import Elemwise
+from pytensor.tensor.shape import Shape, Shape_i
 from pytensor.tensor.type import TensorType
 from pytensor.tensor.variable import TensorConstant
 
-from bayesppl.inference.pymc.reading.interpreter import Interpreter
 from bayesppl.kernels.arrays import Array
-
-#: Operation by operation, nothing rewritten but graphs within operations, which would be compiled: ready in
-#: milliseconds.
-INTERPRETED = Mode(linker="py", optimizer=optdb.query("+inline_ofg_expansion"))
 
 
 def nodes_above(outputs: Iterable[Any], stop: Iterable[Any] = ()) -> list[Any]:
@@ -103,10 +103,107 @@ def without_checks(outputs: Sequence[Any]) -> list[Any]:
     return substitute(outputs, {node.outputs[0]: node.inputs[0] for node in checks}) if checks else list(outputs)
 
 
-def function(inputs: Sequence[Any], outputs: Any) -> Any:
-    """Graphs as a Python function of arrays."""
-    with pytensor.config.change_flags(mode="FAST_COMPILE"):  # for the loops of scans, which compile themselves
-        return pytensor.function(list(inputs), outputs, mode=INTERPRETED, on_unused_input="ignore")
+class Interpreter:
+    """Graphs as a function of points of some inputs, and of values of others, without compiling any.
+
+    Parameters
+    ----------
+    varying : sequence of inputs
+        Which have another value at every point.
+    same : sequence of inputs
+        Which have one value at all points.
+    outputs : sequence of graphs
+    """
+
+    def __init__(self, varying: Sequence[Any], same: Sequence[Any], outputs: Sequence[Any]) -> None:
+        batched = {v: pt.tensor(dtype=v.dtype, shape=(None, *v.type.shape)) for v in varying}
+        with pytensor.config.change_flags(mode="FAST_COMPILE"):  # for the loops of scans, which compile themselves
+            self._graphs = _at_points(outputs, batched)
+            self._varies = [new.ndim > old.ndim for new, old in zip(self._graphs, outputs, strict=True)]
+            self._inputs = [*batched.values(), *same]
+            self._known = {leaf: value_of(leaf) for leaf in leaves_above(self._graphs)}
+            self._steps, given = [], {*self._inputs, *self._known}
+            for node in toposort(self._graphs):
+                missing = [variable for variable in node.inputs if variable not in given]
+                if missing:
+                    raise ValueError(f"the graph depends on {missing[0]}, which is not among its inputs")
+                given.update(node.outputs)
+                node.op.prepare_node(node, None, None, "py")
+                if all(variable in self._known for variable in node.inputs):
+                    _perform(node, self._known)
+                else:
+                    self._steps.append(node)
+        # where the value of a variable is needed for the last time
+        self._last = {v: node for node in self._steps for v in node.inputs if v not in self._graphs}
+
+    def __call__(
+        self, points: Sequence[Array], same: Sequence[Any] = (), n_points: int | None = None
+    ) -> list[Array]:
+        """Values of the outputs, the axis of the points leading.
+
+        Parameters
+        ----------
+        n_points : int, optional
+            Where nothing varies: how many points there are; without it, values have no axis of points.
+        """
+        values = dict(self._known)
+        for variable, given in zip(self._inputs, (*points, *same), strict=True):
+            values[variable] = np.asarray(given, dtype=variable.dtype)
+        with np.errstate(all="ignore"):
+            for node in self._steps:
+                _perform(node, values)
+                for variable in node.inputs:
+                    if self._last.get(variable) is node:
+                        values.pop(variable, None)
+        n_points = len(points[0]) if points else n_points
+        found = [values[graph] for graph in self._graphs]
+        return [
+            array if varies or n_points is None else np.broadcast_to(array, (n_points, *np.shape(array)))
+            for array, varies in zip(found, self._varies, strict=True)
+        ]
+
+
+def _perform(node: Any, values: dict[Any, Any]) -> None:
+    """Add the values of the outputs of an operation to those of variables."""
+    inputs = [values[variable] for variable in node.inputs]
+    if isinstance(node.op, Elemwise) and isinstance(node.op.scalar_op, Second):
+        # the second in the shape of the first, which PyTensor copies entry by entry
+        values[node.outputs[0]] = np.broadcast_to(inputs[1], np.broadcast_shapes(*map(np.shape, inputs)))
+        return
+    storage: list[list[Any]] = [[None] for _ in node.outputs]
+    node.op.perform(node, inputs, storage)
+    values.update({variable: cell[0] for variable, cell in zip(node.outputs, storage, strict=True)})
+
+
+def _at_points(outputs: Sequence[Any], replacements: Mapping[Any, Any]) -> list[Any]:
+    """Graphs in which variables are replaced by such with an axis of points before their own.
+
+    As PyTensor's ``vectorize_graph``, but shapes have no such axis: with one, what is reshaped to them would be
+    done point by point. Operations that hold a graph are replaced by it.
+    """
+    found = dict(replacements)
+    for node in toposort(outputs, blockers=replacements):
+        inputs = [found.get(variable, variable) for variable in node.inputs]
+        made: Any
+        if isinstance(node.op, OpFromGraph):
+            made = _at_points(node.op.fgraph.outputs, dict(zip(node.op.fgraph.inputs, inputs, strict=True)))
+        elif all(new is old for new, old in zip(inputs, node.inputs, strict=True)):
+            continue
+        elif isinstance(node.op, Shape):
+            made = [inputs[0].shape[inputs[0].ndim - node.inputs[0].ndim :]]
+        elif isinstance(node.op, Alloc) and inputs[1:] == node.inputs[1:]:
+            # not made by PyTensor, which looks for the static shape at great length
+            axes = range(1, inputs[0].ndim)
+            lead = ["x"] * (node.outputs[0].ndim - len(axes))
+            value = inputs[0].dimshuffle(0, *lead, *axes)
+            kind = node.outputs[0].type.clone(shape=(None, *node.outputs[0].type.shape))
+            made = Apply(node.op, [value, Shape_i(0)(value), *inputs[1:]], [kind()])
+        else:
+            alone = [variable.clone() for variable in node.inputs]
+            one = Apply(node.op, alone, [variable.type() for variable in node.outputs])
+            made = vectorize_graph(one.outputs, dict(zip(alone, inputs, strict=True)))
+        found |= dict(zip(node.outputs, getattr(made, "outputs", made), strict=True))
+    return [found.get(output, output) for output in outputs]
 
 
 def evaluate(outputs: Sequence[Any]) -> list[Array]:

@@ -9,7 +9,7 @@ import numpy as np
 import pytensor
 from scipy.special import logit
 
-from bayesppl.inference.pymc.reading.interpreter import Interpreter
+from bayesppl.inference.pymc.reading.graphs import Interpreter
 from bayesppl.inference.pymc.reading.matches import Match
 from bayesppl.inference.pymc.reading.priors import PriorDensity
 from bayesppl.inference.pymc.reading.rows import same_values

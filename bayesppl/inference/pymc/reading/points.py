@@ -15,12 +15,12 @@ from pymc.logprob.rewriting import logprob_rewrites_db
 from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 
 from bayesppl.inference.pymc.reading.graphs import (
+    Interpreter,
     evaluate,
     in_64_bits,
     substitute,
     without_checks,
 )
-from bayesppl.inference.pymc.reading.interpreter import Interpreter
 from bayesppl.kernels.arrays import Array, Theta
 
 #: Points taken at once.
@@ -145,16 +145,11 @@ class Coordinates:
         key = tuple(graphs)
         if key not in self._made:
             self._made[key] = Interpreter(self.values, (), graphs)
-        call = self._made[key]
         pieces = [
-            call([values[start : start + AT_ONCE] for values in points]) for start in range(0, n_points, AT_ONCE)
+            self._made[key]([values[start : start + AT_ONCE] for values in points], (), n_points)
+            for start in range(0, n_points, AT_ONCE)
         ]
-        return [
-            np.concatenate(parts)
-            if call.depends_on_points(place)
-            else np.broadcast_to(parts[0], (n_points, *parts[0].shape))
-            for place, parts in enumerate(zip(*pieces, strict=True))
-        ]
+        return pieces[0] if len(pieces) == 1 else [np.concatenate(parts) for parts in zip(*pieces, strict=True)]
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but what was made of the graphs, which is made anew."""

@@ -15,16 +15,12 @@ from typing import Any
 import numpy as np
 import pymc as pm
 import pytensor
+from pytensor.compile.mode import Mode, optdb
 from pytensor.graph.basic import Constant
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor.random.type import RandomType
 
-from bayesppl.inference.pymc.reading.graphs import (
-    function,
-    leaves_above,
-    substitute,
-)
-from bayesppl.inference.pymc.reading.interpreter import Interpreter
+from bayesppl.inference.pymc.reading.graphs import Interpreter, leaves_above, substitute
 from bayesppl.inference.pymc.reading.labels import Label
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.posterior import CHUNK_CELLS
@@ -98,7 +94,12 @@ class Observed:
         """
         leaves = [leaf for leaf in leaves_above([self.clone]) if isinstance(leaf.type, RandomType)]
         generators = {leaf: pytensor.shared(np.random.default_rng(0)) for leaf in leaves}
-        call = function([*self.parameters.values(), self.codes], substitute([self.clone], generators))
+        inputs = [*self.parameters.values(), self.codes]
+        mode = Mode(linker="py", optimizer=optdb.query("+inline_ofg_expansion"))
+        with pytensor.config.change_flags(mode="FAST_COMPILE"):  # for the loops of scans, which compile themselves
+            call = pytensor.function(
+                inputs, substitute([self.clone], generators), mode=mode, on_unused_input="ignore"
+            )
         return call, list(generators.values())
 
     @property
@@ -128,8 +129,8 @@ class Observed:
 
     def _evaluated(self, graph: Interpreter, theta: Theta, rows: Sequence[Array]) -> Array:
         n_draws = next((len(v) for v in theta.values()), 1)
-        [found] = graph([theta[name] for name in self._names], rows)
-        return found if graph.depends_on_points(0) else np.broadcast_to(found, (n_draws, *found.shape))
+        [found] = graph([theta[name] for name in self._names], rows, n_draws)
+        return found
 
     @property
     def _names(self) -> list[str]:

@@ -8,8 +8,7 @@ import numpy as np
 
 from bayesppl.inference.pymc.reading.blocks import Block, Reading
 from bayesppl.inference.pymc.reading.fitted import block_names
-from bayesppl.inference.pymc.reading.graphs import substitute
-from bayesppl.inference.pymc.reading.interpreter import Interpreter
+from bayesppl.inference.pymc.reading.graphs import Interpreter, substitute
 from bayesppl.inference.pymc.reading.inverse import variables_at
 from bayesppl.inference.pymc.reading.posterior import PartlyExact
 from bayesppl.kernels.arrays import Theta
