@@ -1,12 +1,23 @@
 """Fixtures shared by all tests."""
 
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bayesppl.cli import main
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep bytecode in pytest's cache where Python writes none, which each import of PyMC needs."""
+    if sys.dont_write_bytecode and hasattr(config, "cache") and not hasattr(config, "workerinput"):
+        sys.dont_write_bytecode = False
+        sys.pycache_prefix = str(config.cache.mkdir("bytecode"))
+        # for the workers of pytest-xdist, and processes that tests start
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+        os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
 
 
 @pytest.fixture(scope="session")

@@ -65,7 +65,7 @@ def test_the_evidence_is_that_of_quadrature():
     spread = 0.4
     point = Scores.of(*rows).maximum(spread, np.zeros(2))
     loss = penalised(*rows, spread)
-    grid = np.linspace(-3, 1.5, 181)
+    grid = np.linspace(-3, 1.5, 91)
     values = np.array([[-loss(np.array([a, b])) for b in grid] for a in grid])
     covariance = spread**2 * np.eye(2) + 1
     log_integral = np.log(np.exp(values - values.max()).sum() * (grid[1] - grid[0]) ** 2) + values.max()

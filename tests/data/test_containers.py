@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from support.containers import INTEGERS, containers
 from support.examples import COUNTS, EXAMPLES, LABELS, Example
+from support.pairs import pairwise
 
 import bayesppl as bp
 
@@ -150,10 +151,13 @@ def test_random_integers_as_levels(family: Any, dtype: str) -> None:
             assert_same_model(found, by_frame, X, X.astype(object))
 
 
-@pytest.mark.parametrize("dtype", ["int8", "uint8", "int64", "float32", "bool"])
-@pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize(
-    "name", ["bernoulli", "multinomial", "poisson", "gaussian full", "lognormal", "categorical"]
+    ("name", "dtype", "order"),
+    pairwise(
+        ["bernoulli", "multinomial", "poisson", "gaussian full", "lognormal", "categorical"],
+        ["int8", "uint8", "int64", "float32", "bool"],
+        ["C", "F"],
+    ),
 )
 def test_many_rows_of_small_types_are_those_of_wide_ones(name: str, order: Any, dtype: str) -> None:
     """Enough rows for several blocks, which short tables do not reach."""

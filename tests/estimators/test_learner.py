@@ -43,10 +43,7 @@ def batches(draw: st.DrawFn) -> list[np.ndarray]:
     return [batch for batch in np.split(rows, sorted(cuts)) if len(batch)]
 
 
-@pytest.mark.parametrize("name", CHOSEN)
-@settings(deadline=None, max_examples=15)
-@given(parts=batches(), seed=st.integers(0, 1000))
-def test_batches_in_any_order_and_size_are_one_fit(name: str, parts: list[np.ndarray], seed: int) -> None:
+def check_batches(name: str, parts: list[np.ndarray], seed: int) -> None:
     example, rng = CHOSEN[name], np.random.default_rng(seed)
     every = np.arange(len(LABELS))  # a first batch with all rows shows every level a category can have
     weights = [rng.choice([0.0, 0.3, 1.0, 2.0], len(part)) for part in parts]
@@ -60,9 +57,23 @@ def test_batches_in_any_order_and_size_are_one_fit(name: str, parts: list[np.nda
 
 
 @pytest.mark.parametrize("name", CHOSEN)
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=3)
 @given(parts=batches(), seed=st.integers(0, 1000))
-def test_forgetting_rows_is_never_having_seen_them(name: str, parts: list[np.ndarray], seed: int) -> None:
+def test_batches_in_any_order_and_size_are_one_fit(name: str, parts: list[np.ndarray], seed: int) -> None:
+    check_batches(name, parts, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CHOSEN)
+@settings(deadline=None, max_examples=40)
+@given(parts=batches(), seed=st.integers(0, 1000))
+def test_batches_in_any_order_and_size_are_one_fit_whatever_they_are(
+    name: str, parts: list[np.ndarray], seed: int
+) -> None:
+    check_batches(name, parts, seed)
+
+
+def check_forgetting(name: str, parts: list[np.ndarray], seed: int) -> None:
     example, rng = CHOSEN[name], np.random.default_rng(seed)
     every, gone = np.arange(len(LABELS)), np.concatenate(parts)
     weight = rng.uniform(0, 2, len(gone))
@@ -71,6 +82,23 @@ def test_forgetting_rows_is_never_having_seen_them(name: str, parts: list[np.nda
     )
     without = classifier(example).fit(*rows_of(example, every))
     assert_same_posterior(clf.forget(*rows_of(example, gone), sample_weight=weight), without, example.X)
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+@settings(deadline=None, max_examples=3)
+@given(parts=batches(), seed=st.integers(0, 1000))
+def test_forgetting_rows_is_never_having_seen_them(name: str, parts: list[np.ndarray], seed: int) -> None:
+    check_forgetting(name, parts, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CHOSEN)
+@settings(deadline=None, max_examples=40)
+@given(parts=batches(), seed=st.integers(0, 1000))
+def test_forgetting_rows_is_never_having_seen_them_whatever_they_are(
+    name: str, parts: list[np.ndarray], seed: int
+) -> None:
+    check_forgetting(name, parts, seed)
 
 
 @pytest.mark.parametrize("name", CHOSEN)

@@ -11,13 +11,44 @@ from bayesppl.evaluation.contract import checks_of, make_case
 from bayesppl.families import REGISTRY
 
 ALL = {**EXAMPLES, **PLAIN, **LEARNED_BINS}
+#: Models in PyMC take seconds: of every declaration of parameters and of every likelihood one is quick.
+QUICK_IN_PYMC = {
+    "bernoulli",
+    "binomial, trials by row",
+    "poisson, exposure",
+    "negative binomial, size by column",
+    "exponential",
+    "gamma",
+    "lognormal full",
+    "zero inflated lognormal",
+    "zero inflated counts",
+    "histogram",
+    "categorical, concentration per cell",
+    "joint categorical",
+    "conditional gaussian, tied",
+    "conditional gaussian, full, joint table",
+    "multinomial",
+    "dirichlet multinomial",
+    "gaussian diag",
+    "gaussian tied_diag",
+    "gaussian spherical",
+    "gaussian full",
+    "gaussian tied",
+    "product",
+    "student t",
+    "von mises",
+}
 
 
-@pytest.mark.parametrize(
-    ("name", "check"),
-    [(name, check) for name, example in ALL.items() for check in checks_of(example.family)],
-    ids=lambda value: value if isinstance(value, str) else value.__name__,
-)
+def checks():
+    for name, example in ALL.items():
+        for check in checks_of(example.family):
+            is_slow = "pymc" in check.__name__ and name not in QUICK_IN_PYMC
+            marks = [pytest.mark.slow] if is_slow else []
+            yield pytest.param(name, check, id=f"{name}-{check.__name__}", marks=marks)
+
+
+@pytest.mark.parametrize(("name", "check"), checks())
 def test_contract(name, check):
     example = ALL[name]
     check(make_case(example.family, example.X, example.y))
@@ -31,3 +62,4 @@ def test_every_family_file_is_registered_and_has_an_example():
     unlisted = {path for path, source in sources.items() if "listed=False)" in source}
     assert {Path(inspect.getfile(cls)) for cls in REGISTRY.values()} == named - unlisted
     assert {type(example.family) for example in ALL.values()} == set(REGISTRY.values())
+    assert {type(ALL[name].family) for name in QUICK_IN_PYMC} == set(REGISTRY.values())

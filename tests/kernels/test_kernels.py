@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from support.pairs import pairwise
 
 from bayesppl.data.labels import one_hot
 from bayesppl.kernels import class_sums as sums_module
@@ -137,9 +138,10 @@ def test_diagonal_moments_agree_with_two_passes(name, order, missing):
         np.testing.assert_allclose(mine, expected, rtol=1e-11)
 
 
-@pytest.mark.parametrize("n_features", [1, 2, 20, 300])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
-@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize(
+    ("n_features", "dtype", "order"),
+    pairwise([1, 2, 20, 300], [np.float64, np.float32, np.int64], ["C", "F"]),
+)
 def test_compiled_diagonal_moments_have_the_same_bits(monkeypatch, n_features, dtype, order):
     rng = np.random.default_rng(11)
     X = 100 * rng.standard_normal((N_ROWS, n_features)) + 1e6
@@ -332,10 +334,16 @@ def test_squared_distances(tied, n_features, spread):
         np.testing.assert_allclose(found[k], expected, rtol=1e-10 if spread < 10 else 1e-8, atol=atol)
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.uint8, bool])
-@pytest.mark.parametrize("order", ["C", "F"])
-@pytest.mark.parametrize(("n_rows", "n_features"), [(0, 3), (1, 3), (5000, 1), (5000, 33), (3, 200_000)])
-def test_tiles_are_the_rows(dtype, order, n_rows, n_features):
+@pytest.mark.parametrize(
+    ("dtype", "shape", "order"),
+    pairwise(
+        [np.float64, np.float32, np.int64, np.uint8, bool],
+        [(0, 3), (1, 3), (5000, 1), (5000, 33), (3, 200_000)],
+        ["C", "F"],
+    ),
+)
+def test_tiles_are_the_rows(dtype, shape, order):
+    n_rows, n_features = shape
     X = np.asarray(100 * np.random.default_rng(0).random((n_rows, n_features)), dtype=dtype, order=order)
     origin = np.linspace(-1, 1, n_features)
     found = np.full((n_features, n_rows), np.nan)
@@ -367,12 +375,16 @@ def test_no_product_is_large_enough_to_wake_threads(monkeypatch):
     assert all(shape[0] > 1 for shape in shapes)
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.uint8, bool])
-@pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize(
-    ("n_rows", "n_columns", "n_vectors"), [(0, 4, 2), (1, 4, 1), (3000, 33, 10), (3000, 33, 200), (70, 9000, 3)]
+    ("dtype", "shape", "order"),
+    pairwise(
+        [np.float64, np.float32, np.int64, np.uint8, bool],
+        [(0, 4, 2), (1, 4, 1), (3000, 33, 10), (3000, 33, 200), (70, 9000, 3)],
+        ["C", "F"],
+    ),
 )
-def test_row_products(dtype, order, n_rows, n_columns, n_vectors):
+def test_row_products(dtype, shape, order):
+    n_rows, n_columns, n_vectors = shape
     rng = np.random.default_rng(12)
     X = np.asarray(2 * rng.random((n_rows, n_columns)), dtype=dtype, order=order)
     weights = rng.standard_normal((n_vectors, n_columns))
@@ -381,12 +393,14 @@ def test_row_products(dtype, order, n_rows, n_columns, n_vectors):
     np.testing.assert_allclose(found, X.astype(float) @ weights.T, rtol=1e-11, atol=1e-11)
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, bool])
-@pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize(
-    ("n_rows", "n_columns"), [(0, 5), (1, 1), (300, 8), (300, 9), (70_000, 30), (40, 20_000), (3, 0)]
+    ("shape", "dtype", "order"),
+    pairwise(
+        [(0, 5), (1, 1), (300, 8), (300, 9), (70_000, 30), (40, 20_000), (3, 0)], [np.uint8, bool], ["C", "F"]
+    ),
 )
-def test_bit_sums(dtype, order, n_rows, n_columns):
+def test_bit_sums(shape, dtype, order):
+    n_rows, n_columns = shape
     rng = np.random.default_rng(14)
     X = np.asarray(rng.random((n_rows, n_columns)) < 0.4, dtype=dtype, order=order)
     weights = rng.standard_normal(n_columns)

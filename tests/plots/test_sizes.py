@@ -6,12 +6,13 @@ from functools import cache
 
 import pytest
 from matplotlib import pyplot as plt
+from support.pairs import pairwise
 
 import bayesppl as bp
 from bayesppl import plots
 from bayesppl.datasets import load
 
-SIZES = ((4.0, 3.0), (6.4, 4.8), (12.0, 4.0))
+SIZES = {"small": (4.0, 3.0), "usual": (6.4, 4.8), "wide": (12.0, 4.0)}
 DATA = ("iris", "wine")
 
 
@@ -109,11 +110,9 @@ def shown(axis):
     return [tick.label1 for tick in ticks if tick.label1.get_text() and tick.label1.get_visible()]
 
 
-@pytest.mark.parametrize("name", DATA)
-@pytest.mark.parametrize("size", SIZES, ids=["small", "usual", "wide"])
-@pytest.mark.parametrize("picture", PICTURES)
+@pytest.mark.parametrize(("picture", "size", "name"), pairwise(PICTURES, list(SIZES), DATA))
 def test_texts_are_apart_and_inside(picture, size, name):
-    figure, ax = plt.subplots(figsize=size, layout="constrained")
+    figure, ax = plt.subplots(figsize=SIZES[size], layout="constrained")
     assert draw(picture, name, ax) is ax
     check(figure)
 
