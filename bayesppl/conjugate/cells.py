@@ -28,7 +28,7 @@ from bayesppl.conjugate.log_density import Evaluate, LogDensity, on_first_use
 from bayesppl.conjugate.membership import Membership, counts_without, weight_by_weight
 from bayesppl.conjugate.rows import Rows
 from bayesppl.conjugate.statistics import Successes, remainder
-from bayesppl.kernels import blocks
+from bayesppl.kernels import ranges
 from bayesppl.kernels.arrays import (
     Array,
     Responsibilities,
@@ -183,7 +183,7 @@ class SparseCells(Rows):
     @final
     def stored(self) -> Iterator[tuple[slice, StoredCells]]:
         """Yield the stored cells of some rows at a time."""
-        for block in blocks.row_blocks(len(self), self.X.nnz // max(1, len(self)), 2 * blocks.BLOCK_CELLS):
+        for block in ranges.row_blocks(len(self), self.X.nnz // max(1, len(self)), 2 * ranges.BLOCK_CELLS):
             yield block, self._counted(self.X[block])
 
     @final
@@ -398,7 +398,7 @@ def bits_average(posterior: Any, common: Any, log_odds: Array) -> LogDensity:
 
 def dense_blocks(X: Any) -> Iterator[slice]:
     """Blocks of rows small enough for dense temporaries of several times their size."""
-    return blocks.row_blocks(X.shape[0], X.shape[1], 2 * blocks.BLOCK_CELLS)
+    return ranges.row_blocks(X.shape[0], X.shape[1], 2 * ranges.BLOCK_CELLS)
 
 
 def stored_once(X: csr_array) -> csr_array:

@@ -26,9 +26,8 @@ from bayesppl.conjugate.moments import Moments, NumberRows
 from bayesppl.conjugate.normal_inverse_wishart import NormalInverseWishart
 from bayesppl.conjugate.whitening import distances_to, whitener_of
 from bayesppl.kernels.arrays import Array, log_rising
-from bayesppl.kernels.mahalanobis import squared_distances
+from bayesppl.kernels.mahalanobis import NEAR, squared_distances
 from bayesppl.kernels.products import row_products
-from bayesppl.kernels.squares import NEAR
 
 
 def log_predictive(posterior: NormalInverseWishart) -> LogDensity:

@@ -36,11 +36,15 @@ from bayesppl.conjugate.moments import NumberRows
 from bayesppl.conjugate.normal_inverse_gamma import NormalInverseGamma
 from bayesppl.conjugate.rows import forget, log_evidence_of, per_row
 from bayesppl.kernels.arrays import LOG_2PI, Array, log_rising
-from bayesppl.kernels.blocks import row_blocks
-from bayesppl.kernels.loo_student import less_own_log1p_squares, own_log1p_squares, own_log1p_sum
+from bayesppl.kernels.mahalanobis import weighted_squares
 from bayesppl.kernels.missing import observed_mask, split_missing
-from bayesppl.kernels.squares import weighted_squares
-from bayesppl.kernels.student import weighted_log1p_squares
+from bayesppl.kernels.ranges import row_blocks
+from bayesppl.kernels.student import (
+    less_own_log1p_squares,
+    own_log1p_squares,
+    own_log1p_sum,
+    weighted_log1p_squares,
+)
 
 
 def log_predictive(posterior: NormalInverseGamma) -> LogDensity:

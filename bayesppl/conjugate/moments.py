@@ -13,8 +13,8 @@ from bayesppl.conjugate.rows import Rows
 from bayesppl.conjugate.statistics import Statistics, column, rounding_of_sum, under_codes
 from bayesppl.kernels import moments as kernels
 from bayesppl.kernels.arrays import Array, Responsibilities, diagonal
-from bayesppl.kernels.blocks import BLOCK_CELLS, row_blocks
 from bayesppl.kernels.missing import refuse_gaps
+from bayesppl.kernels.ranges import BLOCK_CELLS, row_blocks
 
 
 @dataclass(frozen=True, eq=False)

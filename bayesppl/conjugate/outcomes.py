@@ -23,9 +23,9 @@ from bayesppl.conjugate.membership import Membership, counts_without, weight_by_
 from bayesppl.conjugate.rows import Rows
 from bayesppl.conjugate.statistics import Counts
 from bayesppl.kernels.arrays import Array, Responsibilities
-from bayesppl.kernels.blocks import row_blocks
 from bayesppl.kernels.levels import outcome_counts
 from bayesppl.kernels.lookups import level_sums
+from bayesppl.kernels.ranges import row_blocks
 
 
 class Tables(NamedTuple):

@@ -9,9 +9,8 @@ import numpy as np
 
 from bayesppl.conjugate.log_density import Evaluate
 from bayesppl.kernels.arrays import Array, diagonal
-from bayesppl.kernels.mahalanobis import squared_distances
+from bayesppl.kernels.mahalanobis import NEAR, squared_distances
 from bayesppl.kernels.products import row_products
-from bayesppl.kernels.squares import NEAR
 
 
 def whitener_of(matrix: Array) -> tuple[Array, Array]:

@@ -36,9 +36,8 @@ from bayesppl.kernels.arrays import (
     log_factorial,
     log_rising,
 )
-from bayesppl.kernels.blocks import row_blocks
-from bayesppl.kernels.class_sums import class_sums
-from bayesppl.kernels.counts import MANY, count_histogram
+from bayesppl.kernels.class_sums import MANY, class_sums, count_histogram
+from bayesppl.kernels.ranges import row_blocks
 
 # Counts up to this are looked up in a table, as far as it has no more numbers than that; log gamma is dearer.
 _LOOKED_UP, _TABLE = 6, 1 << 21

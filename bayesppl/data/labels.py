@@ -13,9 +13,9 @@ from bayesppl.data.columns import listed, missing
 from bayesppl.data.matrices import plain
 from bayesppl.errors import RowError, warn
 from bayesppl.kernels.arrays import Array, Responsibilities
-from bayesppl.kernels.blocks import BLOCK_CELLS, row_blocks
 from bayesppl.kernels.class_sums import one_in_each, sparse_of
 from bayesppl.kernels.levels import smallest_type
+from bayesppl.kernels.ranges import BLOCK_CELLS, row_blocks
 
 
 def encode_labels(y: Any, classes: Sequence[Hashable] | Array | None = None) -> tuple[Array, Array]:

@@ -16,12 +16,11 @@ from bayesppl.analysis.stacking import LeftOut, combine, leave_out
 from bayesppl.analysis.uncertainty import entropy_split, interval, stack_probability_draws
 from bayesppl.conjugate import Dirichlet
 from bayesppl.data.read_table import Columns
-from bayesppl.data.recoding import Unrecoded
+from bayesppl.data.recoding import Recoding, Unrecoded
 from bayesppl.data.rows import Rows
 from bayesppl.errors import SeveralModelsError, warn
-from bayesppl.estimators.candidates import ROWS_PER_CANDIDATE, Candidate, propose
-from bayesppl.estimators.findings import facts_about, summarise
-from bayesppl.estimators.first_rows import read_all, start
+from bayesppl.estimators.candidates import ROWS_PER_CANDIDATE, facts_about, propose, summarise
+from bayesppl.estimators.declared import read_all, start
 from bayesppl.estimators.generative import GenerativeClassifier
 from bayesppl.estimators.learner import Learner
 from bayesppl.estimators.shell import Shell, check_n_jobs
@@ -137,17 +136,16 @@ class AutoClassifier(Shell[Stack]):
         if self.candidates is None:
             proposed, read = propose(rows)
             tried = proposed[: max(2, len(rows.counted()) // ROWS_PER_CANDIDATE)]
-            found = [self._leave_out(candidate, rows) for candidate in counted(tried, "fitting the candidates")]
+            declared: dict[str, Any] = {"class_weights": self.class_weights, "n_jobs": self.n_jobs}
+            found = [
+                _leave_out(c.name, c.recoding, GenerativeClassifier(c.family, **declared), rows)
+                for c in counted(tried, "fitting the candidates")
+            ]
             facts = facts_about(rows, read, {c.member.name: c.member for c in found})
         else:
             found = self._given(rows)
             facts = (f"{len(rows)} rows, {len(rows.table.names)} columns, {len(rows.classes)} classes",)
         return self.adopt(combine(found, rows, columns, facts, self.random_state))
-
-    def _leave_out(self, candidate: Candidate, rows: Rows) -> LeftOut:
-        recoded = replace(rows, table=candidate.recoding.transform(rows.table))
-        clf = GenerativeClassifier(candidate.family, class_weights=self.class_weights, n_jobs=self.n_jobs)
-        return _left_out(candidate.name, candidate.recoding, clf, recoded)
 
     def _given(self, rows: Rows) -> list[LeftOut]:
         """The candidates of the user."""
@@ -173,7 +171,7 @@ class AutoClassifier(Shell[Stack]):
                 UserWarning,
             )
         return [
-            _left_out(name, Unrecoded(), clone(clf).set_params(rule="predictive", calibration=None), rows)
+            _leave_out(name, Unrecoded(), clone(clf).set_params(rule="predictive", calibration=None), rows)
             for name, clf in given.items()
         ]
 
@@ -333,6 +331,8 @@ class AutoClassifier(Shell[Stack]):
         return summarise(self.stack_)
 
 
-def _left_out(name: str, recoding: Any, clf: Learner, rows: Rows) -> LeftOut:
-    fitted = clf.infer(start(clf, rows), rows)
-    return leave_out(name, recoding, replace(fitted, rows=None), rows)
+def _leave_out(name: str, recoding: Recoding | Unrecoded, clf: Learner, rows: Rows) -> LeftOut:
+    """Fit a candidate, and predict every row from the others."""
+    recoded = replace(rows, table=recoding.transform(rows.table))
+    fitted = clf.infer(start(clf, recoded), recoded)
+    return leave_out(name, recoding, replace(fitted, rows=None), recoded)

@@ -21,8 +21,7 @@ import numpy as np
 from bayesppl.data.labels import encode_labels
 from bayesppl.data.lazy import labels_in, open_parquet, partitions, scan
 from bayesppl.errors import RowError, rows_before
-from bayesppl.estimators.declared import DeclaredClassifier
-from bayesppl.estimators.first_rows import read_first, start
+from bayesppl.estimators.declared import DeclaredClassifier, read_first, start
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.learned import Learned
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, Self
+from functools import partial, wraps
+from typing import Any, Concatenate, Self
 
 from bayesppl.analysis import predictions
 from bayesppl.analysis.calibrated import column_weights
@@ -22,7 +24,6 @@ from bayesppl.analysis.summary import summary
 from bayesppl.analysis.uncertainty import predict_proba_interval, uncertainty
 from bayesppl.data.frames import Container, check_container, in_container
 from bayesppl.data.lazy import is_lazy, map_rows
-from bayesppl.estimators.asking import ask
 from bayesppl.estimators.shell import Shell
 from bayesppl.files.provenance import provenance
 from bayesppl.kernels.arrays import Array
@@ -30,6 +31,23 @@ from bayesppl.model.declaration import ClassWeights
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.posterior import Posterior
 from bayesppl.model.rules import RuleName
+
+
+def ask[F: Fitted, **P, T](question: Callable[Concatenate[F, P], T]) -> Callable[Concatenate[Any, P], T]:
+    """Turn a function of a fitted model into a method of estimators, with its signature and its docstring."""
+
+    @wraps(question)
+    def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return question(self.fitted_, *args, **kwargs)
+
+    signature = inspect.signature(question)
+    first, *others = signature.parameters.values()
+    signature = signature.replace(parameters=[first.replace(name="self", annotation=first.empty), *others])
+    vars(method)["__signature__"] = signature
+    # a method has no parameter for the fitted model
+    docstring = re.sub(r"Parameters\n-+\nfitted : Fitted\n(\n|$)", "", inspect.getdoc(question) or "", count=1)
+    method.__doc__ = re.sub(r"(Parameters\n-+\n)fitted(?: : \w+\n|, )", r"\1", docstring, count=1)
+    return method
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -83,7 +101,8 @@ class BayesClassifier(Shell[Fitted], ABC):
         if is_lazy(X):
             return self._lazy_probabilities(X, rule, class_weights, log=False)
         proba = predictions.probabilities(self.fitted_, X, rule, class_weights, n_jobs=self.n_jobs)
-        return in_container(proba, self.classes_, X, self._container)
+        container = vars(self).get("_sklearn_output_config", {}).get("transform", "default")
+        return in_container(proba, self.classes_, X, container)
 
     def probabilities(
         self, X: Any, rule: RuleName | None = None, class_weights: ClassWeights | None = None
@@ -144,10 +163,6 @@ class BayesClassifier(Shell[Fitted], ABC):
             check_container(transform)
             self._sklearn_output_config = {"transform": transform}  # the name under which clone copies it
         return self
-
-    @property
-    def _container(self) -> Container:
-        return vars(self).get("_sklearn_output_config", {}).get("transform", "default")
 
     def _lazy_probabilities(
         self, X: Any, rule: RuleName | None, class_weights: ClassWeights | None, *, log: bool

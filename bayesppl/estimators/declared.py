@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,10 +12,10 @@ from bayesppl.analysis.calibrated import calibrated
 from bayesppl.analysis.pymc_and_arviz import to_datatree, to_pymc
 from bayesppl.analysis.tuning import path_of, tune
 from bayesppl.conjugate import Dirichlet
+from bayesppl.data.labels import declared_classes
 from bayesppl.data.rows import Rows
 from bayesppl.errors import ImproperError
-from bayesppl.estimators.asking import ask
-from bayesppl.estimators.classifier import BayesClassifier
+from bayesppl.estimators.classifier import BayesClassifier, ask
 from bayesppl.estimators.shell import check_n_jobs
 from bayesppl.families import Family
 from bayesppl.files.saving import write
@@ -134,3 +134,33 @@ class DeclaredClassifier(BayesClassifier, ABC):
         tags.input_tags.positive_only = family.takes in ("whole numbers", "positive numbers")
         tags.input_tags.string = family.takes in ("levels", "columns of any kind")
         return tags
+
+
+def read_first(X: Any, y: Any, sample_weight: Any, classes: Sequence[Hashable] | None) -> Rows:
+    """Labelled rows; of two classes at least, unless one alone is declared.
+
+    Raises
+    ------
+    ValueError
+        Also if there is one class only.
+    """
+    rows = Rows.read(X, y, sample_weight, None if classes is None else declared_classes(classes))
+    if len(rows.classes) < 2 and classes is None:
+        raise ValueError(
+            f"the target holds one class only, {rows.classes.tolist()[0]!r}; a classifier needs at least two. "
+            "Pass classes=[...] to declare the classes: others that do not occur in these rows, or this one alone"
+        )
+    return rows
+
+
+def read_all(X: Any, y: Any, sample_weight: Any, classes: Sequence[Hashable] | None) -> Rows:
+    """All rows of a fit, as :func:`read_first`; some of them must count."""
+    rows = read_first(X, y, sample_weight, classes)
+    if not len(rows.counted()):
+        raise ValueError("sample_weight is zero for every row, so there is nothing to learn from")
+    return rows
+
+
+def start(clf: DeclaredClassifier, rows: Rows) -> Learned:
+    """Bind the declaration of an estimator to its first rows, and sum them."""
+    return Learned.start(clf.declaration, rows, type(clf).__name__, clf.n_jobs)

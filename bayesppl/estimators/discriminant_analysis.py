@@ -9,7 +9,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from bayesppl.analysis import discriminant
 from bayesppl.conjugate import Dirichlet, MatrixNormalInverseWishart, NormalInverseWishart
-from bayesppl.estimators.asking import ask
+from bayesppl.estimators.classifier import ask
 from bayesppl.estimators.learner import Learner
 from bayesppl.families import ConditionalGaussian, Family, Gaussian
 from bayesppl.families.choosing.infer_families import Integers

@@ -20,8 +20,7 @@ from bayesppl.data.arguments import real
 from bayesppl.data.lazy import is_lazy
 from bayesppl.errors import ImproperError
 from bayesppl.estimators.batches import fit_lazy, fit_parquet
-from bayesppl.estimators.declared import DeclaredClassifier
-from bayesppl.estimators.first_rows import read_all, read_first, start
+from bayesppl.estimators.declared import DeclaredClassifier, read_all, read_first, start
 from bayesppl.files.serialize import same
 from bayesppl.model.calibration import check_option
 from bayesppl.model.learned import Learned

@@ -12,8 +12,7 @@ from bayesppl.analysis.pymc_and_arviz import recognition, user_datatree, user_mo
 from bayesppl.data.labels import encode_labels
 from bayesppl.data.read_table import as_table
 from bayesppl.errors import NotConjugateError
-from bayesppl.estimators.asking import ask
-from bayesppl.estimators.classifier import BayesClassifier
+from bayesppl.estimators.classifier import BayesClassifier, ask
 from bayesppl.inference import NUTS, Inference, choose
 from bayesppl.model.rules import RuleName, check_rule
 

@@ -9,40 +9,24 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping
 from numbers import Integral
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 
 from bayesppl.data.labels import encode_labels
-from bayesppl.data.read_table import Columns
 from bayesppl.data.rows import check_weights
-from bayesppl.estimators.parameters import by_owner, changed, nested_parameters
-from bayesppl.estimators.sklearn_names import refuse_foreign_parameters
+from bayesppl.estimators.parameters import by_owner, changed, nested_parameters, refuse_foreign_parameters
 from bayesppl.kernels.arrays import Array, brief_arrays
+from bayesppl.model.fitted import Fitted
+from bayesppl.model.stack import Stack
 
 #: Arrays of up to this many numbers are written out where an estimator is printed.
 _WRITTEN_OUT = 8
 
 
-class Found(Protocol):
-    """What a fit has found, of one model or of several."""
-
-    @property
-    def columns(self) -> Columns: ...
-
-    @property
-    def classes(self) -> Array: ...
-
-    @property
-    def levels(self) -> Mapping[Hashable, tuple[Hashable, ...]]: ...
-
-    @property
-    def columns_read(self) -> set[Hashable]: ...
-
-
-class Shell[F: Found](ClassifierMixin, BaseEstimator, ABC):
+class Shell[F: (Fitted, Stack)](ClassifierMixin, BaseEstimator, ABC):
     """A classifier in scikit-learn's sense that holds what a fit has found."""
 
     def __new__(cls, *args: Any, **parameters: Any) -> Self:

@@ -42,7 +42,7 @@ from bayesppl.conjugate.words import Words, row_totals
 from bayesppl.families.covariates import NO_COVARIATES, Covariates, required
 from bayesppl.families.words import WordFamily
 from bayesppl.kernels.arrays import Array, Theta, log_factorial, log_rising
-from bayesppl.kernels.blocks import row_blocks
+from bayesppl.kernels.ranges import row_blocks
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,7 +29,7 @@ from bayesppl.data.table import Table
 from bayesppl.families.covariates import NO_COVARIATES, Covariates, required
 from bayesppl.families.words import WordFamily
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta, dense
-from bayesppl.kernels.counts import count_sums
+from bayesppl.kernels.class_sums import count_sums
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,8 +12,8 @@ from bayesppl.data.columns import LARGEST_EXACT, beyond_floats, refuse_rounding
 from bayesppl.data.table import Table
 from bayesppl.errors import RowError
 from bayesppl.kernels.arrays import Array
-from bayesppl.kernels.blocks import BLOCK_CELLS, row_blocks
 from bayesppl.kernels.missing import observed_mask, total
+from bayesppl.kernels.ranges import BLOCK_CELLS, row_blocks
 
 
 class Support(NamedTuple):

@@ -24,7 +24,7 @@ from bayesppl.errors import ChangedRowsError
 from bayesppl.files import command
 from bayesppl.files.serialize import Encoder
 from bayesppl.kernels.arrays import Array, brief_arrays, leaves
-from bayesppl.kernels.blocks import row_blocks
+from bayesppl.kernels.ranges import row_blocks
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.training_rows import training_rows
 

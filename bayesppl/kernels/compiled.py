@@ -47,52 +47,17 @@ def compile_loop(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return ``function`` as a loop that is compiled when called first, and kept on disk where possible."""
     import numba
 
-    in_memory: Callable[..., Any] = numba.njit(nogil=True)(function)
     try:
-        on_disk = numba.njit(nogil=True, cache=True)(function)
+        return numba.njit(nogil=True, cache=True)(function)  # type: ignore[no-any-return]
     except RuntimeError:  # no folder to write to
-        return in_memory
-
-    def loop(*arrays: Any) -> Any:
-        try:
-            return on_disk(*arrays)
-        except Exception:  # what numba makes of a damaged file, or of a full disk; the loops raise nothing
-            return in_memory(*arrays)
-
-    return loop
+        return numba.njit(nogil=True)(function)  # type: ignore[no-any-return]
 
 
 @Engine
-def log_products(X: np.ndarray, location: np.ndarray, inverse: np.ndarray, large: float, out: np.ndarray) -> None:
-    """u = Π (1 + t) − 1 by u ← u + t + u·t; NaN where u grew above ``large`` or a cell is missing."""
-    n_rows, n_features = X.shape
-    n_classes = location.shape[0]
-    columns = np.empty((n_features, _TILE))
-    u = np.empty(_TILE)
-    for start in range(0, n_rows, _TILE):
-        width = min(_TILE, n_rows - start)
-        for i in range(width):
-            for d in range(n_features):
-                columns[d, i] = X[start + i, d]
-        for k in range(n_classes):
-            for i in range(_TILE):
-                u[i] = 0.0
-            for d in range(n_features):
-                centre, factor = location[k, d], inverse[k, d]
-                for i in range(_TILE):
-                    t = (columns[d, i] - centre) * factor
-                    t *= t
-                    ut = u[i] * t
-                    u[i] = (u[i] + t) + ut
-            for i in range(width):
-                out[k, start + i] = u[i] if u[i] <= large else np.nan
-
-
-@Engine
-def less_own_products(
+def log_products(
     X: np.ndarray,
     location: np.ndarray,
-    factors: np.ndarray,
+    inverse: np.ndarray,
     owners: np.ndarray,
     own_location: np.ndarray,
     own_factors: np.ndarray,
@@ -101,30 +66,29 @@ def less_own_products(
     out: np.ndarray,
 ) -> None:
     """u = Π (1 + t) − 1 by u ← u + t + u·t over some columns, t of a class less that of the owner of the row."""
-    n_columns = last - first
-    columns, taken = np.empty((n_columns, _TILE)), np.empty((n_columns, _TILE))
-    u, own = np.empty(_TILE), np.empty(n_columns)
+    n_columns, n_owners = last - first, len(own_location)
+    columns, taken = np.empty((n_columns, _TILE)), np.zeros((n_columns, _TILE))
+    u = np.empty(_TILE)
     for start in range(0, len(X), _TILE):
         width = min(_TILE, len(X) - start)
         for i in range(width):
-            x, g = X[start + i, first:last], owners[start + i]
-            centre, factor = own_location[g, first:last], own_factors[g, first:last]
             for d in range(n_columns):
-                t = x[d] - centre[d]
-                t *= t
-                own[d] = t * factor[d]
-            for d in range(n_columns):
-                columns[d, i] = x[d]
-                taken[d, i] = own[d]
+                columns[d, i] = X[start + i, first + d]
+        if n_owners:
+            for i in range(width):
+                g = owners[start + i]
+                for d in range(n_columns):
+                    t = columns[d, i] - own_location[g, first + d]
+                    t *= t
+                    taken[d, i] = t * own_factors[g, first + d]
         for k in range(len(location)):
             for i in range(_TILE):
                 u[i] = 0.0
             for d in range(n_columns):
-                m, c = location[k, first + d], factors[k, first + d]
+                centre, factor = location[k, first + d], inverse[k, first + d]
                 for i in range(_TILE):
-                    t = columns[d, i] - m
+                    t = (columns[d, i] - centre) * factor
                     t *= t
-                    t *= c
                     t -= taken[d, i]
                     ut = u[i] * t
                     u[i] = (u[i] + t) + ut

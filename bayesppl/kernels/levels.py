@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from bayesppl.kernels.blocks import BLOCK_CELLS, row_blocks
 from bayesppl.kernels.compiled import count_codes as engine
+from bayesppl.kernels.ranges import BLOCK_CELLS, row_blocks
 
 #: Whole numbers that lie further apart than this are hashed rather than counted.
 WIDEST = 1 << 16

@@ -12,8 +12,8 @@ from functools import cache
 import numpy as np
 from scipy.sparse import csr_array
 
-from bayesppl.kernels.blocks import row_blocks
 from bayesppl.kernels.class_sums import one_in_each, sparse_of
+from bayesppl.kernels.ranges import row_blocks
 
 # combinations of levels that are looked up together: their tables stay in the first-level cache
 _COMBINED = 1 << 10

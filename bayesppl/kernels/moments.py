@@ -12,9 +12,9 @@ from itertools import pairwise
 import numpy as np
 from scipy.sparse import csc_array, csr_array
 
-from bayesppl.kernels.blocks import BLOCK_CELLS, row_blocks
 from bayesppl.kernels.class_sums import spread
 from bayesppl.kernels.compiled import lane_sums as engine
+from bayesppl.kernels.ranges import BLOCK_CELLS, row_blocks
 
 _TYPICAL_ROWS = 9
 _MANY_CLASSES = 64

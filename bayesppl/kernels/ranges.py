@@ -15,8 +15,6 @@ from typing import Any
 from joblib import effective_n_jobs, parallel_config
 from scipy.sparse import issparse
 
-from bayesppl.kernels.blocks import row_blocks
-
 #: Cells of a range: its temporaries are a few times four megabytes.
 RANGE_CELLS = 1 << 19
 
@@ -78,3 +76,14 @@ def sum_over_ranges(
         further = row_ranges(n_rows, cells_per_row, cells, first.stop, least_rows=2 * least_rows)
         total = reduce(add, in_order(take, further, n_jobs), total)
     return total
+
+
+#: Cells of a block: half a megabyte of float64 stays in the second-level cache, temporaries of whole arrays do
+#: not.
+BLOCK_CELLS = 1 << 16
+
+
+def row_blocks(n_rows: int, n_columns: int, cells: int = BLOCK_CELLS) -> Iterator[slice]:
+    """Consecutive slices of about ``cells`` cells that cover all rows."""
+    step = max(1, cells // max(1, n_columns))
+    return (slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step))

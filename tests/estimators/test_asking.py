@@ -7,7 +7,7 @@ import re
 import pytest
 
 import bayesppl as bp
-from bayesppl.estimators.asking import ask
+from bayesppl.estimators.classifier import ask
 
 INDENTED = """Answer something.
 

@@ -11,7 +11,7 @@ from sklearn.naive_bayes import MultinomialNB
 
 import bayesppl as bp
 from bayesppl.conjugate import words as rising
-from bayesppl.kernels import counts as kernel
+from bayesppl.kernels import class_sums as kernel
 from bayesppl.kernels.compiled import Engine
 
 # Manning, Raghavan & Schütze (2008), "Introduction to Information Retrieval", table 13.1

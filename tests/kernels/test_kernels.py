@@ -6,20 +6,18 @@ from scipy.sparse import csr_array
 from support.pairs import pairwise
 
 from bayesppl.data.labels import one_hot
+from bayesppl.kernels import class_sums as counts_module
 from bayesppl.kernels import class_sums as sums_module
 from bayesppl.kernels import compiled, student
-from bayesppl.kernels import counts as counts_module
 from bayesppl.kernels import moments as moments_module
-from bayesppl.kernels import tiles as tiles_module
+from bayesppl.kernels import products as tiles_module
 from bayesppl.kernels.class_sums import class_sums
 from bayesppl.kernels.compiled import Engine
 from bayesppl.kernels.lookups import bit_sums
-from bayesppl.kernels.mahalanobis import squared_distances
+from bayesppl.kernels.mahalanobis import squared_distances, weighted_squares
 from bayesppl.kernels.moments import diagonal, products
-from bayesppl.kernels.products import row_products
-from bayesppl.kernels.squares import weighted_squares
+from bayesppl.kernels.products import multiply, row_products, tiles
 from bayesppl.kernels.student import weighted_log1p_squares
-from bayesppl.kernels.tiles import multiply, tiles
 
 N_ROWS = 5000
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from bayesppl.kernels import compiled, loo_student
+from bayesppl.kernels import compiled, student
 from bayesppl.kernels.compiled import Engine
-from bayesppl.kernels.loo_student import less_own_log1p_squares, own_log1p_squares, own_log1p_sum
+from bayesppl.kernels.student import less_own_log1p_squares, own_log1p_squares, own_log1p_sum
 
 
 def problem(n_features, leverage, n_rows=3000, seed=0):
@@ -68,9 +68,9 @@ def test_the_compiled_loop_gives_the_same_bits(monkeypatch, dtype, order, n_feat
         X[3, 0], X[4] = np.nan, 1e30
     exponents = np.full(location.shape, 3.0)
     expected = own_log1p_squares(X, owners, location, factors, exponents)
-    eager = Engine(compiled.less_own_products._function)
+    eager = Engine(compiled.log_products._function)
     eager._done = compiled.PRICE
-    monkeypatch.setattr(loo_student, "engine", eager)
+    monkeypatch.setattr(student, "engine", eager)
     np.testing.assert_array_equal(own_log1p_squares(X, owners, location, factors, exponents), expected)
     assert eager.loop(0) is not None
 
@@ -121,8 +121,8 @@ def test_the_compiled_loop_of_other_classes_gives_the_same_bits(monkeypatch, ord
     centres, added = other_classes(X, location)
     given = X, owners, centres, added, location, np.abs(factors), np.full(location.shape, 3.0)
     expected = less_own_log1p_squares(*given)
-    eager = Engine(compiled.less_own_products._function)
+    eager = Engine(compiled.log_products._function)
     eager._done = compiled.PRICE
-    monkeypatch.setattr(loo_student, "engine", eager)
+    monkeypatch.setattr(student, "engine", eager)
     np.testing.assert_array_equal(less_own_log1p_squares(*given), expected)
     assert eager.loop(0) is not None
