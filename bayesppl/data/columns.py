@@ -63,19 +63,12 @@ def refuse_rounding(values: Array, name: Hashable) -> None:
     for row, cell in enumerate(values.tolist()):
         if isinstance(cell, Integral) and abs(int(cell)) > LARGEST_EXACT:
             raise RowError(
-                f"column {name!r} holds the integer {_written(int(cell))} in row ",
+                f"column {name!r} holds the integer {int(cell)} in row ",
                 row,
                 ", beyond 2^53, where floating-point numbers round integers; subtract an offset, convert the "
                 "column to floating-point numbers if rounding does no harm, or model its values as levels with "
                 "bayesppl.Categorical",
             )
-
-
-def _written(number: int) -> str:
-    """Write an integer out, or its size where it has many digits."""
-    if abs(number) < 10**30:
-        return str(number)
-    return f"{'-' * (number < 0)}2^{abs(number).bit_length() - 1} or more"
 
 
 def to_float(values: Any, name: Hashable) -> Array:
@@ -87,14 +80,8 @@ def to_float(values: Any, name: Hashable) -> Array:
     absent = missing(cells)
     if pd.api.types.infer_dtype(cells, skipna=True) not in _NUMBERS:
         _refuse_cells(cells, absent, name)
-    try:
-        numbers = np.where(absent, np.nan, cells).astype(np.float64)
-    except OverflowError:  # an integer far beyond what is refused here
-        refuse_rounding(cells, name)
-        raise
-    if beyond_floats(numbers):
-        refuse_rounding(cells, name)
-    return numbers
+    refuse_rounding(cells, name)
+    return np.where(absent, np.nan, cells).astype(np.float64)
 
 
 def refuse_times(values: Any, name: Hashable) -> None:
@@ -120,8 +107,6 @@ def _refuse_cells(cells: Array, absent: Array, name: Hashable) -> None:
             )
         try:
             float(cell)
-        except OverflowError:
-            continue  # refused by its size
         except (TypeError, ValueError) as error:
             if not isinstance(cell, str | bytes):
                 raise RowTypeError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import narwhals as nw
 import numpy as np
@@ -177,24 +177,20 @@ def _named_twice(names: Sequence[Hashable]) -> ValueError:
     )
 
 
-def read_series(y: Any, what: str) -> Array | None:
+def read_series(y: Any) -> Array | None:
     """Read the cells of a series of any kind; None for anything else."""
     native = nw.to_native(y, pass_through=True)
-    if nw.dependencies.is_pandas_series(native):
-        native = _readable_series(native)
-    elif _is_arrow(native, "Array", "ChunkedArray"):
-        native = _readable_column(native, what)
+    if _is_arrow(native, "Array", "ChunkedArray"):
+        native = _readable_column(native)
     series = nw.from_native(native, series_only=True, pass_through=True)
     return _values(series) if isinstance(series, nw.Series) else None
 
 
-def in_container(probabilities: Array, classes: Array, X: Any, container: Container) -> Any:
-    """Return probabilities (n_rows, n_classes) as an array, or as a data frame whose columns are the classes.
+def as_frame(probabilities: Array, classes: Array, X: Any, container: Container) -> Any:
+    """Return probabilities (n_rows, n_classes) as a data frame whose columns are the classes.
 
     A pandas data frame keeps the index of ``X``, where it has one.
     """
-    if container == "default":
-        return probabilities
     if container == "polars":
         import polars as pl
 
@@ -203,13 +199,6 @@ def in_container(probabilities: Array, classes: Array, X: Any, container: Contai
 
     index = X.index if isinstance(X, pd.DataFrame) else None
     return pd.DataFrame(probabilities, columns=classes.tolist(), index=index)
-
-
-def check_container(container: str) -> None:
-    """Refuse a container that does not exist."""
-    if container not in get_args(Container):
-        known = ", ".join(map(repr, get_args(Container)))
-        raise ValueError(f"transform must be one of {known}, found {container!r}")
 
 
 def _numbers(series: nw.Series[Any]) -> Array:
@@ -257,58 +246,32 @@ def _is_arrow(value: Any, *kinds: str) -> bool:
 
 
 def _readable_pandas(frame: Any) -> Any:
-    """Convert the columns of a data frame of pandas that neither pandas nor narwhals can take rows of."""
+    """Convert the columns of a data frame of pandas that are not in the byte order of this machine."""
     if frame.columns.nlevels > 1:
         raise TypeError(
             f"columns have names on {frame.columns.nlevels} levels, such as {frame.columns[0]!r}; join them, as "
             "in X.columns = ['_'.join(map(str, names)) for names in X.columns]"
         )
-    odd = [place for place, dtype in enumerate(frame.dtypes) if _is_odd(dtype)]
-    if odd:
-        frame = frame.copy(deep=False)
-        for place in odd:
-            frame.isetitem(place, _readable_series(frame.iloc[:, place]))
+    swapped = [i for i, dtype in enumerate(frame.dtypes) if isinstance(dtype, np.dtype) and not dtype.isnative]
+    frame = frame.copy(deep=False) if swapped else frame
+    for place in swapped:
+        frame.isetitem(place, frame.iloc[:, place].astype(frame.dtypes.iloc[place].newbyteorder("=")))
     return frame
-
-
-def _is_odd(dtype: Any) -> bool:
-    return not dtype.isnative if isinstance(dtype, np.dtype) else hasattr(dtype, "pyarrow_dtype")
-
-
-def _readable_series(series: Any) -> Any:
-    """Convert a column of pandas that is not in the byte order of this machine, or of a rare type of pyarrow."""
-    dtype = series.dtype
-    if isinstance(dtype, np.dtype):
-        return series if dtype.isnative else series.astype(dtype.newbyteorder("="))
-    if not hasattr(dtype, "pyarrow_dtype"):
-        return series
-    import pandas as pd
-    import pyarrow as pa
-
-    column = _readable_column(pa.array(series.array), series.name)
-    if column.type == dtype.pyarrow_dtype:
-        return series
-    return pd.Series(pd.array(column, dtype=pd.ArrowDtype(column.type)), index=series.index, name=series.name)
 
 
 def _readable_arrow(table: Any) -> Any:
     """Convert a table or a record batch of pyarrow to a table whose columns can be read."""
     import pyarrow as pa
 
-    columns = map(_readable_column, table.columns, table.column_names)
-    return pa.Table.from_arrays(list(columns), names=table.column_names)
+    columns = [_readable_column(column) for column in table.columns]
+    return pa.Table.from_arrays(columns, names=table.column_names)
 
 
-def _readable_column(column: Any, name: Hashable) -> Any:
+def _readable_column(column: Any) -> Any:
     """Convert a column of pyarrow to chunks of an ordinary type that narwhals, pandas and numpy read.
 
-    Views, runs of equal cells and extensions become ordinary columns. Levels stay levels where these are text,
-    bytes, numbers or truth values; of other cells, such as dates, the dictionary is left.
-
-    Raises
-    ------
-    TypeError
-        If its type has no ordinary counterpart, naming column, type and remedy.
+    Views of text, runs of equal cells and extensions become ordinary columns. Levels stay levels where these are
+    text, bytes, numbers or truth values; of other cells, such as dates, the dictionary is left.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -319,42 +282,16 @@ def _readable_column(column: Any, name: Hashable) -> Any:
     kind = column.type
     if types.is_string_view(kind):
         return column.cast(pa.large_string())
-    if types.is_binary_view(kind):
-        return column.cast(pa.large_binary())
     if types.is_run_end_encoded(kind):
         chunks = [pc.run_end_decode(chunk) for chunk in column.chunks]
-        return _readable_column(pa.chunked_array(chunks, kind.value_type), name)
+        return _readable_column(pa.chunked_array(chunks, kind.value_type))
     if isinstance(kind, pa.BaseExtensionType):
-        chunks = [chunk.storage for chunk in column.chunks]
-        return _readable_column(pa.chunked_array(chunks, kind.storage_type), name)
+        return _readable_column(column.cast(kind.storage_type))
     if types.is_dictionary(kind):
-        values = _readable_column(pa.chunked_array([], kind.value_type), name).type
+        values = _readable_column(pa.chunked_array([], kind.value_type)).type
         if types.is_temporal(values) or types.is_decimal(values) or types.is_nested(values):
             return column.cast(values)
         # pandas before 3 reads no dictionary of the large types
         values = {pa.large_string(): pa.string(), pa.large_binary(): pa.binary()}.get(values, values)
         return column.cast(pa.dictionary(kind.index_type, values, kind.ordered))
-    if (
-        types.is_union(kind)
-        or types.is_list_view(kind)
-        or types.is_large_list_view(kind)
-        or types.is_interval(kind)
-    ):
-        raise TypeError(
-            f"column {name!r} has the type {kind} of pyarrow, whose cells are neither numbers nor levels; "
-            "convert it to numbers or text, or drop it"
-        )
     return column
-
-
-def exact_numbers() -> dict[str, Any]:
-    """Return options of ``pandas.read_csv`` that give the nearest floating-point number of every text.
-
-    By default versions before 3.1 drop the digits beyond the fifteenth, which moves a number by up to 1e-12 of
-    itself, and what is fitted to it with the version of pandas; later ones read every number exactly, and
-    deprecate the option. (Beside a mark of thousands, pandas 3.1 still rounds the last digit.)
-    """
-    import pandas as pd
-
-    major, minor, *_ = pd.__version__.split(".")
-    return {} if (int(major), int(minor)) >= (3, 1) else {"float_precision": "round_trip"}

@@ -10,12 +10,12 @@ from scipy.sparse import csr_array
 from sklearn.exceptions import DataConversionWarning
 
 from bayesppl.data.columns import listed, missing
+from bayesppl.data.levels import count_values
 from bayesppl.data.matrices import plain
 from bayesppl.errors import RowError, warn
 from bayesppl.kernels.arrays import Array, Responsibilities
 from bayesppl.kernels.class_sums import one_in_each, sparse_of
 from bayesppl.kernels.levels import smallest_type
-from bayesppl.kernels.ranges import BLOCK_CELLS, row_blocks
 
 
 def encode_labels(y: Any, classes: Sequence[Hashable] | Array | None = None) -> tuple[Array, Array]:
@@ -145,7 +145,7 @@ def _array(y: Any, what: str) -> Array:
     if not isinstance(y, np.ndarray | list):
         from bayesppl.data.frames import read_series
 
-        cells = read_series(y, what)
+        cells = read_series(y)
         y = y if cells is None else cells
     try:
         labels = np.asarray(y)
@@ -189,34 +189,16 @@ def _refuse_odd_labels(labels: Array, what: str) -> None:
 
 def _factorize_labels(labels: Array) -> tuple[Array, Array]:
     """Distinct labels in ascending order, and the position of every row's label among them."""
-    if labels.dtype.kind in "iub" and len(labels):
-        low, high = int(labels.min()), int(labels.max())
-        if high - low <= max(1000, len(labels)) and high <= np.iinfo(np.int64).max:
-            return _count_labels(labels, low, high - low + 1)
-    if labels.dtype.kind in "OU":
+    counted = count_values(labels)
+    if counted is not None:
+        found, codes = counted
+    elif labels.dtype.kind in "OU":
         import pandas as pd
 
         codes, found = pd.factorize(labels.astype(object), sort=True)
-        return np.asarray(found, dtype=labels.dtype), codes.astype(smallest_type(len(found)))
-    learned, codes = np.unique(labels, return_inverse=True)
-    return learned, codes.astype(smallest_type(len(learned)))
-
-
-def _count_labels(labels: Array, low: int, span: int) -> tuple[Array, Array]:
-    """:func:`_factorize_labels` of integers that lie close together: counting beats sorting."""
-    present = np.zeros(span, dtype=bool)
-    blocks = list(row_blocks(len(labels), 1, max(BLOCK_CELLS, span)))
-    for rows in blocks:
-        present |= np.bincount(labels[rows].astype(np.int64) - low, minlength=span) > 0
-        if present.all():
-            break
-    learned = (np.flatnonzero(present) + low).astype(labels.dtype)
-    codes = np.empty(len(labels), dtype=smallest_type(len(learned)))
-    place = (np.cumsum(present) - 1).astype(codes.dtype)
-    for rows in blocks:
-        offset = labels[rows].astype(np.int64, copy=False) - low
-        codes[rows] = offset if len(learned) == span else place[offset]
-    return learned, codes
+    else:
+        found, codes = np.unique(labels, return_inverse=True)
+    return np.asarray(found, dtype=labels.dtype), codes.astype(smallest_type(len(found)))
 
 
 def one_hot(codes: Array, n_classes: int, weights: Array | None = None) -> Responsibilities:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Hashable
-from copy import copy
 from typing import Any
 
 import numpy as np
@@ -15,16 +14,7 @@ from bayesppl.data.names import positions_of
 from bayesppl.data.table import MatrixTable
 from bayesppl.kernels.arrays import Array
 
-#: Layouts of sparse matrices whose cells are one array, which can be replaced by one of any type.
-_OF_AN_ARRAY = ("csr", "csc", "coo", "bsr", "dia")
-
 _COMPLEX = "Complex data not supported: give real and imaginary parts columns of their own"
-
-_HOW = {
-    "Dataset": "X.to_dataframe(), or X.to_dataarray('feature').transpose(..., 'feature') if all variables have "
-    "one dimension",
-    "DataTree": "the Dataset or DataArray of one node",
-}
 
 _TEXTS = (
     "Expected 2D array, got texts instead, where rows by columns must be. Count their words first, as in "
@@ -49,9 +39,9 @@ def read_matrix(X: Any) -> MatrixTable:
     if issparse(X):
         matrix = _read_sparse(X)
         return MatrixTable(positions_of(matrix.shape[1]), matrix)
-    matrix, labels = _read_dense(X), _column_labels(X)
-    names = labels or positions_of(matrix.shape[1])
-    return MatrixTable(names, plain(matrix), bool(labels))
+    matrix = plain(_read_dense(X))
+    labels = () if matrix is X else _column_labels(X)
+    return MatrixTable(labels or positions_of(matrix.shape[1]), matrix, bool(labels))
 
 
 def plain(values: Array) -> Array:
@@ -75,19 +65,9 @@ def plain(values: Array) -> Array:
 def _read_sparse(X: Any) -> csr_array:
     if X.ndim != 2:
         raise ValueError(_NOT_TWO_DIMENSIONAL.format(X.ndim))
-    if X.format in _OF_AN_ARRAY:
-        if X.data.dtype.kind not in "biufc":
-            raise TypeError(
-                f"X is a sparse matrix of {X.data.dtype}, which scipy cannot compute with; convert its cells to "
-                "numbers, as in X.data = X.data.astype(float)"
-            )
-        data = plain(X.data)
-        if data.dtype != X.data.dtype:
-            X = copy(X)
-            X.data = data
     if X.dtype.kind == "c":
         raise ValueError(_COMPLEX)
-    matrix = csr_array(X)
+    matrix = csr_array(X.astype(plain(np.empty(0, dtype=X.dtype)).dtype, copy=False))
     if X.format == "csr":  # kept by the matrix that was passed, so that it is found out once
         matrix.has_canonical_format = X.has_canonical_format
     return matrix
@@ -96,10 +76,6 @@ def _read_sparse(X: Any) -> csr_array:
 def _read_dense(X: Any) -> Array:
     if isinstance(X, np.ma.MaskedArray):
         X = _with_gaps(X)
-    xarray = sys.modules.get("xarray")  # whoever passes a Dataset has imported xarray
-    if xarray is not None and isinstance(X, xarray.Dataset | xarray.DataTree):
-        kind = type(X).__name__
-        raise TypeError(f"X is an xarray.{kind}, found where rows by columns must be; pass {_HOW[kind]}")
     try:
         array = np.asarray(X)
     except ValueError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,31 +96,23 @@ def _frame_of_records(X: Any) -> Any:
     Raises
     ------
     ValueError
-        If rows differ in the names of their cells or have a name twice, or columns of a dict differ in length.
+        If rows differ in the names of their cells, or columns of a dict differ in length.
     """
     if isinstance(X, dict):
         return _frame_of_columns(X)
-    if not isinstance(X, list | tuple) or not len(X):
+    if not isinstance(X, list | tuple) or not X or _named_cells(X[0]) is None:
         return X
-    first = _named_cells(X[0])
-    if first is None:
-        return X
-    names = first[0]
-    if len(set(names)) < len(names):
-        raise ValueError(f"names must be unique, found {listed(names)} in row 0; rename or drop cells")
-    columns: dict[Hashable, list[Any]] = {name: [] for name in names}
-    for row, cells in enumerate(X):
-        found = _named_cells(cells)
-        if found is None or set(found[0]) != set(names) or len(found[0]) > len(names):
-            what = "cells without names" if found is None else f"the names {listed(found[0])}"
+    rows = [_named_cells(row) for row in X]
+    names = list(rows[0] or ())
+    for row, cells in enumerate(rows):
+        if cells is None or set(cells) != set(names):
+            what = "cells without names" if cells is None else f"the names {listed(list(cells))}"
             raise RowError(
                 f"the rows of X must all have the names {listed(names)}, found row ",
                 row,
                 f" with {what}; complete the rows, with None where a cell is missing",
             )
-        for name, cell in zip(*found, strict=True):
-            columns[name].append(cell)
-    return _frame_of_columns(columns)
+    return _frame_of_columns({name: [cells[name] for cells in rows if cells] for name in names})
 
 
 def _frame_of_columns(columns: dict[Any, Any]) -> Any:
@@ -140,13 +132,12 @@ def _frame_of_columns(columns: dict[Any, Any]) -> Any:
         ) from None
 
 
-def _named_cells(row: Any) -> tuple[Sequence[Hashable], Iterable[Any]] | None:
-    """Names and cells of a row, None if the cells have no names."""
-    if isinstance(row, dict):
-        return list(row), row.values()
-    if isinstance(row, tuple):
-        names = getattr(row, "_fields", None)
-        return None if names is None else (names, row)
+def _named_cells(row: Any) -> Mapping[Hashable, Any] | None:
+    """Cells of a row by their names, None if these have none."""
     from narwhals.dependencies import is_pandas_series
 
-    return (list(row.index), row) if is_pandas_series(row) else None
+    if isinstance(row, tuple) and hasattr(row, "_asdict"):
+        return dict(row._asdict())
+    if is_pandas_series(row):
+        return dict(row.items())
+    return row if isinstance(row, dict) else None

@@ -278,10 +278,8 @@ class Recoding(BaseEstimator):
             names += [column.name if not i else f"{column.name} ({i})" for i in range(len(made))]
         if len(set(names)) < len(names):  # a column that is called like the second part of another
             names = [f"{place}: {name}" for place, name in enumerate(names)]
-        matrix = np.empty((len(table), len(cells)), order="F")
-        for place, values in enumerate(cells):
-            matrix[:, place] = values
-        return MatrixTable(tuple(names), matrix, is_named=True)
+        matrix = np.array(cells, dtype=np.float64).reshape(len(cells), len(table))
+        return MatrixTable(tuple(names), matrix.T, is_named=True)
 
     def widths(self) -> list[int]:
         """Count the columns that every column becomes."""

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, wraps
-from typing import Any, Concatenate, Self
+from typing import Any, Concatenate, Self, get_args
 
 from bayesppl.analysis import predictions
 from bayesppl.analysis.calibrated import column_weights
@@ -22,7 +22,7 @@ from bayesppl.analysis.prior_shift import estimate_class_weights
 from bayesppl.analysis.sampling import sample
 from bayesppl.analysis.summary import summary
 from bayesppl.analysis.uncertainty import predict_proba_interval, uncertainty
-from bayesppl.data.frames import Container, check_container, in_container
+from bayesppl.data.frames import Container, as_frame
 from bayesppl.data.lazy import is_lazy, map_rows
 from bayesppl.estimators.shell import Shell
 from bayesppl.files.provenance import provenance
@@ -102,7 +102,7 @@ class BayesClassifier(Shell[Fitted], ABC):
             return self._lazy_probabilities(X, rule, class_weights, log=False)
         proba = predictions.probabilities(self.fitted_, X, rule, class_weights, n_jobs=self.n_jobs)
         container = vars(self).get("_sklearn_output_config", {}).get("transform", "default")
-        return in_container(proba, self.classes_, X, container)
+        return proba if container == "default" else as_frame(proba, self.classes_, X, container)
 
     def probabilities(
         self, X: Any, rule: RuleName | None = None, class_weights: ClassWeights | None = None
@@ -160,7 +160,9 @@ class BayesClassifier(Shell[Fitted], ABC):
             Named as in scikit-learn, where it is about ``transform``; None changes nothing.
         """
         if transform is not None:
-            check_container(transform)
+            if transform not in get_args(Container):
+                known = ", ".join(map(repr, get_args(Container)))
+                raise ValueError(f"transform must be one of {known}, found {transform!r}")
             self._sklearn_output_config = {"transform": transform}  # the name under which clone copies it
         return self
 

@@ -118,8 +118,14 @@ def check_support(X: Any, columns: Sequence[Hashable], name: str, support: Suppo
 def _outside(values: Array, support: Support) -> Array | None:
     """Where numbers lie outside the support, or None where all are within it."""
     if support.contains is None:
-        if _sum_of_squares(values) < LARGEST**2:
-            return None
+        # their sum of squares is infinite or NaN if one of the cells is; in pieces so short that BLAS starts no
+        # threads, which cost more than they gain, and far more on a busy machine
+        flat = values.ravel(order="K").astype(np.float64, copy=False)
+        whole = len(flat) // _PIECE * _PIECE
+        pieces, rest = flat[:whole].reshape(-1, _PIECE), flat[whole:]
+        with np.errstate(over="ignore", invalid="ignore"):
+            if np.vecdot(pieces, pieces).sum() + np.dot(rest, rest) < LARGEST**2:
+                return None
         wrong = np.abs(values, dtype=np.float64) >= LARGEST
     elif values.dtype.kind in "biu" and support.integers is not None and _is_between(values, *support.integers):
         return None
@@ -135,17 +141,6 @@ def _outside(values: Array, support: Support) -> Array | None:
 def _is_between(values: Array, low: float, high: float) -> bool:
     unsigned = values.dtype.kind in "bu" and low == 0
     return bool((unsigned or values.min(initial=0) >= low) and values.max(initial=0) <= high)
-
-
-def _sum_of_squares(values: Array) -> Any:
-    """Infinite or NaN if one of the cells is, large if one of them is; cheaper than looking at each."""
-    flat = values.ravel(order="K").astype(np.float64, copy=False)
-    # in pieces so short that BLAS starts no threads, which cost more than they gain, and far more on a busy
-    # machine
-    whole = len(flat) // _PIECE * _PIECE
-    pieces, rest = flat[:whole].reshape(-1, _PIECE), flat[whole:]
-    with np.errstate(over="ignore", invalid="ignore"):
-        return np.vecdot(pieces, pieces).sum() + np.dot(rest, rest)
 
 
 def locate(X: Any, start: int, wrong: Array) -> tuple[int, int]:

@@ -26,7 +26,6 @@ VIEWS = pa.DictionaryArray.from_arrays(
 
 COLUMNS = {
     "views of text": (TEXTS, pa.array(TEXTS, pa.string_view())),
-    "views of bytes": (BYTES, pa.array(BYTES, pa.binary_view())),
     "dictionary of views": (TEXTS, VIEWS),
     "runs of text": (TEXTS, pc.run_end_encode(pa.array(TEXTS))),
     "runs of whole numbers": (WHOLE, pc.run_end_encode(pa.array(WHOLE))),
@@ -39,7 +38,7 @@ COLUMNS = {
 
 def in_containers(column):
     table = pa.table({"k": column})
-    return [table, table.to_batches()[0], pd.DataFrame({"k": pd.Series(pd.arrays.ArrowExtensionArray(column))})]
+    return [table, table.to_batches()[0]]
 
 
 @pytest.mark.parametrize(("cells", "column"), COLUMNS.values(), ids=COLUMNS)
@@ -85,21 +84,6 @@ def test_integers_of_a_record_batch_are_not_rounded():
         bp.GaussianNB().fit(batch, Y)
 
 
-@pytest.mark.parametrize(
-    ("column", "kind"),
-    [
-        (pa.UnionArray.from_sparse(pa.array([0] * 8, pa.int8()), [pa.array(WHOLE)]), "sparse_union"),
-        (pa.array([[cell] for cell in WHOLE], pa.list_view(pa.int64())), "list_view"),
-        (pa.array([pa.MonthDayNano([1, day, 0]) for day in range(8)]), "month_day_nano_interval"),
-    ],
-    ids=["union", "view of lists", "interval"],
-)
-def test_a_type_without_an_ordinary_counterpart_is_refused(column, kind):
-    for X in in_containers(column):
-        with pytest.raises(TypeError, match=f"column 'k' has the type {kind}.* of pyarrow.*convert it"):
-            bp.CategoricalNB().fit(X, Y)
-
-
 def test_a_dictionary_of_dates_is_refused_with_and_without_gaps():
     dates = pd.to_datetime(["2020-01-01", "2020-01-02"] * 4).date
     for cells in (list(dates), [None, *dates[1:]]):
@@ -126,7 +110,7 @@ def test_a_polars_column_of_nothing_is_refused_as_elsewhere():
 def test_labels_in_every_type(labels):
     X = np.arange(8.0)[:, None] ** 2
     expected = bp.GaussianNB().fit(X, Y).predict_proba(X)
-    for y in (labels, pa.chunked_array([labels]), pd.Series(pd.arrays.ArrowExtensionArray(labels))):
+    for y in (labels, pa.chunked_array([labels])):
         clf = bp.GaussianNB().fit(X, y)
         assert clf.classes_.tolist() == ["u", "v"]
         np.testing.assert_array_equal(clf.predict_proba(X), expected)
