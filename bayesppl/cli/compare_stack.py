@@ -68,7 +68,7 @@ def show(found: StackComparison, facts: Facts, taken: list[Column], *, as_json: 
 def taken_for(X: Any) -> list[Column]:
     """Describe what every column is to the models of the stack; constant ones are left out."""
     kinds = {
-        column.name: ("number or levels" if column.may_be_levels else "number") if column.is_number else "levels"
+        column.name: ("number or levels" if column.levels else "number") if column.is_number else "levels"
         for column in read_columns(as_table(X))
     }
     return described(X, kinds, "left out")

@@ -99,10 +99,7 @@ class FrameTable(Table):
         if not self.frame.implementation.is_pandas():
             # polars and pyarrow do not change columns in place; memory beneath them can change all the same
             return self.take(np.arange(len(self))) if copied else self
-        import pandas as pd
-
-        copies_on_write = int(pd.__version__.split(".")[0]) >= 3
-        frame = self.frame.to_native().copy(deep=copied or not copies_on_write)
+        frame = self.frame.to_native().copy(deep=copied)
         return replace(self, frame=nw.from_native(frame, eager_only=True))
 
     @property

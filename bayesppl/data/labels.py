@@ -103,10 +103,6 @@ def union(known: Array, further: Any) -> Array:
     if not new:
         return known
     together = declared_classes([*known.tolist(), *new])
-    if known.dtype == object:
-        return together.astype(object)
-    if known.dtype.kind not in "iuf" or together.dtype.kind not in "iuf":
-        return together
     with np.errstate(invalid="ignore"):
         kept = together.astype(known.dtype)
     return kept if (kept == together).all() else together

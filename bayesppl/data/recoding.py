@@ -76,10 +76,6 @@ class Column:
     edges: Array | Sequence[float] = _NONE
     step_edges: Array | Sequence[float] = _NONE
 
-    @property
-    def may_be_levels(self) -> bool:
-        return bool(self.levels)
-
     def recoded(self, table: Table, view: View) -> list[Array]:
         """The cells of a table as one or several columns: arrays (n_rows,) of numbers."""
         if view in ("number", "filled", "score"):
@@ -263,7 +259,7 @@ class Recoding(BaseEstimator):
 
     def view(self, column: Column) -> View:
         """How a column is recoded."""
-        if column.is_number and not column.may_be_levels:
+        if column.is_number and not column.levels:
             return self.numbers
         return self.few if column.is_number and self.few is not None else self.levels
 

@@ -81,7 +81,7 @@ def _why_nothing_varies(table: Table) -> str:
 def _of_columns(columns: tuple[Column, ...]) -> list[Candidate]:
     """The built-in candidates, those left out for which the columns give no reason."""
     has_numbers = any(column.is_number for column in columns)
-    may_be_skewed = any(column.is_number and not column.may_be_levels for column in columns)
+    may_be_skewed = any(column.is_number and not column.levels for column in columns)
     has_gaps = any(column.has_gaps for column in columns)
     by_kind = Recoding("number", "code").adopt(columns)
     filled = Recoding("filled", "indicators", few="filled").adopt(columns)
@@ -161,8 +161,8 @@ def facts_about(rows: Rows, columns: tuple[Column, ...], members: Mapping[str, M
     if columns:
         known = {column.name for column in columns}
         kinds = [
-            (sum(c.is_number and not c.may_be_levels for c in columns), "numeric"),
-            (sum(c.is_number and c.may_be_levels for c in columns), "whole numbers with few values"),
+            (sum(c.is_number and not c.levels for c in columns), "numeric"),
+            (sum(c.is_number and bool(c.levels) for c in columns), "whole numbers with few values"),
             (sum(not c.is_number for c in columns), "categorical"),
             (sum(c.has_gaps for c in columns), "with missing cells"),
         ]

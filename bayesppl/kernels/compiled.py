@@ -48,9 +48,9 @@ def compile_loop(function: Callable[..., Any]) -> Callable[..., Any]:
     import numba
 
     try:
-        return numba.njit(nogil=True, cache=True)(function)  # type: ignore[no-any-return]
+        return numba.njit(nogil=True, cache=True)(function)
     except RuntimeError:  # no folder to write to
-        return numba.njit(nogil=True)(function)  # type: ignore[no-any-return]
+        return numba.njit(nogil=True)(function)
 
 
 @Engine
