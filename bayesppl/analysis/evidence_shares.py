@@ -18,7 +18,7 @@ from bayesppl.analysis.coalitions import (
     groups_of,
     in_orders,
 )
-from bayesppl.data.columns import listed
+from bayesppl.data.names import listed
 from bayesppl.kernels.arrays import Array
 
 Shares = Literal["shapley", "sequential"]

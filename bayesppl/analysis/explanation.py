@@ -33,7 +33,8 @@ from bayesppl.analysis.evidence_shares import MOST_NUMBERS, Explained, Odds, Sha
 from bayesppl.analysis.parameters import PROB, coord, tails
 from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.data.arguments import generator, whole
-from bayesppl.data.columns import listed, missing
+from bayesppl.data.columns import missing
+from bayesppl.data.names import listed
 from bayesppl.data.table import Table
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.fitted import Fitted

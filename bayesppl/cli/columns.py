@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from bayesppl.cli.options import Chosen
 from bayesppl.cli.terminal import is_number
-from bayesppl.data.columns import listed
+from bayesppl.data.names import listed
 
 # Text is near-unique where more than this share of its cells differ from all others, and there are more than so
 # many texts. Whole numbers number the rows where all of them differ, and there are more than so many.

@@ -112,7 +112,7 @@ def _prior(model: str, prior: str) -> dict[str, Any]:
 
 def undeclared(columns: Sequence[Hashable]) -> str:
     """Describe what to do about columns of whole numbers that may be one thing or another."""
-    from bayesppl.data.columns import listed
+    from bayesppl.data.names import listed
 
     return (
         "whole numbers may be measurements, counts or codes, and nothing declares which these columns hold: "

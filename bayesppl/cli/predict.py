@@ -216,7 +216,7 @@ def _features(
     names: Sequence[str], keep: Sequence[str], drop: Sequence[str], data: Path, classifier: Any
 ) -> list[str]:
     """Choose the columns of a file that a model is given."""
-    from bayesppl.data.columns import listed
+    from bayesppl.data.names import listed
 
     for name in (*keep, *drop):
         if name not in names:

@@ -15,8 +15,9 @@ from bayesppl.cli.files import Dialect, require_source
 from bayesppl.cli.options import Chosen
 from bayesppl.cli.reader import DataFile
 from bayesppl.cli.terminal import counting
-from bayesppl.data.columns import LARGEST_EXACT, listed
+from bayesppl.data.columns import LARGEST_EXACT
 from bayesppl.data.labels import encode_labels
+from bayesppl.data.names import listed
 from bayesppl.data.read_table import as_table
 from bayesppl.errors import RowError
 from bayesppl.kernels.arrays import Array

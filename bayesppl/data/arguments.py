@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.data.columns import listed
-from bayesppl.data.names import only_count
+from bayesppl.data.names import listed, only_count
 from bayesppl.kernels.arrays import Array
 
 

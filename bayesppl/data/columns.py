@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from numbers import Integral
 from typing import Any, Literal
 
@@ -146,9 +146,3 @@ def kind_of_values(values: Array, name: Hashable, dtype: Any) -> Kind:
             "name its family yourself"
         )
     return _KINDS[inferred]
-
-
-def listed(names: Sequence[Hashable], most: int = 8) -> str:
-    """Write names in a row, the first few of many."""
-    shown = ", ".join(repr(name) for name in names[:most])
-    return shown + (f", … ({len(names)} in all)" if len(names) > most else "")

@@ -9,18 +9,10 @@ from typing import Any, Literal
 import narwhals as nw
 import numpy as np
 
-from bayesppl.data.columns import (
-    Kind,
-    as_objects,
-    beyond_floats,
-    kind_of_values,
-    listed,
-    refuse_rounding,
-    to_float,
-)
+from bayesppl.data.columns import Kind, as_objects, beyond_floats, kind_of_values, refuse_rounding, to_float
 from bayesppl.data.levels import as_level
 from bayesppl.data.matrices import plain, read_matrix
-from bayesppl.data.names import only_count, positions_of
+from bayesppl.data.names import listed, only_count, positions_of
 from bayesppl.data.table import ROWS_BY_COLUMN, Table
 from bayesppl.kernels.arrays import Array
 

@@ -9,9 +9,10 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.exceptions import DataConversionWarning
 
-from bayesppl.data.columns import listed, missing
+from bayesppl.data.columns import missing
 from bayesppl.data.levels import count_values
 from bayesppl.data.matrices import plain
+from bayesppl.data.names import listed
 from bayesppl.errors import RowError, warn
 from bayesppl.kernels.arrays import Array, Responsibilities
 from bayesppl.kernels.class_sums import one_in_each, sparse_of

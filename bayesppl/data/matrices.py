@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from bayesppl.data.columns import beyond_floats, listed
-from bayesppl.data.names import positions_of
+from bayesppl.data.columns import beyond_floats
+from bayesppl.data.names import listed, positions_of
 from bayesppl.data.table import MatrixTable
 from bayesppl.kernels.arrays import Array
 

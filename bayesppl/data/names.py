@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -23,6 +23,12 @@ def positions_of(n_columns: int) -> tuple[str, ...]:
 def only_count(names: Iterable[Any]) -> bool:
     """Whether names are the numbers 0, 1, … in turn, which say no more than a place."""
     return all(name == place for place, name in enumerate(names))
+
+
+def listed(names: Sequence[Hashable], most: int = 8) -> str:
+    """Write names in a row, the first few of many."""
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown + (f", … ({len(names)} in all)" if len(names) > most else "")
 
 
 def short_names(names: Iterable[Any], longest: int = 24) -> list[str]:

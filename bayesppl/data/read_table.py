@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from bayesppl.data.columns import as_objects, listed
+from bayesppl.data.columns import as_objects
 from bayesppl.data.matrices import read_matrix
+from bayesppl.data.names import listed
 from bayesppl.data.table import Table
 from bayesppl.errors import RowError
 

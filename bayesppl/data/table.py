@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from bayesppl.data.columns import Kind, kind_of_values, listed, to_float
+from bayesppl.data.columns import Kind, kind_of_values, to_float
+from bayesppl.data.names import listed
 from bayesppl.errors import rows_before
 from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.class_sums import sparse_of

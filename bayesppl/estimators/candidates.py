@@ -8,8 +8,8 @@ from typing import Any
 
 from scipy.sparse import issparse
 
-from bayesppl.data.columns import listed
 from bayesppl.data.levels import factorize
+from bayesppl.data.names import listed
 from bayesppl.data.recoding import Column, Recoding, Unrecoded
 from bayesppl.data.rows import Rows
 from bayesppl.data.table import Table

@@ -13,7 +13,7 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from bayesppl.data.columns import listed
+from bayesppl.data.names import listed
 
 
 def nested_parameters(value: Any) -> Iterator[tuple[str, Any]]:

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from numbers import Integral
 from typing import Any
 
-from bayesppl.data.columns import listed
+from bayesppl.data.names import listed
 from bayesppl.data.table import Table
 
 #: Names that a model uses for itself, in its PyMC model or in its tables.

@@ -6,7 +6,8 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, Literal, get_args
 
 from bayesppl.data.arguments import by_name
-from bayesppl.data.columns import Kind, listed
+from bayesppl.data.columns import Kind
+from bayesppl.data.names import listed
 from bayesppl.data.table import Table
 from bayesppl.errors import UndeclaredIntegersError
 from bayesppl.families.bernoulli import Bernoulli
