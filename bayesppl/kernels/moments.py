@@ -52,7 +52,8 @@ def diagonal(X: np.ndarray, responsibilities: csr_array) -> Triple:
     per_row = np.diff(responsibilities.indptr)
     single = bool((per_row == 1).all())  # else a row that belongs to several classes is an entry of each
     most = 1 if single else int(per_row.max(initial=1))
-    lanes = single and _have_lanes(len(X), n_classes) and bool((responsibilities.data == 1).all())
+    are_many = n_classes <= _MANY_CLASSES and len(X) >= _ROWS_FOR_LANES * n_classes
+    lanes = single and are_many and bool((responsibilities.data == 1).all())
     for rows in row_blocks(len(X), n_features * most, _LANE_BLOCK if lanes else BLOCK_CELLS):
         entries = slice(responsibilities.indptr[rows.start], responsibilities.indptr[rows.stop])
         codes, weights = responsibilities.indices[entries], responsibilities.data[entries]
@@ -81,11 +82,9 @@ def diagonal(X: np.ndarray, responsibilities: csr_array) -> Triple:
         first += sums
         np.multiply(Z, Z, out=Z)
         second += by_class @ Z
-    return _centred(pivot, count, first, second)
-
-
-def _have_lanes(n_rows: int, n_classes: int) -> bool:
-    return n_classes <= _MANY_CLASSES and n_rows >= _ROWS_FOR_LANES * n_classes
+    shift = np.divide(first, count, out=np.zeros_like(first), where=count > 0)
+    scatter = np.maximum(second - count * shift**2, 0.0)
+    return count, np.where(count > 0, pivot + shift, 0.0), scatter
 
 
 def _lane_sums(X: np.ndarray, owners: np.ndarray, pivot: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -182,12 +181,6 @@ def _typical(rows: np.ndarray) -> np.ndarray:
         return ordered[(len(ordered) - 1) // 2]
     middle = np.maximum((~np.isnan(ordered)).sum(0) - 1, 0) // 2
     return np.take_along_axis(ordered, middle[None], axis=0)[0]
-
-
-def _centred(pivot: np.ndarray, count: np.ndarray, first: np.ndarray, second: np.ndarray) -> Triple:
-    shift = np.divide(first, count, out=np.zeros_like(first), where=count > 0)
-    scatter = np.maximum(second - count * shift**2, 0.0)
-    return count, np.where(count > 0, pivot + shift, 0.0), scatter
 
 
 def products(X: np.ndarray, responsibilities: csr_array, tied: bool) -> Triple:

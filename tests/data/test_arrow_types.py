@@ -62,12 +62,6 @@ def test_families_are_picked_as_for_plain_cells(name):
         np.testing.assert_allclose(bp.MixedNB().fit(X, Y).predict_proba(X), expected, rtol=1e-12)
 
 
-def test_frames_keep_the_types_that_they_came_with():
-    frame = pd.DataFrame({"k": pd.Series(pd.arrays.ArrowExtensionArray(pa.array(TEXTS, pa.string_view())))})
-    bp.CategoricalNB().fit(frame, Y).predict(frame)
-    assert frame["k"].dtype.pyarrow_dtype == pa.string_view()
-
-
 def test_columns_of_a_record_batch_are_found_by_name():
     table = pa.table(
         {"a": [1.0, 2.0, 3.0, 4.0, 5.0, 9.0, 2.0, 4.0], "b": [2.0, 1.0, 1.0, 0.0, 7.0, 5.0, 3.0, 3.0]}

@@ -151,7 +151,6 @@ def test_missing_cells_are_missing_in_every_table() -> None:
         ([{"a": 1.0, "b": 2.0}, {"a": 1.0}], "have the names 'a', 'b', found row 1 with the names 'a'; complete"),
         ([{"a": 1.0}, {"a": 1.0, "b": 2.0}], "found row 1 with the names 'a', 'b'"),
         ([{"a": 1.0}, [1.0]], "found row 1 with cells without names"),
-        ([pd.Series([1.0, 2.0], index=["a", "a"])], "unique, found 'a', 'a' in row 0"),
         (pd.DataFrame([[1.0, 2.0]], columns=["a", "a"]), "unique"),
         (xr.DataArray([[1.0, 2.0]], dims=("row", "x"), coords={"x": ["a", "a"]}), "unique, found 'a', 'a'"),
     ],
