@@ -65,8 +65,9 @@ def plain(values: Array) -> Array:
 def _read_sparse(X: Any) -> csr_array:
     if X.ndim != 2:
         raise ValueError(_NOT_TWO_DIMENSIONAL.format(X.ndim))
-    if X.dtype.kind == "c":
-        raise ValueError(_COMPLEX)
+    if X.dtype.kind not in "biuf":
+        of_objects = f"X is a sparse matrix of {X.dtype}; convert its cells to numbers, as in X.astype(float)"
+        raise ValueError(_COMPLEX if X.dtype.kind == "c" else of_objects)
     matrix = csr_array(X.astype(plain(np.empty(0, dtype=X.dtype)).dtype, copy=False))
     if X.format == "csr":  # kept by the matrix that was passed, so that it is found out once
         matrix.has_canonical_format = X.has_canonical_format
@@ -80,6 +81,8 @@ def _read_dense(X: Any) -> Array:
         array = np.asarray(X)
     except ValueError:
         raise ValueError(_ragged(X)) from None
+    except TypeError as error:  # of a Dataset of xarray
+        raise TypeError(f"X must be rows by columns: {error}") from None
     if isinstance(X, list | tuple) and array.dtype.kind in "iuf" and array.ndim == 2 and len(X):
         as_they_are = (
             np.asarray(X, dtype=object) if isinstance(X[0], list | tuple) or beyond_floats(array) else array

@@ -171,7 +171,7 @@ def test_the_same_rows_in_another_form_give_the_same_answer(table: str, estimato
         ("durations", "'x0' holds durations"),
         ("polars List", r"'(b|x1)' holds \[1, 2\] in row 0"),
         ("polars Array", r"'(b|x1)' holds .* in row 0"),
-        ("sparse objects", "unsupported data types"),
+        ("sparse objects", "sparse matrix of object"),
         ("void", "structured array"),
     ],
 )
