@@ -26,7 +26,7 @@ from bayesppl.model.stack import Stack
 _WRITTEN_OUT = 8
 
 
-class Shell[F: (Fitted, Stack)](ClassifierMixin, BaseEstimator, ABC):
+class Shell[F: Fitted | Stack](ClassifierMixin, BaseEstimator, ABC):
     """A classifier in scikit-learn's sense that holds what a fit has found."""
 
     def __new__(cls, *args: Any, **parameters: Any) -> Self:
