@@ -92,7 +92,7 @@ def tune(
             "fit all rows again"
         )
     prior = model.prior(statistics)
-    bounds = closed_forms.tunable(model.family, prior.parts["features"])
+    bounds = prior.parts["features"].tunable
     fixed = dict.fromkeys(_correlations_seen(model, statistics, prior, tuning, bounds), 0.0)
     chosen = _chosen(tuning, [name for name in bounds if name not in fixed])
     start = prior.parts["features"].rescaled(fixed)

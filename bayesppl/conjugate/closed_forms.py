@@ -20,14 +20,17 @@ from scipy.special import log_expit
 
 from bayesppl.conjugate.fast_paths import INCLUSION_AVERAGED, LEAVE_ONE_OUT, LOG_PREDICTIVE
 from bayesppl.conjugate.joint import Joint
-from bayesppl.conjugate.log_density import LogDensity
+from bayesppl.conjugate.log_density import Evaluate, LogDensity
 from bayesppl.conjugate.membership import Membership
-from bayesppl.conjugate.rows import Rows, RowsWithBase, forget, log_evidence_of, per_row
+from bayesppl.conjugate.rows import JointRows, Rows, RowsWithBase, forget, log_evidence_of, per_row
 from bayesppl.kernels.arrays import Array
 
 
 def log_predictive(posterior: Any, n_classes: int) -> LogDensity:
     """Return log p(x | y = k, data) as a function of :class:`~bayesppl.conjugate.rows.Rows`."""
+    if isinstance(posterior, Joint):
+        parts = {name: log_predictive(part, n_classes) for name, part in posterior.parts.items()}
+        return sum_of_parts(parts).map(over_alternatives)
     posterior.select_classes(
         np.arange(0)
     )  # so that a posterior without closed form is refused before any row comes
@@ -77,6 +80,12 @@ def leave_one_out(
     without_row : (n_rows, n_classes)
         Not finite where the posterior without the row is improper, or where rounding leaves nothing of it.
     """
+    if isinstance(rows, JointRows):
+        found = [
+            leave_one_out(posterior.parts[name], statistics.parts[name], part, members, n_classes)
+            for name, part in rows.parts.items()
+        ]
+        return total(fitted for fitted, _ in found), total(without for _, without in found)
     if isinstance(rows, RowsWithBase):
         log_base = rows.log_base.sum(1, keepdims=True)
         fitted, without = leave_one_out(posterior, statistics, rows.rows, members, n_classes)
@@ -117,6 +126,12 @@ def inclusion_averaged(posterior: Any, common: Any, log_odds: Mapping[str, Array
         That each factor depends on the class, under the names of
         :func:`bayesppl.families.closed_forms.log_bayes_factor`.
     """
+    if isinstance(posterior, Joint):
+        parts = {
+            name: inclusion_averaged(part, common.parts[name], _of_part(posterior, name, log_odds), n_classes)
+            for name, part in posterior.parts.items()
+        }
+        return sum_of_parts(parts).map(over_alternatives)
     beliefs = posterior, common, np.asarray(log_odds[""])
 
     def of_kind(kind: type[Rows]) -> LogDensity:
@@ -143,7 +158,7 @@ def generic_average(posterior: Any, common: Any, log_odds: Array, n_classes: int
     return LogDensity(evaluate)
 
 
-def of_part(joint: Joint, name: str, values: Mapping[str, Array]) -> dict[str, Array]:
+def _of_part(joint: Joint, name: str, values: Mapping[str, Array]) -> dict[str, Array]:
     """What belongs to one part, under the names it has for its own factors."""
     prefix = joint.prefixes[name]
     inner = {key.removeprefix(prefix): value for key, value in values.items() if key.startswith(prefix)}
@@ -156,6 +171,22 @@ def sum_of_parts(densities: Mapping[str, LogDensity]) -> LogDensity:
         lambda rows: total(density(rows.parts[name]) for name, density in densities.items()),
         lambda rows: total(density.kernel(rows.parts[name]) for name, density in densities.items()),
     )
+
+
+def over_alternatives(evaluate: Evaluate) -> Evaluate:
+    """Change a density of complete rows to that of :class:`~bayesppl.conjugate.rows.JointRows` with
+    alternatives."""
+
+    def log_density(rows: Any) -> Array:
+        out = evaluate(rows)
+        for places, alternatives in rows.alternatives():
+            total = np.full_like(out[..., places, :], -np.inf)
+            for each in alternatives:
+                np.logaddexp(total, evaluate(each), out=total)
+            out[..., places, :] = total
+        return out
+
+    return log_density
 
 
 def _by_kind(make: Callable[[type[Rows]], LogDensity]) -> LogDensity:

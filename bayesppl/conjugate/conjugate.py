@@ -24,6 +24,9 @@ class Conjugate(ABC):
 
     has_closed_form: ClassVar[bool] = True
 
+    #: How hyperparameters were found that the classes share, where they were.
+    hierarchy: Any = None
+
     #: Name of the parameter, where there is one.
     parameter: str
 

@@ -55,19 +55,9 @@ def inclusion_averaged(
 
 
 def leave_one_out(
-    posterior: NormalInverseWishart,
-    statistics: Moments,
-    rows: NumberRows,
-    members: Membership,
-    share: Array | None = None,
+    posterior: NormalInverseWishart, statistics: Moments, rows: NumberRows, members: Membership
 ) -> tuple[Array, Array]:
-    """See :func:`bayesppl.conjugate.closed_forms.leave_one_out`.
-
-    Parameters
-    ----------
-    share : (n_classes,), optional
-        The share of the rows of the other classes that the prior of each class holds, if it is made of them.
-    """
+    """See :func:`bayesppl.conjugate.closed_forms.leave_one_out`."""
     X = rows.X
     n_classes, n_features = posterior.location.shape
     whitener, log_det = whitener_of(of_columns(posterior.psi, np.arange(n_features), posterior.is_tied))
@@ -91,7 +81,7 @@ def leave_one_out(
         if (w != 1).any():  # a row of weight one adds to Ψ, seen from without it, all that it took
             kept = ratio * (kappa / (left + 1) - w)
             own += exponent[of_rows] * np.log1p(kept[of_rows] * own_squares)
-        if share is not None:
+        if posterior.hierarchy is not None and posterior.hierarchy.is_lent:
 
             def log_t(moved: Array, log_shrunk: Array, fewer: Array) -> Array:
                 terms = t_terms(
@@ -99,7 +89,7 @@ def leave_one_out(
                 )
                 return log_t_density(moved, *terms, inflation[:, None])
 
-            squares = _of_other_classes(posterior, whitener, statistics, share, X, members, squares, log_t)
+            squares = _of_other_classes(posterior, whitener, statistics, X, members, squares, log_t)
             return fitted, members.replaced(squares, own)
         if not posterior.is_tied:
             return fitted, members.replaced(fitted, own)
@@ -166,7 +156,6 @@ def _of_other_classes(
     posterior: NormalInverseWishart,
     whitener: Array,
     statistics: Moments,
-    share: Array,
     X: Array,
     members: Membership,
     squares: Array,
@@ -184,7 +173,7 @@ def _of_other_classes(
         Log density of a multivariate t: of squares, of what its log determinant changes by, and of what its
         degrees of freedom lose, each (n_classes, n_rows).
     """
-    out = np.empty_like(squares)
+    out, share = np.empty_like(squares), posterior.hierarchy.shares
     for c in members.classes:
         rows = np.flatnonzero(members.codes == c)
         weights = members.weights[rows[:1] if members.has_common_weight else rows]

@@ -106,6 +106,7 @@ class Declared(ABC):
     """A prior of one family's parameters that has no closed form."""
 
     has_closed_form: ClassVar[bool] = False
+    hierarchy: ClassVar[None] = None
 
     @property
     @abstractmethod

@@ -19,7 +19,7 @@ centred throughout.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -76,6 +76,9 @@ class MatrixNormalInverseWishart(Conjugate):
     precision: Any = 1.0
     centre: Any = 0.0
 
+    #: As of :class:`NormalInverseWishart`.
+    hierarchy: Any = field(default=None, repr=False, kw_only=True)
+
     def __post_init__(self) -> None:
         require_finite(self, effect=self.effect, centre=self.centre, precision=self.precision)
         precision = np.asarray(self.precision, dtype=np.float64)
@@ -109,6 +112,7 @@ class MatrixNormalInverseWishart(Conjugate):
             effect=broadcast(self, "effect", self.effect, (*batch, n_predictors, shape[1])),
             precision=broadcast(self, "precision", precision, (*batch, n_predictors, n_predictors)),
             centre=broadcast(self, "centre", self.centre, (shape[0], n_predictors)),
+            hierarchy=None,
         )
 
     @property

@@ -42,6 +42,11 @@ class Membership:
     codes: Array
     weights: Array
 
+    @classmethod
+    def alike(cls, n_rows: int) -> Self:
+        """Rows of the first class and of weight one."""
+        return cls(np.zeros(n_rows, dtype=np.intp), np.ones(n_rows))
+
     def __getitem__(self, rows: Any) -> Self:
         return type(self)(self.codes[rows], self.weights[rows])
 

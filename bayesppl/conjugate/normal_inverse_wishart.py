@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -51,6 +51,10 @@ class NormalInverseWishart(Conjugate):
     nu: Any = None
     psi: Any = 1.0
 
+    #: How hyperparameters were found that the classes share, where they were: see
+    #: :mod:`bayesppl.families.covariance_prior`.
+    hierarchy: Any = field(default=None, repr=False, kw_only=True)
+
     def __post_init__(self) -> None:
         require_finite(self, location=self.location, psi=self.psi)
         require_positive(self, kappa=self.kappa)
@@ -90,6 +94,7 @@ class NormalInverseWishart(Conjugate):
             kappa=broadcast(self, "kappa", self.kappa, (n_classes,)),
             nu=broadcast(self, "nu", nu, batch),
             psi=psi,
+            hierarchy=None,
         )
 
     def _require_nu(self, nu: Any, n_features: int) -> None:
@@ -129,7 +134,13 @@ class NormalInverseWishart(Conjugate):
 
     @property
     def tunable(self) -> dict[str, tuple[float, float]]:
-        """``nu`` is counted from n_features − 1, and ``correlation`` shrinks Ψ towards its diagonal."""
+        """``nu`` is counted from n_features − 1, and ``correlation`` shrinks Ψ towards its diagonal.
+
+        None of a prior that is made of the rows of other classes. The evidence has chosen it, which is one of
+        priors that hold fewer rows than this one: no factor changes it.
+        """
+        if self.hierarchy is not None and self.hierarchy.is_lent:
+            return {}
         return {"kappa": FREELY, "nu": FREELY, "psi": FREELY, "correlation": (FREELY[0], 0.0)}
 
     def rescaled(self, factors: Mapping[str, float]) -> Self:

@@ -8,7 +8,7 @@ subtracts it. A kind of rows stores them in whatever form is cheapest, and count
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, final
@@ -63,9 +63,21 @@ class SingleRows(Rows):
 
 @dataclass(frozen=True, eq=False)
 class JointRows(Rows):
-    """Rows of the independent parts of a model."""
+    """Rows of the independent parts of a model.
+
+    Attributes
+    ----------
+    parts : mapping of str to Rows
+    alternatives : callable
+        Returns places of rows that lack a cell which other parts depend on, and the complete rows (joint ones)
+        that each of them can be: their densities add up to its own.
+    refusal : str
+        Why the rows cannot be summed, where they cannot.
+    """
 
     parts: Mapping[str, Any]
+    alternatives: Callable[[], Iterable[tuple[Array, Iterable[Any]]]] = tuple
+    refusal: str = ""
 
     @final
     def __len__(self) -> int:
@@ -73,6 +85,8 @@ class JointRows(Rows):
 
     @final
     def sum_rows(self, responsibilities: Responsibilities) -> JointStatistics:
+        if self.refusal:
+            raise ValueError(self.refusal)
         return JointStatistics({name: part.sum_rows(responsibilities) for name, part in self.parts.items()})
 
     @final

@@ -126,13 +126,13 @@ class DeclaredClassifier(BayesClassifier, ABC):
         tags = super().__sklearn_tags__()
         family = self.declare_family()
         tags.input_tags.sparse = family.allows_sparse
-        tags.input_tags.allow_nan = family.allows_missing and family.fits_missing
+        tags.input_tags.allow_nan = family.missing == "fitted"
         # scikit-learn has no word for counts; what it calls categorical are whole numbers from zero
-        tags.input_tags.categorical = family.takes in ("whole numbers", "levels")
+        tags.input_tags.categorical = family.support.takes in ("whole numbers", "levels")
         # and what it tries them on are distances from the smallest number, of which shares and rates say little
-        tags.classifier_tags.poor_score = family.takes == "whole numbers"
-        tags.input_tags.positive_only = family.takes in ("whole numbers", "positive numbers")
-        tags.input_tags.string = family.takes in ("levels", "columns of any kind")
+        tags.classifier_tags.poor_score = family.support.takes == "whole numbers"
+        tags.input_tags.positive_only = family.support.takes in ("whole numbers", "positive numbers")
+        tags.input_tags.string = family.support.takes in ("levels", "columns of any kind")
         return tags
 
 

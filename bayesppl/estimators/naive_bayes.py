@@ -25,10 +25,10 @@ from bayesppl.families import (
 )
 from bayesppl.families.choosing.column_choice import Ranges
 from bayesppl.families.choosing.infer_families import Integers
-from bayesppl.families.choosing.pick_blocks import Pick
 from bayesppl.families.composite import Blocks
 from bayesppl.families.find_levels import Levels
 from bayesppl.families.levels import Unseen
+from bayesppl.families.product import Pick
 from bayesppl.kernels.arrays import Array
 
 if TYPE_CHECKING:

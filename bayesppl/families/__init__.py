@@ -7,7 +7,7 @@ from it is in :mod:`bayesppl.families.closed_forms`.
 from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.families.bernoulli import Bernoulli
 from bayesppl.families.binomial import Binomial
-from bayesppl.families.categorical import Categorical
+from bayesppl.families.categorical import Categorical, JointCategorical
 from bayesppl.families.cells import CellFamily, IndependentCells, Number
 from bayesppl.families.conditional_gaussian import ConditionalGaussian
 from bayesppl.families.dirichlet_multinomial import DirichletMultinomial
@@ -15,7 +15,6 @@ from bayesppl.families.family import REGISTRY, ConjugateFamily, Evidence, Family
 from bayesppl.families.gamma_rate import Exponential, GammaRate
 from bayesppl.families.gaussian import Gaussian
 from bayesppl.families.histogram import Histogram
-from bayesppl.families.joint_categorical import JointCategorical
 from bayesppl.families.lognormal import LogNormal
 from bayesppl.families.multinomial import Multinomial
 from bayesppl.families.negative_binomial import NegativeBinomial

@@ -16,9 +16,7 @@ import numpy as np
 
 from bayesppl.conjugate import Beta
 from bayesppl.conjugate.statistics import Successes
-from bayesppl.families.bound import Measure
 from bayesppl.families.cells import CellFamily
-from bayesppl.families.family import Takes
 from bayesppl.families.support import BITS, Support
 from bayesppl.kernels.arrays import Array
 
@@ -42,10 +40,8 @@ class Bernoulli(CellFamily):
     """
 
     name: ClassVar[str] = "bernoulli"
-    takes: ClassVar[Takes] = "whole numbers"
     pair: ClassVar = Beta
     support: ClassVar[Support] = BITS
-    measure: ClassVar[Measure] = "mass"
     allows_sparse: ClassVar[bool] = True
     has_fixed_margins: ClassVar[bool] = True
 

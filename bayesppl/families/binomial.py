@@ -22,9 +22,7 @@ from scipy.special import gammaln
 
 from bayesppl.conjugate import Beta
 from bayesppl.conjugate.statistics import Successes
-from bayesppl.families.bound import Measure
 from bayesppl.families.cells import CellFamily, Number
-from bayesppl.families.family import Takes
 from bayesppl.families.support import COUNTS, Support
 from bayesppl.kernels.arrays import Array, log_rising
 
@@ -50,10 +48,8 @@ class Binomial(CellFamily):
     """
 
     name: ClassVar[str] = "binomial"
-    takes: ClassVar[Takes] = "whole numbers"
     pair: ClassVar = Beta
     support: ClassVar[Support] = COUNTS
-    measure: ClassVar[Measure] = "mass"
     number: ClassVar = Number("trials", COUNTS, by_row=True, is_limit=True)
     allows_sparse: ClassVar[bool] = True
     has_fixed_margins: ClassVar[bool] = True

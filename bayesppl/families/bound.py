@@ -53,6 +53,14 @@ class Factor(NamedTuple):
     columns: tuple[Hashable, ...]
 
 
+class Described(NamedTuple):
+    """How a column is modelled: by which family, over what its density is taken, and its levels, if it has any."""
+
+    family: str
+    measure: Measure
+    levels: tuple[Hashable, ...] = ()
+
+
 def separate(columns: Sequence[Hashable]) -> tuple[Factor, ...]:
     """Every column by itself."""
     return tuple(Factor(column, (column,)) for column in columns)
@@ -78,18 +86,26 @@ class BoundColumns(ABC):
 
     @property
     @abstractmethod
-    def measures(self) -> Mapping[Hashable, Measure]:
+    def described(self) -> Mapping[Hashable, Described]:
+        """What describes every column."""
+
+    @final
+    @property
+    def measures(self) -> dict[Hashable, Measure]:
         """For every column, what the density of it is taken over."""
+        return {column: found.measure for column, found in self.described.items()}
 
+    @final
     @property
-    @abstractmethod
-    def family_names(self) -> Mapping[Hashable, str]:
+    def family_names(self) -> dict[Hashable, str]:
         """For every column, the name of the family that describes it."""
+        return {column: found.family for column, found in self.described.items()}
 
+    @final
     @property
-    @abstractmethod
-    def levels_of_columns(self) -> Mapping[Hashable, tuple[Hashable, ...]]:
+    def levels_of_columns(self) -> dict[Hashable, tuple[Hashable, ...]]:
         """The levels of every column that has any."""
+        return {column: found.levels for column, found in self.described.items() if found.levels}
 
     @property
     @abstractmethod
@@ -153,11 +169,9 @@ class OfNumbers(Protocol):
     @property
     def support(self) -> Support: ...
     @property
-    def measure(self) -> Measure: ...
-    @property
     def allows_sparse(self) -> bool: ...
     @property
-    def allows_missing(self) -> bool: ...
+    def missing(self) -> str: ...
     @property
     def columns(self) -> tuple[Hashable, ...]: ...
 
@@ -187,7 +201,7 @@ class NumberColumns(BoundColumns):
     Parameters
     ----------
     family : Family
-        With its ``name``, ``support``, ``measure``, and ``columns``.
+        With its ``name``, ``support`` and ``columns``.
     parameter_dims : mapping of str to tuple of str
         Dimension names of every parameter; all but "class" are labelled by the columns.
     is_separate : bool
@@ -202,11 +216,8 @@ class NumberColumns(BoundColumns):
         Labels of dimensions that are not those of the columns.
     check : callable, optional
         Refuses encoded rows for what no column shows by itself.
-    column_measures : mapping of column to measure, optional
-        Where columns differ in it.
-    given : tuple
-        What the rows are modelled given, such as the levels of categories: columns of encoded rows before the
-        features.
+    measure_of : mapping of column to measure, optional
+        Where it is not that of the support.
     """
 
     family: OfNumbers
@@ -217,24 +228,17 @@ class NumberColumns(BoundColumns):
     row_dim: str = "feature"
     other_coords: Mapping[str, list[Hashable]] | None = None
     check: Callable[[Any], Any] | None = None
-    column_measures: Mapping[Hashable, Measure] | None = None
-    given: tuple[Hashable, ...] = ()
+    measure_of: Mapping[Hashable, Measure] | None = None
 
     @property
     def dims(self) -> Dims:
         return self.parameter_dims
 
     @property
-    def measures(self) -> dict[Hashable, Measure]:
-        return dict(self.column_measures or dict.fromkeys(self.family.columns, self.family.measure))
-
-    @property
-    def family_names(self) -> dict[Hashable, str]:
-        return dict.fromkeys(self.family.columns, self.family.name)
-
-    @property
-    def levels_of_columns(self) -> dict[Hashable, tuple[Hashable, ...]]:
-        return {}
+    def described(self) -> dict[Hashable, Described]:
+        alike: Measure = "density" if self.family.support.integers is None else "mass"
+        measures = self.measure_of or dict.fromkeys(self.family.columns, alike)
+        return {column: Described(self.family.name, measure) for column, measure in measures.items()}
 
     @property
     def factors(self) -> tuple[Factor, ...]:
@@ -261,7 +265,7 @@ class NumberColumns(BoundColumns):
         if issparse(X) and self.is_separate:
             X = stored_once(X)
         check_support(X, family.columns, family.name, family.support)
-        if not family.allows_missing:
+        if family.missing == "refused":
             self._refuse_missing(X)
         if self.per_row is not None:
             X = self._with_row_numbers(X, table)
@@ -274,8 +278,7 @@ class NumberColumns(BoundColumns):
         return dict(zip(names, dense(X).T, strict=True))
 
     def label_rows(self, X: Any, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
-        features = dense(X[:, len(self.given) : len(self.given) + len(self.family.columns)])
-        return {f"{prefix}x": (("row", prefix + self.row_dim), features)}
+        return {f"{prefix}x": (("row", prefix + self.row_dim), dense(X[:, : len(self.family.columns)]))}
 
     def covariates(self, X: Any) -> Covariates:
         if self.has_total:

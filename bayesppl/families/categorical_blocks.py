@@ -4,26 +4,30 @@ A table of :math:`L_1 \times \dots \times L_D` cells has a Dirichlet prior with 
 :math:`\alpha \max_d L_d` in all, so that a column alone has α for every level and a larger table no heavier prior
 (the priors of Heckerman, Geiger & Chickering 1995 have the same mass for every table). The Bayes factor between
 one table and two is then free of how many cells stay empty, nearly.
+
+The pair of blocks that gains most is the best of many. It pays for the choice with the logarithm of their number:
+a Bayes factor that is one on average exceeds P with a probability of at most 1/P, so that of P pairs of
+independent blocks at most one is expected to.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from math import prod
+from itertools import combinations
+from math import log, prod
 from typing import ClassVar, Self
 
 import numpy as np
 
-from bayesppl.conjugate import Dirichlet
-from bayesppl.conjugate.simplices import SimplexPrior, simplex_prior
-from bayesppl.conjugate.statistics import Counts
+from bayesppl.conjugate.membership import Membership
 from bayesppl.data.labels import one_hot
 from bayesppl.data.table import Table
 from bayesppl.families import closed_forms
-from bayesppl.families.choosing.merge_blocks import Block, merged_blocks
-from bayesppl.families.tables import TableFamily
-from bayesppl.kernels.arrays import Array
+from bayesppl.families.categorical import TableFamily
+
+#: Places of columns.
+Block = tuple[int, ...]
 
 # A table of more cells is not tried
 _MOST_CELLS = 10_000
@@ -40,29 +44,18 @@ class CategoricalBlocks(TableFamily, listed=False):
     """
 
     name: ClassVar[str] = "categorical_blocks"
+    _observed_as: ClassVar[str] = "{k}_x"
 
-    def names_of_tables(self) -> Sequence[str]:
-        return [f"{k}_x" for k in range(len(self.groups))]
-
-    def resolve_prior(self, statistics: Counts) -> Dirichlet | SimplexPrior:
-        tables, declared = self.bound.tables, self.probability
-        if isinstance(declared, Dirichlet) and np.ndim(declared.concentration) == 0:
-            widest = [max(tables.shape(group)) for group in tables.groups]
-            shares = np.repeat(np.divide(widest, tables.sizes), tables.sizes)
-            declared = replace(declared, concentration=declared.concentration * shares)
-        return simplex_prior(declared, statistics.counts.shape, tables.sizes)
-
-    def bind_labelled(self, table: Table, classes: Sequence[Hashable], codes: Array, weights: Array) -> Self:
-        """Bind to the tables of the highest evidence that pairwise merging finds, unless bound to some before."""
-        bound = super().bind_labelled(table, classes, codes, weights)
-        if self.groups:
-            return bound
-        X = bound.bound.encode(table)
+    def _grouped(self, table: Table, members: Membership | None) -> tuple[tuple[int, ...], ...]:
+        """The tables of the highest evidence that pairwise merging finds."""
+        members = members or Membership.alike(len(table))
+        X = self.bound.encode(table)
         complete = np.flatnonzero((X >= 0).all(1))
-        rows, responsibilities = X[complete], one_hot(codes[complete], len(classes), weights[complete])
+        rows, counted = X[complete], members[complete]
+        responsibilities = one_hot(counted.codes, len(self.classes), counted.weights)
 
         def log_evidence(block: Block) -> float:
-            alone = bound._of(block)
+            alone = self._of(block)
             statistics = alone.rows(rows[:, list(block)]).sum_rows(responsibilities)
             prior = alone.resolve_prior(statistics)
             if not prior.has_closed_form:
@@ -74,9 +67,9 @@ class CategoricalBlocks(TableFamily, listed=False):
             return float(closed_forms.log_evidence(alone, prior, statistics)[""].values.sum())
 
         def allows(block: Block) -> bool:
-            return prod(bound.bound.tables.shape(block)) <= _MOST_CELLS
+            return prod(self.bound.tables.shape(block)) <= _MOST_CELLS
 
-        return replace(bound, groups=merged_blocks(len(bound.columns), log_evidence, allows))
+        return merged_blocks(len(self.columns), log_evidence, allows)
 
     def _of(self, block: Block) -> Self:
         """Some of the columns, in one table."""
@@ -86,3 +79,35 @@ class CategoricalBlocks(TableFamily, listed=False):
             outcomes=tuple(self.outcomes[j] for j in block),
             groups=(tuple(range(len(block))),),
         )
+
+
+def merged_blocks(
+    n_columns: int, log_evidence: Callable[[Block], float], allows: Callable[[Block], bool]
+) -> tuple[Block, ...]:
+    """Merge the pair of blocks that gains most until no gain exceeds the cost of the choice.
+
+    Parameters
+    ----------
+    n_columns : int
+        Each of them is a block at first.
+    log_evidence : callable
+        Of a block of columns that depend on each other; that of several blocks is the sum.
+    allows : callable
+        Whether a block may be tried.
+    """
+    found: dict[Block, float] = {(j,): log_evidence((j,)) for j in range(n_columns)}
+    gains: dict[tuple[Block, Block], float] = {}
+
+    def gain(one: Block, two: Block) -> float:
+        """Gain of log evidence by one block in place of two."""
+        if (one, two) not in gains:
+            both = tuple(sorted(one + two))
+            gains[one, two] = log_evidence(both) - found[one] - found[two] if allows(both) else 0.0
+        return gains[one, two]
+
+    while True:
+        pairs = [(gain(one, two), one, two) for one, two in combinations(sorted(found), 2)]
+        best, one, two = max(pairs, default=(0.0, (), ()))
+        if best <= log(max(1, len(pairs))):
+            return tuple(sorted(found))
+        found[tuple(sorted(one + two))] = best + found.pop(one) + found.pop(two)

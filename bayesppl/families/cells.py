@@ -26,17 +26,18 @@ from bayesppl.conjugate.conjugate import require_kind
 from bayesppl.conjugate.declare import Direct
 from bayesppl.conjugate.declared_priors import is_declaration
 from bayesppl.conjugate.log_density import LogDensity
+from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.rows import Rows
 from bayesppl.conjugate.statistics import Events, Successes
 from bayesppl.conjugate.weighted_rows import PlainRows
 from bayesppl.data.arguments import by_name
 from bayesppl.data.table import Table
 from bayesppl.errors import RowError, UndefinedEstimateError
-from bayesppl.families.bound import Measure, NumberColumns, PerRow
+from bayesppl.families.bound import NumberColumns, PerRow
 from bayesppl.families.covariates import NO_COVARIATES, Covariates, required
-from bayesppl.families.family import ConjugateFamily, Family
+from bayesppl.families.family import ConjugateFamily, Family, Missing
 from bayesppl.families.observe_weighted import observe_weighted
-from bayesppl.families.support import BITS, COUNTS, POSITIVE_NUMBERS, REAL_NUMBERS, Support, locate
+from bayesppl.families.support import BITS, COUNTS, POSITIVE_NUMBERS, Support, locate
 from bayesppl.kernels.arrays import Array, Theta, dense
 from bayesppl.kernels.missing import present_cells
 
@@ -73,9 +74,6 @@ class CellFamily(ConjugateFamily):
 
     #: The conjugate pair: Beta, of successes and failures, or Gamma, of events and an exposure.
     pair: ClassVar[type[Beta | Gamma]]
-    support: ClassVar[Support]
-    measure: ClassVar[Measure]
-
     #: The number that a cell is counted with, if there is one.
     number: ClassVar[Number | None] = None
 
@@ -123,19 +121,11 @@ class CellFamily(ConjugateFamily):
         return NumberColumns(self, {self._parameter: ("class", "feature")}, True, per_row, check=check)
 
     @final
-    def bind_labelled(self, table: Table, classes: Sequence[Hashable], codes: Array, weights: Array) -> Self:
+    def bind(self, table: Table, classes: Sequence[Hashable], members: Membership | None = None) -> Self:
         if self._row_column is not None:
             table.require([self._row_column])
         columns = tuple(name for name in table.names if name != self._row_column)
         return replace(self, columns=columns, classes=tuple(classes))
-
-    @final
-    def with_classes(self, classes: Sequence[Hashable]) -> Self:
-        return replace(self, classes=tuple(classes))
-
-    @final
-    def with_prior(self, prior: Any) -> Self:
-        return replace(self, **{self._parameter: prior})
 
     @final
     def rows(self, X: Any) -> Rows:
@@ -301,9 +291,7 @@ OfColumn = Callable[[Array], Array]
 class IndependentCells(Family):
     """Independent cells without sufficient statistics, with parameters per class and feature."""
 
-    support: ClassVar[Support] = REAL_NUMBERS
-    measure: ClassVar[Measure] = "density"
-    fits_missing: ClassVar[bool] = False
+    missing: ClassVar[Missing] = "predicted"
 
     columns: tuple[Hashable, ...] = field(default=(), kw_only=True, repr=False)
     classes: tuple[Hashable, ...] = field(default=(), kw_only=True, repr=False)
@@ -331,12 +319,8 @@ class IndependentCells(Family):
         return NumberColumns(self, dict.fromkeys(self.parameters, ("class", "feature")), True)
 
     @final
-    def bind_labelled(self, table: Table, classes: Sequence[Hashable], codes: Array, weights: Array) -> Self:
+    def bind(self, table: Table, classes: Sequence[Hashable], members: Membership | None = None) -> Self:
         return replace(self, columns=table.names, classes=tuple(classes))
-
-    @final
-    def with_classes(self, classes: Sequence[Hashable]) -> Self:
-        return replace(self, classes=tuple(classes))
 
     @final
     def rows(self, X: Any) -> PlainRows:
@@ -369,10 +353,6 @@ class IndependentCells(Family):
         self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
     ) -> Array:
         return self.draw({name: theta[name][codes] for name in self.parameters}, rng)
-
-    @final
-    def with_prior(self, prior: Any) -> Self:
-        raise self._no_closed_form()
 
     @final
     def mle(self, statistics: Any) -> Theta:

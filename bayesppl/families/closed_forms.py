@@ -1,14 +1,15 @@
 r"""Closed forms of families: what follows from the rows of a family and its conjugate pair, whatever the density.
 
 No family defines these. It says what its rows count as (:meth:`~bayesppl.families.Family.rows`) and which prior it
-has, and :mod:`bayesppl.conjugate.closed_forms` does the rest; a family made of blocks has the sums over its
-blocks.
+has, and :mod:`bayesppl.conjugate.closed_forms` does the rest; a family made of blocks has rows and a prior made of
+blocks. Where a kind of family reads or draws rows in a quicker way, it registers that here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import singledispatch
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,61 +20,42 @@ from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.table import Table
-from bayesppl.errors import ImproperError
+from bayesppl.errors import ImproperError, NotConjugateError
 from bayesppl.families.composite import BlockRows, CompositeFamily, prefixed
 from bayesppl.families.covariates import NO_COVARIATES, Covariates, covariates_of
-from bayesppl.families.family import Evidence, Family
-from bayesppl.families.transformed import Transformed
+from bayesppl.families.family import ConjugateFamily, Evidence, Family
+from bayesppl.families.transformed import Wrapping
 from bayesppl.kernels.arrays import Array, Responsibilities
+
+
+def with_classes(family: Family, classes: Sequence[Any]) -> Family:
+    """Return a bound family for other classes; columns, and what was learned of them, stay."""
+    if isinstance(family, CompositeFamily):
+        blocks = (family.blocks or {}).items()
+        return replace(family, blocks={name: (at, with_classes(part, classes)) for name, (at, part) in blocks})
+    if isinstance(family, Wrapping):
+        return replace(family, inner=with_classes(family.inner, classes))
+    changed: Any = family
+    return replace(changed, classes=tuple(classes))
 
 
 def sufficient_statistics(family: Family, X: Any, responsibilities: Responsibilities) -> Any:
     """Sum encoded rows into their classes."""
-    if isinstance(family, CompositeFamily):
-        return JointStatistics(
-            {
-                block: sufficient_statistics(part, X.parts[block], responsibilities)
-                for block, part in family.parts.items()
-            }
-        )
-    if isinstance(family, Transformed):
-        found = sufficient_statistics(family.inner, family.transform(X), responsibilities)
-        return found.with_base(responsibilities.T @ family.log_base(X)) if family.has_base else found
-    if hasattr(family, "sufficient_statistics"):
-        return family.sufficient_statistics(X, responsibilities)
     return family.rows(X).sum_rows(responsibilities)
 
 
+@singledispatch
 def read_statistics(family: Family, table: Table, responsibilities: Responsibilities) -> Any:
     """Check the rows of a table and sum them."""
-    if isinstance(family, CompositeFamily):
-        return JointStatistics(
-            {
-                block: read_statistics(part, part_of_table, responsibilities)
-                for (block, part), part_of_table in zip(
-                    family.parts.items(), family.bound.tables(table), strict=True
-                )
-            }
-        )
-    if hasattr(family, "read_statistics"):
-        return family.read_statistics(table, responsibilities)
     return sufficient_statistics(family, family.bound.encode(table), responsibilities)
 
 
-def tunable(family: Family, prior: Any) -> Mapping[str, tuple[float, float]]:
-    """Hyperparameters of a resolved prior that can be tuned, each with bounds of the logarithm of its factor."""
-    if isinstance(family, CompositeFamily):
-        return {
-            f"{block}.{name}": bounds
-            for block, part in family.parts.items()
-            for name, bounds in tunable(part, prior.parts[block]).items()
-        }
-    if isinstance(family, Transformed):
-        return tunable(family.inner, prior)
-    if hasattr(family, "tunable"):
-        return family.tunable(prior)
-    found: Mapping[str, tuple[float, float]] = prior.tunable
-    return found
+@read_statistics.register(CompositeFamily)
+def _(family: CompositeFamily, table: Table, responsibilities: Responsibilities) -> JointStatistics:
+    parts = zip(family.parts.items(), family.bound.tables(table), strict=True)
+    return JointStatistics(
+        {block: read_statistics(part, part_of_table, responsibilities) for (block, part), part_of_table in parts}
+    )
 
 
 def log_predictive(family: Family, posterior: Any) -> LogDensity:
@@ -85,16 +67,7 @@ def log_predictive(family: Family, posterior: Any) -> LogDensity:
         Bound to columns and classes.
     posterior : Conjugate
     """
-    require_closed_forms(family)
-    if isinstance(family, CompositeFamily):
-        return _sum_of(
-            {block: log_predictive(part, posterior.parts[block]) for block, part in family.parts.items()}
-        )
-    if isinstance(family, Transformed):
-        return family.of_transformed(log_predictive(family.inner, posterior))
-    if hasattr(family, "log_predictive"):
-        return family.log_predictive(posterior)
-    return _of_encoded(family, of_pairs.log_predictive(posterior, len(family.classes)))
+    return _of_encoded(family, of_pairs.log_predictive(posterior, _n_classes(family)))
 
 
 def leave_one_out(
@@ -104,20 +77,7 @@ def leave_one_out(
 
     See :func:`bayesppl.conjugate.closed_forms.leave_one_out`.
     """
-    require_closed_forms(family)
-    if isinstance(family, CompositeFamily):
-        found = [
-            leave_one_out(part, posterior.parts[block], statistics.parts[block], X.parts[block], members)
-            for block, part in family.parts.items()
-        ]
-        return of_pairs.total(fitted for fitted, _ in found), of_pairs.total(without for _, without in found)
-    if isinstance(family, Transformed):
-        fitted, without = leave_one_out(family.inner, posterior, statistics, family.transform(X), members)
-        log_base = family.log_base(X).sum(1, keepdims=True) if family.has_base else 0.0
-        return fitted + log_base, without + log_base
-    if hasattr(family, "loo_log_predictive"):
-        return family.loo_log_predictive(posterior, statistics, X, members)
-    return of_pairs.leave_one_out(posterior, statistics, family.rows(X), members, len(family.classes))
+    return of_pairs.leave_one_out(posterior, statistics, family.rows(X), members, _n_classes(family))
 
 
 def leave_one_out_of_factors(
@@ -136,16 +96,13 @@ def leave_one_out_of_factors(
 
 def log_evidence(family: Family, prior: Any, statistics: Any) -> dict[str, Evidence]:
     """log p(X | y) per block of columns (the empty name for a family of one block)."""
-    require_closed_forms(family)
-    return _labelled(
-        (leaf.name, leaf.prefix, _log_evidence(leaf.family, *leaf.values))
+    return {
+        leaf.name: leaf.labelled(leaf.values[0].factor_dims, _log_evidence(leaf.family, *leaf.values))
         for leaf in _leaves(family, prior, statistics)
-    )
+    }
 
 
-def _log_evidence(family: Any, prior: Any, statistics: Any) -> dict[str, Evidence]:
-    if hasattr(family, "log_evidence"):
-        return family.log_evidence(prior, statistics)
+def _log_evidence(family: Family, prior: Any, statistics: Any) -> Array:
     if not prior.is_proper().all():
         raise ImproperError(
             f"the evidence is undefined under the improper prior of the {family.name} family: a density that does "
@@ -154,27 +111,29 @@ def _log_evidence(family: Any, prior: Any, statistics: Any) -> dict[str, Evidenc
     base = np.asarray(statistics.log_base)
     dims = ("class", "feature")[: base.ndim]
     base = base.sum(tuple(axis for axis, dim in enumerate(dims) if dim not in prior.factor_dims))
-    return {"": Evidence(prior.factor_dims, _log_increment(family, prior, statistics) + base)}
+    return np.asarray(_log_increment(prior, statistics) + base)
 
 
-def _log_increment(family: Any, prior: Any, statistics: Any) -> Array:
+def _log_increment(prior: Any, statistics: Any) -> Array:
     """Log evidence of every independent factor of the prior, but for log h."""
-    if hasattr(family, "log_increment"):
-        return family.log_increment(prior, statistics)
-    return prior.log_increment(statistics)
+    if prior.hierarchy is not None and prior.hierarchy.is_lent:
+        # the prior of a class holds the rows of the others, each of which would be counted K times
+        return np.asarray(prior.hierarchy.log_evidence(statistics))
+    return np.asarray(prior.log_increment(statistics))
 
 
 def common_prior(family: Family, statistics: Any) -> Any:
     """The prior of one distribution in place of those of the classes, from the statistics of the classes."""
-    require_closed_forms(family)
     if isinstance(family, CompositeFamily):
         parts = {block: common_prior(part, statistics.parts[block]) for block, part in family.parts.items()}
         return Joint(parts, {block: f"{block}_" for block in parts})
-    if isinstance(family, Transformed):
+    if isinstance(family, Wrapping):
         return common_prior(family.inner, statistics)
-    if hasattr(family, "common_prior"):
-        return family.common_prior(statistics)
-    return family.resolve_prior(statistics.pooled())
+    [leaf] = _leaves(family)
+    found: Any = leaf.family.resolve_prior(statistics)
+    if found.hierarchy is None:
+        return family.resolve_prior(statistics.pooled())
+    return found.hierarchy.common(found)
 
 
 def log_bayes_factor(family: Family, prior: Any, common: Any, statistics: Any) -> dict[str, Evidence]:
@@ -188,22 +147,21 @@ def log_bayes_factor(family: Family, prior: Any, common: Any, statistics: Any) -
     statistics : Statistics
         Of the classes.
     """
-    require_closed_forms(family)
-    return _labelled(
-        (leaf.name, leaf.prefix, _log_bayes_factor(leaf.family, *leaf.values))
+    return {
+        leaf.name: leaf.labelled(
+            tuple(dim for dim in leaf.values[0].factor_dims if dim != "class"),
+            _log_bayes_factor(leaf.family, *leaf.values),
+        )
         for leaf in _leaves(family, prior, common, statistics)
-    )
+    }
 
 
-def _log_bayes_factor(family: Any, prior: Any, common: Any, statistics: Any) -> dict[str, Evidence]:
-    if hasattr(family, "log_dependence"):
-        return family.log_dependence(prior, common, statistics)
+def _log_bayes_factor(family: ConjugateFamily, prior: Any, common: Any, statistics: Any) -> Array:
     _log_evidence(family, prior, statistics)  # refuses a prior under which there is none
-    dims = tuple(dim for dim in prior.factor_dims if dim != "class")
     if family.has_fixed_margins:
-        return {"": Evidence(dims, prior.log_association(statistics))}
-    of_classes, of_all = _log_increment(family, prior, statistics), common.log_increment(statistics.pooled())
-    return {"": Evidence(dims, _over_classes(prior, of_classes) - _over_classes(common, of_all))}
+        return np.asarray(prior.log_association(statistics))
+    of_classes, of_all = _log_increment(prior, statistics), common.log_increment(statistics.pooled())
+    return _over_classes(prior, of_classes) - _over_classes(common, of_all)
 
 
 def _over_classes(belief: Any, values: Array) -> Array:
@@ -221,23 +179,10 @@ def inclusion_averaged(family: Family, posterior: Any, common: Any, log_odds: Ma
     log_odds : mapping of str to array
         That each factor depends on the class; as :func:`log_bayes_factor` names them.
     """
-    require_closed_forms(family)
-    if isinstance(family, CompositeFamily):
-        return _sum_of(
-            {
-                block: inclusion_averaged(
-                    part, posterior.parts[block], common.parts[block], of_pairs.of_part(posterior, block, log_odds)
-                )
-                for block, part in family.parts.items()
-            }
-        )
-    if isinstance(family, Transformed):
-        return family.of_transformed(inclusion_averaged(family.inner, posterior, common, log_odds))
-    if hasattr(family, "averaged_predictive"):
-        return family.averaged_predictive(posterior, common, log_odds)
-    return _of_encoded(family, of_pairs.inclusion_averaged(posterior, common, log_odds, len(family.classes)))
+    return _of_encoded(family, of_pairs.inclusion_averaged(posterior, common, log_odds, _n_classes(family)))
 
 
+@singledispatch
 def simulate_predictive(
     family: Family,
     posterior: Any,
@@ -246,50 +191,45 @@ def simulate_predictive(
     covariates: Covariates = NO_COVARIATES,
 ) -> Any:
     """Draw one row for each class code, all given one draw of the parameters."""
-    if isinstance(family, CompositeFamily):
-        return BlockRows(
-            {
-                block: simulate_predictive(
-                    part,
-                    posterior.parts[block],
-                    codes,
-                    rng,
-                    covariates_of(f"{block}_", covariates, part.bound.covariate_supports),
-                )
-                for block, part in family.parts.items()
-            }
-        )
-    if hasattr(family, "simulate_predictive"):
-        return family.simulate_predictive(posterior, codes, rng, covariates)
     theta = {name: values[0] for name, values in posterior.draw(1, rng).items()}
     return family.simulate(theta, codes, rng, covariates)
 
 
+@simulate_predictive.register(CompositeFamily)
+def _(
+    family: CompositeFamily,
+    posterior: Any,
+    codes: Array,
+    rng: np.random.Generator,
+    covariates: Covariates = NO_COVARIATES,
+) -> BlockRows:
+    parts = {}
+    for block, part in family.parts.items():
+        given = covariates_of(f"{block}_", covariates, part.bound.covariate_supports)
+        parts[block] = simulate_predictive(part, posterior.parts[block], codes, rng, given)
+    return BlockRows(parts)
+
+
+@singledispatch
 def narrowed(family: Family, posterior: Any, X: Any) -> tuple[Any, Any]:
     """A smaller posterior and rows whose densities have the same joint distribution, where there is one.
 
     Rows of counts show few words of a large vocabulary: the probabilities of the others matter by their sum only.
     """
-    if isinstance(family, CompositeFamily):
-        parts = {
-            block: narrowed(part, posterior.parts[block], X.parts[block]) for block, part in family.parts.items()
-        }
-        beliefs = {block: belief for block, (belief, _) in parts.items()}
-        return replace(posterior, parts=beliefs), BlockRows({block: rows for block, (_, rows) in parts.items()})
-    if hasattr(family, "narrowed"):
-        return family.narrowed(posterior, X)
     return posterior, X
 
 
-def require_closed_forms(family: Family) -> None:
-    """Refuse a family some part of which has no conjugate prior."""
-    if isinstance(family, CompositeFamily):
-        for part in family.parts.values():
-            require_closed_forms(part)
-    elif isinstance(family, Transformed):
-        require_closed_forms(family.inner)
-    elif not family.has_closed_forms:
-        raise family._no_closed_form()
+@narrowed.register(CompositeFamily)
+def _(family: CompositeFamily, posterior: Any, X: BlockRows) -> tuple[Any, BlockRows]:
+    parts = {block: narrowed(part, posterior.parts[block], X.parts[block]) for block, part in family.parts.items()}
+    beliefs = {block: belief for block, (belief, _) in parts.items()}
+    return replace(posterior, parts=beliefs), BlockRows({block: rows for block, (_, rows) in parts.items()})
+
+
+def _n_classes(family: Family) -> int:
+    """The number of classes of a family all parts of which have closed forms."""
+    leaves = list(_leaves(family))
+    return len(leaves[0].family.classes)
 
 
 def _of_encoded(family: Family, density: LogDensity) -> LogDensity:
@@ -297,34 +237,33 @@ def _of_encoded(family: Family, density: LogDensity) -> LogDensity:
     return LogDensity(lambda X: density(family.rows(X)), lambda X: density.kernel(family.rows(X)))
 
 
-_sum_of = of_pairs.sum_of_parts
-
-
 class _Leaf(NamedTuple):
-    """A family that is not made of blocks, with its block, the prefix of its names, and what belongs to it."""
+    """A family that is not made of others, with its block, the prefix of its names, and what belongs to it."""
 
     name: str
     prefix: str
-    family: Family
+    family: ConjugateFamily
     values: Sequence[Any]
+
+    def labelled(self, dims: Sequence[str], values: Array) -> Evidence:
+        return Evidence(prefixed(dims, self.prefix), values)
 
 
 def _leaves(family: Family, *values: Any, name: str = "", prefix: str = "") -> Iterator[_Leaf]:
-    if isinstance(family, Transformed):
+    """The families that others are made of.
+
+    Raises
+    ------
+    NotConjugateError
+        If one of them has no conjugate prior.
+    """
+    if isinstance(family, Wrapping):
         yield from _leaves(family.inner, *values, name=name, prefix=prefix)
-        return
-    if not isinstance(family, CompositeFamily):
+    elif isinstance(family, CompositeFamily):
+        for block, part in family.parts.items():
+            parts = (value.parts[block] for value in values)
+            yield from _leaves(part, *parts, name=prefix + block, prefix=f"{prefix}{block}_")
+    elif isinstance(family, ConjugateFamily):
         yield _Leaf(name, prefix, family, values)
-        return
-    for block, part in family.parts.items():
-        parts = (value.parts[block] for value in values)
-        yield from _leaves(part, *parts, name=prefix + block, prefix=f"{prefix}{block}_")
-
-
-def _labelled(evidences: Iterator[tuple[str, str, dict[str, Evidence]]]) -> dict[str, Evidence]:
-    """Evidences of all blocks, from those of each with its name and prefix."""
-    return {
-        prefix + inner if inner else name: Evidence(prefixed(part.dims, prefix), part.values)
-        for name, prefix, parts in evidences
-        for inner, part in parts.items()
-    }
+    else:
+        raise NotConjugateError(family._no_closed_form.format(family.name))

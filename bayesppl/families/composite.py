@@ -14,16 +14,17 @@ import numpy as np
 from bayesppl.conjugate import Joint
 from bayesppl.conjugate.closed_forms import sum_of_parts
 from bayesppl.conjugate.log_density import LogDensity
+from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.rows import JointRows
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.table import Table
-from bayesppl.families.bound import BoundColumns, Dims, Factor, Measure, of_block
+from bayesppl.families.bound import BoundColumns, Described, Dims, Factor, of_block, together
 from bayesppl.families.choosing.block_columns import divided
 from bayesppl.families.choosing.column_choice import ColumnChoice
 from bayesppl.families.choosing.impossible_cells import skip_impossible
 from bayesppl.families.covariates import NO_COVARIATES, Covariates, covariates_of
 from bayesppl.families.family import ConjugateFamily, Family
-from bayesppl.families.support import Support
+from bayesppl.families.support import ANYTHING, Support
 from bayesppl.kernels.arrays import Array, Theta
 
 
@@ -58,32 +59,31 @@ class BlockColumns(BoundColumns):
     blocks : mapping of str to BoundColumns
     read : callable, optional
         Changes the table of a block, given its name, before it is encoded.
+    joint_family : str
+        Name of the family that models the blocks as one factor, given each other; empty where they are
+        independent.
     """
 
     columns: Mapping[str, tuple[Hashable, ...]]
     blocks: Mapping[str, Any]
     read: Callable[[Table, str], Table] | None = None
+    joint_family: str = ""
 
     def tables(self, table: Table) -> Iterator[Table]:
         """Yield the columns of every block."""
         return (table.select(columns) for columns in self.columns.values())
 
     @property
-    def measures(self) -> dict[Hashable, Measure]:
-        return {column: measure for block in self.blocks.values() for column, measure in block.measures.items()}
-
-    @property
-    def family_names(self) -> dict[Hashable, str]:
-        return {column: name for block in self.blocks.values() for column, name in block.family_names.items()}
-
-    @property
-    def levels_of_columns(self) -> dict[Hashable, tuple[Hashable, ...]]:
-        return {
-            column: levels for block in self.blocks.values() for column, levels in block.levels_of_columns.items()
-        }
+    def described(self) -> dict[Hashable, Described]:
+        found = {column: each for block in self.blocks.values() for column, each in block.described.items()}
+        if not self.joint_family:
+            return found
+        return {column: each._replace(family=self.joint_family) for column, each in found.items()}
 
     @property
     def factors(self) -> tuple[Factor, ...]:
+        if self.joint_family:
+            return together(tuple(self.described))
         return tuple(factor for name, block in self.blocks.items() for factor in of_block(name, block.factors))
 
     @property
@@ -136,6 +136,8 @@ class BlockColumns(BoundColumns):
         }
 
     def marginal_rows(self, X: BlockRows, factors: Sequence[int]) -> BlockRows:
+        if self.joint_family and factors:
+            return X
         parts, first = {}, 0
         for name, block in self.blocks.items():
             last = first + len(block.factors)
@@ -159,6 +161,8 @@ Blocks = Mapping[str, tuple[Any, Family]]
 class CompositeFamily(ConjugateFamily):
     """A family of blocks of columns that are independent given the class, each with a family of its own."""
 
+    support: ClassVar[Support] = ANYTHING
+
     blocks: Blocks | None = None
 
     #: How the blocks were chosen, where they were chosen by evidence.
@@ -178,14 +182,6 @@ class CompositeFamily(ConjugateFamily):
             {block: family.bound for block, (_, family) in blocks},
             skip_impossible if self.choice is not None else None,
         )
-
-    @final
-    def with_classes(self, classes: Sequence[Hashable]) -> Self:
-        return self._with_each(lambda _, family: family.with_classes(classes))
-
-    @final
-    def with_prior(self, prior: Joint) -> Self:
-        return self._with_each(lambda block, family: family.with_prior(prior.parts[block]))
 
     @final
     def rows(self, X: BlockRows) -> JointRows:
@@ -238,11 +234,6 @@ class CompositeFamily(ConjugateFamily):
         for block, family in self.parts.items():
             family.observe_statistics(variables[block], statistics.parts[block], f"{prefix}{block}_")
 
-    @final
-    def _with_each(self, change: Callable[[str, Family], Family]) -> Self:
-        blocks = (self.blocks or {}).items()
-        return replace(self, blocks={name: (columns, change(name, family)) for name, (columns, family) in blocks})
-
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -251,17 +242,17 @@ class GivenBlocks(CompositeFamily, listed=False):
 
     name: ClassVar[str] = "blocks"
 
-    def bind_labelled(self, table: Table, classes: Sequence[Hashable], codes: Array, weights: Array) -> Self:
-        return replace(self, blocks=bound_blocks(self.blocks or {}, table, classes, codes, weights))
+    def bind(self, table: Table, classes: Sequence[Hashable], members: Membership | None = None) -> Self:
+        return replace(self, blocks=bound_blocks(self.blocks or {}, table, classes, members))
 
 
 def bound_blocks(
-    blocks: Blocks, table: Table, classes: Sequence[Hashable], codes: Array, weights: Array
+    blocks: Blocks, table: Table, classes: Sequence[Hashable], members: Membership | None
 ) -> dict[str, tuple[tuple[Hashable, ...], Family]]:
     """Bind the family of every block to its columns; refuse labels that two blocks share."""
     columns = divided({block: names for block, (names, _) in blocks.items()}, table)
     bound = {
-        block: (columns[block], family.bind_labelled(table.select(columns[block]), classes, codes, weights))
+        block: (columns[block], family.bind(table.select(columns[block]), classes, members))
         for block, (_, family) in blocks.items()
     }
     _check_names({block: family.bound for block, (_, family) in bound.items()})

@@ -10,33 +10,32 @@ posterior is a product and the evidence a sum of logarithms.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from bayesppl.conjugate import Dirichlet, Joint
-from bayesppl.conjugate.log_density import Evaluate, LogDensity
+from bayesppl.conjugate import Dirichlet
+from bayesppl.conjugate.closed_forms import over_alternatives
+from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.conjugate.matrix_normal import MatrixNormalInverseWishart
 from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.rows import JointRows
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.table import Table
-from bayesppl.families import closed_forms
-from bayesppl.families.bound import Measure
-from bayesppl.families.categorical import Categorical
+from bayesppl.families.categorical import Categorical, JointCategorical, TableFamily
 from bayesppl.families.categorical_blocks import CategoricalBlocks
 from bayesppl.families.choosing.infer_families import Integers, categories_and_numbers
-from bayesppl.families.composite import BlockRows, GivenBlocks
+from bayesppl.families.composite import BlockColumns, BlockRows, GivenBlocks
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
-from bayesppl.families.family import ConjugateFamily, Evidence, Takes
+from bayesppl.families.family import Missing
 from bayesppl.families.find_levels import Levels
 from bayesppl.families.gaussian_regression import GaussianRegression
-from bayesppl.families.joint_categorical import JointCategorical
-from bayesppl.families.levels import LevelColumns, Unseen
-from bayesppl.families.tables import TableFamily
-from bayesppl.kernels.arrays import Array, Responsibilities, Theta
+from bayesppl.families.levels import Unseen
+from bayesppl.families.support import ANYTHING, Support
+from bayesppl.families.transformed import Wrapping
+from bayesppl.kernels.arrays import Array, Theta
 
 _TABLES: dict[str, type[TableFamily]] = {
     "evidence": CategoricalBlocks,
@@ -49,7 +48,7 @@ CategoryTables = Literal["evidence", "independent", "joint"]
 
 
 @dataclass(frozen=True, eq=False)
-class ConditionalGaussian(ConjugateFamily):
+class ConditionalGaussian(Wrapping):
     """Categories, and correlated numbers whose mean depends on them: the location model.
 
     Parameters
@@ -92,8 +91,8 @@ class ConditionalGaussian(ConjugateFamily):
     """
 
     name: ClassVar[str] = "conditional_gaussian"
-    takes: ClassVar[Takes] = "columns of any kind"
-    fits_missing: ClassVar[bool] = False
+    support: ClassVar[Support] = ANYTHING
+    missing: ClassVar[Missing] = "predicted"
 
     covariance: Literal["tied", "full"] = "tied"
     table: CategoryTables = "evidence"
@@ -105,191 +104,110 @@ class ConditionalGaussian(ConjugateFamily):
     categories: Any = None
 
     #: Categories and numbers, once bound.
-    blocks: GivenBlocks | None = field(default=None, kw_only=True, repr=False)
-
-    @property
-    def parts(self) -> GivenBlocks:
-        """Categories and numbers."""
-        if self.blocks is None:
-            raise AttributeError("bind the family to columns first")
-        return self.blocks
+    inner: GivenBlocks | None = field(default=None, kw_only=True, repr=False)
 
     @property
     def of_categories(self) -> TableFamily:
         # as bind made it
-        found: TableFamily = (self.parts.blocks or {})["categories"][1]  # type: ignore[assignment]
+        found: TableFamily = self._inner.parts["categories"]  # type: ignore[assignment]
         return found
 
     @property
-    def of_numbers(self) -> GaussianRegression:
-        # as bind made it
-        found: GaussianRegression = (self.parts.blocks or {})["numbers"][1]  # type: ignore[assignment]
-        return found
+    def bound(self) -> BlockColumns:
+        return replace(self._inner.bound, joint_family=self.name)
 
-    @property
-    def coding(self) -> LevelColumns:
-        """The categories, and their indicators."""
-        return self.of_categories.bound
-
-    @property
-    def bound(self) -> Self:
-        return self
-
-    @property
-    def levels_of_columns(self) -> dict[Hashable, tuple[Hashable, ...]]:
-        return self.parts.bound.levels_of_columns
-
-    @property
-    def dims(self) -> dict[str, tuple[str, ...]]:
-        return dict(self.parts.bound.dims)
-
-    @property
-    def coords(self) -> dict[str, list[Hashable]]:
-        return self.parts.bound.coords
-
-    @property
-    def measures(self) -> dict[Hashable, Measure]:
-        return self.parts.bound.measures
-
-    @property
-    def family_names(self) -> dict[Hashable, str]:
-        return dict.fromkeys(self.parts.bound.measures, self.name)
-
-    def bind_labelled(self, table: Table, classes: Sequence[Hashable], codes: Array, weights: Array) -> Self:
+    def bind(self, table: Table, classes: Sequence[Hashable], members: Membership | None = None) -> Self:
         for argument, value, known in (
             ("covariance", self.covariance, ("tied", "full")),
             ("table", self.table, tuple(_TABLES)),
         ):
             if value not in known:
                 raise ValueError(f"{argument} must be one of {', '.join(map(repr, known))}, found {value!r}")
-        if self.blocks is None:
+        if self.inner is None:
             of_levels, of_numbers = categories_and_numbers(table, self.categories, self.integers)
             tables = _TABLES[self.table](self.probability, self.levels, self.unseen)
         else:  # further rows do not change which columns are categories, nor which of them share a table
-            of_levels, of_numbers, tables = self.of_categories.columns, self.of_numbers.columns, self.of_categories
-        categories = tables.bind_labelled(table.select(of_levels), classes, codes, weights)
+            of_levels, of_numbers = self.inner.bound.columns.values()
+            tables = self.of_categories
+        categories = tables.bind(table.select(of_levels), classes, members)
         numbers = GaussianRegression(
             self.prior, self.covariance == "tied", tuple(categories.bound.indicator_names)
         )
         numbers = numbers.bind(table.select(of_numbers), classes)
         parts = {"categories": (of_levels, categories), "numbers": (of_numbers, numbers)}
-        return replace(self, blocks=GivenBlocks(parts))
-
-    def with_classes(self, classes: Sequence[Hashable]) -> Self:
-        return replace(self, blocks=self.parts.with_classes(classes))
-
-    def encode(self, table: Table) -> BlockRows:
-        rows = self.parts.bound.encode(table).parts
-        return self._rows(rows["categories"], np.asarray(rows["numbers"], dtype=np.float64))
-
-    def marginal_rows(self, X: BlockRows, units: Sequence[int]) -> BlockRows:
-        if units:
-            return X
-        numbers = X.parts["numbers"][:, len(self.of_numbers.predictors) :]
-        return self._rows(np.full_like(X.parts["categories"], -1), np.full(numbers.shape, np.nan))
-
-    def decode(self, X: BlockRows) -> dict[Hashable, Array]:
-        numbers = X.parts["numbers"][:, len(self.of_numbers.predictors) :]
-        return self.parts.bound.decode(BlockRows({"categories": X.parts["categories"], "numbers": numbers}))
+        return replace(self, inner=GivenBlocks(parts))
 
     def rows(self, X: BlockRows) -> JointRows:
-        return self.parts.rows(X)
-
-    def sufficient_statistics(self, X: BlockRows, responsibilities: Responsibilities) -> JointStatistics:
         gaps = X.parts["categories"] < 0
+        refusal = ""
         if gaps.any():
             categories = self.of_categories.columns
             names = ", ".join(repr(name) for name, gap in zip(categories, gaps.T, strict=True) if gap.any())
-            raise ValueError(
+            refusal = (
                 f"missing values in column {names} ({gaps.any(1).sum()} rows); numbers that depend on categories "
                 "cannot be fitted to rows that lack some in closed form. Drop or impute them, make missing a "
                 "level of its own, or use bayesppl.MixedNB, which skips missing cells exactly. (Missing cells "
                 "are fine when predicting.)"
             )
-        return closed_forms.sufficient_statistics(self.parts, X, responsibilities)
-
-    def resolve_prior(self, statistics: JointStatistics) -> Joint:
-        return self.parts.resolve_prior(statistics)
-
-    def tunable(self, prior: Joint) -> Mapping[str, tuple[float, float]]:
-        return closed_forms.tunable(self.parts, prior)
-
-    def with_prior(self, prior: Joint) -> Self:
-        declared = prior.parts
-        return replace(
-            self,
-            prior=declared["numbers"],
-            probability=declared["categories"],
-            blocks=self.parts.with_prior(prior),
+        parts = self._inner.rows(self._with_predictors(X)).parts
+        return JointRows(
+            parts, lambda: ((at, map(self.rows, each)) for at, each in self._alternatives(X)), refusal
         )
 
-    def mle(self, statistics: JointStatistics) -> Theta:
-        return self.parts.mle(statistics)
-
     def log_likelihood(self, theta: Theta) -> LogDensity:
-        return self.parts.log_likelihood(theta).map(self._over_levels)
+        density = self._inner.log_likelihood(theta).map(over_alternatives)
 
-    def log_predictive(self, posterior: Joint) -> LogDensity:
-        return closed_forms.log_predictive(self.parts, posterior).map(self._over_levels)
+        def joint(X: BlockRows) -> JointRows:
+            parts = self._with_predictors(X).parts
+            return JointRows(parts, lambda: ((at, map(joint, each)) for at, each in self._alternatives(X)))
 
-    def loo_log_predictive(
-        self, posterior: Joint, statistics: Any, X: BlockRows, members: Membership
-    ) -> tuple[Array, Array]:
-        return closed_forms.leave_one_out(self.parts, posterior, statistics, X, members)
+        return LogDensity(lambda X: density(joint(X)))
 
     def simulate(
         self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
     ) -> BlockRows:
         levels, numbers = (
             {name: theta[f"{block}_{name}"] for name in family.bound.dims}
-            for block, family in self.parts.parts.items()
+            for block, family in self._inner.parts.items()
         )
         drawn = self.of_categories.simulate(levels, codes, rng)
-        given = {"given": self.coding.indicators(drawn)}
-        return BlockRows({"categories": drawn, "numbers": self.of_numbers.simulate(numbers, codes, rng, given)})
-
-    def label_rows(self, X: BlockRows, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
-        return self.parts.bound.label_rows(X, prefix)
-
-    def log_evidence(self, prior: Joint, statistics: JointStatistics) -> dict[str, Evidence]:
-        return closed_forms.log_evidence(self.parts, prior, statistics)
-
-    def common_prior(self, statistics: JointStatistics) -> Joint:
-        return closed_forms.common_prior(self.parts, statistics)
-
-    def log_dependence(self, prior: Joint, common: Joint, statistics: JointStatistics) -> dict[str, Evidence]:
-        return closed_forms.log_bayes_factor(self.parts, prior, common, statistics)
-
-    def averaged_predictive(self, posterior: Joint, common: Joint, log_odds: Mapping[str, Array]) -> LogDensity:
-        return closed_forms.inclusion_averaged(self.parts, posterior, common, log_odds).map(self._over_levels)
+        given = {"given": self.of_categories.bound.indicators(drawn)}
+        return BlockRows(
+            {"categories": drawn, "numbers": self._inner.parts["numbers"].simulate(numbers, codes, rng, given)}
+        )
 
     def observe_rows(self, variables: dict[str, Any], X: BlockRows, codes: Array, prefix: str = "") -> None:
-        self.parts.observe_rows(variables, X, codes, prefix)
+        self._inner.observe_rows(variables, self._with_predictors(X), codes, prefix)
 
     def observe_statistics(self, variables: dict[str, Any], statistics: JointStatistics, prefix: str = "") -> None:
-        self.parts.observe_statistics(variables, statistics, prefix)
+        self._inner.observe_statistics(variables, statistics, prefix)
 
-    def _rows(self, codes: Array, numbers: Array) -> BlockRows:
-        return BlockRows({"categories": codes, "numbers": np.hstack([self.coding.indicators(codes), numbers])})
+    @property
+    def _inner(self) -> GivenBlocks:
+        if self.inner is None:
+            raise AttributeError("bind the family to columns first")
+        return self.inner
 
-    def _over_levels(self, evaluate: Evaluate) -> Evaluate:
-        """The density of rows some of whose categories are missing: the sum over the levels that they can have."""
-        coding, q = self.coding, len(self.of_numbers.predictors)
+    def _with_predictors(self, X: BlockRows) -> BlockRows:
+        """Return rows whose numbers stand beside the indicators of their categories."""
+        codes = X.parts["categories"]
+        beside = np.hstack([self.of_categories.bound.indicators(codes), X.parts["numbers"]])
+        return BlockRows({"categories": codes, "numbers": beside})
 
-        def log_density(X: BlockRows) -> Array:
-            out, codes = evaluate(X), X.parts["categories"]
-            gaps = np.flatnonzero((codes < 0).any(1))
-            if not len(gaps):
-                return out
-            patterns, group = np.unique(codes[gaps] < 0, axis=0, return_inverse=True)
-            for g, pattern in enumerate(patterns):
-                rows, missing = gaps[group == g], np.flatnonzero(pattern)
-                filled, numbers = codes[rows].astype(np.intp), X.parts["numbers"][rows, q:]
-                total = np.full_like(out[..., rows, :], -np.inf)
-                for levels in coding.completions(missing.tolist()):
-                    filled[:, missing] = levels
-                    np.logaddexp(total, evaluate(self._rows(filled, numbers)), out=total)
-                out[..., rows, :] = total
-            return out
+    def _alternatives(self, X: BlockRows) -> Iterator[tuple[Array, Iterator[BlockRows]]]:
+        """Places of rows that lack some categories, and the rows that they are with the levels that they can
+        have."""
+        codes = X.parts["categories"]
+        gaps = np.flatnonzero((codes < 0).any(1))
+        if not len(gaps):
+            return
+        patterns, group = np.unique(codes[gaps] < 0, axis=0, return_inverse=True)
+        for g, pattern in enumerate(patterns):
+            places, missing = gaps[group == g], np.flatnonzero(pattern).tolist()
+            yield places, self._filled(X[places], missing)
 
-        return log_density
+    def _filled(self, X: BlockRows, missing: Sequence[int]) -> Iterator[BlockRows]:
+        codes = X.parts["categories"].astype(np.intp)
+        for levels in self.of_categories.bound.completions(missing):
+            codes[:, missing] = levels
+            yield BlockRows({**X.parts, "categories": codes})

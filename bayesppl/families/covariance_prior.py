@@ -9,8 +9,7 @@ the prior is a smooth function of the sufficient statistics alone:
    analysis). Its evidence is that of the correlations: of the scatter W within the classes, over that of each
    column of it alone.
 2. :math:`\delta`, how many rows the other classes are worth to a class of its own covariance. Its prior is what
-they leave
-   of the first one, a power prior (Ibrahim & Chen 2000): with :math:`n_0 = \delta_0 + n_{-k}` and
+   they leave of the first one, a power prior (Ibrahim & Chen 2000): with :math:`n_0 = \delta_0 + n_{-k}` and
    :math:`r = \delta / (\delta + n_0)`, degrees of freedom :math:`D - 1 + r n_0` and scale
    :math:`r (\delta_0 V + W_{-k})`. As :math:`\delta \to \infty` this becomes the covariance that all classes
    share.
@@ -21,24 +20,24 @@ is a weighted mean of the prior's and the rows'.
 
 Where every class has a covariance of its own, the prior of each is made of the rows of all others. These priors
 are good for predictions, but the product of their evidences counts every row many times;
-:func:`~.covariance_evidence.chained_log_evidence` does not.
+:meth:`Hierarchy.log_evidence` does not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import NamedTuple
-from weakref import WeakKeyDictionary
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.linalg.lapack import dsygvd
 from scipy.special import gammaln
 
-from bayesppl.conjugate import NormalInverseWishart
+from bayesppl.conjugate import Conjugate, NormalInverseWishart
 from bayesppl.conjugate.conjugate import replace_unchecked
 from bayesppl.conjugate.moments import Moments
 from bayesppl.families.gaussian_priors import VARIANCE_ROWS, scatter_degrees, within_sd
-from bayesppl.kernels.arrays import Array
+from bayesppl.kernels.arrays import Array, diagonal
 
 # δ₀ is believed to be about that, within factors of e² = 7.4 (one standard deviation of its logarithm)
 _SPREAD = 2.0
@@ -49,8 +48,12 @@ _OTHER_CLASSES = 2.0 ** np.arange(0, 14.5)  # in multiples of the least
 _COMMON_MEAN = 2.0 ** np.arange(-10, 6.25, 0.5)
 
 
-class Hierarchy(NamedTuple):
-    """The numbers that the prior of all covariances shares, and the degrees of freedom of the classes."""
+@dataclass(frozen=True, eq=False)
+class Hierarchy:
+    """The numbers that the prior of all covariances shares, and the degrees of freedom of the classes.
+
+    ``others`` is infinite where the covariance is tied.
+    """
 
     location: Array
     kappa: float
@@ -59,27 +62,78 @@ class Hierarchy(NamedTuple):
     others: float
     degrees: Array
 
-    def in_units(self, scatter: Array) -> Array:
+    @property
+    def is_lent(self) -> bool:
+        """Whether the prior of each class is made of the rows of the others."""
+        return bool(np.isfinite(self.others))
+
+    @property
+    def shares(self) -> Array:
+        """The share of the rows of the other classes that the prior of each class holds: (n_classes,)."""
+        return self._share(self.independence + _of_others(self.degrees))
+
+    def resolved(self, shape: tuple[int, int], scatter: Array) -> NormalInverseWishart:
+        """The prior of every class; of the scatter of each, in any units, where it is not tied."""
+        if self.is_lent:
+            found = self._given(_of_others(self._in_units(scatter)), _of_others(self.degrees))
+        else:
+            n_features = len(self.sd)
+            found = self._of(n_features - 1 + self.independence, self.independence * np.eye(n_features))
+            found = found.sized(shape, tied=True)
+        return replace_unchecked(found, hierarchy=self)
+
+    def common(self, prior: Conjugate) -> Any:
+        """The prior of one class in place of all, which has the numbers that the classes share.
+
+        It is that of the first class in :meth:`log_evidence`. Numbers found without the classes, such as κ of a
+        single mean, would be found for another question, and the two evidences would differ in them.
+        """
+        n_features = len(self.sd)
+        if self.is_lent:
+            return self._given(np.zeros((1, n_features, n_features)), np.zeros(1))
+        return prior.select_classes(np.zeros(1, dtype=np.intp))
+
+    def log_evidence(self, statistics: Moments) -> Array:
+        r"""Log evidence of every class given those before it, up to log h: (n_classes,).
+
+        By the chain rule :math:`p(X_1, \ldots, X_K) = \prod_k p(X_k \mid X_1, \ldots, X_{k-1})`, where the prior
+        of a covariance is made of the classes before it alone, so that no row is predicted by itself. The order of
+        the classes is arbitrary: the logarithms are averaged over the K cyclic orders, a lower bound of the log
+        evidence of their equal mixture (Jensen's inequality). Classes stand by the size of their scatter, so that
+        their names do not matter. What all classes share (:math:`\delta_0, \delta, \kappa`, V and the location)
+        stays as resolved from all rows.
+        """
+        log_evidence, scatter = np.zeros(len(statistics.count)), self._in_units(statistics.scatter)
+        shared = self.independence * np.eye(len(self.sd)) + scatter.sum(0)
+        sizes = np.trace(np.linalg.solve(shared, scatter), axis1=-2, axis2=-1)
+        present = np.flatnonzero(statistics.count > 0)
+        ring = present[np.argsort(sizes[present])]
+        before, degrees = np.zeros_like(scatter[ring]), np.zeros(len(ring))
+        rows = Moments(statistics.count[ring], statistics.mean[ring], statistics.scatter[ring])
+        for n_before in range(len(ring)):
+            log_evidence[ring] += self._given(before, degrees).log_increment(rows) / len(ring)
+            # the next order has one class more before each: they follow each other in a ring
+            another = np.roll(ring, n_before + 1)
+            before, degrees = before + scatter[another], degrees + self.degrees[another]
+        return log_evidence
+
+    def _in_units(self, scatter: Array) -> Array:
         """Sums of products, in units of ``sd``."""
         return scatter / (self.sd[:, None] * self.sd)
 
-    def share(self, rows: Array) -> Array:
+    def _share(self, rows: Array) -> Array:
         """Of so many rows, the share that the prior of a class holds."""
         return self.others / (self.others + rows)
 
-    def given(self, scatter: Array, degrees: Array) -> NormalInverseWishart:
+    def _given(self, scatter: Array, degrees: Array) -> NormalInverseWishart:
         """The prior of every class, of what these sums of other classes leave of the first prior."""
         n_classes, n_features = scatter.shape[:2]
         rows = self.independence + degrees
-        share = self.share(rows)
+        share = self._share(rows)
         psi = share[:, None, None] * (self.independence * np.eye(n_features) + scatter)
-        return self.of(n_features - 1 + share * rows, psi).sized((n_classes, n_features))
+        return self._of(n_features - 1 + share * rows, psi).sized((n_classes, n_features))
 
-    def of_one(self) -> Hierarchy:
-        """The same for the first column alone."""
-        return self._replace(location=self.location[..., :1], sd=self.sd[:1])
-
-    def of(self, nu: Array | float, psi: Array) -> NormalInverseWishart:
+    def _of(self, nu: Array | float, psi: Array) -> NormalInverseWishart:
         units = self.sd[:, None] * self.sd
         return replace_unchecked(
             NormalInverseWishart(), location=self.location, kappa=self.kappa, nu=nu, psi=psi * units
@@ -97,50 +151,40 @@ def hierarchical_prior(statistics: Moments, tied: bool, columns: Sequence[Hashab
     columns : sequence of hashable
         Names of the columns, for errors.
     """
-    found = hierarchy(statistics, tied, columns)
-    if tied:
-        n_features = len(found.sd)
-        prior = found.of(n_features - 1 + found.independence, found.independence * np.eye(n_features))
-        return prior.sized(statistics.mean.shape, tied)
-    return found.given(_of_others(found.in_units(statistics.scatter)), _of_others(found.degrees))
+    n_classes, n_features = statistics.mean.shape
+    return hierarchy(statistics, tied, columns).resolved((n_classes, n_features), statistics.scatter)
 
 
-def common_hierarchical_prior(
-    statistics: Moments, tied: bool, columns: Sequence[Hashable]
-) -> NormalInverseWishart:
-    """The prior of one class in place of all, which has the numbers that the classes share.
+def log_evidence_of_correlation(statistics: Moments) -> float:
+    r"""Return the log Bayes factor of correlated columns against independent ones.
 
-    It is that of the first class in :func:`~.covariance_evidence.chained_log_evidence`. Numbers found without the
-    classes, such as κ of a single mean, would be found for another question, and the two evidences would differ in
-    them.
+    Means and variances say nothing about it, and are left out: every class shows its correlations alone, with
+    variances of one. Both hypotheses have the same :math:`\delta_0` and :math:`\delta`, found from these columns
+    together: fitted to each column by itself, they would be other constants for other columns, and independent
+    columns of like variances would gain by sharing them.
+
+    Parameters
+    ----------
+    statistics : Moments
+        With a matrix of scatter per class.
     """
-    found = hierarchy(statistics, tied, columns)
-    n_features = len(found.sd)
-    if tied:
-        prior = found.of(n_features - 1 + found.independence, found.independence * np.eye(n_features))
-        return prior.sized((1, n_features), tied)
-    return found.given(np.zeros((1, n_features, n_features)), np.zeros(1))
-
-
-def lent_share(statistics: Moments, columns: Sequence[Hashable]) -> Array:
-    """The share of the rows of the other classes that the prior of each class holds: (n_classes,)."""
-    found = hierarchy(statistics, False, columns)
-    return found.share(found.independence + _of_others(found.degrees))
+    degrees = scatter_degrees(statistics)
+    roots = np.sqrt(diagonal(statistics.scatter))
+    units = roots[:, :, None] * roots[:, None, :]
+    # a column that does not vary is correlated with none
+    correlation = np.divide(statistics.scatter, units, out=np.zeros_like(units), where=units > 0)
+    places = np.arange(correlation.shape[-1])
+    correlation[:, places, places] = 1.0
+    scatter = degrees[:, None, None] * correlation
+    together = Moments(statistics.count, np.zeros_like(statistics.mean), scatter)
+    one = Moments(statistics.count, together.mean[:, :1], scatter[:, :1, :1])  # any of them: all are alike
+    found = hierarchy(together, False, places.tolist())
+    alone = replace(found, location=found.location[..., :1], sd=found.sd[:1])
+    return float(found.log_evidence(together).sum() - len(places) * alone.log_evidence(one).sum())
 
 
 def hierarchy(statistics: Moments, tied: bool, columns: Sequence[Hashable]) -> Hierarchy:
     """The numbers that define the prior of these statistics, for fits, leave-one-out and evidence."""
-    known = _FOUND.setdefault(statistics, {})
-    if tied not in known:
-        known[tied] = _find(statistics, tied, columns)
-    return known[tied]
-
-
-# they live as long as the statistics
-_FOUND: WeakKeyDictionary[Moments, dict[bool, Hierarchy]] = WeakKeyDictionary()
-
-
-def _find(statistics: Moments, tied: bool, columns: Sequence[Hashable]) -> Hierarchy:
     total = statistics.pooled()
     n_features = statistics.mean.shape[1]
     degrees, within = scatter_degrees(statistics), statistics.within

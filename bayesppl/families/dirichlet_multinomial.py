@@ -73,7 +73,7 @@ class DirichletMultinomial(WordFamily):
     """
 
     name: ClassVar[str] = "dirichlet multinomial"
-    measure: ClassVar = "approximate mass given the row total"
+    _measure: ClassVar = "approximate mass given the row total"
 
     probability: str | Dirichlet | Any = "overall"
     concentration: float = 60.0

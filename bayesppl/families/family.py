@@ -9,19 +9,18 @@ works on the arrays that ``encode`` returns. Adding a family means one file and 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, ClassVar, Literal, NamedTuple, Self, final
+from collections.abc import Hashable, Sequence
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
 from bayesppl.conjugate import Conjugate
 from bayesppl.conjugate.declared_priors import Declared
 from bayesppl.conjugate.log_density import LogDensity
+from bayesppl.conjugate.membership import Membership
 from bayesppl.data.table import Table
-from bayesppl.errors import NotConjugateError
-from bayesppl.families.bound import Factor, together
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
-from bayesppl.families.support import Support
+from bayesppl.families.support import REAL_NUMBERS, Support
 from bayesppl.kernels.arrays import Array, Theta
 
 #: Every family by name; filled as the files of this folder are imported.
@@ -35,34 +34,31 @@ class Evidence(NamedTuple):
     values: Array
 
 
-#: What the cells of a family can be, as far as other libraries have words for it.
-Takes = Literal["numbers", "positive numbers", "whole numbers", "levels", "columns of any kind"]
+#: What becomes of missing cells: rows that have some are fitted, or predicted only, or refused.
+Missing = Literal["fitted", "predicted", "refused"]
 
 
 class Family(ABC):
     """Class-conditional density p(x | y = k, θ) of all classes at once, with a prior on θ.
 
-    What is not abstract serves every family. A family with sufficient statistics and a conjugate prior is a
+    A family with sufficient statistics and a conjugate prior is a
     :class:`ConjugateFamily`; any other is sampled on its rows, which are their
     own statistics.
     """
 
     name: ClassVar[str]
 
-    #: Whether sparse matrices are taken, whether cells may be missing, and whether such rows can be fitted too.
+    #: The values that a cell can have.
+    support: ClassVar[Support] = REAL_NUMBERS
+    #: Whether sparse matrices are taken.
     allows_sparse: ClassVar[bool] = False
-    allows_missing: ClassVar[bool] = True
-    fits_missing: ClassVar[bool] = True
+    missing: ClassVar[Missing] = "fitted"
 
-    #: Whether predictive and evidence have a closed form under a conjugate prior.
-    has_closed_forms: ClassVar[bool] = False
-    #: Why there is none of those, and what can be done.
-    no_closed_form: ClassVar[str] = (
+    #: Why there is neither a predictive nor an evidence in closed form, and what can be done.
+    _no_closed_form: ClassVar[str] = (
         "the {} family has no conjugate prior, so that neither its predictive nor its evidence has a closed "
         "form: it is fitted by sampling, with inference='nuts' (or 'auto'), or approximated, as by 'laplace'."
     )
-    #: What cells can be.
-    takes: ClassVar[Takes] = "numbers"
 
     def __init_subclass__(cls, *, listed: bool = True, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -77,36 +73,17 @@ class Family(ABC):
     def bound(self) -> Any:
         """The columns of the family, once bound: a :class:`~bayesppl.families.bound.BoundColumns`."""
 
-    @property
-    def family_names(self) -> dict[Hashable, str]:
-        """For every column, the name of the family that describes it; known once bound."""
-        return dict.fromkeys(self.bound.measures, self.name)
-
-    @property
-    def levels_of_columns(self) -> dict[Hashable, tuple[Hashable, ...]]:
-        """The levels of every column that has any; known once bound."""
-        return {}
-
-    @final
-    def bind(self, table: Table, classes: Sequence[Hashable]) -> Self:
-        """Return this family for the columns of ``table`` and for ``classes``, whoever the rows belong to."""
-        return self.bind_labelled(table, classes, np.zeros(len(table), dtype=np.intp), np.ones(len(table)))
-
     @abstractmethod
-    def bind_labelled(self, table: Table, classes: Sequence[Hashable], codes: Array, weights: Array) -> Self:
+    def bind(self, table: Table, classes: Sequence[Hashable], members: Membership | None = None) -> Self:
         """Return this family for the columns of ``table`` and for ``classes``.
 
         Parameters
         ----------
         table : Table
         classes : sequence
-        codes, weights : (n_rows,)
-            Class and weight of every row of the table.
+        members : Membership, optional
+            Class and weight of every row of the table; by default one of the first class each.
         """
-
-    @abstractmethod
-    def with_classes(self, classes: Sequence[Hashable]) -> Self:
-        """Return this bound family for other classes; columns, and what was learned of them, stay."""
 
     @abstractmethod
     def resolve_prior(self, statistics: Any) -> Conjugate | Declared:
@@ -135,7 +112,7 @@ class Family(ABC):
         codes : (n_rows,)
         rng : numpy.random.Generator
         covariates : mapping of str to (n_rows,), optional
-            One entry for every name in ``covariate_supports``.
+            One entry for every name in ``bound.covariate_supports``.
 
         Returns
         -------
@@ -149,41 +126,6 @@ class Family(ABC):
         Of a family without sufficient statistics the leading axis of what is observed are the rows.
         """
 
-    @property
-    def covariate_supports(self) -> Mapping[str, Support]:
-        """What a row brings along that is not modelled, such as its number of trials: the values each can take.
-
-        Nothing, for most families; :meth:`covariates` and this property go together.
-        """
-        return {}
-
-    def covariates(self, X: Any) -> Covariates:
-        """The covariates of encoded rows: (n_rows,) for every name in ``covariate_supports``."""
-        return NO_COVARIATES
-
-    @property
-    def factors(self) -> tuple[Factor, ...]:
-        """What is independent given the class and the parameters, in order; known once bound.
-
-        All columns as one, where a family does not say otherwise.
-        """
-        return together(tuple(self.bound.measures))
-
-    def marginal_rows(self, X: Any, units: Sequence[int]) -> Any:
-        """Encoded rows of which only these units are seen, the others missing.
-
-        Parameters
-        ----------
-        X : encoded rows
-        units : sequence of int
-            Places in :attr:`factors`.
-        """
-        if len(units) < len(self.factors):
-            raise ValueError(
-                f"the {self.name} family models rows as a whole, and has no density of rows without cells"
-            )
-        return X
-
     @abstractmethod
     def rows(self, X: Any) -> Any:
         """Return encoded rows as statistics that are not summed yet: a :class:`~bayesppl.conjugate.rows.Rows`."""
@@ -193,15 +135,8 @@ class Family(ABC):
         """Declare the same likelihood as ``observe_rows``, through the statistics of weighted rows."""
 
     @abstractmethod
-    def with_prior(self, prior: Any) -> Self:
-        """Return this family with an explicit prior, such as a resolved one."""
-
-    @abstractmethod
     def mle(self, statistics: Any) -> Theta:
         """Maximum likelihood; raises UndefinedEstimateError where the likelihood has no maximum."""
-
-    def _no_closed_form(self) -> NotConjugateError:
-        return NotConjugateError(self.no_closed_form.format(self.name))
 
 
 class ConjugateFamily(Family):
@@ -209,8 +144,6 @@ class ConjugateFamily(Family):
 
     All closed forms follow from its rows and its pair: see :mod:`bayesppl.families.closed_forms`.
     """
-
-    has_closed_forms: ClassVar[bool] = True
 
     #: Whether "does the column depend on the class?" is asked given how often each value occurs, as for tables of
     #: counts.

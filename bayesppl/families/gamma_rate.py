@@ -24,9 +24,7 @@ from scipy.special import gammaln, xlogy
 
 from bayesppl.conjugate import Gamma
 from bayesppl.conjugate.statistics import Events
-from bayesppl.families.bound import Measure
 from bayesppl.families.cells import CellFamily, Number
-from bayesppl.families.family import Takes
 from bayesppl.families.support import POSITIVE_NUMBERS, Support
 from bayesppl.kernels.arrays import Array
 
@@ -69,10 +67,8 @@ class GammaRate(CellFamily):
     """
 
     name: ClassVar[str] = "gamma"
-    takes: ClassVar[Takes] = "positive numbers"
     pair: ClassVar = Gamma
     support: ClassVar[Support] = POSITIVE_NUMBERS
-    measure: ClassVar[Measure] = "density"
     number: ClassVar = Number("shape")
 
     shape: float | Sequence[float] | Mapping[Hashable, float]

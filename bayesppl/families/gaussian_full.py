@@ -12,25 +12,23 @@ This targets exactly the conjugate posterior, for any real ν, without linear al
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from bayesppl.conjugate import Conjugate, NormalInverseWishart
+from bayesppl.conjugate import NormalInverseWishart
 from bayesppl.conjugate.conjugate import choose_prior
-from bayesppl.conjugate.correlated_normals import by_pattern, leave_one_out, of_columns
+from bayesppl.conjugate.correlated_normals import by_pattern, of_columns
 from bayesppl.conjugate.gaussian_declared import MeanAndCholesky
 from bayesppl.conjugate.log_density import Evaluate, LogDensity, on_first_use
-from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.moments import Moments, NumberRows
 from bayesppl.conjugate.whitening import distances_to, whitener_of, without_common_square
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.families.bound import Dims
-from bayesppl.families.covariance_evidence import chained_log_evidence
-from bayesppl.families.covariance_prior import common_hierarchical_prior, hierarchical_prior, lent_share
+from bayesppl.families.covariance_prior import hierarchical_prior
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
+from bayesppl.families.family import Missing
 from bayesppl.families.gaussian_priors import (
     fraley_raftery_prior,
     regularised_prior,
@@ -56,7 +54,7 @@ class FullGaussian(MomentFamily):
     """
 
     name: ClassVar[str] = "gaussian_full"
-    fits_missing: ClassVar[bool] = False
+    missing: ClassVar[Missing] = "predicted"
 
     prior: str | NormalInverseWishart | MeanAndCholesky = "hierarchical"
     tied: bool = False
@@ -95,20 +93,6 @@ class FullGaussian(MomentFamily):
             NormalInverseWishart,
         )
 
-    def tunable(self, prior: Any) -> Mapping[str, tuple[float, float]]:
-        # chosen by the evidence already, which is one of priors that hold fewer rows than this one: no factor
-        # changes it
-        return {} if self._is_lent else prior.tunable
-
-    def common_prior(self, statistics: Moments) -> Any:
-        if self.prior == "hierarchical":
-            return common_hierarchical_prior(statistics, self.tied, self.columns)
-        return self.resolve_prior(statistics.pooled())
-
-    def log_increment(self, prior: Conjugate, statistics: Moments) -> Array:
-        # the prior of a class holds the rows of the others, each of which would be counted K times
-        return chained_log_evidence(statistics, self.columns) if self._is_lent else prior.log_increment(statistics)
-
     def mle(self, statistics: Moments) -> Theta:
         count = statistics.count.sum() if self.tied else statistics.count
         covariance = statistics.scatter / np.where(count > 0, count, 1.0)[..., None, None]
@@ -121,12 +105,6 @@ class FullGaussian(MomentFamily):
                 "with a proper prior, add rows, or drop columns that are constant or copies of others."
             )
         return {"mean": statistics.mean, "covariance": covariance}
-
-    def loo_log_predictive(
-        self, posterior: NormalInverseWishart, statistics: Moments, X: Array, members: Membership
-    ) -> tuple[Array, Array]:
-        share = lent_share(statistics, self.columns) if self._is_lent else None
-        return leave_one_out(posterior, statistics, self.rows(X), members, share)
 
     def log_likelihood(self, theta: Theta) -> LogDensity:
         def moments_at(at: Array) -> tuple[Array, Array]:
@@ -170,11 +148,6 @@ class FullGaussian(MomentFamily):
 
     def observe_statistics(self, variables: dict[str, Any], statistics: Moments, prefix: str = "") -> None:
         variables["observe"](statistics)
-
-    @property
-    def _is_lent(self) -> bool:
-        """Whether the prior of each class is made of the rows of the others."""
-        return self.prior == "hierarchical" and not self.tied
 
     def _definite(self, prior: NormalInverseWishart, statistics: Moments) -> NormalInverseWishart:
         return require_definite(prior, statistics, self.classes, self.columns)

@@ -31,6 +31,7 @@ from bayesppl.errors import UndefinedEstimateError
 from bayesppl.families.bound import Dims, NumberColumns
 from bayesppl.families.covariance_prior import average, hierarchical_prior
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
+from bayesppl.families.family import Missing
 from bayesppl.families.gaussian_priors import require_definite_scale, require_finite_sums
 from bayesppl.families.moment_family import MomentFamily
 from bayesppl.kernels.arrays import LOG_2PI, Array, Theta
@@ -53,7 +54,7 @@ class GaussianRegression(MomentFamily, listed=False):
     """
 
     name: ClassVar[str] = "gaussian_regression"
-    fits_missing: ClassVar[bool] = False
+    missing: ClassVar[Missing] = "predicted"
 
     prior: str | MatrixNormalInverseWishart = "hierarchical"
     tied: bool = True
@@ -71,7 +72,7 @@ class GaussianRegression(MomentFamily, listed=False):
     @property
     def bound(self) -> NumberColumns:
         labels: dict[str, list[Hashable]] = {"level": list(self.predictors)}
-        return NumberColumns(self, self.parameter_dims, False, other_coords=labels, given=self.predictors)
+        return NumberColumns(self, self.parameter_dims, False, other_coords=labels)
 
     def rows(self, X: Array) -> NumberRows:
         return NumberRows(
@@ -95,11 +96,6 @@ class GaussianRegression(MomentFamily, listed=False):
         )
         require_definite_scale(found.update(statistics).numbers, statistics, self.classes, self.columns)
         return found
-
-    def common_prior(self, statistics: Moments) -> MatrixNormalInverseWishart:
-        if self.prior == "hierarchical":
-            return common_regression_prior(statistics, len(self.predictors), self.tied, self.columns)
-        return self.resolve_prior(statistics.pooled())
 
     def mle(self, statistics: Moments) -> Theta:
         q = len(self.predictors)
@@ -143,13 +139,14 @@ class GaussianRegression(MomentFamily, listed=False):
     def simulate(
         self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
     ) -> Array:
-        """Numbers beside the predictors that ``covariates`` holds as "given"."""
+        """Draw numbers for the predictors that ``covariates`` holds as "given"."""
         given = covariates["given"]
         root = np.linalg.cholesky(theta["covariance"])
         noise = rng.standard_normal((len(codes), len(self.columns)))
         per_row = root if self.tied else root[codes]
-        mean = theta["mean"][codes] + self._explained(theta["effect"], given, codes)
-        return np.hstack([given, mean + np.einsum("...ij,...j->...i", per_row, noise)])
+        effect = theta["effect"]
+        explained = given @ effect if self.tied else np.einsum("nq,nqp->np", given, effect[codes])
+        return theta["mean"][codes] + explained + np.einsum("...ij,...j->...i", per_row, noise)
 
     def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
         import pymc as pm
@@ -163,9 +160,6 @@ class GaussianRegression(MomentFamily, listed=False):
 
     def observe_statistics(self, variables: dict[str, Any], statistics: Moments, prefix: str = "") -> None:
         variables["observe"](statistics)
-
-    def _explained(self, effect: Array, given: Array, codes: Array) -> Array:
-        return given @ effect if self.tied else np.einsum("nq,nqp->np", given, effect[codes])
 
 
 def regression_prior(
@@ -195,18 +189,9 @@ def regression_prior(
         nu=np.broadcast_to(found.nu, prior.nu.shape),
         psi=np.broadcast_to(found.psi, prior.psi.shape),
         centre=centre,
+        hierarchy=found.hierarchy,
     )
     log_evidence = np.array(
         [prior.rescaled({"precision": rows}).log_increment(statistics).sum() for rows in _EFFECT_ROWS]
     )
     return prior.rescaled({"precision": average(_EFFECT_ROWS, log_evidence)})
-
-
-def common_regression_prior(
-    statistics: Moments, n_predictors: int, tied: bool, columns: Sequence[Hashable]
-) -> MatrixNormalInverseWishart:
-    """Return the prior of one class in place of all; see ``common_hierarchical_prior``."""
-    prior = regression_prior(statistics, n_predictors, tied, columns)
-    if not tied:
-        return prior.select_classes(np.zeros(1, dtype=np.intp))
-    return replace_unchecked(prior, location=prior.location[:1], kappa=prior.kappa[:1], centre=prior.centre[:1])

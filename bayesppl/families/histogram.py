@@ -13,20 +13,17 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from bayesppl.conjugate import Dirichlet
-from bayesppl.conjugate.log_density import LogDensity
-from bayesppl.conjugate.rows import RowsWithBase
-from bayesppl.conjugate.simplices import SimplexPrior
-from bayesppl.conjugate.statistics import Counts
+from bayesppl.conjugate.membership import Membership
 from bayesppl.data.arguments import by_name
 from bayesppl.data.table import Table
-from bayesppl.families.bound import Measure, NumberColumns
+from bayesppl.families.bound import NumberColumns
 from bayesppl.families.categorical import Categorical
 from bayesppl.families.choosing.bins import (
     Ordered,
@@ -37,16 +34,15 @@ from bayesppl.families.choosing.bins import (
     quantile_edges,
 )
 from bayesppl.families.choosing.rounding import rounding_of
-from bayesppl.families.covariates import NO_COVARIATES, Covariates
-from bayesppl.families.family import ConjugateFamily
-from bayesppl.families.support import REAL_NUMBERS, Support, checked_numbers
-from bayesppl.kernels.arrays import Array, Theta
+from bayesppl.families.support import REAL_NUMBERS, checked_numbers
+from bayesppl.families.transformed import Transformed
+from bayesppl.kernels.arrays import Array
 
 Edges = Sequence[float] | Mapping[Hashable, Sequence[float]]
 
 
 @dataclass(frozen=True, eq=False)
-class Histogram(ConjugateFamily):
+class Histogram(Transformed):
     """Independent features with a piecewise constant density.
 
     Parameters
@@ -73,84 +69,34 @@ class Histogram(ConjugateFamily):
     """
 
     name: ClassVar[str] = "histogram"
-    support: ClassVar[Support] = REAL_NUMBERS
-    measure: ClassVar[Measure] = "density"
-    has_fixed_margins: ClassVar[bool] = True
-
     bins: int | Literal["evidence"] = "evidence"
     spacing: Spacing = "equal"
     edges: Edges | None = None
     probability: Dirichlet | Any = Dirichlet(0.5)
 
-    columns: tuple[Hashable, ...] = field(default=(), kw_only=True, repr=False)
-    classes: tuple[Hashable, ...] = field(default=(), kw_only=True, repr=False)
     #: The edges of every column, once bound.
     places: tuple[tuple[float, ...], ...] = field(default=(), kw_only=True, repr=False)
 
     @cached_property
     def bound(self) -> NumberColumns:
-        coords = {"cell": self.bins_as_levels.bound.coords["cell"], "feature": list(self.columns)}
+        coords = {"cell": self.inner.bound.coords["cell"], "feature": list(self.columns)}
         return NumberColumns(self, {"probability": ("class", "cell")}, True, row_dim="column", other_coords=coords)
 
-    @cached_property
-    def bins_as_levels(self) -> Categorical:
-        """The family of the bins."""
-        names = tuple(_intervals(edges) for edges in self.places)
-        groups = tuple((j,) for j in range(len(names)))
-        return Categorical(
-            self.probability, (), columns=self.columns, classes=self.classes, outcomes=names, groups=groups
-        )
-
-    def with_prior(self, prior: Dirichlet) -> Self:
-        # a prior of bins is about these bins: other rows do not move them
-        edges = dict(zip(self.columns, self.places, strict=True))
-        return replace(self, edges=edges, probability=prior)
-
-    def with_classes(self, classes: Sequence[Hashable]) -> Self:
-        return replace(self, classes=tuple(classes))
-
-    def bind_labelled(self, table: Table, classes: Sequence[Hashable], codes: Array, weights: Array) -> Self:
+    def bind(self, table: Table, classes: Sequence[Hashable], members: Membership | None = None) -> Self:
+        weights = np.ones(len(table)) if members is None else members.weights
         # bins that were placed by rows are those of all further ones
         places = self.places or tuple(self._edges(table, name, weights) for name in table.names)
-        return replace(self, columns=table.names, classes=tuple(classes), places=places)
+        bins = Categorical(
+            self.probability,
+            (),
+            columns=table.names,
+            classes=tuple(classes),
+            outcomes=tuple(_intervals(edges) for edges in places),
+            groups=tuple((j,) for j in range(len(places))),
+        )
+        return replace(self, inner=bins, places=places)
 
-    def rows(self, X: Array) -> RowsWithBase:
-        bins = self._bins(X)
-        return RowsWithBase(self.bins_as_levels.rows(bins), partial(self._log_base, X, bins))
-
-    def resolve_prior(self, statistics: Counts) -> Dirichlet | SimplexPrior:
-        return self.bins_as_levels.resolve_prior(statistics)
-
-    def mle(self, statistics: Counts) -> Theta:
-        return self.bins_as_levels.mle(statistics)
-
-    def log_likelihood(self, theta: Theta) -> LogDensity:
-        of_bins = self.bins_as_levels.log_likelihood(theta)
-
-        def log_density(X: Array) -> Array:
-            bins = self._bins(X)
-            return of_bins(bins) + self._log_base(X, bins).sum(1, keepdims=True)
-
-        return LogDensity(log_density, lambda X: of_bins(self._bins(X)))
-
-    def simulate(
-        self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
-    ) -> Array:
-        return self._restore(self.bins_as_levels.simulate(theta, codes, rng), rng)
-
-    def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
-        """Declare the bins as the observed variable; what holds no parameter is a potential."""
-        import pymc as pm
-        import pytensor.tensor as pt
-
-        bins = self._bins(X)
-        self.bins_as_levels.observe_rows(variables, bins, codes, prefix)
-        pm.Potential(f"{prefix}log_base", pt.as_tensor(self._log_base(X, bins).sum()))
-
-    def observe_statistics(self, variables: dict[str, Any], statistics: Counts, prefix: str = "") -> None:
-        Dirichlet.observe(f"{prefix}x", variables["probability"], statistics)
-
-    def _bins(self, X: Array) -> Array:
+    def transform(self, X: Array) -> Array:
         """The bin of every cell, -1 where it is missing."""
         out = np.empty(X.shape, dtype=np.intp)
         for j, edges in enumerate(self.places):
@@ -160,7 +106,7 @@ class Histogram(ConjugateFamily):
             out[:, j] = np.where(np.isnan(x), -1, bins)
         return out
 
-    def _restore(self, rows: Array, rng: np.random.Generator) -> Array:
+    def restore(self, rows: Array, rng: np.random.Generator) -> Array:
         """Numbers drawn from the density within each bin."""
         heights = rng.random(rows.shape)
         out = np.empty(rows.shape)
@@ -176,26 +122,22 @@ class Histogram(ConjugateFamily):
             )
         return out
 
-    def _log_base(self, X: Array, bins: Array) -> Array:
+    def log_base(self, X: Array, rows: Array) -> Array:
         """Log of the density within the bin of every cell, zero where it is missing."""
         out = np.zeros(X.shape)
         for j, edges in enumerate(np.asarray(places) for places in self.places):
             scale = edges[-1] - edges[0]
             log_widths = np.log([scale, *np.diff(edges), scale, 1.0])  # the last one of missing cells
             beyond = np.fmax(np.fmax(edges[0] - X[:, j], X[:, j] - edges[-1]), 0.0) / scale
-            out[:, j] = -log_widths[bins[:, j]] - np.where(bins[:, j] < 0, 0.0, beyond)
+            out[:, j] = -log_widths[rows[:, j]] - np.where(rows[:, j] < 0, 0.0, beyond)
         return out
-
-    def _read(self, table: Table, columns: Sequence[Hashable]) -> Array:
-        X = checked_numbers(table, columns, self.name, REAL_NUMBERS)
-        return np.asarray(X, dtype=np.float64)
 
     def _edges(self, table: Table, name: Hashable, weights: Array) -> tuple[float, ...]:
         if self.edges is not None:
             return _declared(self.edges, name)
         if self.spacing not in ("equal", "quantile"):
             raise ValueError(f"spacing must be 'equal' or 'quantile', found {self.spacing!r}")
-        x = self._read(table, [name])[:, 0]
+        x = np.asarray(checked_numbers(table, [name], self.name, REAL_NUMBERS)[:, 0], dtype=np.float64)
         present = ~np.isnan(x)
         x = x[present]
         if not len(x):

@@ -19,6 +19,7 @@ from bayesppl.conjugate.moments import Moments, NumberRows
 from bayesppl.conjugate.normal_means import NormalMeans
 from bayesppl.families.bound import Dims
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
+from bayesppl.families.family import Missing
 from bayesppl.families.moment_family import MomentFamily
 from bayesppl.kernels.arrays import LOG_2PI, Array, Theta
 from bayesppl.kernels.missing import present_cells
@@ -34,7 +35,7 @@ class KnownVariances(MomentFamily, listed=False):
     """
 
     name: ClassVar[str] = "gaussian of known variance"
-    allows_missing: ClassVar[bool] = False
+    missing: ClassVar[Missing] = "refused"
 
     prior: NormalMeans
 

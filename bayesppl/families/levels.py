@@ -24,7 +24,7 @@ from bayesppl.conjugate.outcomes import Outcomes, Tables
 from bayesppl.data.levels import factorize, refuse_other_types
 from bayesppl.data.table import Table
 from bayesppl.errors import RowError
-from bayesppl.families.bound import BoundColumns, Factor, Measure, together
+from bayesppl.families.bound import BoundColumns, Described, Factor, together
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
 from bayesppl.families.support import Support
 from bayesppl.families.unseen_levels import refuse_unseen, skip_unseen
@@ -79,16 +79,9 @@ class LevelColumns(BoundColumns):
         return self.outcomes if self.unseen is None else tuple(levels[:-1] for levels in self.outcomes)
 
     @property
-    def levels_of_columns(self) -> dict[Hashable, tuple[Hashable, ...]]:
-        return dict(zip(self.columns, self.named, strict=True))
-
-    @property
-    def measures(self) -> dict[Hashable, Measure]:
-        return dict.fromkeys(self.columns, "mass")
-
-    @property
-    def family_names(self) -> dict[Hashable, str]:
-        return dict.fromkeys(self.columns, self.family)
+    def described(self) -> dict[Hashable, Described]:
+        levels = zip(self.columns, self.named, strict=True)
+        return {column: Described(self.family, "mass", of_column) for column, of_column in levels}
 
     @property
     def covariate_supports(self) -> dict[str, Support]:

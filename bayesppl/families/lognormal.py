@@ -17,10 +17,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from bayesppl.conjugate import NormalInverseGamma, NormalInverseWishart
-from bayesppl.conjugate.moments import LogMoments
+from bayesppl.conjugate.membership import Membership
 from bayesppl.data.table import Table
-from bayesppl.families.bound import Measure, NumberColumns
-from bayesppl.families.family import Family, Takes
+from bayesppl.families.bound import NumberColumns
+from bayesppl.families.family import Family
 from bayesppl.families.gaussian import Covariance, Gaussian
 from bayesppl.families.moment_family import MomentFamily
 from bayesppl.families.support import POSITIVE_NUMBERS, Support
@@ -61,45 +61,30 @@ class LogGaussian(Transformed):
 
     Parameters
     ----------
-    gaussian : MomentFamily
+    inner : MomentFamily
         Density of the logarithms, made by :func:`bayesppl.Gaussian`.
     """
 
     name: ClassVar[str] = "lognormal"
-    takes: ClassVar[Takes] = "positive numbers"
     support: ClassVar[Support] = POSITIVE_NUMBERS
-    measure: ClassVar[Measure] = "density"
 
-    gaussian: MomentFamily
-
-    @property
-    def inner(self) -> MomentFamily:
-        return self.gaussian
+    inner: MomentFamily
 
     @property
     def bound(self) -> NumberColumns:
-        of_logs = self.gaussian.bound
+        of_logs = self.inner.bound
         return NumberColumns(self, of_logs.dims, of_logs.is_separate)
 
-    def with_inner(self, inner: MomentFamily) -> Self:
-        return replace(self, gaussian=inner)
-
-    def with_prior(self, prior: Any) -> Self:
-        return replace(self, gaussian=self.gaussian.with_prior(prior))
-
-    def bind_labelled(self, table: Table, classes: Sequence[Hashable], codes: Array, weights: Array) -> Self:
-        return replace(self, gaussian=self.gaussian.bind(table, classes))
+    def bind(self, table: Table, classes: Sequence[Hashable], members: Membership | None = None) -> Self:
+        return replace(self, inner=self.inner.bind(table, classes))
 
     def transform(self, X: Array) -> Array:
         # of small types numpy's logarithm would be as short as they are: of bytes, three digits
         return np.log(X, dtype=np.float64)
 
-    def restore(self, rows: Array) -> Array:
+    def restore(self, rows: Array, rng: np.random.Generator) -> Array:
         with np.errstate(over="ignore"):  # tails that reach beyond the largest number
             return np.exp(rows)
 
-    def log_base(self, X: Array) -> Array:
-        return -np.nan_to_num(self.transform(X))
-
-    def log_base_of(self, statistics: LogMoments) -> float:
-        return float(statistics.log_jacobian.sum())
+    def log_base(self, X: Array, rows: Array) -> Array:
+        return -np.nan_to_num(rows)

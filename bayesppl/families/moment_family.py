@@ -5,24 +5,23 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self, final
+from typing import Self, final
 
 import numpy as np
 
+from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.moments import Moments, NumberRows
 from bayesppl.data.table import Table
-from bayesppl.families.bound import Dims, Measure, NumberColumns
+from bayesppl.families import closed_forms
+from bayesppl.families.bound import Dims, NumberColumns
 from bayesppl.families.family import ConjugateFamily
-from bayesppl.families.support import LARGEST, REAL_NUMBERS, Support
+from bayesppl.families.support import LARGEST
 from bayesppl.kernels.arrays import Array, Responsibilities
 
 
 @dataclass(frozen=True, eq=False)
 class MomentFamily(ConjugateFamily):
     """Normal columns, declared by a prior of their means and (co)variances."""
-
-    support: ClassVar[Support] = REAL_NUMBERS
-    measure: ClassVar[Measure] = "density"
 
     columns: tuple[Hashable, ...] = field(default=(), kw_only=True, repr=False)
     classes: tuple[Hashable, ...] = field(default=(), kw_only=True, repr=False)
@@ -42,23 +41,16 @@ class MomentFamily(ConjugateFamily):
         return NumberColumns(self, self.parameter_dims, is_separate)
 
     @final
-    def bind_labelled(self, table: Table, classes: Sequence[Hashable], codes: Array, weights: Array) -> Self:
+    def bind(self, table: Table, classes: Sequence[Hashable], members: Membership | None = None) -> Self:
         return replace(self, columns=table.names, classes=tuple(classes))
 
-    @final
-    def with_classes(self, classes: Sequence[Hashable]) -> Self:
-        return replace(self, classes=tuple(classes))
 
-    @final
-    def with_prior(self, prior: Any) -> Self:
-        return replace(self, prior=prior)  # type: ignore[call-arg]  # a field of every such family
-
-    @final
-    def read_statistics(self, table: Table, responsibilities: Responsibilities) -> Moments:
-        """Check the rows of a table and sum them; sums show whether a number lies outside the support."""
-        if self.allows_missing:
-            with np.errstate(over="ignore", invalid="ignore"):
-                statistics = self.rows(self.bound.numbers(table)).sums(responsibilities)
-                if statistics.is_within(LARGEST, responsibilities):
-                    return statistics
-        return self.rows(self.bound.encode(table)).sum_rows(responsibilities)
+@closed_forms.read_statistics.register(MomentFamily)
+def _(family: MomentFamily, table: Table, responsibilities: Responsibilities) -> Moments:
+    """Check the rows of a table and sum them; sums show whether a number lies outside the support."""
+    if family.missing != "refused":
+        with np.errstate(over="ignore", invalid="ignore"):
+            statistics = family.rows(family.bound.numbers(table)).sums(responsibilities)
+            if statistics.is_within(LARGEST, responsibilities):
+                return statistics
+    return family.rows(family.bound.encode(table)).sum_rows(responsibilities)

@@ -26,6 +26,7 @@ from bayesppl.conjugate.simplices import SimplexPrior, simplex_prior
 from bayesppl.conjugate.statistics import Counts
 from bayesppl.conjugate.words import Words, log_coefficients_of_sizes, one_class_each, sparse_multinomial
 from bayesppl.data.table import Table
+from bayesppl.families import closed_forms
 from bayesppl.families.covariates import NO_COVARIATES, Covariates, required
 from bayesppl.families.words import WordFamily
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta, dense
@@ -58,22 +59,12 @@ class Multinomial(WordFamily):
     """
 
     name: ClassVar[str] = "multinomial"
-    measure: ClassVar = "mass given the row total"
+    _measure: ClassVar = "mass given the row total"
 
     probability: Dirichlet | Any = Dirichlet()
 
     def rows(self, X: Any) -> Words:
         return Words(X)
-
-    def read_statistics(self, table: Table, responsibilities: Responsibilities) -> Counts:
-        X = self.bound.numbers(table)
-        if issparse(X) and X.has_canonical_format and one_class_each(responsibilities):
-            found = count_sums(X, responsibilities.indices, responsibilities.shape[1])
-            if found is not None:
-                return Counts(
-                    found.sums, log_coefficients_of_sizes(found.sizes, found.totals, responsibilities.indices)
-                )
-        return self.rows(self.bound.encode(table)).sum_rows(responsibilities)
 
     def resolve_prior(self, statistics: Counts) -> Dirichlet | SimplexPrior:
         return simplex_prior(self.probability, statistics.counts.shape)
@@ -86,17 +77,35 @@ class Multinomial(WordFamily):
             return sparse_multinomial(totals, probability, codes, rng)
         return rng.multinomial(totals, probability[codes])
 
-    def simulate_predictive(
-        self, posterior: Dirichlet, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
-    ) -> Any:
-        """Draw rows; the probabilities of classes that do not occur are not drawn."""
-        classes, codes = np.unique(codes, return_inverse=True)
-        [probability] = posterior.select_classes(classes).draw(1, rng)["probability"]
-        return self.simulate({"probability": probability}, codes, rng, covariates)
-
     def observe_rows(self, variables: dict[str, Any], X: Any, codes: Array, prefix: str = "") -> None:
         import pymc as pm
 
         counts = dense(X).astype(np.int64)
         p = variables["probability"][codes]
         pm.Multinomial(f"{prefix}x", n=counts.sum(1), p=p, observed=counts, dims=("row", f"{prefix}feature"))
+
+
+@closed_forms.read_statistics.register(Multinomial)
+def _(family: Multinomial, table: Table, responsibilities: Responsibilities) -> Counts:
+    X = family.bound.numbers(table)
+    if issparse(X) and X.has_canonical_format and one_class_each(responsibilities):
+        found = count_sums(X, responsibilities.indices, responsibilities.shape[1])
+        if found is not None:
+            return Counts(
+                found.sums, log_coefficients_of_sizes(found.sizes, found.totals, responsibilities.indices)
+            )
+    return family.rows(family.bound.encode(table)).sum_rows(responsibilities)
+
+
+@closed_forms.simulate_predictive.register(Multinomial)
+def _(
+    family: Multinomial,
+    posterior: Dirichlet,
+    codes: Array,
+    rng: np.random.Generator,
+    covariates: Covariates = NO_COVARIATES,
+) -> Any:
+    """Draw rows; the probabilities of classes that do not occur are not drawn."""
+    classes, codes = np.unique(codes, return_inverse=True)
+    [probability] = posterior.select_classes(classes).draw(1, rng)["probability"]
+    return family.simulate({"probability": probability}, codes, rng, covariates)

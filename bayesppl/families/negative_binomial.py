@@ -22,9 +22,7 @@ import numpy as np
 
 from bayesppl.conjugate import Beta
 from bayesppl.conjugate.statistics import Successes
-from bayesppl.families.bound import Measure
 from bayesppl.families.cells import CellFamily, Number
-from bayesppl.families.family import Takes
 from bayesppl.families.support import COUNTS, Support
 from bayesppl.kernels.arrays import Array, log_beta
 
@@ -50,10 +48,8 @@ class NegativeBinomial(CellFamily):
     """
 
     name: ClassVar[str] = "negative binomial"
-    takes: ClassVar[Takes] = "whole numbers"
     pair: ClassVar = Beta
     support: ClassVar[Support] = COUNTS
-    measure: ClassVar[Measure] = "mass"
     number: ClassVar = Number("size")
     allows_sparse: ClassVar[bool] = True
 

@@ -17,9 +17,7 @@ from scipy.special import gammaln, xlogy
 
 from bayesppl.conjugate import Gamma
 from bayesppl.conjugate.statistics import Events
-from bayesppl.families.bound import Measure
 from bayesppl.families.cells import CellFamily, Number
-from bayesppl.families.family import Takes
 from bayesppl.families.support import COUNTS, Support
 from bayesppl.kernels.arrays import Array
 
@@ -46,10 +44,8 @@ class Poisson(CellFamily):
     """
 
     name: ClassVar[str] = "poisson"
-    takes: ClassVar[Takes] = "whole numbers"
     pair: ClassVar = Gamma
     support: ClassVar[Support] = COUNTS
-    measure: ClassVar[Measure] = "mass"
     number: ClassVar = Number("exposure", by_row=True)
     allows_sparse: ClassVar[bool] = True
 

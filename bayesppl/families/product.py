@@ -9,17 +9,20 @@ it can be fitted, sampled, and nested in another product. Naive Bayes is the pro
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self, final
+from typing import ClassVar, Literal, Self, final, get_args
 
+from bayesppl.conjugate.membership import Membership
 from bayesppl.data.table import Table
-from bayesppl.families.choosing.column_choice import Ranges
-from bayesppl.families.choosing.infer_families import Integers
-from bayesppl.families.choosing.pick_blocks import Pick, pick_blocks, require_one_way
-from bayesppl.families.composite import CompositeFamily, bound_blocks
-from bayesppl.families.family import Takes
-from bayesppl.kernels.arrays import Array
+from bayesppl.families.choosing.choose_columns import choose_columns
+from bayesppl.families.choosing.column_choice import ColumnChoice, Ranges
+from bayesppl.families.choosing.infer_families import Integers, families_by_dtype
+from bayesppl.families.choosing.propose_blocks import propose_blocks
+from bayesppl.families.composite import Blocks, CompositeFamily, bound_blocks
+
+#: What picks the families where there are no blocks.
+Pick = Literal["dtype", "evidence", "blocks"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,17 +69,48 @@ class Product(CompositeFamily):
     """
 
     name: ClassVar[str] = "product"
-    takes: ClassVar[Takes] = "columns of any kind"
 
     integers: Integers | None = None
     columns: Pick = "dtype"
     ranges: Ranges | None = None
 
     @final
-    def bind_labelled(self, table: Table, classes: Sequence[Hashable], codes: Array, weights: Array) -> Self:
+    def bind(self, table: Table, classes: Sequence[Hashable], members: Membership | None = None) -> Self:
         blocks, choice = self.blocks, self.choice
         if choice is None:  # further rows do not change what was chosen
-            require_one_way(self.columns, blocks, self.ranges)
+            self._require_one_way()
         if blocks is None:
-            blocks, choice = pick_blocks(self.columns, table, classes, codes, weights, self.integers, self.ranges)
-        return replace(self, blocks=bound_blocks(blocks, table, classes, codes, weights), choice=choice)
+            blocks, choice = self._picked(table, classes, members or Membership.alike(len(table)))
+        return replace(self, blocks=bound_blocks(blocks, table, classes, members), choice=choice)
+
+    @final
+    def _require_one_way(self) -> None:
+        """Refuse what is no way to find blocks, and two ways at once."""
+        how, blocks = self.columns, self.blocks
+        if how not in get_args(Pick):
+            raise ValueError(f"columns must be one of {', '.join(map(repr, get_args(Pick)))}, found {how!r}")
+        if blocks is not None and not isinstance(blocks, Mapping):
+            raise TypeError(
+                "blocks must be a mapping of names to (columns, family), as in {'sizes': (['length'], "
+                f"bayesppl.Gaussian())}}, found {blocks!r}"
+            )
+        if self.ranges is not None and (how != "evidence" or blocks is not None):
+            raise ValueError("ranges is about the choice of columns='evidence' without blocks; drop it")
+        if how == "evidence" and blocks is not None:
+            raise ValueError("columns='evidence' chooses the blocks, and blocks are given; drop one of the two")
+
+    @final
+    def _picked(
+        self, table: Table, classes: Sequence[Hashable], members: Membership
+    ) -> tuple[Blocks, ColumnChoice | None]:
+        """Blocks of all columns of a table, and how they were chosen where it was by evidence."""
+        if self.columns == "dtype":
+            return families_by_dtype(table, self.integers), None
+        if self.columns == "blocks":
+            return propose_blocks(table, classes, members, self.integers), None
+        if self.integers is not None:
+            raise ValueError(
+                "integers declares what integer columns are, which columns='evidence' finds out; drop one of the "
+                "two"
+            )
+        return choose_columns(table, classes, members, self.ranges)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
@@ -15,17 +15,22 @@ from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.missing import observed_mask, total
 from bayesppl.kernels.ranges import BLOCK_CELLS, row_blocks
 
+#: What cells can be, as far as other libraries have words for it.
+Takes = Literal["numbers", "positive numbers", "whole numbers", "levels", "columns of any kind"]
+
 
 class Support(NamedTuple):
     """The values a family can take: in words, as a test of finite values, and what to do about others.
 
-    Where all integers between two numbers are among them, comparing with the ends of this range is faster.
+    Where they are all integers between two numbers, comparing with the ends of this range is faster, and densities
+    are taken over integers: they are masses.
     """
 
     words: str
     contains: Callable[[Array], Array] | None  # None: every number below LARGEST in magnitude
     remedy: str
     integers: tuple[float, float] | None = None
+    takes: Takes = "numbers"
 
 
 # cells of a scalar product
@@ -45,19 +50,26 @@ BITS = Support(
     lambda x: (x == 0) | (x == 1),
     "Binarise the column, or choose a family of counts or real numbers.",
     (0, 1),
+    "whole numbers",
 )
 COUNTS = Support(
     "counts (0, 1, 2, … up to 2^53)",
     lambda x: (x >= 0) & (x <= LARGEST_EXACT) & (x == np.floor(x)),
     "Correct the value, or choose a family of real numbers.",
     (0, LARGEST_EXACT),
+    "whole numbers",
 )
 POSITIVE_NUMBERS = Support(
     "positive real numbers",
     lambda x: x > 0,
     "Correct the value, mark it as missing (NaN), or choose a family of real numbers; of columns='evidence', "
     "declare what later rows can hold, as in ranges={column: (0, numpy.inf)}.",
+    takes="positive numbers",
 )
+
+#: Of families that are no densities of numbers: codes of levels, or whatever the families of blocks take.
+LEVELS = Support("levels", None, "", takes="levels")
+ANYTHING = Support("columns of any kind", None, "", takes="columns of any kind")
 
 
 def numbers_of(

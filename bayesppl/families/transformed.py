@@ -10,63 +10,27 @@ posterior and estimates are those of the other family; so is the evidence, for t
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, ClassVar, Self, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
 from bayesppl.conjugate.log_density import LogDensity
+from bayesppl.conjugate.moments import LogMoments
 from bayesppl.conjugate.rows import Rows, RowsWithBase
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
 from bayesppl.families.family import ConjugateFamily
 from bayesppl.kernels.arrays import Array, Theta
 
 
-class Transformed(ConjugateFamily):
-    """A family of single columns that another family models after a transformation."""
+@dataclass(frozen=True, eq=False)
+class Wrapping(ConjugateFamily):
+    """A family whose parameters are those of another one, its ``inner`` family, and the prior too."""
 
-    #: Whether h(x) differs from one.
-    has_base: ClassVar[bool] = True
-
-    @property
-    @abstractmethod
-    def inner(self) -> Any:
-        """The family of the transformed rows, bound."""
-
-    @abstractmethod
-    def with_inner(self, inner: Any) -> Self:
-        """Return this bound family with another inner one."""
-
-    @abstractmethod
-    def transform(self, X: Array) -> Any:
-        """Return rows as the inner family encodes them, from (n_rows, n_columns) numbers."""
-
-    @abstractmethod
-    def restore(self, rows: Any) -> Array:
-        """Return the numbers (n_rows, n_columns) that ``transform`` takes to these rows."""
-
-    @abstractmethod
-    def log_base(self, X: Array) -> Array:
-        """log h(x) of every cell, zero where it is missing: (n_rows, n_columns)."""
-
-    @abstractmethod
-    def log_base_of(self, statistics: Any) -> float:
-        """Sum of log h(x) over all rows, from their statistics."""
-
-    @property
-    @final
-    def columns(self) -> tuple[Hashable, ...]:
-        return tuple(self.inner.bound.measures)
-
-    @final
-    def with_classes(self, classes: Sequence[Hashable]) -> Self:
-        return self.with_inner(self.inner.with_classes(classes))
-
-    @final
-    def rows(self, X: Array) -> Rows:
-        rows: Rows = self.inner.rows(self.transform(X))
-        return RowsWithBase(rows, partial(self.log_base, X)) if self.has_base else rows
+    #: The other family; known once bound, where it is not declared.
+    inner: Any = field(default=None, kw_only=True, repr=False)
 
     @final
     def resolve_prior(self, statistics: Any) -> Any:
@@ -77,17 +41,45 @@ class Transformed(ConjugateFamily):
         found: Theta = self.inner.mle(statistics)
         return found
 
+
+class Transformed(Wrapping):
+    """A family of single columns that another family models after a transformation."""
+
+    #: Whether h(x) differs from one.
+    has_base: ClassVar[bool] = True
+
+    @abstractmethod
+    def transform(self, X: Array) -> Any:
+        """Return rows as the inner family encodes them, from (n_rows, n_columns) numbers."""
+
+    @abstractmethod
+    def restore(self, rows: Any, rng: np.random.Generator) -> Array:
+        """Return numbers (n_rows, n_columns) that ``transform`` takes to these rows, drawn where they are many."""
+
+    @abstractmethod
+    def log_base(self, X: Array, rows: Any) -> Array:
+        """log h(x) of every cell, zero where it is missing: (n_rows, n_columns), from numbers and their
+        transforms."""
+
+    @property
+    @final
+    def columns(self) -> tuple[Hashable, ...]:
+        return tuple(self.inner.bound.measures)
+
+    @final
+    def rows(self, X: Array) -> Rows:
+        transformed = self.transform(X)
+        rows: Rows = self.inner.rows(transformed)
+        return RowsWithBase(rows, partial(self.log_base, X, transformed)) if self.has_base else rows
+
     @final
     def log_likelihood(self, theta: Theta) -> LogDensity:
-        return self.of_transformed(self.inner.log_likelihood(theta))
-
-    @final
-    def of_transformed(self, density: LogDensity) -> LogDensity:
-        """The density of the numbers, from that of the transformed rows."""
+        density = self.inner.log_likelihood(theta)
 
         def log_density(X: Array) -> Array:
-            out = density(self.transform(X))
-            return out + self.log_base(X).sum(1, keepdims=True) if self.has_base else out
+            rows = self.transform(X)
+            out = density(rows)
+            return out + self.log_base(X, rows).sum(1, keepdims=True) if self.has_base else out
 
         return LogDensity(log_density, lambda X: density.kernel(self.transform(X)))
 
@@ -95,20 +87,21 @@ class Transformed(ConjugateFamily):
     def simulate(
         self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
     ) -> Array:
-        return self.restore(self.inner.simulate(theta, codes, rng, covariates))
+        return self.restore(self.inner.simulate(theta, codes, rng, covariates), rng)
 
     @final
     def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
         """The transformed rows are the observed variable; what holds no parameter is a potential."""
-        self.inner.observe_rows(variables, self.transform(X), codes, prefix)
+        rows = self.transform(X)
+        self.inner.observe_rows(variables, rows, codes, prefix)
         if self.has_base:
-            _add_potential(f"{prefix}log_base", self.log_base(X).sum())
+            _add_potential(f"{prefix}log_base", self.log_base(X, rows).sum())
 
     @final
     def observe_statistics(self, variables: dict[str, Any], statistics: Any, prefix: str = "") -> None:
         self.inner.observe_statistics(variables, statistics, prefix)
-        if self.has_base:
-            _add_potential(f"{prefix}log_base", self.log_base_of(statistics))
+        if isinstance(statistics, LogMoments):  # of other statistics what the inner family observes holds log h
+            _add_potential(f"{prefix}log_base", statistics.log_jacobian.sum())
 
 
 def _add_potential(name: str, log_base: float) -> None:

@@ -10,14 +10,16 @@ from typing import Any, ClassVar, Self, final
 
 from bayesppl.conjugate import Dirichlet
 from bayesppl.conjugate.log_density import LogDensity
+from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.simplices import SimplexPrior
 from bayesppl.conjugate.statistics import Counts
 from bayesppl.conjugate.words import Words, narrowed_words
 from bayesppl.data.table import Table
+from bayesppl.families import closed_forms
 from bayesppl.families.bound import Measure, NumberColumns
-from bayesppl.families.family import ConjugateFamily, Takes
+from bayesppl.families.family import ConjugateFamily, Missing
 from bayesppl.families.support import COUNTS, Support
-from bayesppl.kernels.arrays import Array, Theta
+from bayesppl.kernels.arrays import Theta
 
 #: Counts of words, which are often passed as weights instead.
 WORD_COUNTS = COUNTS._replace(
@@ -31,11 +33,11 @@ class WordFamily(ConjugateFamily):
     """Counts of words given their total, dense or sparse, with a simplex of probabilities for every class."""
 
     support: ClassVar[Support] = WORD_COUNTS
-    measure: ClassVar[Measure]
-    takes: ClassVar[Takes] = "whole numbers"
     allows_sparse: ClassVar[bool] = True
-    allows_missing: ClassVar[bool] = False
+    missing: ClassVar[Missing] = "refused"
     has_fixed_margins: ClassVar[bool] = True
+
+    _measure: ClassVar[Measure]
 
     probability: Any = Dirichlet()
 
@@ -52,19 +54,17 @@ class WordFamily(ConjugateFamily):
     @final
     @cached_property
     def bound(self) -> NumberColumns:
-        return NumberColumns(self, {"probability": ("class", "feature")}, is_separate=False, has_total=True)
+        return NumberColumns(
+            self,
+            {"probability": ("class", "feature")},
+            is_separate=False,
+            has_total=True,
+            measure_of=dict.fromkeys(self.columns, self._measure),
+        )
 
     @final
-    def bind_labelled(self, table: Table, classes: Sequence[Hashable], codes: Array, weights: Array) -> Self:
+    def bind(self, table: Table, classes: Sequence[Hashable], members: Membership | None = None) -> Self:
         return replace(self, columns=table.names, classes=tuple(classes))
-
-    @final
-    def with_classes(self, classes: Sequence[Hashable]) -> Self:
-        return replace(self, classes=tuple(classes))
-
-    @final
-    def with_prior(self, prior: Any) -> Self:
-        return replace(self, probability=prior)
 
     @final
     def mle(self, statistics: Counts) -> Theta:
@@ -79,6 +79,7 @@ class WordFamily(ConjugateFamily):
     def observe_statistics(self, variables: dict[str, Any], statistics: Counts, prefix: str = "") -> None:
         Dirichlet.observe(f"{prefix}x", variables["probability"], statistics)
 
-    @final
-    def narrowed(self, posterior: Dirichlet, X: Any) -> tuple[Dirichlet, Any]:
-        return narrowed_words(posterior, X)
+
+@closed_forms.narrowed.register(WordFamily)
+def _(family: WordFamily, posterior: Dirichlet, X: Any) -> tuple[Dirichlet, Any]:
+    return narrowed_words(posterior, X)

@@ -14,12 +14,13 @@ of its own: it models x − 1 instead, the number of further events after the fi
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from bayesppl.conjugate import Beta, Joint
+from bayesppl.conjugate import Beta
+from bayesppl.conjugate.membership import Membership
 from bayesppl.data.table import MatrixTable, Table
 from bayesppl.families.bernoulli import Bernoulli
 from bayesppl.families.bound import Measure, NumberColumns
@@ -56,20 +57,10 @@ class ZeroInflated(Transformed):
 
     name: ClassVar[str] = "zero_inflated"
     support: ClassVar[Support] = REAL_NUMBERS
-    measure: ClassVar[Measure] = "mass at zero, density elsewhere"
     has_base: ClassVar[bool] = False
 
     family: Family
     probability: Beta | Any = Beta()
-
-    #: Zeros and the rest, once bound.
-    blocks: GivenBlocks | None = field(default=None, kw_only=True, repr=False)
-
-    @property
-    def inner(self) -> GivenBlocks:
-        if self.blocks is None:
-            raise AttributeError("bind the family to columns first")
-        return self.blocks
 
     @property
     def bound(self) -> NumberColumns:
@@ -83,55 +74,44 @@ class ZeroInflated(Transformed):
             row_dim="column",
             other_coords=coords,
             check=self.transform,  # which refuses what the family of the rest does not model
-            column_measures=self._measures,
+            measure_of=self._measures,
         )
 
-    def with_inner(self, inner: GivenBlocks) -> Self:
-        return replace(self, blocks=inner)
-
-    def with_prior(self, prior: Joint) -> Self:
-        rest = self._rest.with_prior(prior.parts["rest"])
-        return replace(self, family=rest, probability=prior.parts["zero"], blocks=self.inner.with_prior(prior))
-
-    def bind_labelled(self, table: Table, classes: Sequence[Hashable], codes: Array, weights: Array) -> Self:
-        if not self.family.fits_missing:
+    def bind(self, table: Table, classes: Sequence[Hashable], members: Membership | None = None) -> Self:
+        if self.family.missing != "fitted":
             raise ValueError(
                 f"ZeroInflated takes a family that models its columns one by one, and the {self.family.name} "
                 "family does not; use a family of single columns, such as bayesppl.LogNormal('diag')"
             )
         X = np.asarray(numbers_of(table, table.names, self.name, REAL_NUMBERS), dtype=np.float64)
         others = MatrixTable(table.names, np.where(X == 0, np.nan, X), True)
-        family = (
-            self.family if self.blocks is None else self._rest
-        )  # which keeps what it learned of the first rows
-        rest = family.bind_labelled(others, classes, codes, weights)
+        # once bound, the family of the rest keeps what it learned of the first rows
+        rest = (self.family if self.inner is None else self._rest).bind(others, classes, members)
         if rest.bound.covariate_supports:
             raise ValueError(
                 f"ZeroInflated takes a family all of whose columns are features, and {rest!r} reads "
                 f"{', '.join(rest.bound.covariate_supports)} from a column; leave it out"
             )
         zero = Bernoulli(self.probability).bind(table, classes)
-        return replace(self, blocks=GivenBlocks({"zero": (table.names, zero), "rest": (table.names, rest)}))
+        return replace(self, inner=GivenBlocks({"zero": (table.names, zero), "rest": (table.names, rest)}))
 
     def transform(self, X: Array) -> BlockRows:
         zero = np.where(np.isnan(X), np.nan, X == 0)
         rest = np.where(X == 0, np.nan, X - self._shift)
         return BlockRows({"zero": zero, "rest": self._rest.bound.encode(MatrixTable(self.columns, rest, True))})
 
-    def restore(self, rows: BlockRows) -> Array:
+    def restore(self, rows: BlockRows, rng: np.random.Generator) -> Array:
         values = self._rest.bound.decode(rows.parts["rest"])
         rest = np.column_stack([values[name] for name in self.columns]).astype(np.float64)
         return np.where(rows.parts["zero"] == 1, 0.0, rest + self._shift)
 
-    def log_base(self, X: Array) -> Array:
+    def log_base(self, X: Array, rows: BlockRows) -> Array:
         return np.zeros(X.shape)
-
-    def log_base_of(self, statistics: Any) -> float:
-        return 0.0
 
     @property
     def _rest(self) -> Family:
-        return self.inner.parts["rest"]
+        rest: Family = self.inner.parts["rest"]
+        return rest
 
     @property
     def _measures(self) -> dict[Hashable, Measure]:

@@ -12,6 +12,7 @@ from bayesppl.conjugate import Conjugate, Dirichlet, Fixed, Joint
 from bayesppl.conjugate.conjugate import ShapeError
 from bayesppl.conjugate.declared_priors import Declared, is_declaration
 from bayesppl.conjugate.log_density import Evaluate, LogDensity
+from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.simplices import SimplexPrior, simplex_prior
 from bayesppl.conjugate.statistics import Counts, JointStatistics, Statistics
 from bayesppl.data.arguments import by_name
@@ -42,7 +43,8 @@ class Declaration:
         """The model of the columns and classes of these rows."""
         classes = tuple(rows.classes.tolist())
         counted = rows.counted()
-        family = self.family.bind_labelled(counted.table, classes, counted.codes, counted.weights)
+        members = Membership(counted.codes, counted.weights)
+        family = self.family.bind(counted.table, classes, members)
         return GenerativeModel(family, self.class_weights, classes)
 
 
@@ -85,7 +87,7 @@ class GenerativeModel:
 
     def with_classes(self, classes: Sequence[Hashable]) -> GenerativeModel:
         """The same declaration for other classes."""
-        return replace(self, family=self.family.with_classes(classes), classes=tuple(classes))
+        return replace(self, family=closed_forms.with_classes(self.family, classes), classes=tuple(classes))
 
     def with_factors(self, factors: Mapping[str, float]) -> GenerativeModel:
         """The same declaration, hyperparameters multiplied by these factors."""

@@ -239,8 +239,8 @@ def test_a_row_that_is_left_out_leaves_the_priors_of_the_other_classes(weighted,
 def test_the_numbers_of_the_prior_are_found_once_for_a_fit_and_all_that_is_asked_of_it(monkeypatch):
     rng = np.random.default_rng(3)
     X, y = rng.standard_normal((60_000, 20)), np.arange(60_000) % 3  # left out in several ranges of rows
-    found, find = [], covariance_prior._find
-    monkeypatch.setattr(covariance_prior, "_find", lambda *data: found.append(data) or find(*data))
+    found, find = [], covariance_prior.hierarchy
+    monkeypatch.setattr(covariance_prior, "hierarchy", lambda *data: found.append(data) or find(*data))
     clf = classifier("full").fit(X, y)
     clf.loo()
     clf.log_evidence()

@@ -8,8 +8,7 @@ from scipy.special import multigammaln
 import bayesppl as bp
 from bayesppl.conjugate.moments import Moments, moments
 from bayesppl.data.labels import one_hot
-from bayesppl.families.covariance_evidence import log_evidence_of_correlation
-from bayesppl.families.covariance_prior import hierarchical_prior
+from bayesppl.families.covariance_prior import hierarchical_prior, log_evidence_of_correlation
 
 
 def dependent_columns(n_rows=120, seed=0):

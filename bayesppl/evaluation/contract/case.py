@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from bayesppl.conjugate import Joint
+from bayesppl.conjugate.conjugate import replace_unchecked
 from bayesppl.data.labels import encode_labels, one_hot
 from bayesppl.data.read_table import as_table
-from bayesppl.errors import NotConjugateError
 from bayesppl.families import closed_forms, covariates
 from bayesppl.families.family import Family
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta
@@ -58,15 +59,20 @@ def make_case(family: Family, X: Any, y: Any, seed: int = 0, n_rows: int = 40) -
     bound = family.bind(table, tuple(classes.tolist()))
     shown = bound.bound.encode(table)
     statistics = closed_forms.sufficient_statistics(bound, shown, one_hot(codes, len(classes)))
-    prior = bound.resolve_prior(statistics)
-    with suppress(NotConjugateError):
-        bound = bound.with_prior(prior)  # which reads nothing off the rows to come
+    prior = _held(bound.resolve_prior(statistics))
     rng = np.random.default_rng(seed)
     theta = at(draw(bound, prior, statistics, len(classes), 1, rng), 0)
     # every class has rows, in uneven numbers and no particular order
     codes = rng.permutation(np.r_[np.arange(len(classes)).repeat(8), rng.integers(len(classes), size=n_rows)])
     given = covariates.of_rows(bound.bound.covariates(shown), np.arange(len(codes)) % len(table))
     return Case(bound, prior, bound.simulate(theta, codes, rng, given), codes, len(classes), rng)
+
+
+def _held(prior: Any) -> Any:
+    """The prior as one that was declared: other rows are no part of it."""
+    if isinstance(prior, Joint):
+        return replace(prior, parts={name: _held(part) for name, part in prior.parts.items()})
+    return replace_unchecked(prior, hierarchy=None)
 
 
 def of_rows(case: Case, rows: Any, weights: Array | None = None) -> Any:

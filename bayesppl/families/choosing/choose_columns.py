@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
+from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.statistics import Events
 from bayesppl.data.labels import one_hot
 from bayesppl.data.table import MatrixTable, Table
@@ -62,7 +63,7 @@ class Candidate(NamedTuple):
 
 
 def choose_columns(
-    table: Table, classes: Sequence[Hashable], codes: Array, weights: Array, ranges: Ranges | None = None
+    table: Table, classes: Sequence[Hashable], members: Membership, ranges: Ranges | None = None
 ) -> tuple[dict[str, tuple[tuple[Hashable, ...], Family]], ColumnChoice]:
     """Blocks of columns with the density of the highest evidence, and the evidences.
 
@@ -70,13 +71,13 @@ def choose_columns(
     ----------
     table : Table
     classes : sequence
-    codes, weights : (n_rows,)
+    members : Membership
         Class and weight of every row.
     ranges : mapping of column to (low, high), optional
         What later rows can hold.
     """
     known = checked_ranges(ranges, table)
-    responsibilities = one_hot(codes, len(classes), weights)
+    responsibilities = one_hot(members.codes, len(classes), members.weights)
     tried: list[dict[str, Candidate]] = []
     steps = []
     for name in table.names:

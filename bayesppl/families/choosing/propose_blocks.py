@@ -7,29 +7,28 @@ alone, for a larger block cannot be fitted to them.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from math import prod
 
 import numpy as np
 
 from bayesppl.conjugate import Dirichlet
+from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.moments import Moments, moments
 from bayesppl.data.labels import one_hot
 from bayesppl.data.table import Table
-from bayesppl.families.categorical_blocks import CategoricalBlocks
+from bayesppl.families.categorical import JointCategorical
+from bayesppl.families.categorical_blocks import Block, CategoricalBlocks, merged_blocks
 from bayesppl.families.choosing.infer_families import Integers, families_by_dtype
-from bayesppl.families.choosing.merge_blocks import Block, merged_blocks
-from bayesppl.families.covariance_evidence import log_evidence_of_correlation
+from bayesppl.families.covariance_prior import log_evidence_of_correlation
 from bayesppl.families.family import Family
 from bayesppl.families.gaussian import Gaussian
-from bayesppl.families.joint_categorical import JointCategorical
-from bayesppl.kernels.arrays import Array
 
 Blocks = dict[str, tuple[tuple[Hashable, ...], Family]]
 
 
 def propose_blocks(
-    table: Table, classes: Sequence[Hashable], codes: Array, weights: Array, integers: Integers | None
+    table: Table, classes: Sequence[Hashable], members: Membership, integers: Integers | None
 ) -> Blocks:
     """Blocks of the columns that go together, and those of the others by dtype.
 
@@ -37,38 +36,31 @@ def propose_blocks(
     ----------
     table : Table
     classes : sequence
-    codes, weights : (n_rows,)
+    members : Membership
         Class and weight of every row.
     integers : {"gaussian", "poisson", "categorical"} or mapping of columns to these, optional
     """
     out: Blocks = {}
     for kind, (names, family) in families_by_dtype(table, integers).items():
         together: Blocks = {}
-        if kind == "categorical":
-            together = _of_categories(
-                table.select(_complete(table, names, family, classes)), classes, codes, weights
-            )
-        elif kind == "gaussian":
-            together = _of_numbers(table.select(_complete(table, names, family, classes)), classes, codes, weights)
+        if kind in _TOGETHER:
+            complete = table.select(_complete(table.select(names), family, classes))
+            together = _TOGETHER[kind](complete, classes, members) if len(complete.names) > 1 else {}
         taken = {name for columns, _ in together.values() for name in columns}
         alone = tuple(name for name in names if name not in taken)
         out |= together | ({kind: (alone, family)} if alone else {})
     return out
 
 
-def _complete(
-    table: Table, names: tuple[Hashable, ...], family: Family, classes: Sequence[Hashable]
-) -> tuple[Hashable, ...]:
+def _complete(table: Table, family: Family, classes: Sequence[Hashable]) -> tuple[Hashable, ...]:
     """The columns without missing cells."""
-    X = family.bind(table.select(names), classes).bound.encode(table.select(names))
+    X = family.bind(table, classes).bound.encode(table)
     gaps = (np.isnan(X) if X.dtype.kind == "f" else X < 0).any(0)
-    return tuple(name for name, gap in zip(names, gaps, strict=True) if not gap)
+    return tuple(name for name, gap in zip(table.names, gaps, strict=True) if not gap)
 
 
-def _of_categories(table: Table, classes: Sequence[Hashable], codes: Array, weights: Array) -> Blocks:
-    if len(table.names) < 2:
-        return {}
-    found = CategoricalBlocks().bind_labelled(table, classes, codes, weights)
+def _of_categories(table: Table, classes: Sequence[Hashable], members: Membership) -> Blocks:
+    found = CategoricalBlocks().bind(table, classes, members)
     out: Blocks = {}
     for block in found.groups:
         if len(block) > 1:
@@ -78,11 +70,9 @@ def _of_categories(table: Table, classes: Sequence[Hashable], codes: Array, weig
     return out
 
 
-def _of_numbers(table: Table, classes: Sequence[Hashable], codes: Array, weights: Array) -> Blocks:
-    if len(table.names) < 2:
-        return {}
+def _of_numbers(table: Table, classes: Sequence[Hashable], members: Membership) -> Blocks:
     X = Gaussian("full").bind(table, classes).bound.encode(table)
-    statistics = moments(X, one_hot(codes, len(classes), weights), matrix=True, tied=False)
+    statistics = moments(X, one_hot(members.codes, len(classes), members.weights), matrix=True, tied=False)
 
     def log_evidence(block: Block) -> float:
         at = np.asarray(block)
@@ -97,3 +87,9 @@ def _of_numbers(table: Table, classes: Sequence[Hashable], codes: Array, weights
         f"numbers_{k}": (tuple(table.names[j] for j in block), Gaussian("full"))
         for k, block in enumerate(found, 1)
     }
+
+
+_TOGETHER: dict[str, Callable[[Table, Sequence[Hashable], Membership], Blocks]] = {
+    "categorical": _of_categories,
+    "gaussian": _of_numbers,
+}

@@ -13,16 +13,20 @@ import numpy as np
 
 from bayesppl.conjugate.declared_priors import Declared, Dims
 from bayesppl.conjugate.log_density import LogDensity
+from bayesppl.conjugate.membership import Membership
+from bayesppl.conjugate.rows import Rows
 from bayesppl.conjugate.statistics import Counts
 from bayesppl.data.table import Table
 from bayesppl.errors import NotConjugateError, UndefinedEstimateError
 from bayesppl.families import Family
-from bayesppl.families.bound import Measure
+from bayesppl.families.bound import BoundColumns, Described, Factor, together
 from bayesppl.families.composite import BlockRows
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
+from bayesppl.families.family import Missing
+from bayesppl.families.support import Support
 from bayesppl.inference.pymc.reading.layout import Layout
 from bayesppl.inference.pymc.reading.rows import Observed
-from bayesppl.kernels.arrays import Array, Theta
+from bayesppl.kernels.arrays import Array, Responsibilities, Theta
 from bayesppl.kernels.class_sums import class_counts
 
 
@@ -48,6 +52,88 @@ class UserPrior(Declared):
 
 
 @dataclass(frozen=True, eq=False)
+class CountedRows(Rows):
+    """Rows of which only their number in each class is a statistic."""
+
+    n_rows: int
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    def sum_rows(self, responsibilities: Responsibilities) -> Counts:
+        return Counts(class_counts(responsibilities), np.zeros(()))
+
+    def blocks(self) -> NoReturn:
+        raise TypeError("rows of a model written in PyMC are evaluated by their likelihood only")
+
+
+@dataclass(frozen=True, eq=False)
+class UserColumns(BoundColumns):
+    """The columns of observed variables of a user's model, all of them one factor.
+
+    Parameters
+    ----------
+    observed, layout, parameter_dims, parameter_coords
+        As of :class:`ByRows`.
+    """
+
+    observed: tuple[Observed, ...]
+    layout: Layout
+    parameter_dims: Mapping[str, tuple[str, ...]]
+    parameter_coords: Mapping[str, list[Hashable]]
+
+    covariate_supports: ClassVar[dict[str, Support]] = {}
+
+    @property
+    def described(self) -> dict[Hashable, Described]:
+        return {
+            column: Described("PyMC", "density" if x.variable.dtype.startswith("float") else "mass")
+            for x in self.observed
+            for column in self.layout.columns[x.name]
+        }
+
+    @property
+    def factors(self) -> tuple[Factor, ...]:
+        return together(tuple(self.described))
+
+    @property
+    def dims(self) -> dict[str, tuple[str, ...]]:
+        return dict(self.parameter_dims)
+
+    @property
+    def coords(self) -> dict[str, list[Hashable]]:
+        return dict(self.parameter_coords)
+
+    def encode(self, table: Table) -> BlockRows:
+        rows = {x.name: self.layout.rows(table, x.name) for x in self.observed}
+        given = dict.fromkeys(name for x in self.observed for name in x.given if name not in rows)
+        rows |= {name: self.layout.rows(table, name, given=True) for name in given}
+        return BlockRows({name: values.reshape(len(values), -1) for name, values in rows.items()})
+
+    def decode(self, X: BlockRows) -> dict[Hashable, Array]:
+        own = {x.name for x in self.observed}
+        found: dict[Hashable, Array] = {}
+        for name, part in X.parts.items():
+            columns = self.layout.columns[name] if name in own else self.layout.given(name)
+            found |= dict(zip(columns, part.T, strict=True))
+        return found
+
+    def label_rows(self, X: BlockRows, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
+        return {
+            f"{prefix}{name}": (("row", f"{prefix}{name}_column"), np.asarray(part))
+            for name, part in X.parts.items()
+        }
+
+    def covariates(self, X: BlockRows) -> Covariates:
+        return NO_COVARIATES
+
+    def marginal_rows(self, X: BlockRows, factors: Sequence[int]) -> BlockRows:
+        if not factors:
+            raise ValueError("the PyMC family models rows as a whole, and has no density of rows without cells")
+        return X
+
+
+@dataclass(frozen=True, eq=False)
 class ByRows(Family, listed=False):  # nobody declares it
     """Observed variables of a user's model, row by row.
 
@@ -63,7 +149,7 @@ class ByRows(Family, listed=False):  # nobody declares it
     """
 
     name: ClassVar[str] = "PyMC"
-    no_closed_form: ClassVar[str] = (
+    _no_closed_form: ClassVar[str] = (
         "a part of the model written in {} was sampled, so that neither its predictive nor its evidence has a "
         "closed form; recognition() gives the reason, part by part. For the evidence, sample the model by "
         "pm.sample_smc"
@@ -76,58 +162,17 @@ class ByRows(Family, listed=False):  # nobody declares it
     order: Array
     classes: tuple[Hashable, ...] = field(default=(), kw_only=True)
 
-    allows_missing: ClassVar[bool] = False
+    missing: ClassVar[Missing] = "refused"
 
     @property
-    def bound(self) -> Self:
-        return self
+    def bound(self) -> UserColumns:
+        return UserColumns(self.observed, self.layout, self.parameter_dims, self.parameter_coords)
 
-    @property
-    def dims(self) -> dict[str, tuple[str, ...]]:
-        return dict(self.parameter_dims)
-
-    @property
-    def coords(self) -> dict[str, list[Hashable]]:
-        return dict(self.parameter_coords)
-
-    @property
-    def measures(self) -> dict[Hashable, Measure]:
-        return {
-            column: "density" if x.variable.dtype.startswith("float") else "mass"
-            for x in self.observed
-            for column in self.layout.columns[x.name]
-        }
-
-    def bind_labelled(self, table: Table, classes: Sequence[Hashable], codes: Array, weights: Array) -> Self:
+    def bind(self, table: Table, classes: Sequence[Hashable], members: Membership | None = None) -> Self:
         return replace(self, classes=tuple(classes))
 
-    def with_classes(self, classes: Sequence[Hashable]) -> Self:
-        if tuple(classes) != self.classes:
-            raise ValueError("a model written in PyMC has the classes it was written for; write it for others")
-        return self
-
-    def encode(self, table: Table) -> BlockRows:
-        rows = {x.name: self.layout.rows(table, x.name) for x in self.observed}
-        given = dict.fromkeys(name for x in self.observed for name in x.given if name not in rows)
-        rows |= {name: self.layout.rows(table, name, given=True) for name in given}
-        return BlockRows({name: values.reshape(len(values), -1) for name, values in rows.items()})
-
-    def decode(self, X: BlockRows) -> dict[Hashable, Array]:
-        return {
-            column: values
-            for name, part in X.parts.items()
-            for column, values in zip(self._columns(name), part.T, strict=True)
-        }
-
-    def sufficient_statistics(self, X: Any, responsibilities: Any) -> Counts:
-        counts = class_counts(responsibilities)
-        return Counts(counts, np.zeros(()))
-
-    def rows(self, X: Any) -> NoReturn:
-        raise self._no("its rows have no statistics")
-
-    def with_prior(self, prior: Any) -> NoReturn:
-        raise self._no_closed_form()
+    def rows(self, X: Any) -> CountedRows:
+        return CountedRows(len(X))
 
     def mle(self, statistics: Any) -> NoReturn:
         raise UndefinedEstimateError(
@@ -183,21 +228,11 @@ class ByRows(Family, listed=False):  # nobody declares it
         drawn = {x.name: x.simulate(own, codes, rng) for x in self.observed}
         return BlockRows({name: values.reshape(len(codes), -1) for name, values in drawn.items()})
 
-    def label_rows(self, X: BlockRows, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
-        return {
-            f"{prefix}{name}": (("row", f"{prefix}{name}_column"), np.asarray(part))
-            for name, part in X.parts.items()
-        }
-
     def observe_rows(self, variables: dict[str, Any], X: Any, codes: Array, prefix: str = "") -> NoReturn:
         raise self._no("the model is the user's own")
 
     def observe_statistics(self, variables: dict[str, Any], statistics: Any, prefix: str = "") -> NoReturn:
         raise self._no("the model is the user's own")
-
-    def _columns(self, name: str) -> tuple[Hashable, ...]:
-        own = any(x.name == name for x in self.observed)
-        return self.layout.columns[name] if own else self.layout.given(name)
 
     def _tiled(self, name: str, part: Array) -> Array:
         values = part.reshape(len(part), *self.layout.shapes[name]).astype(self.layout.dtypes[name])
