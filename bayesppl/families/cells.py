@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cache
-from typing import Any, ClassVar, NamedTuple, Self, final
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 from scipy.sparse import issparse
@@ -26,17 +26,14 @@ from bayesppl.conjugate.conjugate import require_kind
 from bayesppl.conjugate.declare import Direct
 from bayesppl.conjugate.declared_priors import is_declaration
 from bayesppl.conjugate.log_density import LogDensity
-from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.rows import Rows
 from bayesppl.conjugate.statistics import Events, Successes
-from bayesppl.conjugate.weighted_rows import PlainRows
+from bayesppl.conjugate.weighted_rows import PlainRows, WeightedRows
 from bayesppl.data.arguments import by_name
-from bayesppl.data.table import Table
 from bayesppl.errors import RowError, UndefinedEstimateError
 from bayesppl.families.bound import NumberColumns, PerRow
 from bayesppl.families.covariates import NO_COVARIATES, Covariates, required
-from bayesppl.families.family import ConjugateFamily, Family, Missing
-from bayesppl.families.observe_weighted import observe_weighted
+from bayesppl.families.family import ConjugateFamily, Missing, OfColumns
 from bayesppl.families.support import BITS, COUNTS, POSITIVE_NUMBERS, Support, locate
 from bayesppl.kernels.arrays import Array, Theta, dense
 from bayesppl.kernels.missing import present_cells
@@ -65,7 +62,7 @@ class Number(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class CellFamily(ConjugateFamily):
+class CellFamily(OfColumns, ConjugateFamily):
     """Independent cells with one probability, or one rate, for every class and feature.
 
     A family of this kind has a field for its prior under the name of the parameter of its ``pair``, "probability"
@@ -76,9 +73,6 @@ class CellFamily(ConjugateFamily):
     pair: ClassVar[type[Beta | Gamma]]
     #: The number that a cell is counted with, if there is one.
     number: ClassVar[Number | None] = None
-
-    columns: tuple[Hashable, ...] = field(default=(), kw_only=True, repr=False)
-    classes: tuple[Hashable, ...] = field(default=(), kw_only=True, repr=False)
 
     @abstractmethod
     def count(self, x: Array, number: Array) -> Successes | Events:
@@ -113,19 +107,12 @@ class CellFamily(ConjugateFamily):
             ``observed`` and ``dims``, to be passed on to the PyMC distribution.
         """
 
-    @property
     @final
+    @cached_property
     def bound(self) -> NumberColumns:
         per_row = None if self._row_column is None else PerRow(self._row_column, *self._number[:2])
         check = self._refuse_excess if self._number.is_limit else None
         return NumberColumns(self, {self._parameter: ("class", "feature")}, True, per_row, check=check)
-
-    @final
-    def bind(self, table: Table, classes: Sequence[Hashable], members: Membership | None = None) -> Self:
-        if self._row_column is not None:
-            table.require([self._row_column])
-        columns = tuple(name for name in table.names if name != self._row_column)
-        return replace(self, columns=columns, classes=tuple(classes))
 
     @final
     def rows(self, X: Any) -> Rows:
@@ -218,8 +205,8 @@ class CellFamily(ConjugateFamily):
         value = None if self.number is None else getattr(self, self.number.field)
         return 1.0 if value is None else value
 
-    @property
-    def _row_column(self) -> str | None:
+    @cached_property
+    def _row_column(self) -> str | None:  # type: ignore[override]
         """The column that holds a number per row, if there is one."""
         return self._given if self._number.by_row and isinstance(self._given, str) else None
 
@@ -288,13 +275,10 @@ OfColumn = Callable[[Array], Array]
 
 
 @dataclass(frozen=True, eq=False)
-class IndependentCells(Family):
+class IndependentCells(OfColumns):
     """Independent cells without sufficient statistics, with parameters per class and feature."""
 
     missing: ClassVar[Missing] = "predicted"
-
-    columns: tuple[Hashable, ...] = field(default=(), kw_only=True, repr=False)
-    classes: tuple[Hashable, ...] = field(default=(), kw_only=True, repr=False)
 
     @property
     @abstractmethod
@@ -313,14 +297,10 @@ class IndependentCells(Family):
     def observe(self, name: str, theta: dict[str, Any], **observed: Any) -> None:
         """Declare cells, whose parameters these are, as an observed variable of the current ``pm.Model``."""
 
-    @property
     @final
+    @cached_property
     def bound(self) -> NumberColumns:
         return NumberColumns(self, dict.fromkeys(self.parameters, ("class", "feature")), True)
-
-    @final
-    def bind(self, table: Table, classes: Sequence[Hashable], members: Membership | None = None) -> Self:
-        return replace(self, columns=table.names, classes=tuple(classes))
 
     @final
     def rows(self, X: Any) -> PlainRows:
@@ -388,3 +368,25 @@ def per_column(value: float | Sequence[float] | Mapping[Hashable, float], column
             f"mapping"
         )
     return np.broadcast_to(numbers, (len(columns),))
+
+
+def observe_weighted(observe_rows: Callable[[Any, Array], None], rows: WeightedRows) -> None:
+    """Add the log density of every row, times its weight, to the current ``pm.Model``.
+
+    Parameters
+    ----------
+    observe_rows : callable
+        Declares encoded rows, and the codes of their classes, as observed; the leading axis are the rows.
+    """
+    import pymc as pm
+
+    outer = pm.modelcontext(None)
+    coords = {name: labels for name, labels in outer.coords.items() if name != "row"}
+    # a model of its own, so that the rows are not observed twice where some count more than once
+    with pm.Model(coords={**coords, "row": range(len(rows.codes))}, model=None) as inner:
+        observe_rows(rows.X, rows.codes)
+    for variable in inner.observed_RVs:
+        log_density = pm.logp(variable, inner.rvs_to_values[variable])
+        by_row = log_density if log_density.ndim == 1 else log_density.sum(tuple(range(1, log_density.ndim)))
+        weighted = by_row if (rows.weights == 1).all() else np.asarray(rows.weights) * by_row
+        pm.Potential(variable.name, weighted.sum(), model=outer)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
@@ -20,8 +21,7 @@ from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.table import Table
 from bayesppl.families.bound import BoundColumns, Described, Dims, Factor, of_block, together
 from bayesppl.families.choosing.block_columns import divided
-from bayesppl.families.choosing.column_choice import ColumnChoice
-from bayesppl.families.choosing.impossible_cells import skip_impossible
+from bayesppl.families.choosing.column_choice import ColumnChoice, skip_impossible
 from bayesppl.families.covariates import NO_COVARIATES, Covariates, covariates_of
 from bayesppl.families.family import ConjugateFamily, Family
 from bayesppl.families.support import ANYTHING, Support
@@ -173,8 +173,8 @@ class CompositeFamily(ConjugateFamily):
     def parts(self) -> dict[str, Family]:
         return {block: family for block, (_, family) in (self.blocks or {}).items()}
 
-    @property
     @final
+    @cached_property
     def bound(self) -> BlockColumns:
         blocks = (self.blocks or {}).items()
         return BlockColumns(

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -112,7 +113,7 @@ class ConditionalGaussian(Wrapping):
         found: TableFamily = self._inner.parts["categories"]  # type: ignore[assignment]
         return found
 
-    @property
+    @cached_property
     def bound(self) -> BlockColumns:
         return replace(self._inner.bound, joint_family=self.name)
 

@@ -40,7 +40,7 @@ from bayesppl.conjugate.simplices import SimplexPrior, simplex_prior
 from bayesppl.conjugate.statistics import Counts
 from bayesppl.conjugate.words import Words, row_totals
 from bayesppl.families.covariates import NO_COVARIATES, Covariates, required
-from bayesppl.families.words import WordFamily
+from bayesppl.families.multinomial import WordFamily
 from bayesppl.kernels.arrays import Array, Theta, log_factorial, log_rising
 from bayesppl.kernels.ranges import row_blocks
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Literal, NamedTuple, Self, final
 
 import numpy as np
 
@@ -65,13 +66,9 @@ class Family(ABC):
         if listed and "name" in vars(cls):
             REGISTRY[cls.name] = cls
 
-    #: The columns and classes it was bound to.
+    #: The classes it was bound to, and its columns: a :class:`~bayesppl.families.bound.BoundColumns`.
     classes: tuple[Hashable, ...]
-
-    @property
-    @abstractmethod
-    def bound(self) -> Any:
-        """The columns of the family, once bound: a :class:`~bayesppl.families.bound.BoundColumns`."""
+    bound: Any
 
     @abstractmethod
     def bind(self, table: Table, classes: Sequence[Hashable], members: Membership | None = None) -> Self:
@@ -148,3 +145,21 @@ class ConjugateFamily(Family):
     #: Whether "does the column depend on the class?" is asked given how often each value occurs, as for tables of
     #: counts.
     has_fixed_margins: ClassVar[bool] = False
+
+
+@dataclass(frozen=True, eq=False)
+class OfColumns(Family):
+    """A family whose columns are those of the table, whatever they hold."""
+
+    columns: tuple[Hashable, ...] = field(default=(), kw_only=True, repr=False)
+    classes: tuple[Hashable, ...] = field(default=(), kw_only=True, repr=False)
+
+    #: A column that holds a number of each row, and is no feature.
+    _row_column: ClassVar[str | None] = None
+
+    @final
+    def bind(self, table: Table, classes: Sequence[Hashable], members: Membership | None = None) -> Self:
+        if self._row_column is not None:
+            table.require([self._row_column])
+        columns = tuple(name for name in table.names if name != self._row_column)
+        return replace(self, columns=columns, classes=tuple(classes))

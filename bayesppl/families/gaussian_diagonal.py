@@ -9,6 +9,7 @@ Their closed forms stand in :mod:`bayesppl.conjugate.independent_normals`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,11 +20,18 @@ from bayesppl.conjugate.gaussian_declared import MeanAndSd
 from bayesppl.conjugate.independent_normals import log_normal_density
 from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.conjugate.moments import Moments, NumberRows
+from bayesppl.conjugate.normal_means import NormalMeans
 from bayesppl.errors import UndefinedEstimateError
-from bayesppl.families.bound import Dims
+from bayesppl.families.bound import NumberColumns
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
-from bayesppl.families.gaussian_priors import column_scales, common_scale, require_finite_sums, require_proper
-from bayesppl.families.moment_family import MomentFamily
+from bayesppl.families.family import Missing
+from bayesppl.families.moment_family import (
+    MomentFamily,
+    column_scales,
+    common_scale,
+    require_finite_sums,
+    require_proper,
+)
 from bayesppl.kernels.arrays import LOG_2PI, Array, Theta
 from bayesppl.kernels.missing import present_cells
 
@@ -47,10 +55,13 @@ class DiagonalGaussian(MomentFamily):
     prior: str | NormalInverseGamma | MeanAndSd = "columnwise"
     shared: tuple[str, ...] = ()
 
-    @property
-    def parameter_dims(self) -> Dims:
+    @cached_property
+    def bound(self) -> NumberColumns:
         of_variances = tuple(dim for dim in _AXES if dim not in self.shared)
-        return {"mean": ("class", "feature"), "variance": of_variances}
+        # columns that share a parameter depend on each other
+        return NumberColumns(
+            self, {"mean": ("class", "feature"), "variance": of_variances}, "feature" not in self.shared
+        )
 
     @property
     def _axes(self) -> tuple[int, ...]:
@@ -95,27 +106,13 @@ class DiagonalGaussian(MomentFamily):
     def simulate(
         self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
     ) -> Array:
-        mean = theta["mean"]
-        sd = np.broadcast_to(np.sqrt(np.expand_dims(theta["variance"], self._axes)), mean.shape)
-        return rng.normal(mean[codes], sd[codes])
+        return _draw(theta["mean"], np.expand_dims(theta["variance"], self._axes), codes, rng)
 
     def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
-        import pymc as pm
-        import pytensor.tensor as pt
-
-        mean = variables["mean"]
-        sd = pt.broadcast_to(self._per_cell(variables["variance"]) ** 0.5, mean.shape)
-        index, at, dims = present_cells(X, codes, prefix)
-        pm.Normal(f"{prefix}x", mean[index], sd[index], observed=X[at], dims=dims)
+        _observe_cells(variables["mean"], self._per_cell(variables["variance"]), X, codes, prefix)
 
     def observe_statistics(self, variables: dict[str, Any], statistics: Moments, prefix: str = "") -> None:
-        import pymc as pm
-        import pytensor.tensor as pt
-
-        variance, n = self._per_cell(variables["variance"]), statistics.count
-        squares = statistics.scatter + n * (statistics.mean - variables["mean"]) ** 2
-        log_density = -0.5 * (n * (LOG_2PI + pt.log(variance)) + squares / variance)
-        pm.Potential(f"{prefix}x", log_density.sum())
+        _observe_moments(variables["mean"], self._per_cell(variables["variance"]), statistics, prefix)
 
     def _per_cell(self, variance: Any) -> Any:
         import pytensor.tensor as pt
@@ -149,3 +146,70 @@ class DiagonalGaussian(MomentFamily):
         b = np.square(scale) / n_classes ** (2 / dimension) / 2
         prior = NormalInverseGamma(location, 0.01, (dimension + 2) / 2, b)
         return prior.sized(statistics.mean.shape, self._axes)
+
+
+@dataclass(frozen=True, eq=False)
+class KnownVariances(MomentFamily, listed=False):
+    """Independent Gaussian features of known variance, found in models written in PyMC.
+
+    The predictive is normal, of variance σ² + 1/λₙ (Murphy 2007, section 2).
+
+    Parameters
+    ----------
+    prior : NormalMeans
+    """
+
+    name: ClassVar[str] = "gaussian of known variance"
+    missing: ClassVar[Missing] = "refused"
+
+    prior: NormalMeans
+
+    @cached_property
+    def bound(self) -> NumberColumns:
+        return NumberColumns(self, {"mean": ("class", "feature")}, is_separate=True)
+
+    def rows(self, X: Array) -> NumberRows:
+        return NumberRows(X, is_matrix=False, is_tied=False)
+
+    def resolve_prior(self, statistics: Moments) -> NormalMeans:
+        return self.prior.sized(statistics.mean.shape)
+
+    def mle(self, statistics: Moments) -> Theta:
+        return {"mean": statistics.mean}
+
+    def log_likelihood(self, theta: Theta) -> LogDensity:
+        return log_normal_density(theta["mean"], np.asarray(self.prior.variance, dtype=np.float64))
+
+    def simulate(
+        self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
+    ) -> Array:
+        return _draw(theta["mean"], self.prior.variance, codes, rng)
+
+    def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
+        _observe_cells(variables["mean"], self.prior.variance, X, codes, prefix)
+
+    def observe_statistics(self, variables: dict[str, Any], statistics: Moments, prefix: str = "") -> None:
+        _observe_moments(variables["mean"], self.prior.variance, statistics, prefix)
+
+
+def _draw(mean: Array, variance: Any, codes: Array, rng: np.random.Generator) -> Array:
+    sd = np.broadcast_to(np.sqrt(variance), mean.shape)
+    return rng.normal(mean[codes], sd[codes])
+
+
+def _observe_cells(mean: Any, variance: Any, X: Array, codes: Array, prefix: str) -> None:
+    import pymc as pm
+    import pytensor.tensor as pt
+
+    sd = pt.broadcast_to(variance**0.5, mean.shape)
+    index, at, dims = present_cells(X, codes, prefix)
+    pm.Normal(f"{prefix}x", mean[index], sd[index], observed=X[at], dims=dims)
+
+
+def _observe_moments(mean: Any, variance: Any, statistics: Moments, prefix: str) -> None:
+    import pymc as pm
+    import pytensor.tensor as pt
+
+    n = statistics.count
+    squares = statistics.scatter + n * (statistics.mean - mean) ** 2
+    pm.Potential(f"{prefix}x", (-0.5 * (n * (LOG_2PI + pt.log(variance)) + squares / variance)).sum())

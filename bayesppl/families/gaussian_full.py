@@ -13,6 +13,7 @@ This targets exactly the conjugate posterior, for any real ν, without linear al
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,18 +26,18 @@ from bayesppl.conjugate.log_density import Evaluate, LogDensity, on_first_use
 from bayesppl.conjugate.moments import Moments, NumberRows
 from bayesppl.conjugate.whitening import distances_to, whitener_of, without_common_square
 from bayesppl.errors import UndefinedEstimateError
-from bayesppl.families.bound import Dims
+from bayesppl.families.bound import NumberColumns
 from bayesppl.families.covariance_prior import hierarchical_prior
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
 from bayesppl.families.family import Missing
-from bayesppl.families.gaussian_priors import (
+from bayesppl.families.moment_family import (
+    MomentFamily,
     fraley_raftery_prior,
     regularised_prior,
     require_definite,
     require_finite_sums,
     require_proper,
 )
-from bayesppl.families.moment_family import MomentFamily
 from bayesppl.kernels.arrays import LOG_2PI, Array, Theta
 from bayesppl.kernels.definite import is_positive_definite
 
@@ -59,10 +60,11 @@ class FullGaussian(MomentFamily):
     prior: str | NormalInverseWishart | MeanAndCholesky = "hierarchical"
     tied: bool = False
 
-    @property
-    def parameter_dims(self) -> Dims:
+    @cached_property
+    def bound(self) -> NumberColumns:
         of_classes = () if self.tied else ("class",)
-        return {"mean": ("class", "feature"), "covariance": (*of_classes, "feature", "other_feature")}
+        dims = {"mean": ("class", "feature"), "covariance": (*of_classes, "feature", "other_feature")}
+        return NumberColumns(self, dims, is_separate=False)
 
     def rows(self, X: Array) -> NumberRows:
         return NumberRows(

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,12 +29,11 @@ from bayesppl.conjugate.moments import Moments, NumberRows
 from bayesppl.conjugate.regressions import squares_of
 from bayesppl.conjugate.whitening import whitener_of
 from bayesppl.errors import UndefinedEstimateError
-from bayesppl.families.bound import Dims, NumberColumns
+from bayesppl.families.bound import NumberColumns
 from bayesppl.families.covariance_prior import average, hierarchical_prior
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
 from bayesppl.families.family import Missing
-from bayesppl.families.gaussian_priors import require_definite_scale, require_finite_sums
-from bayesppl.families.moment_family import MomentFamily
+from bayesppl.families.moment_family import MomentFamily, require_definite_scale, require_finite_sums
 from bayesppl.kernels.arrays import LOG_2PI, Array, Theta
 from bayesppl.kernels.definite import is_positive_definite
 
@@ -60,19 +60,15 @@ class GaussianRegression(MomentFamily, listed=False):
     tied: bool = True
     predictors: tuple[Hashable, ...] = ()
 
-    @property
-    def parameter_dims(self) -> Dims:
+    @cached_property
+    def bound(self) -> NumberColumns:
         of_classes = () if self.tied else ("class",)
-        return {
+        dims = {
             "mean": ("class", "feature"),
             "effect": (*of_classes, "level", "feature"),
             "covariance": (*of_classes, "feature", "other_feature"),
         }
-
-    @property
-    def bound(self) -> NumberColumns:
-        labels: dict[str, list[Hashable]] = {"level": list(self.predictors)}
-        return NumberColumns(self, self.parameter_dims, False, other_coords=labels)
+        return NumberColumns(self, dims, is_separate=False, other_coords={"level": list(self.predictors)})
 
     def rows(self, X: Array) -> NumberRows:
         return NumberRows(

@@ -33,7 +33,7 @@ from bayesppl.families.choosing.bins import (
     equal_edges,
     quantile_edges,
 )
-from bayesppl.families.choosing.rounding import rounding_of
+from bayesppl.families.choosing.column_cells import rounding_of
 from bayesppl.families.support import REAL_NUMBERS, checked_numbers
 from bayesppl.families.transformed import Transformed
 from bayesppl.kernels.arrays import Array

@@ -26,8 +26,8 @@ from bayesppl.data.table import Table
 from bayesppl.errors import RowError
 from bayesppl.families.bound import BoundColumns, Described, Factor, together
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
+from bayesppl.families.find_levels import refuse_unseen, skip_unseen
 from bayesppl.families.support import Support
-from bayesppl.families.unseen_levels import refuse_unseen, skip_unseen
 from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.levels import Places, smallest_type
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -70,7 +71,7 @@ class LogGaussian(Transformed):
 
     inner: MomentFamily
 
-    @property
+    @cached_property
     def bound(self) -> NumberColumns:
         of_logs = self.inner.bound
         return NumberColumns(self, of_logs.dims, of_logs.is_separate)

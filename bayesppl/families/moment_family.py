@@ -1,48 +1,43 @@
-"""Families of columns of numbers whose sufficient statistics are moments."""
+"""Families whose statistics are moments, their priors by name, and checks of both.
+both.
+
+The prior of Fraley & Raftery (2007, "Bayesian regularization for normal mixture estimation and model-based
+clustering") has the location at the mean of all rows, κ = 0.01, ν = D + 2, and for a scale the covariance of all
+rows divided by K^(2/D) for K classes; where columns are independent, the mean of their variances for that
+covariance.
+"""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Self, final
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from bayesppl.conjugate.membership import Membership
+from bayesppl.conjugate import NormalInverseWishart
+from bayesppl.conjugate.conjugate import replace_unchecked
 from bayesppl.conjugate.moments import Moments, NumberRows
 from bayesppl.data.table import Table
+from bayesppl.errors import ImproperError
 from bayesppl.families import closed_forms
-from bayesppl.families.bound import Dims, NumberColumns
-from bayesppl.families.family import ConjugateFamily
+from bayesppl.families.family import ConjugateFamily, OfColumns
 from bayesppl.families.support import LARGEST
 from bayesppl.kernels.arrays import Array, Responsibilities
+from bayesppl.kernels.definite import LOST, is_positive_definite, weakest_direction
+
+#: Rows that the variance of a column over all rows counts for beside its variance within the classes: the degrees
+#: of freedom of Fraley & Raftery (2007) in one dimension
+VARIANCE_ROWS = 3.0
 
 
 @dataclass(frozen=True, eq=False)
-class MomentFamily(ConjugateFamily):
+class MomentFamily(OfColumns, ConjugateFamily):
     """Normal columns, declared by a prior of their means and (co)variances."""
-
-    columns: tuple[Hashable, ...] = field(default=(), kw_only=True, repr=False)
-    classes: tuple[Hashable, ...] = field(default=(), kw_only=True, repr=False)
-
-    @property
-    @abstractmethod
-    def parameter_dims(self) -> Dims:
-        """Dimension names of every parameter."""
 
     @abstractmethod
     def rows(self, X: Array) -> NumberRows: ...
-
-    @property
-    def bound(self) -> NumberColumns:
-        # columns that share a parameter, or have one in pairs, depend on each other
-        is_separate = all(dims[-1:] == ("feature",) for dims in self.parameter_dims.values())
-        return NumberColumns(self, self.parameter_dims, is_separate)
-
-    @final
-    def bind(self, table: Table, classes: Sequence[Hashable], members: Membership | None = None) -> Self:
-        return replace(self, columns=table.names, classes=tuple(classes))
 
 
 @closed_forms.read_statistics.register(MomentFamily)
@@ -54,3 +49,204 @@ def _(family: MomentFamily, table: Table, responsibilities: Responsibilities) ->
             if statistics.is_within(LARGEST, responsibilities):
                 return statistics
     return family.rows(family.bound.encode(table)).sum_rows(responsibilities)
+
+
+def require_proper(
+    prior: Any, statistics: Moments, classes: Sequence[Hashable], rows_needed: float, per: str
+) -> Any:
+    """Return an improper prior if these rows make its posterior proper; refuse it otherwise."""
+    proper = prior.update(statistics).is_proper()
+    if not proper.all():
+        count = statistics.count if statistics.is_matrix else statistics.count.min(1)
+        rows = ", ".join(f"{label!r}: {n:g}" for label, n in zip(classes, count, strict=True))
+        raise ImproperError(
+            f"the posterior is improper: this prior needs at least {rows_needed:g} rows {per}, whose columns vary "
+            f"and do not copy each other (rows found: {rows}). Add rows, or use a proper prior, such as the "
+            "default."
+        )
+    return prior
+
+
+def require_finite_sums(statistics: Moments, columns: Sequence[Hashable]) -> None:
+    """Refuse rows whose weighted squares add up to more than the largest floating-point number."""
+    finite = np.isfinite(statistics.scatter).reshape(-1, len(columns)).all(0)
+    if not finite.all():
+        raise ValueError(
+            f"the weighted sum of squares of column {columns[int(np.argmin(finite))]!r} is larger than any "
+            "floating-point number. Rescale the column, or divide the weights by their mean"
+        )
+
+
+def degrees(count: Array) -> Array:
+    """What sums of squares about a mean are divided by, for rows of this total weight, to estimate a variance.
+
+    It is one less than the number of rows; but weights that add up to less than two would then be divided by next
+    to nothing, or less. They count as if they added up to two, so that the estimate is continuous in the weights.
+    """
+    return np.maximum(count - 1, np.where(count > 0, count / 2, 1.0))
+
+
+def column_variances(total: Moments) -> Array:
+    """Variance of every column over all rows, zero where nothing varies: (n_features,)."""
+    sums = np.diagonal(total.within) if total.is_matrix else total.within
+    return np.asarray(sums / degrees(total.count[0]))
+
+
+def column_scales(total: Moments, columns: Sequence[Hashable]) -> Array:
+    """Standard deviation of every column over all rows: (n_features,).
+
+    A column that never varies has no scale of its own; its magnitude stands in (or 1, where it is all zero), so
+    that changing the units of the column still changes nothing.
+
+    Raises
+    ------
+    ValueError
+        If the square of a scale, or the sum of squares it comes from, is no floating-point number.
+    """
+    variances, magnitude = column_variances(total), np.abs(total.mean[0])
+    scales = np.where(variances > 0, np.sqrt(variances), np.where(magnitude == 0, 1.0, magnitude))
+    _require_squares(scales, columns)
+    return scales
+
+
+def common_scale(total: Moments, columns: Sequence[Hashable]) -> float:
+    """Standard deviation of all columns together, which have the same unit.
+
+    A column that never varies counts as such. Where none varies, the magnitude of their means stands in (or 1,
+    where all are zero).
+
+    Raises
+    ------
+    ValueError
+        If the square of the scale, or the sum of squares it comes from, is no floating-point number.
+    """
+    observed = total.count[0] > 0
+    squares = column_variances(total)[observed]
+    if not squares.any():
+        squares = total.mean[0][observed] ** 2
+    scale = np.sqrt(squares.mean()) if squares.any() else 1.0
+    _require_squares(np.full(len(columns), scale), columns)
+    return float(scale)
+
+
+def _require_squares(scales: Array, columns: Sequence[Hashable]) -> None:
+    lost = np.flatnonzero(~((scales**2 >= np.finfo(float).tiny) & np.isfinite(scales)))
+    if len(lost):
+        raise ValueError(
+            f"the numbers of column {columns[lost[0]]!r} are about {scales[lost[0]]:g}, so that their squares or "
+            "sums of squares are no floating-point numbers; rescale the column"
+        )
+
+
+def fraley_raftery_prior(
+    statistics: Moments, classes: Sequence[Hashable], columns: Sequence[Hashable]
+) -> NormalInverseWishart:
+    """Return the prior of Fraley & Raftery (2007), with a scale that leaves every posterior definite.
+
+    Parameters
+    ----------
+    statistics : Moments
+        With matrices of scatter.
+    classes : sequence of n_classes labels
+    columns : sequence of n_features names
+    """
+    total = statistics.pooled()
+    n_classes, n_features = statistics.mean.shape
+    for covariance in _covariances(total, columns):
+        psi = covariance / n_classes ** (2 / n_features)
+        # known to be what the constructor would ask for
+        prior = replace_unchecked(
+            NormalInverseWishart(), location=total.mean, kappa=0.01, nu=n_features + 2, psi=psi
+        )
+        prior = prior.sized(statistics.mean.shape, statistics.is_tied)
+        if is_positive_definite(psi) and prior.update(statistics).is_proper().all():
+            return prior
+    return require_definite(prior, statistics, classes, columns)
+
+
+def regularised_prior(statistics: Moments, columns: Sequence[Hashable]) -> NormalInverseWishart:
+    """The prior that is worth as many rows as a class has on average, of independent columns.
+
+    The expected covariance of a class is about halfway between its own and the diagonal matrix of the variances
+    within the classes, as in the regularised discriminant analysis of Friedman (1989) at γ = ½, in units of these
+    variances.
+
+    Parameters
+    ----------
+    statistics : Moments
+        With matrices of scatter.
+    columns : sequence of n_features names
+    """
+    total = statistics.pooled()
+    # without any rows, as after all of them were forgotten, the prior is worth one
+    rows = total.count[0] / (1 if statistics.is_tied else len(statistics.count)) or 1.0
+    variances = within_sd(np.diagonal(statistics.within), scatter_degrees(statistics).sum(), total, columns) ** 2
+    prior = NormalInverseWishart(total.mean, 1.0, len(variances) + 1 + rows, rows * variances)
+    return prior.sized(statistics.mean.shape, statistics.is_tied)
+
+
+def scatter_degrees(statistics: Moments) -> Array:
+    """Degrees of freedom of the scatter of each class; a class of one row has no deviations: (n_classes,)."""
+    return np.maximum(statistics.count - 1, 0.0)
+
+
+def within_sd(squares: Array, degrees: float, total: Moments, columns: Sequence[Hashable]) -> Array:
+    """Standard deviations within the classes, positive also where a column is constant in each: (n_features,).
+
+    Parameters
+    ----------
+    squares : (n_features,)
+        Sums of squares within the classes.
+    degrees : float
+        Their degrees of freedom.
+    total : Moments
+        Of all rows.
+    columns : sequence of n_features names
+    """
+    overall = column_scales(total, columns) ** 2
+    return np.asarray(np.sqrt((squares + VARIANCE_ROWS * overall) / (degrees + VARIANCE_ROWS)))
+
+
+def _covariances(total: Moments, columns: Sequence[Hashable]) -> Iterator[Array]:
+    """Return the covariance of all rows, or variances alone where it is singular."""
+    yield total.within / degrees(total.count[0])
+    yield np.diag(column_scales(total, columns) ** 2)
+
+
+def require_definite(
+    prior: NormalInverseWishart,
+    statistics: Moments,
+    classes: Sequence[Hashable],
+    columns: Sequence[Hashable],
+) -> NormalInverseWishart:
+    """Return a proper prior whose posterior can be computed, or refuse it."""
+    require_definite_scale(prior.update(statistics), statistics, classes, columns)
+    return prior
+
+
+def require_definite_scale(
+    posterior: NormalInverseWishart,
+    statistics: Moments,
+    classes: Sequence[Hashable],
+    columns: Sequence[Hashable],
+) -> None:
+    """Refuse a posterior that cannot be computed.
+
+    Raises
+    ------
+    ImproperError
+        If columns copy each other so closely, beside the scale matrix of the prior, that the scale matrix of the
+        posterior is singular to the digits it is known to.
+    """
+    definite = np.atleast_1d(is_positive_definite(posterior.psi, LOST))
+    if not definite.all():
+        k = int(np.argmin(definite))
+        matrix = posterior.psi if posterior.is_tied else posterior.psi[k]
+        names = ", ".join(repr(columns[d]) for d in weakest_direction(matrix))
+        where = "" if posterior.is_tied else f" in class {classes[k]!r}"
+        raise ImproperError(
+            f"the covariance of columns {names}{where} is singular to rounding: they copy each other, or a sum of "
+            f"the others, and beside {statistics.count.sum():g} rows the prior's psi is too small to be seen (an "
+            f"eigenvalue of the correlations of the posterior is below {LOST:g}). Drop a column, or use a prior "
+            "with a larger psi."
+        )

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -62,7 +63,7 @@ class ZeroInflated(Transformed):
     family: Family
     probability: Beta | Any = Beta()
 
-    @property
+    @cached_property
     def bound(self) -> NumberColumns:
         within = self.inner.bound
         is_separate = all(len(factor.columns) == 1 for factor in within.factors)

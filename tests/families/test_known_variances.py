@@ -8,7 +8,7 @@ from support.examples import LABELS, POSITIVE, REAL
 import bayesppl as bp
 from bayesppl.conjugate.normal_means import NormalMeans
 from bayesppl.evaluation.contract import checks_of, make_case
-from bayesppl.families.known_variances import KnownVariances
+from bayesppl.families.gaussian_diagonal import KnownVariances
 from bayesppl.families.lognormal import LogGaussian
 
 FAMILIES = {

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bayesppl.families.choosing.rounding import rounding_of
+from bayesppl.families.choosing.column_cells import rounding_of
 
 
 @pytest.mark.parametrize(

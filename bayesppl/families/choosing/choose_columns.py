@@ -33,8 +33,7 @@ from bayesppl.families.bernoulli import Bernoulli
 from bayesppl.families.categorical import Categorical
 from bayesppl.families.choosing.bins import Ordered, best_bins, bounds_of
 from bayesppl.families.choosing.column_cells import Cells, checked_ranges, read_cells
-from bayesppl.families.choosing.column_choice import ColumnChoice, Ranges
-from bayesppl.families.choosing.impossible_cells import ZERO
+from bayesppl.families.choosing.column_choice import ZERO, ColumnChoice, Ranges
 from bayesppl.families.family import Family
 from bayesppl.families.gamma_rate import Exponential, GammaRate
 from bayesppl.families.gaussian import Gaussian

@@ -22,7 +22,7 @@ from bayesppl.families import (
     Poisson,
 )
 from bayesppl.families.gamma_rate import GammaRate
-from bayesppl.families.known_variances import KnownVariances
+from bayesppl.families.gaussian_diagonal import KnownVariances
 from bayesppl.families.lognormal import LogGaussian
 from bayesppl.inference.pymc.reading.graphs import evaluate, substitute
 from bayesppl.inference.pymc.reading.natural_normals import Means, MeansAndCovariances, MeansAndVariances
