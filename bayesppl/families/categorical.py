@@ -76,7 +76,6 @@ class TableFamily(ConjugateFamily):
         """The columns of each table, by place, of a family that is bound to the columns and levels of
         ``table``."""
 
-    @final
     @cached_property
     def bound(self) -> LevelColumns:
         unseen = self.unseen if self.levels is None else None

@@ -107,7 +107,6 @@ class CellFamily(OfColumns, ConjugateFamily):
             ``observed`` and ``dims``, to be passed on to the PyMC distribution.
         """
 
-    @final
     @cached_property
     def bound(self) -> NumberColumns:
         per_row = None if self._row_column is None else PerRow(self._row_column, *self._number[:2])
@@ -297,7 +296,6 @@ class IndependentCells(OfColumns):
     def observe(self, name: str, theta: dict[str, Any], **observed: Any) -> None:
         """Declare cells, whose parameters these are, as an observed variable of the current ``pm.Model``."""
 
-    @final
     @cached_property
     def bound(self) -> NumberColumns:
         return NumberColumns(self, dict.fromkeys(self.parameters, ("class", "feature")), True)

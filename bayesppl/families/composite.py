@@ -173,7 +173,6 @@ class CompositeFamily(ConjugateFamily):
     def parts(self) -> dict[str, Family]:
         return {block: family for block, (_, family) in (self.blocks or {}).items()}
 
-    @final
     @cached_property
     def bound(self) -> BlockColumns:
         blocks = (self.blocks or {}).items()

@@ -70,7 +70,6 @@ class WordFamily(OfColumns, ConjugateFamily):
     @abstractmethod
     def resolve_prior(self, statistics: Counts) -> Dirichlet | SimplexPrior: ...
 
-    @final
     @cached_property
     def bound(self) -> NumberColumns:
         return NumberColumns(
