@@ -11,7 +11,8 @@ import platform
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from importlib.metadata import version
+from functools import cache
+from importlib import metadata
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -40,6 +41,9 @@ _LIBRARIES = {
     "arviz": "arviz",
     "dask": "dask",
 }
+
+#: Read once in a process: it takes longer than a fit.
+version = cache(metadata.version)
 
 #: Arrays of up to this many numbers are written out.
 _WRITTEN_OUT = 64

@@ -78,46 +78,54 @@ def _learned_levels(name, dims):
     return pm.Dirichlet(name, concentration * np.ones(3), dims=dims)
 
 
+#: Families whose prior is declared in PyMC, rows, and the number of variables above their parameters: of each kind
+#: of prior one.
+DECLARED = [
+    (bp.Bernoulli(pm.Truncated.dist(pm.Normal.dist(0.5, pm.HalfCauchy.dist(1)), lower=0, upper=1)), BITS, 1),
+    (bp.Categorical(pm.Dirichlet.dist(a=[1.0, 2.0, 0.5])), BITS, 1),
+    (bp.Categorical(_learned_levels), BITS, 2),
+    (bp.Multinomial(bp.Dirichlet(pm.HalfNormal.dist(1, shape=(2, 1)))), COUNTS, 1),
+    (
+        bp.Product(
+            {
+                "one": (["a"], bp.Bernoulli(pm.Beta.dist(pm.Gamma.dist(2, 1), 1.0))),
+                "two": (["b"], bp.Categorical(bp.Dirichlet(pm.Gamma.dist(2, 1)))),
+                "three": (["c"], bp.Gaussian()),
+            }
+        ),
+        NAMED.assign(c=REALS[:, 0]),
+        3,
+    ),
+    (bp.Bernoulli(probability=_concentrated), BITS, 1),
+    (bp.Poisson(rate=pm.LogNormal.dist(0, pm.HalfNormal.dist(1))), BITS, 1),
+    (bp.Gaussian("diag", mean=pm.Normal.dist(0, 3), sd=pm.HalfNormal.dist(2)), REALS, 1),
+    (bp.Gaussian("full", mean=pm.Normal.dist(0, 3), cholesky=bp.LKJ(2.0, pm.HalfNormal.dist(2))), REALS, 2),
+]
+#: The others.
+DECLARED_LIKE_THEM = [
+    (bp.Binomial(3, probability=pm.Beta.dist(2, 3)), COUNTS, 0),
+    (bp.NegativeBinomial(1.5, probability=pm.Uniform.dist(0, 1)), COUNTS, 0),
+    (
+        bp.Bernoulli(pm.Mixture.dist([0.5, 0.5], [pm.Beta.dist(pm.Gamma.dist(2, 1), 5), pm.Beta.dist(5, 2)])),
+        BITS,
+        1,
+    ),
+    (bp.GammaRate(2.0, rate=pm.Gamma.dist(2, pm.HalfNormal.dist(1))), COUNTS + 0.5, 1),
+    (bp.LogNormal("diag", mean=pm.Normal.dist(0, 3), sd=pm.HalfNormal.dist(2)), COUNTS + 0.5, 1),
+    (bp.Categorical(bp.Dirichlet(pm.Gamma.dist(2, 1)), levels={"a": [0, 1], "b": [0, 1, 2]}), NAMED, 3),
+    (bp.JointCategorical(bp.Dirichlet(pm.Gamma.dist(2, 1))), BITS, 1),
+    (bp.JointCategorical(pm.Dirichlet.dist(a=np.ones(9))), BITS, 0),
+    (bp.Bernoulli(probability=pm.Beta.dist(pm.Gamma.dist(2, 1), pm.Gamma.dist(2, 1))), BITS, 2),
+    (bp.Multinomial(probability=pm.Dirichlet.dist(a=[1.0, 2.0])), BITS, 0),
+    (bp.Gaussian("tied_diag", mean=pm.Normal.dist(0, 3), sd=pm.HalfNormal.dist([1, 2, 3])), REALS, 1),
+    (bp.Gaussian("spherical", mean=pm.Normal.dist(0, 3), sd=pm.HalfNormal.dist(2)), REALS, 1),
+    (bp.Gaussian("tied", mean=pm.Normal.dist(0, 3), cholesky=bp.LKJ(2.0, pm.HalfNormal.dist(2))), REALS, 2),
+]
+
+
 @pytest.mark.parametrize(
     ("family", "X", "hyper"),
-    [
-        (bp.Binomial(3, probability=pm.Beta.dist(2, 3)), COUNTS, 0),
-        (bp.NegativeBinomial(1.5, probability=pm.Uniform.dist(0, 1)), COUNTS, 0),
-        (
-            bp.Bernoulli(pm.Mixture.dist([0.5, 0.5], [pm.Beta.dist(pm.Gamma.dist(2, 1), 5), pm.Beta.dist(5, 2)])),
-            BITS,
-            1,
-        ),
-        (bp.Bernoulli(pm.Truncated.dist(pm.Normal.dist(0.5, pm.HalfCauchy.dist(1)), lower=0, upper=1)), BITS, 1),
-        (bp.GammaRate(2.0, rate=pm.Gamma.dist(2, pm.HalfNormal.dist(1))), COUNTS + 0.5, 1),
-        (bp.LogNormal("diag", mean=pm.Normal.dist(0, 3), sd=pm.HalfNormal.dist(2)), COUNTS + 0.5, 1),
-        (bp.Categorical(pm.Dirichlet.dist(a=[1.0, 2.0, 0.5])), BITS, 1),
-        (bp.Categorical(_learned_levels), BITS, 2),
-        (bp.Categorical(bp.Dirichlet(pm.Gamma.dist(2, 1)), levels={"a": [0, 1], "b": [0, 1, 2]}), NAMED, 3),
-        (bp.JointCategorical(bp.Dirichlet(pm.Gamma.dist(2, 1))), BITS, 1),
-        (bp.JointCategorical(pm.Dirichlet.dist(a=np.ones(9))), BITS, 0),
-        (bp.Multinomial(bp.Dirichlet(pm.HalfNormal.dist(1, shape=(2, 1)))), COUNTS, 1),
-        (
-            bp.Product(
-                {
-                    "one": (["a"], bp.Bernoulli(pm.Beta.dist(pm.Gamma.dist(2, 1), 1.0))),
-                    "two": (["b"], bp.Categorical(bp.Dirichlet(pm.Gamma.dist(2, 1)))),
-                    "three": (["c"], bp.Gaussian()),
-                }
-            ),
-            NAMED.assign(c=REALS[:, 0]),
-            3,
-        ),
-        (bp.Bernoulli(probability=pm.Beta.dist(pm.Gamma.dist(2, 1), pm.Gamma.dist(2, 1))), BITS, 2),
-        (bp.Bernoulli(probability=_concentrated), BITS, 1),
-        (bp.Poisson(rate=pm.LogNormal.dist(0, pm.HalfNormal.dist(1))), BITS, 1),
-        (bp.Multinomial(probability=pm.Dirichlet.dist(a=[1.0, 2.0])), BITS, 0),
-        (bp.Gaussian("diag", mean=pm.Normal.dist(0, 3), sd=pm.HalfNormal.dist(2)), REALS, 1),
-        (bp.Gaussian("tied_diag", mean=pm.Normal.dist(0, 3), sd=pm.HalfNormal.dist([1, 2, 3])), REALS, 1),
-        (bp.Gaussian("spherical", mean=pm.Normal.dist(0, 3), sd=pm.HalfNormal.dist(2)), REALS, 1),
-        (bp.Gaussian("full", mean=pm.Normal.dist(0, 3), cholesky=bp.LKJ(2.0, pm.HalfNormal.dist(2))), REALS, 2),
-        (bp.Gaussian("tied", mean=pm.Normal.dist(0, 3), cholesky=bp.LKJ(2.0, pm.HalfNormal.dist(2))), REALS, 2),
-    ],
+    [*DECLARED, *(pytest.param(*case, marks=pytest.mark.slow) for case in DECLARED_LIKE_THEM)],
     ids=lambda value: getattr(value, "name", None),
 )
 def test_density_is_prior_times_the_family_s_likelihood(family, X, hyper):

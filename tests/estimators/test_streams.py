@@ -61,7 +61,7 @@ def run_family(name: str, n_rows: int, every: int) -> None:
 
 @pytest.mark.parametrize("name", CHOSEN)
 def test_a_window_over_a_stream_is_a_fit_on_the_window(name: str) -> None:
-    run_family(name, 60, every=6)
+    run_family(name, 36, every=6)
 
 
 @pytest.mark.slow

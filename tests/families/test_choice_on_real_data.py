@@ -44,11 +44,11 @@ def read(shared_data, name):
     ("name", "is_skewed"),
     [
         ("titanic", True),
-        ("credit_approval", True),
-        ("wa_churn", True),
-        ("hpc_data", True),
-        ("adult", True),
-        ("mlc_churn", False),
+        *(
+            pytest.param(name, True, marks=pytest.mark.slow)
+            for name in ("credit_approval", "wa_churn", "hpc_data", "adult")
+        ),
+        pytest.param("mlc_churn", False, marks=pytest.mark.slow),
         ("penguins", False),
     ],
 )

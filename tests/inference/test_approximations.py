@@ -54,8 +54,10 @@ def test_laplace_evidence_is_off_by_stirling_s_remainder_for_gaussians(units):
 @pytest.mark.parametrize(
     "estimator",
     [
-        *(pytest.param(cls, marks=pytest.mark.slow) for cls in (bp.GaussianNB, bp.QuadraticDiscriminantAnalysis)),
-        bp.LinearDiscriminantAnalysis,
+        *(
+            pytest.param(cls, marks=pytest.mark.slow)
+            for cls in (bp.GaussianNB, bp.QuadraticDiscriminantAnalysis, bp.LinearDiscriminantAnalysis)
+        ),
         bp.BernoulliNB,
     ],
 )
