@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Protocol, final
+from typing import Any, Literal, NamedTuple, final
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
@@ -161,21 +161,6 @@ class BoundColumns(ABC):
         """
 
 
-class OfNumbers(Protocol):
-    """What a family of columns of numbers declares, and the columns it was bound to."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def support(self) -> Support: ...
-    @property
-    def allows_sparse(self) -> bool: ...
-    @property
-    def missing(self) -> str: ...
-    @property
-    def columns(self) -> tuple[Hashable, ...]: ...
-
-
 class PerRow(NamedTuple):
     """A column of the table that holds a number of every row, and is no feature.
 
@@ -201,7 +186,7 @@ class NumberColumns(BoundColumns):
     Parameters
     ----------
     family : Family
-        With its ``name``, ``support`` and ``columns``.
+        Of columns of numbers, with its ``name``, ``support`` and ``columns``.
     parameter_dims : mapping of str to tuple of str
         Dimension names of every parameter; all but "class" are labelled by the columns.
     is_separate : bool
@@ -220,7 +205,7 @@ class NumberColumns(BoundColumns):
         Where it is not that of the support.
     """
 
-    family: OfNumbers
+    family: Any
     parameter_dims: Dims
     is_separate: bool
     per_row: PerRow | None = None

@@ -71,8 +71,8 @@ class CellFamily(OfColumns, ConjugateFamily):
 
     #: The conjugate pair: Beta, of successes and failures, or Gamma, of events and an exposure.
     pair: ClassVar[type[Beta | Gamma]]
-    #: The number that a cell is counted with, if there is one.
-    number: ClassVar[Number | None] = None
+    #: The number that a cell is counted with; of no field if there is none.
+    number: ClassVar[Number] = Number("")
 
     @abstractmethod
     def count(self, x: Array, number: Array) -> Successes | Events:
@@ -109,9 +109,9 @@ class CellFamily(OfColumns, ConjugateFamily):
 
     @cached_property
     def bound(self) -> NumberColumns:
-        per_row = None if self._row_column is None else PerRow(self._row_column, *self._number[:2])
-        check = self._refuse_excess if self._number.is_limit else None
-        return NumberColumns(self, {self._parameter: ("class", "feature")}, True, per_row, check=check)
+        per_row = None if self._row_column is None else PerRow(self._row_column, *self.number[:2])
+        check = self._refuse_excess if self.number.is_limit else None
+        return NumberColumns(self, {self.pair.parameter: ("class", "feature")}, True, per_row, check=check)
 
     @final
     def rows(self, X: Any) -> Rows:
@@ -123,11 +123,17 @@ class CellFamily(OfColumns, ConjugateFamily):
 
     @final
     def resolve_prior(self, statistics: Any) -> Beta | Gamma | Direct:
-        parameter = self._parameter
+        parameter = self.pair.parameter
         declared = getattr(self, parameter)
         if is_declaration(declared):
             return Direct({parameter: declared}, {parameter: "unit" if self.pair is Beta else "positive"})
-        self._require_finite(statistics)
+        for sums in statistics.values()[:2]:
+            if not np.isfinite(sums).all():
+                d = np.argwhere(~np.isfinite(sums))[0, 1]
+                raise ValueError(
+                    f"the weighted sum of column {self.columns[d]!r} is larger than any floating-point number. "
+                    "Rescale the column, or divide the weights by their mean"
+                )
         if self.pair is Gamma and isinstance(declared, str):
             if declared != "overall":
                 raise ValueError(
@@ -138,7 +144,7 @@ class CellFamily(OfColumns, ConjugateFamily):
 
     @final
     def mle(self, statistics: Any) -> Theta:
-        parameter = self._parameter
+        parameter = self.pair.parameter
         found, per = self.pair.estimate(statistics)
         if (per <= 0).any():
             k, d = np.argwhere(per <= 0)[0]
@@ -170,14 +176,14 @@ class CellFamily(OfColumns, ConjugateFamily):
     ) -> Array:
         supports = self.bound.covariate_supports
         numbers = next((required(covariates, name)[:, None] for name in supports), self._numbers)
-        drawn = self.draw(theta[self._parameter][codes], numbers, rng)
+        drawn = self.draw(theta[self.pair.parameter][codes], numbers, rng)
         return np.column_stack([drawn, *(covariates[name] for name in supports)])
 
     @final
     def observe_rows(self, variables: dict[str, Any], X: Any, codes: Array, prefix: str = "") -> None:
         cells, numbers = self._split(X)
         index, at, dims = present_cells(cells, codes, prefix)
-        parameter = variables[self._parameter]
+        parameter = variables[self.pair.parameter]
         number = self._declared_number(numbers, at, prefix)
         self.observe(f"{prefix}x", parameter[index], number, observed=cells[at], dims=dims)
 
@@ -191,23 +197,15 @@ class CellFamily(OfColumns, ConjugateFamily):
         pm.Potential(f"{prefix}x", (first * factors[0] + second * factors[1] + log_base).sum())
 
     @property
-    def _parameter(self) -> str:
-        return self.pair.parameter
-
-    @property
-    def _number(self) -> Number:
-        return self.number or Number("")
-
-    @property
     def _given(self) -> Any:
         """The number, as declared."""
-        value = None if self.number is None else getattr(self, self.number.field)
+        value = getattr(self, self.number.field) if self.number.field else None
         return 1.0 if value is None else value
 
     @cached_property
     def _row_column(self) -> str | None:  # type: ignore[override]
         """The column that holds a number per row, if there is one."""
-        return self._given if self._number.by_row and isinstance(self._given, str) else None
+        return self._given if self.number.by_row and isinstance(self._given, str) else None
 
     @property
     def _numbers(self) -> Array:
@@ -215,14 +213,14 @@ class CellFamily(OfColumns, ConjugateFamily):
         if self._row_column is not None:
             return np.ones(1)
         numbers = per_column(self._given, self.columns)
-        contains = self._number.support.contains
+        contains = self.number.support.contains
         assert contains is not None
         wrong = ~(np.isfinite(numbers) & contains(numbers) & (numbers > 0))
         if wrong.any():
             column = int(np.argmax(wrong))
-            whole = "positive whole numbers" if self._number.support is COUNTS else "positive"
+            whole = "positive whole numbers" if self.number.support is COUNTS else "positive"
             raise ValueError(
-                f"{self._number.field} must be {whole}, found {numbers[column]:g} for column "
+                f"{self.number.field} must be {whole}, found {numbers[column]:g} for column "
                 f"{self.columns[column]!r}"
             )
         return numbers
@@ -237,13 +235,13 @@ class CellFamily(OfColumns, ConjugateFamily):
 
     def _declared_number(self, numbers: Array, at: Any, prefix: str) -> Any:
         """The number of each observed cell; that of a row is ``pm.Data``, so that other rows bring their own."""
-        if self._number.support is COUNTS:
+        if self.number.support is COUNTS:
             numbers = numbers.astype(np.int64)
         if self._row_column is None or at is not ...:
             return numbers[at]
         import pymc as pm
 
-        return pm.Data(f"{prefix}{self._number.field}", numbers[:, 0], dims="row")[:, None]
+        return pm.Data(f"{prefix}{self.number.field}", numbers[:, 0], dims="row")[:, None]
 
     def _refuse_excess(self, X: Any) -> None:
         for block in dense_blocks(X):
@@ -255,17 +253,8 @@ class CellFamily(OfColumns, ConjugateFamily):
                 raise RowError(
                     f"column {self.columns[column]!r} holds {part[row, column]:g} successes in row ",
                     block.start + row,
-                    f", more than its {most[excess][0]:g} {self._number.field}. Correct the count, or the number "
-                    f"of {self._number.field}.",
-                )
-
-    def _require_finite(self, statistics: Any) -> None:
-        for sums in statistics.values()[:2]:
-            if not np.isfinite(sums).all():
-                d = np.argwhere(~np.isfinite(sums))[0, 1]
-                raise ValueError(
-                    f"the weighted sum of column {self.columns[d]!r} is larger than any floating-point number. "
-                    "Rescale the column, or divide the weights by their mean"
+                    f", more than its {most[excess][0]:g} {self.number.field}. Correct the count, or the number "
+                    f"of {self.number.field}.",
                 )
 
 
@@ -340,8 +329,20 @@ class IndependentCells(OfColumns):
         )
 
     @final
-    def observe_statistics(self, variables: dict[str, Any], statistics: Any, prefix: str = "") -> None:
-        observe_weighted(lambda X, codes: self.observe_rows(variables, X, codes, prefix), statistics)
+    def observe_statistics(self, variables: dict[str, Any], statistics: WeightedRows, prefix: str = "") -> None:
+        """Add the log density of every row, times its weight, to the current ``pm.Model``."""
+        import pymc as pm
+
+        outer = pm.modelcontext(None)
+        coords = {name: labels for name, labels in outer.coords.items() if name != "row"}
+        # a model of its own, so that the rows are not observed twice where some count more than once
+        with pm.Model(coords={**coords, "row": range(len(statistics.codes))}, model=None) as inner:
+            self.observe_rows(variables, statistics.X, statistics.codes, prefix)
+        for variable in inner.observed_RVs:
+            log_density = pm.logp(variable, inner.rvs_to_values[variable])
+            by_row = log_density if log_density.ndim == 1 else log_density.sum(tuple(range(1, log_density.ndim)))
+            weighted = by_row if (statistics.weights == 1).all() else np.asarray(statistics.weights) * by_row
+            pm.Potential(variable.name, weighted.sum(), model=outer)
 
     @final
     def observe_rows(self, variables: dict[str, Any], X: Any, codes: Array, prefix: str = "") -> None:
@@ -366,25 +367,3 @@ def per_column(value: float | Sequence[float] | Mapping[Hashable, float], column
             f"mapping"
         )
     return np.broadcast_to(numbers, (len(columns),))
-
-
-def observe_weighted(observe_rows: Callable[[Any, Array], None], rows: WeightedRows) -> None:
-    """Add the log density of every row, times its weight, to the current ``pm.Model``.
-
-    Parameters
-    ----------
-    observe_rows : callable
-        Declares encoded rows, and the codes of their classes, as observed; the leading axis are the rows.
-    """
-    import pymc as pm
-
-    outer = pm.modelcontext(None)
-    coords = {name: labels for name, labels in outer.coords.items() if name != "row"}
-    # a model of its own, so that the rows are not observed twice where some count more than once
-    with pm.Model(coords={**coords, "row": range(len(rows.codes))}, model=None) as inner:
-        observe_rows(rows.X, rows.codes)
-    for variable in inner.observed_RVs:
-        log_density = pm.logp(variable, inner.rvs_to_values[variable])
-        by_row = log_density if log_density.ndim == 1 else log_density.sum(tuple(range(1, log_density.ndim)))
-        weighted = by_row if (rows.weights == 1).all() else np.asarray(rows.weights) * by_row
-        pm.Potential(variable.name, weighted.sum(), model=outer)

@@ -11,7 +11,7 @@ posterior is a product and the evidence a sum of logarithms.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
@@ -23,7 +23,6 @@ from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.conjugate.matrix_normal import MatrixNormalInverseWishart
 from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.rows import JointRows
-from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.table import Table
 from bayesppl.families.categorical import Categorical, JointCategorical, TableFamily
 from bayesppl.families.categorical_blocks import CategoricalBlocks
@@ -104,18 +103,15 @@ class ConditionalGaussian(Wrapping):
     integers: Integers | None = None
     categories: Any = None
 
-    #: Categories and numbers, once bound.
-    inner: GivenBlocks | None = field(default=None, kw_only=True, repr=False)
-
     @property
     def of_categories(self) -> TableFamily:
         # as bind made it
-        found: TableFamily = self._inner.parts["categories"]  # type: ignore[assignment]
+        found: TableFamily = self.inner.parts["categories"]
         return found
 
     @cached_property
     def bound(self) -> BlockColumns:
-        return replace(self._inner.bound, joint_family=self.name)
+        return replace(self.inner.bound, joint_family=self.name)
 
     def bind(self, table: Table, classes: Sequence[Hashable], members: Membership | None = None) -> Self:
         for argument, value, known in (
@@ -150,13 +146,13 @@ class ConditionalGaussian(Wrapping):
                 "level of its own, or use bayesppl.MixedNB, which skips missing cells exactly. (Missing cells "
                 "are fine when predicting.)"
             )
-        parts = self._inner.rows(self._with_predictors(X)).parts
+        parts = self.inner.rows(self._with_predictors(X)).parts
         return JointRows(
             parts, lambda: ((at, map(self.rows, each)) for at, each in self._alternatives(X)), refusal
         )
 
     def log_likelihood(self, theta: Theta) -> LogDensity:
-        density = self._inner.log_likelihood(theta).map(over_alternatives)
+        density: LogDensity = self.inner.log_likelihood(theta).map(over_alternatives)
 
         def joint(X: BlockRows) -> JointRows:
             parts = self._with_predictors(X).parts
@@ -169,25 +165,16 @@ class ConditionalGaussian(Wrapping):
     ) -> BlockRows:
         levels, numbers = (
             {name: theta[f"{block}_{name}"] for name in family.bound.dims}
-            for block, family in self._inner.parts.items()
+            for block, family in self.inner.parts.items()
         )
         drawn = self.of_categories.simulate(levels, codes, rng)
         given = {"given": self.of_categories.bound.indicators(drawn)}
         return BlockRows(
-            {"categories": drawn, "numbers": self._inner.parts["numbers"].simulate(numbers, codes, rng, given)}
+            {"categories": drawn, "numbers": self.inner.parts["numbers"].simulate(numbers, codes, rng, given)}
         )
 
     def observe_rows(self, variables: dict[str, Any], X: BlockRows, codes: Array, prefix: str = "") -> None:
-        self._inner.observe_rows(variables, self._with_predictors(X), codes, prefix)
-
-    def observe_statistics(self, variables: dict[str, Any], statistics: JointStatistics, prefix: str = "") -> None:
-        self._inner.observe_statistics(variables, statistics, prefix)
-
-    @property
-    def _inner(self) -> GivenBlocks:
-        if self.inner is None:
-            raise AttributeError("bind the family to columns first")
-        return self.inner
+        self.inner.observe_rows(variables, self._with_predictors(X), codes, prefix)
 
     def _with_predictors(self, X: BlockRows) -> BlockRows:
         """Return rows whose numbers stand beside the indicators of their categories."""

@@ -8,6 +8,7 @@ Their closed forms stand in :mod:`bayesppl.conjugate.independent_normals`.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -77,11 +78,15 @@ class DiagonalGaussian(MomentFamily):
             self.prior,
             {
                 # a variance that the columns share is none of a column
-                **({} if "feature" in self.shared else {"columnwise": lambda: self._columnwise(statistics)}),
-                "fraley-raftery": lambda: self._fraley_raftery(statistics),
+                **(
+                    {}
+                    if "feature" in self.shared
+                    else {"columnwise": lambda: self._weak(statistics, column_scales, 1)}
+                ),
+                "fraley-raftery": lambda: self._weak(statistics, common_scale, shape[1]),
                 "jeffreys": lambda: self._improper(statistics, power=1),
                 "flat": lambda: self._improper(statistics, power=0),
-                "unbiased": lambda: self._improper(statistics, -self._means_per_variance(statistics) / 2),
+                "unbiased": lambda: self._improper(statistics, -np.prod([shape[axis] for axis in self._axes]) / 2),
             },
             lambda declared: declared.sized(shape, self._axes),
             NormalInverseGamma,
@@ -126,26 +131,13 @@ class DiagonalGaussian(MomentFamily):
         per = "in all" if "class" in self.shared else "in each class"
         return require_proper(prior, statistics, self.classes, needed, per)
 
-    def _means_per_variance(self, statistics: Moments) -> float:
-        return float(np.prod([statistics.mean.shape[axis] for axis in self._axes]))
-
-    def _columnwise(self, statistics: Moments) -> NormalInverseGamma:
-        total = statistics.pooled()
-        return self._weak(statistics, total.mean, column_scales(total, self.columns), dimension=1)
-
-    def _fraley_raftery(self, statistics: Moments) -> NormalInverseGamma:
-        total = statistics.pooled()
-        scale = common_scale(total, self.columns)
-        return self._weak(statistics, total.mean, scale, dimension=statistics.mean.shape[1])
-
     def _weak(
-        self, statistics: Moments, location: Array, scale: Array | float, dimension: int
+        self, statistics: Moments, scale_of: Callable[[Moments, Sequence[Hashable]], Any], dimension: int
     ) -> NormalInverseGamma:
         """ν = D + 2, and the squares of a scale over K^(2/D)."""
-        n_classes = len(statistics.mean)
-        b = np.square(scale) / n_classes ** (2 / dimension) / 2
-        prior = NormalInverseGamma(location, 0.01, (dimension + 2) / 2, b)
-        return prior.sized(statistics.mean.shape, self._axes)
+        total, shape = statistics.pooled(), statistics.mean.shape
+        b = np.square(scale_of(total, self.columns)) / shape[0] ** (2 / dimension) / 2
+        return NormalInverseGamma(total.mean, 0.01, (dimension + 2) / 2, b).sized(shape, self._axes)
 
 
 @dataclass(frozen=True, eq=False)

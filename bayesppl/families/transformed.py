@@ -41,6 +41,12 @@ class Wrapping(ConjugateFamily):
         found: Theta = self.inner.mle(statistics)
         return found
 
+    @final
+    def observe_statistics(self, variables: dict[str, Any], statistics: Any, prefix: str = "") -> None:
+        self.inner.observe_statistics(variables, statistics, prefix)
+        if isinstance(statistics, LogMoments):  # of other statistics what the inner family observes holds log h
+            _add_potential(f"{prefix}log_base", statistics.log_jacobian.sum())
+
 
 class Transformed(Wrapping):
     """A family of single columns that another family models after a transformation."""
@@ -96,12 +102,6 @@ class Transformed(Wrapping):
         self.inner.observe_rows(variables, rows, codes, prefix)
         if self.has_base:
             _add_potential(f"{prefix}log_base", self.log_base(X, rows).sum())
-
-    @final
-    def observe_statistics(self, variables: dict[str, Any], statistics: Any, prefix: str = "") -> None:
-        self.inner.observe_statistics(variables, statistics, prefix)
-        if isinstance(statistics, LogMoments):  # of other statistics what the inner family observes holds log h
-            _add_potential(f"{prefix}log_base", statistics.log_jacobian.sum())
 
 
 def _add_potential(name: str, log_base: float) -> None:

@@ -68,6 +68,10 @@ class ZeroInflated(Transformed):
         within = self.inner.bound
         is_separate = all(len(factor.columns) == 1 for factor in within.factors)
         coords = {**within.coords, "column": list(self.columns)}
+        measures: dict[Hashable, Measure] = {
+            column: "mass" if measure == "mass" else "mass at zero, density elsewhere"
+            for column, measure in self._rest.bound.measures.items()
+        }
         return NumberColumns(
             self,
             within.dims,
@@ -75,7 +79,7 @@ class ZeroInflated(Transformed):
             row_dim="column",
             other_coords=coords,
             check=self.transform,  # which refuses what the family of the rest does not model
-            measure_of=self._measures,
+            measure_of=measures,
         )
 
     def bind(self, table: Table, classes: Sequence[Hashable], members: Membership | None = None) -> Self:
@@ -113,13 +117,6 @@ class ZeroInflated(Transformed):
     def _rest(self) -> Family:
         rest: Family = self.inner.parts["rest"]
         return rest
-
-    @property
-    def _measures(self) -> dict[Hashable, Measure]:
-        return {
-            column: "mass" if measure == "mass" else "mass at zero, density elsewhere"
-            for column, measure in self._rest.bound.measures.items()
-        }
 
     @property
     def _shift(self) -> Array:

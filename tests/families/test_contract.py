@@ -48,7 +48,7 @@ def checks():
             yield pytest.param(name, check, id=f"{name}-{check.__name__}", marks=marks)
 
 
-@pytest.mark.parametrize(("name", "check"), checks())
+@pytest.mark.parametrize(("name", "check"), list(checks()))
 def test_contract(name, check):
     example = ALL[name]
     check(make_case(example.family, example.X, example.y))
@@ -58,8 +58,8 @@ def test_every_family_file_is_registered_and_has_an_example():
     folder = Path(bayesppl.families.__file__).parent
     sources = {path: path.read_text(encoding="utf-8") for path in folder.rglob("*.py")}
     named = {path for path, source in sources.items() if "    name: ClassVar[str] = " in source}
-    # a class that nobody declares is not listed
+    # a class that nobody declares is not listed, and may stand beside one that is
     unlisted = {path for path, source in sources.items() if "listed=False)" in source}
-    assert {Path(inspect.getfile(cls)) for cls in REGISTRY.values()} == named - unlisted
+    assert named - unlisted <= {Path(inspect.getfile(cls)) for cls in REGISTRY.values()} <= named
     assert {type(example.family) for example in ALL.values()} == set(REGISTRY.values())
     assert {type(ALL[name].family) for name in QUICK_IN_PYMC} == set(REGISTRY.values())

@@ -129,7 +129,9 @@ def rounding_of(values: Array) -> float:
     if not len(levels):
         return 1.0
     step = _decimal_step(levels)
-    if not step and _is_single_precision(levels):
+    with np.errstate(over="ignore", under="ignore"):
+        is_single_precision = (levels.astype(np.float32) == levels).all()
+    if not step and is_single_precision:
         digits = 10.0 ** (6 - np.floor(np.log10(levels)))
         step = _decimal_step(np.rint(levels * digits) / digits)
     return step or _common_step(levels)
@@ -168,8 +170,3 @@ def _beside(levels: Array, step: float) -> Array:
     """How far each level is from a multiple, in steps."""
     steps = levels / step
     return np.asarray(np.abs(steps - np.rint(steps)))
-
-
-def _is_single_precision(levels: Array) -> bool:
-    with np.errstate(over="ignore", under="ignore"):
-        return bool((levels.astype(np.float32) == levels).all())
