@@ -17,8 +17,7 @@ from bayesppl.cli.compare import compare
 from bayesppl.cli.fit import fit, summary
 from bayesppl.cli.models import undeclared
 from bayesppl.cli.predict import predict
-from bayesppl.cli.reproduce import reproduce
-from bayesppl.cli.study import study
+from bayesppl.cli.reproduce import reproduce, study
 from bayesppl.cli.terminal import say
 from bayesppl.errors import UndeclaredIntegersError
 from bayesppl.files import running

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bayesppl.cli.options import Chosen
-from bayesppl.cli.terminal import is_number
+from bayesppl.cli.terminal import is_number, table
 from bayesppl.data.names import listed
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+# Columns of the data that are listed one by one.
+_MOST_COLUMNS = 12
 
 # Text is near-unique where more than this share of its cells differ from all others, and there are more than so
 # many texts. Whole numbers number the rows where all of them differ, and there are more than so many.
@@ -31,21 +37,23 @@ class Column(NamedTuple):
     missing: int
 
 
-def choose(X: Any, chosen: Chosen) -> Any:
+def choose(X: Any, chosen: Chosen, target: str) -> Any:
     """Select the columns that were asked for, those of levels as categories.
 
     Raises
     ------
     ValueError
-        If an option names a column that is not there, or a column of dates is left.
+        If an option names a column that is not there, or a column of dates or none at all is left.
     """
     for option, names in (("--drop", chosen.drop), ("--only", chosen.keep), ("--categorical", chosen.categorical)):
-        unknown = [name for name in names if name not in X.columns]
-        if unknown:
-            raise ValueError(
-                f"{option} {unknown[0]!r}: there is no such column of features; there are {listed(X.columns)}"
-            )
+        for name in names:
+            if name not in X.columns:
+                raise ValueError(
+                    f"{option} {name!r}: there is no such column of features; there are {listed(X.columns)}"
+                )
     X = X[list(chosen.keep)] if chosen.keep else X.drop(columns=list(chosen.drop))
+    if X.columns.empty:
+        raise ValueError(f"no column is left besides the target {target!r}; features are needed")
     X = X.astype({name: "category" for name in chosen.categorical if name in X.columns})
     for name in X.columns:
         if X[name].dtype.kind in "mM":
@@ -56,37 +64,29 @@ def choose(X: Any, chosen: Chosen) -> Any:
     return X
 
 
-def with_own_levels(X: Any, names: Collection[str]) -> Any:
-    """Reduce the levels of these columns to those that occur in these rows, without those of rows held out."""
-    categories = [name for name in names if name in X.columns]
-    return X.assign(**{name: X[name].cat.remove_unused_categories() for name in categories})
-
-
 def remarks(X: Any) -> Iterator[str]:
     """Describe suspect columns: text among numbers, identifiers, marks of missing cells."""
     from pandas.api.types import is_object_dtype, is_string_dtype
 
     marked: dict[str, list[Hashable]] = {}
-    for name, dtype in X.dtypes.items():
-        cells = X[name]
+    for name, cells in X.items():
+        drop = f"leave it out with --drop {shlex.quote(str(name))}"
         n_cells, n_different = int(cells.count()), int(cells.nunique())
-        if dtype.kind in "iu" and n_different == n_cells > _FEW_TEXTS:
+        if cells.dtype.kind in "iu" and n_different == n_cells > _FEW_TEXTS:
             yield (
                 f"column {name!r} holds a whole number of its own in each of {n_cells} rows, and is used as a "
-                f"number; if it identifies rows, leave it out with --drop {shlex.quote(str(name))}"
+                f"number; if it identifies rows, {drop}"
             )
-        if not (is_object_dtype(dtype) or is_string_dtype(dtype)):
+        if not n_cells or not (is_object_dtype(cells.dtype) or is_string_dtype(cells.dtype)):
             continue
-        texts = Counter(cell for cell in cells.tolist() if isinstance(cell, str))
-        odd = Counter({cell: count for cell, count in texts.items() if not is_number(cell)})
-        if not texts:
-            continue  # nothing but gaps
+        texts = Counter(cells.dropna())
+        odd = Counter({text: count for text, count in texts.items() if not is_number(text)})
         if odd.total() < (1 - NUMBERS_SHARE) * n_cells:
-            yield _of_numbers(name, odd, n_cells)
+            yield f"column {name!r} is text, but {_of_numbers(odd, n_cells, drop)}"
         elif n_different > max(_FEW_TEXTS, _UNIQUE_SHARE * n_cells):
             yield (
                 f"column {name!r} holds {n_different} different texts in {n_cells} rows; as levels they hold no "
-                f"information about new rows. Leave it out with --drop {name!r}"
+                f"information about new rows: {drop}"
             )
         else:
             for mark in (text for text in texts if text.lower() in _MARKS):
@@ -98,19 +98,15 @@ def remarks(X: Any) -> Iterator[str]:
         )
 
 
-def _of_numbers(name: Hashable, odd: Counter[str], n_cells: int) -> str:
-    """Describe a column of numbers that odd cells, or zeros before numbers, made text of."""
+def _of_numbers(odd: Counter[str], n_cells: int, drop: str) -> str:
+    """Describe what odd cells, or zeros before numbers, made text of a column of numbers."""
     if not odd:
         return (
-            f"column {name!r} is text, but all its cells are numbers; some begin with zeros, as codes do, or are "
-            "written in a way that would be lost. If they are numbers, remove the zeros; if the column "
-            f"identifies rows, leave it out with --drop {name!r}"
+            "all its cells are numbers; some begin with zeros, as codes do, or are written in a way that would be "
+            f"lost. If they are numbers, remove the zeros; if the column identifies rows, {drop}"
         )
     common = ", ".join(f"{cell!r} ({count})" for cell, count in odd.most_common(3))
-    found = (
-        f"column {name!r} is text, but only {odd.total()} of its {n_cells} cells are no numbers: {common}"
-        f"{', …' if len(odd) > 3 else ''}"
-    )
+    found = f"only {odd.total()} of its {n_cells} cells are no numbers: {common}{', …' if len(odd) > 3 else ''}"
     if all(is_number(cell.replace(",", "")) for cell in odd):
         return f"{found}; if commas part the thousands, pass --thousands ,"
     options = " ".join(f"--na-values {shlex.quote(cell)}" for cell, _ in odd.most_common(3))
@@ -123,3 +119,22 @@ def described(X: Any, families: Mapping[Hashable, str], other: str) -> list[Colu
         Column(str(name), families.get(name, other), int(X[name].nunique()), int(X[name].isna().sum()))
         for name in X.columns
     ]
+
+
+def column_table(columns: Sequence[Column], heading: str) -> Table | str:
+    """Show what every column was taken for: a line each, or a line for all where they are alike."""
+    kinds = {(column.family, column.missing > 0) for column in columns}
+    surplus = len(columns) - _MOST_COLUMNS
+    if surplus > 0 and kinds == {(columns[0].family, False)}:
+        return f"all {len(columns)} columns: {columns[0].family}, no missing cells"
+    if surplus > 0:
+        columns = sorted(columns, key=lambda column: column.missing == 0)[:_MOST_COLUMNS]
+    return table(
+        "columns",
+        {"column": [column.name for column in columns], heading: [column.family for column in columns]},
+        {
+            "distinct values": [f"{column.distinct}" for column in columns],
+            "missing cells": [f"{column.missing}" for column in columns],
+        },
+        f"… and {surplus} more" if surplus > 0 else None,
+    )

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -26,31 +25,18 @@ from bayesppl.cli.options import (
     csv_options,
     slow_step,
 )
-from bayesppl.cli.terminal import status, warn
-
-if TYPE_CHECKING:
-    from bayesppl.cli.rows import Rows
-    from bayesppl.estimators.classifier import BayesClassifier
-    from bayesppl.evaluation.comparison import Comparison
+from bayesppl.cli.terminal import is_number, safe, status, warn
 
 CHAINS = 4
 
 
-class Threshold(click.ParamType[Any]):
-    """A number, or the word "mean"."""
-
-    name = "number|mean"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if value == "mean":
-            return value
-        try:
-            number = float(value)
-        except ValueError:
-            self.fail(f"{value!r} is neither a number nor the word 'mean'.", param, ctx)
-        if not math.isfinite(number):
-            self.fail(f"{value!r} is not a finite number.", param, ctx)
-        return number
+def _threshold(_context: click.Context, _option: click.Parameter, value: str | None) -> float | str | None:
+    """Read a number, or the word "mean"."""
+    if value in (None, "mean"):
+        return value
+    if not is_number(value) or not math.isfinite(float(value)):
+        raise click.BadParameter(f"{value!r} is neither a finite number nor the word 'mean'.")
+    return float(value)
 
 
 @click.command(
@@ -84,7 +70,7 @@ class Threshold(click.ParamType[Any]):
 @MOST_ROWS_OPTION
 @click.option(
     "--binarize",
-    type=Threshold(),
+    callback=_threshold,
     metavar="NUMBER|mean",
     help="Turn features into 1 above a threshold, or above their mean over the training rows, and 0 otherwise.",
 )
@@ -153,80 +139,60 @@ def compare(
         "unlabelled": unlabelled,
     }
     with status("reading the data"):
-        from bayesppl.cli import columns, report, rows, tables
+        from bayesppl.cli import columns, compare_rules, compare_stack, rows
+        from bayesppl.cli import report as reports
         from bayesppl.inference import NUTS
 
         sampled = NUTS(draws=draws // CHAINS, chains=CHAINS, random_state=seed)
         how = sampled if inference == "nuts" else inference
         classifier = make(model, integers, prior, inference=how, tune=tune, calibration=calibrate)
-        source, levels = _read(data, target, dialect, chosen, unlabelled, model, most_rows)
+        if target is None:
+            given, levels = rows.embedded(data), chosen.categorical
+            source = given._replace(X=columns.choose(given.X, chosen, given.target))
+        else:
+            file = rows.Source(
+                Path(data), target, dialect, chosen, unlabelled, all_levels=model == "categorical-nb"
+            )
+            source, levels = file.rows(most_rows if model == AUTO else None), file.chosen.categorical
         rows.check(source, missing, of_numbers=binarize is not None or model not in OF_LEVELS)
         if model == AUTO:
-            from bayesppl.cli import compare_stack
-
             taken = compare_stack.taken_for(source.X)
         elif binarize is None:
             rows.check_support(source, classifier)
         train, test = rows.split(source, test_size, seed)
-        train = train._replace(X=columns.with_own_levels(train.X, levels))
+        # without levels that only rows held out show
+        own = {name: train.X[name].cat.remove_unused_categories() for name in levels if name in train.X.columns}
+        train = train._replace(X=train.X.assign(**own))
         if binarize is not None:
             train, test = rows.binarized(train, test, binarize)
 
     if not as_json:
         warn(columns.remarks(source.X))
-    facts = report.Facts(data, source.target, len(train.X), len(test.X), settings)
     if model == AUTO:
+        head = f"[bold]auto[/] on [bold]{safe(data)}[/] (seed {seed})"
         with status("fitting the candidates"):
-            found = compare_stack.compare(classifier, train, test)
-        compare_stack.show(found, facts, taken, as_json=as_json, out=out)
-        return
-    if tune:
-        with status("tuning the prior"):
-            classifier = classifier.fit(train.X, train.y).tune_prior()
-    slow = slow_step(inference, CHAINS)
-    with status(slow or "fitting and scoring", slow is not None):
-        result = _compare(classifier, train, test, draws, seed)
-    taken = columns.described(source.X, result.classifier.fitted_.model.family.bound.family_names, "covariate")
+            records = compare_stack.compare(classifier, train, test)
+        report = compare_stack.report(classifier, records, taken, len(test.X))
+    else:
+        head = f"[bold]{model}[/] on [bold]{safe(data)}[/] ({inference}, seed {seed})"
+        if tune:
+            with status("tuning the prior"):
+                classifier = classifier.fit(train.X, train.y).tune_prior()
+        slow = slow_step(inference, CHAINS)
+        with status(slow or "fitting and scoring", slow is not None):
+            result = compare_rules.compare(classifier, train, test, draws, seed)
+        families = result.classifier.fitted_.model.family.bound.family_names
+        taken = columns.described(source.X, families, "covariate")
+        report = compare_rules.report(result, taken, draws // CHAINS, CHAINS, seed, with_parameters=parameters)
 
     written: list[Path] = []
     if out is not None:
         with status(f"writing {out}"):
-            written = report.write(out, result, draws // CHAINS, CHAINS, seed)
+            written = reports.write(out, report.files)
+    n_rows = {"train": len(train.X), "test": len(test.X)}
     if as_json:
-        click.echo(report.as_json(result, facts))
+        facts = {"data": data, "target": source.target, "rows": n_rows, "settings": settings}
+        click.echo(reports.to_json({**facts, **report.findings}))
     else:
-        tables.print_tables(result, facts, taken, written, with_parameters=parameters)
-
-
-def _read(
-    data: str,
-    target: str | None,
-    dialect: Dialect,
-    chosen: Chosen,
-    unlabelled: str,
-    model: str,
-    most_rows: int,
-) -> tuple[Rows, tuple[str, ...]]:
-    """Read an embedded data set or a file, and find its columns of levels."""
-    from bayesppl.cli import rows
-    from bayesppl.cli.fit import draw_rows
-
-    if target is None:
-        return rows.choose(rows.embedded(data), chosen), chosen.categorical
-    source = rows.Source(Path(data), target, dialect, chosen, unlabelled, all_levels=model == "categorical-nb")
-    read = draw_rows(source, most_rows, 0) if model == AUTO else source.all()
-    return read, source.chosen.categorical
-
-
-def _compare(classifier: BayesClassifier, train: Any, test: Any, draws: int, seed: int) -> Comparison:
-    from dataclasses import replace
-
-    from bayesppl.errors import ImpossibleRowWarning
-    from bayesppl.evaluation.comparison import compare as compare_rules
-
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        warnings.simplefilter("ignore", ImpossibleRowWarning)  # their number is in the report
-        result = compare_rules(classifier, train.X, train.y, test.X, test.y, draws=draws, random_state=seed)
-    warn(dict.fromkeys(str(warning.message) for warning in caught))
-    return replace(result, probabilities=result.probabilities.assign_coords(row=test.X.index.to_numpy()))
+        said = f"fitted to {n_rows['train']} rows, scored on {n_rows['test']} others"
+        reports.show([f"\n{head}\n{said}\n", *report.shown], written)

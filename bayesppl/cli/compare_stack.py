@@ -2,67 +2,65 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-import click
 import numpy as np
 
 from bayesppl.analysis.scores import brier_scores, expected_calibration_error, hits, log_scores
-from bayesppl.cli.columns import Column, described
-from bayesppl.cli.report import Facts, publish, strict, write_csv
+from bayesppl.cli.columns import Column, column_table, described
+from bayesppl.cli.report import Record, Report, write_csv
 from bayesppl.cli.rows import Rows
+from bayesppl.cli.terminal import safe, table
 from bayesppl.data.labels import encode_labels
 from bayesppl.data.read_table import as_table
 from bayesppl.data.recoding import read_columns
 from bayesppl.estimators.auto import AutoClassifier
-from bayesppl.files import gathering
 from bayesppl.files.provenance import environment
 from bayesppl.kernels.arrays import Array
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 #: The stack itself, beside its models.
 TOGETHER = "all together"
 
-
-class StackComparison(NamedTuple):
-    """A stack, and the scores of its models on held-out rows.
-
-    Attributes
-    ----------
-    classifier : AutoClassifier
-        Fitted to the training rows.
-    records : list of dict
-        One for the stack and one for each model.
-    """
-
-    classifier: AutoClassifier
-    records: list[dict[str, Any]]
+# Characters of the name of a model.
+_LONGEST_MODEL = 24
 
 
-def compare(classifier: AutoClassifier, train: Rows, test: Rows) -> StackComparison:
-    """Fit to one part of the rows, and score the stack and its models on the other."""
+def compare(classifier: AutoClassifier, train: Rows, test: Rows) -> list[Record]:
+    """Fit to one part of the rows, and score the stack and its models on the other: a record for each."""
     clf = classifier.fit(train.X, train.y)
     codes = encode_labels(test.y, clf.classes_.tolist())[1]
-    stack = clf.stack_
-    table = stack.columns.align(test.X)
-    together = clf.predict_log_proba(test.X)
-    reference = log_scores(together, codes)
-    records = [_record(TOGETHER, 1.0, together, codes, stack.log_score, reference)]
-    for member, weight in zip(stack.members, stack.weights.tolist(), strict=True):
-        records.append(_record(member.name, weight, member.log_proba(table), codes, member.log_score, reference))
-    return StackComparison(clf, records)
+    stack, together = clf.stack_, clf.predict_log_proba(test.X)
+    table, reference = stack.columns.align(test.X), log_scores(together, codes)
+    return [
+        _record(TOGETHER, 1.0, together, codes, stack.log_score, reference),
+        *(
+            _record(member.name, weight, member.log_proba(table), codes, member.log_score, reference)
+            for member, weight in zip(stack.members, stack.weights.tolist(), strict=True)
+        ),
+    ]
 
 
-def show(found: StackComparison, facts: Facts, taken: list[Column], *, as_json: bool, out: Path | None) -> None:
-    """Print the scores, or the same as JSON, and write the files that were asked for."""
-    from bayesppl.cli import tables
-
-    written = [] if out is None else _write(out, found)
-    if as_json:
-        click.echo(_as_json(found, facts))
-    else:
-        tables.print_stack(found.records, found.classifier.summary().splitlines(), facts, taken, written)
+def report(classifier: AutoClassifier, records: list[Record], columns: Sequence[Column], n_rows: int) -> Report:
+    """Report the scores of a fitted stack and its models on ``n_rows`` rows."""
+    summary = classifier.summary().splitlines()
+    findings = {
+        "classes": classifier.classes_.tolist(),
+        "provenance": environment(),
+        "summary": summary,
+        "scores": {record["model"]: {k: v for k, v in record.items() if k != "model"} for record in records},
+    }
+    files: dict[str, Callable[[Path], object]] = {
+        "model.npz": classifier.save,
+        "scores.csv": partial(write_csv, records),
+        "weights.png": partial(_save_picture, classifier),
+    }
+    return Report(findings, _shown(records, summary, columns, n_rows), files)
 
 
 def taken_for(X: Any) -> list[Column]:
@@ -74,9 +72,13 @@ def taken_for(X: Any) -> list[Column]:
     return described(X, kinds, "left out")
 
 
-def _record(
-    name: str, weight: float, log_proba: Array, codes: Array, expected: float, reference: Array
-) -> dict[str, Any]:
+def _save_picture(classifier: AutoClassifier, path: Path) -> None:
+    from bayesppl.plots import plot_stack
+
+    plot_stack(classifier).figure.savefig(path, dpi=150)  # type: ignore[union-attr]
+
+
+def _record(name: str, weight: float, log_proba: Array, codes: Array, expected: float, reference: Array) -> Record:
     scores = log_scores(log_proba, codes)
     with np.errstate(invalid="ignore"):
         differences = scores - reference
@@ -95,26 +97,27 @@ def _record(
     }
 
 
-def _as_json(found: StackComparison, facts: Facts) -> str:
-    report = {
-        "data": facts.data,
-        "target": facts.target,
-        "classes": found.classifier.classes_.tolist(),
-        "rows": {"train": facts.n_train, "test": facts.n_test},
-        "settings": facts.settings,
-        "provenance": environment(),
-        "summary": found.classifier.summary().splitlines(),
-        "scores": {record["model"]: {k: v for k, v in record.items() if k != "model"} for record in found.records},
-    }
-    return json.dumps(strict(report), indent=2, ensure_ascii=False, allow_nan=False)
-
-
-def _write(directory: Path, found: StackComparison) -> list[Path]:
-    """The model, the scores and a picture of the weights: all of them or none."""
-    from bayesppl.plots import plot_stack
-
-    with gathering(directory.resolve()) as work:
-        found.classifier.save(work / "model.npz")
-        write_csv(iter(found.records), work / "scores.csv")
-        plot_stack(found.classifier).figure.savefig(work / "weights.png", dpi=150)  # type: ignore[union-attr]
-        return publish(work, directory)
+def _shown(
+    records: Sequence[Record], summary: Sequence[str], columns: Sequence[Column], n_rows: int
+) -> Iterator[Table | str]:
+    """Scores of the stack and its models, what was found, and what every column was taken for."""
+    alone = records[1:]
+    differences = [f"{r['log_score_difference']:+.3f} ±{r['log_score_difference_se']:.3f}" for r in alone]
+    yield table(
+        f"scores on {n_rows} held-out rows (better: more; ECE less)",
+        {"model": [record["model"] for record in records]},
+        {
+            "weight": ["", *(f"{record['weight']:.2f}" for record in alone)],
+            "accuracy": [f"{record['accuracy']:.3f}" for record in records],
+            "log score": [f"{record['log_score']:.3f}" for record in records],
+            "± difference": ["", *differences],
+            "ECE": [f"{record['ece']:.3f}" for record in records],
+        },
+        "difference: of the log score from all together, ± its paired standard error",
+        _LONGEST_MODEL,
+    )
+    yield from ("", *map(safe, summary), "", column_table(columns, "taken for"), "")
+    yield (
+        "Each model is tempered and weighed by the labels that it predicts of left-out\ntraining rows. --model "
+        "NAME compares the four rules of one model instead."
+    )

@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import os
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import islice
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -34,23 +35,6 @@ class Dialect(NamedTuple):
     encoding: str = "utf-8"
     na_values: tuple[str, ...] = ()
     thousands: str | None = None
-
-
-class Header(NamedTuple):
-    """The first lines of a text file.
-
-    Attributes
-    ----------
-    names : list of str
-    has_row_names : bool
-        Whether lines begin with a name of the row, which the header does not name, as R writes them.
-    n_blank : int
-        Blank lines before the header.
-    """
-
-    names: list[str]
-    has_row_names: bool
-    n_blank: int
 
 
 def require_source(data: str, target: str | None) -> None:
@@ -119,35 +103,39 @@ def opened(path: Path, encoding: str) -> Iterator[IO[str]]:
         # a mark of the order of bytes is no part of the first name
         with io.TextIOWrapper(raw, encoding.replace("utf-8", "utf-8-sig"), newline="") as text:
             yield text
-    except UnicodeDecodeError as error:
-        raise ValueError(
-            f"{str(path)!r} is not text in {encoding} (it holds the byte {error.object[error.start]:#04x}); pass "
-            "--encoding, for example latin-1 or utf-16"
-        ) from None
     except UnicodeError as error:
-        raise ValueError(f"{str(path)!r} is not text in {encoding} ({error}); pass --encoding") from None
+        found = (
+            f"it holds the byte {error.object[error.start]:#04x}"
+            if isinstance(error, UnicodeDecodeError)
+            else error
+        )
+        raise ValueError(
+            f"{str(path)!r} is not text in {encoding} ({found}); pass --encoding, for example latin-1 or utf-16"
+        ) from None
 
 
-def read_header(path: Path, dialect: Dialect) -> Header:
+def read_header(path: Path, dialect: Dialect) -> tuple[list[str], int, bool]:
     """Read the names of the columns of a text file.
+
+    Returns
+    -------
+    names : list of str
+    n_blank : int
+        Blank lines before the header.
+    has_row_names : bool
+        Whether lines begin with a name of the row, which the header does not name, as R writes them.
 
     Raises
     ------
     ValueError
         If a name occurs twice, the line is separated by another mark, or it holds no names.
     """
-    with opened(path, dialect.encoding) as text:
-        start = text.read(LONGEST_LINE)
-    if len(start) == LONGEST_LINE and not {"\n", "\r"} & set(start):
-        raise ValueError(
-            f"the header line of {str(path)!r} is longer than {LONGEST_LINE >> 20} MB; is it a CSV file with a "
-            f"header line?"
-        )
-    lines = start.splitlines()
-    n_blank = next((i for i, line in enumerate(lines) if line.strip()), 0)
     try:
-        parsed = csv.reader(io.StringIO(start, newline=""), delimiter=dialect.sep)
-        header, first = [*islice((cells for cells in parsed if "".join(cells).strip()), 2), [], []][:2]
+        with opened(path, dialect.encoding) as text:
+            parsed = csv.reader(iter(partial(text.readline, LONGEST_LINE), ""), delimiter=dialect.sep)
+            filled = ((i, cells) for i, cells in enumerate(parsed) if "".join(cells).strip())
+            n_blank, header = next(filled, (0, []))
+            _, first = next(filled, (0, []))
     except csv.Error as error:
         raise ValueError(f"{str(path)!r} is not a CSV file with a header line: {error}") from None
     if not header:
@@ -159,15 +147,11 @@ def read_header(path: Path, dialect: Dialect) -> Header:
             f"the lines of {str(path)!r} have more cells than its header has names; name every column, or remove "
             "separators at the ends of the lines"
         )
-    return Header([name or f"Unnamed: {i}" for i, name in enumerate(header)], surplus == 1, n_blank)
+    return [name or f"Unnamed: {i}" for i, name in enumerate(header)], n_blank, surplus == 1
 
 
 def _check_names(header: list[str], path: Path, dialect: Dialect) -> None:
-    twice = (
-        [name for i, name in enumerate(header) if name and name in header[:i]]
-        if len(set(header)) < len(header)
-        else []
-    )
+    twice = [name for name, count in Counter(header).items() if name and count > 1]
     if twice:
         raise ValueError(f"the header of {str(path)!r} names column {twice[0]!r} twice; rename one of them")
     numbers = [name for name in header if is_number(name)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,11 +26,11 @@ from bayesppl.cli.options import (
     csv_options,
     slow_step,
 )
-from bayesppl.cli.terminal import say, status, warn, wrapped
+from bayesppl.cli.terminal import WIDTH, say, status, warn
 from bayesppl.errors import RowError
 
 if TYPE_CHECKING:
-    from bayesppl.cli.rows import Rows, Source
+    from bayesppl.cli.rows import Source
 
 #: Rules of prediction, by name.
 RULES = ("predictive", "mle", "map", "mean")
@@ -37,9 +39,6 @@ DATA_ARGUMENT = click.argument("data", type=click.Path(path_type=Path, exists=Tr
 MODEL_ARGUMENT = click.argument(
     "model", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="MODEL.npz"
 )
-
-# Seed of the rows drawn from a large file, so that the same command fits the same model.
-_SEED = 0
 
 
 @click.command(
@@ -96,50 +95,29 @@ def fit(
     --model auto.
     """
     require_place("--save", path)
-    from bayesppl.cli.rows import BATCH_ROWS, Source
+    from bayesppl.cli.columns import remarks
+    from bayesppl.cli.rows import BATCH_ROWS, Source, require_numbers
 
     classifier = make(model, integers, prior, tune=tune, rule=rule, inference=inference, calibration=calibrate)
-    of_numbers = model not in OF_LEVELS
     with status(f"reading {data}"):
         source = Source(data, target, dialect, chosen, unlabelled, missing, model == "categorical-nb")
     needs_all = calibrate is not None or any("categorical" in choice for choice in integers)
     if model != AUTO and not needs_all and source.n_rows > BATCH_ROWS:
         n_rows = _fit_sums(classifier, source)
     else:
-        slow = slow_step(inference)
-        rows = draw_rows(source, most_rows, _SEED) if model == AUTO else source.all()
+        rows, slow = source.rows(most_rows if model == AUTO else None), slow_step(inference)
         with status(slow or f"fitting {model} to {data}", slow is not None):
-            n_rows = fit_rows(classifier, rows, of_numbers)
+            warn(remarks(rows.X))
+            if model not in OF_LEVELS:
+                require_numbers(rows)
+            classifier.fit(rows.X, rows.y)
+        n_rows = len(rows.X)
     if tune:
         with status("tuning the prior"):
             classifier = classifier.tune_prior()
     classifier.save(path)
     n_columns, n_classes = len(classifier.feature_names_in_), len(classifier.classes_)
     say(f"fitted {model} to {n_rows} rows, {n_columns} columns, {n_classes} classes; wrote {path}")
-
-
-def draw_rows(source: Source, most_rows: int, seed: int) -> Rows:
-    """Read every row of a file that has no more than these, otherwise so many of them at random."""
-    if source.n_rows <= most_rows:
-        return source.all()
-    say(
-        f"bayesppl: {str(source.file.path)!r} has {source.n_rows} rows, of which {most_rows} are drawn at random "
-        "(--most-rows)",
-        err=True,
-    )
-    return source.sample(most_rows, seed)
-
-
-def fit_rows(classifier: Any, rows: Rows, of_numbers: bool) -> int:
-    """Fit to these rows, which may have to be numbers, and return how many they are."""
-    from bayesppl.cli.columns import remarks
-    from bayesppl.cli.rows import require_numbers
-
-    warn(remarks(rows.X))
-    if of_numbers:
-        require_numbers(rows)
-    classifier.fit(rows.X, rows.y)
-    return len(rows.X)
 
 
 def _fit_sums(classifier: Any, source: Source) -> int:
@@ -175,8 +153,9 @@ def summary(model: Path) -> None:
 
     classifier = load(model)
     say(f"{classifier!r}")
+    width = shutil.get_terminal_size((WIDTH, 24)).columns
     for line in str(classifier.summary()).splitlines():
-        say(wrapped(line))
+        say("\n".join(textwrap.wrap(line, width, subsequent_indent="  ")) if len(line) > width else line)
     origin = read_provenance(model)
     for name in ("command", "bayesppl_version", "data_hash"):
         say(f"{name.replace('_', ' ')}: {origin.get(name, 'not recorded')}")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-if TYPE_CHECKING:
-    from bayesppl.estimators.auto import AutoClassifier
+from bayesppl.cli.terminal import is_number
 
 #: Chooses among models of one kind or another by itself.
 AUTO = "auto"
@@ -51,14 +50,34 @@ INTEGERS_OPTION = click.option(
 
 
 def make(
-    model: str, integers: Sequence[str], prior: str | None = None, *, tune: bool = False, **arguments: Any
+    model: str,
+    integers: Sequence[str],
+    prior: str | None = None,
+    *,
+    tune: bool = False,
+    rule: str = "predictive",
+    inference: Any = "closed_form",
+    calibration: str | None = None,
 ) -> Any:
-    """Make the classifier of a model's name; arguments that are None are left out."""
+    """Make the classifier of a model's name."""
     import bayesppl as bp
 
-    arguments = {name: value for name, value in arguments.items() if value is not None}
     if model == AUTO:
-        return _auto(integers, prior, tune=tune, **arguments)
+        options = {
+            "--integers": bool(integers),
+            "--rule": rule != "predictive",
+            "--inference": inference != "closed_form",
+            "--prior": prior is not None,
+            "--tune": tune,
+            "--calibrate": calibration is not None,
+        }
+        given = [option for option, is_given in options.items() if is_given]
+        if given:
+            raise ValueError(
+                f"{given[0]} is for one declared model, and --model auto combines several; name a --model"
+            )
+        return bp.AutoClassifier()
+    arguments = {"rule": rule, "inference": inference, "calibration": calibration}
     if prior is not None:
         arguments |= _prior(model, prior)
     if model == "mixed-nb":
@@ -68,46 +87,20 @@ def make(
     return getattr(bp, MODELS[model])(**arguments)
 
 
-def _auto(
-    integers: Sequence[str],
-    prior: str | None,
-    *,
-    tune: bool,
-    rule: str = "predictive",
-    inference: Any = "closed_form",
-    calibration: str | None = None,
-) -> AutoClassifier:
-    """Make the classifier that combines models; it takes one rule and no option of a single model."""
-    import bayesppl as bp
-
-    others = [f"--integers {choice}" for choice in integers]
-    others += [f"--rule {rule}"] * (rule != "predictive") + ["--inference"] * (inference != "closed_form")
-    others += [f"--prior {prior}"] * (prior is not None) + ["--tune"] * tune
-    others += [f"--calibrate {calibration}"] * (calibration is not None)
-    if others:
-        raise ValueError(
-            f"{others[0]} is for one declared model, and --model auto combines several; name a --model"
-        )
-    return bp.AutoClassifier()
-
-
 def _prior(model: str, prior: str) -> dict[str, Any]:
     """Declare a prior: Gaussian models take a name, models of probabilities a concentration."""
     import bayesppl as bp
 
     if model in ("gaussian-nb", "lda", "qda"):
         return {"prior": prior}
-    try:
-        number = float(prior)
-    except ValueError:
-        raise ValueError(f"--prior {prior!r} is for Gaussian models; for --model {model} give a number") from None
-    if model == "bernoulli-nb":
-        return {"probability": bp.Beta(number, number)}
-    if model in ("categorical-nb", "multinomial-nb"):
-        return {"probability": bp.Dirichlet(number)}
-    raise ValueError(
-        f"--prior is for Gaussian, Bernoulli, categorical and multinomial models, found --model {model}"
-    )
+    if model not in ("bernoulli-nb", "categorical-nb", "multinomial-nb"):
+        raise ValueError(
+            f"--prior is for Gaussian, Bernoulli, categorical and multinomial models, found --model {model}"
+        )
+    if not is_number(prior):
+        raise ValueError(f"--prior {prior!r} is for Gaussian models; for --model {model} give a number")
+    number = float(prior)
+    return {"probability": bp.Beta(number, number) if model == "bernoulli-nb" else bp.Dirichlet(number)}
 
 
 def undeclared(columns: Sequence[Hashable]) -> str:

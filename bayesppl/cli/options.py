@@ -58,15 +58,13 @@ class Grouped(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options of each group under its heading."""
-        groups: dict[str, list[tuple[str, str]]] = {heading: [] for heading in (*_GROUPS, "Options")}
-        for parameter in self.get_params(ctx):
-            heading = next((heading for heading, names in _GROUPS.items() if parameter.name in names), "Options")
-            record = parameter.get_help_record(ctx)
-            groups[heading] += [] if record is None else [record]
-        for heading, records in groups.items():
-            if records:
+        records = {parameter.name: parameter.get_help_record(ctx) for parameter in self.get_params(ctx)}
+        headings = {name: heading for heading, names in _GROUPS.items() for name in names}
+        for heading in (*_GROUPS, "Options"):
+            found = [rec for name, rec in records.items() if rec and headings.get(str(name), "Options") == heading]
+            if found:
                 with formatter.section(heading):
-                    formatter.write_dl(records)
+                    formatter.write_dl(found)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse arguments in which every bare ``--calibrate`` has the value that it stands for."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -82,16 +82,23 @@ def predict(
     """
     if out is not None:
         require_place("--out", out)
+        if out.suffix.lower() not in (".csv", ".parquet"):
+            raise ValueError(f"{str(out)!r}: predictions are written as .csv or .parquet")
     import pandas as pd
 
     from bayesppl.cli.reader import DataFile
     from bayesppl.errors import rows_before
+    from bayesppl.estimators.auto import AutoClassifier
     from bayesppl.estimators.loading import load
     from bayesppl.files import replacing
 
     classifier = load(model)
-    if explain is not None:
-        _require_one_model(classifier, model)
+    if explain is not None and isinstance(classifier, AutoClassifier):
+        raise ValueError(
+            f"--explain is for one model, and {str(model)!r} combines several, whose log odds are no sum over "
+            "columns; fit one to the same file, with 'bayesppl fit --model mixed-nb --calibrate', and explain "
+            "its predictions"
+        )
     known = classifier.levels_of_columns().items()
     texts = {name: levels for name, levels in known if all(isinstance(level, str) for level in levels)}
     texts_in_part = {name for name, levels in known if any(isinstance(level, str) for level in levels)}
@@ -101,55 +108,44 @@ def predict(
     _refuse_text(file, set(names).intersection(classifier.columns_read()) - texts_in_part)
 
     def classified() -> Iterator[Any]:
-        seen = 0
         for frame, copies in counting(file.read(rows, keep), "classifying", file.n_rows):
-            with rows_before(seen):
+            with rows_before(int(frame.index[0])):
                 features = frame[names]
                 predictions = _predictions(classifier, features, rule, interval, draws, seed)
                 if explain is not None:
                     predictions |= _reasons(classifier, features, predictions["predicted"], rule, explain, seed)
-            seen += len(frame)
             found = pd.DataFrame(predictions)
             yield pd.concat([copies.reset_index(drop=True), found], axis=1) if keep else found
 
     if out is None:
-        for i, predictions in enumerate(classified()):
-            text = cells(predictions).to_csv(index=False, header=i == 0, lineterminator="\n")
+        for text in _as_csv(classified()):
             click.echo(visible(text) if sys.stdout.isatty() else text, nl=False)
         return
-    with replacing(out) as work, _writing(work, out) as write:
-        for predictions in classified():
-            write(predictions)
+    with replacing(out) as work:
+        if out.suffix.lower() == ".csv":
+            with work.open("w", newline="", encoding="utf-8") as written:
+                written.writelines(_as_csv(classified()))
+        else:
+            _write_parquet(classified(), work)
     say(f"wrote {out}", err=True)
 
 
-@contextmanager
-def _writing(path: Path, target: Path) -> Iterator[Callable[[Any], None]]:
-    """Give a function that appends data frames to the file ``path``, in the format of the suffix of ``target``."""
-    if target.suffix.lower() == ".csv":
-        with path.open("w", newline="", encoding="utf-8") as file:
-            yield lambda frame: cells(frame).to_csv(
-                file, index=False, header=file.tell() == 0, lineterminator="\n"
-            )
-        return
-    if target.suffix.lower() != ".parquet":
-        raise ValueError(f"{str(target)!r}: predictions are written as .csv or .parquet")
+def _as_csv(frames: Iterable[Any]) -> Iterator[str]:
+    """Write data frames one after the other, the first with a header."""
+    for i, frame in enumerate(frames):
+        yield cells(frame).to_csv(index=False, header=i == 0, lineterminator="\n")
+
+
+def _write_parquet(frames: Iterable[Any], path: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    writers: list[Any] = []
-
-    def write(frame: Any) -> None:
-        table = pa.Table.from_pandas(frame, preserve_index=False)
-        if not writers:
-            writers.append(pq.ParquetWriter(path, table.schema))
-        writers[0].write_table(table)
-
-    try:
-        yield write
-    finally:
-        for writer in writers:
-            writer.close()
+    with ExitStack() as stack:
+        writer = None
+        for frame in frames:
+            table = pa.Table.from_pandas(frame, preserve_index=False)
+            writer = writer or stack.enter_context(pq.ParquetWriter(path, table.schema))
+            writer.write_table(table)
 
 
 def _predictions(
@@ -160,15 +156,14 @@ def _predictions(
     draws: int,
     seed: int,
 ) -> dict[str, Any]:
-    labels = classifier.classes_.tolist()
     probability = classifier.probabilities(X, rule)
-    columns: dict[str, Any] = {"predicted": classifier.classes_[probability.argmax(1)]}
-    columns.update({f"p({label})": probability[:, k] for k, label in enumerate(labels)})
+    shown = {"p": probability}
     if interval is not None:
         bounds = classifier.predict_proba_interval(X, interval, draws, seed)
-        for end in ("lower", "upper"):
-            columns.update({f"{end}({label})": bounds[end].values[:, k] for k, label in enumerate(labels)})
-    return columns
+        shown |= {"lower": bounds["lower"].values, "upper": bounds["upper"].values}
+    labels = classifier.classes_.tolist()
+    columns = {f"{name}({label})": found[:, k] for name, found in shown.items() for k, label in enumerate(labels)}
+    return {"predicted": classifier.classes_[probability.argmax(1)], **columns}
 
 
 def _reasons(classifier: Any, X: Any, predicted: Any, rule: Any, most: int, seed: int) -> dict[str, Any]:
@@ -185,20 +180,6 @@ def _reasons(classifier: Any, X: Any, predicted: Any, rule: Any, most: int, seed
         columns[f"reason {place + 1}"] = names[order[:, place]]
         columns[f"weight {place + 1}"] = np.take_along_axis(weight, order[:, [place]], axis=1)[:, 0]
     return columns
-
-
-def _require_one_model(classifier: Any, path: Path) -> None:
-    """Refuse a stack, before its rows are classified."""
-    from bayesppl.errors import SeveralModelsError
-
-    try:
-        _ = classifier.explain
-    except SeveralModelsError:
-        raise ValueError(
-            f"--explain is for one model, and {str(path)!r} combines several, whose log odds are no sum over "
-            "columns; fit one to the same file, with 'bayesppl fit --model mixed-nb --calibrate', and explain "
-            "its predictions"
-        ) from None
 
 
 def _dropped_in_fit(model: Path) -> tuple[str, ...]:
@@ -238,16 +219,12 @@ def _features(
 
 def _refuse_text(file: Any, names: Collection[str]) -> None:
     """Refuse text in columns that held none in the fit: one cell of a text file makes text of its whole column."""
-    from bayesppl.errors import RowError
-
     for name in (name for name in file.columns if name in names and file.columns[name].kind == "text"):
-        found = file.first(name, "odd") or file.first(name, "true")
+        found = file.odd_cell(name)
         if found is not None:
-            row, cell = found
-            raise RowError(
-                f"column {name!r} holds the text {cell!r} in row ",
-                row,
-                f" and held no text in the fit; {_remedy(cell)}",
+            raise ValueError(
+                f"column {name!r} holds the text {found[1]!r} in row {found[0]} and held no text in the fit; "
+                f"{_remedy(found[1])}"
             )
 
 

@@ -1,36 +1,44 @@
-"""Write the result of a comparison for programs: JSON, CSV, and all files of ``--out`` or none."""
+"""What a comparison found: for programs (JSON), for people (tables and sentences), and as files of ``--out``."""
 
 from __future__ import annotations
 
-import csv
 import itertools
 import json
 import math
-import os
-from collections.abc import Iterator
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bayesppl.cli.terminal import cell
-from bayesppl.evaluation.comparison import SCORES
-from bayesppl.files import gathering, sync
+from bayesppl.cli.terminal import WIDTH, cells, safe
+from bayesppl.files import replacing
 
 if TYPE_CHECKING:
     import xarray as xr
+    from rich.table import Table
 
     from bayesppl.evaluation.comparison import Comparison
 
 Record = dict[str, Any]
 
 
-class Facts(NamedTuple):
-    """What was compared, and on what."""
+class Report(NamedTuple):
+    """What a comparison found.
 
-    data: str
-    target: str
-    n_train: int
-    n_test: int
-    settings: dict[str, Any]
+    Attributes
+    ----------
+    findings : dict
+        For programs.
+    shown : iterable of tables and texts
+        For people, made while they are printed.
+    files : mapping of str to callable
+        By the name of a file, what writes it to a path.
+    """
+
+    findings: Record
+    shown: Iterable[Table | str]
+    files: Mapping[str, Callable[[Path], object]]
 
 
 def parameter_records(parameters: xr.Dataset) -> Iterator[Record]:
@@ -41,112 +49,71 @@ def parameter_records(parameters: xr.Dataset) -> Iterator[Record]:
         numbers = values.transpose(*dims, "estimate").values.reshape(-1, len(estimates)).tolist()
         places = itertools.product(*(parameters[dim].values.tolist() for dim in dims))
         for place, row in zip(places, numbers, strict=True):
-            yield {
-                "parameter": str(name),
-                **dict(zip(dims, place, strict=True)),
-                **dict(zip(estimates, row, strict=True)),
-            }
+            yield {"parameter": str(name), **dict(zip([*dims, *estimates], [*place, *row], strict=True))}
 
 
-def score_records(result: Comparison) -> Iterator[Record]:
+def score_records(result: Comparison) -> list[Record]:
     """Make one record per rule: scores, paired differences and their errors, or why it is undefined."""
-    scores = result.scores
-    for rule in scores["rule"].values.tolist():
-        numbers = {str(name): float(values.sel(rule=rule)) for name, values in scores.data_vars.items()}
-        yield {"rule": rule, **numbers, "undefined": result.undefined.get(rule, "")}
+    scores = result.scores.to_dataframe().astype(float)
+    return [
+        {"rule": rule, **numbers, "undefined": result.undefined.get(rule, "")}
+        for rule, numbers in scores.to_dict("index").items()
+    ]
 
 
-def write_csv(records: Iterator[Record], path: Path) -> None:
+def write_csv(records: list[Record], path: Path) -> None:
     """Write a header line, then a line per record; a cell is empty where a number does not exist."""
-    rows = list(records)
-    last: dict[
-        str, int
-    ] = {}  # the rightmost place of every name, for a record lacks the dimensions it does not have
-    for row in rows:
-        for place, name in enumerate(row):
-            last[name] = max(place, last.get(name, 0))
-    names = sorted(last, key=last.__getitem__)
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, names, restval="", lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(
-            {key: "" if _is_nan(value) else cell(value) for key, value in row.items()} for row in rows
-        )
+    import pandas as pd
+
+    # a record lacks the dimensions that its parameter does not have: names stand by their rightmost place
+    places = [(name, place) for record in records for place, name in enumerate(record)]
+    last = dict(sorted(places, key=operator.itemgetter(1)))
+    frame = pd.DataFrame(records, columns=sorted(last, key=last.__getitem__), dtype=object)
+    cells(frame).to_csv(path, index=False, lineterminator="\n")
 
 
-def as_json(result: Comparison, facts: Facts) -> str:
+def to_json(document: Record) -> str:
     """Write strict JSON: infinities are the strings "inf" and "-inf", NaN is null."""
-    report = {
-        "data": facts.data,
-        "target": facts.target,
-        "classes": result.probabilities["class"].values.tolist(),
-        "rows": {"train": facts.n_train, "test": facts.n_test},
-        "settings": facts.settings,
-        "provenance": result.classifier.provenance(),
-        "interval": dict(result.parameters.attrs),
-        "parameters": list(parameter_records(result.parameters)),
-        "scores": {record["rule"]: _nested(record) for record in score_records(result)},
-        "undefined": dict(result.undefined),
-    }
-    return json.dumps(strict(report), indent=2, ensure_ascii=False, allow_nan=False)
+    return json.dumps(_strict(document), indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def _nested(record: Record) -> Record:
-    scores = {
-        score: {
-            "value": record[score],
-            "difference": record[f"{score}_difference"],
-            "standard_error": record[f"{score}_difference_se"],
-        }
-        for score in SCORES
-    }
-    return {**scores, "impossible_rows": record["impossible_rows"]}
-
-
-def _is_nan(value: Any) -> bool:
-    return isinstance(value, float) and math.isnan(value)
-
-
-def strict(value: Any) -> Any:
+def _strict(value: Any) -> Any:
     """Replace numbers that JSON does not have."""
     if isinstance(value, dict):
-        return {key: strict(entry) for key, entry in value.items()}
+        return {key: _strict(entry) for key, entry in value.items()}
     if isinstance(value, list):
-        return [strict(entry) for entry in value]
+        return [_strict(entry) for entry in value]
     if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else ("inf" if value > 0 else "-inf")
+        return None if math.isnan(value) else str(value)
     return value
 
 
-def write(directory: Path, result: Comparison, draws: int, chains: int, seed: int) -> list[Path]:
-    """Write the posterior, the tables and the picture; the files appear only once all of them are complete.
+def show(shown: Iterable[Table | str], written: Iterable[Path]) -> None:
+    """Print tables and texts, as wide as the terminal is, and what was written."""
+    from rich.console import Console
 
-    Files of the same names in an existing directory are replaced.
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = WIDTH
+    for part in shown:
+        console.print(part)
+    for path in written:
+        console.print(f"wrote {safe(str(path))}", soft_wrap=True)
+
+
+def write(directory: Path, files: Mapping[str, Callable[[Path], object]]) -> list[Path]:
+    """Write files into a folder, where they appear only once all of them are complete, or none does.
+
+    Files of the same names in an existing folder are replaced.
     """
-    with gathering(directory.resolve()) as work:
-        tree = result.classifier.to_datatree(draws=draws, chains=chains, random_state=seed)
-        tree.to_netcdf(work / "posterior.nc", engine="h5netcdf")
-        write_csv(parameter_records(result.parameters), work / "parameters.csv")
-        write_csv(score_records(result), work / "scores.csv")
-        _save_picture(result, work / "probabilities.png")
-        return publish(work, directory)
-
-
-def publish(work: Path, directory: Path) -> list[Path]:
-    """Move complete files to where they are wanted; those of the same names are replaced."""
-    target = directory.resolve()
-    names = sorted(path.name for path in work.iterdir())
-    for name in names:
-        sync(work / name)
-    if target.is_dir():
-        for name in names:
-            os.replace(work / name, target / name)
-    else:
-        os.rename(work, target)
-    return [directory / name for name in names]
-
-
-def _save_picture(result: Comparison, path: Path) -> None:
-    from bayesppl.plots import plot_probabilities
-
-    plot_probabilities(result.probabilities, undefined=result.undefined).savefig(path, dpi=150)
+    is_new = not directory.exists()
+    directory.mkdir(exist_ok=True)
+    try:
+        with ExitStack() as stack:
+            works = [(stack.enter_context(replacing(directory / name)), write) for name, write in files.items()]
+            for work, write in works:
+                write(work)
+    finally:
+        if is_new and not any(directory.iterdir()):
+            directory.rmdir()
+    return [directory / name for name in sorted(files)]

@@ -1,15 +1,29 @@
-"""``bayesppl reproduce``: the published numbers, recomputed."""
+"""``bayesppl reproduce`` and ``study``: published numbers and reports recomputed, the defaults on real data."""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
+import math
+import shlex
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from bayesppl.cli.compare import compare
+from bayesppl.files import running
+
 if TYPE_CHECKING:
     from bayesppl.reproduce import Inputs
+
+#: Relative difference allowed when a report is verified on another machine.
+TOLERANCE = 1e-9
+
+#: What may differ in a second run: it is another command, perhaps of another version.
+_NOT_COMPARED = ("command", "_version")
 
 
 @click.command(short_help="Recompute published results.")
@@ -105,13 +119,12 @@ def reproduce(
     from bayesppl.reproduce import reproduce as recompute
 
     if written is not None:
-        from bayesppl.cli import verify as comparisons
-
-        document = comparisons.read(written)
-        if comparisons.is_comparison(document):
-            differences = comparisons.differences(document)
-        else:
+        comparison = _read_comparison(written)
+        if comparison is None:
             differences = verify(written, mnist)
+        else:
+            again = _compare_again(comparison["provenance"].get("command", ""))
+            differences = list(_differences(comparison, again, ""))
         click.echo("\n".join(differences) if differences else f"{written}: nothing differs")
         raise SystemExit(1 if differences else 0)
     if studies:
@@ -119,9 +132,8 @@ def reproduce(
         return
     report = recompute(only, seed, mnist)
     click.echo(report.to_json() if as_json else report.to_text())
-    if out is not None:
-        for file in report.write(out):
-            click.echo(f"wrote {file}", err=True)
+    for file in report.write(out) if out is not None else ():
+        click.echo(f"wrote {file}", err=True)
     if report.failed:
         click.echo(f"bayesppl: {', '.join(outcome.claim.id for outcome in report.failed)} should agree", err=True)
         raise SystemExit(1)
@@ -147,17 +159,112 @@ def _list() -> None:
 def _run_studies(names: tuple[str, ...], inputs: Inputs, as_json: bool, out: Path | None) -> None:
     from bayesppl.reproduce.studies import STUDIES
 
-    for name in names:
-        STUDIES[name].check(inputs)
+    chosen = [STUDIES[name] for name in names]
+    for study in chosen:
+        study.check(inputs)
     found = {}
-    for name in names:
-        study = STUDIES[name]
+    for study in chosen:
         tables = study.tables(inputs)
-        found[name] = {title: table.to_dict("records") for title, table in tables.items()}
+        found[study.name] = {title: table.to_dict("records") for title, table in tables.items()}
         if not as_json:
             click.echo(study.to_markdown(tables))
-        if out is not None:
-            for file in study.write(out, inputs, tables):
-                click.echo(f"wrote {file}", err=True)
+        for file in study.write(out, inputs, tables) if out is not None else ():
+            click.echo(f"wrote {file}", err=True)
     if as_json:
         click.echo(json.dumps({"seed": inputs.seed, "studies": found}, indent=2, ensure_ascii=False))
+
+
+def _read_comparison(path: Path) -> dict[str, Any] | None:
+    """Read a report of ``bayesppl compare --json``; None if a file or folder holds another one."""
+    if path.is_dir():
+        return None
+    try:
+        written = json.loads(path.read_text(encoding="utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{str(path)!r} is not a report in JSON: {error}") from None
+    is_comparison = isinstance(written, dict) and {"settings", "provenance", "scores"} <= set(written)
+    return written if is_comparison else None
+
+
+def _compare_again(command: str) -> Any:
+    """Run a comparison by the command that its report holds, and return the report."""
+    program, *rest = shlex.split(command) or [""]
+    if program != "bayesppl" or rest[:1] != ["compare"]:
+        raise ValueError(
+            f"the report was made by {command!r}, and only those of 'bayesppl compare … --json' can be run again"
+        )
+    context = compare.make_context("compare", rest[1:])
+    printed = io.StringIO()
+    with context, running(rest), contextlib.redirect_stdout(printed):
+        # nothing is written but what is compared
+        context.invoke(compare, **{**context.params, "as_json": True, "out": None})
+    return json.loads(printed.getvalue())
+
+
+def _differences(was: Any, now: Any, place: str) -> Iterator[str]:
+    if isinstance(was, dict) and isinstance(now, dict):
+        for name in (name for name in {**was, **now} if not name.endswith(_NOT_COMPARED)):
+            yield from _differences(was.get(name), now.get(name), f"{place}.{name}" if place else name)
+    elif isinstance(was, list) and isinstance(now, list) and len(was) == len(now):
+        for i, (before, after) in enumerate(zip(was, now, strict=True)):
+            yield from _differences(before, after, f"{place}[{i}]")
+    else:
+        are_numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in (was, now))
+        if not (math.isclose(was, now, rel_tol=TOLERANCE, abs_tol=TOLERANCE) if are_numbers else was == now):
+            yield f"{place}: was {was}, is {now}"
+
+
+@click.command(epilog="Example: bayesppl study calibration iris wine folder/of/csv openml:40 --out report")
+@click.argument("name", type=click.Choice(["calibration", "location"]))
+@click.argument("sources", nargs=-1, metavar="[DATA]...")
+@click.option(
+    "--splits", type=click.IntRange(min=1), default=10, show_default=True, help="Stratified halves of every set."
+)
+@click.option(
+    "--most-rows", type=click.IntRange(min=20), default=5000, show_default=True, help="Larger sets are sampled."
+)
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed of the halves."
+)
+@click.option(
+    "--out", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Write table and picture there."
+)
+def study(name: str, sources: tuple[str, ...], splits: int, most_rows: int, seed: int, out: Path | None) -> None:
+    """Compare models on held-out halves of real data.
+
+    calibration: the default classifier, and pipelines of scikit-learn. location: the location model of numbers and
+    categories, models of independent columns, and of indicators, on those of the sets that have both.
+
+    DATA are folders of .csv files whose labels are in a column "class", such files, sets by their number at OpenML
+    (openml:ID), or breast_cancer, digits, iris, wine; these four by default. Each set is halved at random, classes
+    in proportion; the best generative pipeline of scikit-learn is the one that is best on the test halves.
+    """
+    import pandas as pd
+
+    from bayesppl.reproduce import mixed, panel
+    from bayesppl.reproduce.studies.base import markdown
+
+    rows = []
+    for data in panel.data_sets(sources or panel.EMBEDDED, most_rows):
+        if name == "calibration":
+            found = [panel.score_set(data, splits, seed)]
+        else:
+            found = mixed.score_mixed_set(data, splits, seed) if mixed.is_mixed(data) else []
+        rows += found
+        for first in found[:1]:
+            scores = f"log score {first['log score']:.3f}, accuracy {first['accuracy']:.3f}"
+            click.echo(f"{data.name}: {scores}", err=True)
+    if not rows:
+        raise click.UsageError(
+            "none of these sets has both numbers and categories; name others, such as a folder of CSV files"
+        )
+    table = pd.DataFrame(rows)
+    tables = [panel.verdicts(table), table] if name == "calibration" else [table]
+    text = "\n\n".join(map(markdown, tables)) + "\n"
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        (out / f"{name}.md").write_text(text, encoding="utf-8")
+        table.to_csv(out / f"{name}.csv", index=False)
+    if out is not None and name == "calibration":
+        panel.picture(table).savefig(out / "calibration.png", dpi=120, metadata={"Software": None})
+    click.echo(text)

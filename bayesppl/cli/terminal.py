@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import re
-import shutil
-import textwrap
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -29,12 +26,6 @@ def say(text: str, *, err: bool = False) -> None:
     click.echo(visible(text), err=err)
 
 
-def wrapped(line: str) -> str:
-    """Wrap a line of words into as many lines as the terminal needs, or as 80 columns do where there is none."""
-    width = shutil.get_terminal_size((80, 24)).columns
-    return "\n".join(textwrap.wrap(line, width, subsequent_indent="  ")) if len(line) > width else line
-
-
 def warn(remarks: Iterable[str]) -> None:
     """Print warnings on standard error."""
     for remark in remarks:
@@ -45,16 +36,12 @@ def warn(remarks: Iterable[str]) -> None:
 def status(message: str, is_slow: bool = False) -> Iterator[None]:
     """Say on standard error what is being waited for; where there is no terminal, only about what is slow."""
     from rich.console import Console
-    from rich.markup import escape
 
     console = Console(stderr=True)
-    if console.is_terminal:
-        with console.status(escape(visible(message))):
-            yield
-        return
-    if is_slow:
+    if is_slow and not console.is_terminal:
         say(f"bayesppl: {message}", err=True)
-    yield
+    with console.status(safe(message)):  # which prints to terminals only
+        yield
 
 
 def counting(parts: Iterable[tuple[Sized, Any]], doing: str, total: int) -> Iterator[Any]:
@@ -72,9 +59,8 @@ def counting(parts: Iterable[tuple[Sized, Any]], doing: str, total: int) -> Iter
 
 def cell(value: Any) -> Any:
     """Write an apostrophe before text that a spreadsheet would take for a formula."""
-    if isinstance(value, str) and _FORMULA.match(value) and not is_number(value):
-        return f"'{value}"
-    return value
+    is_formula = isinstance(value, str) and _FORMULA.match(value) and not is_number(value)
+    return f"'{value}" if is_formula else value
 
 
 def cells(frame: Any) -> Any:
@@ -93,13 +79,20 @@ def is_number(text: Any) -> bool:
     return True
 
 
-def table_of(title: str, caption: str | None = None, gap: int = 1) -> Table:
-    """Make an empty table with the layout of all tables."""
+def table(
+    title: str,
+    texts: Mapping[str, Sequence[str]],
+    numbers: Mapping[str, Sequence[str]],
+    caption: str | None = None,
+    room: int = LONGEST_NAME,
+    gap: int = 1,
+) -> Table:
+    """Lay columns out under their headings: texts, which are cut where they need more room, then whole numbers."""
     from rich import box
     from rich.table import Table
 
-    return Table(
-        title=title,
+    found = Table(
+        title=safe(title),
         caption=caption,
         box=box.SIMPLE_HEAD,
         padding=(0, 1, 0, gap),
@@ -109,15 +102,14 @@ def table_of(title: str, caption: str | None = None, gap: int = 1) -> Table:
         caption_justify="left",
         title_style="bold",
     )
-
-
-def number(value: Any, how: str = ".4g") -> str:
-    """Write a number, or text as it is."""
-    if not isinstance(value, float):
-        return safe(str(value))
-    if math.isnan(value):
-        return "—"
-    return format(value, how)
+    for heading in texts:
+        found.add_column(safe(heading), overflow="ellipsis", no_wrap=True, max_width=room)
+    for heading, column in numbers.items():
+        longest = max(map(len, (heading, *column)))
+        found.add_column(heading, justify="right", no_wrap=True, min_width=longest)
+    for line in zip(*texts.values(), *numbers.values(), strict=True):
+        found.add_row(*map(safe, line))
+    return found
 
 
 def safe(text: str) -> str:

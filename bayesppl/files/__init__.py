@@ -10,13 +10,13 @@ import glob
 import os
 import secrets
 import shlex
-import shutil
 import stat
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
+from typing import IO
 
 _typed: ContextVar[str | None] = ContextVar("typed", default=None)
 
@@ -65,40 +65,27 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     if target.exists() and not target.is_file():
         raise ValueError(f"{str(path)!r} is not a file that could be replaced; name another file")
     try:
-        with _claimed(target, _create_file) as work:
+        with _claimed(target) as work:
             yield work
-            sync(work)
+            _sync(work, os.O_RDWR)
             if target.exists():
                 work.chmod(stat.S_IMODE(target.stat().st_mode))
             os.replace(work, target)
-            _sync_folder(target.parent)
+            with suppress(OSError):  # of systems that cannot wait for the names in a folder
+                _sync(target.parent, os.O_RDONLY)
     except OSError as error:
         if error.errno is not None and str(error.filename or _temporary(target)).startswith(_temporary(target)):
             error.filename = str(path)  # a full disk names no file, and others name the temporary one
         raise
 
 
-@contextmanager
-def gathering(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give the path of a temporary folder beside ``path``, with the usual permissions; it is deleted afterwards.
-
-    What it holds, or the folder itself, can be renamed into place meanwhile.
-    """
-    with _claimed(Path(os.path.realpath(path)), Path.mkdir) as work:
-        yield work
-
-
-def sync(path: Path) -> None:
-    """Wait until a file is on the disk."""
-    handle = os.open(path, os.O_RDWR)
+def _sync(path: Path, flags: int) -> None:
+    """Wait until a file, or the names in a folder, are on the disk."""
+    handle = os.open(path, flags)
     try:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def _create_file(path: Path) -> None:
-    path.touch(exist_ok=False)
 
 
 def _temporary(target: Path) -> str:
@@ -107,66 +94,45 @@ def _temporary(target: Path) -> str:
 
 
 @contextmanager
-def _claimed(target: Path, create: Callable[[Path], None]) -> Iterator[Path]:
-    """A new temporary file or folder beside ``target``, which is locked for as long as its process lives."""
+def _claimed(target: Path) -> Iterator[Path]:
+    """Make a temporary file beside ``target``, which is locked for as long as its process lives."""
     _delete_abandoned(target)
     while True:
         work = Path(f"{_temporary(target)}{secrets.token_hex(6)}{target.suffix}")
-        create(work)
-        handle = _lock(work, wait=True)
-        if work.exists():  # and nobody took it for abandoned before it was locked
-            break
-        _unlock(handle)
-    try:
-        yield work
-    finally:
-        _delete(work)
-        _unlock(handle)
+        with work.open("xb") as lock:
+            with suppress(OSError):  # of file systems that have no locks
+                _lock(lock, wait=True)
+            if work.exists():  # and nobody took it for abandoned before it was locked
+                try:
+                    yield work
+                finally:
+                    work.unlink(missing_ok=True)
+                return
 
 
 def _delete_abandoned(target: Path) -> None:
     """Delete what processes that were killed left of their attempts to write ``target``."""
     length = len(_temporary(target)) + 12 + len(target.suffix)
     for name in glob.glob(f"{glob.escape(_temporary(target))}*{glob.escape(target.suffix)}"):
-        handle = _lock(Path(name), wait=False) if len(name) == length else None
-        if handle is not None:
-            _delete(Path(name))
-            _unlock(handle)
+        if len(name) == length and sys.platform != "win32":
+            with suppress(OSError), Path(name).open("rb") as lock:
+                _lock(lock, wait=False)
+                Path(name).unlink()
 
 
-def _lock(path: Path, *, wait: bool) -> int | None:
-    """Lock a file or folder until the handle is closed; None if somebody else has it, or there are no locks."""
-    if sys.platform == "win32":  # which renames nothing that is open
-        return None
+def _lock(file: IO[bytes], *, wait: bool) -> None:
+    """Lock an open file until it is closed.
+
+    Windows has no such locks, and renames nothing that is open.
+
+    Raises
+    ------
+    OSError
+        If somebody else has the lock and it is not waited for.
+    """
+    if sys.platform == "win32":
+        file.close()
+        return
     import fcntl
 
-    handle = None
-    try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
-        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-    except OSError:
-        _unlock(handle)
-        return None
-    return handle
-
-
-def _unlock(handle: int | None) -> None:
-    if handle is not None:
-        os.close(handle)
-
-
-def _delete(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Wait until the names in a folder are on the disk, where the system can."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+    fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))

@@ -1,23 +1,21 @@
 """Fitted estimators as files: numpy's ``.npz``, no pickle, nothing executed on reading.
 
 A file is a zip archive, stored uncompressed, whose members carry their CRC-32. ``document.json`` holds the
-declaration, the sufficient statistics and the posterior as plain values (see :mod:`bayesppl.files.serialize`), the
-provenance, and a list of all arrays with their types and shapes; every array is a member under the name of its
-place in the document. ``numpy.load`` opens it.
+declaration, the sufficient statistics and the posterior as plain values (see :mod:`bayesppl.files.serialize`), and
+the provenance; every array is a member under the name of its place in the document. ``numpy.load`` opens it.
 """
 
 from __future__ import annotations
 
 import io
 import json
-import math
 import os
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,7 +28,7 @@ from bayesppl.model.fitted import Fitted
 from bayesppl.model.stack import Stack
 
 FORMAT = "bayesppl model"
-SCHEMA = 4
+SCHEMA = 5
 
 _DOCUMENT = "document.json"
 
@@ -121,15 +119,12 @@ def cannot_build(path: str | os.PathLike[str], error: Exception) -> ModelFileErr
 
 def pack(document: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
     """The bytes of a file of a document and named arrays; the same for the same model."""
-    listed = {name: [array.dtype.str, array.shape, _order(array)] for name, array in arrays.items()}
-    head = {"format": FORMAT, "schema": SCHEMA, **document, "arrays": listed}
     content = io.BytesIO()
-    with zipfile.ZipFile(content, "w") as archive:
+    np.savez(content, **arrays)  # type: ignore[arg-type]
+    with zipfile.ZipFile(content, "a") as archive:
         # a member that is given without a time gets the same one always
+        head = {"format": FORMAT, "schema": SCHEMA, **document}
         archive.writestr(zipfile.ZipInfo(_DOCUMENT), json.dumps(head))
-        for name, array in arrays.items():
-            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, array, allow_pickle=False)
     return content.getvalue()
 
 
@@ -145,59 +140,38 @@ def unpack(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Arra
     if not Path(path).is_file():
         raise FileNotFoundError(f"there is no file {str(path)!r}")
     try:
-        with zipfile.ZipFile(path) as archive:
-            members = _members(archive, Path(path).stat().st_size)
+        members = _members(path)
         document = json.loads(members.pop(_DOCUMENT))
-        if document["format"] != FORMAT:
-            raise ValueError(f"it is of the format {document['format']!r}")
-        schema = int(document["schema"])
-        arrays = {} if schema != SCHEMA else _arrays(members, document["arrays"])
+        form, schema = document["format"], document["schema"]
+        if form != FORMAT:
+            raise ValueError(f"it is of the format {form!r}")
+        for name, array in members.items():
+            if array.dtype.kind not in "biufU":
+                raise ValueError(f"{name} holds neither numbers nor text")
+        is_newer = schema > SCHEMA
     except Exception as error:  # of an archive, a header of numpy's or JSON; what is damaged may raise anything
         raise ModelFileError(
             f"{str(path)!r} is not a model file that bayesppl's save wrote, or it is truncated or damaged: "
             f"{error!r}"
         ) from error
     if schema != SCHEMA:
-        age, remedy = (
-            ("a newer", "upgrade bayesppl to read it") if schema > SCHEMA else ("an older", "save it again")
-        )
         raise ModelFileError(
-            f"{str(path)!r} was written by {age} version of bayesppl (schema {schema}; this is bayesppl "
-            f"{version('bayesppl')}, which reads schema {SCHEMA}); {remedy}"
+            f"{str(path)!r} was written by {'a newer' if is_newer else 'an older'} version of bayesppl (schema "
+            f"{schema}; this is bayesppl {version('bayesppl')}, which reads schema {SCHEMA}); "
+            f"{'upgrade bayesppl to read it' if is_newer else 'save it again'}"
         )
-    return document, arrays
+    return document, members
 
 
-def _members(archive: zipfile.ZipFile, size: int) -> dict[str, bytes]:
-    """All members by name, their checksums compared; together they are never larger than the file."""
-    entries = archive.infolist()
-    if any(
-        entry.compress_type != zipfile.ZIP_STORED or entry.file_size > entry.compress_size for entry in entries
-    ):
-        raise ValueError("its members are compressed")
-    if sum(entry.file_size for entry in entries) > size:
-        raise ValueError("its members would be larger than the file")
-    return {entry.filename: archive.read(entry) for entry in entries}
-
-
-def _arrays(members: Mapping[str, bytes], listed: Mapping[str, Any]) -> dict[str, Array]:
-    """The arrays of a list of names, types and shapes, which must be all that there are."""
-    if set(members) != {f"{name}.npy" for name in listed}:
-        raise ValueError("its members are not those that its document lists")
-    return {name: _array(members[f"{name}.npy"], *expected) for name, expected in listed.items()}
-
-
-def _array(content: bytes, dtype: str, shape: Sequence[int], order: Literal["C", "F"]) -> Array:
-    """One array behind its header in numpy's format, in memory of its own."""
-    kind, start = np.dtype(dtype), 10 + int.from_bytes(content[8:10], "little")
-    if kind.kind not in "biufU" or len(content) - start != math.prod(shape) * kind.itemsize:
-        raise ValueError(f"an array of {dtype} {shape} does not fill its place")
-    return np.ndarray(shape, kind, bytearray(content), start, order=order)
-
-
-def _order(array: Array) -> Literal["C", "F"]:
-    """Return the order of the cells as numpy writes them; it decides the order of sums, and so their last bits."""
-    return "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
+def _members(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """All arrays and texts by name, their checksums compared; together they are never larger than the file."""
+    with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
+        entries = archive.zip.infolist()
+        if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
+            raise ValueError("its members are compressed")
+        if sum(max(entry.file_size, entry.compress_size) for entry in entries) > Path(path).stat().st_size:
+            raise ValueError("its members would be larger than the file")
+        return {name: archive[name] for name in archive.files}
 
 
 def _check_consistent(fitted: Fitted) -> None:

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
-from types import NoneType, UnionType
+from types import UnionType
 from typing import Any, Literal, TypeAliasType, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -38,7 +38,7 @@ _ROOMS = tuple(f"bayesppl.{room}." for room in ("kernels", "data", "conjugate", 
 _CONTRACTS = (Family, Conjugate, Statistics, Declared, Inference)
 
 # what is at least as good as a value of the type
-_ALSO: Mapping[Any, tuple[type[Any], ...]] = {
+_ALSO: Mapping[Any, tuple[Any, ...]] = {
     float: (int, np.floating, np.integer),
     int: (np.integer,),
     bool: (np.bool_,),
@@ -143,11 +143,10 @@ def same(one: Any, other: Any) -> bool:
     encoders = Encoder(by_identity=True), Encoder(by_identity=True)
     mine, others = (encoder.spell(value, "") for encoder, value in zip(encoders, (one, other), strict=True))
     arrays = encoders[1].arrays
-    return bool(mine == others) and all(_equal(array, arrays[name]) for name, array in encoders[0].arrays.items())
-
-
-def _equal(one: Array, other: Array) -> bool:
-    return one.dtype == other.dtype and np.array_equal(one, other, equal_nan=True)
+    return bool(mine == others) and all(
+        array.dtype == arrays[name].dtype and np.array_equal(array, arrays[name], equal_nan=True)
+        for name, array in encoders[0].arrays.items()
+    )
 
 
 def check_type(value: Any, hint: Any, place: str) -> None:
@@ -212,33 +211,23 @@ def _stored(cls: type[Any]) -> list[Any]:
     return [f for f in fields(cls) if f.metadata.get("stored", True)]
 
 
-@cache
-def _hints(cls: Any) -> dict[str, Any]:
-    return get_type_hints(cls)
+_hints = cache(get_type_hints)
 
 
 def _fits(value: Any, hint: Any) -> bool:
-    origin, arguments = get_origin(hint), get_args(hint)
-    if isinstance(origin or hint, TypeAliasType):
-        return _fits(value, (origin or hint).__value__)
-    if hint is Any:
-        return True
-    if origin in (Union, UnionType):
+    kind, arguments = get_origin(hint) or hint, get_args(hint)
+    if isinstance(kind, TypeAliasType):
+        return _fits(value, kind.__value__)
+    if kind in (Union, UnionType):
         return any(_fits(value, one) for one in arguments)
-    if origin is Literal:
+    if kind is Literal:
         return isinstance(value, Hashable) and value in arguments
-    kind = origin or hint
-    if kind is Callable:
-        return callable(value)
-    if isinstance(value, bool) and kind in (int, float):
+    if kind is Any:
+        return True
+    known: Any = (kind, *_ALSO.get(kind, ()))
+    if not isinstance(value, known) or (isinstance(value, bool) and kind in (int, float)):
         return False
-    if not isinstance(value, (kind, *_ALSO.get(kind, ()))):
-        return False
-    return _items_fit(value, kind, arguments)
-
-
-def _items_fit(value: Any, kind: Any, arguments: tuple[Any, ...]) -> bool:
-    if kind in (np.ndarray, NoneType, type) or not arguments or isinstance(value, np.ndarray):
+    if kind in (np.ndarray, type, Callable) or not arguments or isinstance(value, np.ndarray):
         return True
     if isinstance(value, Mapping):
         return all(_fits(key, arguments[0]) and _fits(item, arguments[1]) for key, item in value.items())

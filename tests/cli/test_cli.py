@@ -77,7 +77,7 @@ class TestMixedColumns:
     def test_they_are_modelled_each_in_its_own_way(self, run, flowers):
         _, out, err = run("compare", flowers, "--target", "kind", "--model", "mixed-nb", "--json")
         assert err == ""
-        train, test = split(Source(flowers, "kind", Dialect(), Chosen()).all(), 0.5, 0)
+        train, test = split(Source(flowers, "kind", Dialect(), Chosen()).rows(), 0.5, 0)
         expected = bp.compare(bp.MixedNB(), train.X, train.y, test.X, test.y)
         found = strict_json(out)["scores"]["predictive"]["log_score"]["value"]
         assert found == pytest.approx(float(expected.scores["log_score"].sel(rule="predictive")), rel=1e-12)
@@ -296,14 +296,26 @@ class TestOut:
         assert len(list(tmp_path.iterdir())) == 5
 
     def test_a_failure_while_writing_leaves_nothing(self, run, tmp_path, monkeypatch):
-        from bayesppl.cli import report
+        from bayesppl.cli import compare_rules
 
         def fail(*arguments):
             raise OSError("disk full")
 
-        monkeypatch.setattr(report, "_save_picture", fail)
+        monkeypatch.setattr(compare_rules, "_save_picture", fail)
         status, out, err = run("compare", "iris", "--draws", 16, "--out", tmp_path / "results")
         assert (status, out, err) == (2, "", "bayesppl: error: disk full\n")
+        assert list(tmp_path.iterdir()) == []
+
+    def test_a_full_disk_is_named_with_the_file(self, run, tmp_path, monkeypatch):
+        from pathlib import Path
+
+        def full(work, content):
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(Path, "write_bytes", full)
+        status, _, err = run("compare", "iris", "--draws", 16, "--out", tmp_path / "results")
+        assert status == 2
+        assert err.endswith(f"No space left on device: '{tmp_path / 'results' / 'posterior.nc'}'\n")
         assert list(tmp_path.iterdir()) == []
 
 
@@ -461,7 +473,7 @@ class TestStacks:
         status, out, err = run("compare", petals, "--target", "kind", "--json")
         assert (status, err) == (0, "")
         found = strict_json(out)["scores"]
-        train, test = split(Source(petals, "kind", Dialect(), Chosen()).all(), 0.5, 0)
+        train, test = split(Source(petals, "kind", Dialect(), Chosen()).rows(), 0.5, 0)
         clf = bp.AutoClassifier().fit(train.X, train.y)
         assert list(found) == ["all together", *clf.weights_["model"].values]
         truth = clf.predict_proba(test.X)[range(len(test.y)), clf.classes_.searchsorted(test.y)]

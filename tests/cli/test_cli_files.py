@@ -84,7 +84,7 @@ def test_parquet_files_are_compared_too(run: Any, flowers: pd.DataFrame, tmp_pat
         (b"kind,width\na,1\nb\n", "has 1 cells, and its header names 2; complete the line"),
         (
             b'kind,width\na,1\nb,"2\n',
-            "is not a CSV file with a header line: Value with unterminated quote found. (line 3)",
+            "flowers.csv' is not closed before a separator or the end of the file; close it, or write quotes",
         ),
     ],
 )

@@ -230,7 +230,7 @@ def test_a_stack_is_not_explained(run: Any, iris: pd.DataFrame, tmp_path: Path) 
     assert max(len(line) for line in lines if not line.startswith("command: ")) <= 80
 
 
-def test_a_small_file_is_read_once(
+def test_rows_of_a_small_file_are_fitted_all_at_once(
     run: Any, iris: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     iris.to_csv(tmp_path / "iris.csv", index=False)

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from bayesppl.cli import files, main
-from bayesppl.cli.reader import DataFile
 from bayesppl.cli.terminal import cell, cells
+from bayesppl.cli.text_columns import TextColumns
 from bayesppl.data.names import visible
 
 ESCAPE = "\x1b]0;owned\x07\x9b31m"
@@ -99,7 +99,7 @@ def test_want_of_memory_is_called_so(
         raise raised
 
     path = table(tmp_path / "x.csv", ["a", "b"])
-    monkeypatch.setattr(DataFile, "_survey_text", survey)
+    monkeypatch.setattr(TextColumns, "survey", survey)
     assert run("fit", path, "--target", "y", "--save", tmp_path / "m.nc") == 2
     error = capsys.readouterr().err
     assert "not enough memory" in error

@@ -31,13 +31,13 @@ def test_they_are_refused(cells: list[str], tmp_path: Path) -> None:
     with pytest.raises(
         ValueError, match=rf"column 'id' holds the integer -?{BIG} in row \d, beyond 2\^53.*--drop 'id'"
     ):
-        rows.Source(path, "kind", Dialect(), Chosen())
+        rows.Source(path, "kind", Dialect(), Chosen()).rows()
 
 
 def test_thousands_are_read(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", ["1", "", f"{BIG:,}".replace(",", "_")])
     with pytest.raises(ValueError, match=f"{BIG}"):
-        rows.Source(path, "kind", Dialect(thousands="_"), Chosen())
+        rows.Source(path, "kind", Dialect(thousands="_"), Chosen()).rows()
 
 
 @pytest.mark.parametrize(

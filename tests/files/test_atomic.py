@@ -9,34 +9,31 @@ from pathlib import Path
 
 import pytest
 
-from bayesppl.files import gathering, replacing
+from bayesppl.files import replacing
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="permissions and locks are those of POSIX")
 
 KILLED = """
 import sys, time
-from bayesppl.files import gathering, replacing
-with {maker}(sys.argv[1]) as work:
-    (work / "part" if work.is_dir() else work).write_text("half")
+from bayesppl.files import replacing
+with replacing(sys.argv[1]) as work:
+    work.write_text("half")
     print(work, flush=True)
     time.sleep(100)
 """
 
 
-def start(maker: str, path: Path) -> tuple[subprocess.Popen[str], Path]:
+def start(path: Path) -> tuple[subprocess.Popen[str], Path]:
     """A process that is in the middle of writing, and the path it writes to."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", KILLED.format(maker=maker), str(path)], stdout=subprocess.PIPE, text=True
-    )
+    process = subprocess.Popen([sys.executable, "-c", KILLED, str(path)], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     return process, Path(process.stdout.readline().strip())
 
 
-@pytest.mark.parametrize("maker", ["replacing", "gathering"])
-def test_what_a_killed_process_left_is_deleted_by_the_next(maker: str, tmp_path: Path) -> None:
+def test_what_a_killed_process_left_is_deleted_by_the_next(tmp_path: Path) -> None:
     path = tmp_path / "[model].nc"
     (tmp_path / ".[model].nc-notes.nc").write_text("somebody's own")
-    process, work = start(maker, path)
+    process, work = start(path)
     try:
         with replacing(path) as own:  # while the other is still at it
             own.write_text("whole")
@@ -66,14 +63,12 @@ def test_a_file_keeps_its_permissions(mode: int, tmp_path: Path) -> None:
 def test_a_new_file_gets_the_usual_permissions(umask: int, tmp_path: Path) -> None:
     """In a process of its own, for the umask is one of the whole process."""
     code = (
-        "import os, sys\nfrom pathlib import Path\nfrom bayesppl.files import gathering, replacing\n"
+        "import os, sys\nfrom pathlib import Path\nfrom bayesppl.files import replacing\n"
         f"os.umask({umask})\nfolder = Path(sys.argv[1])\n"
         "with replacing(folder / 'file') as work:\n    work.write_text('x')\n"
-        "with gathering(folder / 'folder') as work:\n    work.rename(folder / 'folder')\n"
     )
     subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True)
     assert (tmp_path / "file").stat().st_mode & 0o777 == 0o666 & ~umask
-    assert (tmp_path / "folder").stat().st_mode & 0o777 == 0o777 & ~umask
 
 
 def test_the_umask_of_the_process_is_never_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,9 +123,3 @@ def test_content_is_on_the_disk_before_it_has_its_name(tmp_path: Path, monkeypat
     with replacing(tmp_path / "file") as work:
         work.write_text("x")
     assert done == ["sync", "replace", "sync"]
-
-
-def test_a_folder_that_was_not_renamed_is_gone(tmp_path: Path) -> None:
-    with gathering(tmp_path / "results") as work:
-        (work / "part").write_text("x")
-    assert not list(tmp_path.iterdir())
