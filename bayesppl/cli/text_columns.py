@@ -165,7 +165,10 @@ class TextColumns:
 
     def _without_gaps(self, name: str, cell: str) -> str:
         """Write a cell in SQL, NULL where it is missing."""
-        marks = {*_GAPS, *self._dialect.na_values} - {*(self._known or {}).get(name, ())}
+        levels = (self._known or {}).get(name, ())
+        marks = {*_GAPS, *self._dialect.na_values}.difference(levels)
+        if "" in levels:
+            cell = f"coalesce({cell}, '')"
         numbers = ", ".join(mark for mark in self._dialect.na_values if is_number(mark))
         # where -9 is missing, -9.0 is too
         alike = f" or try_cast({cell} as double) in ({numbers})" if numbers else ""

@@ -9,6 +9,8 @@ import pytest
 
 import bayesppl as bp
 from bayesppl.cli import rows as rows_of_files
+from bayesppl.cli.files import Dialect
+from bayesppl.cli.reader import DataFile
 
 
 @pytest.fixture
@@ -102,3 +104,10 @@ def test_separators_at_the_ends_of_lines_are_refused(run: Any, tmp_path: Any, fr
     status, _, err = run("compare", tmp_path / "t.csv", "--target", "kind")
     assert status != 0
     assert "have more cells than its header has names" in " ".join(err.split())
+
+
+def test_known_levels_are_no_gaps_of_their_own_column(tmp_path: Any) -> None:
+    (tmp_path / "t.csv").write_text("a,b,c\n,NA,NA\nx,y,\n")
+    frame = DataFile(tmp_path / "t.csv", Dialect(), known={"a": ["", "x"], "b": ["NA", "y"]}).read_all()
+    assert frame[["a", "b"]].values.tolist() == [["", "NA"], ["x", "y"]]
+    assert frame["c"].isna().all()
