@@ -80,7 +80,7 @@ def _nested(record: Record) -> Record:
 def _write_posterior(classifier: BayesClassifier, draws: int, chains: int, seed: int, path: Path) -> None:
     tree = classifier.to_datatree(draws=draws, chains=chains, random_state=seed)
     # made in memory, for HDF5 does not survive a full disk
-    path.write_bytes(tree.to_netcdf(engine="h5netcdf"))
+    path.write_bytes(bytes(tree.to_netcdf(engine="h5netcdf")))
 
 
 def _save_picture(result: Comparison, path: Path) -> None:

@@ -110,9 +110,8 @@ def write(directory: Path, files: Mapping[str, Callable[[Path], object]]) -> lis
     directory.mkdir(exist_ok=True)
     try:
         with ExitStack() as stack:
-            works = [(stack.enter_context(replacing(directory / name)), write) for name, write in files.items()]
-            for work, write in works:
-                write(work)
+            for name, write in files.items():
+                write(stack.enter_context(replacing(directory / name)))
     finally:
         if is_new and not any(directory.iterdir()):
             directory.rmdir()
