@@ -68,13 +68,11 @@ class DenseCells(Rows):
     count: Count
 
     @final
-    def __len__(self) -> int:
-        return len(self.X)
-
-    @final
     def blocks(self) -> Iterator[tuple[slice, Any]]:
         for block in dense_blocks(self.X):
             yield block, self._counted(self.X[block])
+
+    counted = blocks
 
     @final
     def sum_rows(self, responsibilities: Responsibilities) -> Any:
@@ -86,18 +84,12 @@ class DenseCells(Rows):
     @staticmethod
     def log_likelihood(log_factors: LogFactors) -> LogDensity:
         """The density of rows under these factors, (..., n_classes, n_features) each."""
-        shape = log_factors[0].shape[:-1]
 
-        def evaluate(rows: DenseCells, with_base: bool) -> Array:
-            out = np.empty((*shape[:-1], len(rows), shape[-1]))
-            for block, statistics in rows.blocks():
-                first, second, log_base = statistics.values()
-                out[..., block, :] = dot_log(first, log_factors[0]) + dot_log(second, log_factors[1])
-                if with_base:
-                    out[..., block, :] += log_base.sum(1)[:, None]
-            return out
+        def log_mass(statistics: Any) -> Array:
+            first, second, _ = statistics.values()
+            return np.asarray(dot_log(first, log_factors[0]) + dot_log(second, log_factors[1]))
 
-        return LogDensity(partial(evaluate, with_base=True), partial(evaluate, with_base=False))
+        return _in_blocks(log_mass, lambda statistics: statistics.log_base.sum(1), log_factors[0].shape[:-1])
 
     def _counted(self, X: Array) -> Any:
         """Statistics of some rows, with zeros where a cell is missing."""
@@ -113,6 +105,30 @@ def _put(values: Array, present: Array) -> Array:
     out = np.zeros(present.shape)
     out[present] = values
     return out
+
+
+def _in_blocks(
+    log_mass: Callable[[Any], Array], log_base: Callable[[Any], Array], shape: tuple[int, ...]
+) -> LogDensity:
+    """The density of rows, a block at a time, from what depends on the class and log h of some rows.
+
+    Parameters
+    ----------
+    log_mass, log_base : callable
+        Of what the rows yield by ``counted``: (..., n_some_rows, n_classes), and (n_some_rows,).
+    shape : tuple of int
+        Of the draws, and the number of classes.
+    """
+
+    def evaluate(rows: DenseCells | SparseCells, with_base: bool) -> Array:
+        out = np.empty((*shape[:-1], len(rows), shape[-1]))
+        for block, cells in rows.counted():
+            out[..., block, :] = log_mass(cells)
+            if with_base:
+                out[..., block, :] += log_base(cells)[:, None]
+        return out
+
+    return LogDensity(partial(evaluate, with_base=True), partial(evaluate, with_base=False))
 
 
 class StoredCells(NamedTuple):
@@ -170,10 +186,6 @@ class SparseCells(Rows):
     count: Count
 
     @final
-    def __len__(self) -> int:
-        return int(self.X.shape[0])
-
-    @final
     def blocks(self) -> Iterator[tuple[slice, Any]]:
         numbers = np.broadcast_to(self.numbers, self.X.shape[1:])
         for block in dense_blocks(self.X):
@@ -181,7 +193,7 @@ class SparseCells(Rows):
             yield block, self.count(cells, np.broadcast_to(numbers, cells.shape))
 
     @final
-    def stored(self) -> Iterator[tuple[slice, StoredCells]]:
+    def counted(self) -> Iterator[tuple[slice, StoredCells]]:
         """Yield the stored cells of some rows at a time."""
         for block in ranges.row_blocks(len(self), self.X.nnz // max(1, len(self)), 2 * ranges.BLOCK_CELLS):
             yield block, self._counted(self.X[block])
@@ -189,29 +201,19 @@ class SparseCells(Rows):
     @final
     def sum_rows(self, responsibilities: Responsibilities) -> Any:
         total = _sum_stored(self._counted(self.X[:0]), responsibilities[:0])
-        for block, cells in self.stored():
+        for block, cells in self.counted():
             total = total + _sum_stored(cells, responsibilities[block])
         return total
 
     @staticmethod
     def log_likelihood(log_factors: LogFactors) -> LogDensity:
         """The density of rows under these factors, (..., n_classes, n_features) each."""
-        shape = log_factors[0].shape[:-1]
 
-        def evaluate(rows: SparseCells, with_base: bool) -> Array:
-            out = np.empty((*shape[:-1], len(rows), shape[-1]))
-            for block, cells in rows.stored():
-                out[..., block, :] = sum(
-                    cells.log_power(stored, zero, log_factor)
-                    for stored, zero, log_factor in zip(
-                        cells.stored.values(), cells.zeros.values(), log_factors, strict=False
-                    )
-                )
-                if with_base:
-                    out[..., block, :] += cells.log_sum(_log_base)[:, None]
-            return out
+        def log_mass(cells: StoredCells) -> Array:
+            exponents = zip(cells.stored.values(), cells.zeros.values(), log_factors, strict=False)
+            return np.asarray(sum(cells.log_power(*exponent) for exponent in exponents))
 
-        return LogDensity(partial(evaluate, with_base=True), partial(evaluate, with_base=False))
+        return _in_blocks(log_mass, _log_base, log_factors[0].shape[:-1])
 
     def _counted(self, X: csr_array) -> StoredCells:
         numbers = np.broadcast_to(self.numbers, X.shape[1:])
@@ -231,32 +233,39 @@ def _sum_stored(cells: StoredCells, responsibilities: Responsibilities) -> Any:
     )
 
 
-def _log_base(cells: Any, _: Any) -> Array:
-    return np.asarray(cells.log_base)
+def _log_base(cells: StoredCells) -> Array:
+    return cells.log_sum(lambda statistics, _: np.asarray(statistics.log_base))
 
 
 def sparse_log_predictive(posterior: Any) -> LogDensity:
     """The predictive of sparse cells, at the cost of those that are stored."""
 
-    def of_class(k: int) -> OfCells:
-        return lambda cells, columns: posterior.at(k, columns).log_increment(cells)
+    def log_increment(k: int, cells: Any, columns: Any) -> Array:
+        return np.asarray(posterior.at(k, columns).log_increment(cells))
 
-    return _by_class([of_class(k) for k in range(len(posterior.log_normalizer()))])
+    return _by_class(log_increment, posterior)
 
 
 def sparse_average(posterior: Any, common: Any, log_odds: Array) -> LogDensity:
     """The inclusion-averaged predictive of sparse cells, at the cost of those that are stored."""
     relevant, irrelevant = log_expit(log_odds), log_expit(-log_odds)
 
-    def of_class(k: int) -> OfCells:
-        def mixed(cells: Any, columns: Any) -> Array:
-            apart = relevant[columns] + posterior.at(k, columns).log_increment(cells)
-            alike = irrelevant[columns] + common.at(0, columns).log_increment(cells)
-            return np.logaddexp(apart, alike)
+    def mixed(k: int, cells: Any, columns: Any) -> Array:
+        apart = relevant[columns] + posterior.at(k, columns).log_increment(cells)
+        alike = irrelevant[columns] + common.at(0, columns).log_increment(cells)
+        return np.asarray(np.logaddexp(apart, alike))
 
-        return mixed
+    return _by_class(mixed, posterior)
 
-    return _by_class([of_class(k) for k in range(len(posterior.log_normalizer()))])
+
+def _by_class(of_cells: Callable[[int, Any, Any], Array], posterior: Any) -> LogDensity:
+    """The density of sparse rows from that of the cells of every class, up to their base measure."""
+    n_classes = len(posterior.is_proper())
+
+    def log_mass(cells: StoredCells) -> Array:
+        return np.stack([cells.log_sum(partial(of_cells, k)) for k in range(n_classes)], axis=-1)
+
+    return _in_blocks(log_mass, _log_base, (n_classes,))
 
 
 def sparse_leave_one_out(
@@ -266,36 +275,19 @@ def sparse_leave_one_out(
     if members.few_weights is None:
         return None
 
-    def left_out(k: int, weight: float) -> OfCells:
-        def log_density(cells: Any, columns: Any) -> Array:
-            remaining = posterior.at(k, columns).update(cells.scale(-weight))
-            with np.errstate(divide="ignore", invalid="ignore"):  # where rounding leaves nothing of the class
-                return np.asarray(remaining.log_increment(cells) + cells.log_base)
-
-        return log_density
+    def left_out(group: int, cells: Any, columns: Any) -> Array:
+        belief = posterior.at(groups.classes[group], columns)
+        with np.errstate(divide="ignore", invalid="ignore"):  # where rounding leaves nothing of the class
+            remaining = belief.update(cells.scale(-groups.weights[group]))
+            return np.asarray(remaining.log_increment(cells) + cells.log_base)
 
     groups, own = members.groups, np.empty(len(rows))
     for group in np.unique(groups.of_rows):
         of_group = np.flatnonzero(groups.of_rows == group)
-        of_cells = left_out(groups.classes[group], groups.weights[group])
-        for block, cells in SparseCells(rows.X[of_group], rows.numbers, rows.count).stored():
-            own[of_group[block]] = cells.log_sum(of_cells)
+        for block, cells in SparseCells(rows.X[of_group], rows.numbers, rows.count).counted():
+            own[of_group[block]] = cells.log_sum(partial(left_out, group))
     fitted = sparse_log_predictive(posterior)(rows)
     return fitted, members.replaced(fitted, own)
-
-
-def _by_class(of_classes: list[OfCells]) -> LogDensity:
-    """The density of sparse rows from that of the cells of every class, up to their base measure."""
-
-    def evaluate(rows: SparseCells, with_base: bool) -> Array:
-        out = np.empty((len(rows), len(of_classes)))
-        for block, cells in rows.stored():
-            out[block] = np.stack([cells.log_sum(of_cells) for of_cells in of_classes], axis=-1)
-            if with_base:
-                out[block] += cells.log_sum(_log_base)[:, None]
-        return out
-
-    return LogDensity(partial(evaluate, with_base=True), partial(evaluate, with_base=False))
 
 
 @dataclass(frozen=True, eq=False)
@@ -308,10 +300,6 @@ class Bits(Rows):
     """
 
     X: Any
-
-    @final
-    def __len__(self) -> int:
-        return int(self.X.shape[0])
 
     @final
     def __getitem__(self, rows: Any) -> Bits:
@@ -356,44 +344,42 @@ class Bits(Rows):
         return LogDensity(log_mass, partial(log_mass, correct=contrast))
 
 
+def _means(successes: Array, failures: Array) -> Array:
+    """The probabilities of success and failure: each by itself, for one less the other may round to zero."""
+    return np.stack([successes, failures]) / (successes + failures)
+
+
 def bits_log_predictive(posterior: Any) -> LogDensity:
     """The predictive of bits: that of the mean, in one product for all cells of a row."""
-    # not the logarithms of the mean: one that rounds to 0 or 1 would make the other outcome impossible
-    log_total = np.log(posterior.alpha + posterior.beta)
-    return Bits.log_likelihood((np.log(posterior.alpha) - log_total, np.log(posterior.beta) - log_total))
+    return _of_probabilities(_means(posterior.alpha, posterior.beta))
+
+
+def bits_average(posterior: Any, common: Any, log_odds: Array) -> LogDensity:
+    """The inclusion-averaged predictive of bits: a mixture of two Bernoulli distributions is one."""
+    of_classes, of_all = (_means(belief.alpha, belief.beta) for belief in (posterior, common))
+    return _of_probabilities(expit(log_odds) * of_classes + expit(-log_odds) * of_all)
 
 
 def bits_leave_one_out(
     posterior: Any, statistics: Any, rows: Bits, members: Membership
 ) -> tuple[Array, Array] | None:
     """Leave-one-out of bits whose rows have few different weights, in one product for all rows of a weight."""
-    if members.few_weights is None:
-        return None
-    return weight_by_weight(partial(_bits_without, posterior), rows, members)
+    yes, no = posterior.alpha, posterior.beta
+
+    def without(weight: float) -> LogDensity:
+        """A failure less where the row failed, a success less where it succeeded."""
+        left = np.stack([counts_without(yes, weight), counts_without(no, weight)])
+        with np.errstate(divide="ignore", invalid="ignore"):  # a class without rows has none to lose
+            return _of_probabilities(np.concatenate([_means(yes, no), left / (yes + no - weight)], axis=1))
+
+    return None if members.few_weights is None else weight_by_weight(without, rows, members)
 
 
-def _bits_without(posterior: Any, rows: Bits, members: Membership) -> tuple[Array, Array]:
-    """Where all rows weigh the same: each class as it is and as it is without one of its rows, in one product.
-
-    A failure less where the row failed, a success less where it succeeded.
-    """
-    w, yes, no = members.weights[0], posterior.alpha, posterior.beta
-    with np.errstate(divide="ignore", invalid="ignore"):  # a class without rows has none to lose
-        log_yes = np.log(np.concatenate([yes, counts_without(yes, w)]))
-        log_no = np.log(np.concatenate([no, counts_without(no, w)]))
-        log_total = np.log(np.concatenate([yes + no, yes + no - w]))
-    both = Bits.log_likelihood((log_yes - log_total, log_no - log_total))(rows)
-    fitted, without = both[:, : len(yes)], both[:, len(yes) :]
-    return fitted, members.replaced(fitted, members.own(without))
-
-
-def bits_average(posterior: Any, common: Any, log_odds: Array) -> LogDensity:
-    """The inclusion-averaged predictive of bits: a mixture of two Bernoulli distributions is one."""
-    relevant, irrelevant = expit(log_odds), expit(-log_odds)
-    of_classes, of_all = posterior.alpha + posterior.beta, common.alpha + common.beta
-    yes = relevant * (posterior.alpha / of_classes) + irrelevant * (common.alpha / of_all)
-    no = relevant * (posterior.beta / of_classes) + irrelevant * (common.beta / of_all)
-    return Bits.log_likelihood((np.log(yes), np.log(no)))
+def _of_probabilities(probability: Array) -> LogDensity:
+    """The density of bits with these probabilities of success and failure: (2, n_classes, n_features)."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_yes, log_no = np.log(probability)
+    return Bits.log_likelihood((log_yes, log_no))
 
 
 def dense_blocks(X: Any) -> Iterator[slice]:

@@ -102,19 +102,12 @@ def leave_one_out(
 ) -> tuple[Array, Array] | None:
     """See :func:`bayesppl.conjugate.closed_forms.leave_one_out`; None where the generic formula serves."""
     present = observed_mask(rows.X)
-    if -1 in posterior.shared and present is not None:
-        return None
-    fitted = log_predictive(posterior)(rows)
-    if -2 in posterior.shared and present is not None:
-        return fitted, _all_classes_without(posterior, rows, members)
-    if members.few_weights is not None:
+    if members.few_weights is not None and (present is None or not posterior.shared):
+        fitted = log_predictive(posterior)(rows)
         return fitted, _without(posterior, rows.X, present, members, fitted)
-    # every row leaves a belief of its own behind
-    without = np.empty_like(fitted)
-    for block in row_blocks(*rows.X.shape):
-        some = None if present is None else present[block]
-        without[block] = _without(posterior, rows.X[block], some, members[block], fitted[block])
-    return fitted, without
+    if -2 not in posterior.shared:
+        return None
+    return log_predictive(posterior)(rows), _all_classes_without(posterior, rows, members)
 
 
 def log_normal_density(mean: Array, variance: Array) -> LogDensity:

@@ -95,20 +95,30 @@ class Membership:
 
 
 def weight_by_weight(
-    with_and_without: Callable[[Any, Membership], tuple[Array, Array]], rows: Any, members: Membership
+    both: Callable[[float], Callable[[Any], Array]], rows: Any, members: Membership
 ) -> tuple[Array, Array]:
-    """What a function returns of rows that weigh the same, put together for rows of few weights."""
+    """Densities of rows of few weights under all data, and without the row itself.
+
+    Parameters
+    ----------
+    both : callable
+        From a weight to the density of rows under every class as it is, and under every class without one of its
+        rows, which has that weight: (n_rows, 2 n_classes).
+    rows : Rows
+    members : Membership
+    """
+    weights = np.unique(members.groups.weights)
     if members.has_common_weight:
-        return with_and_without(rows, members)
-    chosen = [np.flatnonzero(members.weights == weight) for weight in np.unique(members.groups.weights)]
-    parts = [with_and_without(rows[of_weight], members[of_weight]) for of_weight in chosen]
-    fitted, without = (np.empty((parts[0][0].shape[1], len(members.codes))).T for _ in range(2))
-    for of_weight, (some_fitted, some_without) in zip(chosen, parts, strict=True):
-        fitted[of_weight], without[of_weight] = some_fitted, some_without
-    return fitted, without
+        found = both(weights[0])(rows)
+    else:
+        places = [np.flatnonzero(members.weights == weight) for weight in weights]
+        parts = [both(weight)(rows[at]) for weight, at in zip(weights, places, strict=True)]
+        found = np.concatenate(parts)[np.argsort(np.concatenate(places))]
+    fitted, without = np.hsplit(found, 2)
+    return fitted, members.replaced(fitted, members.own(without))
 
 
-def counts_without(counts: Array, weights: Array) -> Array:
+def counts_without(counts: Array, weights: Array | float) -> Array:
     """What remains of counts, or concentrations, that a row of some weight was counted into.
 
     What is not positive was lost to rounding (or belongs to no row): zero, whose logarithm marks the rows it was

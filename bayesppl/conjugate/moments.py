@@ -212,9 +212,6 @@ class NumberRows(Rows):
     columns: tuple[Hashable, ...] = ()
     refusal: str = ""
 
-    def __len__(self) -> int:
-        return len(self.X)
-
     def sum_rows(self, responsibilities: Responsibilities) -> Moments:
         if self.is_matrix:
             refuse_gaps(self.X, self.columns, self.refusal)

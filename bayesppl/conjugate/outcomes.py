@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from math import prod
 from typing import NamedTuple, final
 
@@ -75,10 +75,6 @@ class Outcomes(Rows):
 
     X: Array
     tables: Tables
-
-    @final
-    def __len__(self) -> int:
-        return len(self.X)
 
     @final
     def __getitem__(self, rows: Array) -> Outcomes:
@@ -180,28 +176,13 @@ def outcomes_average(posterior: Dirichlet, common: Dirichlet, log_odds: Array) -
 
 def outcomes_leave_one_out(
     posterior: Dirichlet, statistics: Counts, rows: Outcomes, members: Membership
-) -> tuple[Array, Array]:
-    """Leave-one-out of outcomes: one less of each that the row holds."""
-    if members.few_weights is not None:
-        return weight_by_weight(partial(_with_and_without, posterior), rows, members)
-    alpha, totals, own = posterior.concentration, posterior.totals, np.empty(len(rows))
-    starts = np.cumsum((0, *posterior.lengths))[:-1]
-    for block in row_blocks(*rows.codes.shape):
-        outcomes, k, w = rows.codes[block], members.codes[block], members.weights[block, None]
-        level = counts_without(alpha[k[:, None], outcomes + starts], w)
-        with np.errstate(divide="ignore", invalid="ignore"):  # where rounding leaves nothing of the class
-            terms = np.log(level) - np.log(totals[k] - w)
-        own[block] = np.where(outcomes < 0, 0.0, terms).sum(1)
-    fitted = outcomes_log_predictive(posterior)(rows)
-    return fitted, members.replaced(fitted, own)
+) -> tuple[Array, Array] | None:
+    """Leave-one-out of outcomes of few different weights: one less of each that the row holds."""
+    alpha, totals = posterior.concentration, posterior.totals.repeat(posterior.lengths, axis=1)
 
+    def without(weight: float) -> LogDensity:
+        with np.errstate(divide="ignore", invalid="ignore"):  # a class without rows has none to lose
+            left = counts_without(alpha, weight) / (totals - weight)
+            return Outcomes.log_likelihood(np.concatenate([alpha / totals, left]), posterior.lengths)
 
-def _with_and_without(posterior: Dirichlet, rows: Outcomes, members: Membership) -> tuple[Array, Array]:
-    """Look up each class as it is and without one of its rows together, where all rows weigh the same."""
-    alpha, w = posterior.concentration, members.weights[0]
-    totals = posterior.totals.repeat(posterior.lengths, axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):  # a class without rows has none to lose
-        probability = np.concatenate([alpha / totals, counts_without(alpha, w) / (totals - w)])
-    both = Outcomes.log_likelihood(probability, posterior.lengths)(rows)
-    fitted, without = both[:, : len(alpha)], both[:, len(alpha) :]
-    return fitted, members.replaced(fitted, members.own(without))
+    return None if members.few_weights is None else weight_by_weight(without, rows, members)

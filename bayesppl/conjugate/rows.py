@@ -24,8 +24,10 @@ from bayesppl.kernels.arrays import Array, Responsibilities
 class Rows(ABC):
     """Some rows of data, whose statistics can be summed by class or taken one by one."""
 
-    @abstractmethod
-    def __len__(self) -> int: ...
+    X: Any
+
+    def __len__(self) -> int:
+        return int(self.X.shape[0])
 
     @abstractmethod
     def sum_rows(self, responsibilities: Responsibilities) -> Statistics:

@@ -33,10 +33,6 @@ class PlainRows(Rows):
     refusal: str
 
     @final
-    def __len__(self) -> int:
-        return int(self.X.shape[0])
-
-    @final
     def sum_rows(self, responsibilities: Responsibilities) -> WeightedRows:
         refuse_gaps(self.X, self.columns, self.refusal)
         return WeightedRows.of(self.X, responsibilities)

@@ -36,7 +36,7 @@ from bayesppl.kernels.arrays import (
     log_factorial,
     log_rising,
 )
-from bayesppl.kernels.class_sums import MANY, class_sums, count_histogram
+from bayesppl.kernels.class_sums import MANY, class_sums
 from bayesppl.kernels.ranges import row_blocks
 
 # Counts up to this are looked up in a table, as far as it has no more numbers than that; log gamma is dearer.
@@ -66,10 +66,6 @@ class Words(Rows):
     X: Any
     weighed: Array | None = None
 
-    @final
-    def __len__(self) -> int:
-        return int(self.X.shape[0])
-
     @cached_property
     def stored(self) -> csr_array:
         """The counts, each cell stored at most once."""
@@ -98,9 +94,9 @@ class Words(Rows):
     def sum_rows(self, responsibilities: Responsibilities) -> Counts:
         sums, log_base = class_sums(responsibilities, self.X), np.zeros(responsibilities.shape[1])
         if issparse(self.X) or self.weighed is not None:
-            return Counts(sums, self._sum_log_base(responsibilities))
+            return Counts(sums, np.asarray(responsibilities.T @ self.log_base))
         for rows in row_blocks(self.X.shape[0], self.X.shape[1], _DENSE_CELLS):
-            log_base += Words(self.X[rows])._sum_log_base(responsibilities[rows])
+            log_base += responsibilities[rows].T @ Words(self.X[rows]).log_base
         return Counts(sums, log_base)
 
     @final
@@ -115,15 +111,6 @@ class Words(Rows):
             log_probability = np.log(probability)
         weigh, contrast = log_dotter(log_probability), log_contrast(log_probability)
         return LogDensity(lambda rows: weigh(rows.X) + rows.log_base[:, None], lambda rows: contrast(rows.X))
-
-    def _sum_log_base(self, responsibilities: Responsibilities) -> Array:
-        """log h, summed over the rows of every class: (n_classes,)."""
-        if self.weighed is None and one_class_each(responsibilities):
-            owners, counts = responsibilities.indices, self.stored
-            sizes = count_histogram(counts.data, counts.indptr, owners, responsibilities.shape[1])
-            if not sizes[:, MANY].any():
-                return log_coefficients_of_sizes(sizes, self.totals, owners)
-        return np.asarray(responsibilities.T @ self.log_base)
 
 
 def one_class_each(responsibilities: Responsibilities) -> bool:
