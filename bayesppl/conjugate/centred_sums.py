@@ -9,11 +9,11 @@ stays. Subtracting is then as accurate as adding, and what is left below the bou
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
-from bayesppl.conjugate.refusals import refuse_rows_never_added
+from bayesppl.conjugate.statistics import refuse_rows_never_added, under_codes
 from bayesppl.kernels.arrays import Array, diagonal
 from bayesppl.kernels.pairs import Pairs, two_sum
 
@@ -109,18 +109,9 @@ class CentredSums:
 
     def with_classes(self, n_classes: int, codes: Array) -> CentredSums:
         """The same sums among more classes; those that are new are empty."""
-
-        def moved(values: Array) -> Array:
-            placed = np.zeros((n_classes, *values.shape[1:]))
-            placed[codes] = values
-            return placed
-
-        return CentredSums(
-            moved(self.pivot),
-            self.count.each(moved),
-            self.first.each(moved),
-            self.second if self.is_tied else self.second.each(moved),
-        )
+        move = partial(under_codes, n_classes=n_classes, codes=codes)
+        second = self.second if self.is_tied else self.second.each(move)
+        return CentredSums(move(self.pivot), self.count.each(move), self.first.each(move), second)
 
     @cached_property
     def moments(self) -> tuple[Array, Array, Array]:

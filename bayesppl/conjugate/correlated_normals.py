@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.conjugate.log_density import Evaluate, LogDensity, mixture
+from bayesppl.conjugate.log_density import Evaluate, LogDensity
 from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.moments import Moments, NumberRows
 from bayesppl.conjugate.normal_inverse_wishart import NormalInverseWishart
@@ -45,13 +45,6 @@ def log_predictive(posterior: NormalInverseWishart) -> LogDensity:
 
     by_gaps = by_pattern(log_t, n_features)
     return LogDensity(lambda rows: by_gaps(rows.X))
-
-
-def inclusion_averaged(
-    posterior: NormalInverseWishart, common: NormalInverseWishart, log_odds: Array
-) -> LogDensity:
-    """The predictive averaged over whether the rows depend on the class."""
-    return mixture(log_predictive(posterior), log_predictive(common), log_odds)
 
 
 def leave_one_out(

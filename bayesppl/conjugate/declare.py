@@ -34,10 +34,6 @@ class Direct(Declared):
     def declarations(self) -> Mapping[str, Any]:
         return self.priors
 
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        return tuple(self.priors)
-
     def declare(self, dims: Dims, prefix: str = "") -> dict[str, Any]:
         return {
             name: declare(declaration, **named(dims, prefix, name), space=SPACES[self.spaces[name]])
@@ -45,8 +41,7 @@ class Direct(Declared):
         }
 
     def log_volume(self, model: Any, prefix: str) -> Any:
-        for name in self.priors:
-            require_free(model, prefix + name)
+        require_free(model, *(prefix + name for name in self.priors))
         return 0.0
 
 
@@ -111,9 +106,9 @@ def _created(declaration: Any, name: str, dims: tuple[str, ...], model: Any) -> 
     return variable
 
 
-def require_free(model: Any, name: str) -> None:
+def require_free(model: Any, *names: str) -> None:
     """Refuse a mode where the declared prior is no density of the parameter itself."""
-    if name not in {variable.name for variable in model.free_RVs}:
+    for name in sorted(set(names) - {variable.name for variable in model.free_RVs}):
         raise NotConjugateError(
             f"{name!r} is computed from other variables, so that it has no density of its own and rule='map' no "
             "meaning; use rule='mean' or 'predictive'"

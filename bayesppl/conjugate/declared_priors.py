@@ -114,9 +114,9 @@ class Declared(ABC):
         """Declared parameters, and their priors."""
 
     @property
-    @abstractmethod
     def parameters(self) -> tuple[str, ...]:
-        """The parameters of the family."""
+        """The parameters of the family: those that are declared, where it has no others."""
+        return tuple(self.declarations)
 
     @abstractmethod
     def declare(self, dims: Dims, prefix: str = "") -> dict[str, Any]:

@@ -7,6 +7,7 @@ needs nothing but ``select_classes``, ``update`` and ``log_increment`` of the pa
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from bayesppl.conjugate import correlated_normals, independent_normals, regressions
@@ -23,7 +24,7 @@ from bayesppl.conjugate.cells import (
 )
 from bayesppl.conjugate.dirichlet import Dirichlet
 from bayesppl.conjugate.gamma import Gamma
-from bayesppl.conjugate.log_density import LogDensity
+from bayesppl.conjugate.log_density import LogDensity, mixture
 from bayesppl.conjugate.matrix_normal import MatrixNormalInverseWishart
 from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.moments import NumberRows
@@ -35,7 +36,7 @@ from bayesppl.conjugate.outcomes import (
     outcomes_leave_one_out,
     outcomes_log_predictive,
 )
-from bayesppl.conjugate.words import Words, words_average, words_leave_one_out, words_log_predictive
+from bayesppl.conjugate.words import Words, words_leave_one_out, words_log_predictive
 from bayesppl.kernels.arrays import Array
 
 #: A pair, and a kind of its rows.
@@ -73,8 +74,8 @@ INCLUSION_AVERAGED: Mapping[Key, Callable[[Any, Any, Array], LogDensity]] = {
     (Beta, SparseCells): sparse_average,
     (Gamma, SparseCells): sparse_average,
     (Dirichlet, Outcomes): outcomes_average,
-    (Dirichlet, Words): words_average,
+    (Dirichlet, Words): partial(mixture, words_log_predictive),
     (NormalInverseGamma, NumberRows): independent_normals.inclusion_averaged,
-    (NormalInverseWishart, NumberRows): correlated_normals.inclusion_averaged,
-    (MatrixNormalInverseWishart, NumberRows): regressions.inclusion_averaged,
+    (NormalInverseWishart, NumberRows): partial(mixture, correlated_normals.log_predictive),
+    (MatrixNormalInverseWishart, NumberRows): partial(mixture, regressions.log_predictive),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -90,16 +90,14 @@ def read_cholesky_prior(declared: Any) -> Any:
 class MeanAndSd(Declared):
     """Declared priors of the means and standard deviations of independent features."""
 
+    parameters: ClassVar[tuple[str, ...]] = ("mean", "variance")
+
     mean_prior: Any
     sd_prior: Any
 
     @property
     def declarations(self) -> Mapping[str, Any]:
         return {"mean": self.mean_prior, "sd": self.sd_prior}
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        return ("mean", "variance")
 
     def declare(self, dims: Dims, prefix: str = "") -> dict[str, Any]:
         import pymc as pm
@@ -112,8 +110,7 @@ class MeanAndSd(Declared):
     def log_volume(self, model: Any, prefix: str) -> Any:
         import pytensor.tensor as pt
 
-        require_free(model, prefix + "mean")
-        require_free(model, prefix + "sd")
+        require_free(model, prefix + "mean", prefix + "sd")
         return pt.log(model[prefix + "sd"]).sum()
 
 
@@ -121,16 +118,14 @@ class MeanAndSd(Declared):
 class MeanAndCholesky(Declared):
     """Declared priors of the means, and of the covariances by way of their Cholesky factors."""
 
+    parameters: ClassVar[tuple[str, ...]] = ("mean", "covariance")
+
     mean_prior: Any
     cholesky_prior: Any
 
     @property
     def declarations(self) -> Mapping[str, Any]:
         return {"mean": self.mean_prior, "cholesky": self.cholesky_prior}
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        return ("mean", "covariance")
 
     def declare(self, dims: Dims, prefix: str = "") -> dict[str, Any]:
         import pymc as pm
@@ -157,8 +152,7 @@ class MeanAndCholesky(Declared):
                 "a declared Cholesky factor has no density as a covariance matrix that could be read off, so that "
                 "rule='map' has no meaning; use rule='mean' or 'predictive', or the prior bayesppl.LKJ"
             )
-        require_free(model, prefix + "mean")
-        require_free(model, prefix + "sd")
+        require_free(model, prefix + "mean", prefix + "sd")
         sd = model[prefix + "sd"]
         n_features = sd.type.shape[-1] or len(model.coords[f"{prefix}feature"])
         left = log_left(below_diagonal(_correlations(model, prefix), n_features))

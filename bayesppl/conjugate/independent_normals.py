@@ -80,7 +80,7 @@ def log_predictive(posterior: NormalInverseGamma) -> LogDensity:
 def inclusion_averaged(posterior: NormalInverseGamma, common: NormalInverseGamma, log_odds: Array) -> LogDensity:
     """Average the predictive over which columns (or all, of one variance) depend on the class."""
     if -1 in posterior.shared:
-        return mixture(log_predictive(posterior), log_predictive(common), log_odds)
+        return mixture(log_predictive, posterior, common, log_odds)
     relevant, irrelevant = log_expit(log_odds), log_expit(-log_odds)
     of_classes, [of_all] = _log_t_of_cells(posterior), _log_t_of_cells(common)
 

@@ -53,7 +53,10 @@ def on_first_use(make: Callable[[], Evaluate]) -> Evaluate:
     return lambda X: made()(X)
 
 
-def mixture(of_class: LogDensity, of_all: LogDensity, log_odds: Array) -> LogDensity:
-    """The density of rows that depend on the class with these odds, and else have one density for all classes."""
+def mixture(
+    log_predictive: Callable[[Any], LogDensity], posterior: Any, common: Any, log_odds: Array
+) -> LogDensity:
+    """The predictive averaged over whether the rows depend on the class, which they do with these odds."""
+    of_class, of_all = log_predictive(posterior), log_predictive(common)
     relevant, irrelevant = log_expit(log_odds), log_expit(-log_odds)
     return LogDensity(lambda rows: np.logaddexp(relevant + of_class(rows), irrelevant + of_all(rows)))

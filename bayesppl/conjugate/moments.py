@@ -97,10 +97,7 @@ class Moments(Statistics):
         return LogMoments(self.count, self.mean, self.scatter, self.sums)
 
     def tracked(self, n_rows: int = 0) -> Self:
-        if self.sums is not None:
-            return self
-        sums = CentredSums.of_moments(self.count, self.mean, self.scatter, rounding_of_sum(n_rows))
-        return replace(self, sums=sums)
+        return replace(self, sums=self._centred(n_rows))
 
     def of_classes(self, codes: Array, n_classes: int) -> Self:
         return self._of(CentredSums.of_rows(self.count, self.mean, self.scatter, codes, n_classes))
@@ -112,11 +109,26 @@ class Moments(Statistics):
 
     def __add__(self, other: Self) -> Self:
         if self.sums is None and other.sums is None:
-            return self._merge(other)
-        return self._of(self._tracked_sums + other._tracked_sums)
+            return self.merged(other)
+        return self._of(self._centred() + other._centred())
 
     def __sub__(self, other: Self) -> Self:
-        return self._of(self._tracked_sums - other._tracked_sums)
+        return self._of(self._centred() - other._centred())
+
+    def merged(self, other: Moments) -> Self:
+        """The moments of both sets of rows, in ordinary numbers.
+
+        A prior that is worth rows merges with them in the same way.
+        """
+        count = self.count + other.count
+        present = count > 0
+        share = np.divide(other.count, count, out=np.zeros_like(count), where=present)
+        delta = other.mean - self.mean
+        mean = np.where(column(present), self.mean + column(share) * delta, 0.0)
+        between = _per_scatter(self.count * share, self.is_matrix) * self._product(delta)
+        if self.is_tied:
+            between = between.sum(0)
+        return type(self)(count, mean, self.scatter + other.scatter + between)
 
     def scale(self, factor: float) -> Self:
         if self.sums is not None:
@@ -158,25 +170,13 @@ class Moments(Statistics):
         last_bit = 2.0**-52 * np.abs(self.mean)
         return np.where(np.abs(apart) > np.where(error > 0, error + last_bit, 0.0), apart, 0.0)
 
-    @property
-    def _tracked_sums(self) -> CentredSums:
-        tracked = self.tracked().sums
-        assert tracked is not None
-        return tracked
+    def _centred(self, n_rows: int = 0) -> CentredSums:
+        if self.sums is not None:
+            return self.sums
+        return CentredSums.of_moments(self.count, self.mean, self.scatter, rounding_of_sum(n_rows))
 
     def _of(self, sums: CentredSums) -> Self:
         return type(self)(*sums.moments, sums)
-
-    def _merge(self, other: Self) -> Self:
-        count = self.count + other.count
-        present = count > 0
-        share = np.divide(other.count, count, out=np.zeros_like(count), where=present)
-        delta = other.mean - self.mean
-        mean = np.where(column(present), self.mean + column(share) * delta, 0.0)
-        between = _per_scatter(self.count * share, self.is_matrix) * self._product(delta)
-        if self.is_tied:
-            between = between.sum(0)
-        return type(self)(count, mean, self.scatter + other.scatter + between)
 
     def _product(self, deviation: Array) -> Array:
         return deviation[..., :, None] * deviation[..., None, :] if self.is_matrix else deviation**2

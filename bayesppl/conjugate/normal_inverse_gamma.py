@@ -82,15 +82,13 @@ class NormalInverseGamma(Conjugate):
         return replace_unchecked(cls(), location=zero, kappa=zero, a=a, b=factors, shared=shared)
 
     def update(self, statistics: Moments) -> Self:
-        n, gap = statistics.count, statistics.mean - self.location
-        kappa = self.kappa + n
-        share = np.divide(n, kappa, out=np.zeros(kappa.shape), where=kappa > 0)
+        after = self._merged(statistics)
         return replace_unchecked(
             self,
-            location=self.location + share * gap,
-            kappa=kappa,
-            a=self.a + n.sum(self.shared) / 2,
-            b=self.b + self._half_squares(statistics),
+            location=after.mean,
+            kappa=after.count,
+            a=self.a + statistics.count.sum(self.shared) / 2,
+            b=self.b + after.scatter.sum(self.shared) / 2,
         )
 
     @property
@@ -109,7 +107,8 @@ class NormalInverseGamma(Conjugate):
         return np.asarray(gammaln(self.a) - self.a * np.log(self.b) + of_means.sum(self.shared))
 
     def log_increment(self, statistics: Moments) -> Array:
-        half, squares = statistics.count.sum(self.shared) / 2, self._half_squares(statistics)
+        half = statistics.count.sum(self.shared) / 2
+        squares = self._merged(statistics).scatter.sum(self.shared) / 2
         of_means = -0.5 * np.log1p(statistics.count / self.kappa)
         of_variance = -self.a * np.log1p(squares / self.b) - half * np.log(self.b + squares)
         return np.asarray(log_rising(self.a, half) + of_variance + of_means.sum(self.shared))
@@ -166,8 +165,6 @@ class NormalInverseGamma(Conjugate):
         """Broadcast variances against (..., n_classes, n_features)."""
         return np.expand_dims(variance, self.shared)
 
-    def _half_squares(self, statistics: Moments) -> Array:
-        """What rows add to b."""
-        n, gap = statistics.count, statistics.mean - self.location
-        weight = np.divide(self.kappa * n, self.kappa + n, out=np.zeros(n.shape), where=self.kappa + n > 0)
-        return np.asarray((statistics.scatter + weight * gap**2).sum(self.shared) / 2)
+    def _merged(self, statistics: Moments) -> Moments:
+        """The rows with those that the prior is worth, which are all at its location; their squares add to 2b."""
+        return Moments(self.kappa, self.location, np.zeros(self.kappa.shape)).merged(statistics)

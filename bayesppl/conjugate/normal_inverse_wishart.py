@@ -116,17 +116,9 @@ class NormalInverseWishart(Conjugate):
         )
 
     def update(self, statistics: Moments) -> Self:
-        n, gap = statistics.count, statistics.mean - self.location
-        kappa = self.kappa + n
-        share = np.divide(n, kappa, out=np.zeros(kappa.shape), where=kappa > 0)
-        between = (self.kappa * share)[:, None, None] * gap[:, :, None] * gap[:, None, :]
-        return replace_unchecked(
-            self,
-            location=self.location + share[:, None] * gap,
-            kappa=kappa,
-            nu=self.nu + (n.sum() if self.is_tied else n),
-            psi=self.psi + statistics.scatter + (between.sum(0) if self.is_tied else between),
-        )
+        n = statistics.count.sum() if self.is_tied else statistics.count
+        after = Moments(self.kappa, self.location, self.psi).merged(statistics)
+        return replace_unchecked(self, location=after.mean, kappa=after.count, nu=self.nu + n, psi=after.scatter)
 
     @property
     def shared_by_classes(self) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from bayesppl.conjugate.correlated_normals import by_pattern, log_t_density, t_terms
-from bayesppl.conjugate.log_density import Evaluate, LogDensity, mixture
+from bayesppl.conjugate.log_density import Evaluate, LogDensity
 from bayesppl.conjugate.matrix_normal import MatrixNormalInverseWishart
 from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.moments import NumberRows
@@ -44,13 +44,6 @@ def log_predictive(posterior: MatrixNormalInverseWishart) -> LogDensity:
 
     by_gaps = by_pattern(log_t, joint.location.shape[1])
     return LogDensity(lambda rows: by_gaps(rows.X))
-
-
-def inclusion_averaged(
-    posterior: MatrixNormalInverseWishart, common: MatrixNormalInverseWishart, log_odds: Array
-) -> LogDensity:
-    """The predictive averaged over whether the rows depend on the class."""
-    return mixture(log_predictive(posterior), log_predictive(common), log_odds)
 
 
 def leave_one_out(

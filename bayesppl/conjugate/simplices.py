@@ -54,11 +54,6 @@ class SimplexPrior(Declared):
     def _declare(self, name: str, dims: tuple[str, ...], prefix: str) -> Any:
         """Declare the probabilities in the current ``pm.Model``."""
 
-    @property
-    @final
-    def parameters(self) -> tuple[str, ...]:
-        return (self.parameter,)
-
     @final
     def declare(self, dims: Dims, prefix: str = "") -> dict[str, Any]:
         return {self.parameter: self._declare(**named(dims, prefix, self.parameter), prefix=prefix)}
@@ -70,8 +65,7 @@ class SimplexPrior(Declared):
 
     @final
     def log_volume(self, model: Any, prefix: str) -> Any:
-        for name in free_names(self.sizes, prefix + self.parameter):
-            require_free(model, name)
+        require_free(model, *free_names(self.sizes, prefix + self.parameter))
         return 0.0
 
 

@@ -11,14 +11,13 @@ the weight with which a row belongs to a class: one stored entry per row for lab
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, Self, final
+from typing import Any, NoReturn, Self, final
 
 import numpy as np
 
-from bayesppl.conjugate.refusals import refuse_rows_never_added
-from bayesppl.kernels.arrays import Array, Responsibilities
+from bayesppl.kernels.arrays import Array, Responsibilities, leaves
 from bayesppl.kernels.class_sums import class_sums
 from bayesppl.kernels.pairs import Pairs
 
@@ -83,13 +82,7 @@ class Statistics(ABC):
     @final
     def n_numbers(self) -> int:
         """How many numbers these statistics hold, not counting what tracks their rounding."""
-        return _count_numbers([value for name, value in self._by_name.items() if name != "sums"])
-
-    @property
-    @final
-    def _by_name(self) -> dict[str, Any]:
-        # every kind of statistics is a dataclass, which this base itself is not
-        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        return sum(values.size for path, values in leaves(self) if ".sums" not in path)
 
 
 class _Sums(Statistics):
@@ -154,8 +147,9 @@ class _Sums(Statistics):
     @final
     def with_base(self, log_base: Array) -> Self:
         """Return the statistics of the same rows, whose base measures are multiplied by these factors."""
-        # every kind is a dataclass
-        return replace(self, log_base=self._by_name["log_base"] + log_base)  # type: ignore[type-var]
+        # both are fields of every kind
+        base = vars(self)["log_base"] + log_base
+        return replace(self, log_base=base)  # type: ignore[type-var]
 
     def sum_rows(self, responsibilities: Responsibilities) -> Self:
         """Sum statistics of single rows into classes: (n_rows, ...) to (n_classes, ...)."""
@@ -164,11 +158,12 @@ class _Sums(Statistics):
 
     def values(self) -> tuple[Array, ...]:
         """The sums, in the order of the fields."""
-        return tuple(self._by_name[name] for name in self._names)
+        return tuple(vars(self)[name] for name in self._names)
 
     @property
     def _names(self) -> list[str]:
-        return [name for name in self._by_name if name != "sums"]
+        # every kind of statistics is a dataclass, which this base itself is not
+        return [field.name for field in fields(self) if field.name != "sums"]  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,19 +254,6 @@ class JointStatistics(Statistics):
         )
 
 
-def _count_numbers(values: Iterable[Any]) -> int:
-    return sum(
-        part.size
-        if isinstance(part, np.ndarray)
-        else part.n_numbers
-        if isinstance(part, Statistics)
-        else _count_numbers(part.values())
-        if isinstance(part, Mapping)
-        else np.size(part)
-        for part in values
-    )
-
-
 def column(values: Array) -> Array:
     """Give ``values`` a trailing feature axis if they have none."""
     return values if values.ndim == 2 else values[:, None]
@@ -295,3 +277,11 @@ def remainder(before: Array, removed: Array) -> Array:
     """Return what is left of sums of weights: exactly nothing where only rounding errors are left."""
     left = np.asarray(before - removed)
     return np.where(left > ROUNDING * np.abs(before), left, 0.0)
+
+
+def refuse_rows_never_added(consequence: str) -> NoReturn:
+    """Refuse to subtract what was not part of a sum."""
+    raise ValueError(
+        f"cannot subtract rows that were never added: {consequence}. Subtract only rows (with the same weights) "
+        "that are part of the statistics."
+    )

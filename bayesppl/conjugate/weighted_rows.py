@@ -8,9 +8,8 @@ from typing import Any, NoReturn, Self, final
 
 import numpy as np
 
-from bayesppl.conjugate.refusals import refuse_rows_never_added
 from bayesppl.conjugate.rows import Rows
-from bayesppl.conjugate.statistics import ROUNDING, Statistics
+from bayesppl.conjugate.statistics import ROUNDING, Statistics, refuse_rows_never_added
 from bayesppl.kernels.arrays import Array, Responsibilities
 from bayesppl.kernels.missing import refuse_gaps
 

@@ -19,7 +19,6 @@ from typing import Any, final
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
-from scipy.special import log_expit
 
 from bayesppl.conjugate.cells import stored_once
 from bayesppl.conjugate.dirichlet import Dirichlet
@@ -154,13 +153,6 @@ def words_log_predictive(posterior: Dirichlet) -> LogDensity:
         return out
 
     return LogDensity(lambda rows: kernel(rows, sums) + rows.log_base[:, None], kernel)
-
-
-def words_average(posterior: Dirichlet, common: Dirichlet, log_odds: Array) -> LogDensity:
-    """The inclusion-averaged predictive of counts: a mixture of two predictives."""
-    of_class, of_all = words_log_predictive(posterior), words_log_predictive(common)
-    relevant, irrelevant = log_expit(log_odds), log_expit(-log_odds)
-    return LogDensity(lambda rows: np.logaddexp(relevant + of_class(rows), irrelevant + of_all(rows)))
 
 
 def words_leave_one_out(
