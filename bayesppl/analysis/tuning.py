@@ -131,7 +131,7 @@ def tune(
         "; ".join(dict.fromkeys(end.message for end in ends)),
         fixed,
     )
-    return model.with_factors(search.factors), search
+    return replace(model, factors=search.factors), search
 
 
 def path_of(search: Search) -> xr.Dataset:

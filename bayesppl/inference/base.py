@@ -25,8 +25,8 @@ from bayesppl.inference.pymc.build import hyperparameters
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.convergence import Diagnosis, diagnose, warn_of_problems
 from bayesppl.model.declaration import GenerativeModel
-from bayesppl.model.posterior import Posterior
-from bayesppl.model.sampled import Report, Sampled
+from bayesppl.model.posterior import Posterior, Report
+from bayesppl.model.sampled import Sampled
 
 
 class Inference(ABC):

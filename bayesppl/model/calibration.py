@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -16,31 +15,8 @@ Option = Literal["temperature", "weights"]
 OPTIONS: tuple[Option, ...] = get_args(Option)
 
 
-class Power(ABC):
-    r"""Powers of densities, learned from rows left out.
-
-    .. math:: p_w(y = k \mid x, D) \propto \pi_k \prod_b p(x_b \mid k, D)^{w_b}
-    """
-
-    log_score: float
-    log_score_uncalibrated: float
-
-    @property
-    @abstractmethod
-    def overall_temperature(self) -> float:
-        """The reciprocal of the power, or of the geometric mean of the powers."""
-
-    @abstractmethod
-    def parts(self, X: Any, family: Family) -> Iterator[tuple[float, Any]]:
-        """Powers, and the encoded rows with what is seen of them where the density is taken to that power."""
-
-    @abstractmethod
-    def of_left_out(self, whole: Array, units: Callable[[], Iterable[Array]]) -> Iterator[tuple[float, Array]]:
-        """Powers, and the log joints taken to them: those of whole rows, or those of the units of a row."""
-
-
 @dataclass(frozen=True)
-class Calibration(Power):
+class Calibration:
     r"""The temperature of a calibrated fit, learned from rows left out.
 
     .. math:: p_T(y = k \mid x, D) \propto \pi_k\, p(x \mid y = k, D)^{1/T}
@@ -70,12 +46,15 @@ class Calibration(Power):
 
     @property
     def overall_temperature(self) -> float:
+        """T itself."""
         return self.temperature
 
     def parts(self, X: Any, family: Family) -> Iterator[tuple[float, Any]]:
+        """Powers, and the encoded rows with what is seen of them where the density is taken to that power."""
         yield 1 / self.temperature, X
 
     def of_left_out(self, whole: Array, units: Callable[[], Iterable[Array]]) -> Iterator[tuple[float, Array]]:
+        """Powers, and the log joints taken to them: those of whole rows, or those of the units of a row."""
         yield 1 / self.temperature, whole
 
     def __str__(self) -> str:
@@ -87,7 +66,7 @@ class Calibration(Power):
 
 
 @dataclass(frozen=True, eq=False)
-class ColumnWeights(Power):
+class ColumnWeights:
     r"""Weights of the columns or blocks of a calibrated fit, learned from rows left out.
 
     .. math:: p_w(y = k \mid x, D) \propto \pi_k \prod_b p(x_b \mid y = k, D)^{w_b}
@@ -121,6 +100,7 @@ class ColumnWeights(Power):
 
     @property
     def overall_temperature(self) -> float:
+        """The reciprocal of the geometric mean of the weights."""
         return float(np.exp(-np.log(self.weights).mean()))
 
     @property
@@ -130,10 +110,12 @@ class ColumnWeights(Power):
         return self.weights / factor, self.weights * factor
 
     def parts(self, X: Any, family: Family) -> Iterator[tuple[float, Any]]:
+        """See :meth:`Calibration.parts`."""
         for unit, weight in enumerate(self.weights.tolist()):
             yield weight, family.bound.marginal_rows(X, [unit])
 
     def of_left_out(self, whole: Array, units: Callable[[], Iterable[Array]]) -> Iterator[tuple[float, Array]]:
+        """See :meth:`Calibration.of_left_out`."""
         yield from zip(self.weights.tolist(), units(), strict=True)
 
     def __str__(self) -> str:
@@ -144,6 +126,10 @@ class ColumnWeights(Power):
             f"{len(self.names)} weights, {self.weights[least]:.2g} ({self.names[least]}) to "
             f"{self.weights[most]:.2g} ({self.names[most]})"
         )
+
+
+#: Powers of densities, learned from rows left out.
+Power = Calibration | ColumnWeights
 
 
 def check_option(option: str | None) -> None:

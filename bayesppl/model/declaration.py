@@ -10,7 +10,7 @@ import numpy as np
 
 from bayesppl.conjugate import Conjugate, Dirichlet, Fixed, Joint
 from bayesppl.conjugate.conjugate import ShapeError
-from bayesppl.conjugate.declared_priors import Declared, is_declaration
+from bayesppl.conjugate.declared_priors import is_declaration
 from bayesppl.conjugate.log_density import Evaluate, LogDensity
 from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.simplices import SimplexPrior, simplex_prior
@@ -89,10 +89,6 @@ class GenerativeModel:
         """The same declaration for other classes."""
         return replace(self, family=closed_forms.with_classes(self.family, classes), classes=tuple(classes))
 
-    def with_factors(self, factors: Mapping[str, float]) -> GenerativeModel:
-        """The same declaration, hyperparameters multiplied by these factors."""
-        return replace(self, factors=dict(factors))
-
     def statistics(self, X: Any, responsibilities: Responsibilities, n_jobs: int | None = None) -> JointStatistics:
         """Sum encoded rows into sufficient statistics, ranges of rows on ``n_jobs`` threads."""
         return sum_over_ranges(
@@ -135,23 +131,20 @@ class GenerativeModel:
     def prior(self, statistics: JointStatistics) -> Joint:
         """The declared prior, its data-dependent defaults resolved from ``statistics``."""
         weights = resolve_class_weights(self.class_weights, statistics.parts[CLASS_WEIGHTS].counts, self.classes)
-        features = self.prior_of_features(statistics.parts["features"])
+        features = self._rescaled(self.family.resolve_prior(statistics.parts["features"]))
         return Joint({CLASS_WEIGHTS: weights, "features": features}, _PREFIXES)
-
-    def prior_of_features(self, statistics: Statistics) -> Conjugate | Declared:
-        """The prior of the family's parameters, resolved from ``statistics``."""
-        resolved = self.family.resolve_prior(statistics)
-        return resolved.rescaled(self.factors) if self.factors else resolved
 
     def common_prior_of_features(self, statistics: Statistics) -> Conjugate:
         """The prior of one distribution in place of those of the classes, whose ``statistics`` these are."""
         try:
-            prior = closed_forms.common_prior(self.family, statistics)
+            return self._rescaled(closed_forms.common_prior(self.family, statistics))
         except ShapeError:
             raise NotConjugateError(
                 "a prior whose hyperparameters differ between classes cannot be the prior of one distribution for "
                 "all of them, with which they would be compared; declare hyperparameters that the classes share"
             ) from None
+
+    def _rescaled(self, prior: Any) -> Any:
         return prior.rescaled(self.factors) if self.factors else prior
 
     def mle(self, prior: Joint, statistics: JointStatistics) -> Theta:

@@ -82,7 +82,7 @@ class Learned:
         """With further rows; see :meth:`summarise`."""
         rows = self.read(X, y, sample_weight)
         self._refuse_new_levels(rows.counted().table)
-        return self._with(self.statistics.tracked() + self._tracked(rows, n_jobs))
+        return replace(self, statistics=self.statistics.tracked() + self._tracked(rows, n_jobs))
 
     def minus(self, X: Any, y: Any, sample_weight: Any = None, *, n_jobs: int | None = None) -> Self:
         """Without rows that were learned before.
@@ -92,19 +92,23 @@ class Learned:
         ValueError
             If these rows cannot be among those learned.
         """
-        return self._with(self.statistics.tracked() - self._tracked(self.read(X, y, sample_weight), n_jobs))
+        return replace(
+            self, statistics=self.statistics.tracked() - self._tracked(self.read(X, y, sample_weight), n_jobs)
+        )
 
     def merged(self, other: Self) -> Self:
         """With what was learned from other rows in terms of the same model."""
-        return self._with(self.statistics.tracked() + other.statistics.tracked())
+        return replace(self, statistics=self.statistics.tracked() + other.statistics.tracked())
 
     def tracking(self, rows: Rows) -> Self:
         """The same, learned from these rows alone, in sums that rows can come into and go out of."""
-        return self._with(self.model.summarise_each(rows) if self._are_few(rows) else self.statistics.tracked())
+        return replace(
+            self, statistics=self.model.summarise_each(rows) if self._are_few(rows) else self.statistics.tracked()
+        )
 
     def discounted(self, factor: float) -> Self:
         """With every row counting only ``factor`` times."""
-        return self._with(self.statistics.tracked().scale(factor))
+        return replace(self, statistics=self.statistics.tracked().scale(factor))
 
     def with_classes(self, classes: Array) -> Self:
         """In terms of these classes, which include all those known."""
@@ -122,9 +126,6 @@ class Learned:
     def widened(self, declared: Sequence[Hashable] | Array) -> Self:
         """With the classes of ``declared`` that are new, in ascending order."""
         return self.with_classes(union(self.classes, declared))
-
-    def _with(self, statistics: JointStatistics) -> Self:
-        return replace(self, statistics=statistics)
 
     def _tracked(self, rows: Rows, n_jobs: int | None) -> JointStatistics:
         if self._are_few(rows):

@@ -23,6 +23,28 @@ from bayesppl.model.rules import ESTIMATES, TABLE, RuleName, check_rule
 CHUNK_CELLS = 1 << 20
 
 
+@dataclass(frozen=True, eq=False)
+class Report:
+    """What is known about draws.
+
+    Attributes
+    ----------
+    record : mapping
+        The inference, its settings and versions.
+    sample_stats : mapping of str to (chain, draw) arrays
+        What the sampler reports of each draw.
+    diagnosis : Diagnosis
+        Of convergence; empty for approximations, which have no chains to compare.
+    hyper_dims : mapping of str to dims
+        Dimension names of parameters of the prior that were learned too.
+    """
+
+    record: Mapping[str, Any]
+    sample_stats: Mapping[str, Array]
+    diagnosis: Diagnosis
+    hyper_dims: Mapping[str, tuple[str, ...]]
+
+
 class Scorer(NamedTuple):
     """A rule at work: log p(y = k, x) of encoded rows x, and the class weights (n_classes,)."""
 
@@ -63,28 +85,37 @@ class Posterior(ABC):
 
     @property
     @abstractmethod
+    def about_draws(self) -> Report:
+        """What is known about the draws."""
+
+    @property
+    @final
     def record(self) -> Mapping[str, Any]:
         """How the posterior was found: the inference and its settings."""
+        return self.about_draws.record
+
+    @property
+    @final
+    def diagnosis(self) -> Diagnosis:
+        """Convergence of the draws; empty where there are no chains to compare."""
+        return self.about_draws.diagnosis
+
+    @property
+    @final
+    def hyper_dims(self) -> Mapping[str, tuple[str, ...]]:
+        """Dimension names of parameters of the prior that were learned too."""
+        return self.about_draws.hyper_dims
+
+    @property
+    @final
+    def sample_stats(self) -> Mapping[str, Array]:
+        """What the sampler reports of each draw: arrays (chain, draw)."""
+        return self.about_draws.sample_stats
 
     @property
     @abstractmethod
     def is_exact(self) -> bool:
         """Whether the posterior is known in closed form, so that draws are independent."""
-
-    @property
-    @abstractmethod
-    def diagnosis(self) -> Diagnosis:
-        """Convergence of the draws; empty where there are no chains to compare."""
-
-    @property
-    @abstractmethod
-    def hyper_dims(self) -> Mapping[str, tuple[str, ...]]:
-        """Dimension names of parameters of the prior that were learned too."""
-
-    @property
-    @abstractmethod
-    def sample_stats(self) -> Mapping[str, Array]:
-        """What the sampler reports of each draw: arrays (chain, draw)."""
 
     @abstractmethod
     def mode(self) -> Theta:
@@ -139,8 +170,7 @@ class Posterior(ABC):
                 f"rule={rule!r} integrates the parameters out and has no estimate; use one of "
                 f"{', '.join(ESTIMATES)}"
             )
-        found: Theta = estimate(self)
-        return found
+        return estimate(self)
 
     @final
     def scorer(self, rule: RuleName) -> Scorer:
@@ -149,16 +179,13 @@ class Posterior(ABC):
         Made once for every rule: all that does not depend on the rows is kept.
         """
         check_rule(rule)
-        known = self._scorers.get(rule)
-        if known is None:
-            known = self._scorers[rule] = self._make_scorer(rule)
-        return known
-
-    def _make_scorer(self, rule: RuleName) -> Scorer:
-        if not TABLE[rule].is_plug_in:
-            return Scorer(self.log_joint_predictive(), self.predictive_weights())
-        theta = self.theta(rule)
-        return Scorer(self.model.log_joint(theta), theta[CLASS_WEIGHTS])
+        if rule not in self._scorers:
+            if TABLE[rule].is_plug_in:
+                theta = self.theta(rule)
+                self._scorers[rule] = Scorer(self.model.log_joint(theta), theta[CLASS_WEIGHTS])
+            else:
+                self._scorers[rule] = Scorer(self.log_joint_predictive(), self.predictive_weights())
+        return self._scorers[rule]
 
     @cached_property
     def _scorers(self) -> dict[RuleName, Scorer]:
@@ -176,24 +203,12 @@ class Exact(Posterior):
     belief: Joint
 
     @property
-    def record(self) -> Mapping[str, Any]:
-        return {"inference": "closed_form"}
+    def about_draws(self) -> Report:
+        return Report({"inference": "closed_form"}, {}, Diagnosis({}, []), {})
 
     @property
     def is_exact(self) -> bool:
         return True
-
-    @property
-    def diagnosis(self) -> Diagnosis:
-        return Diagnosis({}, [])
-
-    @property
-    def hyper_dims(self) -> Mapping[str, tuple[str, ...]]:
-        return {}
-
-    @property
-    def sample_stats(self) -> Mapping[str, Array]:
-        return {}
 
     def mode(self) -> Theta:
         return self.belief.mode()

@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from bayesppl.kernels.arrays import Theta
+
 RuleName = Literal["mle", "map", "mean", "predictive"]
 
 
@@ -30,7 +32,7 @@ class Rule:
     """
 
     words: str
-    estimate: Callable[[Any], Any] | None
+    estimate: Callable[[Any], Theta] | None
     colour: str
     marker: str
 

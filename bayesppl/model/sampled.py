@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -15,33 +15,9 @@ from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.errors import NotConjugateError
 from bayesppl.kernels.arrays import Array, Theta, log_mean_exp
-from bayesppl.model.convergence import Diagnosis
 from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
 from bayesppl.model.normalisation import normalise, powered
-from bayesppl.model.posterior import CHUNK_CELLS, Posterior
-
-
-@dataclass(frozen=True, eq=False)
-class Report:
-    """What is known about draws.
-
-    Attributes
-    ----------
-    record : mapping
-        The inference, its settings and versions.
-    sample_stats : mapping of str to (chain, draw) arrays
-        What the sampler reports of each draw.
-    diagnosis : Diagnosis
-        Of convergence; empty for approximations, which have no chains to compare.
-    hyper_dims : mapping of str to dims
-        Dimension names of parameters of the prior that were learned too.
-    """
-
-    record: Mapping[str, Any]
-    sample_stats: Mapping[str, Array]
-    diagnosis: Diagnosis
-    hyper_dims: Mapping[str, tuple[str, ...]]
-
+from bayesppl.model.posterior import CHUNK_CELLS, Posterior, Report
 
 #: From model, prior, statistics and draws to the mode.
 ModeFinder = Callable[[GenerativeModel, Joint, JointStatistics, Theta], Theta]
@@ -74,20 +50,8 @@ class Sampled(Posterior):
     find_mode: ModeFinder = field(default=_no_mode_finder, metadata={"stored": False})
 
     @property
-    def record(self) -> Mapping[str, Any]:
-        return self.report.record
-
-    @property
-    def diagnosis(self) -> Diagnosis:
-        return self.report.diagnosis
-
-    @property
-    def hyper_dims(self) -> Mapping[str, tuple[str, ...]]:
-        return self.report.hyper_dims
-
-    @property
-    def sample_stats(self) -> Mapping[str, Array]:
-        return self.report.sample_stats
+    def about_draws(self) -> Report:
+        return self.report
 
     @property
     def is_exact(self) -> bool:

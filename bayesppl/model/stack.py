@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import logsumexp
 
 from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.data.read_table import Columns
@@ -150,12 +151,8 @@ class Stack:
 
 def mixed(log_probas: list[Array], weights: Array) -> Array:
     """Logarithm of the weighted average of probabilities."""
-    parts = np.stack(log_probas)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        parts += np.log(weights).reshape(-1, *[1] * (parts.ndim - 1))
-        largest = parts.max(0)
-        safe = np.where(np.isfinite(largest), largest, 0.0)
-        return np.asarray(safe + np.log(np.exp(parts - safe).sum(0)))
+    of_members = weights.reshape(-1, *[1] * log_probas[0].ndim)
+    return np.asarray(logsumexp(np.stack(log_probas), axis=0, b=of_members))
 
 
 def sharpened(log_proba: Array, temperature: float) -> Array:

@@ -18,7 +18,8 @@ from bayesppl.model.convergence import Diagnosis
 from bayesppl.model.declaration import GenerativeModel
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.learned import Learned
-from bayesppl.model.sampled import Report, Sampled
+from bayesppl.model.posterior import Report
+from bayesppl.model.sampled import Sampled
 
 RNG = np.random.default_rng(5)
 BITS = RNG.integers(0, 2, size=(30, 2))

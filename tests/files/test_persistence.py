@@ -20,7 +20,8 @@ from bayesppl.files.saving import SCHEMA, pack, read_provenance, unpack
 from bayesppl.files.serialize import Encoder, build, same
 from bayesppl.inference import ClosedForm
 from bayesppl.model.convergence import diagnose
-from bayesppl.model.sampled import Report, Sampled
+from bayesppl.model.posterior import Report
+from bayesppl.model.sampled import Sampled
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 

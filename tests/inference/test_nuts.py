@@ -12,7 +12,8 @@ from bayesppl.inference import nuts
 from bayesppl.inference.pymc import native
 from bayesppl.inference.pymc.compiled import Density, log_density
 from bayesppl.model.convergence import Diagnosis, diagnose
-from bayesppl.model.sampled import Report, Sampled
+from bayesppl.model.posterior import Report
+from bayesppl.model.sampled import Sampled
 
 RNG = np.random.default_rng(7)
 X = RNG.integers(0, 2, size=(30, 2))

@@ -27,9 +27,8 @@ from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.learned import Learned
-from bayesppl.model.posterior import Exact, Posterior
+from bayesppl.model.posterior import Exact, Posterior, Report
 from bayesppl.model.rules import RuleName
-from bayesppl.model.sampled import Report
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,8 +20,8 @@ from bayesppl.kernels.arrays import Array, Theta, log_mean_exp
 from bayesppl.model.convergence import Diagnosis
 from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.model.normalisation import normalise, powered
-from bayesppl.model.posterior import Posterior
-from bayesppl.model.sampled import Report, log_batch_means
+from bayesppl.model.posterior import Posterior, Report
+from bayesppl.model.sampled import log_batch_means
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,34 +127,24 @@ class PartlyExact(Posterior):
         return values.shape[0], values.shape[1]
 
     @property
-    def record(self) -> Mapping[str, Any]:
-        first = next(iter(self._parts.values())).report.record
-        return {**first, "exact": list(self.exact), "sampled": list(self.sampled)}
+    def about_draws(self) -> Report:
+        reports = {block: part.report for block, part in self._parts.items()}
+        first = next(iter(reports.values()))
+        measures = {
+            self._prefix(block) + name: values
+            for block, report in reports.items()
+            for name, values in report.diagnosis.measures.items()
+        }
+        problems = [problem for report in reports.values() for problem in report.diagnosis.problems]
+        own = {} if self.label is None else self.label.samples
+        named = {self._prefix(CLASS_WEIGHTS) + name: values.ndim - 2 for name, values in own.items()}
+        dims = {name: tuple(f"{name}_dim_{axis}" for axis in range(ndim)) for name, ndim in named.items()}
+        record = {**first.record, "exact": list(self.exact), "sampled": list(self.sampled)}
+        return Report(record, first.sample_stats, Diagnosis(measures, problems), dims)
 
     @property
     def is_exact(self) -> bool:
         return False
-
-    @property
-    def diagnosis(self) -> Diagnosis:
-        measures = {
-            self._prefix(block) + name: values
-            for block, part in self._parts.items()
-            for name, values in part.report.diagnosis.measures.items()
-        }
-        return Diagnosis(
-            measures, [problem for p in self._parts.values() for problem in p.report.diagnosis.problems]
-        )
-
-    @property
-    def hyper_dims(self) -> Mapping[str, tuple[str, ...]]:
-        own = {} if self.label is None else self.label.samples
-        named = {self._prefix(CLASS_WEIGHTS) + name: values.ndim - 2 for name, values in own.items()}
-        return {name: tuple(f"{name}_dim_{axis}" for axis in range(ndim)) for name, ndim in named.items()}
-
-    @property
-    def sample_stats(self) -> Mapping[str, Array]:
-        return next(iter(self._parts.values())).report.sample_stats
 
     def mode(self) -> NoReturn:
         raise NotConjugateError(

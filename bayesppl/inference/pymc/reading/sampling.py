@@ -23,7 +23,7 @@ from bayesppl.inference.pymc.reading.posterior import CollapsedPart, in_class_or
 from bayesppl.inference.pymc.reading.rows import Observed
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.convergence import diagnose, warn_of_problems
-from bayesppl.model.sampled import Report
+from bayesppl.model.posterior import Report
 
 
 def log_posterior(
