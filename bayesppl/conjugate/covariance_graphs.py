@@ -6,83 +6,63 @@ classes together, with elementwise operations only.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
 
-class Spread(ABC):
-    """What a model needs of covariance matrices to be observed."""
+class Spread(NamedTuple):
+    """What a model needs of covariance matrices to be observed.
 
-    @abstractmethod
-    def root(self) -> Any:
-        """Cholesky factors: (class, feature, feature), or (feature, feature) where tied."""
+    Attributes
+    ----------
+    root : graph
+        Cholesky factors: (class, feature, feature), or (feature, feature) where tied.
+    log_det : graph
+        Log determinants of the covariances: (class,), or a scalar.
+    whiten : callable
+        Solves the root for vectors (..., feature, vector).
+    """
 
-    @abstractmethod
-    def log_det(self) -> Any:
-        """Log determinants of the covariances: (class,), or a scalar."""
-
-    @abstractmethod
-    def whiten(self, vectors: Any) -> Any:
-        """The root solved for ``vectors``, (..., feature, vector)."""
+    root: Any
+    log_det: Any
+    whiten: Callable[[Any], Any]
 
 
-@dataclass(frozen=True)
-class Triangular(Spread):
-    """Given by the Cholesky factors themselves."""
+def by_factor(factor: Any) -> Spread:
+    """Covariances given by their Cholesky factors."""
+    import pytensor.tensor as pt
 
-    factor: Any
+    diagonal = pt.diagonal(factor, axis1=-2, axis2=-1)
 
-    def root(self) -> Any:
-        return self.factor
-
-    def log_det(self) -> Any:
-        import pytensor.tensor as pt
-
-        return 2 * pt.log(pt.diagonal(self.factor, axis1=-2, axis2=-1)).sum(-1)
-
-    def whiten(self, vectors: Any) -> Any:
-        import pytensor.tensor as pt
-
-        diagonal = pt.diagonal(self.factor, axis1=-2, axis2=-1)
+    def whiten(vectors: Any) -> Any:
         n_features = vectors.type.shape[-2]
-        below = self.factor * np.tri(n_features, k=-1) / diagonal[..., None, :]
+        below = factor * np.tri(n_features, k=-1) / diagonal[..., None, :]
         for j in range(n_features - 1):
             vectors = vectors - below[..., :, j, None] * vectors[..., j, None, :]
         return vectors / diagonal[..., None]
 
+    return Spread(factor, 2 * pt.log(diagonal).sum(-1), whiten)
 
-@dataclass(frozen=True)
-class ByPartials(Spread):
-    """Given by standard deviations, and partial correlations below the diagonal of otherwise empty matrices."""
 
-    sd: Any
-    partials: Any
+def by_partials(sd: Any, partials: Any) -> Spread:
+    """Covariances given by standard deviations, and partial correlations below the diagonal of empty matrices."""
+    import pytensor.tensor as pt
 
-    def root(self) -> Any:
-        import pytensor.tensor as pt
+    left = log_left(partials)
+    root = sd[..., None] * (partials + np.eye(partials.type.shape[-1])) * pt.exp(log_lengths(left))
 
-        n_features = self.partials.type.shape[-1]
-        lengths = pt.exp(log_lengths(log_left(self.partials)))
-        return self.sd[..., None] * (self.partials + np.eye(n_features)) * lengths
-
-    def log_det(self) -> Any:
-        import pytensor.tensor as pt
-
-        return 2 * (pt.log(self.sd) + log_left(self.partials).sum(-1)).sum(-1)
-
-    def whiten(self, vectors: Any) -> Any:
-        """Every feature in turn is regressed out of those after it, which keep the variance one."""
-        import pytensor.tensor as pt
-
-        shrink = pt.exp(-log_left(self.partials))
-        vectors = vectors / self.sd[..., None]
+    def whiten(vectors: Any) -> Any:
+        """Regress every feature in turn out of those after it, which keep the variance one."""
+        shrink = pt.exp(-left)
+        vectors = vectors / sd[..., None]
         for j in range(vectors.type.shape[-2] - 1):
-            explained = self.partials[..., :, j, None] * vectors[..., j, None, :]
+            explained = partials[..., :, j, None] * vectors[..., j, None, :]
             vectors = (vectors - explained) * shrink[..., :, j, None]
         return vectors
+
+    return Spread(root, 2 * (pt.log(sd) + left.sum(-1)).sum(-1), whiten)
 
 
 def below_diagonal(values: Any, n_features: int) -> Any:

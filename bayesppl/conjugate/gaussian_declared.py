@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bayesppl.conjugate.covariance_graphs import (
-    ByPartials,
     Spread,
-    Triangular,
     below_diagonal,
+    by_factor,
+    by_partials,
     log_left,
     log_lengths,
 )
@@ -133,11 +133,10 @@ class MeanAndCholesky(Declared):
         mean = declare(self.mean_prior, **named(dims, prefix, "mean"), space=REAL)
         covariance = named(dims, prefix, "covariance")
         if isinstance(self.cholesky_prior, LKJ):
-            spread: Spread = _lkj(self.cholesky_prior, covariance["dims"], prefix)
+            spread = _lkj(self.cholesky_prior, covariance["dims"], prefix)
         else:
-            spread = Triangular(declare(self.cholesky_prior, prefix + "cholesky", covariance["dims"], CHOLESKY))
-        root = spread.root()
-        product = (root[..., :, None, :] * root[..., None, :, :]).sum(-1)
+            spread = by_factor(declare(self.cholesky_prior, prefix + "cholesky", covariance["dims"], CHOLESKY))
+        product = (spread.root[..., :, None, :] * spread.root[..., None, :, :]).sum(-1)
         return {
             "mean": mean,
             "covariance": pm.Deterministic(var=product, **covariance),
@@ -166,7 +165,7 @@ class MeanAndCholesky(Declared):
         return of_root + of_rows + of_directions
 
 
-def _lkj(prior: LKJ, dims: tuple[str, ...], prefix: str) -> ByPartials:
+def _lkj(prior: LKJ, dims: tuple[str, ...], prefix: str) -> Spread:
     """Declare standard deviations and partial correlations."""
     import pymc as pm
 
@@ -182,7 +181,7 @@ def _lkj(prior: LKJ, dims: tuple[str, ...], prefix: str) -> ByPartials:
     shape = prior.eta + (n_features - 2 - columns) / 2
     unit = pm.Beta(f"{prefix}partial_correlation", shape, shape, shape=(*batch, len(columns)))
     unit.tag.declared_by_user = True
-    return ByPartials(sd, below_diagonal(_correlations(model, prefix), n_features))
+    return by_partials(sd, below_diagonal(_correlations(model, prefix), n_features))
 
 
 def _correlations(model: Any, prefix: str) -> Any:
@@ -201,5 +200,5 @@ def _observe(mean: Any, spread: Spread, prefix: str, statistics: Moments) -> Non
     centre = (statistics.mean - mean) * np.sqrt(n)[:, None]
     centre = centre.T if statistics.is_tied else centre[:, :, None]
     whitened = spread.whiten(pt.concatenate([scatter_root, centre], axis=-1))
-    log_density = -0.5 * ((n * (spread.log_det() + n_features * LOG_2PI)).sum() + (whitened**2).sum())
+    log_density = -0.5 * ((n * (spread.log_det + n_features * LOG_2PI)).sum() + (whitened**2).sum())
     pm.Potential(f"{prefix}x", log_density)

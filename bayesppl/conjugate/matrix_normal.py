@@ -31,12 +31,11 @@ from bayesppl.conjugate.conjugate import (
     broadcast,
     replace_unchecked,
     require_finite,
-    require_positive,
     sum_trailing,
 )
 from bayesppl.conjugate.declared_priors import Dims
 from bayesppl.conjugate.moments import Moments
-from bayesppl.conjugate.normal_inverse_wishart import NormalInverseWishart
+from bayesppl.conjugate.normal_inverse_wishart import NormalInverseWishart, matrix_of, require_definite
 from bayesppl.kernels.arrays import LOG_2PI, Array, Theta, log_determinants
 from bayesppl.kernels.definite import LOST, is_positive_definite
 
@@ -81,14 +80,7 @@ class MatrixNormalInverseWishart(Conjugate):
 
     def __post_init__(self) -> None:
         require_finite(self, effect=self.effect, centre=self.centre, precision=self.precision)
-        precision = np.asarray(self.precision, dtype=np.float64)
-        if precision.ndim < 2:
-            require_positive(self, precision=precision)
-        elif precision.shape[-1] != precision.shape[-2] or not is_positive_definite(precision, LOST).all():
-            raise ValueError(
-                "MatrixNormalInverseWishart: precision must be a symmetric, positive definite matrix, or the "
-                "numbers of its diagonal"
-            )
+        require_definite(self, "precision", self.precision, LOST)
         NormalInverseWishart(self.location, self.kappa, self.nu, self.psi)  # which checks these
 
     @property
@@ -105,8 +97,7 @@ class MatrixNormalInverseWishart(Conjugate):
         """Broadcast the hyperparameters to ``shape``, (n_classes, n_features)."""
         numbers = self.numbers.sized(shape, tied)
         batch = numbers.nu.shape
-        precision = np.asarray(self.precision, dtype=np.float64)
-        precision = precision[..., None] * np.eye(n_predictors) if precision.ndim < 2 else precision
+        precision = matrix_of(self.precision, n_predictors)
         return replace_unchecked(
             self._with(numbers),
             effect=broadcast(self, "effect", self.effect, (*batch, n_predictors, shape[1])),

@@ -58,16 +58,9 @@ class NormalInverseWishart(Conjugate):
     def __post_init__(self) -> None:
         require_finite(self, location=self.location, psi=self.psi)
         require_positive(self, kappa=self.kappa)
-        psi = np.asarray(self.psi, dtype=np.float64)
-        if psi.ndim < 2:
-            require_positive(self, psi=psi)
-        elif psi.shape[-1] != psi.shape[-2] or not _is_symmetric(psi) or not is_positive_definite(psi).all():
-            raise ValueError(
-                "NormalInverseWishart: psi must be a symmetric, positive definite matrix, whose correlations "
-                f"have no eigenvalue below {TOLERANCE:g}"
-            )
+        require_definite(self, "psi", self.psi, TOLERANCE)
         if self.nu is not None:
-            self._require_nu(self.nu, psi.shape[-1] if psi.ndim else 1)
+            self._require_nu(self.nu, np.shape(self.psi)[-1] if np.ndim(self.psi) else 1)
 
     @property
     def is_tied(self) -> bool:
@@ -84,9 +77,7 @@ class NormalInverseWishart(Conjugate):
         n_classes, n_features = shape
         batch = () if tied else (n_classes,)
         nu = n_features + 2 if self.nu is None else self.nu
-        psi = np.asarray(self.psi, dtype=np.float64)
-        psi = psi[..., None] * np.eye(n_features) if psi.ndim < 2 else psi
-        psi = broadcast(self, "psi", psi, (*batch, n_features, n_features))
+        psi = broadcast(self, "psi", matrix_of(self.psi, n_features), (*batch, n_features, n_features))
         self._require_nu(nu, n_features)
         return replace_unchecked(
             self,
@@ -236,5 +227,22 @@ class NormalInverseWishart(Conjugate):
         return {"mean": np.asarray(self.location), "covariance": self.psi / exponent[..., None, None]}
 
 
-def _is_symmetric(matrix: Array) -> bool:
-    return bool(np.allclose(matrix, np.swapaxes(matrix, -1, -2)))
+def require_definite(owner: object, name: str, value: Any, tolerance: float) -> None:
+    """Refuse what is neither a symmetric, positive definite matrix nor the positive numbers of its diagonal."""
+    matrix = np.asarray(value, dtype=np.float64)
+    if matrix.ndim < 2:
+        require_positive(owner, **{name: matrix})
+        return
+    square = matrix.shape[-1] == matrix.shape[-2] and np.allclose(matrix, np.swapaxes(matrix, -1, -2))
+    if not square or not is_positive_definite(matrix, tolerance).all():
+        raise ValueError(
+            f"{type(owner).__name__}: {name} must be a symmetric, positive definite matrix, whose correlations "
+            f"have "
+            f"no eigenvalue below {tolerance:g}, or the numbers of its diagonal"
+        )
+
+
+def matrix_of(value: Any, size: int) -> Array:
+    """A matrix, as it is or of its diagonal."""
+    matrix = np.asarray(value, dtype=np.float64)
+    return matrix[..., None] * np.eye(size) if matrix.ndim < 2 else matrix

@@ -297,12 +297,8 @@ def sparse_multinomial(totals: Array, probability: Array, codes: Array, rng: np.
     row = np.repeat(np.arange(len(codes)), totals)
     words = np.empty(len(row), dtype=np.intp)
     for k in np.unique(codes):
-        cumulative = np.cumsum(probability[k])
         of_class = codes[row] == k
-        # u < 1 stays below the last step, so that no word of probability zero behind it is drawn
-        u = rng.random(np.count_nonzero(of_class)) * cumulative[-1]
-        last = np.searchsorted(cumulative, cumulative[-1])
-        words[of_class] = np.minimum(np.searchsorted(cumulative, u, side="right"), last)
+        words[of_class] = rng.choice(len(probability[k]), np.count_nonzero(of_class), p=probability[k])
     counts = csr_array((np.ones(len(row), dtype=np.int64), (row, words)), shape=(len(codes), probability.shape[1]))
     counts.sum_duplicates()
     return counts
