@@ -13,8 +13,7 @@ and Murphy (2007, "Conjugate Bayesian analysis of the Gaussian distribution").
 
 from bayesppl.conjugate.beta import Beta
 from bayesppl.conjugate.conjugate import Conjugate
-from bayesppl.conjugate.dirichlet import Dirichlet
-from bayesppl.conjugate.fixed import Fixed
+from bayesppl.conjugate.dirichlet import Dirichlet, Fixed
 from bayesppl.conjugate.gamma import Gamma
 from bayesppl.conjugate.joint import Joint
 from bayesppl.conjugate.matrix_normal import MatrixNormalInverseWishart

@@ -1,10 +1,14 @@
-r"""The normal-inverse-Wishart prior as a PyMC model that compiles fast and samples well.
+r"""Normal-inverse-Wishart priors as PyMC models that compile fast and sample well.
 
 With :math:`\Psi = L L^\top` and A lower triangular, :math:`A_{ii}^2 \sim \chi^2_{\nu - i}` (i from 0) and normals
 below the diagonal, :math:`A A^\top` is Wishart(ν, I) (Bartlett 1933) and
 :math:`\Sigma^{-1} = L^{-\top} A A^\top L^{-1}` is Wishart(ν, Ψ⁻¹). Means live in the coordinates
 :math:`w = L^{-1}(\mu - m)`, so that every quadratic form is :math:`|A^\top(\cdot)|^2`: elementwise products and
 sums, where a Cholesky factorisation in the graph would cost minutes of compilation.
+
+Effects of predictors live in the coordinates of their prior and of the covariance: with :math:`\Lambda = C C^\top`
+and the root S of the covariance, :math:`\Sigma = S S^\top`, they are :math:`B = B_0 + C^{-\top} W S^\top` for
+independent standard normals W.
 """
 
 from __future__ import annotations
@@ -15,19 +19,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bayesppl.conjugate.covariance_graphs import Spread, by_bartlett, columns_of, observe, times_transposed
 from bayesppl.conjugate.declared_priors import Dims, named
-from bayesppl.conjugate.moments import Moments
 from bayesppl.kernels.arrays import LOG_2PI, Array, Theta
 
 
 class Declared(NamedTuple):
-    """Random variables and what they determine: (n_classes, …), without that axis where tied."""
+    """The means of the classes, and what their covariances determine."""
 
-    factor: Any
-    chi_square: Any
-    whitened: Any
     mean: Any
-    root: Any  # of the covariance, S with Σ = S Sᵀ
+    spread: Spread
     covariance: Any
 
 
@@ -35,15 +36,35 @@ def declare(prior: Any, dims: Dims, prefix: str) -> dict[str, Any]:
     """Declare the factor, the whitened means, and the mean and covariance they determine."""
     import pymc as pm
 
-    found = declare_factor(prior, dims, prefix)
+    found = _declare_factor(prior, dims, prefix)
     return {
         "mean": pm.Deterministic(var=found.mean, **named(dims, prefix, "mean")),
         "covariance": pm.Deterministic(var=found.covariance, **named(dims, prefix, "covariance")),
-        "observe": partial(_observe, prior, found.factor, found.chi_square, found.whitened, prefix),
+        "observe": partial(observe, found.mean, found.spread, prefix),
     }
 
 
-def declare_factor(prior: Any, dims: Dims, prefix: str) -> Declared:
+def declare_regression(prior: Any, dims: Dims, prefix: str) -> dict[str, Any]:
+    """Declare whitened means and effects, the factor of the covariance, and the parameters they determine."""
+    import pymc as pm
+
+    found = _declare_factor(prior.numbers, dims, prefix)
+    effect_named = named(dims, prefix, "effect")
+    whitened = pm.Normal(f"{prefix}effect_whitened", dims=effect_named["dims"])
+    inverse = np.swapaxes(np.linalg.inv(np.linalg.cholesky(prior.precision)), -1, -2)
+    spread = (inverse[..., :, :, None] * whitened[..., None, :, :]).sum(-2)
+    effect = prior.effect + (spread[..., :, None, :] * found.spread.root[..., None, :, :]).sum(-1)
+    mean = found.mean - (prior.centre[..., None] * effect).sum(-2)
+    given = {"effect": effect, "n_predictors": prior.centre.shape[1]}
+    return {
+        "mean": pm.Deterministic(var=mean, **named(dims, prefix, "mean")),
+        "effect": pm.Deterministic(var=effect, **effect_named),
+        "covariance": pm.Deterministic(var=found.covariance, **named(dims, prefix, "covariance")),
+        "observe": partial(observe, mean, found.spread, prefix, **given),
+    }
+
+
+def _declare_factor(prior: Any, dims: Dims, prefix: str) -> Declared:
     """Declare the factor and the whitened means."""
     import pymc as pm
     import pytensor.tensor as pt
@@ -58,41 +79,16 @@ def declare_factor(prior: Any, dims: Dims, prefix: str) -> Declared:
     factor = _assemble(chi_square, lower, n_features)
     whitened = pm.Flat(f"{prefix}mean_whitened", dims=mean_named["dims"])
     constant = n_features * (np.log(prior.kappa) - LOG_2PI).sum()
-    squares = squares_of(factor, columns_of(whitened * np.sqrt(prior.kappa)[:, None], prior))
+    scaled = columns_of(whitened * np.sqrt(prior.kappa)[:, None], prior.is_tied)
     # one sum of one expression: sums of a matrix by itself are slow to compile
-    pm.Potential(f"{prefix}mean_prior", 0.5 * (constant + (pt.log(chi_square)[..., None] - squares).sum()))
+    exponents = pt.log(chi_square)[..., None] - times_transposed(factor, scaled) ** 2
+    pm.Potential(f"{prefix}mean_prior", 0.5 * (constant + exponents.sum()))
 
-    root = np.linalg.cholesky(prior.psi)
-    per_class_root = np.broadcast_to(root, (n_classes, n_features, n_features))
+    spread = by_bartlett(prior.psi, factor, chi_square)
+    per_class_root = np.broadcast_to(np.linalg.cholesky(prior.psi), (n_classes, n_features, n_features))
     mean = prior.location + (per_class_root * whitened[:, None, :]).sum(-1)
-    inverse = pt.linalg.inv(factor[..., 0])
-    scaled = (root[..., :, :, None] * pt.swapaxes(inverse, -1, -2)[..., None, :, :]).sum(-2)
-    covariance = (scaled[..., :, None, :] * scaled[..., None, :, :]).sum(-1)
-    return Declared(factor, chi_square, whitened, mean, scaled, covariance)
-
-
-def _observe(
-    prior: Any,
-    factor: Any,
-    chi_square: Any,
-    whitened: Any,
-    prefix: str,
-    statistics: Moments,
-) -> None:
-    """Declare the likelihood of the rows through their counts, means and scatter matrices."""
-    import pymc as pm
-    import pytensor.tensor as pt
-
-    n, n_features = statistics.count, prior.location.shape[1]
-    unroot = np.linalg.inv(np.linalg.cholesky(prior.psi))
-    values, vectors = np.linalg.eigh(unroot @ statistics.scatter @ np.swapaxes(unroot, -1, -2))
-    scatter_root = vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]
-    centre = np.einsum("...ij,kj->ki" if prior.is_tied else "kij,kj->ki", unroot, statistics.mean - prior.location)
-    squares = squares_of(factor, columns_of((centre - whitened) * np.sqrt(n)[:, None], prior))
-    log_det = ((n.sum() if prior.is_tied else n[:, None]) * pt.log(chi_square)).sum()
-    constant = (n * (np.linalg.slogdet(prior.psi)[1] + n_features * LOG_2PI)).sum()
-    log_density = log_det - squares.sum() - squares_of(factor, scatter_root).sum() - constant
-    pm.Potential(f"{prefix}x", 0.5 * log_density)
+    covariance = (spread.root[..., :, None, :] * spread.root[..., None, :, :]).sum(-1)
+    return Declared(mean, spread, covariance)
 
 
 def recover(prior: Any, draws: Mapping[str, Array], prefix: str) -> Theta:
@@ -130,15 +126,3 @@ def _assemble(chi_square: Any, lower: Any, n_features: int) -> Any:
     rows, columns = np.tril_indices(n_features, -1)
     place[rows, columns, 0] = np.arange(len(rows))
     return diagonal + lower[..., place] * np.tri(n_features, k=-1, dtype=np.int8)[..., None]
-
-
-def columns_of(vectors: Any, prior: Any) -> Any:
-    """One vector per class as columns of a matrix per covariance."""
-    return vectors.T if prior.is_tied else vectors[:, :, None]
-
-
-def squares_of(factor: Any, columns: Any) -> Any:
-    """Squares of the entries of Aᵀ v for all columns v."""
-    import pytensor.tensor as pt
-
-    return (factor * pt.as_tensor(columns)[..., :, None, :]).sum(-3) ** 2

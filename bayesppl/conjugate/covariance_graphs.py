@@ -11,6 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bayesppl.conjugate.moments import Moments
+from bayesppl.kernels.arrays import LOG_2PI, Array
+
 
 class Spread(NamedTuple):
     """What a model needs of covariance matrices to be observed.
@@ -22,12 +25,13 @@ class Spread(NamedTuple):
     log_det : graph
         Log determinants of the covariances: (class,), or a scalar.
     whiten : callable
-        Solves the root for vectors (..., feature, vector).
+        Solves the root for vectors (..., feature, vector), which may come in several arrays; they are put side by
+        side.
     """
 
     root: Any
     log_det: Any
-    whiten: Callable[[Any], Any]
+    whiten: Callable[..., Any]
 
 
 def by_factor(factor: Any) -> Spread:
@@ -36,7 +40,8 @@ def by_factor(factor: Any) -> Spread:
 
     diagonal = pt.diagonal(factor, axis1=-2, axis2=-1)
 
-    def whiten(vectors: Any) -> Any:
+    def whiten(*parts: Any) -> Any:
+        vectors = pt.concatenate(parts, axis=-1)
         n_features = vectors.type.shape[-2]
         below = factor * np.tri(n_features, k=-1) / diagonal[..., None, :]
         for j in range(n_features - 1):
@@ -53,16 +58,81 @@ def by_partials(sd: Any, partials: Any) -> Spread:
     left = log_left(partials)
     root = sd[..., None] * (partials + np.eye(partials.type.shape[-1])) * pt.exp(log_lengths(left))
 
-    def whiten(vectors: Any) -> Any:
+    def whiten(*parts: Any) -> Any:
         """Regress every feature in turn out of those after it, which keep the variance one."""
         shrink = pt.exp(-left)
-        vectors = vectors / sd[..., None]
+        vectors = pt.concatenate(parts, axis=-1) / sd[..., None]
         for j in range(vectors.type.shape[-2] - 1):
             explained = partials[..., :, j, None] * vectors[..., j, None, :]
             vectors = (vectors - explained) * shrink[..., :, j, None]
         return vectors
 
     return Spread(root, 2 * (pt.log(sd) + left.sum(-1)).sum(-1), whiten)
+
+
+def by_bartlett(psi: Array, factor: Any, chi_square: Any) -> Spread:
+    """Covariances given by the Bartlett factors A of their inverses, (..., row, column, 1), and squares of
+    A_ii."""
+    import pytensor.tensor as pt
+
+    lower = np.linalg.cholesky(psi)
+    unroot = np.linalg.inv(lower)
+    inverse = pt.linalg.inv(factor[..., 0])
+    root = (lower[..., :, :, None] * pt.swapaxes(inverse, -1, -2)[..., None, :, :]).sum(-2)
+
+    def whiten(*parts: Any) -> Any:
+        known = [
+            unroot @ part
+            if isinstance(part, np.ndarray)
+            else (unroot[..., :, :, None] * part[..., None, :, :]).sum(-2)
+            for part in parts
+        ]
+        return times_transposed(factor, pt.concatenate(known, axis=-1))
+
+    return Spread(root, np.linalg.slogdet(psi)[1] - pt.log(chi_square).sum(-1), whiten)
+
+
+def observe(
+    mean: Any, spread: Spread, prefix: str, statistics: Moments, *, effect: Any = None, n_predictors: int = 0
+) -> None:
+    """Declare the likelihood of the rows through their counts, means and scatter matrices.
+
+    Parameters
+    ----------
+    mean : graph
+        (class, feature).
+    spread : Spread
+    prefix : str
+    statistics : Moments
+        Of predictors, if there are any, and features side by side.
+    effect : graph, optional
+        Of the predictors: (class, predictor, feature), or (predictor, feature) where tied.
+    n_predictors : int
+    """
+    import pymc as pm
+    import pytensor.tensor as pt
+
+    q, n = n_predictors, statistics.count
+    values, vectors = np.linalg.eigh(statistics.scatter)
+    scatter_root = vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]
+    within, centre = scatter_root[..., q:, :], statistics.mean[:, q:] - mean
+    if effect is not None:
+        slopes = pt.swapaxes(effect, -1, -2)
+        within = within - (slopes[..., :, :, None] * scatter_root[..., None, :q, :]).sum(-2)
+        centre = centre - (statistics.mean[:, :q, None] * effect).sum(-2)
+    whitened = spread.whiten(within, columns_of(centre * np.sqrt(n)[:, None], statistics.is_tied))
+    constant = (statistics.mean.shape[1] - q) * LOG_2PI
+    pm.Potential(f"{prefix}x", -0.5 * ((n * (spread.log_det + constant)).sum() + (whitened**2).sum()))
+
+
+def columns_of(vectors: Any, tied: bool) -> Any:
+    """One vector per class as columns of a matrix per covariance."""
+    return vectors.T if tied else vectors[:, :, None]
+
+
+def times_transposed(factor: Any, columns: Any) -> Any:
+    """Aᵀ v for all columns v, by elementwise products."""
+    return (factor * columns[..., :, None, :]).sum(-3)
 
 
 def below_diagonal(values: Any, n_features: int) -> Any:

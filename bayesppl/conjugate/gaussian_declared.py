@@ -16,12 +16,12 @@ from bayesppl.conjugate.covariance_graphs import (
     by_partials,
     log_left,
     log_lengths,
+    observe,
 )
 from bayesppl.conjugate.declare import declare, require_free
 from bayesppl.conjugate.declared_priors import POSITIVE, REAL, Declared, Dims, Space, is_graph, named
-from bayesppl.conjugate.moments import Moments
 from bayesppl.errors import NotConjugateError
-from bayesppl.kernels.arrays import LOG_2PI, Array
+from bayesppl.kernels.arrays import Array
 
 
 def _is_cholesky(values: Array) -> Array:
@@ -140,7 +140,7 @@ class MeanAndCholesky(Declared):
         return {
             "mean": mean,
             "covariance": pm.Deterministic(var=product, **covariance),
-            "observe": partial(_observe, mean, spread, prefix),
+            "observe": partial(observe, mean, spread, prefix),
         }
 
     def log_volume(self, model: Any, prefix: str) -> Any:
@@ -187,18 +187,3 @@ def _lkj(prior: LKJ, dims: tuple[str, ...], prefix: str) -> Spread:
 def _correlations(model: Any, prefix: str) -> Any:
     """Partial correlations between −1 and 1, one for each pair of features."""
     return 2 * model[f"{prefix}partial_correlation"] - 1
-
-
-def _observe(mean: Any, spread: Spread, prefix: str, statistics: Moments) -> None:
-    """The likelihood of the rows through their counts, means and scatter matrices."""
-    import pymc as pm
-    import pytensor.tensor as pt
-
-    n, n_features = statistics.count, statistics.mean.shape[1]
-    values, vectors = np.linalg.eigh(statistics.scatter)
-    scatter_root = vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]
-    centre = (statistics.mean - mean) * np.sqrt(n)[:, None]
-    centre = centre.T if statistics.is_tied else centre[:, :, None]
-    whitened = spread.whiten(pt.concatenate([scatter_root, centre], axis=-1))
-    log_density = -0.5 * ((n * (spread.log_det + n_features * LOG_2PI)).sum() + (whitened**2).sum())
-    pm.Potential(f"{prefix}x", log_density)

@@ -24,7 +24,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from bayesppl.conjugate import regression_declared
+from bayesppl.conjugate import bartlett
 from bayesppl.conjugate.conjugate import (
     FREELY,
     Conjugate,
@@ -193,12 +193,12 @@ class MatrixNormalInverseWishart(Conjugate):
 
     def declare(self, dims: Dims, prefix: str = "") -> dict[str, Any]:
         self._require_proper()
-        return regression_declared.declare(self, dims, prefix)
+        return bartlett.declare_regression(self, dims, prefix)
 
     def recover(self, draws: Mapping[str, Array], prefix: str = "") -> Theta:
-        mean, root = regression_declared.recover(self, draws, prefix)
+        numbers, root = self.numbers.recover(draws, prefix), bartlett.recover_root(self.numbers, draws, prefix)
         effect = self.spread(draws[f"{prefix}effect_whitened"], root)
-        return self._theta(mean, effect, root @ np.swapaxes(root, -1, -2))
+        return self._theta(numbers["mean"], effect, numbers["covariance"])
 
     def mean(self) -> Theta:
         return self._theta(**self.numbers.mean())

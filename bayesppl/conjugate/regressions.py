@@ -16,12 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.conjugate.correlated_normals import by_pattern, log_t_density, t_terms
+from bayesppl.conjugate.correlated_normals import by_pattern, log_t_density, t_terms, whitener_of
 from bayesppl.conjugate.log_density import Evaluate, LogDensity
 from bayesppl.conjugate.matrix_normal import MatrixNormalInverseWishart
 from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.moments import NumberRows
-from bayesppl.conjugate.whitening import whitener_of
 from bayesppl.kernels.arrays import Array, diagonal
 
 

@@ -20,11 +20,16 @@ import numpy as np
 
 from bayesppl.conjugate import NormalInverseWishart
 from bayesppl.conjugate.conjugate import choose_prior
-from bayesppl.conjugate.correlated_normals import by_pattern, of_columns
+from bayesppl.conjugate.correlated_normals import (
+    by_pattern,
+    distances_to,
+    of_columns,
+    whitener_of,
+    without_common_square,
+)
 from bayesppl.conjugate.gaussian_declared import MeanAndCholesky
 from bayesppl.conjugate.log_density import Evaluate, LogDensity, on_first_use
 from bayesppl.conjugate.moments import Moments, NumberRows
-from bayesppl.conjugate.whitening import distances_to, whitener_of, without_common_square
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.families.bound import NumberColumns
 from bayesppl.families.covariance_prior import hierarchical_prior

@@ -22,12 +22,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bayesppl.conjugate.conjugate import choose_prior, replace_unchecked
-from bayesppl.conjugate.correlated_normals import by_pattern
+from bayesppl.conjugate.correlated_normals import by_pattern, whitener_of
 from bayesppl.conjugate.log_density import Evaluate, LogDensity, on_first_use
 from bayesppl.conjugate.matrix_normal import MatrixNormalInverseWishart
 from bayesppl.conjugate.moments import Moments, NumberRows
 from bayesppl.conjugate.regressions import squares_of
-from bayesppl.conjugate.whitening import whitener_of
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.families.bound import NumberColumns
 from bayesppl.families.covariance_prior import average, hierarchical_prior
