@@ -47,9 +47,6 @@ _LARGE = 16.0
 # columns from which on it pays to leave out those without counts
 _WIDE = 1 << 10
 
-# dense counts that are made sparse at once: the indices of bytes take many times their memory
-_DENSE_CELLS = 1 << 19
-
 
 @dataclass(frozen=True, eq=False)
 class Words(Rows):
@@ -92,10 +89,10 @@ class Words(Rows):
     @final
     def sum_rows(self, responsibilities: Responsibilities) -> Counts:
         sums, log_base = class_sums(responsibilities, self.X), np.zeros(responsibilities.shape[1])
-        if issparse(self.X) or self.weighed is not None:
-            return Counts(sums, np.asarray(responsibilities.T @ self.log_base))
-        for rows in row_blocks(self.X.shape[0], self.X.shape[1], _DENSE_CELLS):
-            log_base += responsibilities[rows].T @ Words(self.X[rows]).log_base
+        cells_per_row = self.X.nnz // max(1, len(self)) if issparse(self.X) else self.X.shape[1]
+        for rows in row_blocks(len(self), cells_per_row):  # temporaries do not grow with the rows
+            some = Words(self.X[rows], None if self.weighed is None else self.weighed[rows])
+            log_base += responsibilities[rows].T @ some.log_base
         return Counts(sums, log_base)
 
     @final
