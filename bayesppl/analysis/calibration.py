@@ -60,24 +60,21 @@ def temper(log_density: Array, log_weights: Array, codes: Array, row_weights: Ar
     >>> round(temper(log_odds, np.log([0.5, 0.5]), codes, np.ones(100)), 2)
     1.25
     """
-    scored = Scores.of(log_density, log_weights, codes, row_weights)
+    return Scores.of(log_density, log_weights, codes, row_weights).temperature()
 
-    def slope(log_t: float) -> float:
-        return scored.slope(np.exp(-log_t)) - log_t / PENALTY_SD**2
 
-    return float(np.exp(brentq(slope, *_BOUNDS, xtol=1e-10, rtol=1e-12)))
+def drawn_rows(n_rows: int, most: int) -> Array:
+    """Places of all rows in order, or of ``most`` of them, drawn at random, where they are more."""
+    if n_rows <= most:
+        return np.arange(n_rows)
+    return np.sort(np.random.default_rng(0).choice(n_rows, most, replace=False))
 
 
 def learn(log_density: Array, log_weights: Array, codes: Array, row_weights: Array) -> Calibration:
     """Learn the temperature that predicts left-out labels best, its error and its gain; see :func:`temper`."""
-    temperature = temper(log_density, log_weights, codes, row_weights)
     scored = Scores.of(log_density, log_weights, codes, row_weights)
-    return Calibration(
-        temperature,
-        scored.standard_error(1 / temperature),
-        scored.average(1 / temperature),
-        scored.average(1.0),
-    )
+    found = scored.temperature()
+    return Calibration(found, scored.standard_error(1 / found), scored.average(1 / found), scored.average(1.0))
 
 
 class Confidence(NamedTuple):
@@ -201,9 +198,14 @@ class Scores:
         proba = self._normalised(power)[0]
         return np.asarray(power * np.einsum("kn,kn->n", proba, self._contrast))
 
-    def slope(self, power: float) -> float:
-        """Derivative of the total score by log T."""
-        return float((self._row_weights * self.gradients(power)).sum())
+    def temperature(self) -> float:
+        """The maximum of the score less the penalty."""
+
+        def slope(log_t: float) -> float:
+            score = float((self._row_weights * self.gradients(np.exp(-log_t))).sum())
+            return score - log_t / PENALTY_SD**2
+
+        return float(np.exp(brentq(slope, *_BOUNDS, xtol=1e-10, rtol=1e-12)))
 
     def average(self, power: float) -> float:
         """Average score of the rows, by weight; nan where there are none."""
@@ -213,13 +215,11 @@ class Scores:
     def standard_error(self, power: float) -> float:
         """Of log T at the maximum: by the sandwich formula, the penalty counted as one more observation."""
         spread = ((self._row_weights * self.gradients(power)) ** 2).sum() + 1 / PENALTY_SD**2
-        return float(np.sqrt(spread) / (self._curvature(power) + 1 / PENALTY_SD**2))
-
-    def _curvature(self, power: float) -> float:
-        """Less the second derivative of the total score by log T, expected under the tempered probabilities."""
+        # less the second derivative of the total score by log T, expected under the tempered probabilities
         proba = self._normalised(power)[0]
         away = self._contrast - np.einsum("kn,kn->n", proba, self._contrast)
-        return float(power**2 * np.einsum("n,kn,kn,kn->", self._row_weights, proba, away, away))
+        curvature = float(power**2 * np.einsum("n,kn,kn,kn->", self._row_weights, proba, away, away))
+        return float(np.sqrt(spread) / (curvature + 1 / PENALTY_SD**2))
 
     def _normalised(self, power: float) -> tuple[Array, Array]:
         """Tempered probabilities (n_classes, n_rows), and the log of the sum of the odds against the own class."""

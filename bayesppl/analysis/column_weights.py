@@ -28,19 +28,28 @@ their row; a last temperature, learned from these, divides the weights.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-from bayesppl.analysis.calibration import PENALTY_SD, against_own, temper
-from bayesppl.analysis.left_out_joints import density_of
+from bayesppl.analysis.calibration import PENALTY_SD, against_own, drawn_rows, temper
+from bayesppl.analysis.leave_one_out import leave_out_each
+from bayesppl.analysis.left_out_joints import density_of, unit_joints
+from bayesppl.analysis.parameters import coord
+from bayesppl.data.rows import Rows
 from bayesppl.families.bound import Factor
 from bayesppl.families.family import Family
 from bayesppl.kernels.arrays import Array
-from bayesppl.model.calibration import ColumnWeights
+from bayesppl.model.calibration import ColumnWeights, Option
+from bayesppl.model.fitted import Fitted
+from bayesppl.model.training_rows import encoded
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 #: With more units than these, the curvature of the score takes longer than all the rest.
 MOST_UNITS = 1000
@@ -80,12 +89,54 @@ def require_units(family: Family) -> tuple[Factor, ...]:
     return units
 
 
-def enough_rows(n_rows: int, n_classes: int, n_units: int) -> Array:
-    """All rows, or as many drawn at random as weights are learned from, in order."""
-    most = max(1, _MOST_NUMBERS // (n_classes * n_units))
-    if n_rows <= most:
-        return np.arange(n_rows)
-    return np.sort(np.random.default_rng(0).choice(n_rows, most, replace=False))
+def calibrated(fitted: Fitted, rows: Rows, option: Option) -> Fitted:
+    """The same fit of these rows, calibrated by its exact leave-one-out under its rule.
+
+    By one temperature, or by a weight of every column.
+    """
+    X = encoded(fitted.model.family, rows.table)
+    data = fitted.posterior, X, rows.codes, rows.weights, fitted.rule
+    if option == "temperature":
+        return replace(fitted, calibration=leave_out_each(*data).calibration)
+    units = require_units(fitted.model.family)
+    some = drawn_rows(len(rows), max(1, _MOST_NUMBERS // (len(rows.classes) * len(units))))
+    left_out = ((joint.without, joint.log_class_weights) for joint in unit_joints(*data, some))
+    names = tuple(unit.name for unit in units)
+    return replace(fitted, calibration=learn_weights(names, left_out, rows.codes[some], rows.weights[some]))
+
+
+def column_weights(fitted: Fitted) -> xr.Dataset:
+    """How far every column is trusted where labels are predicted, under ``calibration="weights"``.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over "column" (the name of the block, where several columns are one): ``weight``, w; ``log_sd``, the
+        standard error of log w; ``lower`` and ``upper``, w less and plus two of them.
+
+    Raises
+    ------
+    ValueError
+        If the fit has no weights.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> from bayesppl.datasets import load
+    >>> clf = bp.GaussianNB(calibration="weights").fit(*load("iris"))
+    >>> clf.column_weights()["weight"].idxmax().item()
+    'petal length (cm)'
+    """
+    import xarray as xr
+
+    found = fitted.calibration
+    if not isinstance(found, ColumnWeights):
+        raise ValueError("this fit has no weights of its columns: fit with calibration='weights'")
+    lower, upper = found.intervals
+    values = {"weight": found.weights, "log_sd": found.log_sd, "lower": lower, "upper": upper}
+    return xr.Dataset(
+        {name: ("column", value) for name, value in values.items()}, coords={"column": coord(list(found.names))}
+    )
 
 
 def learn_weights(
@@ -172,11 +223,9 @@ class Scores:
     @classmethod
     def of(cls, left_out: Iterable[tuple[Array, Array]], codes: Array, row_weights: Array) -> Scores:
         """Score rows of positive weight which their own class does not exclude; no weights score others."""
-        densities, log_weights = [], np.zeros(())
-        for log_joint, log_weights in left_out:
-            densities.append(density_of(log_joint, log_weights))
-        density = np.stack(densities, axis=-1)
-        contrast, log_odds, scored = against_own(density, log_weights, codes, row_weights)
+        pairs = list(left_out)
+        density = np.stack([density_of(*pair) for pair in pairs], axis=-1)
+        contrast, log_odds, scored = against_own(density, pairs[-1][1], codes, row_weights)
         return cls(contrast, log_odds, codes[scored], row_weights[scored])
 
     @property
@@ -195,7 +244,9 @@ class Scores:
 
     def maximum(self, spread: float, start: Array) -> Point:
         """The weights of the highest penalised score, and what follows from the curvature there."""
-        precision = self._precision(spread)
+        # the inverse of τ² I + s² 11ᵀ, by the formula of Sherman & Morrison
+        n, common = self.n_units, PENALTY_SD**2
+        precision = (np.eye(n) - common / (spread**2 + n * common)) / spread**2
 
         def value(u: Array) -> float:
             penalty = u @ precision @ u + (np.maximum(u, 0.0) ** 2).sum() / _ABOVE_ONE_SD**2
@@ -251,11 +302,6 @@ class Scores:
         error[np.arange(n_rows), self._codes] += 1
         change = S @ np.linalg.solve(np.eye(n_classes) - WS, r * error[:, :, None])
         return np.asarray(A.sum(-1) - change[:, :, 0])
-
-    def _precision(self, spread: float) -> Array:
-        """The inverse of τ² I + s² 11ᵀ, by the formula of Sherman & Morrison."""
-        n, common = self.n_units, PENALTY_SD**2
-        return (np.eye(n) - common / (spread**2 + n * common)) / spread**2
 
     def _value(self, weights: Array) -> float:
         return -float(self._row_weights @ logsumexp(self._log_odds + self._contrast @ weights, axis=1))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -68,7 +68,17 @@ def decide(
 def least_loss(proba: Array, classes: Array, loss: Any, reject_loss: float | None, rejected: Any) -> Array:
     """The decisions of :func:`decide`, from class probabilities (n_rows, n_classes)."""
     n_classes = proba.shape[1]
-    costs = 1.0 - np.eye(n_classes) if loss is None else _matrix(loss, classes.tolist())
+    costs = 1.0 - np.eye(n_classes)
+    if loss is not None:
+        try:
+            costs = np.asarray(loss, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"loss must be a matrix of numbers of shape ({n_classes}, {n_classes}), a row for every true "
+                f"class and a column for every decision, both in the order of classes_, found {loss!r}; as in "
+                "loss=[[0, 1], [5, 0]]"
+            ) from None
+        costs = aligned(costs, labels_of(loss), classes.tolist(), "loss")
     if costs.shape != (n_classes, n_classes) or not np.isfinite(costs).all():
         raise ValueError(
             f"loss must be a finite matrix of shape ({n_classes}, {n_classes}), true classes by decisions, found "
@@ -82,18 +92,6 @@ def least_loss(proba: Array, classes: Array, loss: Any, reject_loss: float | Non
     out = labels.astype(object)
     out[expected.min(1) > reject_loss] = rejected
     return out
-
-
-def _matrix(loss: Any, classes: Sequence[Hashable]) -> Array:
-    try:
-        costs = np.asarray(loss, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise TypeError(
-            f"loss must be a matrix of numbers of shape ({len(classes)}, {len(classes)}), a row for every true "
-            f"class and a column for every decision, both in the order of classes_, found {loss!r}; as in "
-            "loss=[[0, 1], [5, 0]]"
-        ) from None
-    return aligned(costs, labels_of(loss), classes, "loss")
 
 
 class Threshold(NamedTuple):

@@ -19,6 +19,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from bayesppl.analysis.parameters import coord
+from bayesppl.data.arguments import real
 from bayesppl.families import closed_forms
 from bayesppl.families.choosing.column_choice import ColumnChoice
 from bayesppl.families.family import Evidence
@@ -216,9 +217,7 @@ def column_choice(choice: ColumnChoice | None) -> xr.Dataset:
 
 
 def _logit(prior: float) -> float:
-    if not 0 < prior < 1:
-        raise ValueError(f"prior must lie between 0 and 1, found {prior:g}")
-    return float(logit(prior))
+    return float(logit(real("prior", prior, "lie between 0 and 1", lambda p: 0 < p < 1)))
 
 
 def _dependence(fitted: Fitted) -> dict[str, Evidence]:

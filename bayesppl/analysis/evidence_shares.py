@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.sparse import csr_array
+from scipy.special import comb, logsumexp
 
-from bayesppl.analysis.coalitions import (
-    MOST_UNITS,
-    Score,
-    SeenRows,
-    Steps,
-    all_orders,
-    drawn_orders,
-    groups_of,
-    in_orders,
-)
+from bayesppl.data.columns import beyond_floats, missing
 from bayesppl.data.names import listed
+from bayesppl.data.table import MatrixTable, Table
+from bayesppl.families.bound import GIVEN_TOTAL
 from bayesppl.kernels.arrays import Array
+from bayesppl.model.fitted import Fitted
 
 Shares = Literal["shapley", "sequential"]
 
+#: From a table of rows to log p(y = k, x): (..., n_rows, n_classes).
+Score = Callable[[Table], Array]
+
+#: Up to so many units all orders are averaged, through all sets of units; of more, orders are drawn.
+MOST_UNITS = 10
+
+# Cells of the rows that are made at once.
+_CELLS = 1 << 20
 
 # Single weights add up where their sum is the whole to so many digits.
 _ADDS_UP = 1e-9
-
 
 # Log odds held at once.
 MOST_NUMBERS = 1 << 21
@@ -50,10 +53,6 @@ class Odds(NamedTuple):
         place = classes.index(against)
         return cls(classes, [k for k in range(len(classes)) if k != place], place)
 
-    @property
-    def are_of_pairs(self) -> bool:
-        return self.against is not None or len(self.classes) == 2
-
     def __call__(self, log_joint: Array) -> Array:
         with np.errstate(invalid="ignore"):  # impossible under both
             if self.against is not None:
@@ -62,97 +61,153 @@ class Odds(NamedTuple):
             return np.asarray(log_joint - np.stack(rest, axis=-1))
 
 
-class Explained(NamedTuple):
-    """Weights of some rows, (n_rows, n_units, n_odds), and what else is known of them."""
+class Steps(NamedTuple):
+    """Ways from no unit to all of them, one unit at a time.
 
-    rows: Array
+    Attributes
+    ----------
+    sets : (n_sets, n_units) bool
+    before, after : (n_steps,)
+        Places of sets; ``after`` has one unit more.
+    unit : (n_steps,)
+        That unit.
+    weight : (n_steps,)
+    lot : (n_steps,)
+        Steps of one lot are a share by themselves; lots are independent.
+    """
+
+    sets: Array
+    before: Array
+    after: Array
+    unit: Array
     weight: Array
-    mcse: Array
-    log_odds: Array
-    prior: Array
-    spread: Array | None
-    prior_sd: Array | None
-    is_independent: bool
+    lot: Array
 
 
-def lots_of(
-    seen: SeenRows, per_row: int, shares: Shares, orders: int, rng: np.random.Generator
-) -> Iterator[tuple[Array, Array, Steps]]:
-    """Group rows that have the same units, as many as can be held, with these units and the ways through them."""
-    for rows, at in groups_of(seen.present):
-        steps = _steps(len(at), shares, orders, rng)
-        size = max(1, MOST_NUMBERS // (per_row * len(steps.sets)))
-        yield from ((rows[start : start + size], at, steps) for start in range(0, len(rows), size))
+def all_orders(n: int) -> Steps:
+    """Every order of ``n`` units, by the sets that stand before each unit (Shapley 1953)."""
+    sets = (np.arange(1 << n)[:, None] >> np.arange(n) & 1).astype(bool)
+    before, unit = np.nonzero(~sets)
+    weight = 1 / (n * comb(n - 1, sets.sum(1)[before]))
+    return Steps(sets, before, before + (1 << unit), unit, weight, np.zeros(len(unit), np.intp))
 
 
-def explained(
-    seen: SeenRows,
-    rows: Array,
-    at: Array,
-    odds: Odds,
-    scores: Sequence[Score],
-    steps: Steps,
-    bounds: Sequence[float],
-) -> Explained:
-    n_units = seen.belongs.shape[0]
-    found = [_shares(seen, rows, at, odds, score, steps) for score in scores]
-    lots, log_odds, prior, is_independent = found[0]
-    by_rule = lots[:, :, 0]
-    mcse = by_rule.std(0, ddof=1) / np.sqrt(len(by_rule)) if len(by_rule) > 1 else np.zeros_like(by_rule[0])
-    spread = prior_sd = None
-    if len(found) > 1:
-        of_draws, prior_draws = found[1][0].mean(0), found[1][2]
-        sd = of_draws.std(1)
-        summary = np.stack([sd, *np.quantile(of_draws, bounds, axis=1)])
-        spread = np.stack([_in_place(values, at, n_units) for values in summary])
-        prior_sd = prior_draws[:, 0].std(0)
-    return Explained(
-        rows,
-        _in_place(by_rule.mean(0), at, n_units),
-        _in_place(mcse, at, n_units),
-        log_odds[0],
-        prior[0, 0],
-        spread,
-        prior_sd,
-        is_independent,
+def in_orders(orders: Sequence[Array]) -> Steps:
+    """A few orders of the units, averaged; an order and the next one, its reverse, are a lot."""
+    n = len(orders[0])
+    ways = np.array([[np.isin(np.arange(n), order[:m]) for m in range(n + 1)] for order in orders])
+    sets, places = np.unique(ways.reshape(-1, n), axis=0, return_inverse=True)
+    places = places.reshape(len(orders), n + 1)
+    return Steps(
+        sets,
+        places[:, :-1].ravel(),
+        places[:, 1:].ravel(),
+        np.concatenate(orders),
+        np.full(len(orders) * n, 1 / len(orders)),
+        np.repeat(np.arange(len(orders)) // 2, n),
     )
 
 
-def _steps(n: int, shares: Shares, orders: int, rng: np.random.Generator) -> Steps:
+def steps_of(n: int, shares: Shares, orders: int, rng: np.random.Generator) -> Steps:
+    """The ways through ``n`` units by which their shares are averaged."""
     if shares == "sequential" and n:
-        return in_orders([np.arange(n)], [0])
-    return all_orders(n) if n <= MOST_UNITS else drawn_orders(n, orders, rng)
+        return in_orders([np.arange(n)])
+    if n <= MOST_UNITS:
+        return all_orders(n)
+    forward = [rng.permutation(n) for _ in range(max(2, -(-orders // 2)))]
+    return in_orders([order for one in forward for order in (one, one[::-1])])
 
 
-def _shares(
+@dataclass(frozen=True, eq=False)
+class SeenRows:
+    """Rows that can be looked at with only some of their units.
+
+    Attributes
+    ----------
+    names : tuple
+        Columns of the fit.
+    values : (n_rows, n_columns)
+        Numbers, or objects where some column holds none.
+    belongs : (n_units, n_columns) bool
+        The columns of every unit.
+    counts : (n_columns,) bool
+        Columns that a row lacks by a count of zero: a document without a word is another document, not a gap.
+    """
+
+    names: tuple[Hashable, ...]
+    values: Array
+    belongs: Array
+    counts: Array
+
+    @classmethod
+    def read(cls, fitted: Fitted, X: Any, units: Sequence[Sequence[Hashable]]) -> SeenRows:
+        table, bound = fitted.columns.align(X), fitted.model.family.bound
+        bound.encode(table)  # refuses what it refuses by the rows of the caller, not by those of a few units
+        columns = [table.column(name) for name in table.names]
+        are_numbers = all(column.dtype.kind in "fiu" and not beyond_floats(column) for column in columns)
+        return cls(
+            table.names,
+            np.column_stack([column.astype(np.float64 if are_numbers else object) for column in columns]),
+            np.array([[name in names for name in table.names] for names in units]),
+            np.array([bound.measures.get(name) in GIVEN_TOTAL for name in table.names]),
+        )
+
+    def lots(
+        self, per_row: int, shares: Shares, orders: int, rng: np.random.Generator
+    ) -> Iterator[tuple[Array, Array, Steps]]:
+        """Group rows that have cells of the same units, as many as can be held, with these units and the steps."""
+        absent = np.column_stack([missing(cells) for cells in self.values.T])
+        absent[:, self.counts] = self.values[:, self.counts] == 0
+        present = (~absent).astype(int) @ self.belongs.T.astype(int) > 0
+        distinct, group = np.unique(present, axis=0, return_inverse=True)
+        for g, pattern in enumerate(distinct):
+            rows, at = np.flatnonzero(group.ravel() == g), np.flatnonzero(pattern)
+            steps = steps_of(len(at), shares, orders, rng)
+            size = max(1, MOST_NUMBERS // (per_row * len(steps.sets)))
+            yield from ((rows[start : start + size], at, steps) for start in range(0, len(rows), size))
+
+    def log_joint(self, rows: Array, sets: Array, score: Score) -> Array:
+        """``score`` of these rows when only the units of a set are seen: (n_sets, ..., n_rows, n_classes)."""
+        n_columns = len(self.names)
+        step = max(1, _CELLS // max(1, len(rows) * n_columns))
+        gap: Array = np.where(self.counts, 0.0, np.nan).astype(self.values.dtype)
+        parts = []
+        for some in np.split(sets, range(step, len(sets), step)):
+            seen = (some.astype(int) @ self.belongs.astype(int) > 0) | ~self.belongs.any(0)
+            cells = np.where(seen[:, None], self.values[rows], gap).reshape(-1, n_columns)
+            matrix = csr_array(cells.astype(np.float64)) if self.counts.all() else cells
+            found = score(MatrixTable(self.names, matrix, is_named=True))
+            split = found.reshape(*found.shape[:-2], len(some), len(rows), found.shape[-1])
+            parts.append(np.moveaxis(split, -3, 0))
+        return np.concatenate(parts)
+
+
+def divided(
     seen: SeenRows, rows: Array, at: Array, odds: Odds, score: Score, steps: Steps
 ) -> tuple[Array, Array, Array, bool]:
     """Divide the evidence of rows: shares, log odds, those before any column, and whether no order matters.
 
     Shares are (n_lots, n_units, n_draws, n_rows, n_odds).
     """
-
-    def log_joint(sets: Array) -> Array:
-        among = np.zeros((len(sets), seen.belongs.shape[0]), bool)
-        among[:, at] = sets
-        return seen.log_joint(rows, among, score)
-
-    n = len(at)
-    none, whole = log_joint(np.array([np.zeros(n, bool), np.ones(n, bool)]))
+    units = np.eye(len(seen.belongs), dtype=bool)[at]
+    none, whole = seen.log_joint(rows, np.array([np.zeros(units.shape[1], bool), units.any(0)]), score)
     before, after = odds(none), odds(whole)
-    singles = log_joint(np.eye(n, dtype=bool)) - none if n else np.empty((0, *none.shape))
+    singles = seen.log_joint(rows, units, score) - none if len(at) else np.empty((0, *none.shape))
     adds_up = _adds_up(singles, whole - none)
-    if adds_up and odds.are_of_pairs:
+    if adds_up and (odds.against is not None or len(odds.classes) == 2):
         return (odds(singles + none) - before)[None], after, before, True
-    out = np.zeros((int(steps.lot.max(initial=0)) + 1, n, *before.shape))
-    others = None if adds_up else log_joint(steps.sets)
+    out = np.zeros((int(steps.lot.max(initial=0)) + 1, len(at), *before.shape))
+    others = None if adds_up else seen.log_joint(rows, steps.sets @ units, score)
     size = max(1, MOST_NUMBERS // (len(steps.sets) * before[0].size))
     for draws in (slice(s, s + size) for s in range(0, len(before), size)):
         joint = _sums(singles[:, draws], none[draws], steps.sets) if others is None else others[:, draws]
         values = odds(joint)
-        gains = _gain(values[steps.after], values[steps.before])
+        with np.errstate(invalid="ignore"):
+            # nothing where both are infinite alike, for nothing is left to gain
+            gains = values[steps.after] - values[steps.before]
+            gains[values[steps.after] == values[steps.before]] = 0.0
         np.add.at(out[:, :, draws], (steps.lot, steps.unit), steps.weight[:, None, None, None] * gains)
-    return out * len(out), after, before, n < 2
+    return out * len(out), after, before, len(at) < 2
 
 
 def _sums(singles: Array, none: Array, sets: Array) -> Array:
@@ -169,16 +224,3 @@ def _adds_up(singles: Array, whole: Array) -> bool:
     with np.errstate(invalid="ignore"):  # of infinite ones it is not known
         difference = (total - total[..., :1]) - (whole - whole[..., :1])
     return bool((np.abs(difference) <= _ADDS_UP * (1 + size)).all())
-
-
-def _gain(after: Array, before: Array) -> Array:
-    """Difference of log odds; nothing where both are infinite alike, for nothing is left to gain."""
-    with np.errstate(invalid="ignore"):
-        return np.where(after == before, 0.0, after - before)
-
-
-def _in_place(values: Array, at: Array, n_units: int) -> Array:
-    """Weights (n_present, n_rows, n_odds) as (n_rows, n_units, n_odds): what is missing weighs nothing."""
-    out = np.zeros((values.shape[1], n_units, values.shape[2]))
-    out[:, at] = values.swapaxes(0, 1)
-    return out

@@ -27,9 +27,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesppl.analysis.coalitions import Score, SeenRows
 from bayesppl.analysis.draws import log_joint_under_draws
-from bayesppl.analysis.evidence_shares import MOST_NUMBERS, Explained, Odds, Shares, explained, lots_of
+from bayesppl.analysis.evidence_shares import MOST_NUMBERS, Odds, SeenRows, Shares, divided
 from bayesppl.analysis.parameters import PROB, coord, tails
 from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.data.arguments import generator, whole
@@ -116,14 +115,51 @@ def explain(
     units = _units(fitted, blocks)
     odds = Odds.of(fitted.classes.tolist(), against)
     seen = SeenRows.read(fitted, X, list(units.values()))
-    rng = generator(random_state)
-    scores: list[Score] = [partial(_by_rule, fitted, rule)]
+    rng, bounds = generator(random_state), tails(prob)
+    by_rule = partial(_by_rule, fitted, rule)
     if draws is not None:
         whole("draws", draws, 2)
-        scores.append(partial(_by_draws, fitted, draws, int(rng.integers(1 << 32))))
-    lots = lots_of(seen, len(fitted.classes) * (draws or 1), shares, orders, rng)
-    parts = [explained(seen, rows, at, odds, scores, steps, tails(prob)) for rows, at, steps in lots]
-    return _labelled(fitted, seen, units, odds, parts, shares, rule).assign_attrs(prob=prob)
+        by_draws = partial(_by_draws, fitted, draws, int(rng.integers(1 << 32)))
+    names = ("weight", "mcse") if draws is None else ("weight", "mcse", "sd", "lower", "upper")
+    # (n_units, n_rows, n_odds), as the shares of a lot: what is missing weighs nothing
+    found = {name: np.zeros((len(units), len(seen.values), len(odds.places))) for name in names}
+    log_odds = np.zeros(found["weight"].shape[1:])
+    prior: dict[str, Array] = {}
+    is_independent = True
+    for rows, at, steps in seen.lots(len(fitted.classes) * (draws or 1), shares, orders, rng):
+        place = np.ix_(at, rows)
+        lots, after, before, is_sum = divided(seen, rows, at, odds, by_rule, steps)
+        found["weight"][place] = lots[:, :, 0].mean(0)
+        if len(lots) > 1:
+            found["mcse"][place] = lots[:, :, 0].std(0, ddof=1) / np.sqrt(len(lots))
+        log_odds[rows] = after[0]
+        prior.setdefault("prior", before[0, 0])
+        is_independent &= is_sum
+        if draws is not None:
+            lots, _, before, _ = divided(seen, rows, at, odds, by_draws, steps)
+            of_draws = lots.mean(0)
+            found["sd"][place] = of_draws.std(1)
+            found["lower"][place], found["upper"][place] = np.quantile(of_draws, bounds, axis=1)
+            prior.setdefault("prior_sd", before[:, 0].std(0))
+    import xarray as xr
+
+    by_column = {name: (("row", "feature", "class"), values.swapaxes(0, 1)) for name, values in found.items()}
+    by_class = {name: ("class", values) for name, values in prior.items()}
+    return xr.Dataset(
+        {**by_column, "log_odds": (("row", "class"), log_odds), **by_class},
+        coords={
+            "row": np.arange(len(log_odds)),
+            "feature": coord(list(units)),
+            "class": coord([odds.classes[k] for k in odds.places]),
+            "cell": (("row", "feature"), _cells(seen, units)),
+        },
+        attrs={
+            "against": "all other classes" if odds.against is None else str(odds.classes[odds.against]),
+            "shares": "independent" if is_independent else shares,
+            "rule": fitted.rule if rule is None else rule,
+            "prob": prob,
+        },
+    )
 
 
 def _units(fitted: Fitted, blocks: Mapping[str, Sequence[Hashable]] | None) -> dict[Hashable, list[Hashable]]:
@@ -154,50 +190,6 @@ def _by_draws(fitted: Fitted, draws: int, seed: int, table: Table) -> Array:
     X, rng = fitted.encode(table), np.random.default_rng(seed)
     found = log_joint_under_draws(fitted, fitted.posterior, X, draws, rng, MOST_NUMBERS)
     return np.concatenate([log_joint for log_joint, _ in found])
-
-
-def _labelled(
-    fitted: Fitted,
-    seen: SeenRows,
-    units: Mapping[Hashable, list[Hashable]],
-    odds: Odds,
-    parts: Sequence[Explained],
-    shares: Shares,
-    rule: RuleName | None,
-) -> xr.Dataset:
-    import xarray as xr
-
-    n_rows, n_units, n_odds = len(seen.values), len(units), len(odds.places)
-    order = np.argsort(np.concatenate([part.rows for part in parts])) if parts else np.empty(0, np.intp)
-
-    def together(name: str, shape: tuple[int, ...]) -> Array:
-        return np.concatenate([np.empty((0, *shape)), *(getattr(part, name) for part in parts)])[order]
-
-    dims = ("row", "feature", "class")
-    variables: dict[str, Any] = {
-        "weight": (dims, together("weight", (n_units, n_odds))),
-        "mcse": (dims, together("mcse", (n_units, n_odds))),
-        "log_odds": (("row", "class"), together("log_odds", (n_odds,))),
-    }
-    if parts:
-        variables["prior"] = ("class", parts[0].prior)
-    if parts and parts[0].prior_sd is not None:
-        variables["prior_sd"] = ("class", parts[0].prior_sd)
-        for s, name in enumerate(("sd", "lower", "upper")):
-            spread = [part.spread[s] for part in parts if part.spread is not None]
-            variables[name] = (dims, np.concatenate(spread)[order])
-    coords = {
-        "row": np.arange(n_rows),
-        "feature": coord(list(units)),
-        "class": coord([odds.classes[k] for k in odds.places]),
-        "cell": (("row", "feature"), _cells(seen, units)),
-    }
-    attrs = {
-        "against": "all other classes" if odds.against is None else str(odds.classes[odds.against]),
-        "shares": "independent" if all(part.is_independent for part in parts) else shares,
-        "rule": fitted.rule if rule is None else rule,
-    }
-    return xr.Dataset(variables, coords=coords, attrs=attrs)
 
 
 def _cells(seen: SeenRows, units: Mapping[Hashable, list[Hashable]]) -> Array:

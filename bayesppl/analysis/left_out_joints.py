@@ -112,16 +112,33 @@ def density_of(log_joint: Array, log_weights: Array) -> Array:
 def _plug_in(
     posterior: Posterior, X: Any, codes: Array, weights: Array, rule: RuleName, places: Any, *, by_unit: bool
 ) -> Iterator[Joints]:
+    """Estimate the parameters from all rows but one, for every row."""
     model, views, X = posterior.model, _views(posterior, by_unit), X[:]
-    theta = estimate(posterior, posterior.statistics, rule)
-    density = model.log_joint(theta)
-    joints, class_weights = joints_from_others(posterior, X, codes, weights, rule, views)
-    class_weights = class_weights[places]
+    shape = len(codes), model.n_classes
+
+    def take(some: slice) -> JointStatistics:
+        return model.statistics(X[some], one_hot(codes[some], model.n_classes, weights[some]))
+
+    of_all = _estimate(posterior, posterior.statistics, rule)
+    joints, class_weights = np.empty((len(views), *shape)), np.empty(shape)
+    for row, others in sums_of_others(take, len(codes)):
+        try:
+            theta = _estimate(posterior, others, rule)
+        except (UndefinedEstimateError, ImproperError) as error:
+            label = model.classes[codes[row]]
+            raise type(error)(
+                f"without row {row}, of class {label!r}, there is no estimate for rule={rule!r}: {error}"
+            ) from None
+        density = model.log_joint(theta)
+        for seen, view in zip(joints, views, strict=True):
+            seen[row] = density(model.family.bound.marginal_rows(X[row : row + 1], view))[0]
+        class_weights[row] = theta[CLASS_WEIGHTS]
+    class_weights, density = class_weights[places], model.log_joint(of_all)
     with np.errstate(divide="ignore"):
         log_weights = np.log(class_weights)
     for log_joint, view in zip(joints, views, strict=True):
         fitted = density(model.family.bound.marginal_rows(X[places], view))
-        yield Joints(log_joint[places], class_weights, log_weights, fitted, theta[CLASS_WEIGHTS])
+        yield Joints(log_joint[places], class_weights, log_weights, fitted, of_all[CLASS_WEIGHTS])
 
 
 def _predictive(
@@ -133,7 +150,11 @@ def _predictive(
     labels, features = belief.parts[CLASS_WEIGHTS], belief.parts["features"]
     others = posterior.statistics.parts[CLASS_WEIGHTS].counts[members.codes] - members.weights
     fitted_weights = labels.mean()[CLASS_WEIGHTS]
-    by_group = class_weights_without(labels, members.groups, model.n_classes)
+    # class weights once a row of each group is taken out: (n_groups, n_classes)
+    own = members.groups.classes[:, None] == np.arange(model.n_classes)
+    removed = np.where(own, -members.groups.weights[:, None], 0.0)
+    left = labels.update(Counts(removed, np.zeros(()))).mean()[CLASS_WEIGHTS]
+    by_group = np.broadcast_to(left, removed.shape)
     class_weights = _of_rows(by_group, members.groups)
     # a group that has no rows may weigh more than its class
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -142,8 +163,12 @@ def _predictive(
     data = (model.family, features, statistics, X[places], members)
     found = closed_forms.leave_one_out_of_factors(*data) if by_unit else iter([closed_forms.leave_one_out(*data)])
     for (fitted, log_joint), view in zip(found, views, strict=True):
-        kept = _keeps_digits(members.own(fitted) - members.own(log_joint), others)
-        for at in np.flatnonzero(~kept):
+        # A row that makes up all but a share r of its class's sum of squares, from n other rows, is less probable
+        # without itself by a factor of at least r^(n/2): where the log density falls by less than 8 n, r is above
+        # e^-16, and some nine digits are left. Hardly a row falls that far, except outliers of enormous leverage
+        # and rows that stand (almost) alone.
+        gap = members.own(fitted) - members.own(log_joint)
+        for at in np.flatnonzero(~(np.isfinite(gap) & (gap < 8 * others))):
             log_joint[at] = _predict_from_others(posterior, X, codes, weights, int(np.r_[places][at]), view)
         fitted += log_fitted_weights
         log_joint += log_weights
@@ -159,28 +184,9 @@ def _views(posterior: Posterior, by_unit: bool) -> list[list[int]]:
     return [[unit] for unit in everything] if by_unit else [list(everything)]
 
 
-def class_weights_without(labels: Any, groups: Groups, n_classes: int) -> Array:
-    """Class weights once a row of each group is taken out: (n_groups, n_classes)."""
-    own = groups.classes[:, None] == np.arange(n_classes)
-    removed = np.where(own, -groups.weights[:, None], 0.0)
-    weights = labels.update(Counts(removed, np.zeros(()))).mean()[CLASS_WEIGHTS]
-    return np.broadcast_to(weights, removed.shape)
-
-
 def _of_rows(values: Array, groups: Groups) -> Array:
     """What is known of every group, (n_groups, n_classes), for every row; a class after the other in memory."""
     return values.T.take(groups.of_rows, axis=1).T
-
-
-def _keeps_digits(gap: Array, others: Array) -> Array:
-    """Whether a row could be subtracted without losing more than half of the digits of what remains.
-
-    A row that makes up all but a share r of its class's sum of squares, from n other rows, is less probable
-    without itself by a factor of at least r^(n/2): where the log density falls by less than 8 n, r is above e^-16,
-    and some nine digits are left. Hardly a row falls that far, except outliers of enormous leverage and rows that
-    stand (almost) alone.
-    """
-    return np.isfinite(gap) & (gap < 8 * others)
 
 
 def _predict_from_others(
@@ -206,55 +212,6 @@ def _predict_from_others(
     return np.asarray(closed_forms.log_predictive(family, belief)(family.bound.marginal_rows(X[[row]], view))[0])
 
 
-def joints_from_others(
-    posterior: Posterior, X: Any, codes: Array, weights: Array, rule: RuleName, views: Sequence[Sequence[int]]
-) -> tuple[Array, Array]:
-    """log p(x_i, y = k | θ) of what is seen of every row, θ estimated from all others, and its class weights.
-
-    Parameters
-    ----------
-    posterior : Posterior
-        Of these rows and no others.
-    X : encoded rows
-    codes, weights : (n_rows,)
-    rule : {"mle", "map", "mean"}
-    views : sequence of units
-        Which units are seen at once; see :meth:`BoundColumns.marginal_rows`.
-
-    Returns
-    -------
-    log_joint : (n_views, n_rows, n_classes)
-    class_weights : (n_rows, n_classes)
-
-    Raises
-    ------
-    UndefinedEstimateError
-        If the other rows have no such estimate.
-    ImproperError
-        If the posterior without a row is improper.
-    """
-    model = posterior.model
-
-    def take(some: slice) -> JointStatistics:
-        return model.statistics(X[some], one_hot(codes[some], model.n_classes, weights[some]))
-
-    shape = len(codes), model.n_classes
-    log_joint, class_weights = np.empty((len(views), *shape)), np.empty(shape)
-    for row, others in sums_of_others(take, len(codes)):
-        try:
-            theta = estimate(posterior, others, rule)
-        except (UndefinedEstimateError, ImproperError) as error:
-            label = model.classes[codes[row]]
-            raise type(error)(
-                f"without row {row}, of class {label!r}, there is no estimate for rule={rule!r}: {error}"
-            ) from None
-        density = model.log_joint(theta)
-        for seen, view in zip(log_joint, views, strict=True):
-            seen[row] = density(model.family.bound.marginal_rows(X[row : row + 1], view))[0]
-        class_weights[row] = theta[CLASS_WEIGHTS]
-    return log_joint, class_weights
-
-
 def sums_of_others[S: JointStatistics](take: Callable[[slice], S], n_rows: int) -> Iterator[tuple[int, S]]:
     """The statistics of all rows but one, for every row in order; log₂ ``n_rows`` of them are held at a time.
 
@@ -276,7 +233,7 @@ def sums_of_others[S: JointStatistics](take: Callable[[slice], S], n_rows: int) 
         ranges.append((first, outside + take(second)))
 
 
-def estimate(posterior: Posterior, statistics: JointStatistics, rule: RuleName) -> Theta:
+def _estimate(posterior: Posterior, statistics: JointStatistics, rule: RuleName) -> Theta:
     """The estimate from these statistics, in closed form, under the prior of ``posterior``."""
     belief = posterior.prior.update(statistics)
     if not belief.is_proper().all() and rule != "mle":

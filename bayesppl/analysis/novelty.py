@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import batched
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import logsumexp
 
-from bayesppl.analysis.sampling import cells_of, lots, stack_rows
+from bayesppl.analysis.sampling import lots, stack_rows
 from bayesppl.data.arguments import generator, real, whole
-from bayesppl.families.covariates import Covariates, of_rows
+from bayesppl.families.covariates import of_rows
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.posterior import Posterior
@@ -70,7 +71,7 @@ def novelty(
     whole("draws", draws, 1)
     posterior, rng = fitted.posterior, generator(random_state)
     X_encoded = fitted.encode(X)
-    observed = log_density(posterior, X_encoded)
+    observed = logsumexp(posterior.log_joint_predictive()(X_encoded), axis=1)
     # ties are as improbable; a hair of room for the rounding of equal densities
     room = 1e-9 * np.maximum(1.0, np.abs(observed))
     bound = np.where(np.isfinite(observed), observed + room, observed)
@@ -86,14 +87,9 @@ def novelty(
     )
 
 
-def log_density(posterior: Posterior, X: Any) -> Array:
-    """log p(x | D) of encoded rows, class and parameters summed out: (n_rows,)."""
-    return np.asarray(logsumexp(posterior.log_joint_predictive()(X), axis=1))
-
-
 def _number_below(posterior: Posterior, X: Any, bounds: Array, draws: int, rng: np.random.Generator) -> Array:
     """Count rows simulated with the covariates of each row that are at most as dense as its bound: (n_rows,)."""
-    covariates = posterior.model.family.bound.covariates(X)
+    log_joint, covariates = posterior.log_joint_predictive(), posterior.model.family.bound.covariates(X)
     # rows with equal covariates share what is simulated
     alike = np.column_stack([np.zeros(len(bounds)), *covariates.values()])
     _, first, group = np.unique(alike, axis=0, return_index=True, return_inverse=True)
@@ -102,27 +98,13 @@ def _number_below(posterior: Posterior, X: Any, bounds: Array, draws: int, rng: 
     step = max(1, _CELLS // draws)
     for start in range(0, len(first), step):
         chosen = slice(start, start + step)
-        simulated = _simulated_log_density(
-            posterior, of_rows(covariates, first[chosen]), first[chosen].size, draws, rng
-        )
-        simulated.sort(axis=0)
-        for rows, densities in zip(members[chosen], simulated.T, strict=True):
-            below[rows] = np.searchsorted(densities, bounds[rows], side="right")
+        some = first[chosen]
+        simulated = lots(posterior, draws, len(some), of_rows(covariates, some), rng)
+        densities = [
+            logsumexp(log_joint(stack_rows(rows)), axis=1)
+            for rows in batched(simulated, max(1, _CELLS // (len(some) * X.shape[1])))
+        ]
+        ordered = np.sort(np.concatenate(densities).reshape(draws, len(some)), axis=0)
+        for rows, of_row in zip(members[chosen], ordered.T, strict=True):
+            below[rows] = np.searchsorted(of_row, bounds[rows], side="right")
     return below
-
-
-def _simulated_log_density(
-    posterior: Posterior, covariates: Covariates, size: int, draws: int, rng: np.random.Generator
-) -> Array:
-    """Simulate ``size`` rows with these covariates for each draw of the parameters: densities (draws, size)."""
-    log_joint = posterior.log_joint_predictive()
-    drawn: list[Any] = []
-    densities: list[Array] = []
-    cells = 0
-    for done, rows in enumerate(lots(posterior, draws, size, covariates, rng), start=1):
-        drawn.append(rows)
-        cells += cells_of(rows)
-        if cells >= _CELLS or done == draws:
-            densities.append(logsumexp(log_joint(stack_rows(drawn)), axis=1))
-            drawn, cells = [], 0
-    return np.concatenate(densities).reshape(draws, size)

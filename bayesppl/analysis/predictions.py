@@ -40,7 +40,10 @@ def probabilities(
     finish : callable, optional
         What is returned of the probabilities of a range of rows, so that those of all rows are never held.
     """
-    new = _new_weights(fitted, class_weights)
+    new: Array | None = None
+    if class_weights is not None:
+        belief = resolve_class_weights(class_weights, fitted.learned.class_count, fitted.model.classes)
+        new = np.asarray(belief.mean()[CLASS_WEIGHTS])
     impossible: list[int] = []
 
     def normalise_range(log_joint: Array, weights: Array) -> Array:
@@ -88,10 +91,3 @@ def predict_proba_mcse(fitted: Fitted, X: Any) -> Array:
     X : table or (n_rows, n_features) array-like
     """
     return fitted.posterior.predictive_mcse(fitted.parts(fitted.encode(X)))
-
-
-def _new_weights(fitted: Fitted, declared: ClassWeights | None) -> Array | None:
-    if declared is None:
-        return None
-    belief = resolve_class_weights(declared, fitted.learned.class_count, fitted.model.classes)
-    return np.asarray(belief.mean()[CLASS_WEIGHTS])

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from bayesppl.analysis.draws import numbers_of_draw
 from bayesppl.analysis.parameters import storable
 from bayesppl.analysis.tree_groups import (
@@ -28,7 +30,6 @@ from bayesppl.inference.pymc.build import Likelihood, encode_unweighted
 from bayesppl.inference.pymc.build import to_pymc as build
 from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.model.fitted import Fitted
-from bayesppl.model.posterior import Posterior
 from bayesppl.model.training_rows import training_rows
 
 if TYPE_CHECKING:
@@ -123,24 +124,33 @@ def to_datatree(
             "no rows; for class probabilities of rows with intervals use predict_proba_interval(X)"
         ) from None
     whole("chains", chains, 1)
-    wanted = _wanted(groups)
-    parts = _parts(log_likelihood)
-    _refuse_huge_draws(posterior, draws * chains)
+    wanted = GROUPS if groups == "all" else _several("groups", groups, GROUPS)
+    parts = _several("log_likelihood", log_likelihood, PARTS)
+    numbers = draws * chains * numbers_of_draw(posterior)
+    if posterior.is_exact and numbers > CELLS_AT_MOST:
+        fewer = max(1, CELLS_AT_MOST * draws * chains // numbers)
+        raise ValueError(
+            f"{draws * chains} draws of {numbers // (draws * chains):,} parameters would be {numbers / 1e9:.1f} "
+            f"billion numbers, more than the {CELLS_AT_MOST / 1e9:.1f} billion a tree may hold. Ask for at most "
+            f"{fewer} (draws={fewer}, chains=1)."
+        )
     theta = posterior.draws(chains, draws, generator(random_state))
     n_chains, n_draws = theta[CLASS_WEIGHTS].shape[:2]
+    leading = {"chain": np.arange(n_chains), "draw": np.arange(n_draws)}
+    flat = {name: values.reshape(-1, *values.shape[2:]) for name, values in theta.items()}
     # every group has a random stream of its own, so that asking for more groups changes none of them
     streams = generator(random_state).spawn(len(GROUPS))
     prior_seed = int(streams[0].integers(2**31))
-    trunk = Trunk(fitted, theta, n_chains, n_draws, dict(zip(GROUPS, streams, strict=True)), prior_seed, parts)
+    trunk = Trunk(fitted, flat, leading, dict(zip(GROUPS, streams, strict=True)), prior_seed, parts)
     built, left_out = {}, []
-    for name in wanted:
+    for name in sorted(wanted, key=GROUPS.index):
         try:
             built[name] = BUILDERS[name](trunk)
         except (NotAvailableError, ChangedRowsError, ImproperError, NotConjugateError) as reason:
             if groups != "all":
                 raise
             left_out.append(f"{name}: {reason}")
-    tree = xr.DataTree.from_dict({name: group for name, group in built.items() if group is not None})
+    tree = xr.DataTree.from_dict({name: group for name, group in built.items() if group.data_vars})
     record = dict(posterior.record)
     if posterior.is_exact:
         record |= {"draws": n_draws, "chains": n_chains, "random_state": random_state}
@@ -226,30 +236,9 @@ def user_model(fitted: ReadModel, likelihood: Likelihood = "rows") -> Any:
     return fitted.reading.model
 
 
-def _wanted(groups: Group | Sequence[Group] | Literal["all"]) -> list[Group]:
-    names = GROUPS if groups == "all" else (groups,) if isinstance(groups, str) else groups
-    unknown = [name for name in names if name not in GROUPS]
-    if unknown:
-        raise ValueError(f"group {unknown[0]!r} is not known; choose 'all' or among {', '.join(GROUPS)}")
-    return [name for name in GROUPS if name in names]
-
-
-def _parts(asked: Part | Sequence[Part]) -> tuple[Part, ...]:
+def _several[Name: str](option: str, asked: Name | Sequence[Name], known: Sequence[Name]) -> tuple[Name, ...]:
+    """One name or several, each once, of those that are known."""
     names = (asked,) if isinstance(asked, str) else tuple(dict.fromkeys(asked))
-    unknown = [name for name in names if name not in PARTS]
-    if unknown or not names:
-        raise ValueError(
-            f"log_likelihood must be one or several of {', '.join(map(repr, PARTS))}, found {asked!r}"
-        )
+    if not names or set(names) - set(known):
+        raise ValueError(f"{option} must be one or several of {', '.join(map(repr, known))}, found {asked!r}")
     return names
-
-
-def _refuse_huge_draws(posterior: Posterior, n_draws: int) -> None:
-    numbers = numbers_of_draw(posterior)
-    if posterior.is_exact and n_draws * numbers > CELLS_AT_MOST:
-        fewer = max(1, CELLS_AT_MOST // numbers)
-        raise ValueError(
-            f"{n_draws} draws of {numbers:,} parameters would be {n_draws * numbers / 1e9:.1f} billion numbers, "
-            f"more than the {CELLS_AT_MOST / 1e9:.1f} billion a tree may hold. Ask for at most {fewer} "
-            f"(draws={fewer}, chains=1)."
-        )

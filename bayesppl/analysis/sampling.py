@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -89,7 +89,14 @@ def sample(
     order: list[Array] = []
     family = posterior.model.family
     of_row = covariates_for(fitted, covariates, n, rng)()
-    for theta, rows in _thetas(posterior, n, rule, rng):
+    # parameters, and the rows to draw with them
+    drawn_with: Iterable[tuple[Theta, Array]]
+    if TABLE[rule].is_plug_in:
+        drawn_with = [(posterior.theta(rule), np.arange(n))]
+    else:
+        size = min(n, MOST_THETAS)
+        drawn_with = zip(thetas(posterior, size, rng), np.array_split(rng.permutation(n), size), strict=True)
+    for theta, rows in drawn_with:
         weights = theta[CLASS_WEIGHTS]
         codes[rows] = rng.choice(len(weights), size=len(rows), p=weights) if given is None else given[rows]
         order.append(rows)
@@ -101,17 +108,6 @@ def sample(
     import pandas as pd
 
     return pd.DataFrame(dict(zip(fitted.columns.names, drawn, strict=True))), fitted.classes[codes]
-
-
-def _thetas(
-    posterior: Posterior, n: int, rule: RuleName, rng: np.random.Generator
-) -> Iterator[tuple[Theta, Array]]:
-    """Parameters, and the rows to draw with them."""
-    if TABLE[rule].is_plug_in:
-        yield posterior.theta(rule), np.arange(n)
-        return
-    size = min(n, MOST_THETAS)
-    yield from zip(thetas(posterior, size, rng), np.array_split(rng.permutation(n), size), strict=True)
 
 
 def lots(
@@ -167,10 +163,3 @@ def stack_rows(parts: Sequence[Any]) -> Any:
     if isinstance(first, BlockRows):
         return BlockRows({block: stack_rows([part.parts[block] for part in parts]) for block in first.parts})
     return sp.vstack(parts, format="csr") if any(map(sp.issparse, parts)) else np.concatenate(parts)
-
-
-def cells_of(rows: Any) -> int:
-    """Numbers that encoded rows hold: those stored, of a sparse matrix."""
-    if isinstance(rows, BlockRows):
-        return sum(cells_of(part) for part in rows.parts.values())
-    return int(rows.nnz + rows.shape[0] if sp.issparse(rows) else rows.size)

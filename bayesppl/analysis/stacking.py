@@ -18,13 +18,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, helmert
 from scipy.special import logsumexp
 
-from bayesppl.analysis.calibration import learn, temper
+from bayesppl.analysis.calibration import drawn_rows, learn, temper
 from bayesppl.analysis.leave_one_out import leave_out_each
 from bayesppl.analysis.left_out_joints import density_of
 from bayesppl.analysis.scores import hits, log_scores, weighted_average
@@ -76,19 +76,12 @@ def leave_out(name: str, recoding: Recoding | Unrecoded, fitted: Fitted, rows: R
     """
     X = encoded(fitted.model.family, rows.table)
     found = leave_out_each(fitted.posterior, X, rows.codes, rows.weights)
-    log_weights, some = found.log_class_weights, _enough(len(rows))
+    log_weights, some = found.log_class_weights, drawn_rows(len(rows), _MOST_TEMPERED)
     log_density, weights = density_of(found.log_joint, log_weights), np.exp(log_weights)
     calibration = learn(log_density[some], log_weights[some], rows.codes[some], rows.weights[some])
     log_proba = log_probabilities(tempered(found.log_joint, weights, calibration.temperature), weights)
     score, error = weighted_average(log_scores(log_proba, rows.codes), rows.weights)
     return LeftOut(Member(name, recoding, replace(fitted, calibration=calibration), score, error), log_proba)
-
-
-def _enough(n_rows: int) -> Any:
-    """Places of at most so many rows as determine a temperature."""
-    if n_rows <= _MOST_TEMPERED:
-        return slice(None)
-    return np.sort(np.random.default_rng(0).choice(n_rows, _MOST_TEMPERED, replace=False))
 
 
 def combine(
@@ -105,7 +98,7 @@ def combine(
             break
         kept = [c for c, matters in zip(kept, matter, strict=True) if matters]
     order = np.argsort(-found.weights, kind="stable")
-    average_proba, some = mixed([c.log_proba for c in kept], found.weights), _enough(len(rows))
+    average_proba, some = mixed([c.log_proba for c in kept], found.weights), drawn_rows(len(rows), _MOST_TEMPERED)
     level = np.zeros(len(rows.classes))
     temperature = temper(average_proba[some], level, rows.codes[some], rows.weights[some])
     log_proba = sharpened(average_proba, temperature)

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any
+from itertools import islice
 
 import numpy as np
 
 from bayesppl.analysis.draws import numbers_of_draw
 from bayesppl.analysis.evidence import log_evidence
 from bayesppl.analysis.parameters import PROB, parameter_summary
-from bayesppl.data.names import listed, short_names
+from bayesppl.data.names import listed, one_line, short_names
 from bayesppl.errors import ImproperError, NotConjugateError
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.posterior import Posterior
 from bayesppl.model.rules import ESTIMATES
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 # A screen of 24 lines and 80 columns: lines of the table, and of one fact.
 _WIDTH, _ROWS, _LINES = 80, 9, 2
@@ -54,7 +51,14 @@ class Summary:
     n_numbers: int = 0
 
     def __repr__(self) -> str:
-        lines = [line for name, words in self.facts.items() for line in _wrapped(name, words)]
+        # a fact on few lines
+        lines = [
+            line
+            for name, words in self.facts.items()
+            for line in textwrap.wrap(
+                f"{name}: {words}", _WIDTH, subsequent_indent="  ", max_lines=_LINES, placeholder=" …"
+            )
+        ]
         if self.rows:
             table = [("", *self.columns), *self.rows]
             widths = [max(map(len, column)) for column in zip(*table, strict=True)]
@@ -62,25 +66,21 @@ class Summary:
             for name, *cells in table:
                 padded = [cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True)]
                 lines.append("  ".join([name.ljust(widths[0]), *padded]).rstrip())
-        if self._rest:
-            lines.append(self._rest)
-        return "\n".join(lines)
+        return "\n".join([*lines, *self._rest])
 
     def _repr_html_(self) -> str:
         """The same as tables in a notebook."""
+        import pandas as pd
+
         facts = "".join(f"<tr><th>{escape(k)}</th><td>{escape(v)}</td></tr>" for k, v in self.facts.items())
-        heading = "".join(f"<th>{escape(column)}</th>" for column in ("", *self.columns))
-        body = "".join(
-            f"<tr><th>{escape(name)}</th>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
-            for name, *cells in self.rows
-        )
-        table = f"<table><thead><tr>{heading}</tr></thead><tbody>{body}</tbody></table>" if self.rows else ""
-        return f"<table>{facts}</table>{table}<p>{escape(self._rest)}</p>"
+        cells = pd.DataFrame([line[1:] for line in self.rows], [line[0] for line in self.rows], self.columns)
+        rest = "".join(f"<p>{escape(line)}</p>" for line in self._rest)
+        return f"<table>{facts}</table>{cells.to_html() if self.rows else ''}{rest}"
 
     @property
-    def _rest(self) -> str:
+    def _rest(self) -> list[str]:
         surplus = self.n_numbers - len(self.rows)
-        return f"… and {surplus:,} more numbers: estimates(), to_datatree()" if surplus else ""
+        return [f"… and {surplus:,} more numbers: estimates(), to_datatree()"] if surplus else []
 
 
 def summary(fitted: Fitted, prob: float = PROB, random_state: int | None = 0) -> Summary:
@@ -130,21 +130,16 @@ def summary(fitted: Fitted, prob: float = PROB, random_state: int | None = 0) ->
         facts["calibration"] = str(fitted.calibration)
     if fitted.inferred is None:
         return Summary({**facts, "posterior": f"not determined yet: {fitted.undetermined}"})
+    posterior, record = fitted.posterior, fitted.posterior.record
+    kind = record.get("sampler") or record.get("approximation") or record.get("inference")
     facts |= {
-        "posterior": f"{_kind(fitted.posterior)}; rule {fitted.rule!r}",
-        **_draws(fitted.posterior),
+        "posterior": f"{'closed form' if posterior.is_exact else f'draws, {kind}'}; rule {fitted.rule!r}",
+        **_draws(posterior),
         "log evidence": _evidence(fitted),
     }
     columns, rows = _table(fitted, prob, random_state)
-    return Summary(facts, columns, rows, _size(fitted))
-
-
-def _kind(posterior: Posterior) -> str:
-    if posterior.is_exact:
-        return "closed form"
-    record = posterior.record
-    kind = record.get("sampler") or record.get("approximation") or record.get("inference")
-    return f"draws, {kind}"
+    theta = posterior.mean()
+    return Summary(facts, columns, rows, sum(theta[name].size for name in fitted.model.dims))
 
 
 def _draws(posterior: Posterior) -> dict[str, str]:
@@ -172,11 +167,6 @@ def _evidence(fitted: Fitted) -> str:
         return f"{float(np.mean(estimated)):.6g} (estimated)"
 
 
-def _size(fitted: Fitted) -> int:
-    theta = fitted.posterior.mean()
-    return sum(theta[name].size for name in fitted.model.dims)
-
-
 def _table(
     fitted: Fitted, prob: float, random_state: int | None
 ) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
@@ -186,55 +176,34 @@ def _table(
     has_interval = not fitted.posterior.is_exact or draws >= _FEWEST
     columns = (*ESTIMATES, *([f"{prob:.0%} interval"] if has_interval else []))
     share = max(1, _ROWS // len(table.data_vars))
-    rows = [row for name in table.data_vars for row in _rows(table[name], share, has_interval)][:_ROWS]
-    cells = [columns, *(cells for *_, cells in rows)]
-    room = _WIDTH - sum(2 + max(map(len, column)) for column in zip(*cells, strict=True))
-    beside = {name: [labels for other, labels, _ in rows if other == name] for name, *_ in rows}
-    return columns, tuple((_named(name, labels, beside[name], room), *cells) for name, labels, cells in rows)
+    cells: list[tuple[str, ...]] = []
+    labels: dict[str, list[list[str]]] = {}
+    for name, values in islice(table.data_vars.items(), _ROWS):
+        dims = [dim for dim in values.dims if dim != "estimate"]
+        places = islice(np.ndindex(*(values.sizes[dim] for dim in dims)), share)
+        numbers = [values.isel(dict(zip(dims, place, strict=True))) for place in places]
+        labels[one_line(str(name))] = [[str(number[dim].item()) for number in numbers] for dim in dims]
+        for number in numbers:
+            shown = number.to_series().map(_number)
+            interval = [f"{shown['lower']} to {shown['upper']}"] if has_interval else []
+            cells.append((*(shown[rule] for rule in ESTIMATES), *interval))
+    room = _WIDTH - sum(2 + max(map(len, column)) for column in zip(columns, *cells, strict=True))
+    names = [name for parameter, by_dim in labels.items() for name in _names(parameter, by_dim, room)]
+    return columns, tuple((name, *line) for name, line in zip(names, cells, strict=True))
 
 
-def _rows(values: xr.DataArray, most: int, has_interval: bool) -> Iterator[tuple[str, list[str], tuple[str, ...]]]:
-    """The parameter, the labels and the cells of its first numbers."""
-    dims = [str(dim) for dim in values.dims if dim != "estimate"]
-    numbers = values.transpose("estimate", *dims)
-    for _, place in zip(range(most), np.ndindex(*(values.sizes[dim] for dim in dims)), strict=False):
-        labels = [str(values[dim].values[i]) for dim, i in zip(dims, place, strict=True)]
-        here = dict(zip(values["estimate"].values.tolist(), numbers.values[:, *place].tolist(), strict=True))
-        cells = [_number(here[rule]) for rule in ESTIMATES]
-        if has_interval:
-            cells.append(f"{_number(here['lower'])} to {_number(here['upper'])}")
-        yield str(values.name), labels, tuple(cells)
-
-
-def _named(parameter: str, labels: Sequence[str], beside: Sequence[Sequence[str]], room: int) -> str:
-    """``mean[a, length]``, long labels cut so that all are there, and differ from those of the lines beside."""
+def _names(parameter: str, labels: Sequence[Sequence[str]], room: int) -> list[str]:
+    """``mean[a, length]`` of every line: labels cut to what differs, a long parameter to both ends."""
     if not labels:
-        return _cut(parameter, room)
-    # a long name of the parameter leaves room for its labels, and short labels leave theirs to the others
-    least = sum(2 + min(len(label), _SHORTEST) for label in labels)
-    parameter = _cut(parameter, max(_SHORTEST, room - least))
-    room, left = room - len(parameter) - 2 * len(labels), len(labels)
-    kept: dict[int, str] = {}
-    for i in sorted(range(len(labels)), key=lambda i: len(labels[i])):
-        most, near = max(_SHORTEST, room // left), [line[i] for line in beside]
-        kept[i] = _cut(short_names(near, most)[near.index(labels[i])], most)
-        room, left = room - len(kept[i]), left - 1
-    return f"{parameter}[{', '.join(kept[i] for i in range(len(labels)))}]"
+        return [parameter]
+    share = (room - len(parameter)) // len(labels) - 2
+    short = [short_names(of_dim, max(_SHORTEST, share)) for of_dim in labels]
+    lines = list(map(", ".join, zip(*short, strict=True)))
+    left = max(_SHORTEST, room - 2 - max(map(len, lines)))
+    tail = (left - 1) // 2
+    shown = parameter if len(parameter) <= left else f"{parameter[: left - 1 - tail]}…{parameter[-tail:]}"
+    return [f"{shown}[{line}]" for line in lines]
 
 
-def _cut(text: str, most: int) -> str:
-    """Both ends of a long name, either of which may set it apart from others."""
-    shown = text if text.isprintable() else repr(text)[1:-1]
-    if len(shown) <= most:
-        return shown
-    tail = (most - 1) // 2
-    return f"{shown[: most - 1 - tail]}…{shown[len(shown) - tail :]}"
-
-
-def _number(value: Any) -> str:
+def _number(value: float) -> str:
     return "—" if np.isnan(value) else f"{value:.3g}"
-
-
-def _wrapped(name: str, words: str) -> list[str]:
-    """A fact on few lines."""
-    return textwrap.wrap(f"{name}: {words}", _WIDTH, subsequent_indent="  ", max_lines=_LINES, placeholder=" …")

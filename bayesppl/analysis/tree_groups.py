@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from bayesppl.analysis.draws import in_steps
-from bayesppl.analysis.parameters import dataset, labelled
+from bayesppl.analysis.parameters import labelled
 from bayesppl.data.rows import Rows
 from bayesppl.errors import ImproperError, NotConjugateError
 from bayesppl.kernels.arrays import Array, Theta
@@ -54,20 +54,10 @@ class Trunk:
 
     fitted: Fitted
     theta: Theta
-    n_chains: int
-    n_draws: int
+    leading: Mapping[str, Array]
     streams: Mapping[Group, np.random.Generator]
     prior_seed: int
     parts: tuple[Part, ...]
-
-    @property
-    def leading(self) -> dict[str, Array]:
-        return {"chain": np.arange(self.n_chains), "draw": np.arange(self.n_draws)}
-
-    @property
-    def flat(self) -> Theta:
-        """Posterior draws along one axis."""
-        return {name: values.reshape(-1, *values.shape[2:]) for name, values in self.theta.items()}
 
     @property
     def posterior(self) -> Posterior:
@@ -94,8 +84,9 @@ class Trunk:
 
     def per_draw(self, values: Mapping[str, tuple[tuple[str, ...], Array]]) -> xr.Dataset:
         """Label arrays whose first axis is the draw."""
+        shape = tuple(map(len, self.leading.values()))
         of_draws = {
-            name: (("chain", "draw", *dims), array.reshape(self.n_chains, self.n_draws, *array.shape[1:]))
+            name: (("chain", "draw", *dims), array.reshape(*shape, *array.shape[1:]))
             for name, (dims, array) in values.items()
         }
         return self.labelled(of_draws, self.leading)
@@ -104,15 +95,18 @@ class Trunk:
         self, variables: Mapping[str, tuple[tuple[str, ...], Array]], coords: Mapping[str, Any]
     ) -> xr.Dataset:
         """Label arrays, those over rows by the places of the rows."""
-        sizes = {
-            dim: size for dims, array in variables.values() for dim, size in zip(dims, array.shape, strict=True)
-        }
-        rows = {"row": np.arange(sizes["row"])} if "row" in sizes else {}
+        has_rows = any("row" in dims for dims, _ in variables.values())
+        rows = {"row": np.arange(len(self.training_rows))} if has_rows else {}
         return labelled(self.posterior.model, variables, {**coords, **rows})
 
 
+def _parameters(trunk: Trunk, theta: Theta) -> xr.Dataset:
+    dims = {**trunk.posterior.hyper_dims, **trunk.posterior.model.dims}
+    return trunk.per_draw({name: (dims[name], values) for name, values in theta.items()})
+
+
 def _posterior(trunk: Trunk) -> xr.Dataset:
-    return dataset(trunk.posterior.model, trunk.theta, trunk.leading, trunk.posterior.hyper_dims)
+    return _parameters(trunk, trunk.theta)
 
 
 def _prior_draws(trunk: Trunk) -> Theta:
@@ -120,7 +114,7 @@ def _prior_draws(trunk: Trunk) -> Theta:
     prior = trunk.posterior.prior
     if not prior.is_proper().all():
         raise ImproperError("an improper prior has no draws; use a proper one, such as the default")
-    size = trunk.n_chains * trunk.n_draws
+    size = len(trunk.theta[CLASS_WEIGHTS])
     try:
         return prior.draw(size, np.random.default_rng(trunk.prior_seed))
     except NotConjugateError:
@@ -130,58 +124,48 @@ def _prior_draws(trunk: Trunk) -> Theta:
 
 
 def _prior(trunk: Trunk) -> xr.Dataset:
-    dims = {**trunk.posterior.hyper_dims, **trunk.posterior.model.dims}
-    return trunk.per_draw({name: (dims[name], values) for name, values in _prior_draws(trunk).items()})
+    return _parameters(trunk, _prior_draws(trunk))
 
 
 def _prior_predictive(trunk: Trunk) -> xr.Dataset:
     """Labels by the class weights, and features given these labels and the covariates of each row."""
-    theta, rng, rows = _prior_draws(trunk), trunk.streams["prior_predictive"], trunk.training_rows
-    n_rows = len(rows.codes)
-    _refuse_huge("prior_predictive", len(theta[CLASS_WEIGHTS]), n_rows, trunk)
+    theta, rng = _prior_draws(trunk), trunk.streams["prior_predictive"]
+    _refuse_huge("prior_predictive", trunk)
     edges = np.cumsum(theta[CLASS_WEIGHTS], axis=-1)[:, None, :-1]
-    codes = (rng.random((len(edges), n_rows, 1)) > edges).sum(-1)
+    codes = (rng.random((len(edges), len(trunk.training_rows), 1)) > edges).sum(-1)
     return trunk.per_draw({"y": (("row",), codes), **_simulate(trunk, theta, codes, rng)})
 
 
 def _posterior_predictive(trunk: Trunk) -> xr.Dataset:
     """Labels given the features of each row, and features given the label and the covariates of each row."""
-    model, rows, rng = trunk.posterior.model, trunk.training_rows, trunk.streams["posterior_predictive"]
-    theta, n_rows = trunk.flat, len(rows.codes)
-    _refuse_huge("posterior_predictive", len(theta[CLASS_WEIGHTS]), n_rows, trunk)
-
-    def labels(chunk: Theta) -> Array:
+    model, theta, rng = trunk.posterior.model, trunk.theta, trunk.streams["posterior_predictive"]
+    _refuse_huge("posterior_predictive", trunk)
+    codes = []
+    for chunk in trunk.steps(theta):
         log_proba = log_probabilities(model.log_joint(chunk)(trunk.X), chunk[CLASS_WEIGHTS][:, None, :])
         below = np.cumsum(np.exp(log_proba), axis=-1)[..., :-1]
-        return (rng.random((*below.shape[:-1], 1)) > below).sum(-1)
-
-    codes = np.concatenate([labels(chunk) for chunk in trunk.steps(theta)])
-    given = np.broadcast_to(rows.codes, codes.shape)
-    return trunk.per_draw({"y": (("row",), codes), **_simulate(trunk, theta, given, rng)})
+        codes.append((rng.random((*below.shape[:-1], 1)) > below).sum(-1))
+    labels = np.concatenate(codes)
+    given = np.broadcast_to(trunk.training_rows.codes, labels.shape)
+    return trunk.per_draw({"y": (("row",), labels), **_simulate(trunk, theta, given, rng)})
 
 
 def _log_likelihood(trunk: Trunk) -> xr.Dataset:
     """log p(y, x | θ), log p(y | θ) and log p(x | y, θ), those asked for, the features of a row taken together."""
-    model, rows, theta = trunk.posterior.model, trunk.training_rows, trunk.flat
-    n_rows = len(rows.codes)
-    _refuse_huge("log_likelihood", len(theta[CLASS_WEIGHTS]), n_rows, trunk)
-    own = np.arange(n_rows)
-
-    def of_features(chunk: Theta) -> Array:
-        return model.family.log_likelihood(chunk)(trunk.X)[:, own, rows.codes]
-
+    family, codes, theta = trunk.posterior.model.family, trunk.training_rows.codes, trunk.theta
+    _refuse_huge("log_likelihood", trunk)
     with np.errstate(divide="ignore"):
-        y = np.log(theta[CLASS_WEIGHTS])[:, rows.codes]
-    found = {"y": y}
+        found = {"y": np.log(theta[CLASS_WEIGHTS])[:, codes]}
     if trunk.parts != ("y",):
-        found["x"] = np.concatenate([of_features(chunk) for chunk in trunk.steps(theta)])
-        found["joint"] = y + found["x"]
+        densities = (family.log_likelihood(chunk)(trunk.X) for chunk in trunk.steps(theta))
+        found["x"] = np.concatenate([density[:, np.arange(len(codes)), codes] for density in densities])
+        found["joint"] = found["y"] + found["x"]
     return trunk.per_draw({part: (("row",), found[part]) for part in trunk.parts})
 
 
 def _log_prior(trunk: Trunk) -> xr.Dataset:
     """Log density of the prior, per part of the model that it makes independent."""
-    prior, theta = trunk.posterior.prior, trunk.flat
+    prior, theta = trunk.posterior.prior, trunk.theta
     if not prior.is_proper().all():
         raise ImproperError("an improper prior has no density; use a proper one, such as the default")
     densities = {
@@ -213,14 +197,12 @@ def _constant_data(trunk: Trunk) -> xr.Dataset:
     return trunk.labelled({name: (("row",), values) for name, values in columns.items()}, {})
 
 
-def _sample_stats(trunk: Trunk) -> xr.Dataset | None:
-    if not trunk.posterior.sample_stats:
-        return None
+def _sample_stats(trunk: Trunk) -> xr.Dataset:
     stats = {name: (("chain", "draw"), values) for name, values in trunk.posterior.sample_stats.items()}
     return trunk.labelled(stats, trunk.leading)
 
 
-BUILDERS: dict[Group, Callable[[Trunk], xr.Dataset | None]] = {
+BUILDERS: dict[Group, Callable[[Trunk], xr.Dataset]] = {
     "posterior": _posterior,
     "prior": _prior,
     "posterior_predictive": _posterior_predictive,
@@ -250,11 +232,11 @@ def _simulate(
     }
 
 
-def _refuse_huge(group: Group, n_draws: int, n_rows: int, trunk: Trunk) -> None:
-    per_row = 1 if group == "log_likelihood" else max(1, trunk.X.shape[1])
-    cells = n_draws * n_rows * per_row
+def _refuse_huge(group: Group, trunk: Trunk) -> None:
+    n_draws, n_rows = len(trunk.theta[CLASS_WEIGHTS]), len(trunk.training_rows)
+    cells = n_draws * n_rows * (1 if group == "log_likelihood" else max(1, trunk.X.shape[1]))
     if cells > CELLS_AT_MOST:
         raise NotAvailableError(
-            f"group {group!r} would hold {n_draws} draws of {n_rows} rows, {cells / 1e9:.1f} billion numbers. Ask "
-            "for fewer draws (draws=100, chains=1), or fit fewer rows."
+            f"group {group!r} would hold {n_draws} draws of {n_rows} rows, {cells / 1e9:.1f} billion numbers. "
+            "Ask for fewer draws (draws=100, chains=1), or fit fewer rows."
         )

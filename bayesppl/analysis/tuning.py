@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bayesppl.analysis.leave_one_out import leave_out_each
-from bayesppl.conjugate import Conjugate, Joint
+from bayesppl.conjugate import Joint
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.rows import Rows
 from bayesppl.errors import ConvergenceWarning, warn
@@ -96,18 +96,28 @@ def tune(
     fixed = dict.fromkeys(_correlations_seen(model, statistics, prior, tuning, bounds), 0.0)
     chosen = _chosen(tuning, [name for name in bounds if name not in fixed])
     start = prior.parts["features"].rescaled(fixed)
-    score = _log_evidence if tuning.objective == "evidence" or rows is None else _label_score(model, rows)
+    by_labels = rows if tuning.objective == "loo" else None
+    X = None if by_labels is None else model.family.bound.encode(by_labels.table)
     precision = HYPERPRIOR_SD[tuning.objective] ** -2
 
     def value(logs: Array) -> float:
         features = start.rescaled(dict(zip(chosen, np.exp(logs), strict=True)))
         joint = replace(prior, parts={**prior.parts, "features": features})
-        return score(Exact(model, statistics, joint, joint.update(statistics)))
+        if by_labels is None:
+            parts = closed_forms.log_evidence(model.family, features, statistics.parts["features"])
+            return float(sum(part.values.sum() for part in parts.values()))
+        posterior = Exact(model, statistics, joint, joint.update(statistics))
+        found = leave_out_each(posterior, X, by_labels.codes, by_labels.weights)
+        return float((by_labels.weights * found.log_score_i).sum())
 
+    # evidences of blocks add, scores of labels depend on all hyperparameters together
+    blocks: dict[str, list[int]] = {}
+    for i, name in enumerate(chosen):
+        blocks.setdefault(name.rpartition(".")[0] if by_labels is None else "", []).append(i)
     last = np.zeros(len(chosen))
     path = [(last, value(last))]
     ends = []
-    for together in _searched_together(chosen, tuning.objective):
+    for together in blocks.values():
         end = maximise(
             lambda logs: value(logs) - precision * float(logs @ logs) / 2,
             last,
@@ -121,7 +131,16 @@ def tune(
     at_bound = tuple(
         name for name, log in zip(chosen, last, strict=True) if abs(log) > 1e-9 and log in bounds[name]
     )
-    _warn_of_bounds(at_bound, bounds)
+    if at_bound:
+        limits = ", ".join(
+            f"{name!r} (factors from {np.exp(bounds[name][0]):.2g} to {np.exp(bounds[name][1]):.2g})"
+            for name in at_bound
+        )
+        warn(
+            f"the search for hyperparameters ended at the bound of {limits}: the data would have it without "
+            "limit. Leave it out of names, or declare a prior",
+            ConvergenceWarning,
+        )
     search = Search(
         tuple(chosen),
         np.asarray([logs for logs, _ in path]),
@@ -165,14 +184,6 @@ def _correlations_seen(
     return found if depends else []
 
 
-def _searched_together(chosen: list[str], objective: Objective) -> list[list[int]]:
-    """Places of the hyperparameters of each block: evidences of blocks add, scores of labels depend on all."""
-    blocks: dict[str, list[int]] = {}
-    for i, name in enumerate(chosen):
-        blocks.setdefault(name.rpartition(".")[0] if objective == "evidence" else "", []).append(i)
-    return list(blocks.values())
-
-
 def _chosen(tuning: Tuning, known: list[str]) -> list[str]:
     chosen = list(known if tuning.names is None else tuning.names)
     if not known:
@@ -190,32 +201,3 @@ def _chosen(tuning: Tuning, known: list[str]) -> list[str]:
             f"names is empty; choose among {', '.join(map(repr, known))}, or leave it out for all of them"
         )
     return chosen
-
-
-def _warn_of_bounds(at_bound: tuple[str, ...], bounds: Mapping[str, tuple[float, float]]) -> None:
-    if at_bound:
-        limits = ", ".join(
-            f"{name!r} (factors from {np.exp(bounds[name][0]):.2g} to {np.exp(bounds[name][1]):.2g})"
-            for name in at_bound
-        )
-        warn(
-            f"the search for hyperparameters ended at the bound of {limits}: the data would have it without "
-            "limit. Leave it out of names, or declare a prior",
-            ConvergenceWarning,
-        )
-
-
-def _label_score(model: GenerativeModel, rows: Rows) -> Callable[[Exact], float]:
-    encoded = model.family.bound.encode(rows.table)
-
-    def score(posterior: Exact) -> float:
-        found = leave_out_each(posterior, encoded, rows.codes, rows.weights)
-        return float((rows.weights * found.log_score_i).sum())
-
-    return score
-
-
-def _log_evidence(posterior: Exact) -> float:
-    prior: Conjugate = posterior.prior.parts["features"]
-    parts = closed_forms.log_evidence(posterior.model.family, prior, posterior.statistics.parts["features"])
-    return float(sum(part.values.sum() for part in parts.values()))

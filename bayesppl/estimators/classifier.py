@@ -11,7 +11,7 @@ from functools import partial, wraps
 from typing import Any, Concatenate, Self, get_args
 
 from bayesppl.analysis import predictions
-from bayesppl.analysis.calibrated import column_weights
+from bayesppl.analysis.column_weights import column_weights
 from bayesppl.analysis.decisions import decide, expected_error_rate, threshold_for
 from bayesppl.analysis.evidence import averaged_proba, feature_relevance, log_evidence
 from bayesppl.analysis.explanation import explain

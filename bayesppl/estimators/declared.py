@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from bayesppl.analysis.calibrated import calibrated
+from bayesppl.analysis.column_weights import calibrated
 from bayesppl.analysis.pymc_and_arviz import to_datatree, to_pymc
 from bayesppl.analysis.tuning import path_of, tune
 from bayesppl.conjugate import Dirichlet

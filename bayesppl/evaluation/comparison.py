@@ -11,7 +11,8 @@ import numpy as np
 from sklearn.base import clone
 
 from bayesppl.analysis import scores
-from bayesppl.analysis.parameters import PROB, parameter_summary, tails
+from bayesppl.analysis.parameters import PROB, coord, parameter_summary, tails
+from bayesppl.data.arguments import whole
 from bayesppl.data.labels import codes_among
 from bayesppl.data.read_table import as_table
 from bayesppl.errors import UndefinedEstimateError
@@ -125,8 +126,7 @@ def compare(
     >>> result.scores["accuracy"].round(3).to_series().to_dict()
     {'mle': 0.96, 'map': 0.96, 'mean': 0.96, 'predictive': 0.96}
     """
-    if draws < 2:
-        raise ValueError(f"draws must be at least 2, found {draws}")
+    whole("draws", draws, 2)
     tails(prob)  # refuse what is no probability before fitting
     fitted = clone(clf).fit(X_train, y_train)
     table = as_table(X_test)
@@ -167,35 +167,31 @@ def probabilities_by_rule(
 def _scores(
     log_proba: Mapping[RuleName, Array], impossible: Mapping[RuleName, int], codes: Array, rng: np.random.Generator
 ) -> xr.Dataset:
+    import pandas as pd
     import xarray as xr
 
-    columns = {
-        f"{score}{suffix}": np.full(len(RULES), np.nan)
-        for score in SCORES
-        for suffix in ("", "_difference", "_difference_se")
-    }
-
-    def put(rule: RuleName, score: str, value: float, difference: float, standard_error: float) -> None:
-        at = RULES.index(rule)
-        for suffix, number in (("", value), ("_difference", difference), ("_difference_se", standard_error)):
-            columns[f"{score}{suffix}"][at] = number
-
-    for score, per_row in ROW_SCORES.items():
-        reference = per_row(log_proba[REFERENCE], codes)
-        for rule, values in log_proba.items():
-            rows = per_row(values, codes)
-            put(rule, score, float(rows.mean()), *scores.paired_difference(rows, reference))
-
-    gaps = {rule: scores.calibration_gaps(values, codes) for rule, values in log_proba.items()}
     errors = {rule: scores.expected_calibration_error(values, codes) for rule, values in log_proba.items()}
-    resampled = scores.bootstrap_calibration_errors(list(gaps.values()), rng)
-    resampled -= resampled[:, [list(gaps).index(REFERENCE)]]
-    for rule, spread in zip(gaps, resampled.std(0, ddof=1), strict=True):
-        put(rule, "ece", errors[rule], errors[rule] - errors[REFERENCE], float(spread))
-
-    columns["impossible_rows"] = np.array([impossible.get(rule, np.nan) for rule in RULES], dtype=np.float64)
+    gaps = [scores.calibration_gaps(values, codes) for values in log_proba.values()]
+    resampled = scores.bootstrap_calibration_errors(gaps, rng)
+    resampled -= resampled[:, [list(log_proba).index(REFERENCE)]]
+    spread = dict(zip(log_proba, resampled.std(0, ddof=1).tolist(), strict=True))
+    table = {}
+    for rule, values in log_proba.items():
+        found: dict[str, tuple[float, ...]] = {}
+        for score, per_row in ROW_SCORES.items():
+            rows = per_row(values, codes)
+            difference = scores.paired_difference(rows, per_row(log_proba[REFERENCE], codes))
+            found[score] = (float(rows.mean()), *difference)
+        found["ece"] = (errors[rule], errors[rule] - errors[REFERENCE], spread[rule])
+        row = {
+            f"{score}{suffix}": number
+            for score, numbers in found.items()
+            for suffix, number in zip(("", "_difference", "_difference_se"), numbers, strict=True)
+        }
+        table[rule] = {**row, "impossible_rows": float(impossible[rule])}
+    by_rule = pd.DataFrame.from_dict(table, orient="index").reindex(list(RULES))
     return xr.Dataset(
-        {name: ("rule", values) for name, values in columns.items()},
+        {name: ("rule", column.to_numpy()) for name, column in by_rule.items()},
         coords={"rule": list(RULES)},
         attrs={"rows": len(codes), "ece_bins": scores.BINS},
     )
@@ -206,14 +202,10 @@ def _label_probabilities(
 ) -> xr.DataArray:
     import xarray as xr
 
-    from bayesppl.analysis.parameters import coord
-
     classes = coord(fitted.classes_.tolist())
-    stacked = np.full((len(RULES), len(codes), len(classes)), np.nan)
-    for rule, values in log_proba.items():
-        stacked[RULES.index(rule)] = np.exp(values)
+    missing = np.full((len(codes), len(classes)), np.nan)
     return xr.DataArray(
-        stacked,
+        [np.exp(log_proba[rule]) if rule in log_proba else missing for rule in RULES],
         dims=("rule", "row", "class"),
         coords={
             "rule": list(RULES),

@@ -1,8 +1,17 @@
-"""The fourteen Gaussian covariance structures of mclust, by maximum likelihood, beside the evidence of ours."""
+r"""The fourteen Gaussian covariance structures of mclust, by maximum likelihood, beside the evidence of ours.
+
+Banfield & Raftery (1993) write the covariance of class k as :math:`\lambda_k D_k A_k D_k^\top`: a volume λ, a
+diagonal shape A of determinant one and orthonormal axes D. Each is equal (E) in all classes, varies (V) between
+them, or is the identity (I); three letters name the structure, as in mclust. Rows of known classes enter through
+the scatter matrices :math:`W_k` about the class means and the numbers of rows :math:`n_k` alone (Celeux & Govaert
+1995, section 3). Given the axes, volumes and shapes follow from the diagonals of :math:`D_k^\top W_k D_k`; given
+these, common axes are turned two at a time.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -12,13 +21,126 @@ from bayesppl.conjugate.moments import Moments
 from bayesppl.data.labels import encode_labels, one_hot
 from bayesppl.data.read_table import as_table
 from bayesppl.estimators.generative import GenerativeClassifier
-from bayesppl.evaluation.eigen_covariances import STRUCTURES, eigen_covariances, n_covariance_parameters
 from bayesppl.families import Gaussian, closed_forms
 from bayesppl.families.gaussian import Covariance
+from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.definite import is_positive_definite
 
 if TYPE_CHECKING:
     import xarray as xr
+
+STRUCTURES = ("EII", "VII", "EEI", "VEI", "EVI", "VVI", "EEE", "VEE", "EVE", "VVE", "EEV", "VEV", "EVV", "VVV")
+
+# Alternating steps end where no variance changes by more than this share of it.
+_TOLERANCE, _MOST_STEPS = 1e-12, 10_000
+
+
+def n_covariance_parameters(structure: str, n_classes: int, n_features: int) -> int:
+    """Free parameters of the covariances of all classes (Celeux & Govaert 1995, table 1)."""
+    times = {"E": 1, "V": n_classes, "I": 0}
+    volume, shape, orientation = (times[letter] for letter in structure)
+    return volume + shape * (n_features - 1) + orientation * n_features * (n_features - 1) // 2
+
+
+def eigen_covariances(structure: str, scatter: Array, count: Array) -> Array:
+    """Covariances of the largest likelihood: (n_classes, n_features, n_features).
+
+    Parameters
+    ----------
+    structure : str
+        One of :data:`STRUCTURES`.
+    scatter : (n_classes, n_features, n_features)
+        Sums of products of deviations from the class means.
+    count : (n_classes,)
+        Rows of each class.
+
+    Notes
+    -----
+    Where a scatter is singular the likelihood may have no maximum; the result is then singular, or not finite.
+    With common axes of different shapes (EVE, VVE) it may have several maxima: the result is the largest of those
+    that are found from the axes of the pooled scatter, of the scatter of each class, and of the columns.
+    """
+    kinds, orientation = structure[:2], structure[2]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if orientation == "E":
+            columns, pooled = np.eye(scatter.shape[-1]), scatter.sum(0)
+            starts = (columns, *np.linalg.eigh(np.stack([pooled, *scatter]))[1])
+            found = [_common_axes(kinds, start, scatter, count) for start in starts]
+            # where volumes are free the rest of the log likelihood is the same at every maximum
+            sizes = [count @ np.log(variances).sum(1) for _, variances in found]
+            axes, variances = found[int(np.argmin(np.nan_to_num(sizes, nan=np.inf, neginf=-np.inf)))]
+        else:
+            axes = np.eye(scatter.shape[-1]) if orientation == "I" else np.linalg.eigh(scatter)[1]
+            variances = _variances(kinds, _diagonals(axes, scatter), count)
+    return (axes * variances[:, None, :]) @ np.swapaxes(axes, -1, -2)
+
+
+def _common_axes(kinds: str, axes: Array, scatter: Array, count: Array) -> tuple[Array, Array]:
+    """Axes of all classes and the variances along them, from axes to start with."""
+    variances = _variances(kinds, _diagonals(axes, scatter), count)
+    for _ in range(_MOST_STEPS):
+        axes, before = _turned(axes, scatter, 1 / variances), variances
+        variances = _variances(kinds, _diagonals(axes, scatter), count)
+        if not _moved(variances, before):
+            break
+    return axes, variances
+
+
+def _diagonals(axes: Array, scatter: Array) -> Array:
+    return np.einsum("...ji,kjl,...li->ki" if axes.ndim == 2 else "kji,kjl,kli->ki", axes, scatter, axes)
+
+
+def _variances(kinds: str, squares: Array, count: Array) -> Array:
+    """Volume times shape along the axes, from the sums of squares along them: (n_classes, n_features)."""
+    n, (_, n_features) = count[:, None], squares.shape
+    if kinds == "VV":
+        return squares / n
+    if kinds == "EE":
+        return np.broadcast_to(squares.sum(0) / count.sum(), squares.shape)
+    if kinds == "EI":
+        return np.broadcast_to(squares.sum() / (count.sum() * n_features), squares.shape)
+    if kinds == "VI":
+        return np.broadcast_to(squares.mean(1, keepdims=True) / n, squares.shape)
+    if kinds == "EV":
+        volumes = _geometric_mean(squares)
+        return squares / volumes * (volumes.sum() / count.sum())
+    volumes = _geometric_mean(squares) / n
+    for _ in range(_MOST_STEPS):  # VE
+        shape = (squares / volumes).sum(0)
+        shape /= _geometric_mean(shape)
+        before, volumes = volumes, (squares / shape).mean(1, keepdims=True) / n
+        if not _moved(volumes, before):
+            break
+    return volumes * shape
+
+
+def _turned(axes: Array, scatter: Array, precisions: Array) -> Array:
+    """Turn each pair of common axes to where the sum of tr(W_k D B_k Dᵀ) is least, B_k holding the precisions.
+
+    Within a pair the sum is a constant plus c cos 2θ + s sin 2θ, so that the best angle is known (Flury & Gautschi
+    1986 solve for it by iteration).
+    """
+    axes = axes.copy()
+    turned = axes.T @ scatter @ axes
+    for p, q in combinations(range(len(axes)), 2):
+        gap = precisions[:, p] - precisions[:, q]
+        c = 0.5 * gap @ (turned[:, p, p] - turned[:, q, q])
+        s = gap @ turned[:, p, q]
+        angle = 0.5 * np.arctan2(-s, -c)
+        rotation = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+        axes[:, [p, q]] = axes[:, [p, q]] @ rotation
+        turned[:, [p, q], :] = rotation.T @ turned[:, [p, q], :]
+        turned[:, :, [p, q]] = turned[:, :, [p, q]] @ rotation
+    return axes
+
+
+def _geometric_mean(values: Array) -> Array:
+    return np.exp(np.log(values).mean(-1, keepdims=True))
+
+
+def _moved(new: Array, old: Array) -> bool:
+    return bool((np.abs(new - old) > _TOLERANCE * np.abs(old)).any())
+
 
 #: Structures that have a conjugate prior, by their name in :func:`bayesppl.Gaussian`.
 _CONJUGATE: Mapping[str, Covariance] = {

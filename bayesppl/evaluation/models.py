@@ -1,8 +1,8 @@
-"""Models compared by their evidence and by exact leave-one-out."""
+"""Models compared by their evidence and by exact leave-one-out, and the range of what they predict."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +10,8 @@ from scipy.special import softmax
 from sklearn.base import clone
 
 from bayesppl.analysis.evidence import prior_depends_on_data
-from bayesppl.analysis.leave_one_out import LeaveOneOut, standard_error_of_sum
+from bayesppl.analysis.leave_one_out import standard_error_of_sum
+from bayesppl.analysis.parameters import coord
 from bayesppl.data.arguments import by_name
 from bayesppl.errors import ImproperError, UndefinedEstimateError
 from bayesppl.estimators.classifier import BayesClassifier
@@ -18,6 +19,8 @@ from bayesppl.kernels.arrays import Array
 
 if TYPE_CHECKING:
     import xarray as xr
+
+    from bayesppl.estimators.classifier import BayesClassifier
 
 
 def compare_models(
@@ -89,8 +92,8 @@ def compare_models(
     fitted = {name: clone(clf).fit(X, y, sample_weight) for name, clf in named.items()}
     _require_same_data(fitted)
 
-    evidence = np.asarray([_total_evidence(name, clf) for name, clf in fitted.items()])
-    loos = [_left_out(name, clf) for name, clf in fitted.items()]
+    evidence = np.asarray([float(_asked(name, clf.log_evidence)["total"]) for name, clf in fitted.items()])
+    loos = [_asked(name, clf.loo) for name, clf in fitted.items()]
     elpds = [loo.elpd() for loo in loos]
     by_row = np.array([np.asarray(elpd.elpd_i).ravel() for elpd in elpds])
     with np.errstate(invalid="ignore"):  # a row that two rules hold impossible
@@ -120,16 +123,10 @@ def compare_models(
     )
 
 
-def _total_evidence(name: str, clf: BayesClassifier) -> float:
+def _asked[T](name: str, question: Callable[[], T]) -> T:
+    """What a model answers; a refusal names it."""
     try:
-        return float(clf.log_evidence()["total"])
-    except ImproperError as error:
-        raise ImproperError(f"model {name!r}: {error}") from None
-
-
-def _left_out(name: str, clf: BayesClassifier) -> LeaveOneOut:
-    try:
-        return clf.loo()
+        return question()
     except (ImproperError, UndefinedEstimateError) as error:
         raise type(error)(f"model {name!r}: {error}") from None
 
@@ -181,3 +178,67 @@ def _require_same_data(fitted: Mapping[str, BayesClassifier]) -> None:
                 "of one kind (all densities, or all masses), or compare predictions of the label with "
                 "bayesppl.compare"
             )
+
+
+def credal_proba(
+    models: Sequence[BayesClassifier] | Mapping[str, BayesClassifier],
+    X: Any,
+    y: Any,
+    X_new: Any,
+    sample_weight: Any = None,
+) -> xr.Dataset:
+    """Lower and upper class probabilities over a set of priors, and the classes that none of them rules out.
+
+    Class j dominates class k in a row if it is the more probable of the two under every prior (credal dominance,
+    Zaffalon 2002); the credal answer is the set of classes that no other dominates. Where it holds one class the
+    answer does not depend on the prior.
+
+    Parameters
+    ----------
+    models : sequence or mapping of str to classifiers
+        One for each prior, the same but for it: ``[bp.BernoulliNB(bp.Beta(a, a)) for a in (0.5, 1, 2)]``. Left as
+        they are; clones are fitted. The bounds are over these priors, not over what lies between them.
+    X, y, sample_weight
+        Rows to learn from.
+    X_new : table or (n_rows, n_features) array-like
+        Rows to classify.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``lower``, ``upper`` and the Boolean ``credal`` (whether the class belongs to the answer), each (row,
+        class), and ``is_determinate`` (row).
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> models = [bp.GaussianNB(bp.NormalInverseGamma(2.5, kappa, 1, 1)) for kappa in (0.01, 0.1, 1.0)]
+    >>> result = bp.credal_proba(models, [[0.0], [1.0], [4.0]], list("aab"), [[0.5], [2.5]])
+    >>> result["is_determinate"].values.tolist(), result["credal"].sum("class").values.tolist()
+    ([True, False], [1, 2])
+    """
+    import xarray as xr
+
+    if not models:
+        raise ValueError("credal_proba needs at least one model")
+    fitted = [
+        clone(clf).fit(X, y, sample_weight) for clf in (models.values() if isinstance(models, Mapping) else models)
+    ]
+    classes = fitted[0].classes_.tolist()
+    for clf in fitted[1:]:
+        if clf.classes_.tolist() != classes:
+            raise ValueError(f"the models must have the same classes, found {classes} and {clf.classes_.tolist()}")
+    probabilities = np.stack([clf.probabilities(X_new) for clf in fitted])
+    dominates = (probabilities[..., :, None] > probabilities[..., None, :]).all(0)  # (row, winner, loser)
+    credal = ~dominates.any(1)
+    both = ("row", "class")
+    return xr.Dataset(
+        {
+            "lower": (both, probabilities.min(0)),
+            "upper": (both, probabilities.max(0)),
+            "credal": (both, credal),
+            "is_determinate": ("row", credal.sum(1) == 1),
+        },
+        coords={"row": np.arange(len(credal)), "class": coord(classes)},
+        attrs={"priors": len(fitted)},
+    )

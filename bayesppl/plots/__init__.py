@@ -8,15 +8,12 @@ it. Intervals are equal-tailed, of probability 0.89 unless ``prob`` is given, as
 """
 
 from bayesppl.plots.boundary import plot_decision_boundary
-from bayesppl.plots.calibration import plot_reliability
 from bayesppl.plots.densities import plot_class_densities, plot_columns
 from bayesppl.plots.estimates import plot_estimates, plot_prior_posterior
-from bayesppl.plots.explanation import plot_explanation
-from bayesppl.plots.intervals import plot_intervals
-from bayesppl.plots.learning import plot_learning_curve
+from bayesppl.plots.explanation import plot_explanation, plot_nomogram
+from bayesppl.plots.learning import plot_learning_curve, plot_reliability
 from bayesppl.plots.maps import plot_parameter_maps
-from bayesppl.plots.nomogram import plot_nomogram
-from bayesppl.plots.probabilities import plot_probabilities
+from bayesppl.plots.probabilities import plot_intervals, plot_probabilities
 from bayesppl.plots.rows import plot_comparison, plot_relevance, plot_stack, plot_weights
 
 __all__ = [

@@ -12,7 +12,7 @@ from bayesppl.data.read_table import as_table
 from bayesppl.data.table import MatrixTable
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.rules import RuleName
-from bayesppl.plots.style import axes_or_new, colour, legend_beside, marker, name_axes
+from bayesppl.plots.style import Style, axes_or_new, colour, legend_beside, marker, name_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -75,8 +75,10 @@ def plot_decision_boundary(
         raise ValueError(f"a decision boundary is drawn for two features; the classifier has {len(table.names)}")
     points = np.asarray(as_table(table).numeric(), dtype=float)
     ax = axes_or_new(ax)
-    across, up, rows = _grid(points, resolution)
-    grid = MatrixTable(table.names, rows)
+    low, high = np.nanmin(points, axis=0), np.nanmax(points, axis=0)
+    margin = 0.08 * np.where(high > low, high - low, 1.0)
+    across, up = np.linspace(low - margin, high + margin, resolution).T
+    grid = MatrixTable(table.names, np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2))
     probabilities = clf.probabilities(grid, rule)
     ink = np.array([to_rgb(colour(k)) for k in range(probabilities.shape[1])])
     shade = 1 - 0.45 * (1 - probabilities @ ink)  # pale, in proportion to the probabilities
@@ -87,18 +89,17 @@ def plot_decision_boundary(
         for drawn in np.concatenate(blocks, axis=1)[:draws]:
             _boundary(ax, across, up, drawn, color="0.35", linewidths=0.5, alpha=0.35)
     _boundary(ax, across, up, probabilities, color="black", linewidths=1.8)
-    _points(ax, clf, points, y)
+    if y is None:
+        ax.plot(*points.T, ".", color="0.2", markersize=4)
+    else:
+        codes = codes_among(y, clf.classes_)
+        style: Style = {"markeredgecolor": "0.15", "markeredgewidth": 0.5, "markersize": 5}
+        for k, label in enumerate(clf.classes_.tolist()):
+            ax.plot(*points[codes == k].T, marker(k), color=colour(k), label=str(label), **style)
+        legend_beside(ax)
     ax.set(xlim=extent[:2], ylim=extent[2:])
     name_axes(ax, *table.names)
     return ax
-
-
-def _grid(points: Array, resolution: int) -> tuple[Array, Array, Array]:
-    low, high = np.nanmin(points, axis=0), np.nanmax(points, axis=0)
-    margin = 0.08 * np.where(high > low, high - low, 1.0)
-    across, up = (np.linspace(a, b, resolution) for a, b in zip(low - margin, high + margin, strict=True))
-    rows = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
-    return across, up, rows
 
 
 def _boundary(ax: Axes, across: Array, up: Array, probabilities: Array, *, color: str, **style: Any) -> None:
@@ -108,22 +109,3 @@ def _boundary(ax: Axes, across: Array, up: Array, probabilities: Array, *, color
         margin = probabilities[:, k] - np.delete(probabilities, k, axis=1).max(1)
         if margin.min() < 0 < margin.max():
             ax.contour(across, up, margin.reshape(len(up), len(across)), levels=[0.0], colors=[color], **style)
-
-
-def _points(ax: Axes, clf: BayesClassifier, points: Array, y: Any) -> None:
-    if y is None:
-        ax.plot(*points.T, ".", color="0.2", markersize=4)
-        return
-    classes = clf.classes_.tolist()
-    codes = codes_among(y, clf.classes_)
-    for k, label in enumerate(classes):
-        ax.plot(
-            *points[codes == k].T,
-            marker(k),
-            color=colour(k),
-            markeredgecolor="0.15",
-            markeredgewidth=0.5,
-            markersize=5,
-            label=str(label),
-        )
-    legend_beside(ax)

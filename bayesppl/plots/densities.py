@@ -103,53 +103,45 @@ def plot_class_densities(
     is_mass = family.bound.measures[table.names[0]] == "mass"
     values = np.asarray(table.numeric(), dtype=float)[:, 0]
     codes = codes_among(y, clf.classes_)
-    grid = _grid(values, resolution, is_mass)
+    low, high = np.nanmin(values), np.nanmax(values)
+    margin = 0.15 * (high - low) if high > low else 1.0
+    grid = np.arange(low, high + 1) if is_mass else np.linspace(low - margin, high + margin, resolution)
     rows = MatrixTable(table.names, grid[:, None])
     theta = posterior.draws(1, draws, np.random.default_rng(random_state))
     flat = {name: drawn.reshape(-1, *drawn.shape[2:]) for name, drawn in theta.items()}
     drawn = np.exp(family.log_likelihood(flat)(family.bound.encode(rows)))
-    lower, upper = np.quantile(drawn, bounds, axis=0)
     density = _density(clf, table, table.names[0], grid, rule)
 
-    n_classes = len(clf.classes_)
-    is_crowded = n_classes > _FEW
-    ax = axes_or_new(ax, height=1.2 + 0.45 * n_classes) if is_crowded else axes_or_new(ax)
+    names = clf.classes_.tolist()
+    # each of many classes stands on a line of its own, as high as its density reaches
+    is_crowded = len(names) > _FEW
+    ax = axes_or_new(ax, height=1.2 + 0.45 * len(names) if is_crowded else 4.0)
+    base = np.arange(len(names))[::-1] if is_crowded else np.zeros(len(names))
+    scale = 0.8 / np.maximum(density.max(0), np.finfo(float).tiny) if is_crowded else np.ones(len(names))
+    highest = _HIGHEST if is_crowded else np.inf
+    curves = np.stack([*np.quantile(drawn, bounds, axis=0), density])
+    lower, upper, middle = base + np.minimum(scale * curves, highest)
     steps = np.append(grid, grid[-1] + 1) - 0.5
-    band: Style = {"step": "mid"} if is_mass else {}
-    shape: Style = {"drawstyle": "steps-mid"} if is_mass else {}
-    for k, label in enumerate(clf.classes_.tolist()):
-        scale = 0.8 / max(float(density[:, k].max()), np.finfo(float).tiny) if is_crowded else 1.0
-        base = float(n_classes - 1 - k) if is_crowded else 0.0
-
-        def height(numbers: Array, base: float = base, scale: float = scale) -> Array:
-            high = scale * numbers
-            return base + (np.minimum(high, _HIGHEST) if is_crowded else high)
-
-        own = _present(values[codes == k])
+    for k, label in enumerate(names):
+        own = values[(codes == k) & ~np.isnan(values)]
         if len(own):
             # bins of all rows together would be too wide for each class, and a correct fit would look wrong
-            shares, edges = np.histogram(own, steps if is_mass else _edges(own), density=True)
-            ax.stairs(height(shares), edges, baseline=base, fill=True, color=colour(k), alpha=_FAINT)
-        ax.fill_between(
-            grid,
-            height(lower[:, k]),
-            height(upper[:, k]),
-            color=colour(k),
-            alpha=1.75 * _FAINT,
-            linewidth=0,
-            **band,
-        )
+            n_bins = min(_MOST_BINS, len(np.histogram_bin_edges(own, "auto")) - 1)
+            shares, edges = np.histogram(own, steps if is_mass else n_bins, density=True)
+            heights = base[k] + np.minimum(scale[k] * shares, highest)
+            ax.stairs(heights, edges, baseline=base[k], fill=True, color=colour(k), alpha=_FAINT)
+        band: Style = {"color": colour(k), "alpha": 1.75 * _FAINT, "linewidth": 0}
+        ax.fill_between(grid, lower[:, k], upper[:, k], step="mid" if is_mass else None, **band)
         style: Style = {"color": colour(k), "linewidth": 1.8, "linestyle": line_style(k), "label": str(label)}
-        ax.plot(grid, height(density[:, k]), **style, **shape)
+        ax.plot(grid, middle[:, k], drawstyle="steps-mid" if is_mass else "default", **style)
     what = "probability" if is_mass else "density"
     ends = steps if is_mass else grid
-    ax.set(xlim=(ends[0], ends[-1]), ylim=(0, n_classes) if is_crowded else (0, None))
+    ax.set(xlim=(ends[0], ends[-1]), ylim=(0, len(names)) if is_crowded else (0, None))
+    name_axes(ax, table.names[0], f"class, and the {what} in it" if is_crowded else f"{what} in the class")
     if is_crowded:
-        ax.set_yticks(range(n_classes)[::-1], drawn_names(clf.classes_.tolist()))
-        name_axes(ax, table.names[0], f"class, and the {what} in it")
-        return tidy(ax)
-    name_axes(ax, table.names[0], f"{what} in the class")
-    legend_beside(ax)
+        ax.set_yticks(range(len(names))[::-1], drawn_names(names))
+    else:
+        legend_beside(ax)
     return tidy(ax)
 
 
@@ -260,20 +252,3 @@ def _density(clf: BayesClassifier, table: Table, name: Hashable, values: Array, 
     weights = clf.posterior_.scorer(clf.rule if rule is None else rule).class_weights
     with np.errstate(divide="ignore"):
         return np.asarray(np.exp(clf.predict_joint_log_proba(rows, rule) - np.log(weights)))
-
-
-def _present(values: Array) -> Array:
-    return values[~np.isnan(values)]
-
-
-def _edges(values: Array) -> Array:
-    edges = np.histogram_bin_edges(values, "auto")
-    return edges if len(edges) <= _MOST_BINS + 1 else np.histogram_bin_edges(values, _MOST_BINS)
-
-
-def _grid(values: Array, resolution: int, is_mass: bool) -> Array:
-    low, high = np.nanmin(values), np.nanmax(values)
-    if is_mass:
-        return np.arange(low, high + 1)
-    margin = 0.15 * (high - low) if high > low else 1.0
-    return np.linspace(low - margin, high + margin, resolution)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -51,10 +51,6 @@ class _Group(NamedTuple):
 
     features: tuple[str, ...]
     values: xr.DataArray
-
-    def title(self, most: int) -> str:
-        """The features, in about so many letters."""
-        return " × ".join(drawn_names(self.features, max(6, most // len(self.features) - 2)))
 
     @property
     def lines(self) -> list[str]:
@@ -116,7 +112,7 @@ def plot_estimates(
     else:
         table = parameter_summary(source.fitted_, draws, prob, random_state)
     _require_parameter(parameter, table.data_vars)
-    groups = list(_groups(table[parameter].sel(selection)))
+    groups = _groups(table[parameter].sel(selection))
     if len(groups) > _MOST_PANELS:
         raise ValueError(
             f"{parameter} has {len(groups)} entries with units of their own, and a picture has {_MOST_PANELS} "
@@ -129,9 +125,8 @@ def plot_estimates(
         panels, title = [ax], [*fixed, *groups[0].features]
         name_axes(ax, name)
     else:
-        across = _columns(groups, ax)
-        ax = _frame(groups, across, ax)
-        panels, title = list(_panels(groups, across, ax)), [name, *fixed]
+        ax, panels = _panels(groups, ax)
+        title = [name, *fixed]
     for group, panel in zip(groups, panels, strict=True):
         _draw(group.values, f"{table.attrs['prob']:.0%} interval", panel)
         tidy(panel)
@@ -218,41 +213,33 @@ def _require_parameter(name: str, known: Iterable[Hashable]) -> None:
         raise ValueError(f"no parameter is called {name!r}; there are {', '.join(names)}")
 
 
-def _groups(values: xr.DataArray) -> Iterator[_Group]:
+def _groups(values: xr.DataArray) -> list[_Group]:
     """Probabilities all together, other parameters by feature; a pair of features once."""
     dims = [str(dim) for dim in values.dims if str(dim).endswith("feature")]
     if not dims or str(values.name).endswith("probability"):
-        yield _Group((), values)
-        return
-    seen = set[frozenset[str]]()
+        return [_Group((), values)]
+    groups: dict[frozenset[str], _Group] = {}
     for place in np.ndindex(*(values.sizes[dim] for dim in dims)):
         features = tuple(str(values[dim].values[i]) for dim, i in zip(dims, place, strict=True))
-        if frozenset(features) not in seen:
-            seen.add(frozenset(features))
-            yield _Group(features, values.isel(dict(zip(dims, place, strict=True))))
+        groups.setdefault(frozenset(features), _Group(features, values.isel(dict(zip(dims, place, strict=True)))))
+    return list(groups.values())
 
 
-def _columns(groups: Sequence[_Group], ax: Axes | None) -> int:
-    """Panels beside each other; those of a single line are strips, each with its name at the left."""
-    n = len(groups)
+def _panels(groups: Sequence[_Group], ax: Axes | None) -> tuple[Axes, list[Axes]]:
+    """Axes without lines or ticks, and the panels that stand in them, one for every group.
+
+    Those of a single line are strips, each with its name at the left.
+    """
+    n, n_lines = len(groups), len(groups[0].lines)
     most = 3 if ax is None else max(1, int(inches(ax)[0] / _NARROWEST))
-    return 1 if len(groups[0].lines) == 1 else min(most, 2 if n == 4 else 3, n)
-
-
-def _frame(groups: Sequence[_Group], across: int, ax: Axes | None) -> Axes:
-    """Axes without lines or ticks, in which the panels stand."""
-    down = -(-len(groups) // across)
-    height = 0.4 + down * (_AROUND + _LINE * len(groups[0].lines))
-    frame = axes_or_new(ax, width=3.5 + 2.2 * across, height=height)
+    across = 1 if n_lines == 1 else min(most, 2 if n == 4 else 3, n)
+    down = -(-n // across)
+    frame = axes_or_new(ax, width=3.5 + 2.2 * across, height=0.4 + down * (_AROUND + _LINE * n_lines))
     frame.set_axis_off()
-    return frame
-
-
-def _panels(groups: Sequence[_Group], across: int, frame: Axes) -> Iterator[Axes]:
-    down = -(-len(groups) // across)
     width, height = inches(frame)[0] / across, inches(frame)[1] / down
     share = max(0.4, 1 - _AROUND / height) / down
-    small = min(1.0, height / (_AROUND + 0.1 * len(groups[0].lines)))
+    small = min(1.0, height / (_AROUND + 0.1 * n_lines))
+    panels = []
     for i, group in enumerate(groups):
         row, column = divmod(i, across)
         panel = frame.inset_axes((column / across, 1 - row / down - share, 0.92 / across, share))
@@ -260,12 +247,14 @@ def _panels(groups: Sequence[_Group], across: int, frame: Axes) -> Iterator[Axes
             panel.set_yticks([0], ["\n× ".join(drawn_names(group.features, 22))], fontsize="small")
             panel.set_ylim(0.5, -0.5)
         else:
-            panel.set_title(group.title(int(width * LETTERS_PER_INCH)), fontsize=10 * small, pad=3)
+            longest = max(6, int(width * LETTERS_PER_INCH) // len(group.features) - 2)
+            panel.set_title(" × ".join(drawn_names(group.features, longest)), fontsize=10 * small, pad=3)
             name_rows(panel, group.lines)
             panel.tick_params(labelleft=column == 0)
         panel.tick_params(axis="x", labelsize=8 * small)
         panel.locator_params(axis="x", nbins=max(1, int(width / 0.5)))
-        yield panel
+        panels.append(panel)
+    return frame, panels
 
 
 def _draw(values: xr.DataArray, interval: str, ax: Axes) -> None:

@@ -1,21 +1,38 @@
-"""Which columns support a class, and how much."""
+"""Which columns support a class, and how much: for a row, for some rows, and the whole model on one page."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import logit
 
 from bayesppl.analysis.parameters import PROB, tails
 from bayesppl.data.names import short_names
+from bayesppl.data.table import MatrixTable, Table
 from bayesppl.estimators.classifier import BayesClassifier
 from bayesppl.kernels.arrays import Array
-from bayesppl.plots.style import axes_of_rows, draw_bars, name_axes, result_of, tidy
+from bayesppl.plots.style import (
+    LETTERS_PER_INCH,
+    axes_of_rows,
+    axes_or_new,
+    colour,
+    draw_bars,
+    drawn_name,
+    inches,
+    name_axes,
+    name_rows,
+    result_of,
+    tidy,
+)
 
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
+
+    from bayesppl.estimators.classifier import BayesClassifier
+    from bayesppl.model.rules import RuleName
 
 
 def plot_explanation(
@@ -67,7 +84,7 @@ def plot_explanation(
     cells = found["cell"].values[0] if found.sizes["row"] == 1 else [""] * len(names)
     order = np.argsort(-np.abs(weight), kind="stable")
     shown, hidden = order[:most], order[most:]
-    bars = [(names[d], _end(cells[d]), weight[d]) for d in shown]
+    bars = [(names[d], f" = {short_names([cells[d]], 12)[0]}" if cells[d] else "", weight[d]) for d in shown]
     if len(hidden):
         bars.append((f"{len(hidden)} other columns", "", weight[hidden].sum()))
     bars.append(("class prior", "", float(found["prior"])))
@@ -87,11 +104,6 @@ def plot_explanation(
     return tidy(ax)
 
 
-def _end(cell: str) -> str:
-    """What the cell of a row holds, after the name of its column."""
-    return f" = {short_names([cell], 12)[0]}" if cell else ""
-
-
 def _weights(found: xr.Dataset) -> tuple[Array, Array | None, Array | None]:
     """Weight of every column, and the ends of its interval where there is one."""
     weight = found["weight"]
@@ -101,3 +113,167 @@ def _weights(found: xr.Dataset) -> tuple[Array, Array | None, Array | None]:
     if "lower" in found:
         return weight.values[0], found["lower"].values[0], found["upper"].values[0]
     return weight.values[0], None, None
+
+
+_POINTS, _MOST_LEVELS = 101, 12
+
+# Inches of a strip, at least and at most, and of all strips where they need not be higher.
+_STRIP, _HIGHEST = (0.33, 0.75), 8.0
+
+_PROBABILITIES = (0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999)
+
+
+def plot_nomogram(
+    clf: BayesClassifier,
+    X: Any,
+    label: Hashable,
+    against: Hashable | None = None,
+    *,
+    rule: RuleName | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Nomogram of a naive Bayes classifier: the weight of evidence of every value of every column.
+
+    Add the weights of the values of a row and read the probability of the class off the lowest line (Možina et al.
+    2004). Numbers run upwards within their strip, so that a weight that rises and falls again stays readable.
+
+    Parameters
+    ----------
+    clf : BayesClassifier
+        Its columns are independent given the class.
+    X : table or (n_rows, n_features) array-like
+        Rows that show the range of every column.
+    label : label
+        The class spoken for.
+    against : label, optional
+        The class it is compared with; needed where there are more than two.
+    rule : optional
+        As for ``predict_proba``.
+    ax : matplotlib.axes.Axes, optional
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ValueError
+        If the weight of a column depends on other columns, so that no sum of single weights is the log odds.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> from bayesppl.plots import plot_nomogram
+    >>> X, y = [[0.0, 3.0], [1.0, 4.0], [4.0, 3.1], [5.5, 3.9]], ["a", "a", "b", "b"]
+    >>> ax = plot_nomogram(bp.GaussianNB().fit(X, y), X, "b")
+    >>> [text.get_text() for text in ax.get_yticklabels()]
+    ['x0', 'x1', 'probability of b']
+    """
+    classes = clf.classes_.tolist()
+    if against is None and len(classes) > 2:
+        raise ValueError(
+            f"against must name the class that {label!r} is compared with, one of "
+            f"{[name for name in classes if name != label]}: against several classes together the weight of a "
+            "column depends on the others"
+        )
+    table = clf.fitted_.columns.align(X)
+    whole = clf.explain(table.take(slice(0, 20)), against, rule=rule).sel({"class": label})
+    if whole.attrs["shares"] != "independent":
+        raise ValueError(
+            "a nomogram adds up weights of single columns, and here they depend on each other: use clf.explain "
+            "for one row, or a naive Bayes classifier"
+        )
+    features = whole["feature"].values.tolist()
+    strips = [_strip(clf, table, name, label, against, rule) for name in features]
+    strip = float(np.clip(_HIGHEST / (len(features) + 1), *_STRIP))
+    ax = axes_or_new(ax, width=7.0, height=1.6 + strip * (len(features) + 1))
+    ax.axvline(0, color="0.75", linewidth=0.8, zorder=0)
+    prior = float(whole["prior"])
+    ends = logit(np.array([_PROBABILITIES[0], _PROBABILITIES[-1]])) - prior
+    reach = np.concatenate([ends, *(weights[np.isfinite(weights)] for _, weights, _ in strips)])
+    margin = 0.05 * np.ptp(reach)
+    ax.set_xlim(reach.min() - margin, reach.max() + margin)
+    for j, (values, weights, is_number) in enumerate(strips):
+        if is_number:
+            _draw_numbers(ax, j, values, weights)
+        else:
+            _draw_levels(ax, j, values, weights)
+    _draw_probabilities(ax, len(features), prior)
+    name_rows(ax, [*features, f"probability of {label}"])
+    rest = "the other class" if against is None else against
+    name_axes(ax, f"weight of evidence for {label} against {rest}, in nats; lowest line: sum of weights")
+    return tidy(ax)
+
+
+def _strip(
+    clf: BayesClassifier, table: Table, name: Hashable, label: Hashable, against: Any, rule: Any
+) -> tuple[Array, Array, bool]:
+    """Values of a column, what each of them weighs, and whether they are numbers."""
+    column = table.column(name)
+    is_number = column.dtype.kind in "fiu" and clf.fitted_.model.family.bound.measures[name] != "mass"
+    if is_number:
+        values = np.linspace(np.nanmin(column), np.nanmax(column), _POINTS)
+    else:
+        present = [value for value in column.tolist() if value is not None and value == value]
+        values = np.array(sorted(set(present), key=lambda value: (str(type(value)), value)), dtype=object)
+        if len(values) > _MOST_LEVELS:
+            values = values[np.linspace(0, len(values) - 1, _MOST_LEVELS).round().astype(int)]
+    cells = np.full((len(values), len(table.names)), np.nan, dtype=object)
+    for j, other in enumerate(table.names):
+        if other not in clf.fitted_.model.family.bound.measures:  # such as a number of trials, which is no feature
+            cells[:, j] = table.column(other)[0]
+    cells[:, table.names.index(name)] = values
+    found = clf.explain(MatrixTable(table.names, cells, is_named=True), against, rule=rule)
+    return values, found["weight"].sel({"class": label, "feature": name}).values, is_number
+
+
+def _draw_numbers(ax: Axes, j: int, values: Array, weights: Array) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    low, high = values[0], values[-1]
+    height = 0.3 - 0.6 * (values - low) / ((high - low) or 1.0)
+    ax.plot(weights, j + height, color=colour(0), linewidth=1.6)
+    ticks = [tick for tick in MaxNLocator(4).tick_values(low, high) if low <= tick <= high]
+    at, y = np.interp(ticks, values, weights), j + np.interp(ticks, values, height)
+    ax.plot(at, y, "o", color=colour(0), markersize=3.5)
+    for tick, x, place in _apart(ax, ticks, at, y):
+        ax.annotate(f"{tick:.4g}", (x, place), (0, 4), textcoords="offset points", fontsize=7, ha="right")
+
+
+def _apart(
+    ax: Axes, labels: Sequence[Any], at: Sequence[float] | Array, *rest: Sequence[float] | Array
+) -> Iterator[tuple[Any, ...]]:
+    """Labels with their places, without those that would stand on the one before."""
+    low, high = ax.get_xlim()
+    room = (high - low) / inches(ax)[0] / LETTERS_PER_INCH
+    last = -np.inf
+    for label, x, *more in sorted(zip(labels, at, *rest, strict=True), key=lambda place: place[1]):
+        if x - last >= room * max(3, 1 + len(f"{label:.4g}" if isinstance(label, float) else str(label))):
+            last = x
+            yield label, x, *more
+
+
+def _draw_levels(ax: Axes, j: int, values: Array, weights: Array) -> None:
+    finite = np.isfinite(weights)
+    ax.plot(weights[finite], np.full(finite.sum(), j), "-", color=colour(0), linewidth=1.2)
+    ax.plot(weights[finite], np.full(finite.sum(), j), "o", color=colour(0), markersize=4)
+    order = np.argsort(weights[finite], kind="stable")
+    for side, above in ((order[::2], -6), (order[1::2], 6)):
+        for value, x in _apart(ax, values[finite][side].tolist(), weights[finite][side]):
+            ax.annotate(
+                drawn_name(value),
+                (x, j),
+                (0, above),
+                textcoords="offset points",
+                fontsize=7,
+                ha="center",
+                va="bottom" if above > 0 else "top",
+            )
+
+
+def _draw_probabilities(ax: Axes, j: int, prior: float) -> None:
+    """The line from the sum of weights to the probability, as far as the picture reaches."""
+    at = logit(np.array(_PROBABILITIES)) - prior
+    ax.plot(at, np.full(len(at), j), "-|", color="black", linewidth=1.2, markersize=8)
+    for p, x in _apart(ax, _PROBABILITIES, at):
+        ax.annotate(f"{p:g}", (x, j), (0, 6), textcoords="offset points", fontsize=7, ha="center")

@@ -70,7 +70,10 @@ def plot_parameter_maps(
     if rule not in ESTIMATES:
         raise ValueError(f"rule must name an estimate, one of {', '.join(map(repr, ESTIMATES))}; found {rule!r}")
     values = _of_pixels(clf, parameter, rule)
-    height, width = _shape(values.shape[1], shape)
+    height, width = (isqrt(values.shape[1]),) * 2 if shape is None else shape
+    if height * width != values.shape[1]:
+        what = "no square" if shape is None else f"not {height} times {width}"
+        raise ValueError(f"{values.shape[1]} features are {what}; give the shape (height, width) of the images")
     classes = clf.classes_.tolist()
     columns = min(len(classes), 5) if columns is None else columns
     lines = -(-len(classes) // columns)
@@ -107,12 +110,3 @@ def _of_pixels(clf: BayesClassifier, parameter: str, rule: RuleName) -> Array:
         )
     values = posterior.theta(rule)[parameter]
     return values if values.ndim == 2 else np.einsum("kdd->kd", values)
-
-
-def _shape(n_features: int, shape: tuple[int, int] | None) -> tuple[int, int]:
-    side = isqrt(n_features)
-    height, width = (side, side) if shape is None else shape
-    if height * width != n_features:
-        what = "no square" if shape is None else f"not {height} times {width}"
-        raise ValueError(f"{n_features} features are {what}; give the shape (height, width) of the images")
-    return height, width

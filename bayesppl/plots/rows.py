@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesppl.analysis.calibrated import column_weights
+from bayesppl.analysis.column_weights import column_weights
 from bayesppl.analysis.parameters import PROB, tails
+from bayesppl.data.arguments import whole
 from bayesppl.estimators.classifier import BayesClassifier
 from bayesppl.evaluation.comparison import Comparison
 from bayesppl.evaluation.models import compare_models
@@ -190,8 +191,7 @@ def plot_weights(clf: BayesClassifier, *, most: int = 30, ax: Axes | None = None
     ['petal length (cm)', 'petal width (cm)', 'sepal width (cm)', 'sepal length (cm)']
     """
     weights = column_weights(clf.fitted_)
-    if most < 1:
-        raise ValueError(f"most must be at least 1, found {most}")
+    whole("most", most, 1)
     table = weights.sortby("weight", ascending=False).isel(column=slice(0, most))
     ax = axes_of_rows(ax, table["column"].values, line=0.25)
     ax.axvline(1.0, color="0.6", linewidth=0.8, linestyle="--", zorder=0)

@@ -139,13 +139,11 @@ def axes_of_rows(
     line, around, width : float
         Inches of a row, of what stands above and below all of them, and of what stands to the right of the names.
     """
-    names = list(names)
-    if ax is not None:
-        name_rows(ax, names, ends)
-        return ax
-    letters = max((len(one_line(str(name))) for name in names), default=0) + max(map(len, ends), default=0)
-    room = float(np.clip(letters / LETTERS_PER_INCH, *_ROOM_FOR_NAMES))
-    ax = axes_or_new(None, width=width + room, height=around + line * len(names))
+    names, room = list(names), None
+    if ax is None:
+        letters = max((len(one_line(str(name))) for name in names), default=0) + max(map(len, ends), default=0)
+        room = float(np.clip(letters / LETTERS_PER_INCH, *_ROOM_FOR_NAMES))
+        ax = axes_or_new(None, width=width + room, height=around + line * len(names))
     name_rows(ax, names, ends, room)
     return ax
 
@@ -164,8 +162,7 @@ def draw_ranges(ax: Axes, values: Array, lower: Array, upper: Array) -> None:
 
 def tidy(ax: Axes) -> Axes:
     """Take away the lines of the frame that carry no information."""
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
+    ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 

@@ -9,14 +9,12 @@ mistake is known, the computation that repeats it and so explains the printed nu
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
-from time import perf_counter
 
 import numpy as np
 
@@ -88,100 +86,66 @@ class Inputs:
     car: Path | None = None
 
 
-class Published(ABC):
-    """What a source states."""
-
-    @abstractmethod
-    def show(self) -> str:
-        """The numbers as printed."""
-
-    @abstractmethod
-    def compare(self, ours: Values) -> Verdict:
-        """Whether our numbers agree, and how closely."""
-
-
 @dataclass(frozen=True)
-class Printed(Published):
-    """Numbers as printed: decimals, or fractions such as ``"4/27"``, which are exact.
+class Printed:
+    """Numbers or labels as printed: decimals, or fractions such as ``"4/27"``, which are exact.
 
     Attributes
     ----------
-    numbers : tuple of str
+    texts : tuple of str
     truncated : bool
         Whether the source cut digits off instead of rounding.
+    spread : tuple of float
+        Of numbers that depend on random rows which the source does not give, the standard deviation of each over
+        repetitions of the experiment.
     """
 
-    numbers: tuple[str, ...]
+    texts: tuple[str, ...]
     truncated: bool = False
+    spread: tuple[float, ...] = ()
 
     def show(self) -> str:
-        return ", ".join(self.numbers)
+        """What was printed."""
+        return ", ".join(self.texts)
 
     def compare(self, ours: Values) -> Verdict:
-        if len(ours) != len(self.numbers):
+        """Whether our numbers agree, and how closely: the verdict on the one that agrees least."""
+        if len(ours) != len(self.texts):
             return Verdict.DISAGREES
-        return worst([self._one(text, float(value)) for text, value in zip(self.numbers, ours, strict=True)])
+        spread = self.spread or [0.0] * len(ours)
+        return max(map(self._one, self.texts, ours, spread), key=list(Verdict).index)
 
-    def _one(self, text: str, value: float) -> Verdict:
+    def _one(self, text: str, value: Value, spread: float) -> Verdict:
+        if isinstance(value, str):
+            return Verdict.AGREES if value == text else Verdict.DISAGREES
         printed = float(Fraction(text))
+        unit = 0.0 if "/" in text else 10.0 ** int(Decimal(text).as_tuple().exponent)
+        if spread:
+            return Verdict.SAMPLED if abs(value - printed) <= 4 * spread + unit / 2 else Verdict.DISAGREES
         if math.isclose(printed, value, rel_tol=EXACT, abs_tol=0.0):
             return Verdict.AGREES
-        unit = 0.0 if "/" in text else 10.0 ** int(Decimal(text).as_tuple().exponent)
         low, high = (0.0, unit) if self.truncated else (-unit / 2, unit / 2)
         return Verdict.ROUNDED if low <= value - printed <= high else Verdict.DISAGREES
 
 
 @dataclass(frozen=True)
-class Formula(Published):
+class Formula:
     """A formula as printed, evaluated at parameters that the claim names."""
 
     text: str
     values: Callable[[], Values]
 
     def show(self) -> str:
+        """What was printed."""
         return self.text
 
     def compare(self, ours: Values) -> Verdict:
+        """Whether our numbers agree."""
         same = np.allclose(np.asarray(ours, dtype=float), self.values(), rtol=EXACT, atol=EXACT)
         return Verdict.AGREES if same else Verdict.DISAGREES
 
 
-@dataclass(frozen=True)
-class Named(Published):
-    """Labels."""
-
-    labels: tuple[str, ...]
-
-    def show(self) -> str:
-        return ", ".join(self.labels)
-
-    def compare(self, ours: Values) -> Verdict:
-        return Verdict.AGREES if tuple(ours) == self.labels else Verdict.DISAGREES
-
-
-@dataclass(frozen=True)
-class Sampled(Published):
-    """Numbers that depend on random rows the source does not give: printed, with the spread such rows cause.
-
-    Attributes
-    ----------
-    numbers : tuple of str
-    spread : tuple of float
-        Standard deviation of each number over repetitions of the experiment.
-    """
-
-    numbers: tuple[str, ...]
-    spread: tuple[float, ...]
-
-    def show(self) -> str:
-        return ", ".join(self.numbers)
-
-    def compare(self, ours: Values) -> Verdict:
-        near = [
-            abs(float(value) - float(text)) <= 4 * spread + 10.0 ** int(Decimal(text).as_tuple().exponent) / 2
-            for text, value, spread in zip(self.numbers, ours, self.spread, strict=True)
-        ]
-        return Verdict.SAMPLED if all(near) else Verdict.DISAGREES
+Published = Printed | Formula
 
 
 @dataclass(frozen=True)
@@ -236,20 +200,18 @@ class Claim:
     def check(self, inputs: Inputs) -> Outcome:
         """Compute and compare."""
         if self.needs_mnist and inputs.mnist is None:
-            return Outcome(self, (), Verdict.NOT_RUN, 0.0)
-        start = perf_counter()
+            return Outcome(self, (), Verdict.NOT_RUN)
         ours = tuple(value if isinstance(value, str) else float(value) for value in self.ours(inputs))
-        verdict = Verdict.MEASURED if self.is_timing else self._judge(ours, inputs)
-        return Outcome(self, ours, verdict, perf_counter() - start)
-
-    def _judge(self, ours: Values, inputs: Inputs) -> Verdict:
+        if self.is_timing:
+            return Outcome(self, ours, Verdict.MEASURED)
         verdict = self.published.compare(ours)
         if self.erratum is None:
-            return verdict
-        explained = self.erratum.slip is None or self.published.compare(self.erratum.slip(inputs)) in AGREEING
-        corrected = self.erratum.corrected.compare(ours) in AGREEING
-        wrong = verdict is Verdict.DISAGREES
-        return Verdict.ERRATUM if wrong and corrected and explained else Verdict.DISAGREES
+            return Outcome(self, ours, verdict)
+        slip = self.erratum.slip
+        explained = slip is None or self.published.compare(slip(inputs)) is not Verdict.DISAGREES
+        corrected = self.erratum.corrected.compare(ours) is not Verdict.DISAGREES
+        is_erratum = verdict is Verdict.DISAGREES and corrected and explained
+        return Outcome(self, ours, Verdict.ERRATUM if is_erratum else Verdict.DISAGREES)
 
 
 @dataclass(frozen=True)
@@ -259,7 +221,6 @@ class Outcome:
     claim: Claim
     ours: tuple[Value, ...]
     verdict: Verdict
-    seconds: float
 
     def show(self) -> str:
         """Our numbers, to ten digits; of a long list, the first."""
@@ -267,11 +228,10 @@ class Outcome:
         rest = f", … ({len(shown)} numbers)" if len(shown) > MOST_SHOWN else ""
         return ", ".join(shown[:MOST_SHOWN]) + rest
 
-
-AGREEING = (Verdict.AGREES, Verdict.ROUNDED, Verdict.SAMPLED)
-
-
-def worst(verdicts: Sequence[Verdict]) -> Verdict:
-    """The verdict on several numbers is that on the one that agrees least."""
-    order = (Verdict.AGREES, Verdict.ROUNDED, Verdict.DISAGREES)
-    return max(verdicts, key=order.index)
+    @property
+    def remark(self) -> str:
+        """What is said of the verdict."""
+        erratum = self.claim.erratum
+        if erratum is not None:
+            return f"{erratum.id}: {erratum.reason}; right is {erratum.corrected.show()}"
+        return "needs --mnist" if self.verdict is Verdict.NOT_RUN else self.claim.note

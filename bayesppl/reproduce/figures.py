@@ -9,7 +9,6 @@ stands in.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,11 +19,11 @@ from bayesppl.estimators import GaussianNB, QuadraticDiscriminantAnalysis
 from bayesppl.families import Binomial, Gaussian, Multinomial
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.declaration import CLASS_WEIGHTS
-from bayesppl.reproduce import chris, dake, short_texts
+from bayesppl.reproduce import dake, known, short_texts
 from bayesppl.reproduce.claims import Inputs
-from bayesppl.reproduce.known import boundaries, densities, log_joint, normal
-from bayesppl.reproduce.studies import boundaries as boundary_study
-from bayesppl.reproduce.studies.base import panels
+from bayesppl.reproduce.known import densities, log_joint, normal
+from bayesppl.reproduce.studies import boundaries
+from bayesppl.reproduce.studies.base import drawn_in
 from bayesppl.reproduce.studies.discriminants import ellipses, iris_figure, persons_figure
 
 if TYPE_CHECKING:
@@ -36,14 +35,15 @@ ENERGY_ROWS = (100, 200)
 QUERY_KWH = 250.0
 
 
-def usage(seed: int) -> Figure:
+@drawn_in(1, 2, 9.2, 4.0)
+def usage(axes: Array, inputs: Inputs) -> None:
     """DAKE 1 to 2.1: usage of simulated customers, the densities fitted, and the likelihood of 250 kWh."""
     from bayesppl.plots import plot_class_densities
     from bayesppl.plots.style import colour, tidy
 
-    customers, labels = _customers(dake.USAGE, ["usage after ten days (kWh)"], seed)
-    figure, (left, right) = _panels(2)
-    plot_class_densities(GaussianNB().fit(customers, labels), customers, labels, random_state=seed, ax=left)
+    customers, labels = _customers(dake.USAGE, ["usage after ten days (kWh)"], inputs)
+    (left, right) = axes
+    plot_class_densities(GaussianNB().fit(customers, labels), customers, labels, random_state=inputs.seed, ax=left)
     left.set_title("100 big and 200 low spenders")
     grid = np.linspace(-300, 5000, 2000)[:, None]
     exact, at = (densities(Gaussian("diag"), dake.USAGE, X) for X in (grid, np.array([[QUERY_KWH]])))
@@ -56,15 +56,14 @@ def usage(seed: int) -> Figure:
     )
     right.legend(frameon=False)
     tidy(right)
-    return figure
 
 
-def usage_and_temperature(seed: int) -> Figure:
+@drawn_in(1, 3, 13.8, 4.0)
+def usage_and_temperature(axes: Array, inputs: Inputs) -> None:
     """DAKE 2.2 to 2.3: both features, with the densities as the text states them and as its code has them."""
     from bayesppl.plots import plot_decision_boundary
 
     names = ["usage (100 kWh)", "temperature difference (°F)"]
-    figure, axes = _panels(3)
     x, y = np.linspace(-3, 50, 160), np.linspace(-20, 20, 160)
     grid = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
     titles = ("as stated", "as coded (E1)")
@@ -72,70 +71,62 @@ def usage_and_temperature(seed: int) -> Figure:
         _contours(ax, x, y, log_joint(Gaussian("diag"), theta, grid))
         ax.plot(*dake.POINT[0], "x", color="black", markersize=7)
         ax.set(title=f"densities, {title}", xlabel=names[0], ylabel=names[1])
-    customers, labels = _customers(dake.AS_STATED, names, seed)
+    customers, labels = _customers(dake.AS_STATED, names, inputs)
     classifier = QuadraticDiscriminantAnalysis().fit(customers, labels)
-    plot_decision_boundary(classifier, customers, labels, random_state=seed, ax=axes[2])
+    plot_decision_boundary(classifier, customers, labels, random_state=inputs.seed, ax=axes[2])
     axes[2].set_title("learned from 100 + 200 customers")
-    return figure
 
 
-def mass_functions(seed: int) -> Figure:
+@drawn_in(1, 4, 18.4, 4.0)
+def mass_functions(axes: Array, inputs: Inputs) -> None:
     """DAKE 2.4, 3, 3.2: a logarithm keeps the maximum; a die; how often "loan" occurs; "loan" with "cash"."""
     from bayesppl.plots.style import colour, marker, tidy
 
-    figure, (logarithm, die, loan, words) = _panels(4)
-    x = np.arange(-4.9, 4.9, 0.1)
-    for k, (values, name) in enumerate(((25 - x**2, "25 − x²"), (np.log(25 - x**2), "log(25 − x²)"))):
-        logarithm.plot(x, values, color=colour(k), linestyle=("-", "--")[k], label=name)
-    logarithm.set(title="one maximum", xlabel="x")
-    logarithm.legend(frameon=False)
-    die.vlines(range(1, 7), 0, 1 / 6, color=colour(0))
-    die.plot(range(1, 7), np.full(6, 1 / 6), "o", color=colour(0))
-    die.set(title="a die", xlabel="points", ylabel="probability", ylim=(0, 0.5), xticks=range(1, 7))
-    count = np.arange(20)
-    mass = densities(Binomial(20), dake.LOAN, count[:, None])
-    for k, name in enumerate(("spam, 0.08 a word", "not spam, 0.001 a word")):
-        loan.plot(count, mass[:, k], marker(k), color=colour(k), label=name)
-    loan.set(title="“loan” in 20 words", xlabel="times", xticks=range(0, 20, 5))
-    loan.legend(frameon=False)
-    times = np.arange(11)
+    (logarithm, die, loan, words) = axes
+    x, points, count, times = np.arange(-4.9, 4.9, 0.1), np.arange(1, 7), np.arange(20), np.arange(11)
+    mass = densities(Binomial(20), dake.LOAN, count[:, None]).T
     both = densities(Multinomial(), dake.LOAN_AND_CASH, np.column_stack([times, 10 - times]))[:, 0]
+    drawn = (
+        (logarithm, x, 25 - x**2, "-", 0, "25 − x²"),
+        (logarithm, x, np.log(25 - x**2), "--", 1, "log(25 − x²)"),
+        (die, points, np.full(6, 1 / 6), "o", 0, None),
+        (loan, count, mass[0], marker(0), 0, "spam, 0.08 a word"),
+        (loan, count, mass[1], marker(1), 1, "not spam, 0.001 a word"),
+        (words, times, both, "o", 0, None),
+    )
+    for ax, at, values, style, k, label in drawn:
+        ax.plot(at, values, style, color=colour(k), label=label)
+    logarithm.set(title="one maximum", xlabel="x")
+    die.vlines(points, 0, 1 / 6, color=colour(0))
+    die.set(title="a die", xlabel="points", ylabel="probability", ylim=(0, 0.5), xticks=points)
+    loan.set(title="“loan” in 20 words", xlabel="times", xticks=range(0, 20, 5))
     words.vlines(times, 0, both, color=colour(0))
-    words.plot(times, both, "o", color=colour(0))
     words.set(
         title="“loan” 0.3, “cash” 0.7, ten words", xlabel="times “loan” (the others are “cash”)", ylim=(0, None)
     )
+    for ax in (logarithm, loan):
+        ax.legend(frameon=False)
     for ax in (logarithm, die, loan, words):
         tidy(ax)
-    return figure
 
 
-def two_gaussians(seed: int) -> Figure:
+@drawn_in(1, 3, 13.8, 4.0)
+def two_gaussians(axes: Array, inputs: Inputs) -> None:
     """CHRIS, one feature: class weights times densities, and the exact boundaries."""
-    figure, axes = _panels(3)
-    named = {"C1": chris.EQUAL, "C2": chris.WIDE, "C3": chris.WIDE_UNEQUAL}
+    named = {"C1": boundaries.EQUAL, "C2": boundaries.WIDE, "C3": boundaries.WIDE_UNEQUAL}
     for ax, (name, theta) in zip(axes, named.items(), strict=True):
-        _joint(ax, theta, np.linspace(chris.LOW, chris.HIGH, 1001))
-        ax.set_title(f"{name}: {_describe(theta)}")
+        _joint(ax, theta, np.linspace(boundaries.LOW, boundaries.HIGH, 1001))
+        parameters = zip(theta[CLASS_WEIGHTS], theta["mean"][:, 0], np.sqrt(theta["variance"][:, 0]), strict=True)
+        densities_of = [f"{weight:g} N({mean:g}, {sd:g}²)" for weight, mean, sd in parameters]
+        ax.set_title(f"{name}: {' + '.join(densities_of)}")
     axes[0].set_ylabel("p(y, x)")
     axes[0].legend(frameon=False)
-    return figure
 
 
-def two_features(seed: int) -> Figure:
-    """CHRIS, two features: full covariance and naive, for equal and other variances and correlated features."""
-    return boundary_study.figure(Inputs(seed))
-
-
-def discriminants(seed: int) -> Figure:
-    """NOTES3B, CH20 20.3.2, 20.4 and 20.5.3: linear, quadratic and naive discriminants of the sepals of iris."""
-    return iris_figure(Inputs(seed))
-
-
-def bins(seed: int) -> Figure:
+@drawn_in(1, 3, 13.8, 3.6)
+def bins(axes: Array, inputs: Inputs) -> None:
     """CH20 20.2: probability of every bin of width and length of the sepals, by species."""
     table = short_texts.table().estimates(["mle"])["probability"].sel(estimate="mle")
-    figure, axes = _panels(3, height=3.6)
     for ax, species in zip(axes, table["class"].values, strict=True):
         cells = [
             [float(table.sel({"class": species, "cell": f"{w}, {n}"})) for n in short_texts.LEVELS]
@@ -148,14 +139,14 @@ def bins(seed: int) -> Figure:
         ax.set_xticks(range(3), short_texts.LEVELS)
         ax.set_yticks(range(3), short_texts.LEVELS)
         ax.set(title=species, xlabel="sepal length", ylabel="sepal width")
-    return figure
 
 
-def distances(seed: int) -> Figure:
+@drawn_in(1, 2, 9.2, 4.0)
+def distances(axes: Array, inputs: Inputs) -> None:
     """CH20 20.3.1 and 20.3.2: a point nearer to one mean and, in standard deviations, to the other."""
     from bayesppl.plots.style import colour, marker, tidy
 
-    figure, (one, two) = _panels(2)
+    (one, two) = axes
     theta = normal([[0.0], [6.0]], [[4.0], [0.5]], (0.5, 0.5))
     grid, point = np.linspace(-7, 10, 801), 3.6
     density = densities(Gaussian("diag"), theta, grid[:, None])
@@ -180,64 +171,46 @@ def distances(seed: int) -> Figure:
     )
     two.legend(frameon=False, loc="upper left")
     tidy(two)
-    return figure
 
 
-def linear_rule(seed: int) -> Figure:
+@drawn_in(1, 4, 14.4, 4.0)
+def linear_rule(axes: Array, inputs: Inputs) -> None:
     """CH20 20.3.1: one feature and a common variance; the boundary moves with the class weights."""
-    figure, axes = _panels(4, width=3.6)
     for ax, weight in zip(axes, (0.5, 0.7, 0.9, 0.2), strict=True):
         theta = {**short_texts.LINEAR, CLASS_WEIGHTS: np.array([weight, 1 - weight])}
         _joint(ax, theta, np.linspace(-5, 10, 1001))
         ax.set_title(f"weights {weight:g} and {1 - weight:g}")
     axes[0].set_ylabel("p(y, x)")
-    return figure
 
 
-def height_and_weight(seed: int) -> Figure:
-    """CH20 20.5.2: the four densities of the naive rule, and its boundary beside the quadratic one."""
-    return persons_figure(Inputs(seed))
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """A picture: which text it belongs to, and how it is drawn from a seed."""
-
-    text: str
-    draw: Callable[[int], Figure]
-
-
-FIGURES: dict[str, Drawing] = {
-    "dake_usage.png": Drawing("DAKE", usage),
-    "dake_usage_and_temperature.png": Drawing("DAKE", usage_and_temperature),
-    "dake_mass_functions.png": Drawing("DAKE", mass_functions),
-    "chris_one_feature.png": Drawing("CHRIS", two_gaussians),
-    "chris_two_features.png": Drawing("CHRIS", two_features),
-    "notes3b_ch20_discriminants.png": Drawing("NOTES3B CH20", discriminants),
-    "ch20_bins.png": Drawing("CH20", bins),
-    "ch20_distances.png": Drawing("CH20", distances),
-    "ch20_linear_rule.png": Drawing("CH20", linear_rule),
-    "ch20_height_weight.png": Drawing("CH20", height_and_weight),
+# The texts that a picture belongs to, and how it is drawn
+FIGURES: dict[str, tuple[str, Callable[[Inputs], Figure]]] = {
+    "dake_usage.png": ("DAKE", usage),
+    "dake_usage_and_temperature.png": ("DAKE", usage_and_temperature),
+    "dake_mass_functions.png": ("DAKE", mass_functions),
+    "chris_one_feature.png": ("CHRIS", two_gaussians),
+    "chris_two_features.png": ("CHRIS", boundaries.figure),
+    "notes3b_ch20_discriminants.png": ("NOTES3B CH20", iris_figure),
+    "ch20_bins.png": ("CH20", bins),
+    "ch20_distances.png": ("CH20", distances),
+    "ch20_linear_rule.png": ("CH20", linear_rule),
+    "ch20_height_weight.png": ("CH20", persons_figure),
 }
 
 
-def write(folder: Path, seed: int, texts: Sequence[str]) -> list[Path]:
+def write(folder: Path, inputs: Inputs, texts: Sequence[str]) -> list[Path]:
     """Draw the figures of these texts into ``folder``."""
     paths = []
-    for name, drawing in FIGURES.items():
-        if set(drawing.text.split()) & set(texts):
+    for name, (of_texts, draw) in FIGURES.items():
+        if set(of_texts.split()) & set(texts):
             paths.append(folder / name)
-            drawing.draw(seed).savefig(paths[-1], dpi=120, metadata={"Software": None})
+            draw(inputs).savefig(paths[-1], dpi=120, metadata={"Software": None})
     return paths
 
 
-def _panels(n: int, width: float = 4.6, height: float = 4.0) -> tuple[Figure, Array]:
-    return panels(1, n, width * n, height)
-
-
-def _customers(theta: Theta, columns: list[str], seed: int) -> tuple[pd.DataFrame, Array]:
+def _customers(theta: Theta, columns: list[str], inputs: Inputs) -> tuple[pd.DataFrame, Array]:
     codes = np.repeat([dake.BIG, dake.LOW], ENERGY_ROWS)
-    X = Gaussian("diag").simulate(theta, codes, np.random.default_rng(seed))
+    X = Gaussian("diag").simulate(theta, codes, np.random.default_rng(inputs.seed))
     return pd.DataFrame(X, columns=columns), np.array(["big", "low"])[codes]
 
 
@@ -248,7 +221,7 @@ def _joint(ax: Axes, theta: Theta, grid: Array) -> None:
     joint = np.exp(log_joint(Gaussian("diag"), theta, grid[:, None]))
     for k in range(2):
         ax.fill_between(grid, joint[:, k], color=colour(k), alpha=0.5, linewidth=0, label=f"class {k + 1}")
-    for x in boundaries(Gaussian("diag"), theta, grid[0], grid[-1]):
+    for x in known.boundaries(Gaussian("diag"), theta, grid[0], grid[-1]):
         ax.axvline(x, color="black", linestyle="--", linewidth=1)
         ax.annotate(f" {x:.2f}", (x, 1.12 * joint.max()), va="top", fontsize=9)
     ax.set(xlabel="x", ylim=(0, 1.12 * joint.max()), xlim=(grid[0], grid[-1]))
@@ -265,12 +238,3 @@ def _contours(ax: Axes, x: Array, y: Array, log_density: Array) -> None:
         ax.contour(x, y, values, levels=levels, colors=[colour(k)], linestyles="solid", linewidths=1)
         ax.plot([], [], color=colour(k), label=f"{name}, 1 to 5 sd")
     ax.legend(framealpha=1, edgecolor="none", loc="lower right")
-
-
-def _describe(theta: Theta) -> str:
-    sd = np.sqrt(theta["variance"][:, 0])
-    parts = [
-        f"{weight:g} N({mean:g}, {spread:g}²)"
-        for weight, mean, spread in zip(theta[CLASS_WEIGHTS], theta["mean"][:, 0], sd, strict=True)
-    ]
-    return " + ".join(parts)

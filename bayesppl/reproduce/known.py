@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -59,12 +59,8 @@ def boundaries(family: Family, theta: Theta, low: float, high: float) -> list[fl
         first, second = log_joint(family, theta, [[x]])[0]
         return float(first - second)
 
-    return [float(brentq(log_odds, a, b, xtol=1e-13, rtol=1e-15)) for a, b in _sign_changes(log_odds, low, high)]
-
-
-def _sign_changes(function: Callable[[float], float], low: float, high: float) -> list[tuple[float, float]]:
     # offset by an odd amount, so that no boundary at a round number falls on the grid
-    grid = np.linspace(low - 0.137, high + 0.137, 1001)
-    signs = np.sign([function(x) for x in grid])
-    at = np.flatnonzero(signs[:-1] != signs[1:])
-    return [(float(grid[i]), float(grid[i + 1])) for i in at]
+    grid = np.linspace(low - 0.137, high + 0.137, 1001).tolist()
+    signs = np.sign([log_odds(x) for x in grid])
+    changes = np.flatnonzero(signs[:-1] != signs[1:])
+    return [float(brentq(log_odds, grid[i], grid[i + 1], xtol=1e-13, rtol=1e-15)) for i in changes]

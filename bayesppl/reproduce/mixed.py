@@ -6,13 +6,19 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn import discriminant_analysis
+from sklearn.compose import make_column_selector, make_column_transformer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedShuffleSplit
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from bayesppl.analysis.scores import hits, log_scores
 from bayesppl.data.labels import encode_labels
 from bayesppl.estimators.discriminant_analysis import LinearDiscriminantAnalysis, LocationModel
 from bayesppl.estimators.naive_bayes import MixedNB
 from bayesppl.kernels.arrays import Array
-from bayesppl.reproduce.panel import DataSet, log_proba_of_rival
+from bayesppl.reproduce.panel import DataSet, average, difference, log_proba_of_rival
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,30 +26,12 @@ if TYPE_CHECKING:
 
 def _indicators(model: Any) -> Any:
     """Numbers standardised, and an indicator for each level but the first."""
-    from sklearn.compose import make_column_selector, make_column_transformer
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import OneHotEncoder, StandardScaler
-
+    levels = OneHotEncoder(drop="first", handle_unknown="ignore", sparse_output=False)
     recoded = make_column_transformer(
         (StandardScaler(), make_column_selector(dtype_include="number")),
-        (
-            OneHotEncoder(drop="first", handle_unknown="ignore", sparse_output=False),
-            make_column_selector(dtype_exclude="number"),
-        ),
+        (levels, make_column_selector(dtype_exclude="number")),
     )
     return make_pipeline(recoded, model)
-
-
-def _sklearn_lda() -> Any:
-    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-
-    return _indicators(LinearDiscriminantAnalysis())
-
-
-def _logistic_regression() -> Any:
-    from sklearn.linear_model import LogisticRegression
-
-    return _indicators(LogisticRegression(max_iter=2000))
 
 
 #: What is compared, the first one with all others.
@@ -56,8 +44,8 @@ MODELS: dict[str, Callable[[], Any]] = {
     "MixedNB": MixedNB,
     "MixedNB, evidence": lambda: MixedNB(columns="evidence"),
     "LDA on indicators": lambda: _indicators(LinearDiscriminantAnalysis()),
-    "scikit-learn LDA": _sklearn_lda,
-    "logistic regression": _logistic_regression,
+    "scikit-learn LDA": lambda: _indicators(discriminant_analysis.LinearDiscriminantAnalysis()),
+    "logistic regression": lambda: _indicators(LogisticRegression(max_iter=2000)),
 }
 
 
@@ -73,32 +61,22 @@ def score_mixed_set(data: DataSet, splits: int, seed: int) -> list[dict[str, Any
     Categories, and columns of two values, have a level of their own for missing cells; missing numbers are the
     median of the training half, for most of these models cannot be fitted to gaps.
     """
-    from sklearn.model_selection import StratifiedShuffleSplit
-
-    halves = StratifiedShuffleSplit(splits, test_size=0.5, random_state=seed)
-    scores: dict[str, list[tuple[Array, Array]]] = {name: [] for name in MODELS}
-    for train, test in halves.split(data.X, data.y):
-        X = _prepared(data.X, train)
-        y = data.y[train]
-        classes = np.unique(y)
-        codes = encode_labels(data.y[test], classes.tolist())[1]
-        for name, make in MODELS.items():
-            log_proba = log_proba_of_rival(make(), X.iloc[train], y, X.iloc[test], len(classes))
-            scores[name].append((log_scores(log_proba, codes), hits(log_proba, codes)))
-    first = scores[next(iter(MODELS))]
+    scores, right = [], []
+    for train, test in StratifiedShuffleSplit(splits, test_size=0.5, random_state=seed).split(data.X, data.y):
+        X, y = _prepared(data.X, train), data.y[train]
+        classes = np.unique(y).tolist()
+        codes = encode_labels(data.y[test], classes)[1]
+        log_proba = {
+            name: log_proba_of_rival(make(), X.iloc[train], y, X.iloc[test], len(classes))
+            for name, make in MODELS.items()
+        }
+        scores.append({name: log_scores(values, codes) for name, values in log_proba.items()})
+        right.append({name: hits(values, codes) for name, values in log_proba.items()})
     rows = []
-    for name, found in scores.items():
-        gaps = [one - other for (one, _), (other, _) in zip(found, first, strict=True)]
-        rows.append(
-            {
-                "set": data.name,
-                "model": name,
-                "log score": float(np.mean([score.mean() for score, _ in found])),
-                "less the first": float(np.mean([gap.mean() for gap in gaps])),
-                "±": float(np.mean([gap.std(ddof=1) / np.sqrt(len(gap)) for gap in gaps])),
-                "accuracy": float(np.mean([hit.mean() for _, hit in found])),
-            }
-        )
+    for name in MODELS:
+        gap, error = difference(scores, name, next(iter(MODELS)))
+        row = {"set": data.name, "model": name, "log score": average(scores, name), "less the first": gap}
+        rows.append({**row, "±": error, "accuracy": average(right, name)})
     return rows
 
 

@@ -15,11 +15,12 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticD
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.naive_bayes import CategoricalNB, GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, OrdinalEncoder, StandardScaler
 
-from bayesppl.analysis.scores import expected_calibration_error, hits, log_scores
+from bayesppl.analysis.scores import expected_calibration_error, hits, log_scores, paired_difference
 from bayesppl.data.labels import encode_labels
 from bayesppl.estimators.auto import AutoClassifier
 from bayesppl.kernels.arrays import Array
@@ -49,34 +50,34 @@ def _mixed(numbers: Any, levels: Any) -> Any:
     )
 
 
-def _dense() -> Any:
-    """Numbers standardised, gaps filled with the median; levels as indicators."""
-    levels = make_pipeline(
-        SimpleImputer(strategy="constant", fill_value="missing"),
-        OneHotEncoder(handle_unknown="ignore", sparse_output=False),
-    )
-    return _mixed(make_pipeline(SimpleImputer(strategy="median"), StandardScaler()), levels)
+_FILLED = SimpleImputer(strategy="constant", fill_value="missing")
 
+# numbers standardised, gaps filled with the median; levels as indicators
+_DENSE = _mixed(
+    make_pipeline(SimpleImputer(strategy="median"), StandardScaler()),
+    make_pipeline(_FILLED, OneHotEncoder(handle_unknown="ignore", sparse_output=False)),
+)
 
-def _levels() -> Any:
-    """Numbers in five bins, all as codes."""
-    codes = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=_UNSEEN)
-    bins = KBinsDiscretizer(5, encode="ordinal", strategy="quantile", quantile_method="averaged_inverted_cdf")
-    levels = make_pipeline(SimpleImputer(strategy="constant", fill_value="missing"), codes)
-    return _mixed(make_pipeline(SimpleImputer(strategy="median"), bins), levels)
-
+# numbers in five bins, all as codes
+_LEVELS = _mixed(
+    make_pipeline(
+        SimpleImputer(strategy="median"),
+        KBinsDiscretizer(5, encode="ordinal", strategy="quantile", quantile_method="averaged_inverted_cdf"),
+    ),
+    make_pipeline(_FILLED, OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=_UNSEEN)),
+)
 
 GENERATIVE: dict[str, Any] = {
-    "GaussianNB": make_pipeline(_dense(), GaussianNB()),
-    "LDA": make_pipeline(_dense(), LinearDiscriminantAnalysis()),
-    "LDA, Ledoit-Wolf": make_pipeline(_dense(), LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto")),
-    "QDA, reg_param=0.1": make_pipeline(_dense(), QuadraticDiscriminantAnalysis(reg_param=0.1)),
-    "QDA, reg_param=0.5": make_pipeline(_dense(), QuadraticDiscriminantAnalysis(reg_param=0.5)),
-    "bins, CategoricalNB": make_pipeline(_levels(), CategoricalNB(min_categories=_UNSEEN + 1)),
+    "GaussianNB": make_pipeline(_DENSE, GaussianNB()),
+    "LDA": make_pipeline(_DENSE, LinearDiscriminantAnalysis()),
+    "LDA, Ledoit-Wolf": make_pipeline(_DENSE, LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto")),
+    "QDA, reg_param=0.1": make_pipeline(_DENSE, QuadraticDiscriminantAnalysis(reg_param=0.1)),
+    "QDA, reg_param=0.5": make_pipeline(_DENSE, QuadraticDiscriminantAnalysis(reg_param=0.5)),
+    "bins, CategoricalNB": make_pipeline(_LEVELS, CategoricalNB(min_categories=_UNSEEN + 1)),
 }
 
 DISCRIMINATIVE: dict[str, Any] = {
-    "logistic regression": make_pipeline(_dense(), LogisticRegression(max_iter=2000)),
+    "logistic regression": make_pipeline(_DENSE, LogisticRegression(max_iter=2000)),
     "gradient boosting": make_pipeline(
         _mixed(
             "passthrough",
@@ -85,11 +86,6 @@ DISCRIMINATIVE: dict[str, Any] = {
         HistGradientBoostingClassifier(random_state=0),
     ),
 }
-
-
-def rivals() -> dict[str, Any]:
-    """All of them, not fitted."""
-    return {name: clone(model) for name, model in (GENERATIVE | DISCRIMINATIVE).items()}
 
 
 @dataclass(frozen=True)
@@ -155,50 +151,52 @@ def _read(source: str) -> Iterator[tuple[str, pd.DataFrame, Array]]:
 
 def score_set(data: DataSet, splits: int, seed: int) -> dict[str, Any]:
     """One row of the table: averages over stratified halves."""
-    from sklearn.model_selection import StratifiedShuffleSplit
+    import pandas as pd
 
-    halves = StratifiedShuffleSplit(splits, test_size=0.5, random_state=seed)
-    found = [_score_split(data, train, test, seed) for train, test in halves.split(data.X, data.y)]
-    row: dict[str, Any] = {"set": data.name, "rows": len(data.y), "columns": data.X.shape[1]}
-    row["classes"] = len(np.unique(data.y))
-    row["log score"] = _mean(found, "log score", "stack")
-    row["by left-out labels"] = float(np.mean([split["promised"] for split in found]))
-    best = max(GENERATIVE, key=lambda name: _mean(found, "log score", name))
-    row["best generative"] = best
+    scores, right, facts = [], [], []
+    for train, test in StratifiedShuffleSplit(splits, test_size=0.5, random_state=seed).split(data.X, data.y):
+        X, X_test, y = data.X.iloc[train], data.X.iloc[test], data.y[train]
+        stack = AutoClassifier().fit(X, y)
+        codes = encode_labels(data.y[test], stack.classes_.tolist())[1]
+        log_proba = {"stack": stack.predict_log_proba(X_test)}
+        for name, model in (GENERATIVE | DISCRIMINATIVE).items():
+            log_proba[name] = log_proba_of_rival(clone(model), X, y, X_test, len(stack.classes_))
+        scores.append({name: log_scores(values, codes) for name, values in log_proba.items()})
+        right.append({name: hits(values, codes) for name, values in log_proba.items()})
+        error = expected_calibration_error(log_proba["stack"], codes)
+        low, high = np.quantile(_simulated_errors(log_proba["stack"], seed), [0.025, 0.975])
+        ece = {"ECE": error, "ECE from": low, "ECE to": high, "halves in range": low <= error <= high}
+        facts.append({"by left-out labels": stack.stack_.log_score, **ece})
+    best = max(GENERATIVE, key=lambda name: average(scores, name))
+    most = max(GENERATIVE, key=lambda name: average(right, name))
+    differences = {}
     for title, name in (("generative", best), *((name, name) for name in DISCRIMINATIVE)):
-        differences = [split["log score"]["stack"] - split["log score"][name] for split in found]
-        row[f"− {title}"] = float(np.mean([values.mean() for values in differences]))
-        row[f"± {title}"] = float(np.mean([values.std(ddof=1) / np.sqrt(len(values)) for values in differences]))
-    row["accuracy"] = _mean(found, "accuracy", "stack")
-    hit = {name: [split["accuracy"][name] for split in found] for name in ("stack", *GENERATIVE)}
-    most = max(GENERATIVE, key=lambda name: _mean(found, "accuracy", name))
-    row["accuracy, best generative"] = _mean(found, "accuracy", most)
-    row["± accuracy"] = float(
-        np.mean([(a - b).std(ddof=1) / np.sqrt(len(a)) for a, b in zip(hit["stack"], hit[most], strict=True)])
-    )
-    for name in ("ECE", "ECE from", "ECE to"):
-        row[name] = float(np.mean([split[name] for split in found]))
-    row["halves in range"] = float(np.mean([s["ECE from"] <= s["ECE"] <= s["ECE to"] for s in found]))
-    return row
+        differences[f"− {title}"], differences[f"± {title}"] = difference(scores, "stack", name)
+    averages = pd.DataFrame(facts).mean().to_dict()
+    return {
+        "set": data.name,
+        "rows": len(data.y),
+        "columns": data.X.shape[1],
+        "classes": len(np.unique(data.y)),
+        "log score": average(scores, "stack"),
+        "by left-out labels": averages.pop("by left-out labels"),
+        "best generative": best,
+        **differences,
+        "accuracy": average(right, "stack"),
+        "accuracy, best generative": average(right, most),
+        "± accuracy": difference(right, "stack", most)[1],
+        **averages,
+    }
 
 
-def _mean(found: Sequence[dict[str, Any]], score: str, name: str) -> float:
-    return float(np.mean([split[score][name].mean() for split in found]))
+def average(halves: Sequence[dict[str, Array]], name: str) -> float:
+    """Average score of a model over the halves."""
+    return float(np.mean([scores[name].mean() for scores in halves]))
 
 
-def _score_split(data: DataSet, train: Array, test: Array, seed: int) -> dict[str, Any]:
-    X, X_test, y, y_test = data.X.iloc[train], data.X.iloc[test], data.y[train], data.y[test]
-    stack = AutoClassifier().fit(X, y)
-    out: dict[str, Any] = {"log score": {}, "accuracy": {}, "promised": stack.stack_.log_score}
-    codes = encode_labels(y_test, stack.classes_.tolist())[1]
-    log_proba = stack.predict_log_proba(X_test)
-    out["log score"]["stack"], out["accuracy"]["stack"] = log_scores(log_proba, codes), hits(log_proba, codes)
-    out["ECE"] = expected_calibration_error(log_proba, codes)
-    out["ECE from"], out["ECE to"] = np.quantile(_simulated_errors(log_proba, seed), [0.025, 0.975])
-    for name, model in rivals().items():
-        log_rival = log_proba_of_rival(model, X, y, X_test, len(stack.classes_))
-        out["log score"][name], out["accuracy"][name] = log_scores(log_rival, codes), hits(log_rival, codes)
-    return out
+def difference(halves: Sequence[dict[str, Array]], name: str, other: str) -> list[float]:
+    """How much better a model scores than another one, and the standard error in a half, on average."""
+    return np.mean([paired_difference(scores[name], scores[other]) for scores in halves], axis=0).tolist()
 
 
 def log_proba_of_rival(model: Any, X: Any, y: Array, X_test: Any, n_classes: int) -> Array:

@@ -5,21 +5,25 @@ from __future__ import annotations
 import json
 import math
 import platform
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from bayesppl.files.provenance import environment
-from bayesppl.reproduce import chris, dake, mnist, short_texts
+from bayesppl.reproduce import dake, short_texts
 from bayesppl.reproduce.claims import Claim, Inputs, Outcome, Value, Verdict
+from bayesppl.reproduce.studies import boundaries, digits
+from bayesppl.reproduce.studies.base import markdown
 
 CLAIMS: tuple[Claim, ...] = (
     *dake.CLAIMS,
-    *mnist.CLAIMS,
+    *digits.CLAIMS,
     *short_texts.TABLE1,
     *short_texts.NOTES3B,
-    *chris.CLAIMS,
+    *boundaries.CLAIMS,
     *short_texts.CH20,
 )
 
@@ -60,24 +64,61 @@ class Report:
             **environment(),
             "machine": platform.machine(),
             "seed": self.inputs.seed,
-            "mnist": None if self.inputs.mnist is None else mnist.fingerprint(self.inputs.mnist),
+            "mnist": None if self.inputs.mnist is None else digits.fingerprint(self.inputs.mnist),
         }
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, in types that JSON has."""
-        return {"provenance": self.provenance(), "claims": [_row(outcome) for outcome in self.outcomes]}
+        claims = []
+        for outcome in self.outcomes:
+            claim, erratum = outcome.claim, outcome.claim.erratum
+            claims.append(
+                {
+                    "id": claim.id,
+                    "source": claim.source,
+                    "claim": claim.statement,
+                    "published": claim.published.show(),
+                    "ours": list(outcome.ours),
+                    "verdict": str(outcome.verdict),
+                    "erratum": erratum and erratum.id,
+                    "corrected": erratum and erratum.corrected.show(),
+                    "reason": erratum and erratum.reason,
+                    "note": claim.note,
+                }
+            )
+        return {"provenance": self.provenance(), "claims": claims}
 
     def to_json(self) -> str:
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
 
     def to_markdown(self) -> str:
         """A table with a line for every claim."""
-        head = "| id | source | claim | published | here | verdict |\n|---|---|---|---|---|---|\n"
-        return head + "".join(_markdown_row(outcome) for outcome in self.outcomes)
+        rows = [
+            {
+                "id": outcome.claim.id,
+                "source": outcome.claim.source,
+                "claim": outcome.claim.statement,
+                "published": outcome.claim.published.show(),
+                "here": outcome.show(),
+                "verdict": ": ".join(filter(None, [str(outcome.verdict), outcome.remark])),
+            }
+            for outcome in self.outcomes
+        ]
+        return markdown(pd.DataFrame(rows)) + "\n"
 
     def to_text(self) -> str:
         """A paragraph for every claim, and a count of the verdicts."""
-        return "\n".join([*map(_paragraph, self.outcomes), self.summary()])
+        lines = []
+        for outcome in self.outcomes:
+            claim, remark = outcome.claim, outcome.remark
+            lines += [
+                f"{claim.id:<4} {claim.source}: {claim.statement}",
+                f"     published  {claim.published.show()}",
+                *([f"     here       {outcome.show()}"] if outcome.ours else []),
+                f"     {outcome.verdict}" + (f" ({remark})" if remark else ""),
+                "",
+            ]
+        return "\n".join([*lines, self.summary()])
 
     def summary(self) -> str:
         """How often each verdict was reached."""
@@ -93,7 +134,7 @@ class Report:
         for name, content in files.items():
             (folder / name).write_text(content + "\n", encoding="utf-8")
         texts = [outcome.claim.source.split()[0] for outcome in self.outcomes]
-        return [*(folder / name for name in files), *figures.write(folder, self.inputs.seed, texts)]
+        return [*(folder / name for name in files), *figures.write(folder, self.inputs, texts)]
 
 
 def reproduce(only: Sequence[str] = (), seed: int = 0, mnist: Path | str | None = None) -> Report:
@@ -134,11 +175,18 @@ def differences(report: Report, written: dict[str, Any]) -> list[str]:
     lines = []
     for outcome in report.outcomes:
         row = earlier[outcome.claim.id]
+        is_same = len(outcome.ours) == len(row["ours"]) and all(map(_is_equal, outcome.ours, row["ours"]))
         if outcome.verdict != row["verdict"]:
             lines.append(f"{outcome.claim.id}: was {row['verdict']}, is {outcome.verdict}")
-        elif not outcome.claim.is_timing and not _same(outcome.ours, row["ours"]):
+        elif not is_same and not outcome.claim.is_timing:
             lines.append(f"{outcome.claim.id}: was {row['ours']}, is {list(outcome.ours)}")
     return lines
+
+
+def _is_equal(one: Value, other: Value) -> bool:
+    if isinstance(one, str) or isinstance(other, str):
+        return one == other
+    return math.isclose(one, other, rel_tol=VERIFY, abs_tol=VERIFY)
 
 
 def verify(path: Path, mnist: Path | str | None = None) -> list[str]:
@@ -155,56 +203,3 @@ def verify(path: Path, mnist: Path | str | None = None) -> list[str]:
     written = json.loads(file.read_text(encoding="utf-8"))
     only = [row["id"] for row in written["claims"]]
     return differences(reproduce(only, written["provenance"]["seed"], mnist), written)
-
-
-def _same(ours: Iterable[Value], written: Sequence[Value]) -> bool:
-    def equal(a: Value, b: Value) -> bool:
-        if isinstance(a, str) or isinstance(b, str):
-            return a == b
-        return math.isclose(a, b, rel_tol=VERIFY, abs_tol=VERIFY)
-
-    values = list(ours)
-    return len(values) == len(written) and all(map(equal, values, written))
-
-
-def _row(outcome: Outcome) -> dict[str, Any]:
-    claim = outcome.claim
-    return {
-        "id": claim.id,
-        "source": claim.source,
-        "claim": claim.statement,
-        "published": claim.published.show(),
-        "ours": [value if isinstance(value, str) else float(value) for value in outcome.ours],
-        "verdict": str(outcome.verdict),
-        "erratum": None if claim.erratum is None else claim.erratum.id,
-        "corrected": None if claim.erratum is None else claim.erratum.corrected.show(),
-        "reason": None if claim.erratum is None else claim.erratum.reason,
-        "note": claim.note,
-    }
-
-
-def _remark(outcome: Outcome) -> str:
-    erratum = outcome.claim.erratum
-    if erratum is not None:
-        return f"{erratum.id}: {erratum.reason}; right is {erratum.corrected.show()}"
-    if outcome.verdict is Verdict.NOT_RUN:
-        return "needs --mnist"
-    return outcome.claim.note
-
-
-def _paragraph(outcome: Outcome) -> str:
-    claim, remark = outcome.claim, _remark(outcome)
-    lines = [
-        f"{claim.id:<4} {claim.source}: {claim.statement}",
-        f"     published  {claim.published.show()}",
-        f"     here       {outcome.show()}" if outcome.ours else None,
-        f"     {outcome.verdict}" + (f" ({remark})" if remark else ""),
-    ]
-    return "\n".join(line for line in lines if line is not None) + "\n"
-
-
-def _markdown_row(outcome: Outcome) -> str:
-    claim, remark = outcome.claim, _remark(outcome)
-    verdict = f"{outcome.verdict}: {remark}" if remark else str(outcome.verdict)
-    cells = (claim.id, claim.source, claim.statement, claim.published.show(), outcome.show(), verdict)
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"

@@ -19,7 +19,7 @@ from bayesppl.families import Gaussian
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.normalisation import log_probabilities
 from bayesppl.model.rules import RuleName
-from bayesppl.reproduce.claims import Claim, Erratum, Formula, Inputs, Named, Printed
+from bayesppl.reproduce.claims import Claim, Erratum, Formula, Inputs, Printed
 from bayesppl.reproduce.known import boundaries, log_joint, normal
 
 QUERY = np.array([[1, 0]])
@@ -136,21 +136,15 @@ def pooled_covariance(inputs: Inputs) -> Array:
     return estimates("pooled")["covariance"].ravel()
 
 
-def scatter_of_rows(X: Array) -> Array:
-    deviation = X - X.mean(0)
-    return deviation.T @ deviation
-
-
 def total_covariance() -> Array:
-    X, _ = load_iris(return_X_y=True)
-    return np.ravel(scatter_of_rows(X) / len(X))
+    return np.ravel(np.cov(load_iris().data.T, bias=True))
 
 
 def total_less_between() -> Array:
     """The covariance of all rows, less the scatter of the class means."""
     X, y = load_iris(return_X_y=True)
     means = np.stack([X[y == k].mean(0) for k in range(3)])[y]
-    return total_covariance() - np.ravel(scatter_of_rows(means) / len(X))
+    return total_covariance() - np.ravel(np.cov(means.T, bias=True))
 
 
 def variance_ratio(inputs: Inputs) -> list[float]:
@@ -249,20 +243,22 @@ def printed_discriminant_differences() -> Array:
     return weights[1] - weights[0]
 
 
-def _cell_claim(name: str, printed: str, species: str, width: str, length: str) -> Claim:
-    return Claim(
-        name,
-        "CH20 20.2",
-        f"iris in three bins: probability of {width} width and {length} length for {species}",
-        Printed((printed,)),
-        partial(cell, species, width, length),
-    )
-
-
+CELLS = (
+    ("G1", "0.72", "setosa", "medium", "small"),
+    ("G2", "0.32", "versicolor", "small", "medium"),
+    ("G3", "0.24", "virginica", "medium", "large"),
+)
 CH20 = (
-    _cell_claim("G1", "0.72", "setosa", "medium", "small"),
-    _cell_claim("G2", "0.32", "versicolor", "small", "medium"),
-    _cell_claim("G3", "0.24", "virginica", "medium", "large"),
+    *(
+        Claim(
+            name,
+            "CH20 20.2",
+            f"iris in three bins: probability of {width} width and {length} length for {species}",
+            Printed((printed,)),
+            partial(cell, species, width, length),
+        )
+        for name, printed, species, width, length in CELLS
+    ),
     Claim(
         "G4",
         "CH20 20.2",
@@ -275,9 +271,9 @@ CH20 = (
         "E8",
         "CH20 20.2",
         "the species of a flower of medium width and length",
-        Named(("setosa",)),
+        Printed(("setosa",)),
         decision,
-        Erratum("E8", "0.13, the largest of the three, is versicolor's", Named(("versicolor",))),
+        Erratum("E8", "0.13, the largest of the three, is versicolor's", Printed(("versicolor",))),
     ),
     Claim(
         "G5",

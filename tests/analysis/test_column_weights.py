@@ -5,9 +5,8 @@ import pytest
 from scipy.optimize import approx_fprime, minimize
 from scipy.special import log_softmax
 
-from bayesppl.analysis import column_weights
-from bayesppl.analysis.calibration import temper
-from bayesppl.analysis.column_weights import MOST_UNITS, Scores, enough_rows, learn_weights
+from bayesppl.analysis.calibration import drawn_rows, temper
+from bayesppl.analysis.column_weights import MOST_UNITS, Scores, learn_weights
 
 N_CLASSES = 3
 
@@ -159,10 +158,9 @@ def test_without_rows_to_learn_from_the_model_is_taken_at_its_word():
     assert np.isnan(found.log_score)
 
 
-def test_many_rows_are_drawn_from(monkeypatch):
-    monkeypatch.setattr(column_weights, "_MOST_NUMBERS", 600)
-    some = enough_rows(1000, 3, 2)
+def test_many_rows_are_drawn_from():
+    some = drawn_rows(1000, 100)
     assert len(some) == 100 == len(np.unique(some))
     assert (np.diff(some) > 0).all()
-    assert len(enough_rows(100, 3, 2)) == 100
+    assert len(drawn_rows(100, 100)) == 100
     assert MOST_UNITS >= 100

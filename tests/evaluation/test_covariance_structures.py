@@ -6,7 +6,7 @@ from scipy.optimize import minimize
 from sklearn.datasets import load_iris
 
 import bayesppl as bp
-from bayesppl.evaluation.eigen_covariances import STRUCTURES, eigen_covariances, n_covariance_parameters
+from bayesppl.evaluation.covariance_structures import STRUCTURES, eigen_covariances, n_covariance_parameters
 
 X, Y = load_iris(return_X_y=True)
 

@@ -13,8 +13,9 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis as SklearnL
 import bayesppl as bp
 from bayesppl.conjugate.conjugate import replace_unchecked
 from bayesppl.conjugate.moments import Moments
-from bayesppl.reproduce import CLAIMS, chris, dake, reproduce, short_texts
+from bayesppl.reproduce import CLAIMS, dake, reproduce, short_texts
 from bayesppl.reproduce.claims import Inputs, Verdict
+from bayesppl.reproduce.studies import boundaries
 
 ERRATA = Path(__file__).parents[2] / "docs" / "errata.md"
 
@@ -136,12 +137,12 @@ def test_e7_the_densities_cross_where_we_say(claim, weight):
 @pytest.mark.parametrize(
     ("theta", "rows", "printed", "spread"),
     [
-        (chris.WIDE, (1000, 1000), (113, 175), (0.34, 2.6)),
-        (chris.WIDE_UNEQUAL, (2000, 500), (120, 163), (0.34, 2.8)),
+        (boundaries.WIDE, (1000, 1000), (113, 175), (0.34, 2.6)),
+        (boundaries.WIDE_UNEQUAL, (2000, 500), (120, 163), (0.34, 2.8)),
     ],
 )
 def test_e7_printed_positions_are_ordinary_outcomes_of_the_experiment(theta, rows, printed, spread):
-    found = chris.sampled_positions(theta, rows, Inputs(seed=1))
+    found = boundaries.sampled_positions(theta, rows, Inputs(seed=1))
     low, high = found.min(0), found.max(0)
     assert (low <= printed).all()
     assert (printed <= high).all()

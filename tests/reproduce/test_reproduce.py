@@ -17,11 +17,12 @@ from scipy.stats import binom, norm
 
 import bayesppl as bp
 from bayesppl.cli import main
-from bayesppl.reproduce import CLAIMS, chris, figures, mnist, reproduce, select, verify
+from bayesppl.reproduce import CLAIMS, figures, reproduce, select, verify
 from bayesppl.reproduce import report as report_module
-from bayesppl.reproduce.claims import Claim, Erratum, Formula, Inputs, Named, Printed, Sampled, Verdict
+from bayesppl.reproduce.claims import Claim, Erratum, Formula, Inputs, Printed, Verdict
 from bayesppl.reproduce.report import differences
-from bayesppl.reproduce.studies import digits as digit_priors
+from bayesppl.reproduce.studies import base, boundaries
+from bayesppl.reproduce.studies import digits as mnist
 from bayesppl.reproduce.studies.base import markdown
 
 ROOT = Path(__file__).parents[2]
@@ -90,9 +91,9 @@ def test_errata_are_the_rows_known_to_be_wrong(report):
         (Printed(("4/27",)), [0.1481], Verdict.DISAGREES),
         (Printed(("0.5", "0.5")), [0.5], Verdict.DISAGREES),
         (Formula("1 + 1", lambda: [2.0]), [2 + 1e-9], Verdict.DISAGREES),
-        (Named(("setosa",)), ["versicolor"], Verdict.DISAGREES),
-        (Sampled(("0.79",), (0.004,)), [0.803], Verdict.SAMPLED),
-        (Sampled(("0.79",), (0.004,)), [0.812], Verdict.DISAGREES),
+        (Printed(("setosa",)), ["versicolor"], Verdict.DISAGREES),
+        (Printed(("0.79",), spread=(0.004,)), [0.803], Verdict.SAMPLED),
+        (Printed(("0.79",), spread=(0.004,)), [0.812], Verdict.DISAGREES),
         (Printed(("0.5",)), [float("nan")], Verdict.DISAGREES),
     ],
 )
@@ -288,7 +289,7 @@ class TestDigits:
         monkeypatch.setattr(mnist, "N_DIGITS", 60)
         file = tmp_path / "digits.csv"
         pd.DataFrame(np.tile(np.column_stack([digits[1], digits[0]]), (10, 1))).to_csv(file, index=False)
-        means, variances, *_ = digit_priors.figure(Inputs(mnist=file)).axes
+        means, variances, *_ = mnist.figure(Inputs(mnist=file)).axes
         assert len(means.images) == len(variances.images) == len(set(digits[1]))
         assert means.images[0].get_array().shape == (28, 28)
 
@@ -335,28 +336,28 @@ class TestPriorsOfDigits:
         centres = rng.integers(0, 4, (3, 6)) * 60
         y = np.repeat(np.arange(3), 40)
         X = np.clip(centres[y] + rng.integers(-60, 60, (120, 6)), 0, 255) / 255
-        return digit_priors.dequantised(mnist.Halves(X[::2], y[::2], X[1::2], y[1::2]), seed=1)
+        return mnist.dequantised(base.Halves(X[::2], y[::2], X[1::2], y[1::2]), seed=1)
 
     def test_pixels_are_spread_over_their_grey_level_only(self):
         X = np.arange(256)[None, :] / 255
-        spread = digit_priors.dequantised(mnist.Halves(X, np.zeros(1), X, np.zeros(1)), seed=0)
+        spread = mnist.dequantised(base.Halves(X, np.zeros(1), X, np.zeros(1)), seed=0)
         assert (np.floor(spread.X_train * 256) == np.arange(256)).all()
         assert (spread.X_train != spread.X_test).all()
 
     @pytest.mark.parametrize("structure", ["diag", "full"])
     def test_the_prior_has_the_variance_it_says(self, structure):
-        prior = digit_priors.prior(structure, np.zeros(3), strength=40.0, variance=0.03)
+        prior = mnist.prior(structure, np.zeros(3), strength=40.0, variance=0.03)
         belief = prior.sized((2, 3)).mean()
         value = belief["variance"] if structure == "diag" else np.einsum("kdd->kd", belief["covariance"])
         np.testing.assert_allclose(value, 0.03, rtol=1e-12)
 
     @pytest.mark.parametrize("structure", ["diag", "full"])
     def test_the_tuned_priors_are_the_best_of_the_grid_on_the_training_half(self, data, structure):
-        fits = digit_priors.tune(structure, data)
-        table = {(row["prior"], row["rule"]): row for row in digit_priors.rows_of(structure, data)}
-        best = max(fits, key=lambda fit: fit.evidence)
-        row = table[f"tuned by evidence: {best.strength:g} rows of variance {best.variance:g}", "predictive"]
-        p = best.classifier.predict_proba(data.X_test)
+        fits = mnist.tune(structure, data)
+        table = {(row["prior"], row["rule"]): row for row in mnist.rows_of(structure, data)}
+        best = max(fits, key=lambda fit: fit["evidence"])
+        row = table[f"tuned by evidence: {best['strength']:g} rows of variance {best['variance']:g}", "predictive"]
+        p = best["classifier"].predict_proba(data.X_test)
         assert row["accuracy"] == pytest.approx((p.argmax(1) == data.y_test).mean())
         assert row["log score"] == pytest.approx(np.log(p[np.arange(60), data.y_test]).mean())
         assert len(table) == 7
@@ -375,11 +376,11 @@ class TestFigures:
 
     @pytest.mark.parametrize("name", sorted(name for name in figures.FIGURES if not name.startswith("dake")))
     def test_every_figure_can_be_drawn(self, name):
-        figure = figures.FIGURES[name].draw(0)
+        figure = figures.FIGURES[name][1](Inputs(0))
         assert all(ax.has_data() for ax in figure.axes)
 
     def test_every_text_that_has_figures_has_claims(self):
-        texts = {text for drawing in figures.FIGURES.values() for text in drawing.text.split()}
+        texts = {text for of_texts, _ in figures.FIGURES.values() for text in of_texts.split()}
         assert texts <= {claim.source.split()[0] for claim in CLAIMS}
 
     def test_the_page_lists_every_figure_and_no_other(self):
@@ -387,25 +388,25 @@ class TestFigures:
         assert set(re.findall(r"`(\w+\.png)`", page)) == set(figures.FIGURES)
 
     def test_the_boundaries_drawn_are_the_roots(self):
-        _, equal, unequal = figures.two_gaussians(0).axes
+        _, equal, unequal = figures.two_gaussians(Inputs(0)).axes
         for ax, weight in ((equal, 0.5), (unequal, 0.8)):
             drawn = [line.get_xdata()[0] for line in ax.lines]
-            np.testing.assert_allclose(sorted(drawn), chris.roots(weight), rtol=1e-12)
+            np.testing.assert_allclose(sorted(drawn), boundaries.analytic_roots(weight), rtol=1e-12)
 
     def test_the_linear_rule_moves_with_the_weights(self):
-        for ax, weight in zip(figures.linear_rule(0).axes, (0.5, 0.7, 0.9, 0.2), strict=True):
+        for ax, weight in zip(figures.linear_rule(Inputs(0)).axes, (0.5, 0.7, 0.9, 0.2), strict=True):
             # (μ₁ + μ₂)/2 + σ² log(π₁/π₂)/(μ₂ − μ₁)
             assert ax.lines[0].get_xdata()[0] == pytest.approx(2.5 + 0.75 * np.log(weight / (1 - weight)))
 
     def test_masses_are_scipys(self):
-        _, die, loan, words = figures.mass_functions(0).axes
+        _, die, loan, words = figures.mass_functions(Inputs(0)).axes
         np.testing.assert_allclose(die.lines[0].get_ydata(), 1 / 6)
         for line, p in zip(loan.lines, (0.08, 0.001), strict=True):
             np.testing.assert_allclose(line.get_ydata(), binom.pmf(np.arange(20), 20, p), rtol=1e-10)
         np.testing.assert_allclose(words.lines[0].get_ydata(), binom.pmf(np.arange(11), 10, 0.3), rtol=1e-10)
 
     def test_the_ellipses_are_as_far_as_they_say(self):
-        _, two = figures.distances(0).axes
+        _, two = figures.distances(Inputs(0)).axes
         first = [line.get_xydata() for line in two.lines[:3]]
         precision = np.linalg.inv([[4.0, 2.4], [2.4, 2.0]])
         for radius, ring in zip((1, 2, 3), first, strict=True):

@@ -12,7 +12,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from bayesppl.families import Gaussian
-from bayesppl.reproduce import CLAIMS, Inputs, chris
+from bayesppl.reproduce import CLAIMS, Inputs
 from bayesppl.reproduce.claims import SOURCES
 from bayesppl.reproduce.known import boundaries as crossings
 from bayesppl.reproduce.known import normal
@@ -109,7 +109,7 @@ class TestBoundaries:
     def test_roots_are_where_the_densities_cross(self, name):
         theta, _ = boundaries.ONE_FEATURE[name]
         found = boundaries.roots(boundaries.log_odds(theta))
-        numeric = crossings(Gaussian("diag"), theta, chris.LOW, chris.HIGH)
+        numeric = crossings(Gaussian("diag"), theta, boundaries.LOW, boundaries.HIGH)
         np.testing.assert_allclose(found[~np.isnan(found)], numeric, rtol=1e-11)
 
     def test_nearly_equal_variances_keep_their_digits(self):
@@ -211,9 +211,9 @@ class TestNewsgroups:
 
     def test_the_halves_are_read_with_their_labels(self, archive):
         data = newsgroups.messages(Inputs(newsgroups=archive.parent))
-        assert data.train.shape[0] == 30
+        assert data.X_train.shape[0] == 30
         assert data.y_test.tolist() == ["ham"] * 5 + ["spam"] * 5
-        assert data.test.sum() == data.train.sum() / 3
+        assert data.X_test.sum() == data.X_train.sum() / 3
 
     def test_every_model_is_scored(self, archive):
         models, by_concentration = newsgroups.tables(Inputs(newsgroups=archive)).values()

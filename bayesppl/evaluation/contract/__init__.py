@@ -26,13 +26,14 @@ from bayesppl.evaluation.contract.closed_forms import (
     check_units_are_left_out,
 )
 from bayesppl.evaluation.contract.in_pymc import check_pymc_density, check_pymc_likelihood
-from bayesppl.evaluation.contract.simulation import (
+from bayesppl.evaluation.contract.rows import (
     check_decoded_rows_are_the_rows,
     check_narrowed_rows_have_the_same_predictive,
     check_simulated_rows_have_the_density,
     check_simulated_rows_keep_their_covariates,
+    check_statistics_add_up,
+    check_weight_two_is_a_duplicate,
 )
-from bayesppl.evaluation.contract.statistics import check_statistics_add_up, check_weight_two_is_a_duplicate
 from bayesppl.families.family import ConjugateFamily, Family
 
 __all__ = [

@@ -13,7 +13,7 @@ from bayesppl.data.labels import encode_labels, one_hot
 from bayesppl.data.read_table import as_table
 from bayesppl.families import closed_forms, covariates
 from bayesppl.families.family import Family
-from bayesppl.kernels.arrays import Array, Responsibilities, Theta
+from bayesppl.kernels.arrays import Array, Theta
 
 
 class Case(NamedTuple):
@@ -27,12 +27,8 @@ class Case(NamedTuple):
     rng: np.random.Generator
 
     @property
-    def responsibilities(self) -> Responsibilities:
-        return one_hot(self.codes, self.n_classes)
-
-    @property
     def statistics(self) -> Any:
-        return closed_forms.sufficient_statistics(self.family, self.X, self.responsibilities)
+        return of_rows(self, slice(None))
 
     @property
     def posterior(self) -> Any:
@@ -40,7 +36,21 @@ class Case(NamedTuple):
 
     def draw(self, size: int) -> Theta:
         """Parameters drawn from the posterior, or from a prior that has none in closed form."""
-        return draw(self.family, self.prior, self.statistics, self.n_classes, size, self.rng)
+        if self.prior.has_closed_form:
+            found: Theta = self.posterior.draw(size, self.rng)
+            return found
+        import pymc as pm
+        from pytensor.compile.mode import Mode
+
+        bound, seed = self.family.bound, int(self.rng.integers(2**31))
+        with pm.Model(coords={"class": range(self.n_classes), **bound.coords}):
+            variables = self.prior.declare(bound.dims)
+        mode = Mode("py", None)
+        drawn = pm.draw([variables[name] for name in bound.dims], size, random_seed=seed, mode=mode)
+        return {
+            name: np.reshape(values, (size, *np.shape(values)[-2:]))
+            for name, values in zip(bound.dims, drawn, strict=True)
+        }
 
 
 def make_case(family: Family, X: Any, y: Any, seed: int = 0, n_rows: int = 40) -> Case:
@@ -61,7 +71,7 @@ def make_case(family: Family, X: Any, y: Any, seed: int = 0, n_rows: int = 40) -
     statistics = closed_forms.sufficient_statistics(bound, shown, one_hot(codes, len(classes)))
     prior = _held(bound.resolve_prior(statistics))
     rng = np.random.default_rng(seed)
-    theta = at(draw(bound, prior, statistics, len(classes), 1, rng), 0)
+    theta = at(Case(bound, prior, shown, codes, len(classes), rng).draw(1), 0)
     # every class has rows, in uneven numbers and no particular order
     codes = rng.permutation(np.r_[np.arange(len(classes)).repeat(8), rng.integers(len(classes), size=n_rows)])
     given = covariates.of_rows(bound.bound.covariates(shown), np.arange(len(codes)) % len(table))
@@ -80,26 +90,6 @@ def of_rows(case: Case, rows: Any, weights: Array | None = None) -> Any:
     return closed_forms.sufficient_statistics(
         case.family, case.X[rows], one_hot(case.codes[rows], case.n_classes, weights)
     )
-
-
-def draw(
-    family: Family, prior: Any, statistics: Any, n_classes: int, size: int, rng: np.random.Generator
-) -> Theta:
-    """Parameters drawn from the posterior, or from a prior that has none in closed form."""
-    if prior.has_closed_form:
-        found: Theta = prior.update(statistics).draw(size, rng)
-        return found
-    import pymc as pm
-    from pytensor.compile.mode import Mode
-
-    with pm.Model(coords={"class": range(n_classes), **family.bound.coords}):
-        variables = prior.declare(family.bound.dims)
-    seed = int(rng.integers(2**31))
-    drawn = pm.draw([variables[name] for name in family.bound.dims], size, random_seed=seed, mode=Mode("py", None))
-    return {
-        name: np.reshape(values, (size, *np.shape(values)[-2:]))
-        for name, values in zip(family.bound.dims, drawn, strict=True)
-    }
 
 
 def log_likelihood(case: Case, theta: Theta) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,6 @@ from bayesppl.data.labels import one_hot
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.evaluation.contract.case import Case, at, lead, log_likelihood, of_rows
 from bayesppl.families import closed_forms
-from bayesppl.kernels.arrays import Theta
 
 
 def check_candidates_formula(case: Case) -> None:
@@ -154,8 +154,11 @@ def check_mode_is_highest(case: Case) -> None:
     try:
         mode = posterior.mode()
         assert posterior.log_prob(lead(mode))[0] >= posterior.log_prob(draws).max()
-        for name, values in _nearby(mode, posterior.mean()):
-            assert not posterior.log_prob(lead(values))[0] > posterior.log_prob(lead(mode))[0], name
+        # a little way from the mode, towards the mean and away from it, one parameter at a time
+        mean = posterior.mean()
+        for name, step in product(mode, (-0.01, 0.01)):
+            near = lead({**mode, name: mode[name] + step * (mean[name] - mode[name])})
+            assert not posterior.log_prob(near)[0] > posterior.log_prob(lead(mode))[0], name
     except UndefinedEstimateError:
         pass
     try:
@@ -186,8 +189,10 @@ def check_classes_are_exchangeable(case: Case) -> None:
     """Classes that swap their rows swap their parameters and predictives."""
     order = np.roll(np.arange(case.n_classes), 1)
     swapped = case._replace(codes=order[case.codes])
-    if not _prior_is_symmetric(case):
-        return
+    mean = case.prior.mean()
+    by_class = [name for name, dims in case.family.bound.dims.items() if dims[:1] == ("class",)]
+    if not all(np.allclose(mean[name], mean[name][:1]) for name in by_class):
+        return  # the prior is not symmetric
     before = closed_forms.log_predictive(case.family, case.posterior)(case.X)
     after = closed_forms.log_predictive(case.family, swapped.posterior)(case.X)
     np.testing.assert_allclose(after[:, order], before, rtol=1e-9, atol=1e-9)
@@ -196,19 +201,3 @@ def check_classes_are_exchangeable(case: Case) -> None:
 def _evidence(case: Case, prior: Conjugate, statistics: Any) -> float:
     parts = closed_forms.log_evidence(case.family, prior, statistics)
     return float(sum(part.values.sum() for part in parts.values()))
-
-
-def _nearby(mode: Theta, mean: Theta) -> Iterator[tuple[str, Theta]]:
-    """Points a little way from the mode, towards the mean and away from it, one parameter at a time."""
-    for name in mode:
-        for step in (-0.01, 0.01):
-            yield name, {**mode, name: mode[name] + step * (mean[name] - mode[name])}
-
-
-def _prior_is_symmetric(case: Case) -> bool:
-    mean = case.prior.mean()
-    return all(
-        np.allclose(mean[name], mean[name][:1])
-        for name, dims in case.family.bound.dims.items()
-        if dims[:1] == ("class",)
-    )

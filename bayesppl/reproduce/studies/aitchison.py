@@ -11,11 +11,9 @@ from scipy.special import gammaln, psi
 from bayesppl.estimators import GenerativeClassifier
 from bayesppl.families import Gaussian
 from bayesppl.reproduce.claims import Inputs
-from bayesppl.reproduce.studies.base import Study, Tables, panels
+from bayesppl.reproduce.studies.base import Study, Tables, drawn_in
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from bayesppl.kernels.arrays import Array
 
 #: Columns and rows of each sample.
@@ -76,17 +74,17 @@ def tables(inputs: Inputs) -> Tables:
     return {"mean divergence from the truth in nats, in closed form and through the package": pd.DataFrame(rows)}
 
 
-def figure(inputs: Inputs) -> Figure:
+@drawn_in(1, 1, 6, 4)
+def figure(axes: Array, inputs: Inputs) -> None:
     from bayesppl.plots.style import RULE_STYLE, colour
 
     sizes = np.arange(COLUMNS + 3, 61)
     exact = pd.DataFrame([expected_divergence(int(n), COLUMNS) for n in sizes])
-    picture, (ax,) = panels(1, 1, 6, 4)
+    (ax,) = axes
     ax.plot(sizes, exact["mle"], color=RULE_STYLE["mle"]["color"], label="maximum likelihood plugged in")
     ax.plot(sizes, exact["predictive"], "--", color=colour(4), label="predictive, vague prior")
     ax.set(yscale="log", xlabel="rows", ylabel="mean divergence from the truth, nats")
     ax.legend(frameon=False)
-    return picture
 
 
 STUDY = Study(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +21,15 @@ if TYPE_CHECKING:
     from bayesppl.model.rules import RuleName
 
 Tables = Mapping[str, "pd.DataFrame"]
+
+
+class Halves(NamedTuple):
+    """Rows to learn from and rows to test on."""
+
+    X_train: Any
+    y_train: Array
+    X_test: Any
+    y_test: Array
 
 
 @dataclass(frozen=True)
@@ -87,13 +97,24 @@ def _cell(value: Any) -> str:
     return text.replace("|", "\\|")
 
 
-def panels(down: int, across: int, width: float, height: float) -> tuple[Figure, Array]:
-    """Make a figure and its panels, in one dimension where they stand in a row."""
-    from matplotlib.figure import Figure
+def drawn_in(
+    down: int, across: int, width: float, height: float
+) -> Callable[[Callable[[Array, Inputs], None]], Callable[[Inputs], Figure]]:
+    """Make a picture of what a function draws into panels, which stand in one dimension where they are a row."""
 
-    figure = Figure(figsize=(width, height), layout="constrained")
-    found = figure.subplots(down, across, squeeze=False)
-    return figure, found[0] if down == 1 else found
+    def picture_of(draw: Callable[[Array, Inputs], None]) -> Callable[[Inputs], Figure]:
+        @wraps(draw)
+        def picture(inputs: Inputs) -> Figure:
+            from matplotlib.figure import Figure
+
+            figure = Figure(figsize=(width, height), layout="constrained")
+            found = figure.subplots(down, across, squeeze=False)
+            draw(found[0] if down == 1 else found, inputs)
+            return figure
+
+        return picture
+
+    return picture_of
 
 
 def scores(log_proba: Array, codes: Array) -> dict[str, float]:

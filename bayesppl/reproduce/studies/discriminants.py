@@ -25,11 +25,10 @@ from bayesppl.model.rules import RULES
 from bayesppl.reproduce import short_texts
 from bayesppl.reproduce.claims import Inputs
 from bayesppl.reproduce.known import WEAK_PRIORS
-from bayesppl.reproduce.studies.base import Study, Tables, held_out, panels
+from bayesppl.reproduce.studies.base import Study, Tables, drawn_in, held_out
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 STRUCTURES: dict[str, Covariance] = {"linear (LDA)": "tied", "quadratic (QDA)": "full", "naive": "diag"}
 
@@ -71,22 +70,23 @@ def iris_tables(inputs: Inputs) -> Tables:
     }
 
 
-def iris_figure(inputs: Inputs) -> Figure:
+@drawn_in(1, 3, 13.8, 4.0)
+def iris_figure(axes: Array, inputs: Inputs) -> None:
     """Draw the three discriminants of the sepals, with ellipses of one and two standard deviations."""
     from bayesppl.plots import plot_decision_boundary
 
     X, y = load("iris")
     sepals = X.iloc[:, :2]
-    picture, axes = panels(1, 3, 13.8, 4.0)
     for ax, (title, structure) in zip(axes, STRUCTURES.items(), strict=True):
         classifier = GenerativeClassifier(Gaussian(structure)).fit(sepals, y)
         plot_decision_boundary(classifier, sepals, y, draws=25, random_state=inputs.seed, ax=ax)
         theta = classifier.posterior_.theta("mean")
+        covariance = theta["covariance"] if "covariance" in theta else theta["variance"][:, None] * np.eye(2)
         for k, mean in enumerate(theta["mean"]):
-            ellipses(ax, mean, _covariance(theta, k), k)
+            ellipses(ax, mean, np.broadcast_to(covariance, (3, 2, 2))[k], k)
         ax.set_title(title)
-    _one_legend(axes)
-    return picture
+    for ax in axes[:-1]:
+        ax.get_legend().remove()
 
 
 def ellipses(ax: Axes, mean: Array, covariance: Array, k: int, radii: Sequence[float] = (1, 2)) -> None:
@@ -97,20 +97,6 @@ def ellipses(ax: Axes, mean: Array, covariance: Array, k: int, radii: Sequence[f
     ring = np.linalg.cholesky(covariance) @ [np.cos(angle), np.sin(angle)]
     for radius in radii:
         ax.plot(*(mean[:, None] + radius * ring), color=colour(k), linestyle=line_style(k), linewidth=1.2)
-
-
-def _covariance(theta: Theta, k: int) -> Array:
-    if "variance" in theta:
-        return np.diag(theta["variance"][k])
-    covariance = theta["covariance"]
-    return np.asarray(covariance if covariance.ndim == 2 else covariance[k])
-
-
-def _one_legend(axes: Array) -> None:
-    for ax in axes[:-1]:
-        legend = ax.get_legend()
-        assert legend is not None
-        legend.remove()
 
 
 IRIS = Study(
@@ -196,12 +182,13 @@ def persons_tables(inputs: Inputs) -> Tables:
     }
 
 
-def persons_figure(inputs: Inputs) -> Figure:
+@drawn_in(2, 2, 11, 8)
+def persons_figure(axes: Array, inputs: Inputs) -> None:
     """The four densities of the source, and the boundaries of the naive and the quadratic rule."""
     from bayesppl.plots import plot_class_densities, plot_decision_boundary
 
     X, y = simulate(100, np.random.default_rng(inputs.seed))
-    picture, (upper, lower) = panels(2, 2, 11, 8)
+    (upper, lower) = axes
     for ax, column in zip(upper, X.columns, strict=True):
         one = X[[column]]
         clf = GenerativeClassifier(Gaussian("diag")).fit(one, y)
@@ -210,7 +197,6 @@ def persons_figure(inputs: Inputs) -> Figure:
         clf = GenerativeClassifier(Gaussian(STRUCTURES[name], WEAK_PRIORS[STRUCTURES[name]])).fit(X, y)
         plot_decision_boundary(clf, X, y, draws=25, random_state=inputs.seed, ax=ax)
         ax.set_title(name)
-    return picture
 
 
 HEIGHT_WEIGHT = Study(

@@ -18,10 +18,10 @@ from bayesppl.kernels.arrays import Array
 from bayesppl.reproduce.claims import Inputs
 from bayesppl.reproduce.dake import AS_STATED, BIG, LOW
 from bayesppl.reproduce.known import WEAK_PRIORS
-from bayesppl.reproduce.studies.base import Study, Tables, held_out, panels
+from bayesppl.reproduce.studies.base import Study, Tables, drawn_in, held_out
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    pass
 
 USAGE, TEMPERATURE, MONTH, SEASON = "usage (kWh)", "temperature difference (°F)", "month", "season"
 LABELS = np.array(["big", "low"])
@@ -43,11 +43,6 @@ def month_weights() -> Array:
     return np.stack([big / big.sum(), np.full(12, 1 / 12)])
 
 
-def season_of(month: Array) -> Array:
-    """0 for December to February, 1 for March to May, and so on."""
-    return np.asarray(month % 12 // 3)
-
-
 def customers(n: int, rng: np.random.Generator) -> tuple[pd.DataFrame, Array]:
     """Customers and their labels; one in five is a big spender."""
     n_big = round(SHARE_BIG * n)
@@ -60,7 +55,7 @@ def customers(n: int, rng: np.random.Generator) -> tuple[pd.DataFrame, Array]:
             USAGE: 100 * numbers[:, 0],
             TEMPERATURE: numbers[:, 1],
             MONTH: month.astype(str),
-            SEASON: season_of(month).astype(str),
+            SEASON: (month % 12 // 3).astype(str),
         }
     )
     return table, LABELS[codes]
@@ -108,11 +103,11 @@ def tables(inputs: Inputs) -> Tables:
     }
 
 
-def figure(inputs: Inputs) -> Figure:
+@drawn_in(1, 3, 15.5, 4.2)
+def figure(axes: Array, inputs: Inputs) -> None:
     from bayesppl.plots import plot_class_densities, plot_decision_boundary, plot_estimates
 
     X, y = customers(SIZES[-1], np.random.default_rng(inputs.seed))
-    picture, axes = panels(1, 3, 15.5, 4.2)
     left, middle, right = axes
     one, both = X[[USAGE]], X[[USAGE, TEMPERATURE]]
     plot_class_densities(
@@ -125,7 +120,6 @@ def figure(inputs: Inputs) -> Figure:
     plot_estimates(months, "probability", random_state=inputs.seed, ax=right, **big)
     for ax, title in zip(axes, ("usage", "usage and temperature", "month, big spenders"), strict=True):
         ax.set_title(title)
-    return picture
 
 
 STUDY = Study(

@@ -27,10 +27,10 @@ from bayesppl.inference.progress import counted
 from bayesppl.kernels.arrays import Array
 from bayesppl.reproduce.claims import Inputs
 from bayesppl.reproduce.known import probabilities
-from bayesppl.reproduce.studies.base import Study, Tables, held_out, panels
+from bayesppl.reproduce.studies.base import Study, Tables, drawn_in, held_out
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    pass
 
 _DATA = {"breast_cancer": (10, 20, 40, 80, 160, 320), "wine": (9, 15, 30, 60, 100)}
 _REPEATS = 20
@@ -44,43 +44,40 @@ _MODELS: dict[str, Callable[[], Any]] = {
 
 def errors(inputs: Inputs) -> pd.DataFrame:
     """Mean test error of every model over the number of training rows, from the same random rows for all."""
-    rng = np.random.default_rng(inputs.seed)
+    rng, difference = np.random.default_rng(inputs.seed), "± of the difference of the last from naive Bayes"
     rows = []
     for name, sizes in _DATA.items():
         X, y = load(name)
         table, labels = X.to_numpy(), y.to_numpy()
-        for size in sizes:
-            found: dict[str, list[float]] = {model: [] for model in _MODELS}
-            for _ in range(_REPEATS):
-                order = rng.permutation(len(labels))
-                first = np.unique(labels[order], return_index=True)[1]  # a row of every class
-                train = np.concatenate([order[first], np.delete(order, first)[: size - len(first)]])
-                test = np.setdiff1d(order, train)
-                for model, make in _MODELS.items():
-                    clf = make().fit(table[train], labels[train])
-                    found[model].append(float(np.mean(clf.predict(table[test]) != labels[test])))
-            rows.append({"data": name, "rows": size, **{model: np.mean(e) for model, e in found.items()}})
-            paired = np.subtract(found["logistic regression"], found["naive Bayes"])
-            rows[-1]["± of the difference of the last from naive Bayes"] = paired.std(ddof=1) / np.sqrt(_REPEATS)
-    return pd.DataFrame(rows)
+        for size in np.repeat(sizes, _REPEATS).tolist():
+            order = rng.permutation(len(labels))
+            first = np.unique(labels[order], return_index=True)[1]  # a row of every class
+            train = np.concatenate([order[first], np.delete(order, first)[: size - len(first)]])
+            test = np.setdiff1d(order, train)
+            row = {"data": name, "rows": size}
+            for model, make in _MODELS.items():
+                predicted = make().fit(table[train], labels[train]).predict(table[test])
+                row[model] = float(np.mean(predicted != labels[test]))
+            rows.append({**row, difference: row["logistic regression"] - row["naive Bayes"]})
+    by_size = pd.DataFrame(rows).groupby(["data", "rows"], sort=False)
+    return by_size.mean().assign(**{difference: by_size[difference].std() / np.sqrt(_REPEATS)}).reset_index()
 
 
 def error_tables(inputs: Inputs) -> Tables:
     return {f"mean error on the rows left, {_REPEATS} random training sets of each size": errors(inputs)}
 
 
-def error_figure(inputs: Inputs) -> Figure:
+@drawn_in(1, len(_DATA), 9, 4)
+def error_figure(axes: Array, inputs: Inputs) -> None:
     from bayesppl.plots.style import colour, line_style
 
     found = errors(inputs)
-    picture, axes = panels(1, len(_DATA), 9, 4)
     for ax, (name, part) in zip(axes, found.groupby("data", sort=False), strict=True):
         for k, model in enumerate(_MODELS):
             ax.plot(part["rows"], part[model], color=colour(k), linestyle=line_style(k), marker="o", label=model)
         ax.set(xscale="log", title=str(name), xlabel="training rows", ylabel="error")
         ax.set_ylim(0, None)
     ax.legend(frameon=False)
-    return picture
 
 
 NG_JORDAN = Study(
@@ -102,14 +99,13 @@ def concepts() -> pd.DataFrame:
     for size in range(1, _ATTRIBUTES + 1):
         true = X[:, :size].sum(axis=1)
         labels = {"and": true == size, "or": true > 0, "two at least": true > 1, "an odd number": true % 2 == 1}
-        right = {name: _right(X, label) for name, label in labels.items() if label.any()}
-        found.append({"literals": size, **right})
+        row: dict[str, float] = {"literals": size}
+        for name, label in labels.items():
+            if label.any():
+                clf = BernoulliNB(class_weights="empirical", rule="mle").fit(X, label)
+                row[name] = float((clf.predict(X) == label).mean())
+        found.append(row)
     return pd.DataFrame(found)
-
-
-def _right(X: Array, label: Array) -> float:
-    clf = BernoulliNB(class_weights="empirical", rule="mle").fit(X, label)
-    return float((clf.predict(X) == label).mean())
 
 
 def chosen(p: Array, q: Array) -> tuple[Array, Array]:
@@ -168,11 +164,12 @@ def optimality_tables(inputs: Inputs) -> Tables:
     }
 
 
-def optimality_figure(inputs: Inputs) -> Figure:
+@drawn_in(1, 1, 4.6, 4)
+def optimality_figure(axes: Array, inputs: Inputs) -> None:
     from bayesppl.plots.style import colour
 
     grid, naive, true = region()
-    picture, (ax,) = panels(1, 1, 4.6, 4)
+    (ax,) = axes
     ax.contourf(grid, grid, naive != true, levels=[0.5, 1], colors=[colour(1)], alpha=0.5)
     ax.plot(grid, 1 - grid, color="black", label="true posterior")
     ax.plot(grid, (1 - grid) ** 2 / (grid**2 + (1 - grid) ** 2), "--", color=colour(0), label="naive Bayes")
@@ -180,7 +177,6 @@ def optimality_figure(inputs: Inputs) -> Figure:
         xlabel="p = P(A | first class)", ylabel="q = P(C | first class)", title="they differ in the shaded part"
     )
     ax.legend(frameon=False, loc="lower left")
-    return picture
 
 
 DOMINGOS_PAZZANI = Study(

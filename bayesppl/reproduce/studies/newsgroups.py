@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import tarfile
 import warnings
-from collections.abc import Callable
+from functools import partial
+from operator import mul
 from pathlib import Path
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -22,33 +23,12 @@ from bayesppl.estimators.auto import AutoClassifier
 from bayesppl.estimators.classifier import BayesClassifier
 from bayesppl.kernels.arrays import Array
 from bayesppl.reproduce.claims import Inputs
-from bayesppl.reproduce.studies.base import Study, Tables, scores
+from bayesppl.reproduce.studies.base import Halves, Study, Tables, scores
 
 ARCHIVE = "20news-bydate.tar.gz"
 CONCENTRATIONS = (15.0, 30.0, 60.0, 120.0, 240.0)
 #: Words that a message is worth to scikit-learn's models of shares.
 WORDS_PER_MESSAGE = 60.0
-
-
-class Messages(NamedTuple):
-    """Word counts and labels of both halves."""
-
-    train: Any
-    y: Array
-    test: Any
-    y_test: Array
-
-
-class Scored(NamedTuple):
-    """What a model says of left-out and of later messages."""
-
-    left_out: tuple[float, float]
-    temperature: float
-    log_proba: Array
-    seconds: tuple[float, float]
-
-
-Fit = Callable[[Messages], Scored]
 
 
 def load(source: Path) -> dict[str, tuple[list[str], Array]]:
@@ -77,7 +57,7 @@ def load(source: Path) -> dict[str, tuple[list[str], Array]]:
     }
 
 
-def messages(inputs: Inputs) -> Messages:
+def messages(inputs: Inputs) -> Halves:
     """Count the words of the training half, as scikit-learn splits them by default, in every message."""
     from sklearn.feature_extraction.text import CountVectorizer
 
@@ -85,48 +65,11 @@ def messages(inputs: Inputs) -> Messages:
     halves = load(inputs.newsgroups)
     vectorizer = CountVectorizer()
     train = vectorizer.fit_transform(halves["train"][0])
-    return Messages(train, halves["train"][1], vectorizer.transform(halves["test"][0]), halves["test"][1])
+    return Halves(train, halves["train"][1], vectorizer.transform(halves["test"][0]), halves["test"][1])
 
 
-def ours(clf: BayesClassifier, *, presence: bool = False) -> Fit:
-    def fit(data: Messages) -> Scored:
-        train, test = (data.train > 0, data.test > 0) if presence else (data.train, data.test)
-        start = perf_counter()
-        clf.fit(train, data.y)
-        middle = perf_counter()
-        log_proba = clf.predict_log_proba(test)
-        end = perf_counter()
-        found = clf.loo()
-        left_out = found.accuracy[0], found.log_score[0]
-        return Scored(left_out, found.temperature, log_proba, (middle - start, end - middle))
-
-    return fit
-
-
-def stacked(candidates: dict[str, BayesClassifier]) -> Fit:
-    def fit(data: Messages) -> Scored:
-        start = perf_counter()
-        clf = AutoClassifier(candidates).fit(data.train, data.y)
-        middle = perf_counter()
-        log_proba = clf.predict_log_proba(data.test)
-        left_out = np.nan, clf.stack_.log_score
-        return Scored(left_out, np.nan, log_proba, (middle - start, perf_counter() - middle))
-
-    return fit
-
-
-def theirs(clf: Any) -> Fit:
-    def fit(data: Messages) -> Scored:
-        start = perf_counter()
-        clf.fit(data.train, data.y)
-        middle = perf_counter()
-        log_proba = np.log(clf.predict_proba(data.test))
-        return Scored((np.nan, np.nan), np.nan, log_proba, (middle - start, perf_counter() - middle))
-
-    return fit
-
-
-def models() -> dict[str, Fit]:
+def models() -> dict[str, tuple[Any, bool]]:
+    """Every model, and whether it is shown the words present in place of their counts."""
     from sklearn.calibration import CalibratedClassifierCV
     from sklearn.feature_extraction.text import TfidfTransformer
     from sklearn.naive_bayes import ComplementNB
@@ -134,74 +77,78 @@ def models() -> dict[str, Fit]:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import Binarizer, FunctionTransformer, Normalizer
 
-    def shares(clf: Any) -> Any:
-        scale = FunctionTransformer(_times_words)
-        return make_pipeline(Binarizer(), Normalizer("l1"), scale, clf)
-
+    scale = FunctionTransformer(partial(mul, WORDS_PER_MESSAGE))
     complement = make_pipeline(TfidfTransformer(), ComplementNB())
+    tempered = CalibratedClassifierCV(complement, method="temperature", ensemble=False)
+    multinomial_of_shares = make_pipeline(Binarizer(), Normalizer("l1"), scale, SklearnMultinomialNB())
+    complement_of_shares = make_pipeline(Binarizer(), Normalizer("l1"), scale, ComplementNB())
+    by_evidence = {
+        "dirichlet multinomial": DirichletMultinomialNB(tuning="evidence"),
+        "multinomial": MultinomialNB(tuning="evidence"),
+    }
     calibrated: dict[str, Any] = {"calibration": "temperature"}
     return {
-        "scikit-learn: ComplementNB, tf-idf": theirs(complement),
-        "the same, temperature by 5 folds": theirs(
-            CalibratedClassifierCV(complement, method="temperature", ensemble=False)
+        "scikit-learn: ComplementNB, tf-idf": (complement, False),
+        "the same, temperature by 5 folds": (tempered, False),
+        "scikit-learn: MultinomialNB, shares of words present": (multinomial_of_shares, False),
+        "scikit-learn: ComplementNB, shares of words present": (complement_of_shares, False),
+        "Bernoulli": (BernoulliNB(**calibrated), True),
+        "multinomial": (MultinomialNB(**calibrated), False),
+        "multinomial, prior by evidence": (MultinomialNB(tuning="evidence", **calibrated), False),
+        "multinomial of words present": (MultinomialNB(tuning="evidence", **calibrated), True),
+        "Dirichlet multinomial, not calibrated": (DirichletMultinomialNB(), False),
+        "Dirichlet multinomial": (DirichletMultinomialNB(**calibrated), False),
+        "Dirichlet multinomial, prior by evidence": (
+            DirichletMultinomialNB(tuning="evidence", **calibrated),
+            False,
         ),
-        "scikit-learn: MultinomialNB, shares of words present": theirs(shares(SklearnMultinomialNB())),
-        "scikit-learn: ComplementNB, shares of words present": theirs(shares(ComplementNB())),
-        "Bernoulli": ours(BernoulliNB(**calibrated), presence=True),
-        "multinomial": ours(MultinomialNB(**calibrated)),
-        "multinomial, prior by evidence": ours(MultinomialNB(tuning="evidence", **calibrated)),
-        "multinomial of words present": ours(MultinomialNB(tuning="evidence", **calibrated), presence=True),
-        "Dirichlet multinomial, not calibrated": ours(DirichletMultinomialNB()),
-        "Dirichlet multinomial": ours(DirichletMultinomialNB(**calibrated)),
-        "Dirichlet multinomial, prior by evidence": ours(DirichletMultinomialNB(tuning="evidence", **calibrated)),
-        "stack of the last and the multinomial": stacked(
-            {
-                "dirichlet multinomial": DirichletMultinomialNB(tuning="evidence"),
-                "multinomial": MultinomialNB(tuning="evidence"),
-            }
-        ),
+        "stack of the last and the multinomial": (AutoClassifier(by_evidence), False),
     }
 
 
-def concentrations() -> dict[str, Fit]:
-    without = {"no limit": ours(DirichletMultinomialNB(concentration=1e9, calibration="temperature"))}
+def concentrations() -> dict[str, tuple[Any, bool]]:
+    """One model by its concentration."""
+    named = {f"{c:g}": c for c in CONCENTRATIONS} | {"no limit": 1e9}
     return {
-        f"{c:g}": ours(DirichletMultinomialNB(concentration=c, calibration="temperature")) for c in CONCENTRATIONS
-    } | without
+        name: (DirichletMultinomialNB(concentration=c, calibration="temperature"), False)
+        for name, c in named.items()
+    }
 
 
 def tables(inputs: Inputs) -> Tables:
     data = messages(inputs)
-    size = f"{data.train.shape[0]:,} messages, {data.train.shape[1]:,} words; {len(data.y_test):,} later messages"
+    n_messages, n_words = data.X_train.shape
+    size = f"{n_messages:,} messages, {n_words:,} words; {len(data.y_test):,} later messages"
     return {
         f"models: {size}": _table("model", models(), data),
         "by the concentration, chosen by the left-out log score": _table("concentration", concentrations(), data),
     }
 
 
-def _table(title: str, fits: dict[str, Fit], data: Messages) -> pd.DataFrame:
-    codes = np.searchsorted(np.unique(data.y), data.y_test)
+def _table(title: str, named: dict[str, tuple[Any, bool]], data: Halves) -> pd.DataFrame:
+    """What every model says of left-out and of later messages."""
+    codes = np.searchsorted(np.unique(data.y_train), data.y_test)
     rows = []
-    for name, fit in fits.items():
+    for name, (clf, by_presence) in named.items():
+        train, test = (data.X_train > 0, data.X_test > 0) if by_presence else (data.X_train, data.X_test)
+        is_ours = isinstance(clf, BayesClassifier | AutoClassifier)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", OverconfidentWarning)  # the table has the score
-            scored = fit(data)
-        rows.append(
-            {
-                title: name,
-                "left-out accuracy": scored.left_out[0],
-                "left-out log score": scored.left_out[1],
-                "temperature": scored.temperature,
-                **scores(scored.log_proba, codes),
-                "seconds to fit": scored.seconds[0],
-                "to predict": scored.seconds[1],
-            }
-        )
+            start = perf_counter()
+            clf.fit(train, data.y_train)
+            middle = perf_counter()
+            log_proba = clf.predict_log_proba(test) if is_ours else np.log(clf.predict_proba(test))
+            end = perf_counter()
+            row = {title: name, "left-out accuracy": np.nan, "left-out log score": np.nan, "temperature": np.nan}
+            if isinstance(clf, AutoClassifier):
+                row["left-out log score"] = clf.stack_.log_score
+            elif is_ours:
+                loo = clf.loo()
+                row["left-out accuracy"], row["left-out log score"] = loo.accuracy[0], loo.log_score[0]
+                row["temperature"] = loo.temperature
+        seconds = {"seconds to fit": middle - start, "to predict": end - middle}
+        rows.append({**row, **scores(log_proba, codes), **seconds})
     return pd.DataFrame(rows)
-
-
-def _times_words(shares: Any) -> Any:
-    return shares * WORDS_PER_MESSAGE
 
 
 STUDY = Study(

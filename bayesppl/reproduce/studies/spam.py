@@ -19,10 +19,10 @@ from bayesppl.estimators.classifier import BayesClassifier
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.rules import RuleName
 from bayesppl.reproduce.claims import Inputs
-from bayesppl.reproduce.studies.base import Study, Tables, held_out, panels
+from bayesppl.reproduce.studies.base import Study, Tables, drawn_in, held_out
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    pass
 
 #: A word is a feature if that many messages of the training half hold it.
 MIN_MESSAGES = 5
@@ -126,11 +126,12 @@ def one_word(train: Any, y: Array, words: list[str]) -> pd.DataFrame:
     )
 
 
-def figure(inputs: Inputs) -> Figure:
+@drawn_in(1, 2, 11, 4.6)
+def figure(axes: Array, inputs: Inputs) -> None:
     from bayesppl.plots import plot_relevance, plot_reliability
 
     train, y, test, y_test, words = halves(inputs)
-    picture, (left, right) = panels(1, 2, 11, 4.6)
+    (left, right) = axes
     for name, model in models().items():
         model.fit(features(name, train, words), y)
         plot_reliability(model, features(name, test, words), y_test, label=name, ax=left)
@@ -138,7 +139,6 @@ def figure(inputs: Inputs) -> Figure:
     present = pd.DataFrame(train.toarray() > 0, columns=words)
     plot_relevance(BernoulliNB().fit(present, y), most=20, ax=right)
     right.set_title("words whose presence depends on the class")
-    return picture
 
 
 STUDY = Study(
