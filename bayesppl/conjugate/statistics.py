@@ -5,7 +5,7 @@ sum of the whole, a row of weight 2 counts as two rows, and a row that was added
 batches, forgetting, merging and cross-validation are all arithmetic on the objects defined here.
 
 Rows reach the statistics through *responsibilities*, a sparse ``(n_rows, n_classes)`` matrix whose entry is
-the weight with which a row belongs to a class: one stored entry per row for labelled data.
+the weight with which a row belongs to its class: one stored entry per row, or none where it weighs nothing.
 """
 
 from __future__ import annotations

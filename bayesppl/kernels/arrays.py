@@ -20,7 +20,7 @@ Array = npt.NDArray[Any]
 #: Parameters by name. Keys are PyMC variable names and DataTree variable names; an optional draw axis leads.
 Theta = dict[str, Array]
 
-#: ``(n_rows, n_classes)``: the weight with which a row belongs to a class; one stored entry per labelled row.
+#: ``(n_rows, n_classes)``: the weight with which a row belongs to a class; one stored entry per row, or none.
 Responsibilities = csr_array
 
 

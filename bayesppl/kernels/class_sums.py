@@ -42,13 +42,10 @@ def class_sums(responsibilities: csr_array, X: Any) -> np.ndarray:
         lanes = 255 // max(1, int(X.max(initial=0)))
         if lanes >= 16:
             return _byte_sums(responsibilities, X, lanes)
+    X, owners, weights = owned_rows(X, responsibilities)
     sums = np.zeros((responsibilities.shape[1], X.shape[1]))
     for rows in row_blocks(*X.shape):
-        starts = responsibilities.indptr[rows.start : rows.stop + 1]
-        entries = slice(starts[0], starts[-1])
-        by_class = spread(
-            responsibilities.indices[entries], starts - starts[0], responsibilities.data[entries], len(sums)
-        )
+        by_class = spread(owners[rows], weights[rows], len(sums))
         with np.errstate(over="ignore"):  # what is no number is refused by those who know the column
             sums += by_class @ X[rows].astype(np.float64, copy=False)
     return sums
@@ -85,22 +82,25 @@ def class_counts(responsibilities: csr_array) -> np.ndarray:
     return np.bincount(owners, None if unit else weights, responsibilities.shape[1]).astype(np.float64)
 
 
-def spread(codes: np.ndarray, starts: np.ndarray, weights: np.ndarray, n_classes: int) -> Any:
-    """Responsibilities of a block of rows, transposed: (n_classes, n_rows), dense where classes are few.
+def owned_rows(X: Any, responsibilities: csr_array) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Rows that belong to a class, which it is, and their weights; others weigh nothing."""
+    if responsibilities.nnz < X.shape[0]:
+        X = X[np.diff(responsibilities.indptr) > 0]
+    return X, responsibilities.indices, responsibilities.data
+
+
+def spread(codes: np.ndarray, weights: np.ndarray, n_classes: int) -> Any:
+    """Responsibilities of rows, transposed: (n_classes, n_rows), dense where classes are few.
 
     Parameters
     ----------
-    codes, weights : (n_entries,)
-        Class and weight of each entry.
-    starts : (n_rows + 1,)
-        Where the entries of each row begin.
+    codes, weights : (n_rows,)
+        Class and weight of each row.
     """
-    n_rows = len(starts) - 1
     if n_classes > FEW_CLASSES:
-        return csr_array((weights, codes, starts), shape=(n_rows, n_classes)).T
-    rows = np.arange(n_rows) if len(codes) == n_rows else np.repeat(np.arange(n_rows), np.diff(starts))
-    dense = np.zeros((n_classes, n_rows))
-    dense[codes, rows] = weights
+        return csr_array((weights, codes, np.arange(len(codes) + 1)), shape=(len(codes), n_classes)).T
+    dense = np.zeros((n_classes, len(codes)))
+    dense[codes, np.arange(len(codes))] = weights
     return dense
 
 
@@ -127,9 +127,6 @@ MANY = 256
 # Rows whose counts below MANY are summed in 32 bits, and bins of each class that are used in turn: the same bin
 # twice in a row would have to wait for itself.
 _ROWS, _LANES = 1 << 22, 4
-
-# bytes of the numbers that compiled loops take; long doubles are none of them
-_LARGEST_ITEM = 8
 
 
 class CountSums(NamedTuple):
@@ -163,7 +160,7 @@ def count_sums(counts: csr_array, owners: np.ndarray, n_classes: int) -> CountSu
     CountSums or None
         None as long as compiling does not pay, and where a number is anything but a count below MANY.
     """
-    compiled = None if counts.dtype.itemsize > _LARGEST_ITEM else engine.loop(4 * counts.nnz)
+    compiled = engine.loop(4 * counts.nnz)
     if compiled is None:
         return None
     sums, totals = np.zeros((n_classes, counts.shape[1])), np.empty(len(owners), dtype=np.int64)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
+from bayesppl.kernels.class_sums import owned_rows
 from bayesppl.kernels.compiled import count_codes as engine
 from bayesppl.kernels.ranges import BLOCK_CELLS, row_blocks
 
@@ -134,23 +135,19 @@ def outcome_counts(responsibilities: csr_array, codes: np.ndarray, sizes: Sequen
     (n_classes, n_cells)
     """
     n_classes = responsibilities.shape[1]
-    owners, weights = responsibilities.indices, responsibilities.data
-    per_row = np.diff(responsibilities.indptr)
-    single, unit = bool((per_row == 1).all()), bool((weights == 1).all())
+    codes, owners, weights = owned_rows(codes, responsibilities)
+    unit = bool((weights == 1).all())
     edges = np.cumsum((0, *np.add(sizes, 1)))  # every column has one cell more in front, for missing values
     width = int(edges[-1])
-    if single and unit:
-        compiled = engine.loop(codes.size)
-        if compiled is not None:
-            counted = np.zeros((n_classes, width), dtype=np.int64)
-            compiled(codes, owners, edges, counted)
-            return np.delete(counted.astype(np.float64), edges[:-1], axis=1)
+    compiled = engine.loop(codes.size) if unit else None
+    if compiled is not None:
+        counted = np.zeros((n_classes, width), dtype=np.int64)
+        compiled(codes, owners, edges, counted)
+        return np.delete(counted.astype(np.float64), edges[:-1], axis=1)
     totals = np.zeros(n_classes * width)
     for rows in row_blocks(len(codes), codes.shape[1], max(BLOCK_CELLS, totals.size)):
-        entries = slice(responsibilities.indptr[rows.start], responsibilities.indptr[rows.stop])
-        values = codes[rows] if single else np.repeat(codes[rows], per_row[rows], axis=0)
-        cells = np.add(values, edges[:-1] + 1, dtype=np.intp)
-        cells += (owners[entries].astype(np.intp) * width)[:, None]
-        of_cells = None if unit else np.repeat(weights[entries], values.shape[1])
+        cells = np.add(codes[rows], edges[:-1] + 1, dtype=np.intp)
+        cells += (owners[rows].astype(np.intp) * width)[:, None]
+        of_cells = None if unit else np.repeat(weights[rows], codes.shape[1])
         totals += np.bincount(cells.ravel(), of_cells, totals.size)
     return np.delete(totals.reshape(n_classes, width), edges[:-1], axis=1)

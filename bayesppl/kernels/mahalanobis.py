@@ -52,7 +52,7 @@ def _far_apart(location: np.ndarray, whiteners: np.ndarray, X: np.ndarray, out: 
         for k in range(len(location)):
             np.subtract(tile, location[k, :, None], out=z)
             _rotate(whiteners[k], z, rotated)
-            _sum_squares(rotated, out[k, rows])
+            np.einsum("dn,dn->n", rotated, rotated, out=out[k, rows])
 
 
 def _around(centre: np.ndarray, factors: np.ndarray, X: np.ndarray, out: np.ndarray) -> None:
@@ -60,7 +60,7 @@ def _around(centre: np.ndarray, factors: np.ndarray, X: np.ndarray, out: np.ndar
         rotated = np.empty((X.shape[1], tile.shape[1]))
         for factor, sums in zip(factors, out, strict=True):
             _rotate(factor, tile, rotated)
-            _sum_squares(rotated, sums[rows])
+            np.einsum("dn,dn->n", rotated, rotated, out=sums[rows])
 
 
 def _tied(
@@ -76,7 +76,7 @@ def _tied(
         rotated, common, part = np.empty(tile.shape), np.empty(tile.shape[1]), out[:, rows]
         _rotate(whitener, tile, rotated)
         multiply(slopes, rotated, part)
-        _sum_squares(rotated, common)
+        np.einsum("dn,dn->n", rotated, rotated, out=common)
         part += common
         part += constant
 
@@ -87,10 +87,6 @@ def _rotate(factor: np.ndarray, tile: np.ndarray, out: np.ndarray) -> None:
     for start in range(0, len(factor), _STRIP):
         stop = min(start + _STRIP, len(factor))
         multiply(factor[start:stop, : full + stop], tile[: full + stop], out[start:stop])
-
-
-def _sum_squares(tile: np.ndarray, out: np.ndarray) -> None:
-    np.einsum("dn,dn->n", tile, tile, out=out)
 
 
 #: Distance from the common origin, in standard deviations, at which four digits of twelve and more are lost.

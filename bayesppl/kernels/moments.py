@@ -6,14 +6,12 @@ kept however far the class lies from zero, and from other classes. Rows of float
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import pairwise
-
 import numpy as np
 from scipy.sparse import csc_array, csr_array
 
-from bayesppl.kernels.class_sums import spread
+from bayesppl.kernels.class_sums import owned_rows, spread
 from bayesppl.kernels.compiled import lane_sums as engine
+from bayesppl.kernels.levels import smallest_type
 from bayesppl.kernels.ranges import BLOCK_CELLS, row_blocks
 
 _TYPICAL_ROWS = 9
@@ -49,15 +47,11 @@ def diagonal(X: np.ndarray, responsibilities: csr_array) -> Triple:
     pivot = np.zeros((n_classes, n_features))
     count, first, second = np.zeros_like(pivot), np.zeros_like(pivot), np.zeros_like(pivot)
     seen = np.zeros((n_classes, n_features), dtype=bool)
-    per_row = np.diff(responsibilities.indptr)
-    single = bool((per_row == 1).all())  # else a row that belongs to several classes is an entry of each
-    most = 1 if single else int(per_row.max(initial=1))
+    X, owners, weights_of_rows = owned_rows(X, responsibilities)
     are_many = n_classes <= _MANY_CLASSES and len(X) >= _ROWS_FOR_LANES * n_classes
-    lanes = single and are_many and bool((responsibilities.data == 1).all())
-    for rows in row_blocks(len(X), n_features * most, _LANE_BLOCK if lanes else BLOCK_CELLS):
-        entries = slice(responsibilities.indptr[rows.start], responsibilities.indptr[rows.stop])
-        codes, weights = responsibilities.indices[entries], responsibilities.data[entries]
-        values = X[rows] if single else np.repeat(X[rows], per_row[rows], axis=0)
+    lanes = are_many and bool((weights_of_rows == 1).all())
+    for rows in row_blocks(len(X), n_features, _LANE_BLOCK if lanes else BLOCK_CELLS):
+        values, codes, weights = X[rows], owners[rows], weights_of_rows[rows]
         for head in (slice(_HEAD), slice(None)):  # the first rows are nearly always enough
             if not seen.all():
                 _see(values[head], codes[head], pivot, seen)
@@ -70,7 +64,7 @@ def diagonal(X: np.ndarray, responsibilities: csr_array) -> Triple:
                 continue
         Z = np.take(pivot, codes, axis=0, mode="clip")
         np.subtract(values, Z, out=Z)
-        by_class = spread(codes, np.arange(len(codes) + 1), weights, n_classes)
+        by_class = spread(codes, weights, n_classes)
         sums = by_class @ Z
         if np.isnan(sums).any():
             missing = np.isnan(Z)
@@ -208,24 +202,14 @@ def products(X: np.ndarray, responsibilities: csr_array, tied: bool) -> Triple:
         taken = np.diff(by_class.indptr) == 1
         count[taken], mean[taken] = by_class.data, X[by_class.indices]
         return count, mean, scatter
-    for k, (rows, weights) in enumerate(_by_class(responsibilities)):
+    X, owners, weights = owned_rows(X, responsibilities)
+    order = np.argsort(owners.astype(smallest_type(n_classes)), kind="stable")  # the fewer bytes, the quicker
+    sizes = np.bincount(owners, minlength=n_classes)
+    for k, rows in enumerate(np.split(order, np.cumsum(sizes)[:-1])):
         if len(rows):
-            count[k], mean[k], within = _products_of_one_class(X, rows, weights)
+            count[k], mean[k], within = _products_of_one_class(X, rows, weights[rows])
             scatter[() if tied else k] += within
     return count, mean, scatter
-
-
-def _by_class(responsibilities: csr_array) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """The rows of every class, and their weights."""
-    owners, n_classes = responsibilities.indices, responsibilities.shape[1]
-    if n_classes <= _MANY_CLASSES and (np.diff(responsibilities.indptr) == 1).all():
-        for k in range(n_classes):  # to look at all rows for each class is quick
-            rows = np.flatnonzero(owners == k)
-            yield rows, responsibilities.data[rows]
-        return
-    turned = responsibilities.tocsc()
-    for start, stop in pairwise(turned.indptr):
-        yield turned.indices[start:stop], turned.data[start:stop]
 
 
 def _products_of_one_class(

@@ -28,10 +28,6 @@ def labelled(n_classes, weighted, seed=0):
     return one_hot(rng.integers(n_classes, size=N_ROWS), n_classes, weights)
 
 
-def soft(n_classes, seed=1):
-    return csr_array(np.random.default_rng(seed).dirichlet(np.ones(n_classes), N_ROWS))
-
-
 def plain_moments(X, responsibilities):
     """Two passes: means, then deviations; missing cells skipped."""
     W = responsibilities.toarray()
@@ -45,7 +41,6 @@ def plain_moments(X, responsibilities):
 MEMBERSHIPS = {
     "labels": labelled(3, False),
     "weighted labels": labelled(3, True),
-    "soft": soft(3),
     "many classes": labelled(40, False),
     "very many classes": labelled(100, False),
 }

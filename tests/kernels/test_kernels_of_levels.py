@@ -5,7 +5,6 @@ import tracemalloc
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.sparse import csr_array
 
 import bayesppl as bp
 from bayesppl.data.labels import one_hot
@@ -31,7 +30,6 @@ def memberships():
     return {
         "labels": one_hot(classes, 3),
         "weighted": one_hot(classes, 3, rng.integers(0, 3, N_ROWS) / 2),
-        "soft": csr_array(rng.dirichlet(np.ones(3), N_ROWS)),
         "one row each": one_hot(np.arange(N_ROWS), N_ROWS),
     }
 
@@ -43,7 +41,7 @@ def plain_counts(responsibilities, codes):
     return responsibilities.T @ marked.astype(float)
 
 
-@pytest.mark.parametrize("name", ["labels", "weighted", "soft", "one row each"])
+@pytest.mark.parametrize("name", ["labels", "weighted", "one row each"])
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 def test_counts_of_outcomes_are_the_product_with_their_indicators(name, missing):
     codes, responsibilities = coded(missing), memberships()[name]
