@@ -195,7 +195,7 @@ def _factorize_labels(labels: Array) -> tuple[Array, Array]:
         codes, found = pd.factorize(labels.astype(object), sort=True)
     else:
         found, codes = np.unique(labels, return_inverse=True)
-    return np.asarray(found, dtype=labels.dtype), codes.astype(smallest_type(len(found)))
+    return np.asarray(found, dtype=labels.dtype), codes.astype(smallest_type(len(found)), copy=False)
 
 
 def one_hot(codes: Array, n_classes: int, weights: Array | None = None) -> Responsibilities:

@@ -10,6 +10,8 @@ import numpy as np
 from bayesppl.data.columns import refuse_times
 from bayesppl.errors import RowError
 from bayesppl.kernels.arrays import Array
+from bayesppl.kernels.levels import smallest_type
+from bayesppl.kernels.ranges import BLOCK_CELLS, row_blocks
 
 
 def factorize(values: Array, name: Hashable) -> tuple[list[Hashable], Array]:
@@ -32,7 +34,7 @@ def factorize(values: Array, name: Hashable) -> tuple[list[Hashable], Array]:
 
     counted = count_values(values)
     if counted is not None:
-        return counted[0].tolist(), counted[1]
+        return counted[0].tolist(), counted[1].astype(np.intp)
     refuse_times(values, name)
     cells = values if values.dtype.kind in "biuf" else values.astype(object)
     try:
@@ -72,9 +74,18 @@ def count_values(values: Array) -> tuple[Array, Array] | None:
     low, high = int(values.min()), int(values.max())
     if high - low > max(1000, len(values)) or high > np.iinfo(np.int64).max:
         return None
-    shifted = values.astype(np.int64) - low
-    occurs = np.bincount(shifted, minlength=high - low + 1) > 0
-    return np.flatnonzero(occurs) + low, (np.cumsum(occurs) - 1)[shifted]
+    occurs = np.zeros(high - low + 1, dtype=bool)
+    blocks = list(row_blocks(len(values), 1, max(BLOCK_CELLS, len(occurs))))
+    for rows in blocks:
+        occurs |= np.bincount(values[rows].astype(np.int64) - low, minlength=len(occurs)) > 0
+        if occurs.all():  # the other rows hold nothing else
+            break
+    found = np.flatnonzero(occurs) + low
+    place = (np.cumsum(occurs) - 1).astype(smallest_type(len(found)))
+    codes = np.empty(len(values), dtype=place.dtype)
+    for rows in blocks:
+        codes[rows] = place[values[rows].astype(np.int64) - low]
+    return found, codes
 
 
 def _refuse_odd_levels(cells: Array, codes: Array, levels: Sequence[Hashable], name: Hashable) -> None:

@@ -11,7 +11,6 @@ from scipy.sparse import csc_array, csr_array
 
 from bayesppl.kernels.class_sums import owned_rows, spread
 from bayesppl.kernels.compiled import lane_sums as engine
-from bayesppl.kernels.levels import smallest_type
 from bayesppl.kernels.ranges import BLOCK_CELLS, row_blocks
 
 _TYPICAL_ROWS = 9
@@ -198,14 +197,17 @@ def products(X: np.ndarray, responsibilities: csr_array, tied: bool) -> Triple:
     count, mean = np.zeros(n_classes), np.zeros((n_classes, n_features))
     scatter = np.zeros((n_features, n_features) if tied else (n_classes, n_features, n_features))
     if _have_one_row_each(responsibilities):
-        by_class = responsibilities.tocsc()
-        taken = np.diff(by_class.indptr) == 1
-        count[taken], mean[taken] = by_class.data, X[by_class.indices]
+        turned = responsibilities.tocsc()
+        taken = np.diff(turned.indptr) == 1
+        count[taken], mean[taken] = turned.data, X[turned.indices]
         return count, mean, scatter
     X, owners, weights = owned_rows(X, responsibilities)
-    order = np.argsort(owners.astype(smallest_type(n_classes)), kind="stable")  # the fewer bytes, the quicker
-    sizes = np.bincount(owners, minlength=n_classes)
-    for k, rows in enumerate(np.split(order, np.cumsum(sizes)[:-1])):
+    if n_classes <= _MANY_CLASSES:  # to look at all rows for each class is quick
+        by_class = [np.flatnonzero(owners == k) for k in range(n_classes)]
+    else:
+        ends = np.cumsum(np.bincount(owners, minlength=n_classes))
+        by_class = np.split(np.argsort(owners, kind="stable"), ends[:-1])
+    for k, rows in enumerate(by_class):
         if len(rows):
             count[k], mean[k], within = _products_of_one_class(X, rows, weights[rows])
             scatter[() if tied else k] += within
