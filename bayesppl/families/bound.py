@@ -10,6 +10,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, final
 
 import numpy as np
@@ -18,8 +20,8 @@ from scipy.sparse import csr_array, issparse
 from bayesppl.conjugate.cells import stored_once
 from bayesppl.data.table import Table
 from bayesppl.errors import RowError
-from bayesppl.families.covariates import NO_COVARIATES, Covariates
-from bayesppl.families.support import COUNTS, Support, check_support, checked_numbers, numbers_of
+from bayesppl.families.covariates import Covariates
+from bayesppl.families.support import Support, check_support, checked_numbers, numbers_of
 from bayesppl.kernels.arrays import Array, dense
 from bayesppl.kernels.missing import observed_mask, only_columns
 
@@ -84,10 +86,25 @@ def of_block(block: str, factors: Sequence[Factor]) -> tuple[Factor, ...]:
 class BoundColumns(ABC):
     """Columns of a table as a family models them, and the labels of its parameters."""
 
+    #: Dimension names of every parameter, the class axis among them: :data:`Dims`.
+    dims: Any
+    #: What a row brings along that is not modelled, such as its number of trials: the values each can take.
+    covariate_supports: Any = MappingProxyType({})
+
     @property
     @abstractmethod
     def described(self) -> Mapping[Hashable, Described]:
         """What describes every column."""
+
+    @property
+    @abstractmethod
+    def factors(self) -> tuple[Factor, ...]:
+        """What is independent given the class and the parameters, in order."""
+
+    @property
+    @abstractmethod
+    def coords(self) -> dict[str, list[Hashable]]:
+        """Coordinate labels of every dimension but "class"."""
 
     @final
     @property
@@ -106,26 +123,6 @@ class BoundColumns(ABC):
     def levels_of_columns(self) -> dict[Hashable, tuple[Hashable, ...]]:
         """The levels of every column that has any."""
         return {column: found.levels for column, found in self.described.items() if found.levels}
-
-    @property
-    @abstractmethod
-    def factors(self) -> tuple[Factor, ...]:
-        """What is independent given the class and the parameters, in order."""
-
-    @property
-    @abstractmethod
-    def dims(self) -> Dims:
-        """Dimension names of every parameter, the class axis among them."""
-
-    @property
-    @abstractmethod
-    def coords(self) -> dict[str, list[Hashable]]:
-        """Coordinate labels of every dimension but "class"."""
-
-    @property
-    @abstractmethod
-    def covariate_supports(self) -> Mapping[str, Support]:
-        """What a row brings along that is not modelled, such as its number of trials: the values each can take."""
 
     @abstractmethod
     def encode(self, table: Table) -> Any:
@@ -161,23 +158,6 @@ class BoundColumns(ABC):
         """
 
 
-class PerRow(NamedTuple):
-    """A column of the table that holds a number of every row, and is no feature.
-
-    Attributes
-    ----------
-    column : hashable
-    covariate : str
-        The name of the number, such as "exposure".
-    support : Support
-        The values it can take.
-    """
-
-    column: Hashable
-    covariate: str
-    support: Support
-
-
 @final
 @dataclass(frozen=True, eq=False)
 class NumberColumns(BoundColumns):
@@ -187,14 +167,15 @@ class NumberColumns(BoundColumns):
     ----------
     family : Family
         Of columns of numbers, with its ``name``, ``support`` and ``columns``.
-    parameter_dims : mapping of str to tuple of str
+    dims : mapping of str to tuple of str
         Dimension names of every parameter; all but "class" are labelled by the columns.
     is_separate : bool
         Whether the columns are independent given the class, or are one factor.
-    per_row : PerRow, optional
-        A column that is no feature; encoded rows carry its numbers as their last column.
-    has_total : bool
-        Whether rows are modelled given their sum; an empty one is then what is left of a row that shows no column.
+    covariate_supports : mapping of str to Support
+        Of a number of every row: its total where no column holds it, and an empty row is then what is left of a
+        row that shows no column.
+    row_column : hashable, optional
+        The column that holds the number of every row, and is no feature; encoded rows have it last.
     row_dim : str
         The dimension of the columns of rows.
     other_coords : mapping of str to list, optional
@@ -206,39 +187,29 @@ class NumberColumns(BoundColumns):
     """
 
     family: Any
-    parameter_dims: Dims
+    dims: Dims
     is_separate: bool
-    per_row: PerRow | None = None
-    has_total: bool = False
+    covariate_supports: Mapping[str, Support] = MappingProxyType({})
+    row_column: Hashable | None = None
     row_dim: str = "feature"
     other_coords: Mapping[str, list[Hashable]] | None = None
     check: Callable[[Any], Any] | None = None
     measure_of: Mapping[Hashable, Measure] | None = None
 
-    @property
-    def dims(self) -> Dims:
-        return self.parameter_dims
-
-    @property
+    @cached_property
     def described(self) -> dict[Hashable, Described]:
         alike: Measure = "density" if self.family.support.integers is None else "mass"
         measures = self.measure_of or dict.fromkeys(self.family.columns, alike)
         return {column: Described(self.family.name, measure) for column, measure in measures.items()}
 
-    @property
+    @cached_property
     def factors(self) -> tuple[Factor, ...]:
         return (separate if self.is_separate else together)(self.family.columns)
 
-    @property
+    @cached_property
     def coords(self) -> dict[str, list[Hashable]]:
         dims = {self.row_dim, *(dim for dims in self.dims.values() for dim in dims if dim != "class")}
         return {**{dim: list(self.family.columns) for dim in sorted(dims)}, **(self.other_coords or {})}
-
-    @property
-    def covariate_supports(self) -> dict[str, Support]:
-        if self.has_total:
-            return {"total": COUNTS}
-        return {} if self.per_row is None else {self.per_row.covariate: self.per_row.support}
 
     def numbers(self, table: Table) -> Any:
         """Return the features as numbers, not checked yet."""
@@ -252,29 +223,30 @@ class NumberColumns(BoundColumns):
         check_support(X, family.columns, family.name, family.support)
         if family.missing == "refused":
             self._refuse_missing(X)
-        if self.per_row is not None:
+        if self.row_column is not None:
             X = self._with_row_numbers(X, table)
         if self.check is not None:
             self.check(X)
         return X
 
     def decode(self, X: Any) -> dict[Hashable, Array]:
-        names = self.family.columns if self.per_row is None else (*self.family.columns, self.per_row.column)
+        names = self.family.columns if self.row_column is None else (*self.family.columns, self.row_column)
         return dict(zip(names, dense(X).T, strict=True))
 
     def label_rows(self, X: Any, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
         return {f"{prefix}x": (("row", prefix + self.row_dim), dense(X[:, : len(self.family.columns)]))}
 
     def covariates(self, X: Any) -> Covariates:
-        if self.has_total:
-            return {"total": X @ np.ones(X.shape[1])}
-        return NO_COVARIATES if self.per_row is None else {self.per_row.covariate: X[:, -1]}
+        return {
+            name: X @ np.ones(X.shape[1]) if self.row_column is None else X[:, -1]
+            for name in self.covariate_supports
+        }
 
     def marginal_rows(self, X: Any, factors: Sequence[int]) -> Any:
         n_factors = len(self.family.columns) if self.is_separate else 1
         if len(factors) == n_factors:
             return X
-        if self.has_total:
+        if self.covariate_supports and self.row_column is None:
             return csr_array(X.shape)
         # the number per row is no feature, and stays
         return only_columns(X, [*factors, *range(len(self.family.columns), X.shape[1])])
@@ -291,8 +263,8 @@ class NumberColumns(BoundColumns):
             )
 
     def _with_row_numbers(self, X: Any, table: Table) -> Array:
-        assert self.per_row is not None
-        column, covariate, support = self.per_row
+        column = self.row_column
+        [(covariate, support)] = self.covariate_supports.items()
         if issparse(X):
             raise TypeError(
                 f"the zeros of sparse rows are alike only without {covariate}={column!r}, a number of every row: "

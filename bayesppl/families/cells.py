@@ -31,7 +31,7 @@ from bayesppl.conjugate.statistics import Events, Successes
 from bayesppl.conjugate.weighted_rows import PlainRows, WeightedRows
 from bayesppl.data.arguments import by_name
 from bayesppl.errors import RowError, UndefinedEstimateError
-from bayesppl.families.bound import NumberColumns, PerRow
+from bayesppl.families.bound import NumberColumns
 from bayesppl.families.covariates import NO_COVARIATES, Covariates, required
 from bayesppl.families.family import ConjugateFamily, Missing, OfColumns
 from bayesppl.families.support import BITS, COUNTS, POSITIVE_NUMBERS, Support, locate
@@ -109,9 +109,11 @@ class CellFamily(OfColumns, ConjugateFamily):
 
     @cached_property
     def bound(self) -> NumberColumns:
-        per_row = None if self._row_column is None else PerRow(self._row_column, *self.number[:2])
+        given = {} if self._row_column is None else {self.number.field: self.number.support}
         check = self._refuse_excess if self.number.is_limit else None
-        return NumberColumns(self, {self.pair.parameter: ("class", "feature")}, True, per_row, check=check)
+        return NumberColumns(
+            self, {self.pair.parameter: ("class", "feature")}, True, given, self._row_column, check=check
+        )
 
     @final
     def rows(self, X: Any) -> Rows:

@@ -73,20 +73,20 @@ class BlockColumns(BoundColumns):
         """Yield the columns of every block."""
         return (table.select(columns) for columns in self.columns.values())
 
-    @property
+    @cached_property
     def described(self) -> dict[Hashable, Described]:
         found = {column: each for block in self.blocks.values() for column, each in block.described.items()}
         if not self.joint_family:
             return found
         return {column: each._replace(family=self.joint_family) for column, each in found.items()}
 
-    @property
+    @cached_property
     def factors(self) -> tuple[Factor, ...]:
         if self.joint_family:
             return together(tuple(self.described))
         return tuple(factor for name, block in self.blocks.items() for factor in of_block(name, block.factors))
 
-    @property
+    @cached_property
     def dims(self) -> Dims:
         return {
             f"{name}_{parameter}": prefixed(dims, f"{name}_")
@@ -94,13 +94,13 @@ class BlockColumns(BoundColumns):
             for parameter, dims in block.dims.items()
         }
 
-    @property
+    @cached_property
     def coords(self) -> dict[str, list[Hashable]]:
         return {
             f"{name}_{dim}": labels for name, block in self.blocks.items() for dim, labels in block.coords.items()
         }
 
-    @property
+    @cached_property
     def covariate_supports(self) -> dict[str, Support]:
         return {
             f"{name}_{covariate}": support

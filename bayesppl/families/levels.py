@@ -16,6 +16,7 @@ from functools import cached_property
 from itertools import product
 from math import prod
 from numbers import Integral
+from types import MappingProxyType
 from typing import Any, Literal, final
 
 import numpy as np
@@ -24,10 +25,9 @@ from bayesppl.conjugate.outcomes import Outcomes, Tables
 from bayesppl.data.levels import factorize, refuse_other_types
 from bayesppl.data.table import Table
 from bayesppl.errors import RowError
-from bayesppl.families.bound import BoundColumns, Described, Factor, together
+from bayesppl.families.bound import BoundColumns, Described, Dims, Factor, together
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
 from bayesppl.families.find_levels import refuse_unseen, skip_unseen
-from bayesppl.families.support import Support
 from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.levels import Places, smallest_type
 
@@ -69,6 +69,8 @@ class LevelColumns(BoundColumns):
     groups: tuple[tuple[int, ...], ...]
     is_joint: bool
 
+    dims: Dims = MappingProxyType({"probability": ("class", "cell")})
+
     @cached_property
     def tables(self) -> Tables:
         return Tables(self.groups, tuple(map(len, self.outcomes)), self.columns)
@@ -78,20 +80,12 @@ class LevelColumns(BoundColumns):
         """The levels of every column that a cell can hold."""
         return self.outcomes if self.unseen is None else tuple(levels[:-1] for levels in self.outcomes)
 
-    @property
+    @cached_property
     def described(self) -> dict[Hashable, Described]:
         levels = zip(self.columns, self.named, strict=True)
         return {column: Described(self.family, "mass", of_column) for column, of_column in levels}
 
-    @property
-    def covariate_supports(self) -> dict[str, Support]:
-        return {}
-
-    @property
-    def dims(self) -> dict[str, tuple[str, ...]]:
-        return {"probability": ("class", "cell")}
-
-    @property
+    @cached_property
     def factors(self) -> tuple[Factor, ...]:
         if self.is_joint:
             return together(self.columns)
@@ -105,7 +99,7 @@ class LevelColumns(BoundColumns):
             return list(self.columns)
         return [" × ".join(str(self.columns[j]) for j in group) for group in self.groups]
 
-    @property
+    @cached_property
     def coords(self) -> dict[str, list[Any]]:
         of_tables = [list(product(*(self.outcomes[j] for j in group))) for group in self.groups]
         if self.is_joint:

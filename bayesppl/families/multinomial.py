@@ -76,7 +76,7 @@ class WordFamily(OfColumns, ConjugateFamily):
             self,
             {"probability": ("class", "feature")},
             is_separate=False,
-            has_total=True,
+            covariate_supports={"total": COUNTS},
             measure_of=dict.fromkeys(self.columns, self._measure),
         )
 

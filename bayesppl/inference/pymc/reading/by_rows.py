@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
@@ -23,7 +24,6 @@ from bayesppl.families.bound import BoundColumns, Described, Factor, together
 from bayesppl.families.composite import BlockRows
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
 from bayesppl.families.family import Missing
-from bayesppl.families.support import Support
 from bayesppl.inference.pymc.reading.layout import Layout
 from bayesppl.inference.pymc.reading.rows import Observed
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta
@@ -73,18 +73,16 @@ class UserColumns(BoundColumns):
 
     Parameters
     ----------
-    observed, layout, parameter_dims, parameter_coords
+    observed, layout, dims, labels
         As of :class:`ByRows`.
     """
 
     observed: tuple[Observed, ...]
     layout: Layout
-    parameter_dims: Mapping[str, tuple[str, ...]]
-    parameter_coords: Mapping[str, list[Hashable]]
+    dims: Mapping[str, tuple[str, ...]]
+    labels: Mapping[str, list[Hashable]]
 
-    covariate_supports: ClassVar[dict[str, Support]] = {}
-
-    @property
+    @cached_property
     def described(self) -> dict[Hashable, Described]:
         return {
             column: Described("PyMC", "density" if x.variable.dtype.startswith("float") else "mass")
@@ -92,17 +90,13 @@ class UserColumns(BoundColumns):
             for column in self.layout.columns[x.name]
         }
 
-    @property
+    @cached_property
     def factors(self) -> tuple[Factor, ...]:
         return together(tuple(self.described))
 
     @property
-    def dims(self) -> dict[str, tuple[str, ...]]:
-        return dict(self.parameter_dims)
-
-    @property
     def coords(self) -> dict[str, list[Hashable]]:
-        return dict(self.parameter_coords)
+        return dict(self.labels)
 
     def encode(self, table: Table) -> BlockRows:
         rows = {x.name: self.layout.rows(table, x.name) for x in self.observed}
@@ -164,7 +158,7 @@ class ByRows(Family, listed=False):  # nobody declares it
 
     missing: ClassVar[Missing] = "refused"
 
-    @property
+    @cached_property
     def bound(self) -> UserColumns:
         return UserColumns(self.observed, self.layout, self.parameter_dims, self.parameter_coords)
 
