@@ -221,8 +221,15 @@ class NumberColumns(BoundColumns):
         if issparse(X) and self.is_separate:
             X = stored_once(X)
         check_support(X, family.columns, family.name, family.support)
-        if family.missing == "refused":
-            self._refuse_missing(X)
+        present = observed_mask(X) if family.missing == "refused" else None
+        if present is not None:
+            row, column = np.argwhere(~present)[0]
+            raise RowError(
+                f"column {family.columns[column]!r} is missing in row ",
+                int(row),
+                f", but the {family.name} family models a row as a whole: a missing cell is neither zero nor can "
+                "it be left out. Fill it in, drop the row, or use a family that treats columns one by one.",
+            )
         if self.row_column is not None:
             X = self._with_row_numbers(X, table)
         if self.check is not None:
@@ -250,17 +257,6 @@ class NumberColumns(BoundColumns):
             return csr_array(X.shape)
         # the number per row is no feature, and stays
         return only_columns(X, [*factors, *range(len(self.family.columns), X.shape[1])])
-
-    def _refuse_missing(self, X: Any) -> None:
-        present = observed_mask(X)
-        if present is not None:
-            row, column = np.argwhere(~present)[0]
-            raise RowError(
-                f"column {self.family.columns[column]!r} is missing in row ",
-                int(row),
-                f", but the {self.family.name} family models a row as a whole: a missing cell is neither zero nor "
-                "can it be left out. Fill it in, drop the row, or use a family that treats columns one by one.",
-            )
 
     def _with_row_numbers(self, X: Any, table: Table) -> Array:
         column = self.row_column

@@ -202,14 +202,6 @@ def hierarchy(statistics: Moments, tied: bool, columns: Sequence[Hashable]) -> H
     return Hierarchy(total.mean, kappa, sd, independence, others, degrees)
 
 
-def _root(scatter: Array) -> Array:
-    """Of scatter in units of standard deviations, to which an identity matrix was added."""
-    try:
-        return np.linalg.cholesky(scatter)
-    except np.linalg.LinAlgError:
-        raise _lost_to_rounding(scatter) from None
-
-
 def _lost_to_rounding(scatter: Array) -> ValueError:
     return ValueError(
         f"the weights add up to so much (a sum of squares is {np.diagonal(scatter).max():.2g} variances) that "
@@ -246,25 +238,26 @@ def _rows_of_other_classes(others: Array, rows: Array, scatter: Array, degrees: 
     dimension = others.shape[-1]
     worth = _LEAST_ROWS_PER_COLUMN * dimension * _OTHER_CLASSES
     present = np.flatnonzero(degrees > 0)
-    squares = np.array([_eigenvalues(scatter[k], others[k]) for k in present]).reshape(-1, 1, dimension)
+    squares = np.empty((len(present), 1, dimension))
+    for of_class, k in zip(squares, present, strict=True):
+        # eigenvalues in the metric of the others, to which an identity matrix was added
+        found, _, failed = dsygvd(scatter[k], others[k], jobz="N")
+        if failed:
+            raise _lost_to_rounding(others[k])
+        of_class[0] = np.maximum(found, 0.0)
     share = worth / (worth + rows[present, None])
     log_evidence = _log_evidence(share * rows[present, None], share, squares, degrees[present, None])
     return average(worth, log_evidence.sum(0))
-
-
-def _eigenvalues(scatter: Array, metric: Array) -> Array:
-    """Express a scatter in the metric of another one, to which an identity matrix was added."""
-    squares, _, failed = dsygvd(scatter, metric, jobz="N")
-    if failed:
-        raise _lost_to_rounding(metric)
-    return np.maximum(squares, 0.0)
 
 
 def _rows_of_common_mean(shared: Array, gaps: Array, count: Array, nu: float) -> float:
     """κ, from the contrasts of the class means under a shared covariance; their common mean is integrated out."""
     if not count.any():
         return average(_COMMON_MEAN, np.zeros(len(_COMMON_MEAN)))
-    whitened = np.linalg.solve(_root(shared), gaps.T)
+    try:
+        whitened = np.linalg.solve(np.linalg.cholesky(shared), gaps.T)
+    except np.linalg.LinAlgError:
+        raise _lost_to_rounding(shared) from None
     products = whitened.T @ whitened
     kappa = _COMMON_MEAN[:, None]
     shrunk = kappa / (kappa + count)

@@ -108,7 +108,9 @@ class DirichletMultinomial(WordFamily):
                 raise ValueError(
                     f"probability={declared!r} is not known; choose one of 'overall', or pass a bayesppl.Dirichlet"
                 )
-            return _overall(statistics.counts)
+            # as many words as there are columns, distributed as in all classes together, each counted once more
+            shown = statistics.counts.sum(0) + 1
+            return Dirichlet(np.broadcast_to(shown * (len(shown) / shown.sum()), statistics.counts.shape))
         return simplex_prior(declared, statistics.counts.shape)
 
     def simulate(
@@ -133,9 +135,3 @@ class DirichletMultinomial(WordFamily):
         rows = self.rows(X)
         log_density = (rows.X.toarray() * pt.log(variables["probability"])[codes]).sum()
         pm.Potential(f"{prefix}x", log_density + rows.log_base.sum())
-
-
-def _overall(counts: Array) -> Dirichlet:
-    """As many words as there are columns, distributed as in all classes together, each counted once more."""
-    shown = counts.sum(0) + 1
-    return Dirichlet(np.broadcast_to(shown * (len(shown) / shown.sum()), counts.shape))
