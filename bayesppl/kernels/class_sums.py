@@ -136,7 +136,7 @@ class CountSums(NamedTuple):
     ----------
     sums : (n_classes, n_columns)
     sizes : (n_classes, MANY + 1)
-        See :func:`count_histogram`.
+        How many counts of each class have each size; those from MANY on are in the last bin.
     totals : (n_rows,)
     """
 
@@ -174,28 +174,3 @@ def count_sums(counts: csr_array, owners: np.ndarray, n_classes: int) -> CountSu
         sums += part
         sizes += found.sum(1)
     return None if sizes[:, MANY].any() else CountSums(sums, sizes, totals)
-
-
-def count_histogram(counts: np.ndarray, starts: np.ndarray, owners: np.ndarray, n_classes: int) -> np.ndarray:
-    """Number of counts of each size, by the class of their row.
-
-    Parameters
-    ----------
-    counts : (n_entries,)
-        Whole numbers, not negative: those of one row after the other.
-    starts : (n_rows + 1,)
-        Where the counts of each row begin.
-    owners : (n_rows,)
-        Class of each row.
-
-    Returns
-    -------
-    (n_classes, MANY + 1)
-    """
-    total = np.zeros(n_classes * (MANY + 1), dtype=np.int64)
-    for rows in row_blocks(len(owners), -(-len(counts) // max(1, len(owners)))):
-        entries = slice(starts[rows.start], starts[rows.stop])
-        bins = np.minimum(counts[entries].astype(np.intp), MANY)
-        bins += np.repeat(owners[rows].astype(np.intp) * (MANY + 1), np.diff(starts[rows.start : rows.stop + 1]))
-        total += np.bincount(bins, minlength=len(total))
-    return total.reshape(n_classes, MANY + 1)
