@@ -33,14 +33,9 @@ UNAVAILABLE = {
 class _ByPyMC(Drawing):
     """A method of PyMC's that returns draws."""
 
-    @property
     @abstractmethod
-    def _shape(self) -> tuple[int, int]:
-        """How many chains, and draws of each, are asked for."""
-
-    @abstractmethod
-    def _run(self, pymc_model: Any) -> tuple[Any, dict[str, Any]]:
-        """Draws as a DataTree, and what there is to record."""
+    def _run(self, pymc_model: Any) -> tuple[Any, tuple[int, int], dict[str, Any]]:
+        """Draws as a DataTree, how many chains and draws of each were asked for, and what there is to record."""
 
     def infer(self, model: GenerativeModel, statistics: JointStatistics, rows: Rows | None = None) -> Sampled:
         prior = model.prior(statistics)
@@ -55,7 +50,7 @@ class _ByPyMC(Drawing):
             pytensor.config.change_flags(numba__fastmath=False),
             announce_if_slow(f"compiling and running {type(self).__name__}, up to a minute", is_watched()),
         ):
-            tree, record = self._run(pymc_model)
+            tree, shape, record = self._run(pymc_model)
         known = prior.parts["class_weights"]
         draws = {str(name): np.asarray(values) for name, values in tree["posterior"].data_vars.items()}
         if "class_weights" not in draws:
@@ -63,7 +58,7 @@ class _ByPyMC(Drawing):
             weights = known.mean()["class_weights"]
             draws["class_weights"] = np.broadcast_to(weights, (*lead, len(weights)))
         samples = {name: draws[name] for name in (*model.dims, *hyperparameters(pymc_model))}
-        return Draws(samples, *self._shape, record, {})
+        return Draws(samples, *shape, record, {})
 
 
 @dataclass(frozen=True)
@@ -89,11 +84,7 @@ class ADVI(_ByPyMC):
     random_state: int | None = None
     full_rank: bool = False
 
-    @property
-    def _shape(self) -> tuple[int, int]:
-        return 1, self.draws
-
-    def _run(self, pymc_model: Any) -> tuple[Any, dict[str, Any]]:
+    def _run(self, pymc_model: Any) -> tuple[Any, tuple[int, int], dict[str, Any]]:
         import pymc as pm
 
         method = "fullrank_advi" if self.full_rank else "advi"
@@ -101,16 +92,20 @@ class ADVI(_ByPyMC):
             fitted = pm.fit(self.iterations, method=method, random_seed=self.random_state, progressbar=False)
         tree = fitted.sample(self.draws, random_seed=self.random_state)
         seed = "none" if self.random_state is None else self.random_state
-        return tree, {
-            "inference": method,
-            "approximation": "normal in unconstrained coordinates, closest to the posterior by the reverse "
-            "divergence"
-            if self.full_rank
-            else "mean-field normal in unconstrained coordinates; spreads are too small",
-            "iterations": self.iterations,
-            "random_state": seed,
-            "elbo": -float(np.mean(fitted.hist[-max(1, self.iterations // 20) :])),
-        }
+        return (
+            tree,
+            (1, self.draws),
+            {
+                "inference": method,
+                "approximation": "normal in unconstrained coordinates, closest to the posterior by the reverse "
+                "divergence"
+                if self.full_rank
+                else "mean-field normal in unconstrained coordinates; spreads are too small",
+                "iterations": self.iterations,
+                "random_state": seed,
+                "elbo": -float(np.mean(fitted.hist[-max(1, self.iterations // 20) :])),
+            },
+        )
 
 
 @dataclass(frozen=True)
@@ -133,11 +128,7 @@ class SMC(_ByPyMC):
     chains: int = 2
     random_state: int | None = None
 
-    @property
-    def _shape(self) -> tuple[int, int]:
-        return self.chains, self.draws
-
-    def _run(self, pymc_model: Any) -> tuple[Any, dict[str, Any]]:
+    def _run(self, pymc_model: Any) -> tuple[Any, tuple[int, int], dict[str, Any]]:
         import pymc as pm
 
         tree = pm.sample_smc(
@@ -146,11 +137,15 @@ class SMC(_ByPyMC):
         # one value per stage, of which the last is the estimate; shorter chains are padded with NaN
         stages = tree["sample_stats"]["log_marginal_likelihood"].values
         evidence = [float(np.ravel(chain)[-1]) for chain in stages]
-        return tree, {
-            "inference": "smc",
-            "approximation": "particles moved from prior to posterior",
-            "draws": self.draws,
-            "chains": self.chains,
-            "random_state": "none" if self.random_state is None else self.random_state,
-            "log_marginal_likelihood": evidence,
-        }
+        return (
+            tree,
+            (self.chains, self.draws),
+            {
+                "inference": "smc",
+                "approximation": "particles moved from prior to posterior",
+                "draws": self.draws,
+                "chains": self.chains,
+                "random_state": "none" if self.random_state is None else self.random_state,
+                "log_marginal_likelihood": evidence,
+            },
+        )

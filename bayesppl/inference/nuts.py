@@ -24,7 +24,7 @@ from bayesppl.inference.progress import announce_if_slow, is_watched, say
 from bayesppl.inference.pymc.build import Encoded, Likelihood, encode_unweighted, hyperparameters, to_pymc
 from bayesppl.inference.pymc.compiled import Density, constrain, log_density
 from bayesppl.inference.pymc.native import expand_function
-from bayesppl.kernels.arrays import Array, Theta
+from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import GenerativeModel
 from bayesppl.model.sampled import Sampled
 
@@ -121,7 +121,9 @@ class NUTS(Drawing):
             "compile_time": compiled - began,
             "sampling_time": sampled - compiled,
         }
-        samples = _by_chain(pymc_model, [*model.dims, *hyperparameters(pymc_model)], density, points)
+        flat = density.split(points.reshape(-1, points.shape[-1]))
+        draws = constrain(pymc_model, [*model.dims, *hyperparameters(pymc_model)], flat)
+        samples = {name: values.reshape(*points.shape[:2], *values.shape[1:]) for name, values in draws.items()}
         return Draws(samples, self.chains, self.draws, record, reported)
 
     def run(self, density: Density, compiled: Any) -> tuple[Array, dict[str, Array]]:
@@ -222,10 +224,3 @@ _TAKEN = {
 _DEFAULTS = {name: setting.default for name, setting in NUTS.__dataclass_fields__.items() if name != "options"} | {
     "options": {}
 }
-
-
-def _by_chain(pymc_model: Any, names: list[str], density: Density, points: Array) -> Theta:
-    """Parameters from raveled points (chain, draw, coordinate)."""
-    flat = density.split(points.reshape(-1, points.shape[-1]))
-    draws = constrain(pymc_model, names, flat)
-    return {name: values.reshape(*points.shape[:2], *values.shape[1:]) for name, values in draws.items()}

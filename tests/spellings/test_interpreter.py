@@ -9,7 +9,7 @@ from pytensor.graph.op import Op
 from pytensor.raise_op import Assert
 from pytensor.tensor.shape import specify_shape
 
-from bayesppl.inference.pymc.reading.graphs import Interpreter
+from bayesppl.inference.pymc.graphs import Interpreter
 
 POINTS = 5
 x = pt.tensor("x", shape=(3, 2), dtype="float64")

@@ -10,7 +10,7 @@ from sklearn.datasets import load_iris
 from support.examples import EXAMPLES, LEARNED_BINS, PLAIN
 
 import bayesppl as bp
-from bayesppl.inference.pymc.reading.graphs import evaluate
+from bayesppl.inference.pymc.graphs import evaluate
 
 ALL = {**EXAMPLES, **LEARNED_BINS}
 

@@ -9,7 +9,7 @@ from registry import CODES, SPELLINGS
 from test_spellings import _fitted
 
 import bayesppl as bp
-from bayesppl.inference.pymc.reading.graphs import leaves_above
+from bayesppl.inference.pymc.graphs import leaves_above
 
 #: Modules that register spellings as they are imported.
 REGISTERING = (counts, gaussians)

@@ -18,8 +18,8 @@ from registry import OF_EACH_KIND, SPELLINGS, Spelling, quick_and_slow
 from scipy.special import logsumexp
 
 import bayesppl as bp
+from bayesppl.inference.pymc.graphs import evaluate
 from bayesppl.inference.pymc.reading.fitted import block_density, fit_model
-from bayesppl.inference.pymc.reading.graphs import evaluate
 from bayesppl.inference.pymc.reading.points import Coordinates
 from bayesppl.inference.pymc.reading.recognition import read
 

@@ -9,7 +9,7 @@ import numpy as np
 from bayesppl.conjugate import Joint
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.rows import Rows
-from bayesppl.inference.pymc.compiled import ensure_cache, evaluate
+from bayesppl.inference.pymc.compiled import ensure_cache
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
 
@@ -112,15 +112,15 @@ def declared_log_prior(model: GenerativeModel, prior: Joint, theta: Theta) -> Th
     import pymc as pm
     from pymc.logprob.basic import conditional_logp
 
+    from bayesppl.inference.pymc.graphs import Interpreter
+
     with pm.Model(coords=model.coords) as pymc_model:
         prior.declare(model.dims)
     variables = [pymc_model[name] for name in hyperparameters(pymc_model)]
     values = {variable: variable.clone() for variable in variables}
     densities = conditional_logp(values)
-    found = evaluate(
-        [densities[value] for value in values.values()],
-        {value: theta[variable.name] for variable, value in values.items()},
-    )
+    call = Interpreter(list(values.values()), (), [densities[value] for value in values.values()])
+    found = call([theta[variable.name] for variable in variables])
     return {
         variable.name: density.reshape(len(density), -1).sum(1)
         for variable, density in zip(variables, found, strict=True)

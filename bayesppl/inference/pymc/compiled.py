@@ -25,9 +25,6 @@ import numpy as np
 from bayesppl.inference.pymc import native
 from bayesppl.kernels.arrays import Array, Theta
 
-# How many draws are worked on at once outside the sampler.
-DRAWS_AT_ONCE = 500
-
 
 @dataclass(frozen=True, eq=False)
 class Density:
@@ -67,7 +64,7 @@ class Density:
     def __call__(self, point: Array) -> tuple[float, Array]:
         """Compute value and gradient, operation by operation: hundreds of times slower, and ready at once."""
         pieces = self.split(np.asarray(point, dtype=np.float64))
-        value, *gradients = self._interpreted(*pieces.values(), *self.arrays)
+        value, *gradients = self._interpreted((), (*pieces.values(), *self.arrays))
         return float(value), np.concatenate([np.ravel(gradient) for gradient in gradients])
 
     def compiled(self, notify: bool = False) -> Any:
@@ -111,13 +108,9 @@ class Density:
 
     @cached_property
     def _interpreted(self) -> Any:
-        import pytensor
-        from pytensor.compile.mode import Mode
+        from bayesppl.inference.pymc.graphs import Interpreter
 
-        mode = Mode(linker="py", optimizer=None)
-        return pytensor.function(
-            [*self.free, *self.constants], self.outputs, mode=mode, trust_input=True, on_unused_input="ignore"
-        )
+        return Interpreter((), [*self.free, *self.constants], self.outputs)
 
     def _numba_function(self) -> Any:
         import pytensor
@@ -194,117 +187,65 @@ def density_of(value: Any, free: Sequence[Any], start: Sequence[Array]) -> Densi
     """A scalar graph of unconstrained variables, and its gradient, made small and general."""
     import pytensor
 
-    value = _without_checks(value)
+    from bayesppl.inference.pymc.graphs import without_checks
+
+    [value] = without_checks([value])
     gradients = pytensor.grad(value, list(free), disconnected_inputs="ignore")
     outputs, constants, arrays = _general([value, *gradients])
     at = {variable.name: values for variable, values in zip(free, start, strict=True)}
     return Density(list(free), constants, outputs, arrays, at)
 
 
-def evaluate(outputs: Sequence[Any], given: dict[Any, Array]) -> list[Array]:
-    """Values of graphs for a batch of inputs (the batch axes lead), without compiling anything."""
-    import pytensor
-    import pytensor.tensor as pt
-    from pytensor.compile.mode import Mode
-    from pytensor.graph.replace import vectorize_graph
-
-    batched = {
-        variable: pt.tensor(
-            dtype=variable.dtype, shape=(None,) * (np.ndim(values) - variable.ndim) + variable.type.shape
-        )
-        for variable, values in given.items()
-    }
-    graphs = vectorize_graph(list(outputs), batched)
-    function = pytensor.function(
-        list(batched.values()), graphs, mode=Mode(linker="py", optimizer=None), on_unused_input="ignore"
-    )
-    return [np.asarray(values) for values in function(*given.values())]
-
-
 def constrain(model: Any, names: Sequence[str], unconstrained: Theta) -> Theta:
     """Variables of a ``pm.Model`` at draws of its unconstrained variables, whose draw axis leads."""
+    from bayesppl.inference.pymc.graphs import Interpreter
+
     values = {variable.name: variable for variable in model.value_vars}
     graphs = model.replace_rvs_by_values([model[name] for name in names])
-    n_draws = len(next(iter(unconstrained.values())))
-    chunks = []
-    for start in range(0, n_draws, DRAWS_AT_ONCE):
-        given = {values[name]: draws[start : start + DRAWS_AT_ONCE] for name, draws in unconstrained.items()}
-        size = len(next(iter(given.values())))
-        chunks.append(
-            [
-                # what depends on no variable, such as known class weights, comes without a draw axis
-                values if values.ndim > graph.ndim else np.broadcast_to(values, (size, *values.shape))
-                for graph, values in zip(graphs, evaluate(graphs, given), strict=True)
-            ]
-        )
-    return {name: np.concatenate(pieces) for name, pieces in zip(names, zip(*chunks, strict=True), strict=True)}
+    call = Interpreter([values[name] for name in unconstrained], (), graphs)
+    return dict(zip(names, call(list(unconstrained.values())), strict=True))
 
 
 def unconstrain(model: Any, names: Sequence[str], draws: Theta) -> Theta:
     """Unconstrained variables, by their names, of free variables of a ``pm.Model`` at draws, whose axis leads."""
+    from bayesppl.inference.pymc.graphs import Interpreter
+
     variables = [model[name] for name in names]
     values, graphs = [model.rvs_to_values[variable].name for variable in variables], []
     for variable in variables:
         transform = model.rvs_to_transforms[variable]
         graphs.append(variable if transform is None else transform.forward(variable, *variable.owner.inputs))
-    given = {variable: np.asarray(draws[variable.name], dtype=np.float64) for variable in variables}
-    return dict(zip(values, evaluate(graphs, given), strict=True))
-
-
-def _without_checks(output: Any) -> Any:
-    from pymc.logprob.utils import CheckParameterValue
-    from pytensor.graph.replace import graph_replace
-    from pytensor.graph.traversal import toposort
-
-    checked = {
-        node.outputs[0]: node.inputs[0] for node in toposort([output]) if isinstance(node.op, CheckParameterValue)
-    }
-    return graph_replace([output], checked, strict=False)[0] if checked else output
+    found = Interpreter(variables, (), graphs)([draws[name] for name in names])
+    return dict(zip(values, found, strict=True))
 
 
 def _general(outputs: list[Any]) -> tuple[list[Any], list[Any], tuple[Array, ...]]:
     """Graphs whose arrays of constants have become inputs, those inputs, and their values."""
     import pytensor.tensor as pt
-    from pytensor.compile.sharedvalue import SharedVariable
     from pytensor.graph.basic import Constant
     from pytensor.graph.replace import graph_replace
-    from pytensor.graph.traversal import graph_inputs, toposort
-    from pytensor.tensor.shape import Shape
+    from pytensor.graph.traversal import toposort
 
-    # lengths of dims and pm.Data are shared variables; here they are constants like any other
-    known: dict[Any, Any] = {
-        variable: variable.get_value()
-        for variable in graph_inputs(outputs)
-        if isinstance(variable, SharedVariable)
-    }
-    for node in toposort(outputs):
-        if isinstance(node.op, Shape) and None not in node.inputs[0].type.shape:
-            known[node.outputs[0]] = np.asarray(node.inputs[0].type.shape, dtype=np.int64)
-        elif all(isinstance(variable, Constant) or variable in known for variable in node.inputs):
-            values = [v.data if isinstance(v, Constant) else known[v] for v in node.inputs]
-            storage: list[list[Any]] = [[None] for _ in node.outputs]
-            node.op.perform(node, values, storage)
-            known.update({variable: cell[0] for variable, cell in zip(node.outputs, storage, strict=True)})
+    from bayesppl.inference.pymc.graphs import known_values
+
+    known = known_values(outputs)  # lengths of dims and pm.Data, too, are constants here
     replacements: dict[Any, Any] = {}
     inputs, data = [], []
     lifted: dict[Any, Any] = {}
-    for node in toposort(outputs):
-        if node.outputs[0] in known:
+    for variable in (v for node in toposort(outputs) if node.outputs[0] not in known for v in node.inputs):
+        if variable in replacements or variable not in known:
             continue
-        for variable in node.inputs:
-            if variable in replacements or not (isinstance(variable, Constant) or variable in known):
-                continue
-            value = variable.data if isinstance(variable, Constant) else known[variable]
-            if _is_data(value):
-                array = np.array(value, dtype=np.float64, order="C")
-                key = (array.shape, array.tobytes())  # what occurs twice in the model is one input
-                if key not in lifted:
-                    lifted[key] = pt.tensor(dtype="float64", shape=array.shape)
-                    inputs.append(lifted[key])
-                    data.append(array)
-                replacements[variable] = lifted[key].astype(value.dtype)
-            elif variable in known:
-                replacements[variable] = variable.type.make_constant(value)
+        value = known[variable]
+        if _is_data(value):
+            array = np.array(value, dtype=np.float64, order="C")
+            key = (array.shape, array.tobytes())  # what occurs twice in the model is one input
+            if key not in lifted:
+                lifted[key] = pt.tensor(dtype="float64", shape=array.shape)
+                inputs.append(lifted[key])
+                data.append(array)
+            replacements[variable] = lifted[key].astype(value.dtype)
+        elif not isinstance(variable, Constant):
+            replacements[variable] = variable.type.make_constant(value)
     return graph_replace(outputs, replacements, strict=False), inputs, tuple(data)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -10,10 +10,10 @@ import numpy as np
 
 from bayesppl.conjugate import Conjugate
 from bayesppl.families import Family
+from bayesppl.inference.pymc.graphs import leaves_above, nodes_above, value_of
 from bayesppl.inference.pymc.reading import priors
 from bayesppl.inference.pymc.reading.collapsing import Collapsed
 from bayesppl.inference.pymc.reading.compressed import CompressedRows
-from bayesppl.inference.pymc.reading.graphs import leaves_above, nodes_above, value_of
 from bayesppl.inference.pymc.reading.labels import Label
 from bayesppl.inference.pymc.reading.points import Coordinates
 from bayesppl.inference.pymc.reading.rows import Observed
@@ -50,7 +50,8 @@ def components(model: Any, label: Label) -> list[Component]:
     group = {member: i for i, member in enumerate(members)}
     for member in members:
         start = [member] if member in model.potentials else member.owner.inputs
-        above = _direct(start, known)
+        direct = {v for node in nodes_above(start, known) for v in node.inputs} | {*start}
+        above = [variable for variable in known if variable in direct]
         if member in model.potentials:
             _check_potential(model, member, above, label)
         # given the labels and the rows, observed variables tie nothing together
@@ -78,13 +79,6 @@ def _join(group: dict[Any, int], one: Any, other: Any) -> None:
         for member in group:
             if group[member] == old:
                 group[member] = new
-
-
-def _direct(start: Sequence[Any], known: Iterable[Any]) -> list[Any]:
-    """The variables of a model that graphs are computed from, without going beyond them."""
-    names = set(known)
-    above = {v for node in nodes_above(start, names) for v in node.inputs} | set(start)
-    return [variable for variable in names if variable in above]
 
 
 def _check_potential(model: Any, potential: Any, above: Sequence[Any], label: Label) -> None:

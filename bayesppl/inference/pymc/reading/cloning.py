@@ -18,7 +18,7 @@ from pytensor.tensor.random.op import RandomVariable
 from pytensor.tensor.shape import Reshape, Shape
 from pytensor.tensor.subtensor import Subtensor
 
-from bayesppl.inference.pymc.reading.graphs import (
+from bayesppl.inference.pymc.graphs import (
     evaluate,
     in_64_bits,
     leaves_above,
@@ -89,7 +89,9 @@ def read_observed(model: Any, variable: Any, label: Label, inputs: Mapping[Any, 
         if leaf not in totals
     }
     rows_of = {**data, **{v.name: v for v in others if v in direct}}
-    given = {key: _of_any_length(leaf) for key, leaf in rows_of.items()}
+    given = {  # inputs of any number of rows
+        key: leaf.type.clone(shape=(None, *leaf.type.shape[1:]))(name=leaf.name) for key, leaf in rows_of.items()
+    }
     used = {free: new for free, new in inputs.items() if free in direct}
     replaced = in_64_bits([variable]) | {place: _like(in_model, place) for place in acting} | used
     replaced |= {leaf: given[key] for key, leaf in rows_of.items()}
@@ -142,11 +144,6 @@ def _totals(variable: Any, values: Any, observed: Array, above: set[Any]) -> dic
     [given] = evaluate([total])
     sums = observed.sum(-1)
     return {total: values.sum(-1)} if np.array_equal(np.broadcast_to(given, sums.shape), sums) else {}
-
-
-def _of_any_length(leaf: Any) -> Any:
-    """An input like ``leaf``, of any number of rows."""
-    return leaf.type.clone(shape=(None, *leaf.type.shape[1:]))(name=leaf.name)
 
 
 def _like(codes: Any, place: Any) -> Any:

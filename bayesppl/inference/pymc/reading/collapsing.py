@@ -25,12 +25,11 @@ from pytensor.graph.rewriting.utils import rewrite_graph
 from pytensor.graph.traversal import ancestors
 
 from bayesppl.conjugate import Conjugate
+from bayesppl.inference.pymc.graphs import substitute
 from bayesppl.inference.pymc.reading import proof
-from bayesppl.inference.pymc.reading.graphs import substitute
-from bayesppl.inference.pymc.reading.inverse import variables_at
 from bayesppl.inference.pymc.reading.naturals import Natural
 from bayesppl.inference.pymc.reading.points import Coordinates
-from bayesppl.inference.pymc.reading.priors import PriorDensity
+from bayesppl.inference.pymc.reading.priors import LINKS, PriorDensity
 from bayesppl.inference.pymc.reading.proposals import Proposal
 from bayesppl.kernels.arrays import Array, Theta
 
@@ -88,7 +87,7 @@ class Collapsed:
 
     def log_density(self, statistics: Any) -> Any:
         """Log posterior density of the other variables, given sums of the rows; a scalar graph."""
-        natural = self.natural.given(self.known)
+        natural = replace(self.natural, **self.known)
         return self.constant + natural.log_normalizer(self.coefficients, statistics).sum()
 
     def beliefs(self, points: Sequence[Array]) -> list[Conjugate]:
@@ -101,7 +100,7 @@ class Collapsed:
         """
         graphs = [self.coefficients, *self.known.values()]
         return [
-            self.natural.given(dict(zip(self.known, known, strict=True))).belief(values)
+            replace(self.natural, **dict(zip(self.known, known, strict=True))).belief(values)
             for values, *known in zip(*self.coordinates.evaluate(graphs, points), strict=True)
         ]
 
@@ -185,16 +184,19 @@ def _solved(
     rng: np.random.Generator,
 ) -> Collapsed | None:
     coordinates, natural = density.coordinates, proposal.natural
-    width = natural.statistics(coordinates_at(density, coordinates.draw(1, rng))).shape[-1]
+    width = natural.statistics(density.parameters(coordinates.draw(1, rng))).shape[-1]
     points = coordinates.draw(3 * width + 6, rng)
     shapes = [values.shape for values in coordinates.evaluate(density.terms, points)]
     for place in places:
         points[place] = np.broadcast_to(coordinates.start[place], points[place].shape)
-    theta = coordinates_at(density, points)
+    theta = density.parameters(points)
     fixed = _held(density, theta, points, places)
     if fixed is None:
         return None
-    over = list(zip(_over(density.terms, fixed, shapes), shapes, strict=True))
+    over = [
+        (pt.broadcast_to(term, shape) if term.ndim < len(shape) else pt.specify_shape(term, shape), shape)
+        for term, shape in zip(_at_points(density.terms, fixed), shapes, strict=True)
+    ]
     sizes = {name: values.shape[1:] for name, values in theta.items()}
     total = density.by_factor(natural, over, sizes, pt.concatenate)
     if total is None:
@@ -229,7 +231,7 @@ def _held(
         if moving & set(ancestors([graph])):
             if found.relation != "entrywise":
                 return None
-            link = _LINKS[found.parameter]
+            link = LINKS[found.parameter]
             places_of = [pt.constant(np.full(value.type.shape, x)) for x in (0.0, 1.0)]
             after = {other: values for other, values in start.items() if other not in held}
             ends = [substitute([link(graph)], after | {value: place})[0] for place in places_of]
@@ -238,21 +240,6 @@ def _held(
             held_value = pt.specify_shape(steps.reshape(points[found.place].shape), points[found.place].shape)
         held[value] = held_value
     return held
-
-
-#: Coordinates in which a parameter is affine in an unconstrained variable, given others.
-_LINKS: Mapping[str, Callable[[Any], Any]] = {
-    "variance": pt.log,
-    "rate": pt.log,
-    "probability": lambda p: pt.log(p) - pt.log1p(-p),
-    "mean": lambda mean: mean,
-}
-
-
-def coordinates_at(density: PriorDensity, points: Sequence[Array]) -> Theta:
-    """Parameters at points."""
-    values = density.coordinates.evaluate(list(density.theta.values()), points)
-    return dict(zip(density.theta, values, strict=True))
 
 
 #: Rewrites of graphs before they are taken at many points. A shape that is computed from a variable is computed,
@@ -264,15 +251,6 @@ _REWRITES = ("ShapeOpt", "canonicalize")
 def _at_points(graphs: Sequence[Any], fixed: dict[Any, Any]) -> Any:
     """Graphs at points of some variables, whose axis leads."""
     return vectorize_graph(rewrite_graph(clone_replace(list(graphs)), include=_REWRITES), fixed)
-
-
-def _over(terms: Sequence[Any], fixed: dict[Any, Any], shapes: Sequence[tuple[int, ...]]) -> list[Any]:
-    """Terms at fixed points of some variables, whose axis leads."""
-    batched = _at_points(terms, fixed)
-    return [
-        pt.broadcast_to(new, shape) if new.ndim < len(shape) else pt.specify_shape(new, shape)
-        for new, shape in zip(batched, shapes, strict=True)
-    ]
 
 
 def _linear(statistics: Array, totals: Any) -> Any:
@@ -295,7 +273,7 @@ def _is_proved(found: Collapsed, terms: Sequence[Any], rng: np.random.Generator)
         *values, coefficients, constant = coordinates.evaluate(
             [*terms, found.coefficients, found.constant], points
         )
-        theta = coordinates_at(found.density, points)
+        theta = found.density.parameters(points)
         theirs = np.sum([term.reshape(POINTS, -1).sum(1) for term in values], axis=0)
         parts = (coefficients * natural.statistics(theta)).reshape(POINTS, -1)
         scale = np.maximum(1.0, np.abs(parts).sum(1) + np.abs(constant))
@@ -306,6 +284,6 @@ def _is_proved(found: Collapsed, terms: Sequence[Any], rng: np.random.Generator)
         except ValueError:
             return False
         drawn = {name: np.concatenate([b.draw(1, rng)[name] for b in beliefs]) for name in beliefs[0].parameters}
-        if spread <= 1 and variables_at(found.density, drawn, points) is None:
+        if spread <= 1 and found.density.variables_at(drawn, points) is None:
             return False
     return True

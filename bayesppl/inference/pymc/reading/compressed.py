@@ -68,16 +68,13 @@ def all_rows(observed: Observed, codes: Array) -> CompressedRows:
 
 def _same(observed: Observed, codes: Array, found: CompressedRows, theta: Theta) -> bool:
     """Whether the sums over the rows and over those that stand for them differ by a constant."""
-    whole = all_rows(observed, codes)
-    one, other = (_sum(observed, rows, theta) for rows in (whole, found))
-    gap = one - other
-    return bool(np.isfinite(gap).all() and np.ptp(gap) <= TOLERANCE * max(1.0, np.abs(one).max()))
-
-
-def _sum(observed: Observed, rows: CompressedRows, theta: Theta) -> Array:
-    entries = observed.entries(theta, rows.codes, rows.values)
-    weights = rows.weights.reshape(rows.weights.shape + (1,) * (entries.ndim - 1 - rows.weights.ndim))
-    return (entries * weights).reshape(len(entries), -1).sum(1)
+    sums = []
+    for rows in (all_rows(observed, codes), found):
+        entries = observed.entries(theta, rows.codes, rows.values)
+        weights = rows.weights.reshape(rows.weights.shape + (1,) * (entries.ndim - 1 - rows.weights.ndim))
+        sums.append((entries * weights).reshape(len(entries), -1).sum(1))
+    gap = sums[0] - sums[1]
+    return bool(np.isfinite(gap).all() and np.ptp(gap) <= TOLERANCE * max(1.0, np.abs(sums[0]).max()))
 
 
 def _normal(values: Array) -> tuple[Array, Array]:
@@ -105,13 +102,6 @@ def _linear(values: Array) -> tuple[Array, Array]:
     total = values.sum(0).astype(np.float64)
     rows = np.stack([np.zeros_like(values[0]), np.ones_like(values[0])])
     return rows, np.stack([len(values) - total, total])
-
-
-def _levels(values: Array) -> tuple[Array, Array]:
-    """Every level, as often as it occurs in each column."""
-    levels = np.arange(values.max(initial=1) + 1)
-    rows = np.stack([np.full_like(values[0], level) for level in levels])
-    return rows, np.stack([(values == level).sum(0) for level in levels]).astype(np.float64)
 
 
 def _multinomial(values: Array) -> tuple[Array, Array]:
@@ -142,7 +132,5 @@ _BUILDERS: Mapping[type, Callable[[Array], tuple[Array, Array]]] = {
     basic.PoissonRV: _linear,
     basic.ExponentialRV: _linear,
     basic.BinomialRV: _linear,
-    basic.BernoulliRV: _levels,
-    basic.CategoricalRV: _levels,
     basic.MultinomialRV: _multinomial,
 }

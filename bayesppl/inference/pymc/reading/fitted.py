@@ -16,29 +16,19 @@ from bayesppl.data.table import Table
 from bayesppl.families import Family, Product
 from bayesppl.families.choosing.block_columns import RESERVED
 from bayesppl.inference.nuts import NUTS
+from bayesppl.inference.pymc.graphs import Interpreter
 from bayesppl.inference.pymc.reading.blocks import Block, Reading
 from bayesppl.inference.pymc.reading.by_rows import ByRows
-from bayesppl.inference.pymc.reading.graphs import Interpreter
 from bayesppl.inference.pymc.reading.layout import Layout, layout_of
-from bayesppl.inference.pymc.reading.posterior import PartlyExact, SampledLabel, SampledPart, in_class_order
+from bayesppl.inference.pymc.reading.posterior import PartlyExact, SampledPart, SolvedPart, in_class_order
 from bayesppl.inference.pymc.reading.recognition import read
-from bayesppl.inference.pymc.reading.sampling import draws_of, log_posterior, sample, sample_collapsed
-from bayesppl.kernels.arrays import Array, Theta
+from bayesppl.inference.pymc.reading.sampling import draws_of, log_likelihood, sample, sample_collapsed
+from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.learned import Learned
-from bayesppl.model.posterior import Exact, Posterior, Report
+from bayesppl.model.posterior import Exact, Posterior
 from bayesppl.model.rules import RuleName
-
-
-@dataclass(frozen=True, eq=False)
-class Fit:
-    """A model bound to its rows, and its posterior."""
-
-    model: GenerativeModel
-    posterior: Posterior
-    rows: Rows
-    layout: Layout
 
 
 def block_names(reading: Reading) -> dict[Block, str]:
@@ -52,8 +42,8 @@ def block_names(reading: Reading) -> dict[Block, str]:
     return found
 
 
-def solve(reading: Reading, settings: NUTS, tree: Any) -> Fit:
-    """The posterior of a model: exact where its parts are, sampled elsewhere.
+def solve(reading: Reading, settings: NUTS, tree: Any) -> tuple[Posterior, Rows, Layout]:
+    """The posterior of a model, exact where its parts are and sampled elsewhere; its rows, and what they hold.
 
     Parameters
     ----------
@@ -83,35 +73,26 @@ def solve(reading: Reading, settings: NUTS, tree: Any) -> Fit:
     rows = Rows(table, np.asarray(classes), codes, None).snapshot()
     statistics = model.summarise(rows)
     prior = model.prior(statistics)
-    sampled = {name: block for block, name in names.items() if block.solved is None}
-    if not sampled and weights is not None:
-        return Fit(model, Exact(model, statistics, prior, prior.update(statistics)), rows, layout)
-    bound = _by_name(model.family, list(names.values()))
-    found: dict[str, SampledPart] = {}
-    for name, block in sampled.items():
-        if block.collapsed is None or tree is not None:
-            found[name] = _sampled(reading, block, bound[name], settings, tree)
-        else:
-            own = _columns(block, layout)
-            found[name] = sample_collapsed(block.collapsed, bound[name], own, table, codes, settings)
+    if weights is not None and all(block.solved is not None for block in names):
+        return Exact(model, statistics, prior, prior.update(statistics)), rows, layout
+    bound: Any = model.family
     features = statistics.parts["features"]
-    exact = {}
+    solved, sampled = {}, {}
     for block, name in names.items():
+        own = bound.parts[name] if several else bound
         if block.solved is not None:
-            own = features.parts[name] if several else features
-            exact[name] = (bound[name], block.solved.belief.update(own))
-    label = None
-    if weights is None and not label_block.observed:
-        drawn, report = _draws(reading, label_block, settings, tree)
-        label = SampledLabel(drawn, _weights(reading, label_block, drawn), report)
-    exact_weights = None if weights is None else prior.parts[CLASS_WEIGHTS].update(statistics.parts[CLASS_WEIGHTS])
-    return Fit(model, PartlyExact(model, statistics, prior, exact, exact_weights, found, label), rows, layout)
-
-
-def _by_name(family: Any, names: list[str]) -> dict[str, Any]:
-    if len(names) == 1:
-        return {names[0]: family}
-    return dict(family.parts)
+            counted = features.parts[name] if several else features
+            solved[name] = SolvedPart(own, block.solved.belief.update(counted))
+        elif block.collapsed is None or tree is not None:
+            sampled[name] = _sampled(reading, block, own, settings, tree)
+        else:
+            sampled[name] = sample_collapsed(block.collapsed, own, columns[name], table, codes, settings)
+    if weights is not None:
+        counts = statistics.parts[CLASS_WEIGHTS]
+        solved[CLASS_WEIGHTS] = SolvedPart(None, prior.parts[CLASS_WEIGHTS].update(counts))
+    elif not label_block.observed:
+        sampled[CLASS_WEIGHTS] = _sampled(reading, label_block, None, settings, tree)
+    return PartlyExact(model, statistics, prior, solved, sampled), rows, layout
 
 
 def _columns(block: Block, layout: Layout) -> tuple[Hashable, ...]:
@@ -153,34 +134,30 @@ def parameter_dims(reading: Reading, block: Block) -> tuple[dict[str, tuple[str,
     return dims, coords
 
 
-def _sampled(reading: Reading, block: Block, family: ByRows, settings: NUTS, tree: Any) -> SampledPart:
-    samples, report = _draws(reading, block, settings, tree)
-    weights = _weights(reading, block, samples) if block.component.holds_label else None
-    ordered, report = in_class_order(family, samples, report)
-    return SampledPart(family, ordered, weights, report)
-
-
-def _draws(reading: Reading, block: Block, settings: NUTS, tree: Any) -> tuple[Theta, Report]:
-    if tree is not None:
-        return draws_of(tree, block.component.free)
-    return sample(block_density(reading, block), block.coordinates, settings)
+def _sampled(reading: Reading, block: Block, family: ByRows | None, settings: NUTS, tree: Any) -> SampledPart:
+    free, weights = block.component.free, None
+    if tree is None:
+        samples, report = sample(block_density(reading, block), block.coordinates, settings)
+    else:
+        samples, report = draws_of(tree, free)
+    if block.component.holds_label:
+        lead = samples[free[0].name].shape[:2]
+        flat = [samples[v.name].reshape(-1, *samples[v.name].shape[2:]) for v in free]
+        [found] = Interpreter([reading.inputs[v] for v in free], (), [reading.class_weights])(flat)
+        weights = found.reshape(*lead, -1)
+    if family is not None:
+        samples, report = in_class_order(family, samples, report)
+    return SampledPart(family, samples, weights, report)
 
 
 def block_density(reading: Reading, block: Block) -> Any:
     """The log posterior density of a block that is sampled, a graph of its unconstrained variables."""
-    labels = []
+    rows = [log_likelihood(x, own) for x, own in zip(block.everything, block.rows, strict=True)]
     if block.component.holds_label:
         seen, counts = np.unique(reading.label.codes, return_counts=True)
-        labels = [(counts * pt.log(reading.class_weights)[seen]).sum()]
-    return log_posterior(block.coordinates, list(zip(block.everything, block.rows, strict=True)), labels)
-
-
-def _weights(reading: Reading, block: Block, samples: Theta) -> Array:
-    free = block.component.free
-    call = Interpreter([reading.inputs[v] for v in free], (), [reading.class_weights])
-    lead = samples[free[0].name].shape[:2]
-    flat = [samples[v.name].reshape(-1, *samples[v.name].shape[2:]) for v in free]
-    return call(flat)[0].reshape(*lead, -1)
+        rows.append((counts * pt.log(reading.class_weights)[seen]).sum())
+    terms = [term.sum() for term in block.coordinates.log_prior(jacobian=True)]
+    return pt.add(*terms, *block.coordinates.of(rows), pt.zeros(()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,12 +215,6 @@ class UserColumns(Columns):
         return self.layout.with_copies(super().align(table).renamed(own))
 
 
-def _coords_of_columns(model: Any, size: int) -> tuple[tuple[str, ...], ...]:
-    """Coords of a model that could be names of so many columns."""
-    listed = [tuple(map(str, labels)) for labels in model.coords.values() if labels is not None]
-    return tuple(names for names in listed if len(names) == len(set(names)) == size)
-
-
 def fit_model(
     model: Any,
     label: str,
@@ -276,15 +247,16 @@ def fit_model(
         If the label or the rows cannot be read, or the label has another number of classes.
     """
     reading = read(model, label, classes=None if classes is None else classes.tolist())
-    fit = solve(reading, settings, draws)
-    own = fit.layout.names
+    posterior, rows, layout = solve(reading, settings, draws)
+    own = layout.names
     given = names is not None and len(names) == len(own)
+    listed = [tuple(map(str, labels)) for labels in reading.model.coords.values() if labels is not None]
     columns = UserColumns(
         tuple(names) if given and names is not None else own,
-        given or fit.layout.is_named,
+        given or layout.is_named,
         "the model",
-        fit.layout,
-        _coords_of_columns(reading.model, len(own)),
+        layout,
+        tuple(names for names in listed if len(names) == len(set(names)) == len(own)),
     )
-    learned = Learned(columns, np.asarray(reading.label.classes), fit.model, fit.posterior.statistics)
-    return ReadModel(learned, fit.posterior, rule, fit.rows, reading=reading)
+    learned = Learned(columns, np.asarray(reading.label.classes), posterior.model, posterior.statistics)
+    return ReadModel(learned, posterior, rule, rows, reading=reading)

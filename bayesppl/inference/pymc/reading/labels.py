@@ -10,12 +10,12 @@ import numpy as np
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Constant
 from pytensor.scalar import EQ, GE, GT, LE, LT, NEQ, Cast, Switch
-from pytensor.tensor.elemwise import DimShuffle, Elemwise
+from pytensor.tensor.elemwise import DimShuffle
 from pytensor.tensor.random.basic import BernoulliRV, CategoricalRV
 from pytensor.tensor.subtensor import AdvancedSubtensor
 
 from bayesppl.data.labels import encode_labels
-from bayesppl.inference.pymc.reading.graphs import evaluate, leaves_above, nodes_above, value_of
+from bayesppl.inference.pymc.graphs import evaluate, leaves_above, nodes_above, value_of
 from bayesppl.kernels.arrays import Array
 
 _COMPARISONS = (EQ, NEQ, LT, LE, GT, GE)
@@ -112,8 +112,9 @@ def find_label(model: Any, name: str, classes: Sequence[Hashable] | None = None)
             f"name another label: {advice}"
         )
     if not isinstance(variable.owner.op, BernoulliRV | CategoricalRV):
+        kind = getattr(variable.owner.op, "name", None) or type(variable.owner.op).__name__
         raise ValueError(
-            f"the label {name!r} is distributed as {_kind(variable)}; a label is pm.Categorical, or pm.Bernoulli "
+            f"the label {name!r} is distributed as {kind}; a label is pm.Categorical, or pm.Bernoulli "
             "where there are two classes"
         )
     [codes] = evaluate([model.rvs_to_values[variable]])
@@ -188,19 +189,12 @@ def _selects(variable: Any, clients: dict[Any, list[tuple[Any, int]]]) -> bool:
 
 
 def _is_selection(node: Any, position: int, clients: dict[Any, list[tuple[Any, int]]]) -> bool:
-    op = node.op
+    op, scalar = node.op, getattr(node.op, "scalar_op", None)
+    if isinstance(op, DimShuffle) or isinstance(scalar, Cast):
+        return _selects(node.outputs[0], clients)
     if isinstance(op, AdvancedSubtensor):
         return position > 0
-    if isinstance(op, Elemwise):
-        scalar = op.scalar_op
-        if isinstance(scalar, _COMPARISONS):
-            return True
-        if isinstance(scalar, Switch) and position == 0:
-            return True
-        passes = isinstance(scalar, Cast)
-    else:
-        passes = isinstance(op, DimShuffle)
-    return passes and _selects(node.outputs[0], clients)
+    return isinstance(scalar, _COMPARISONS) or (isinstance(scalar, Switch) and position == 0)
 
 
 def _classes(model: Any, variable: Any) -> tuple[Hashable, ...]:
@@ -218,7 +212,3 @@ def _classes(model: Any, variable: Any) -> tuple[Hashable, ...]:
     if coords is not None and len(coords) == n_classes:
         return tuple(coords)
     return tuple(range(int(n_classes)))
-
-
-def _kind(variable: Any) -> str:
-    return str(getattr(variable.owner.op, "name", None) or type(variable.owner.op).__name__)

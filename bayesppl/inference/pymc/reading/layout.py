@@ -66,7 +66,15 @@ class Layout:
                 f"X must hold the rows of {', '.join(map(repr, self.columns))}: missing {absent}, unknown "
                 f"{unknown}"
             )
-        parts = [self._flat(name, self._in_order(name, X[name], known)) for name in self.columns]
+        parts = []
+        for name in self.columns:
+            values = self._in_order(name, X[name], known)
+            if values.shape[1:] != self.shapes[name]:
+                raise ValueError(
+                    f"rows of {name!r} must have the shape {self.shapes[name]} of those of the fit, found "
+                    f"{values.shape[1:]}"
+                )
+            parts.append(values.reshape(len(values), -1))
         lengths = {name: len(part) for name, part in zip(self.columns, parts, strict=True)}
         if len(set(lengths.values())) > 1:
             raise ValueError(f"the variables of X have different numbers of rows: {lengths}")
@@ -126,14 +134,6 @@ class Layout:
         names = next((names for names in lists if set(names) == set(table.names)), by_default)
         found = table if names is None else Columns(names, True, f"the variable {name!r}").align(rows)
         return np.asarray(found.numeric())
-
-    def _flat(self, name: str, values: Array) -> Array:
-        if values.shape[1:] != self.shapes[name]:
-            raise ValueError(
-                f"rows of {name!r} must have the shape {self.shapes[name]} of those of the fit, found "
-                f"{values.shape[1:]}"
-            )
-        return values.reshape(len(values), -1)
 
 
 def layout_of(model: Any, observed: Sequence[Observed]) -> tuple[Layout, list[Array]]:

@@ -156,17 +156,13 @@ def _match(state: _State, scheme: Any) -> list[Match] | None:
             continue
         left.remove(ready)
         [place] = state.above(*ready) & free
-        found = _relation(state, *ready, place)
+        same = [Match(ready[0], place, "same", ready[1], order=order) for order in state.orders(*ready)]
+        found = next((related for related in (_related(state, one) for one in same) if related is not None), None)
         if found is None:
             return None
         free.remove(place)
         matches.append(found)
     return None if free else matches
-
-
-def _relation(state: _State, name: str, part: tuple[Any, ...], place: int) -> Match | None:
-    same = [Match(name, place, "same", part, order=order) for order in state.orders(name, part)]
-    return next((found for found in (_related(state, one) for one in same) if found is not None), None)
 
 
 def _related(state: _State, same: Match) -> Match | None:
@@ -228,7 +224,8 @@ def log_volumes(coordinates: Coordinates, theta: Mapping[str, Any], matches: Seq
 def log_volume(coordinates: Coordinates, theta: Mapping[str, Any], events: Mapping[str, Event]) -> Any | None:
     """Compute log |∂ parameters / ∂ coordinates|, a scalar graph; None where it is not square, or large."""
     flat = pt.concatenate([_independent(theta[name], events[name]).ravel() for name in theta])
-    size = _size(coordinates, flat)
+    [one] = coordinates.evaluate([flat], [start[None] for start in coordinates.start])
+    size = one.shape[1]
     if size != coordinates.size or size > LARGEST:
         return None
     cotangent = pt.vector("cotangent", shape=(size,))
@@ -251,11 +248,6 @@ def _independent(graph: Any, event: Event) -> Any:
         rows, columns = np.tril_indices(int(graph.type.shape[-1]))
         return graph[..., rows, columns]
     return graph
-
-
-def _size(coordinates: Coordinates, flat: Any) -> int:
-    [value] = coordinates.evaluate([flat], [start[None] for start in coordinates.start])
-    return int(value.shape[1])
 
 
 #: Terms, arrays or graphs, and their shapes, whose draw axis leads.

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, Self, final
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 import pytensor.tensor as pt
@@ -79,11 +79,6 @@ class Natural(ABC):
     def factors(self) -> tuple[int, ...]:
         """Shape of the independent factors of the prior."""
         return tuple(self.entries[axis] for axis in self._kept)
-
-    @final
-    def given(self, known: Mapping[str, Any]) -> Self:
-        """The same, at other values of what is known beside the parameters; arrays or graphs."""
-        return replace(self, **known)
 
     @final
     def for_family(self, theta: Theta) -> Theta:

@@ -14,7 +14,7 @@ from pymc.logprob.basic import transformed_conditional_logp
 from pymc.logprob.rewriting import logprob_rewrites_db
 from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 
-from bayesppl.inference.pymc.reading.graphs import (
+from bayesppl.inference.pymc.graphs import (
     Interpreter,
     evaluate,
     in_64_bits,
@@ -23,20 +23,10 @@ from bayesppl.inference.pymc.reading.graphs import (
 )
 from bayesppl.kernels.arrays import Array, Theta
 
-#: Points taken at once.
-AT_ONCE = 1000
-
-
-def _of_densities() -> Any:
-    """PyMC's rewrites of distributions before it takes their densities, but for one.
-
-    It gives normal vectors of a known precision a density that is meant for a single vector, so that several
-    raise an error, or,
-    where they are as many as they have entries, get another density.
-    """
-    return logprob_rewrites_db.query(
-        RewriteDatabaseQuery(include=["basic"], exclude=["mv_normal_to_precision_mv_normal"])
-    )
+#: PyMC's rewrites of distributions before it takes their densities, but for one. It gives normal vectors of a
+#: known precision a density that is meant for a single vector, so that several raise an error, or, where they are
+#: as many as they have entries, get another density.
+_REWRITES = RewriteDatabaseQuery(include=["basic"], exclude=["mv_normal_to_precision_mv_normal"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +111,7 @@ class Coordinates:
             rvs_to_values={new: self.model.rvs_to_values[variable] for new, variable in own},
             rvs_to_transforms={new: self.model.rvs_to_transforms[variable] for new, variable in own},
             jacobian=jacobian,
-            ir_rewriter=_of_densities(),
+            ir_rewriter=logprob_rewrites_db.query(_REWRITES),
         )
         potentials = self.model.replace_rvs_by_values(list(self.potentials)) if self.potentials else []
         return without_checks(self._in_coordinates([*densities, *potentials]))
@@ -141,15 +131,11 @@ class Coordinates:
 
     def evaluate(self, graphs: Sequence[Any], points: Sequence[Array]) -> list[Array]:
         """Values of graphs of the unconstrained variables at points: arrays (size, ...)."""
-        n_points = len(points[0]) if self.values else 1
         key = tuple(graphs)
         if key not in self._made:
             self._made[key] = Interpreter(self.values, (), graphs)
-        pieces = [
-            self._made[key]([values[start : start + AT_ONCE] for values in points], (), n_points)
-            for start in range(0, n_points, AT_ONCE)
-        ]
-        return pieces[0] if len(pieces) == 1 else [np.concatenate(parts) for parts in zip(*pieces, strict=True)]
+        found: list[Array] = self._made[key](points, (), 1)
+        return found
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but what was made of the graphs, which is made anew."""

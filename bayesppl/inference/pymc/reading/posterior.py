@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
@@ -25,29 +26,39 @@ from bayesppl.model.sampled import log_batch_means
 
 
 @dataclass(frozen=True, eq=False)
+class SolvedPart:
+    """A part of a model that is known in closed form: its family, None of the class weights, and its posterior."""
+
+    family: Any
+    belief: Conjugate
+
+
+@dataclass(frozen=True, eq=False)
 class SampledPart:
     """Draws of one part of a model.
 
     Attributes
     ----------
-    family : ByRows
+    family : ByRows or None
+        None of class weights that are sampled by themselves.
     samples : Theta
         Axes (chain, draw) lead; classes are in ascending order.
     weights : array, optional
         Class weights at each draw, (chain, draw, class), where the part determines them too.
     """
 
-    family: ByRows
+    family: ByRows | None
     samples: Theta
     weights: Array | None
     report: Report
 
     def log_densities(self, chain: int, draws: slice, X: Any) -> Array:
         """Log density of rows at some draws of a chain: (n_draws, n_rows, n_classes)."""
+        assert self.family is not None
         log_density = self.family.log_likelihood({k: v[chain, draws] for k, v in self.samples.items()})(X)
-        return (
-            log_density if self.weights is None else log_density + np.log(self.weights[chain, draws])[:, None, :]
-        )
+        if self.weights is None:
+            return log_density
+        return log_density + np.log(self.weights[chain, draws])[:, None, :]
 
 
 def in_class_order(family: ByRows, samples: Theta, report: Report) -> tuple[Theta, Report]:
@@ -87,59 +98,41 @@ def own_table(X: BlockRows, columns: Sequence[Hashable]) -> Table:
     return as_table(np.column_stack(list(X.parts.values()))).renamed(columns)
 
 
-@dataclass(frozen=True, eq=False)
-class SampledLabel:
-    """Draws of what the class weights are computed from, and of the weights: (chain, draw, class)."""
-
-    samples: Theta
-    weights: Array
-    report: Report
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class PartlyExact(Posterior):
     """Parts that are independent given the labels: each is solved by itself, and predictives multiply.
 
     Attributes
     ----------
-    exact : mapping of str to (family, belief)
-        Families and posterior beliefs by block.
-    exact_weights : Conjugate or None
-        Posterior belief about the class weights; None where they are sampled with a part.
-    sampled : mapping of str to SampledPart
-    label : SampledLabel or None
-        Where the class weights are sampled by themselves.
+    solved, sampled : mappings of str to parts
+        By block; class weights that are a part by themselves are the last one.
     """
 
-    exact: Mapping[str, tuple[Any, Conjugate]]
-    exact_weights: Conjugate | None
+    solved: Mapping[str, SolvedPart]
     sampled: Mapping[str, SampledPart]
-    label: SampledLabel | None
-
-    @property
-    def _parts(self) -> dict[str, SampledPart | SampledLabel]:
-        return {**self.sampled, **({} if self.label is None else {CLASS_WEIGHTS: self.label})}
 
     @property
     def _lead(self) -> tuple[int, int]:
         """Numbers of chains and draws."""
-        values = next(iter(next(iter(self._parts.values())).samples.values()))
+        values = next(iter(next(iter(self.sampled.values())).samples.values()))
         return values.shape[0], values.shape[1]
 
     @property
+    def _blocks(self) -> list[str]:
+        """The parts with features."""
+        return [block for block in (*self.solved, *self.sampled) if block != CLASS_WEIGHTS]
+
+    @property
     def about_draws(self) -> Report:
-        reports = {block: part.report for block, part in self._parts.items()}
+        reports = {block: part.report for block, part in self.sampled.items()}
         first = next(iter(reports.values()))
-        measures = {
-            self._prefix(block) + name: values
-            for block, report in reports.items()
-            for name, values in report.diagnosis.measures.items()
-        }
+        measures = self._named({block: report.diagnosis.measures for block, report in reports.items()})
         problems = [problem for report in reports.values() for problem in report.diagnosis.problems]
-        own = {} if self.label is None else self.label.samples
-        named = {self._prefix(CLASS_WEIGHTS) + name: values.ndim - 2 for name, values in own.items()}
-        dims = {name: tuple(f"{name}_dim_{axis}" for axis in range(ndim)) for name, ndim in named.items()}
-        record = {**first.record, "exact": list(self.exact), "sampled": list(self.sampled)}
+        own = {block: part.samples for block, part in self.sampled.items() if block == CLASS_WEIGHTS}
+        named = self._named(own).items()
+        dims = {name: tuple(f"{name}_dim_{axis}" for axis in range(values.ndim - 2)) for name, values in named}
+        solved, sampled = ([b for b in parts if b != CLASS_WEIGHTS] for parts in (self.solved, self.sampled))
+        record = {**first.record, "exact": solved, "sampled": sampled}
         return Report(record, first.sample_stats, Diagnosis(measures, problems), dims)
 
     @property
@@ -153,36 +146,32 @@ class PartlyExact(Posterior):
         )
 
     def mean(self) -> Theta:
-        return self._collect(
-            {block: belief.mean() for block, (_, belief) in self.exact.items()},
-            {block: {k: v.mean((0, 1)) for k, v in part.samples.items()} for block, part in self.sampled.items()},
-            self.predictive_weights(),
-        )
+        found = {block: part.belief.mean() for block, part in self.solved.items()}
+        found |= {b: {k: v.mean((0, 1)) for k, v in part.samples.items()} for b, part in self.sampled.items()}
+        found.pop(CLASS_WEIGHTS, None)
+        return {CLASS_WEIGHTS: self.predictive_weights(), **self._named(found)}
 
     def draws(self, chains: int, size: int, rng: np.random.Generator) -> Theta:
         lead = self._lead
-        n = lead[0] * lead[1]
-        exact = {
-            block: {k: v.reshape(*lead, *v.shape[1:]) for k, v in belief.draw(n, rng).items()}
-            for block, (_, belief) in self.exact.items()
-        }
-        if self.exact_weights is not None:
-            flat = self.exact_weights.draw(n, rng)[CLASS_WEIGHTS]
-            weights = flat.reshape(*lead, -1)
-        else:
-            weights = self._sampled_weights()
-        return self._collect(exact, {block: part.samples for block, part in self.sampled.items()}, weights)
+        found: dict[str, Theta] = {}
+        for block, part in self.solved.items():
+            drawn = part.belief.draw(lead[0] * lead[1], rng)
+            found[block] = {name: values.reshape(*lead, *values.shape[1:]) for name, values in drawn.items()}
+        found |= {block: part.samples for block, part in self.sampled.items()}
+        own = found.pop(CLASS_WEIGHTS, {}) if CLASS_WEIGHTS in self.solved else {CLASS_WEIGHTS: self._weights}
+        found.pop(CLASS_WEIGHTS, None)
+        return {**own, **self._named(found)}
 
     def predictive_weights(self) -> Array:
-        if self.exact_weights is not None:
-            return self.exact_weights.mean()[CLASS_WEIGHTS]
-        return self._sampled_weights().mean((0, 1))
+        if CLASS_WEIGHTS in self.solved:
+            return self.solved[CLASS_WEIGHTS].belief.mean()[CLASS_WEIGHTS]
+        return self._weights.mean((0, 1))
 
     def log_joint_predictive(self) -> LogDensity:
         def log_joint(X: Any) -> Array:
-            total = self._exact_part(X)
-            for block, part in self.sampled.items():
-                total = total + log_mean_exp(_batches(part, self._rows(X, block), 1), axis=0)
+            total = self._log_weights(X)
+            for values in self._batches(X, 1).values():
+                total = total + log_mean_exp(values, axis=0)
             return total
 
         return LogDensity(log_joint)
@@ -194,58 +183,51 @@ class PartlyExact(Posterior):
         features.
         """
         [(power, X)] = parts  # one, for rows of such a model are modelled as a whole
-        exact = self._exact_part(X)
-        per_chain = int(np.sqrt(self._lead[1]))
-        batches = {b: _batches(part, self._rows(X, b), per_chain) for b, part in self.sampled.items()}
+        batches = self._batches(X, int(np.sqrt(self._lead[1])))
         middle = {block: log_mean_exp(values, axis=0) for block, values in batches.items()}
-        total = exact + sum(middle.values())
+        total = self._log_weights(X) + sum(middle.values())
         weights = self.predictive_weights()
         share = normalise(powered([(power, total)], weights), weights, log=False)[0]
         variance = np.zeros(share.shape)
-        for block, values in batches.items():
-            relative = power * np.exp(values - middle[block])
+        for block in batches.keys() & self.sampled.keys():
+            relative = power * np.exp(batches[block] - middle[block])
             influence = share * (relative - (share * relative).sum(-1, keepdims=True))
-            variance += (influence**2).sum(0) / (len(values) - 1) / len(values)
+            variance += (influence**2).sum(0) / (len(influence) - 1) / len(influence)
         return np.sqrt(variance)
 
-    def _exact_part(self, X: Any) -> Array:
-        shape = (X.shape[0], self.model.n_classes)
-        total = np.zeros(shape)
-        if self.exact_weights is not None or self.label is not None:
+    def _log_weights(self, X: Any) -> Array:
+        """Log class weights, (n_rows, n_classes), where they are a part by themselves; zeros otherwise."""
+        total = np.zeros((X.shape[0], self.model.n_classes))
+        if CLASS_WEIGHTS in self.solved or CLASS_WEIGHTS in self.sampled:
             with np.errstate(divide="ignore"):
                 total = total + np.log(self.predictive_weights())
-        for block, (family, belief) in self.exact.items():
-            total = total + closed_forms.log_predictive(family, belief)(self._rows(X, block))
         return total
 
-    def _rows(self, X: Any, block: str) -> Any:
-        return X.parts[block] if len(self.exact) + len(self.sampled) > 1 else X
+    def _batches(self, X: Any, per_chain: int) -> dict[str, Array]:
+        """Log density of rows, averaged over batches of draws: (n_batches, n_rows, n_classes) for each block."""
+        n_chains, n_draws = self._lead
+        edges = np.linspace(0, n_draws, per_chain + 1).astype(int).tolist()
+        found = {}
+        for block in self._blocks:
+            own = X.parts[block] if len(self._blocks) > 1 else X
+            if block in self.solved:
+                part = self.solved[block]
+                found[block] = closed_forms.log_predictive(part.family, part.belief)(own)[None]
+            else:
+                log_density = partial(self.sampled[block].log_densities, X=own)
+                found[block] = log_batch_means(log_density, n_chains, edges, (X.shape[0], self.model.n_classes))
+        return found
 
-    def _sampled_weights(self) -> Array:
-        if self.label is not None:
-            return self.label.weights
+    @property
+    def _weights(self) -> Array:
+        """Draws of the class weights, where they are sampled."""
         [weights] = [part.weights for part in self.sampled.values() if part.weights is not None]
         return weights
 
-    def _prefix(self, block: str) -> str:
-        """What the names of a block's parameters have before them."""
-        several = len(self.exact) + len(self.sampled) > 1
-        return f"{block}_" if several or block == CLASS_WEIGHTS else ""
-
-    def _collect(self, exact: Mapping[str, Theta], sampled: Mapping[str, Theta], weights: Array) -> Theta:
-        return {CLASS_WEIGHTS: weights} | {
-            self._prefix(block) + name: values
-            for block, theta in {**exact, **sampled}.items()
-            for name, values in theta.items()
-        }
-
-
-def _batches(part: SampledPart, X: Any, per_chain: int) -> Array:
-    """Log density of rows, averaged over batches of consecutive draws: (n_batches, n_rows, n_classes)."""
-    n_chains, n_draws = next(iter(part.samples.values())).shape[:2]
-    edges = np.linspace(0, n_draws, per_chain + 1).astype(int).tolist()
-
-    def log_density(chain: int, draws: slice) -> Array:
-        return part.log_densities(chain, draws, X)
-
-    return log_batch_means(log_density, n_chains, edges, (X.shape[0], len(part.family.classes)))
+    def _named(self, parts: Mapping[str, Theta]) -> Theta:
+        """Values of parameters by names that differ from block to block."""
+        named = {}
+        for block, theta in parts.items():
+            prefix = f"{block}_" if len(self._blocks) > 1 or block == CLASS_WEIGHTS else ""
+            named.update({prefix + name: values for name, values in theta.items()})
+        return named

@@ -1,6 +1,7 @@
-"""A conjugate belief for a prior density: hyperparameters by least squares.
+"""A conjugate belief for a prior density, and the way back from its parameters to the user's variables.
 
-Nothing is proved here: what is found is proposed, and :mod:`.proof` compares the densities at other points.
+The hyperparameters are found by least squares. Nothing is proved here: what is found is proposed, and
+:mod:`.proof` compares the densities at other points.
 """
 
 from __future__ import annotations
@@ -10,12 +11,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pytensor
+import pytensor.tensor as pt
 
 from bayesppl.conjugate import Conjugate
+from bayesppl.inference.pymc.graphs import Interpreter, evaluate
 from bayesppl.inference.pymc.reading.labels import Label
 from bayesppl.inference.pymc.reading.matches import Match, Terms, assemble, log_volume, log_volumes, match
 from bayesppl.inference.pymc.reading.naturals import Natural
 from bayesppl.inference.pymc.reading.points import Coordinates
+from bayesppl.inference.pymc.reading.rows import same_values
 from bayesppl.kernels.arrays import Array, Theta
 
 #: Relative size of what least squares may leave unexplained of a log density.
@@ -23,6 +28,18 @@ UNEXPLAINED = 1e-7
 
 #: Largest number of coefficients that are solved for together.
 LARGEST = 700
+
+
+#: Coordinates in which a parameter is affine, or nearly so, in an unconstrained variable, given others.
+LINKS: Mapping[str, Callable[[Any], Any]] = {
+    "variance": pt.log,
+    "rate": pt.log,
+    "probability": lambda p: pt.log(p) - pt.log1p(-p),
+    "mean": lambda mean: mean,
+}
+
+#: Largest number of Newton's steps back to the variables of the user.
+STEPS = 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +63,10 @@ class PriorDensity:
     terms: Sequence[Any]
     matches: Sequence[Match] | None
     n_prior: int
+
+    def parameters(self, points: Sequence[Array]) -> Theta:
+        """Parameters at points."""
+        return dict(zip(self.theta, self.coordinates.evaluate(list(self.theta.values()), points), strict=True))
 
     def evaluate(self, points: Sequence[Array], *, volumes: bool = True) -> tuple[Theta, list[Array]]:
         """Parameters and terms at points; without those of the volume on request."""
@@ -73,6 +94,57 @@ class PriorDensity:
                 return None
             total = total + own
         return total
+
+    def variables_at(self, theta: Theta, start: Sequence[Array]) -> Theta | None:
+        """Free variables at draws of a family's parameters; None where they cannot be found.
+
+        Parameters
+        ----------
+        start : sequence of arrays
+            Unconstrained coordinates, (n_draws, ...), or the same for all draws. Those of variables that stand
+            for no parameter stay as they are.
+        """
+        if self.matches is None:
+            return None
+        coordinates = self.coordinates
+        n_draws = len(next(iter(theta.values())))
+        shapes = [values.shape for values in coordinates.start]
+        points = [np.array(np.broadcast_to(v, (n_draws, *shape))) for v, shape in zip(start, shapes, strict=True)]
+        own = self.parameters([values[:1] for values in points])
+        wanted = {name: theta[name].reshape(-1, *one.shape[1:]) for name, one in own.items()}
+        usual = coordinates.theta([values[:1] for values in points])
+        direct: Theta = {}
+        for found in self.matches:
+            variable, target = coordinates.free[found.place], found.of(wanted[found.parameter], 1)
+            if found.relation == "entrywise":
+                if not self._solve(found, target, points):
+                    return None
+            else:
+                values = np.linalg.inv(target) if found.relation == "inverse" else target
+                values = values.reshape(n_draws, *usual[variable.name].shape[1:])
+                direct[variable.name] = points[found.place] = values
+                transform = coordinates.model.rvs_to_transforms[variable]
+                if transform is not None:
+                    one = variable.type()
+                    forward = transform.forward(one, *variable.owner.inputs)
+                    [points[found.place]] = Interpreter([one], (), [forward])([values])
+        back = self.parameters(points)
+        agrees = all(same_values(values, wanted[name], 1e-6) for name, values in back.items())
+        return coordinates.theta(points) | direct if agrees else None
+
+    def _solve(self, found: Match, target: Array, points: list[Array]) -> bool:
+        """Move points, by Newton's method, to where a parameter has given values; entry by entry."""
+        link = LINKS[found.parameter]
+        graph = link(found.of(self.theta[found.parameter]))
+        slope = pytensor.grad(graph.sum(), self.coordinates.values[found.place])
+        [goal] = evaluate([link(pt.constant(target))])
+        for _ in range(STEPS):
+            now, rate = self.coordinates.evaluate([graph, slope], points)
+            gap = now - goal
+            if np.abs(gap).max() <= 1e-12 * max(1.0, np.abs(goal).max()):
+                return True
+            points[found.place] -= np.clip(gap.reshape(rate.shape) / rate, -5, 5)
+        return bool(np.abs(gap).max() <= 1e-8 * max(1.0, np.abs(goal).max()))
 
 
 def as_density(
@@ -107,7 +179,7 @@ def _of_classes(potential: Any, label: Label) -> Any:
 
 def propose(density: PriorDensity, natural: Natural, rng: np.random.Generator) -> Conjugate | str:
     """The belief whose density this could be, or the reason why there is none."""
-    width = natural.statistics(density.evaluate(density.coordinates.draw(1, rng))[0]).shape[-1]
+    width = natural.statistics(density.parameters(density.coordinates.draw(1, rng))).shape[-1]
     n_factors = int(np.prod(natural.factors))
     if density.matches is not None:
         found = _solve(density, natural, 2 * width + 8, rng, together=False)

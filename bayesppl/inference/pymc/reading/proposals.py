@@ -24,7 +24,7 @@ from bayesppl.families import (
 from bayesppl.families.gamma_rate import GammaRate
 from bayesppl.families.gaussian_diagonal import KnownVariances
 from bayesppl.families.lognormal import LogGaussian
-from bayesppl.inference.pymc.reading.graphs import evaluate, substitute
+from bayesppl.inference.pymc.graphs import evaluate, substitute
 from bayesppl.inference.pymc.reading.natural_normals import Means, MeansAndCovariances, MeansAndVariances
 from bayesppl.inference.pymc.reading.naturals import (
     Natural,
@@ -98,63 +98,58 @@ class At:
         return first if same_values(values, np.broadcast_to(first, values.shape), 1e-15) else None
 
 
-#: Of the parameters of the distribution of each variable, and what is given for each row: a proposal, or why
-#: there is none.
-Build = Callable[[Sequence[Any], At, str | None], Proposal | str]
+#: Of the parameters of the distribution of each variable, and the column given for each row by the setting of the
+#: family that it is: a proposal, or why there is none.
+Build = Callable[[Sequence[Any], At, Mapping[str, str]], Proposal | str]
 
 
-@dataclass(frozen=True)
-class _Cells:
+def _cells(
+    family_of: type[Any],
+    parameter: str,
+    place: int,
+    support: str,
+    *,
+    is_scale: bool = False,
+    known: str = "",
+    number: type = float,
+    refusal: str = "",
+    **fixed: Any,
+) -> Build:
     """A distribution of single cells, one of whose parameters has a conjugate prior.
 
-    Attributes
+    Parameters
     ----------
-    family : type
+    family_of : type
     parameter : {"probability", "rate"}
     place : int
         Of the parameter among those of the distribution.
-    support : str
     is_scale : bool
         Whether the distribution has one over the rate.
     known : str
-        Setting of the family that the first parameter of the distribution must be; a ``number``, or else
-        ``refusal`` is the reason.
-    per_row : str
-        Setting of the family that may be a column instead, given for each row.
-    fixed : mapping
+        Setting of the family that the first parameter of the distribution must be, if it is not given for each
+        row; a ``number``, or else ``refusal`` is the reason.
+    **fixed
         Other settings of the family.
     """
 
-    family: type[Any]
-    parameter: str
-    place: int
-    support: str
-    is_scale: bool = False
-    known: str = ""
-    number: type = float
-    refusal: str = ""
-    per_row: str = ""
-    fixed: Mapping[str, Any] = field(default_factory=dict)
-
-    def __call__(self, parameters: Sequence[Any], at: At, given: str | None) -> Proposal | str:
-        """Propose the family; ``given`` is the column of what is given for each row."""
-        own = _columns(parameters, self.place)
-        graph = 1 / own if self.is_scale else own
-        settings = dict(self.fixed)
-        if given is not None:
-            settings[self.per_row] = given
-        elif self.known:
+    def build(parameters: Sequence[Any], at: At, given: Mapping[str, str]) -> Proposal | str:
+        own = _columns(parameters, place)
+        graph = 1 / own if is_scale else own
+        settings: dict[str, Any] = {**fixed, **given}
+        if known and not given:
             value = at.constant(_columns(parameters, 0))
             if value is None:
-                return self.refusal
-            settings[self.known] = [self.number(n) for n in value.tolist()]
+                return refusal
+            settings[known] = [number(n) for n in value.tolist()]
 
         def family(prior: Any, columns: Sequence[Hashable]) -> Family:
-            made: Family = self.family(**settings, **{self.parameter: prior})
+            made: Family = family_of(**settings, **{parameter: prior})
             return made
 
-        natural = (Probabilities if self.parameter == "probability" else Rates)(at(graph).shape[1:])
-        return Proposal(natural, {self.parameter: graph}, family, self.support)
+        natural = (Probabilities if parameter == "probability" else Rates)(at(graph).shape[1:])
+        return Proposal(natural, {parameter: graph}, family, support)
+
+    return build
 
 
 def _columns(parameters: Sequence[Sequence[Any]], place: int, n_core: int = 0) -> Any:
@@ -171,7 +166,7 @@ def _columns(parameters: Sequence[Sequence[Any]], place: int, n_core: int = 0) -
 def _gaussian(
     make: Callable[[Any, Any], Family], of_known: Callable[[KnownVariances], Family], support: str
 ) -> Build:
-    def build(parameters: Sequence[Any], at: At, given: str | None) -> Proposal | str:
+    def build(parameters: Sequence[Any], at: At, given: Mapping[str, str]) -> Proposal | str:
         mean, variance = _columns(parameters, 0), _columns(parameters, 1) ** 2
         values = at(variance)
         entries = values.shape[1:]
@@ -202,7 +197,7 @@ def _gaussian(
     return build
 
 
-def _multivariate(parameters: Sequence[Any], at: At, given: str | None) -> Proposal | str:
+def _multivariate(parameters: Sequence[Any], at: At, given: Mapping[str, str]) -> Proposal | str:
     [(mean, covariance)] = parameters
     if mean.ndim != 2:
         return "its vectors are arranged in more than one dimension"
@@ -218,7 +213,7 @@ def _multivariate(parameters: Sequence[Any], at: At, given: str | None) -> Propo
     )
 
 
-def _categorical(parameters: Sequence[Any], at: At, given: str | None) -> Proposal | str:
+def _categorical(parameters: Sequence[Any], at: At, given: Mapping[str, str]) -> Proposal | str:
     tables = [_columns([own], 0, 1) for own in parameters]
     shapes = [at(table).shape[1:] for table in tables]
     levels = [n_levels for _, n_columns, n_levels in shapes for _ in range(n_columns)]
@@ -245,7 +240,7 @@ def _of_levels(prior: Any, levels: Sequence[int], columns: Sequence[Hashable]) -
     return Categorical(prior, levels={name: list(range(n)) for name, n in zip(columns, levels, strict=True)})
 
 
-def _multinomial(parameters: Sequence[Any], at: At, given: str | None) -> Proposal | str:
+def _multinomial(parameters: Sequence[Any], at: At, given: Mapping[str, str]) -> Proposal | str:
     [(_, p)] = parameters
     if p.ndim != 2:
         return "its vectors are arranged in more than one dimension"
@@ -257,8 +252,8 @@ _LEARNED = "is learned, or differs between classes"
 ENTRYWISE: Mapping[type, Build] = {
     basic.NormalRV: _gaussian(lambda structure, prior: Gaussian(structure, prior), lambda known: known, "real"),
     basic.LogNormalRV: _gaussian(lambda structure, prior: LogNormal(structure, prior), LogGaussian, "positive"),
-    basic.BernoulliRV: _Cells(Bernoulli, "probability", 0, "binary"),
-    basic.BinomialRV: _Cells(
+    basic.BernoulliRV: _cells(Bernoulli, "probability", 0, "binary"),
+    basic.BinomialRV: _cells(
         Binomial,
         "probability",
         1,
@@ -266,18 +261,20 @@ ENTRYWISE: Mapping[type, Build] = {
         known="trials",
         number=int,
         refusal="its numbers of trials differ between classes",
-        per_row="trials",
     ),
-    basic.NegBinomialRV: _Cells(
+    basic.NegBinomialRV: _cells(
         NegativeBinomial, "probability", 1, "count", known="size", refusal=f"its size {_LEARNED}"
     ),
-    basic.PoissonRV: _Cells(Poisson, "rate", 0, "count", per_row="exposure"),
-    basic.ExponentialRV: _Cells(GammaRate, "rate", 0, "positive", is_scale=True, fixed={"shape": 1.0}),
-    basic.GammaRV: _Cells(
+    basic.PoissonRV: _cells(Poisson, "rate", 0, "count"),
+    basic.ExponentialRV: _cells(GammaRate, "rate", 0, "positive", is_scale=True, shape=1.0),
+    basic.GammaRV: _cells(
         GammaRate, "rate", 1, "positive", is_scale=True, known="shape", refusal=f"its shape {_LEARNED}"
     ),
     basic.CategoricalRV: _categorical,
 }
+
+#: Settings of families that may be a column, given for each row.
+PER_ROW: Mapping[type, str] = {basic.BinomialRV: "trials", basic.PoissonRV: "exposure"}
 VECTORS: Mapping[type, Build] = {basic.MvNormalRV: _multivariate, basic.MultinomialRV: _multinomial}
 
 
@@ -298,11 +295,10 @@ def propose(
     parameters = [_per_class(x, n_classes) for x in observed]
     at = At(coordinates, coordinates.draw(3, rng))
     if not given:
-        return build(parameters, at, None)
-    may_be_given = isinstance(build, _Cells) and build.per_row
-    if not may_be_given or len(given) > 1 or next(iter(given.values())).size != len(observed[0].observed):
+        return build(parameters, at, {})
+    if kind not in PER_ROW or len(given) > 1 or next(iter(given.values())).size != len(observed[0].observed):
         return f"its rows depend on {', '.join(map(repr, given))}, given for each row"
-    return build(parameters, at, next(iter(given)))
+    return build(parameters, at, {PER_ROW[kind]: next(iter(given))})
 
 
 def _per_class(observed: Observed, n_classes: int) -> list[Any]:

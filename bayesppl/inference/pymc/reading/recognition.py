@@ -15,12 +15,12 @@ from pytensor.xtensor.type import XTensorType
 from bayesppl.conjugate import Conjugate, Fixed
 from bayesppl.data.read_table import as_table
 from bayesppl.families import Family
+from bayesppl.inference.pymc.graphs import evaluate, nodes_above, substitute
 from bayesppl.inference.pymc.reading import priors, proof
 from bayesppl.inference.pymc.reading.blocks import Block, Component, Reading, Solved, components
 from bayesppl.inference.pymc.reading.cloning import read_observed
 from bayesppl.inference.pymc.reading.collapsing import Collapsed, collapse
 from bayesppl.inference.pymc.reading.compressed import all_rows, compress
-from bayesppl.inference.pymc.reading.graphs import evaluate, nodes_above, substitute
 from bayesppl.inference.pymc.reading.labels import Label, find_label
 from bayesppl.inference.pymc.reading.naturals import Natural, Simplices
 from bayesppl.inference.pymc.reading.points import Coordinates

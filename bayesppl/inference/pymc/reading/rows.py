@@ -20,7 +20,7 @@ from pytensor.graph.basic import Constant
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor.random.type import RandomType
 
-from bayesppl.inference.pymc.reading.graphs import Interpreter, leaves_above, substitute
+from bayesppl.inference.pymc.graphs import Interpreter, leaves_above, substitute
 from bayesppl.inference.pymc.reading.labels import Label
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.posterior import CHUNK_CELLS
@@ -72,14 +72,9 @@ class Observed:
         return pm.logp(self.clone, self.values, warn_rvs=False)
 
     @cached_property
-    def _rows(self) -> Any:
-        entries = self.density
-        return entries.sum(tuple(range(1, entries.ndim)))
-
-    @cached_property
     def _of_draws(self) -> Interpreter:
         """Log density of every row, for draws of the free variables."""
-        return self._over_draws(self._rows)
+        return self._over_draws(self.density.sum(tuple(range(1, self.density.ndim))))
 
     def _over_draws(self, graph: Any) -> Interpreter:
         return Interpreter(
@@ -129,8 +124,7 @@ class Observed:
 
     def _evaluated(self, graph: Interpreter, theta: Theta, rows: Sequence[Array]) -> Array:
         n_draws = next((len(v) for v in theta.values()), 1)
-        [found] = graph([theta[name] for name in self._names], rows, n_draws)
-        return found
+        return graph([theta[name] for name in self._names], rows, n_draws)[0]
 
     @property
     def _names(self) -> list[str]:

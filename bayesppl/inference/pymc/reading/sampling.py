@@ -13,11 +13,10 @@ from bayesppl.data.table import Table
 from bayesppl.families import closed_forms
 from bayesppl.inference.nuts import NUTS, compile_density
 from bayesppl.inference.pymc.compiled import density_of
+from bayesppl.inference.pymc.graphs import substitute
 from bayesppl.inference.pymc.reading.by_rows import ByRows
 from bayesppl.inference.pymc.reading.collapsing import Collapsed
 from bayesppl.inference.pymc.reading.compressed import CompressedRows
-from bayesppl.inference.pymc.reading.graphs import substitute
-from bayesppl.inference.pymc.reading.inverse import variables_at
 from bayesppl.inference.pymc.reading.points import Coordinates
 from bayesppl.inference.pymc.reading.posterior import CollapsedPart, in_class_order, own_table
 from bayesppl.inference.pymc.reading.rows import Observed
@@ -26,21 +25,8 @@ from bayesppl.model.convergence import diagnose, warn_of_problems
 from bayesppl.model.posterior import Report
 
 
-def log_posterior(
-    coordinates: Coordinates, rows: Sequence[tuple[Observed, CompressedRows]], labels: Sequence[Any]
-) -> Any:
-    """Log posterior density of the unconstrained variables of a part, a scalar graph.
-
-    Parameters
-    ----------
-    labels : sequence of graphs
-        Of the inputs: log density of the labels, where the part holds them.
-    """
-    terms = [term.sum() for term in coordinates.log_prior(jacobian=True)]
-    return pt.add(*terms, *coordinates.of([*(_log_likelihood(*own) for own in rows), *labels]), pt.zeros(()))
-
-
-def _log_likelihood(x: Observed, rows: CompressedRows) -> Any:
+def log_likelihood(x: Observed, rows: CompressedRows) -> Any:
+    """The log density of rows, a scalar graph of the inputs for the free variables."""
     given = {new: pt.constant(rows.given[name]) for name, new in x.given.items()}
     known = {x.codes: pt.constant(rows.codes), x.values: pt.constant(rows.values), **given}
     [entries] = substitute([x.density], known)
@@ -138,11 +124,18 @@ def sample_collapsed(
     points, lead, reported = run(
         collapsed.log_density(statistics), collapsed.coordinates, collapsed.places, settings
     )
-    beliefs = [prior.update(statistics) for prior in _priors(collapsed, points)]
+    try:
+        priors = collapsed.beliefs(points)
+    except ValueError as error:
+        raise ValueError(
+            f"the sampler came to values of {collapsed.names} at which the prior given them is not proper "
+            f"({error}); give them a prior that keeps away from zero"
+        ) from None
+    beliefs: list[Any] = [prior.update(statistics) for prior in priors]
     rng = np.random.default_rng(settings.random_state)
     drawn = [belief.draw(1, rng) for belief in beliefs]
     theta = {name: np.concatenate([draw[name] for draw in drawn]) for name in drawn[0]}
-    found = variables_at(collapsed.density, theta, points)
+    found = collapsed.density.variables_at(theta, points)
     if found is None:
         raise ValueError(
             f"draws of {collapsed.names} are so extreme that the parameters given them do not determine the other "
@@ -152,13 +145,3 @@ def sample_collapsed(
     by_chain = [beliefs[chain * lead[1] : (chain + 1) * lead[1]] for chain in range(lead[0])]
     samples, reports = in_class_order(by_rows, samples, report(samples, reported, settings))
     return CollapsedPart(by_rows, samples, None, reports, own, columns, by_chain)
-
-
-def _priors(collapsed: Collapsed, points: Sequence[Array]) -> Any:
-    try:
-        return collapsed.beliefs(points)
-    except ValueError as error:
-        raise ValueError(
-            f"the sampler came to values of {collapsed.names} at which the prior given them is not proper "
-            f"({error}); give them a prior that keeps away from zero"
-        ) from None

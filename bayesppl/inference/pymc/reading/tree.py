@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from pytensor.graph.traversal import ancestors
 
-from bayesppl.inference.pymc.reading.blocks import Block, Reading
+from bayesppl.inference.pymc.graphs import Interpreter, substitute
+from bayesppl.inference.pymc.reading.blocks import Reading
 from bayesppl.inference.pymc.reading.fitted import block_names
-from bayesppl.inference.pymc.reading.graphs import Interpreter, substitute
-from bayesppl.inference.pymc.reading.inverse import variables_at
-from bayesppl.inference.pymc.reading.posterior import PartlyExact
 from bayesppl.kernels.arrays import Theta
 from bayesppl.model.declaration import CLASS_WEIGHTS
-from bayesppl.model.posterior import Posterior
 
 
 def recognition_table(reading: Reading) -> Any:
@@ -34,7 +32,7 @@ def recognition_table(reading: Reading) -> Any:
     return pd.DataFrame(rows).set_index("block")
 
 
-def user_tree(reading: Reading, posterior: Posterior, draws: int, chains: int, random_state: int | None) -> Any:
+def user_tree(reading: Reading, posterior: Any, draws: int, chains: int, random_state: int | None) -> Any:
     """Posterior draws of the user's variables, as a DataTree."""
     import xarray as xr
 
@@ -48,13 +46,8 @@ def user_tree(reading: Reading, posterior: Posterior, draws: int, chains: int, r
         if block.solution == "unused":
             continue
         if block.solved is None:
-            assert isinstance(posterior, PartlyExact)
-            if block in names:
-                part = posterior.sampled[names[block]]
-                samples = part.family.in_model(part.samples)
-            else:
-                assert posterior.label is not None
-                samples = posterior.label.samples
+            part = posterior.sampled[names.get(block, CLASS_WEIGHTS)]
+            samples = part.samples if part.family is None else part.family.in_model(part.samples)
             found |= {name: values.reshape(-1, *values.shape[2:]) for name, values in samples.items()}
             continue
         if block.component.holds_label:
@@ -62,7 +55,8 @@ def user_tree(reading: Reading, posterior: Posterior, draws: int, chains: int, r
         else:
             prefix = f"{names[block]}_" if len(names) > 1 else ""
             own = {name: flat[prefix + name] for name in block.solved.belief.parameters}
-        mapped = user_draws(block, own)
+        density = block.solved.density  # None where nothing is learned
+        mapped = {} if density is None else density.variables_at(own, density.coordinates.start)
         if mapped is None:
             missing += [v.name for v in block.component.free]
             found |= own
@@ -99,22 +93,6 @@ def _dims(reading: Reading, name: str, ndim: int) -> tuple[str, ...]:
     return tuple(own) if own and len(own) == ndim else tuple(f"{name}_dim_{axis}" for axis in range(ndim))
 
 
-def user_draws(block: Block, theta: Theta) -> Theta | None:
-    """Free variables of a block at draws of its family's parameters; None where they cannot be found.
-
-    Parameters
-    ----------
-    theta : Theta
-        In the shapes of the family; the draw axis leads.
-    """
-    solved = block.solved
-    if solved is None or solved.density is None:
-        return {}
-    n_draws = len(next(iter(theta.values())))
-    start = [np.broadcast_to(values, (n_draws, *values.shape)) for values in solved.density.coordinates.start]
-    return variables_at(solved.density, theta, start)
-
-
 def deterministics(reading: Reading, draws: Theta) -> Theta:
     """Deterministic variables that are computed from free variables whose draws are known."""
     free = [v for v in reading.model.free_RVs if v.name in draws]
@@ -122,7 +100,7 @@ def deterministics(reading: Reading, draws: Theta) -> Theta:
     observed = list(reading.model.observed_RVs)
     found: Theta = {}
     for variable in reading.model.deterministics:
-        above = _above(variable)
+        above = set(ancestors([variable]))
         dims = reading.model.named_vars_to_dims.get(variable.name) or ()
         rows = reading.model.named_vars_to_dims.get(reading.label.name) or ("row",)
         if above & set(others) or above & set(observed) or rows[0] in dims or not above & set(free):
@@ -131,9 +109,3 @@ def deterministics(reading: Reading, draws: Theta) -> Theta:
         call = Interpreter([reading.inputs[v] for v in free], (), [graph])
         [found[variable.name]] = call([draws[v.name] for v in free])
     return found
-
-
-def _above(variable: Any) -> set[Any]:
-    from pytensor.graph.traversal import ancestors
-
-    return set(ancestors([variable]))

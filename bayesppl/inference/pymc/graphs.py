@@ -23,6 +23,9 @@ from pytensor.tensor.variable import TensorConstant
 
 from bayesppl.kernels.arrays import Array
 
+#: Points that graphs are evaluated at together.
+AT_ONCE = 1000
+
 
 def nodes_above(outputs: Iterable[Any], stop: Iterable[Any] = ()) -> list[Any]:
     """The operations that ``outputs`` are computed by, not going beyond the variables of ``stop``."""
@@ -65,14 +68,13 @@ def substitute(outputs: Sequence[Any], replacements: Mapping[Any, Any]) -> list[
         if changed:
             # where numbers of the same type take the place of numbers, shapes cannot change, and need not be
             # inferred again
-            same = all(new.type == old.type and _is_real(old) for new, old in changed)
+            same = all(
+                new.type == old.type and isinstance(old.type, TensorType) and old.type.dtype.startswith("float")
+                for new, old in changed
+            )
             made = node.clone_with_new_inputs(inputs, strict=same)
             found |= dict(zip(node.outputs, made.outputs, strict=True))
     return [found.get(output, output) for output in outputs]
-
-
-def _is_real(variable: Any) -> bool:
-    return isinstance(variable.type, TensorType) and variable.type.dtype.startswith("float")
 
 
 #: Types of numbers that PyTensor computes with in fewer than 64 bits, and those with as many.
@@ -121,20 +123,14 @@ class Interpreter:
             self._graphs = _at_points(outputs, batched)
             self._varies = [new.ndim > old.ndim for new, old in zip(self._graphs, outputs, strict=True)]
             self._inputs = [*batched.values(), *same]
-            self._known = {leaf: value_of(leaf) for leaf in leaves_above(self._graphs)}
-            self._steps, given = [], {*self._inputs, *self._known}
-            for node in toposort(self._graphs):
-                missing = [variable for variable in node.inputs if variable not in given]
-                if missing:
-                    raise ValueError(f"the graph depends on {missing[0]}, which is not among its inputs")
-                given.update(node.outputs)
-                node.op.prepare_node(node, None, None, "py")
-                if all(variable in self._known for variable in node.inputs):
-                    _perform(node, self._known)
-                else:
-                    self._steps.append(node)
+            self._known = known_values(self._graphs)
+        self._steps = [node for node in toposort(self._graphs) if node.outputs[0] not in self._known]
+        given = {*self._inputs, *self._known, *(variable for node in self._steps for variable in node.outputs)}
         # where the value of a variable is needed for the last time
         self._last = {v: node for node in self._steps for v in node.inputs if v not in self._graphs}
+        missing = [variable for variable in self._last if variable not in given]
+        if missing:
+            raise ValueError(f"the graph depends on {missing[0]}, which is not among its inputs")
 
     def __call__(
         self, points: Sequence[Array], same: Sequence[Any] = (), n_points: int | None = None
@@ -146,6 +142,11 @@ class Interpreter:
         n_points : int, optional
             Where nothing varies: how many points there are; without it, values have no axis of points.
         """
+        n_points = len(points[0]) if points else n_points
+        if n_points is not None and n_points > AT_ONCE:
+            starts = range(0, n_points, AT_ONCE)
+            pieces = [self([v[i : i + AT_ONCE] for v in points], same, min(AT_ONCE, n_points - i)) for i in starts]
+            return [np.concatenate(parts) for parts in zip(*pieces, strict=True)]
         values = dict(self._known)
         for variable, given in zip(self._inputs, (*points, *same), strict=True):
             values[variable] = np.asarray(given, dtype=variable.dtype)
@@ -155,12 +156,22 @@ class Interpreter:
                 for variable in node.inputs:
                     if self._last.get(variable) is node:
                         values.pop(variable, None)
-        n_points = len(points[0]) if points else n_points
         found = [values[graph] for graph in self._graphs]
         return [
             array if varies or n_points is None else np.broadcast_to(array, (n_points, *np.shape(array)))
             for array, varies in zip(found, self._varies, strict=True)
         ]
+
+
+def known_values(outputs: Sequence[Any]) -> dict[Any, Any]:
+    """Values of the variables that ``outputs`` are computed from and that depend on no input."""
+    known = {leaf: value_of(leaf) for leaf in leaves_above(outputs)}
+    for node in toposort(outputs):
+        if isinstance(node.op, Shape) and None not in node.inputs[0].type.shape:
+            known[node.outputs[0]] = np.asarray(node.inputs[0].type.shape, dtype=np.int64)
+        elif all(variable in known for variable in node.inputs):
+            _perform(node, known)
+    return known
 
 
 def _perform(node: Any, values: dict[Any, Any]) -> None:
