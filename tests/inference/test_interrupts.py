@@ -89,7 +89,7 @@ def _fail(monkeypatch, fault):
             name: (("chain", "draw", *dims), np.multiply.outer(values, np.ones(size)))
             for name, (dims, size) in variables.items()
         }
-        return xr.DataTree.from_dict({"posterior": xr.Dataset(posterior)}), {"inference": "of a test"}
+        return xr.DataTree.from_dict({"posterior": xr.Dataset(posterior)}), (1, 20), {"inference": "of a test"}
 
     monkeypatch.setattr(nuts, "compile_density", lambda density, notify: None)
     monkeypatch.setattr(bp.NUTS, "run", of_nuts)
