@@ -167,6 +167,7 @@ def known_values(outputs: Sequence[Any]) -> dict[Any, Any]:
     """Values of the variables that ``outputs`` are computed from and that depend on no input."""
     known = {leaf: value_of(leaf) for leaf in leaves_above(outputs)}
     for node in toposort(outputs):
+        node.op.prepare_node(node, None, None, "py")
         if isinstance(node.op, Shape) and None not in node.inputs[0].type.shape:
             known[node.outputs[0]] = np.asarray(node.inputs[0].type.shape, dtype=np.int64)
         elif all(variable in known for variable in node.inputs):

@@ -195,7 +195,8 @@ class ByRows(Family, listed=False):  # nobody declares it
 
     def log_likelihood(self, theta: Theta) -> LogDensity:
         theta = self.in_model(theta)
-        lead = next(iter(theta.values())).shape[: self._n_lead(theta)]
+        name, dims = next(iter(self.parameter_dims.items()))
+        lead = theta[name].shape[: theta[name].ndim - len(dims)]
         flat = {name: values.reshape(-1, *values.shape[len(lead) :]) for name, values in theta.items()}
 
         def log_density(X: BlockRows) -> Array:
@@ -231,10 +232,6 @@ class ByRows(Family, listed=False):  # nobody declares it
     def _tiled(self, name: str, part: Array) -> Array:
         values = part.reshape(len(part), *self.layout.shapes[name]).astype(self.layout.dtypes[name])
         return np.concatenate([values] * len(self.classes))
-
-    def _n_lead(self, theta: Theta) -> int:
-        name = next(iter(self.parameter_dims))
-        return theta[name].ndim - len(self.parameter_dims[name])
 
     def _no(self, reason: str) -> NotConjugateError:
         names = ", ".join(repr(x.name) for x in self.observed)
