@@ -26,7 +26,7 @@ from scipy.special import expit, log_expit
 
 from bayesppl.conjugate.log_density import Evaluate, LogDensity, on_first_use
 from bayesppl.conjugate.membership import Membership, counts_without, weight_by_weight
-from bayesppl.conjugate.rows import Rows
+from bayesppl.conjugate.rows import Rows, in_blocks
 from bayesppl.conjugate.statistics import Successes, remainder
 from bayesppl.kernels import ranges
 from bayesppl.kernels.arrays import (
@@ -72,8 +72,6 @@ class DenseCells(Rows):
         for block in dense_blocks(self.X):
             yield block, self._counted(self.X[block])
 
-    counted = blocks
-
     @final
     def sum_rows(self, responsibilities: Responsibilities) -> Any:
         total = self._counted(self.X[:0]).sum_rows(responsibilities[:0])
@@ -89,7 +87,7 @@ class DenseCells(Rows):
             first, second, _ = statistics.values()
             return np.asarray(dot_log(first, log_factors[0]) + dot_log(second, log_factors[1]))
 
-        return _in_blocks(log_mass, lambda statistics: statistics.log_base.sum(1), log_factors[0].shape[:-1])
+        return in_blocks(log_mass, lambda statistics: statistics.log_base.sum(1), log_factors[0].shape[:-1])
 
     def _counted(self, X: Array) -> Any:
         """Statistics of some rows, with zeros where a cell is missing."""
@@ -105,30 +103,6 @@ def _put(values: Array, present: Array) -> Array:
     out = np.zeros(present.shape)
     out[present] = values
     return out
-
-
-def _in_blocks(
-    log_mass: Callable[[Any], Array], log_base: Callable[[Any], Array], shape: tuple[int, ...]
-) -> LogDensity:
-    """The density of rows, a block at a time, from what depends on the class and log h of some rows.
-
-    Parameters
-    ----------
-    log_mass, log_base : callable
-        Of what the rows yield by ``counted``: (..., n_some_rows, n_classes), and (n_some_rows,).
-    shape : tuple of int
-        Of the draws, and the number of classes.
-    """
-
-    def evaluate(rows: DenseCells | SparseCells, with_base: bool) -> Array:
-        out = np.empty((*shape[:-1], len(rows), shape[-1]))
-        for block, cells in rows.counted():
-            out[..., block, :] = log_mass(cells)
-            if with_base:
-                out[..., block, :] += log_base(cells)[:, None]
-        return out
-
-    return LogDensity(partial(evaluate, with_base=True), partial(evaluate, with_base=False))
 
 
 class StoredCells(NamedTuple):
@@ -213,7 +187,7 @@ class SparseCells(Rows):
             exponents = zip(cells.stored.values(), cells.zeros.values(), log_factors, strict=False)
             return np.asarray(sum(cells.log_power(*exponent) for exponent in exponents))
 
-        return _in_blocks(log_mass, _log_base, log_factors[0].shape[:-1])
+        return in_blocks(log_mass, _log_base, log_factors[0].shape[:-1], SparseCells.counted)
 
     def _counted(self, X: csr_array) -> StoredCells:
         numbers = np.broadcast_to(self.numbers, X.shape[1:])
@@ -265,7 +239,7 @@ def _by_class(of_cells: Callable[[int, Any, Any], Array], posterior: Any) -> Log
     def log_mass(cells: StoredCells) -> Array:
         return np.stack([cells.log_sum(partial(of_cells, k)) for k in range(n_classes)], axis=-1)
 
-    return _in_blocks(log_mass, _log_base, (n_classes,))
+    return in_blocks(log_mass, _log_base, (n_classes,), SparseCells.counted)
 
 
 def sparse_leave_one_out(

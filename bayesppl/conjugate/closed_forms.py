@@ -13,6 +13,7 @@ formula, it stands in :mod:`bayesppl.conjugate.fast_paths`, and the functions he
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from bayesppl.conjugate.fast_paths import INCLUSION_AVERAGED, LEAVE_ONE_OUT, LOG
 from bayesppl.conjugate.joint import Joint
 from bayesppl.conjugate.log_density import Evaluate, LogDensity
 from bayesppl.conjugate.membership import Membership
-from bayesppl.conjugate.rows import JointRows, Rows, RowsWithBase, forget, log_evidence_of, per_row
+from bayesppl.conjugate.rows import JointRows, Rows, RowsWithBase, forget, in_blocks, log_evidence_of, per_row
 from bayesppl.kernels.arrays import Array
 
 
@@ -46,15 +47,10 @@ def generic_log_predictive(posterior: Any, n_classes: int) -> LogDensity:
     """:func:`log_predictive` from nothing but ``select_classes`` and ``log_increment``."""
     of_classes = [posterior.select_classes(np.asarray([k])) for k in range(n_classes)]
 
-    def evaluate(rows: Rows, with_base: bool) -> Array:
-        out = np.empty((len(rows), n_classes))
-        for block, statistics in rows.blocks():
-            out[block] = per_row(statistics.log_base)[:, None] if with_base else 0.0
-            for k, belief in enumerate(of_classes):
-                out[block, k] += per_row(belief.log_increment(statistics))
-        return out
+    def log_mass(statistics: Any) -> Array:
+        return np.stack([per_row(belief.log_increment(statistics)) for belief in of_classes], axis=-1)
 
-    return LogDensity(lambda rows: evaluate(rows, True), lambda rows: evaluate(rows, False))
+    return in_blocks(log_mass, lambda statistics: per_row(statistics.log_base), (n_classes,))
 
 
 def leave_one_out(
@@ -191,21 +187,15 @@ def over_alternatives(evaluate: Evaluate) -> Evaluate:
 
 def _by_kind(make: Callable[[type[Rows]], LogDensity]) -> LogDensity:
     """A density that is made for each kind of rows when the first of them come."""
-    made: dict[type[Rows], LogDensity] = {}
-
-    def of(rows: Rows) -> LogDensity:
-        kind = type(rows)
-        if kind not in made:
-            made[kind] = make(kind)
-        return made[kind]
+    made: Callable[[type[Rows]], LogDensity] = cache(make)
 
     def evaluate(rows: Any) -> Array:
         if isinstance(rows, RowsWithBase):
             return evaluate(rows.rows) + rows.log_base.sum(1, keepdims=True)
-        return of(rows)(rows)
+        return made(type(rows))(rows)
 
     def kernel(rows: Any) -> Array:
-        return kernel(rows.rows) if isinstance(rows, RowsWithBase) else of(rows).kernel(rows)
+        return kernel(rows.rows) if isinstance(rows, RowsWithBase) else made(type(rows)).kernel(rows)
 
     return LogDensity(evaluate, kernel)
 

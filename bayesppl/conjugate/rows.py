@@ -10,11 +10,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from operator import methodcaller
 from typing import Any, final
 
 import numpy as np
 
+from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.statistics import JointStatistics, Statistics
 from bayesppl.data.labels import one_hot
@@ -36,31 +38,6 @@ class Rows(ABC):
     @abstractmethod
     def blocks(self) -> Iterator[tuple[slice, Any]]:
         """Yield statistics of some rows at a time, with the rows on the axis of classes."""
-
-
-@dataclass(frozen=True, eq=False)
-class SingleRows(Rows):
-    """Statistics of rows that were counted already.
-
-    Attributes
-    ----------
-    statistics : Statistics
-        With the rows on the axis of classes, and ``sum_rows``.
-    """
-
-    statistics: Any
-
-    @final
-    def __len__(self) -> int:
-        return len(self.statistics.values()[0])
-
-    @final
-    def sum_rows(self, responsibilities: Responsibilities) -> Any:
-        return self.statistics.sum_rows(responsibilities)
-
-    @final
-    def blocks(self) -> Iterator[tuple[slice, Any]]:
-        yield slice(None), self.statistics
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,3 +129,32 @@ def log_evidence_of(belief: Any, statistics: Any) -> Array:
 def per_row(values: Any) -> Array:
     """Sum over everything but the leading axis."""
     return np.asarray(values.reshape(len(values), -1).sum(-1))
+
+
+def in_blocks(
+    log_mass: Callable[[Any], Array],
+    log_base: Callable[[Any], Array],
+    shape: tuple[int, ...],
+    blocks: Callable[[Any], Iterator[tuple[slice, Any]]] = methodcaller("blocks"),
+) -> LogDensity:
+    """The density of rows, a block at a time, from what depends on the class and log h of some rows.
+
+    Parameters
+    ----------
+    log_mass, log_base : callable
+        Of what a block holds: (..., n_some_rows, n_classes), and (n_some_rows,).
+    shape : tuple of int
+        Of the draws, and the number of classes.
+    blocks : callable
+        Yields places of some rows, and what is computed with.
+    """
+
+    def evaluate(rows: Any, with_base: bool) -> Array:
+        out = np.empty((*shape[:-1], len(rows), shape[-1]))
+        for block, held in blocks(rows):
+            out[..., block, :] = log_mass(held)
+            if with_base:
+                out[..., block, :] += log_base(held)[:, None]
+        return out
+
+    return LogDensity(partial(evaluate, with_base=True), partial(evaluate, with_base=False))
