@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Hashable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from bayesppl.cli.options import Chosen
 from bayesppl.cli.terminal import is_number, table
@@ -26,15 +26,6 @@ _MARKS = ("?", "-", "--", ".", "n.a.", "unknown", "missing", "none")
 
 # Text is mostly numbers where more than this share of its cells are.
 NUMBERS_SHARE = 0.5
-
-
-class Column(NamedTuple):
-    """One column as a model has taken it."""
-
-    name: str
-    family: str
-    distinct: int
-    missing: int
 
 
 def choose(X: Any, chosen: Chosen, target: str) -> Any:
@@ -113,28 +104,21 @@ def _of_numbers(odd: Counter[str], n_cells: int, drop: str) -> str:
     return f"{found}; if that means missing values, pass {options}"
 
 
-def described(X: Any, families: Mapping[Hashable, str], other: str) -> list[Column]:
-    """Describe every column by the family that models it, or as ``other`` where there is none."""
-    return [
-        Column(str(name), families.get(name, other), int(X[name].nunique()), int(X[name].isna().sum()))
-        for name in X.columns
-    ]
-
-
-def column_table(columns: Sequence[Column], heading: str) -> Table | str:
-    """Show what every column was taken for: a line each, or a line for all where they are alike."""
-    kinds = {(column.family, column.missing > 0) for column in columns}
+def column_table(X: Any, kinds: Mapping[str, str], other: str, heading: str) -> Table | str:
+    """Show what every column was taken for, or ``other``: a line each, or a line for all where they are alike."""
+    columns = {str(name): kinds.get(name, other) for name in X.columns}
+    missing = dict(zip(columns, X.isna().sum().tolist(), strict=True))
     surplus = len(columns) - _MOST_COLUMNS
-    if surplus > 0 and kinds == {(columns[0].family, False)}:
-        return f"all {len(columns)} columns: {columns[0].family}, no missing cells"
-    if surplus > 0:
-        columns = sorted(columns, key=lambda column: column.missing == 0)[:_MOST_COLUMNS]
+    if surplus > 0 and len(set(columns.values())) == 1 and not any(missing.values()):
+        return f"all {len(columns)} columns: {next(iter(columns.values()))}, no missing cells"
+    shown = sorted(columns, key=lambda name: missing[name] == 0) if surplus > 0 else list(columns)
+    shown = shown[:_MOST_COLUMNS]
     return table(
         "columns",
-        {"column": [column.name for column in columns], heading: [column.family for column in columns]},
+        {"column": shown, heading: [columns[name] for name in shown]},
         {
-            "distinct values": [f"{column.distinct}" for column in columns],
-            "missing cells": [f"{column.missing}" for column in columns],
+            "distinct values": [f"{X[name].nunique()}" for name in shown],
+            "missing cells": [f"{missing[name]}" for name in shown],
         },
         f"… and {surplus} more" if surplus > 0 else None,
     )

@@ -139,8 +139,7 @@ def compare(
         "unlabelled": unlabelled,
     }
     with status("reading the data"):
-        from bayesppl.cli import columns, compare_rules, compare_stack, rows
-        from bayesppl.cli import report as reports
+        from bayesppl.cli import columns, compare_rules, compare_stack, report, rows
         from bayesppl.inference import NUTS
 
         sampled = NUTS(draws=draws // CHAINS, chains=CHAINS, random_state=seed)
@@ -172,7 +171,8 @@ def compare(
         head = f"[bold]auto[/] on [bold]{safe(data)}[/] (seed {seed})"
         with status("fitting the candidates"):
             records = compare_stack.compare(classifier, train, test)
-        report = compare_stack.report(classifier, records, taken, len(test.X))
+        table = columns.column_table(source.X, taken, "left out", "taken for")
+        found = compare_stack.report(classifier, records, table, len(test.X))
     else:
         head = f"[bold]{model}[/] on [bold]{safe(data)}[/] ({inference}, seed {seed})"
         if tune:
@@ -182,17 +182,17 @@ def compare(
         with status(slow or "fitting and scoring", slow is not None):
             result = compare_rules.compare(classifier, train, test, draws, seed)
         families = result.classifier.fitted_.model.family.bound.family_names
-        taken = columns.described(source.X, families, "covariate")
-        report = compare_rules.report(result, taken, draws // CHAINS, CHAINS, seed, with_parameters=parameters)
+        table = columns.column_table(source.X, families, "covariate", "family")
+        found = compare_rules.report(result, table, draws // CHAINS, CHAINS, seed, with_parameters=parameters)
 
     written: list[Path] = []
     if out is not None:
         with status(f"writing {out}"):
-            written = reports.write(out, report.files)
+            written = report.write(out, found.files)
     n_rows = {"train": len(train.X), "test": len(test.X)}
     if as_json:
         facts = {"data": data, "target": source.target, "rows": n_rows, "settings": settings}
-        click.echo(reports.to_json({**facts, **report.findings}))
+        click.echo(report.to_json({**facts, **found.document}))
     else:
         said = f"fitted to {n_rows['train']} rows, scored on {n_rows['test']} others"
-        reports.show([f"\n{head}\n{said}\n", *report.shown], written)
+        report.show([f"\n{head}\n{said}\n", *found.shown], written)

@@ -12,8 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bayesppl.cli.columns import Column, column_table
-from bayesppl.cli.report import Record, Report, parameter_records, score_records, write_csv
+from bayesppl.cli.report import Findings, Record, parameter_records, score_records, write_csv
 from bayesppl.cli.rows import Rows
 from bayesppl.cli.terminal import LONGEST_NAME, WIDTH, safe, table, warn
 from bayesppl.data.names import short_names
@@ -50,11 +49,11 @@ def compare(classifier: BayesClassifier, train: Rows, test: Rows, draws: int, se
 
 
 def report(
-    result: Comparison, columns: Sequence[Column], draws: int, chains: int, seed: int, *, with_parameters: bool
-) -> Report:
+    result: Comparison, columns: Table | str, draws: int, chains: int, seed: int, *, with_parameters: bool
+) -> Findings:
     """Report the scores of the rules, and the parameters with ``draws`` draws of each chain in the files."""
     parameters, scores = list(parameter_records(result.parameters)), score_records(result)
-    findings = {
+    document = {
         "classes": result.probabilities["class"].values.tolist(),
         "provenance": result.classifier.provenance(),
         "interval": dict(result.parameters.attrs),
@@ -68,7 +67,7 @@ def report(
         "scores.csv": partial(write_csv, scores),
         "probabilities.png": partial(_save_picture, result),
     }
-    return Report(findings, _shown(result, scores, columns, with_parameters), files)
+    return Findings(document, _shown(result, scores, columns, with_parameters), files)
 
 
 def _nested(record: Record) -> Record:
@@ -90,7 +89,7 @@ def _save_picture(result: Comparison, path: Path) -> None:
 
 
 def _shown(
-    result: Comparison, records: Sequence[Record], columns: Sequence[Column], with_parameters: bool
+    result: Comparison, records: Sequence[Record], columns: Table | str, with_parameters: bool
 ) -> Iterator[Table | str]:
     """Scores, differences, what every column was taken for, parameters if they are wanted, and remarks."""
     others = [record for record in records if record["rule"] != REFERENCE]
@@ -105,7 +104,7 @@ def _shown(
         {"rule": [record["rule"] for record in others]},
         {_HEADINGS[name]: [_difference(record, name) for record in others] for name in SCORES},
     )
-    yield from ("", column_table(columns, "family"), "")
+    yield from ("", columns, "")
     for part in _parameter_tables(result.parameters) if with_parameters else ():
         yield from (part, "")
     yield (

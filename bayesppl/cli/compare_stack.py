@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesppl.analysis.scores import brier_scores, expected_calibration_error, hits, log_scores
-from bayesppl.cli.columns import Column, column_table, described
-from bayesppl.cli.report import Record, Report, write_csv
+from bayesppl.cli.report import Findings, Record, write_csv
 from bayesppl.cli.rows import Rows
 from bayesppl.cli.terminal import safe, table
 from bayesppl.data.labels import encode_labels
@@ -46,10 +45,10 @@ def compare(classifier: AutoClassifier, train: Rows, test: Rows) -> list[Record]
     ]
 
 
-def report(classifier: AutoClassifier, records: list[Record], columns: Sequence[Column], n_rows: int) -> Report:
+def report(classifier: AutoClassifier, records: list[Record], columns: Table | str, n_rows: int) -> Findings:
     """Report the scores of a fitted stack and its models on ``n_rows`` rows."""
     summary = classifier.summary().splitlines()
-    findings = {
+    document = {
         "classes": classifier.classes_.tolist(),
         "provenance": environment(),
         "summary": summary,
@@ -60,16 +59,15 @@ def report(classifier: AutoClassifier, records: list[Record], columns: Sequence[
         "scores.csv": partial(write_csv, records),
         "weights.png": partial(_save_picture, classifier),
     }
-    return Report(findings, _shown(records, summary, columns, n_rows), files)
+    return Findings(document, _shown(records, summary, columns, n_rows), files)
 
 
-def taken_for(X: Any) -> list[Column]:
-    """Describe what every column is to the models of the stack; constant ones are left out."""
-    kinds = {
+def taken_for(X: Any) -> dict[str, str]:
+    """Find what every column is to the models of the stack; constant ones are left out."""
+    return {
         column.name: ("number or levels" if column.levels else "number") if column.is_number else "levels"
         for column in read_columns(as_table(X))
     }
-    return described(X, kinds, "left out")
 
 
 def _save_picture(classifier: AutoClassifier, path: Path) -> None:
@@ -98,7 +96,7 @@ def _record(name: str, weight: float, log_proba: Array, codes: Array, expected: 
 
 
 def _shown(
-    records: Sequence[Record], summary: Sequence[str], columns: Sequence[Column], n_rows: int
+    records: Sequence[Record], summary: Sequence[str], columns: Table | str, n_rows: int
 ) -> Iterator[Table | str]:
     """Scores of the stack and its models, what was found, and what every column was taken for."""
     alone = records[1:]
@@ -116,7 +114,7 @@ def _shown(
         "difference: of the log score from all together, ± its paired standard error",
         _LONGEST_MODEL,
     )
-    yield from ("", *map(safe, summary), "", column_table(columns, "taken for"), "")
+    yield from ("", *map(safe, summary), "", columns, "")
     yield (
         "Each model is tempered and weighed by the labels that it predicts of left-out\ntraining rows. --model "
         "NAME compares the four rules of one model instead."

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bayesppl.cli.files import STANDARD_INPUT, TEXT, Dialect, format_of
-from bayesppl.cli.text_columns import TRUTHS, Column, TextColumns, among, number_in, plain_text, quoted
+from bayesppl.cli.text_columns import TRUTHS, SurveyedColumn, TextColumns, among, number_in, plain_text, quoted
 
 # Each thread holds rows of its own. DuckDB passes rows on in multiples of so many.
 _THREADS, _CHUNK = 2, 2048
@@ -46,7 +46,7 @@ class DataFile:
 
     Attributes
     ----------
-    columns : dict of str to Column
+    columns : dict of str to SurveyedColumn
         In the order of the file.
     categories : set of str
         Columns that pandas wrote as categories.
@@ -157,7 +157,7 @@ class DataFile:
             found: tuple[int, Any] | None = self._connection.execute(query).fetchone()
         return found
 
-    def _survey_types(self, suffix: str) -> tuple[int, dict[str, Column]]:
+    def _survey_types(self, suffix: str) -> tuple[int, dict[str, SurveyedColumn]]:
         """Count the rows of a Parquet or Feather file, and the cells of its columns."""
         execute, source = self._connection.execute, self.path
         if suffix == ".feather":
@@ -190,7 +190,7 @@ class DataFile:
         ).fetchall()
         surveyed = zip(cells.items(), kinds, found[: len(kinds)], found[len(kinds) :], strict=True)
         return n_rows, {
-            name: Column(kind, n_present, 0, largest or 0.0, cell, cell, cell)
+            name: SurveyedColumn(kind, n_present, 0, largest or 0.0, cell, cell, cell)
             for (name, cell), kind, n_present, largest in surveyed
             if name not in index
         }
@@ -210,7 +210,7 @@ class DataFile:
         ds.write_dataset(dataset, self._folder, format="parquet", use_threads=False)  # threads would mix the rows
         return self._folder / "*.parquet"
 
-    def _dtype(self, column: Column) -> str | None:
+    def _dtype(self, column: SurveyedColumn) -> str | None:
         """The type of pandas for whole numbers and truth values, whether or not some rows have gaps."""
         has_gaps = column.n_present < self.n_rows
         types = {"whole": ("int64", "Int64"), "truth": ("bool", "boolean")}

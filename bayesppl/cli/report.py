@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 Record = dict[str, Any]
 
 
-class Report(NamedTuple):
+class Findings(NamedTuple):
     """What a comparison found.
 
     Attributes
     ----------
-    findings : dict
+    document : dict
         For programs.
     shown : iterable of tables and texts
         For people, made while they are printed.
@@ -36,7 +36,7 @@ class Report(NamedTuple):
         By the name of a file, what writes it to a path.
     """
 
-    findings: Record
+    document: Record
     shown: Iterable[Table | str]
     files: Mapping[str, Callable[[Path], object]]
 

@@ -44,7 +44,7 @@ _ENCODINGS = {"utf-8": "utf-8", "iso8859-1": "latin-1"}
 _LONGEST_WHOLE = 9e18
 
 
-class Column(NamedTuple):
+class SurveyedColumn(NamedTuple):
     """What the cells of one column are.
 
     Attributes
@@ -114,7 +114,7 @@ class TextColumns:
 
     def survey(
         self, connection: Any, target: str | None, levels: Collection[str] | None
-    ) -> tuple[int, dict[str, Column]]:
+    ) -> tuple[int, dict[str, SurveyedColumn]]:
         """Count the rows, and find what every column is written as; see :class:`bayesppl.cli.reader.DataFile`."""
         cells = [self._without_gaps(name, f"c{i}") for i, name in enumerate(self._names)]
         plain, number = plain_text("cell", self._dialect), number_in("cell", self._dialect)
@@ -153,7 +153,7 @@ class TextColumns:
                 "whole": f"try_cast({plain_text(cell, self._dialect)} as bigint)",
                 "number": number_in(cell, self._dialect),
             }
-            columns[name] = Column(
+            columns[name] = SurveyedColumn(
                 kind, n_present, n_numbers, largest, cell, values[kind], f"coalesce(c{place}, '')"
             )
         return n_rows, columns

@@ -74,12 +74,11 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> bp.load(path).predict([[0.2]]).tolist()
     ['a']
     """
-    stored = read(path)
+    estimator, parameters, found = read(path)
     try:
-        parameters = dict(stored.parameters)
         if parameters.get("candidates"):  # of a stack, estimators themselves
             given = parameters["candidates"].items()
             parameters["candidates"] = {name: ESTIMATORS[kind](**inner) for name, (kind, inner) in given}
-        return ESTIMATORS[stored.estimator](**parameters).adopt(stored.fitted)
+        return ESTIMATORS[estimator](**parameters).adopt(found)
     except (KeyError, TypeError, ValueError) as error:
         raise cannot_build(path, error) from error

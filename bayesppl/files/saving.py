@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -31,14 +31,6 @@ FORMAT = "bayesppl model"
 SCHEMA = 5
 
 _DOCUMENT = "document.json"
-
-
-class Stored(NamedTuple):
-    """What a file describes: an estimator by its name, the arguments of its constructor, and what it had found."""
-
-    estimator: str
-    parameters: dict[str, Any]
-    fitted: Fitted | Stack
 
 
 def write(
@@ -73,8 +65,16 @@ def write(
         work.write_bytes(content)
 
 
-def read(path: str | os.PathLike[str]) -> Stored:
+def read(path: str | os.PathLike[str]) -> tuple[str, dict[str, Any], Fitted | Stack]:
     """Read what :func:`write` wrote; nothing that is in the file is executed.
+
+    Returns
+    -------
+    estimator : str
+        Its name.
+    parameters : dict
+        The arguments of its constructor.
+    found : Fitted or Stack
 
     Raises
     ------
@@ -88,7 +88,7 @@ def read(path: str | os.PathLike[str]) -> Stored:
         check_type(found, Fitted | Stack, "fitted")
         for fitted in [member.fitted for member in found.members] if isinstance(found, Stack) else [found]:
             _check_consistent(fitted)
-        return Stored(document["estimator"], parameters, found)
+        return document["estimator"], parameters, found
     except Exception as error:  # a document by somebody else may make anything of what is built from it
         raise cannot_build(path, error) from error
 
@@ -101,12 +101,7 @@ def read_provenance(path: str | os.PathLike[str]) -> dict[str, Any]:
     FileNotFoundError, ModelFileError
         As :func:`bayesppl.load`.
     """
-    document, _ = unpack(path)
-    try:
-        check_type(document["provenance"], dict, "provenance")
-    except (KeyError, TypeError) as error:
-        raise cannot_build(path, error) from error
-    return dict(document["provenance"])
+    return dict(unpack(path)[0]["provenance"])
 
 
 def cannot_build(path: str | os.PathLike[str], error: Exception) -> ModelFileError:
@@ -148,6 +143,7 @@ def unpack(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Arra
         for name, array in members.items():
             if array.dtype.kind not in "biufU":
                 raise ValueError(f"{name} holds neither numbers nor text")
+        check_type(document.setdefault("provenance", {}), dict, "provenance")
         is_newer = schema > SCHEMA
     except Exception as error:  # of an archive, a header of numpy's or JSON; what is damaged may raise anything
         raise ModelFileError(
