@@ -70,6 +70,10 @@ class Family(ABC):
     classes: tuple[Hashable, ...]
     bound: Any
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The declaration, and what was learned by ``bind``; bound columns are made of it when they are needed."""
+        return {name: value for name, value in vars(self).items() if name != "bound"}
+
     @abstractmethod
     def bind(self, table: Table, classes: Sequence[Hashable], members: Membership | None = None) -> Self:
         """Return this family for the columns of ``table`` and for ``classes``.

@@ -1,6 +1,8 @@
 """Every family keeps the contract of ``bayesppl.evaluation.contract``."""
 
 import inspect
+import pickle
+from copy import deepcopy
 from pathlib import Path
 
 import pytest
@@ -63,3 +65,13 @@ def test_every_family_file_is_registered_and_has_an_example():
     assert named - unlisted <= {Path(inspect.getfile(cls)) for cls in REGISTRY.values()} <= named
     assert {type(example.family) for example in ALL.values()} == set(REGISTRY.values())
     assert {type(ALL[name].family) for name in QUICK_IN_PYMC} == set(REGISTRY.values())
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_bound_families_are_copied_and_pickled_with_what_they_learned(name):
+    family, X, y = ALL[name]
+    case = make_case(family, X, y)
+    dims = case.family.bound.dims
+    for again in (pickle.loads(pickle.dumps(case.family)), deepcopy(case.family)):
+        assert again.bound.dims == dims
+        assert again.bound.described == case.family.bound.described
