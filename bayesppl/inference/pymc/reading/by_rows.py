@@ -68,7 +68,7 @@ class CountedRows(Rows):
 
 
 @dataclass(frozen=True, eq=False)
-class UserColumns(BoundColumns):
+class ObservedColumns(BoundColumns):
     """The columns of observed variables of a user's model, all of them one factor.
 
     Parameters
@@ -159,8 +159,8 @@ class ByRows(Family, listed=False):  # nobody declares it
     missing: ClassVar[Missing] = "refused"
 
     @cached_property
-    def bound(self) -> UserColumns:
-        return UserColumns(self.observed, self.layout, self.parameter_dims, self.parameter_coords)
+    def bound(self) -> ObservedColumns:
+        return ObservedColumns(self.observed, self.layout, self.parameter_dims, self.parameter_coords)
 
     def bind(self, table: Table, classes: Sequence[Hashable], members: Membership | None = None) -> Self:
         return replace(self, classes=tuple(classes))
