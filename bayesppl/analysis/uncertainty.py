@@ -20,8 +20,9 @@ from bayesppl.analysis.parameters import PROB, coord, tails
 from bayesppl.analysis.predictions import probabilities
 from bayesppl.data.arguments import generator, whole
 from bayesppl.kernels.arrays import Array
+from bayesppl.model.calibration import Calibration
 from bayesppl.model.fitted import Fitted
-from bayesppl.model.normalisation import normalise, warn_of_impossible_rows
+from bayesppl.model.normalisation import normalise, tempered, warn_of_impossible_rows
 from bayesppl.model.posterior import CHUNK_CELLS, Posterior
 from bayesppl.model.stack import Stack
 
@@ -112,27 +113,31 @@ def probability_draws(
 
 
 def stack_probability_draws(stack: Stack, X: Any, draws: int, random_state: int | None) -> Iterator[Array]:
-    """p(y = k | x) under draws of the weights of a stack and of the parameters of its members.
+    """p(y = k | x) under draws of a member of a stack, by its weight, of its temperature and of its parameters.
 
-    Temperatures are held. One block of rows after the other: (n_draws, n_block, n_classes).
+    What is not known is which member to believe. An average over members, whose parameters are drawn one by one,
+    would let their errors cancel, though all of them come from the same rows. One block of rows after the other:
+    (n_draws, n_block, n_classes).
     """
     whole("draws", draws, 2)
     table, rng = stack.columns.align(X), generator(random_state)
-    size = min(number_of_draws(member.fitted.posterior, draws) for member in stack.members)
-    chosen = stack.weight_draws[rng.integers(0, len(stack.weight_draws), size)]
+    believed = [
+        (member, np.exp(calibration.log_sd * rng.standard_normal((count, 1, 1))))
+        for member, count in zip(stack.members, rng.multinomial(draws, stack.weights).tolist(), strict=True)
+        if count and isinstance(calibration := member.fitted.calibration, Calibration)
+    ]
 
-    def mixture(rows: slice) -> Array:
+    def of_members(rows: slice) -> Array:
         part = table.take(rows)
-        mean = np.zeros((size, len(part), len(stack.classes)))
-        for weights, member in zip(chosen.T, stack.members, strict=True):
-            fitted = member.fitted
-            encoded = fitted.encode(member.recoding.transform(part))
-            found = _probabilities(fitted, fitted.posterior, encoded, size, deepcopy(rng))
-            mean += weights[:, None, None] * found[:size]
-        mean **= 1 / stack.temperature
-        return np.asarray(mean / mean.sum(-1, keepdims=True))
+        found = []
+        for member, errors in believed:
+            encoded = member.fitted.encode(member.recoding.transform(part))
+            posterior, encoded = narrowed(member.fitted.posterior, encoded)
+            found.append(_probabilities(member.fitted, posterior, encoded, len(errors), deepcopy(rng), errors))
+        proba = np.concatenate(found) ** (1 / stack.temperature)
+        return np.asarray(proba / proba.sum(-1, keepdims=True))
 
-    return map(mixture, _blocks(len(table), size, len(stack.classes)))
+    return map(of_members, _blocks(len(table), draws, len(stack.classes)))
 
 
 def _blocks(n_rows: int, n_draws: int, n_classes: int) -> list[slice]:
@@ -141,12 +146,25 @@ def _blocks(n_rows: int, n_draws: int, n_classes: int) -> list[slice]:
     return [slice(start, start + step) for start in range(0, max(1, n_rows), step)]
 
 
-def _probabilities(fitted: Fitted, posterior: Posterior, rows: Any, draws: int, rng: np.random.Generator) -> Array:
-    """Class probabilities of encoded rows under draws of the parameters: (n_draws, n_rows, n_classes)."""
+def _probabilities(
+    fitted: Fitted,
+    posterior: Posterior,
+    rows: Any,
+    draws: int,
+    rng: np.random.Generator,
+    temperatures: Array | None = None,
+) -> Array:
+    """Class probabilities of encoded rows under draws of the parameters: (n_draws, n_rows, n_classes).
+
+    ``temperatures``, one per draw and beside that of the calibration, are (n_draws, 1, 1).
+    """
     # the draws of a row and class lie side by side, for quantiles and averages are taken over them
     out = np.empty((len(fitted.classes), rows.shape[0], number_of_draws(posterior, draws)))
     first = 0
     for log_joint, weights in log_joint_under_draws(fitted, posterior, rows, draws, rng, CHUNK_CELLS):
+        if temperatures is not None:
+            some = temperatures[first : first + len(log_joint)]
+            log_joint = tempered(log_joint, weights, some)
         proba, n_impossible = normalise(log_joint, weights, log=False)
         warn_of_impossible_rows(n_impossible, log_joint[..., 0].size)
         out[:, :, first : first + len(proba)] = proba.T

@@ -78,38 +78,38 @@ def warn_of_impossible_rows(n_impossible: int, n_rows: int) -> None:
         )
 
 
-def tempered(log_joint: Array, class_weights: Array, temperature: float) -> Array:
+def tempered(log_joint: Array, class_weights: Array, temperature: float | Array) -> Array:
     """log of π_k p(x | y = k)^(1/T), from log p(y = k, x): (..., n_classes).
 
     Parameters
     ----------
     log_joint : (..., n_classes)
     class_weights : (..., n_classes) or broadcastable
-    temperature : float
+    temperature : float or broadcastable
         T; see :class:`~bayesppl.model.calibration.Calibration`.
     """
     return powered([(1 / temperature, log_joint)], class_weights)
 
 
-def powered(parts: Iterable[tuple[float, Array]], class_weights: Array) -> Array:
+def powered(parts: Iterable[tuple[float | Array, Array]], class_weights: Array) -> Array:
     r"""Take log joints to powers: the log of :math:`\pi_k \prod_b p_b(x_b \mid y = k)^{w_b}`, (..., n_classes).
 
     Parameters
     ----------
-    parts : iterable of (power, (..., n_classes))
+    parts : iterable of (power, (..., n_classes)); powers are numbers, or broadcast
         At least one, used one after the other.
     class_weights : (..., n_classes) or broadcastable
         Those in every part.
     """
     remaining = iter(parts)
     power, out = next(remaining)
-    if power != 1.0:
+    if np.any(power != 1.0):
         out = power * out
     total = power
     for power, log_joint in remaining:
         out = out + power * log_joint
         total += power
-    if total != 1.0:
+    if np.any(total != 1.0):
         out += (1 - total) * np.log(
             np.where(class_weights > 0, class_weights, 1.0)
         )  # what is impossible remains so
