@@ -29,6 +29,7 @@ from bayesppl.analysis.leave_one_out import leave_out_each
 from bayesppl.analysis.left_out_joints import density_of
 from bayesppl.analysis.scores import hits, log_scores, weighted_average
 from bayesppl.data.arguments import generator
+from bayesppl.data.curves import Curves
 from bayesppl.data.read_table import Columns
 from bayesppl.data.recoding import Recoding, Unrecoded
 from bayesppl.data.rows import Rows
@@ -66,8 +67,8 @@ class LeftOut(NamedTuple):
     log_proba: Array
 
 
-def leave_out(name: str, recoding: Recoding | Unrecoded, fitted: Fitted, rows: Rows) -> LeftOut:
-    """Predict every row from the others by one model, and temper it by how well that goes.
+def leave_out(name: str, recoding: Recoding | Unrecoded | Curves, fitted: Fitted, rows: Rows) -> LeftOut:
+    """Predict every row from the others by one model, tempered by how well that goes unless it is calibrated.
 
     Parameters
     ----------
@@ -75,13 +76,17 @@ def leave_out(name: str, recoding: Recoding | Unrecoded, fitted: Fitted, rows: R
         Of the fit, recoded.
     """
     X = encoded(fitted.model.family, rows.table)
-    found = leave_out_each(fitted.posterior, X, rows.codes, rows.weights)
-    log_weights, some = found.log_class_weights, drawn_rows(len(rows), _MOST_TEMPERED)
-    log_density, weights = density_of(found.log_joint, log_weights), np.exp(log_weights)
-    calibration = learn(log_density[some], log_weights[some], rows.codes[some], rows.weights[some])
-    log_proba = log_probabilities(tempered(found.log_joint, weights, calibration.temperature), weights)
+    found = leave_out_each(fitted.posterior, X, rows.codes, rows.weights, calibration=fitted.calibration)
+    log_proba = found.log_proba
+    if fitted.calibration is None:
+        log_weights, some = found.log_class_weights, drawn_rows(len(rows), _MOST_TEMPERED)
+        log_density = density_of(found.log_joint, log_weights)
+        calibration = learn(log_density[some], log_weights[some], rows.codes[some], rows.weights[some])
+        weights = np.exp(log_weights)
+        log_proba = log_probabilities(tempered(found.log_joint, weights, calibration.temperature), weights)
+        fitted = replace(fitted, calibration=calibration)
     score, error = weighted_average(log_scores(log_proba, rows.codes), rows.weights)
-    return LeftOut(Member(name, recoding, replace(fitted, calibration=calibration), score, error), log_proba)
+    return LeftOut(Member(name, recoding, fitted, score, error), log_proba)
 
 
 def combine(

@@ -20,7 +20,6 @@ from bayesppl.analysis.parameters import PROB, coord, tails
 from bayesppl.analysis.predictions import probabilities
 from bayesppl.data.arguments import generator, whole
 from bayesppl.kernels.arrays import Array
-from bayesppl.model.calibration import Calibration
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.normalisation import normalise, tempered, warn_of_impossible_rows
 from bayesppl.model.posterior import CHUNK_CELLS, Posterior
@@ -122,9 +121,9 @@ def stack_probability_draws(stack: Stack, X: Any, draws: int, random_state: int 
     whole("draws", draws, 2)
     table, rng = stack.columns.align(X), generator(random_state)
     believed = [
-        (member, np.exp(calibration.log_sd * rng.standard_normal((count, 1, 1))))
+        (member, np.exp(calibration.overall_log_sd * rng.standard_normal((count, 1, 1))))
         for member, count in zip(stack.members, rng.multinomial(draws, stack.weights).tolist(), strict=True)
-        if count and isinstance(calibration := member.fitted.calibration, Calibration)
+        if count and (calibration := member.fitted.calibration)
     ]
 
     def of_members(rows: slice) -> Array:

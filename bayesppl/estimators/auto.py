@@ -15,6 +15,7 @@ from bayesppl.analysis.parameters import PROB
 from bayesppl.analysis.stacking import LeftOut, combine, leave_out
 from bayesppl.analysis.uncertainty import entropy_split, interval, stack_probability_draws
 from bayesppl.conjugate import Dirichlet
+from bayesppl.data.curves import Curves
 from bayesppl.data.read_table import Columns
 from bayesppl.data.recoding import Recoding, Unrecoded
 from bayesppl.data.rows import Rows
@@ -138,7 +139,9 @@ class AutoClassifier(Shell[Stack]):
             tried = proposed[: max(2, len(rows.counted()) // ROWS_PER_CANDIDATE)]
             declared: dict[str, Any] = {"class_weights": self.class_weights, "n_jobs": self.n_jobs}
             found = [
-                _leave_out(c.name, c.recoding, GenerativeClassifier(c.family, **declared), rows)
+                _leave_out(
+                    c.name, c.recoding, GenerativeClassifier(c.family, calibration=c.calibration, **declared), rows
+                )
                 for c in counted(tried, "fitting the candidates")
             ]
             facts = facts_about(rows, read, {c.member.name: c.member for c in found})
@@ -331,7 +334,7 @@ class AutoClassifier(Shell[Stack]):
         return summarise(self.stack_)
 
 
-def _leave_out(name: str, recoding: Recoding | Unrecoded, clf: Learner, rows: Rows) -> LeftOut:
+def _leave_out(name: str, recoding: Recoding | Unrecoded | Curves, clf: Learner, rows: Rows) -> LeftOut:
     """Fit a candidate, and predict every row from the others."""
     recoded = replace(rows, table=recoding.transform(rows.table))
     fitted = clf.infer(start(clf, recoded), recoded)

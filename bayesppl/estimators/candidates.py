@@ -8,6 +8,7 @@ from typing import Any
 
 from scipy.sparse import issparse
 
+from bayesppl.data.curves import Curves
 from bayesppl.data.levels import factorize
 from bayesppl.data.names import listed
 from bayesppl.data.recoding import Column, Recoding, Unrecoded
@@ -23,10 +24,18 @@ from bayesppl.families import (
     Multinomial,
     Product,
 )
+from bayesppl.families.choosing.choose_columns import MOST_LEVELS
+from bayesppl.model.calibration import Option
 from bayesppl.model.stack import Member, Stack
 
 #: Fewer rows for each candidate than these cannot choose among them.
 ROWS_PER_CANDIDATE = 15
+
+# Columns whose densities are chosen and weighed one by one: more take longer than all other candidates
+_MOST_WEIGHED = 200
+
+# Cells of squares and products that are held at once, a quarter of a gigabyte
+_MOST_CURVED = 1 << 25
 
 # A covariance of more columns costs more than its correlations are worth
 _MOST_CORRELATED = 400
@@ -34,11 +43,15 @@ _MOST_CORRELATED = 400
 
 @dataclass(frozen=True)
 class Candidate:
-    """A transformer that looks at no labels, and the family of the columns that it makes."""
+    """A transformer that looks at no labels, the family of the columns that it makes, and how it is calibrated.
+
+    By one temperature, where nothing else is said.
+    """
 
     name: str
-    recoding: Recoding | Unrecoded
+    recoding: Recoding | Unrecoded | Curves
     family: Family
+    calibration: Option | None = None
 
 
 _OF_COUNTS = (
@@ -63,7 +76,7 @@ def propose(rows: Rows) -> tuple[list[Candidate], tuple[Column, ...]]:
     columns = Recoding().fit(table).columns_
     if not columns:
         raise ValueError(_why_nothing_varies(table))
-    return _of_columns(columns), columns
+    return _of_columns(columns, table), columns
 
 
 def _why_nothing_varies(table: Table) -> str:
@@ -78,7 +91,7 @@ def _why_nothing_varies(table: Table) -> str:
     )
 
 
-def _of_columns(columns: tuple[Column, ...]) -> list[Candidate]:
+def _of_columns(columns: tuple[Column, ...], table: Table) -> list[Candidate]:
     """The built-in candidates, those left out for which the columns give no reason."""
     has_numbers = any(column.is_number for column in columns)
     may_be_skewed = any(column.is_number and not column.levels for column in columns)
@@ -100,7 +113,13 @@ def _of_columns(columns: tuple[Column, ...]) -> list[Candidate]:
         ("quadratic, normal scores", scores, _correlated(scores, "full") if may_be_skewed else None),
         ("quadratic, regularised", filled, _correlated(filled, "full", "regularised")),
     ]
-    return [Candidate(name, recoding, family) for name, recoding, family in wanted if family is not None]
+    found = [Candidate(name, recoding, family) for name, recoding, family in wanted if family is not None]
+    if 1 < len(columns) <= _MOST_WEIGHED and not any(len(column.levels) > MOST_LEVELS for column in columns):
+        found.insert(2, Candidate("chosen columns", by_kind, Product(columns="evidence"), "weights"))
+    curves = Curves(scores)
+    if may_be_skewed and len(columns) > 1 and len(table) * curves.most_columns**2 <= _MOST_CURVED:
+        found.append(Candidate("curves", curves.adopt(table), Gaussian("full", "hierarchical")))
+    return found
 
 
 def _independent(recoding: Recoding) -> Family:

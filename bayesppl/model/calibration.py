@@ -45,6 +45,11 @@ class Calibration:
         return self.temperature / factor, self.temperature * factor
 
     @property
+    def overall_log_sd(self) -> float:
+        """Standard error of log T."""
+        return self.log_sd
+
+    @property
     def overall_temperature(self) -> float:
         """T itself."""
         return self.temperature
@@ -97,6 +102,11 @@ class ColumnWeights:
     log_score: float
     log_score_uncalibrated: float
     n_rows: int
+
+    @property
+    def overall_log_sd(self) -> float:
+        """Standard error of the mean of log w, the errors of single ones taken to be independent."""
+        return float(np.sqrt((self.log_sd**2).mean() / len(self.log_sd)))
 
     @property
     def overall_temperature(self) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from bayesppl.conjugate.log_density import LogDensity
+from bayesppl.data.curves import Curves
 from bayesppl.data.read_table import Columns
 from bayesppl.data.recoding import Recoding, Unrecoded
 from bayesppl.data.table import Table, read_range
@@ -27,16 +28,16 @@ class Member:
     Attributes
     ----------
     name : str
-    recoding : Recoding or Unrecoded
+    recoding : Recoding, Unrecoded or Curves
         How the columns are recoded for it.
     fitted : Fitted
-        To the recoded rows, calibrated by one temperature.
+        To the recoded rows, calibrated by one temperature or by weights of its columns.
     log_score, log_score_se : float
         Of left-out labels, tempered, and its standard error.
     """
 
     name: str
-    recoding: Recoding | Unrecoded
+    recoding: Recoding | Unrecoded | Curves
     fitted: Fitted
     log_score: float
     log_score_se: float

@@ -1,0 +1,86 @@
+"""Squares and products of columns, after which a linear boundary is a curve."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from bayesppl.data.read_table import as_table
+from bayesppl.data.recoding import Recoding
+from bayesppl.data.table import MatrixTable, Table
+from bayesppl.kernels.arrays import Array
+
+_NONE: Sequence[float] = ()
+
+
+@dataclass(eq=False, repr=False)
+class Curves(BaseEstimator):
+    """Recode columns, and add their squares and products.
+
+    Of more than ``most_columns`` recoded columns, their leading principal components take their place.
+
+    Parameters
+    ----------
+    recoding : Recoding
+        Without gaps in what it makes.
+    most_columns : int
+
+    Attributes
+    ----------
+    center_ : (n_recoded_columns,)
+    rotation_ : (n_recoded_columns, n_directions)
+        Of deviations from the center into what is squared, each of variance one.
+
+    Examples
+    --------
+    >>> from bayesppl.data.recoding import Recoding
+    >>> X = [[-1.0, 2.0], [1.0, 2.0], [-1.0, 4.0], [1.0, 4.0]]
+    >>> Curves(Recoding("filled", few="filled")).fit(X).transform(X).numeric()[0].tolist()
+    [-1.0, -1.0, 1.0, 1.0, 1.0]
+    """
+
+    recoding: Recoding
+    most_columns: int = 14
+    center_: Array | Sequence[float] = field(default=_NONE, init=False)
+    rotation_: Array | Sequence[float] = field(default=_NONE, init=False)
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Read medians, levels and quantiles of a table, and the directions; labels have no part in it."""
+        self.recoding.fit(X)
+        return self.adopt(as_table(X))
+
+    def adopt(self, table: Table) -> Self:
+        """Find the directions of a table whose columns were read before."""
+        cells = np.asarray(self.recoding.transform(table).numeric(), dtype=np.float64)
+        center, spread = cells.mean(0), cells.std(0)
+        spread[spread == 0] = 1.0
+        rotation = np.diag(1 / spread)
+        if cells.shape[1] > self.most_columns:
+            _, sizes, directions = np.linalg.svd((cells - center) / spread, full_matrices=False)
+            kept = sizes[: self.most_columns] > 1e-6 * sizes[0]
+            scale = np.sqrt(len(cells)) / sizes[: self.most_columns][kept]
+            rotation = rotation @ (directions[: self.most_columns][kept].T * scale)
+        self.center_, self.rotation_ = center, rotation
+        return self
+
+    def transform(self, X: Any) -> Table:
+        """Recode rows; columns are numbered."""
+        cells = np.asarray(self.recoding.transform(X).numeric(), dtype=np.float64)
+        directions = (cells - self.center_) @ self.rotation_
+        one, other = np.triu_indices(directions.shape[1])
+        curved = np.hstack([directions, directions[:, one] * directions[:, other]])
+        return MatrixTable(tuple(range(curved.shape[1])), np.asfortranarray(curved), is_named=True)
+
+    def columns_read(self, names: Sequence[Hashable]) -> Sequence[Hashable]:
+        """Name the columns of a table that matter: those that varied."""
+        return self.recoding.columns_read(names)
+
+    def known_levels(
+        self, of_recoded: Mapping[Hashable, Sequence[Hashable]]
+    ) -> dict[Hashable, tuple[Hashable, ...]]:
+        """Find the levels of the columns that are recoded; numbers have none."""
+        return self.recoding.known_levels(of_recoded)
