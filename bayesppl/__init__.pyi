@@ -43,6 +43,7 @@ from .estimators.naive_bayes import MultinomialNB as MultinomialNB
 from .estimators.naive_bayes import PoissonNB as PoissonNB
 from .estimators.pymc_classifier import PyMCClassifier as PyMCClassifier
 from .estimators.pymc_classifier import from_pymc as from_pymc
+from .estimators.tree_nb import TreeNB as TreeNB
 from .evaluation.comparison import Comparison as Comparison
 from .evaluation.comparison import compare as compare
 from .evaluation.covariance_structures import covariance_structures as covariance_structures
@@ -51,6 +52,7 @@ from .evaluation.held_out import reliability as reliability
 from .evaluation.models import compare_models as compare_models
 from .evaluation.models import credal_proba as credal_proba
 from .evaluation.sbc import simulation_based_calibration as simulation_based_calibration
+from .families import AveragedTree as AveragedTree
 from .families import Bernoulli as Bernoulli
 from .families import Binomial as Binomial
 from .families import Categorical as Categorical

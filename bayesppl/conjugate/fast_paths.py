@@ -36,6 +36,12 @@ from bayesppl.conjugate.outcomes import (
     outcomes_leave_one_out,
     outcomes_log_predictive,
 )
+from bayesppl.conjugate.tree_dirichlet import (
+    PairedLevels,
+    TreeDirichlet,
+    trees_leave_one_out,
+    trees_log_predictive,
+)
 from bayesppl.conjugate.words import Words, words_leave_one_out, words_log_predictive
 from bayesppl.kernels.arrays import Array
 
@@ -49,6 +55,7 @@ LOG_PREDICTIVE: Mapping[Key, Callable[[Any], LogDensity]] = {
     (Gamma, SparseCells): sparse_log_predictive,
     (Dirichlet, Outcomes): outcomes_log_predictive,
     (Dirichlet, Words): words_log_predictive,
+    (TreeDirichlet, PairedLevels): trees_log_predictive,
     (NormalInverseGamma, NumberRows): independent_normals.log_predictive,
     (NormalInverseWishart, NumberRows): correlated_normals.log_predictive,
     (MatrixNormalInverseWishart, NumberRows): regressions.log_predictive,
@@ -62,6 +69,7 @@ LEAVE_ONE_OUT: Mapping[Key, Callable[[Any, Any, Any, Membership], tuple[Array, A
     (Gamma, SparseCells): sparse_leave_one_out,
     (Dirichlet, Outcomes): outcomes_leave_one_out,
     (Dirichlet, Words): words_leave_one_out,
+    (TreeDirichlet, PairedLevels): trees_leave_one_out,
     (NormalInverseGamma, NumberRows): independent_normals.leave_one_out,
     (NormalInverseWishart, NumberRows): correlated_normals.leave_one_out,
     (MatrixNormalInverseWishart, NumberRows): regressions.leave_one_out,

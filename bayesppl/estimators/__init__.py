@@ -19,6 +19,7 @@ from bayesppl.estimators.naive_bayes import (
     MultinomialNB,
     PoissonNB,
 )
+from bayesppl.estimators.tree_nb import TreeNB
 
 __all__ = [
     "AutoClassifier",
@@ -36,4 +37,5 @@ __all__ = [
     "MultinomialNB",
     "PoissonNB",
     "QuadraticDiscriminantAnalysis",
+    "TreeNB",
 ]

@@ -23,6 +23,7 @@ from bayesppl.estimators.naive_bayes import (
     MultinomialNB,
     PoissonNB,
 )
+from bayesppl.estimators.tree_nb import TreeNB
 from bayesppl.files.saving import cannot_build, read
 
 #: Estimators that a file can describe, by name.
@@ -43,6 +44,7 @@ ESTIMATORS: dict[str, Any] = {
         MultinomialNB,
         PoissonNB,
         QuadraticDiscriminantAnalysis,
+        TreeNB,
     )
 }
 

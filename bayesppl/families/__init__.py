@@ -5,6 +5,7 @@ from it is in :mod:`bayesppl.families.closed_forms`.
 """
 
 from bayesppl.conjugate.log_density import LogDensity
+from bayesppl.families.averaged_tree import AveragedTree
 from bayesppl.families.bernoulli import Bernoulli
 from bayesppl.families.binomial import Binomial
 from bayesppl.families.categorical import Categorical, JointCategorical
@@ -31,6 +32,7 @@ __all__ = [
     "POSITIVE_NUMBERS",
     "REAL_NUMBERS",
     "REGISTRY",
+    "AveragedTree",
     "Bernoulli",
     "Binomial",
     "Categorical",

@@ -60,6 +60,8 @@ class Family(ABC):
         "the {} family has no conjugate prior, so that neither its predictive nor its evidence has a closed "
         "form: it is fitted by sampling, with inference='nuts' (or 'auto'), or approximated, as by 'laplace'."
     )
+    #: Whether its parameters can be declared in PyMC.
+    has_pymc_model: ClassVar[bool] = True
 
     def __init_subclass__(cls, *, listed: bool = True, **options: Any) -> None:
         super().__init_subclass__(**options)

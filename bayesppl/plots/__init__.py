@@ -9,6 +9,7 @@ it. Intervals are equal-tailed, of probability 0.89 unless ``prob`` is given, as
 
 from bayesppl.plots.boundary import plot_decision_boundary
 from bayesppl.plots.densities import plot_class_densities, plot_columns
+from bayesppl.plots.edges import plot_tree
 from bayesppl.plots.estimates import plot_estimates, plot_prior_posterior
 from bayesppl.plots.explanation import plot_explanation, plot_nomogram
 from bayesppl.plots.learning import plot_learning_curve, plot_reliability
@@ -32,5 +33,6 @@ __all__ = [
     "plot_relevance",
     "plot_reliability",
     "plot_stack",
+    "plot_tree",
     "plot_weights",
 ]

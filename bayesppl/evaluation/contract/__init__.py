@@ -112,5 +112,6 @@ def check_family(family: Family, X: Any, y: Any, seed: int = 0) -> None:
 
 
 def checks_of(family: Family) -> tuple[Callable[[Case], None], ...]:
-    """The checks that apply to a family: those of closed forms only where it has any."""
-    return CHECKS if isinstance(family, ConjugateFamily) else PLAIN_CHECKS
+    """The checks that apply to a family: those of closed forms, and of PyMC, only where it has any."""
+    checks = CHECKS if isinstance(family, ConjugateFamily) else PLAIN_CHECKS
+    return checks if family.has_pymc_model else tuple(c for c in checks if c is not check_pymc_density)
