@@ -326,8 +326,7 @@ def trees_log_likelihood(theta: Theta, n_levels: tuple[int, ...]) -> LogDensity:
     if ((edge != 0) & (edge != 1)).any():
         raise UndefinedEstimateError(
             "the mean of several trees is no tree, so that it has no density. Use rule='predictive', which "
-            "averages "
-            "over all trees, or 'mle', a single tree."
+            "averages over all trees."
         )
     if edge.ndim < probability.ndim:
         edge = edge[..., None, :]

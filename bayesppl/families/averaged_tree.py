@@ -210,7 +210,9 @@ class AveragedTree(ConjugateFamily):
                 for name in table.names
             ]
         named = [name for name, (cuts, _) in zip(table.names, bins, strict=True) if cuts is None]
-        of_levels = Categorical(levels=self.levels, unseen=self.unseen).bind(table.select(named), classes)
+        of_levels = Categorical(levels=self.levels, unseen=self.unseen)
+        if named:
+            of_levels = of_levels.bind(table.select(named), classes)
         found = iter(of_levels.outcomes)
         return replace(
             self,

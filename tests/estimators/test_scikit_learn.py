@@ -88,7 +88,7 @@ def expected_failures(estimator: BaseEstimator) -> dict[str, str]:
         "check_parameters_default_constructible": "a default prior is an immutable declaration, "
         "bp.Dirichlet(1.0), not one of Python's basic types"
     }
-    if name in ("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis", "JointCategoricalNB"):
+    if name in ("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis", "JointCategoricalNB", "TreeNB"):
         failures["check_estimators_nan_inf"] = (
             "missing cells are refused by fit, but predict marginalises over them exactly"
         )

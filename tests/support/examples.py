@@ -88,16 +88,6 @@ EXAMPLES: dict[str, Example] = {
         LEVELS[["colour", "size"]],
         LABELS,
     ),
-    "averaged tree": Example(bp.AveragedTree(prior=60.0), LEVELS, LABELS),
-    "averaged tree, per class": Example(
-        bp.AveragedTree(
-            "per_class",
-            60.0,
-            levels={"colour": ["red", "green", "blue"], "size": [1, 2], "shape": ["round", "square", "long"]},
-        ),
-        LEVELS.astype(object),
-        LABELS,
-    ),
     "conditional gaussian, tied": Example(
         bp.ConditionalGaussian("tied", "independent", _MNIW, bp.Dirichlet(1.7)), SOME_LEVELS, LABELS
     ),
@@ -193,5 +183,19 @@ LEARNED_BINS: dict[str, Example] = {
     "zero inflated histogram": Example(bp.ZeroInflated(bp.Histogram(3)), OFTEN_ZERO, LABELS),
     "histogram, bins by evidence": Example(bp.Histogram(probability=bp.Dirichlet(1.7)), REAL, LABELS),
     "histogram, quantiles": Example(bp.Histogram(4, "quantile"), POSITIVE, LABELS),
+}
+
+#: Families whose mean is no parameter of a density: a mean of trees is no tree.
+AVERAGED: dict[str, Example] = {
+    "averaged tree": Example(bp.AveragedTree(prior=60.0), LEVELS, LABELS),
+    "averaged tree, per class": Example(
+        bp.AveragedTree(
+            "per_class",
+            60.0,
+            levels={"colour": ["red", "green", "blue"], "size": [1, 2], "shape": ["round", "square", "long"]},
+        ),
+        LEVELS.astype(object),
+        LABELS,
+    ),
     "averaged tree, numbers and levels": Example(bp.AveragedTree(bins=3), SOME_LEVELS, LABELS),
 }
