@@ -33,7 +33,7 @@ from bayesppl.conjugate.tree_dirichlet import (
 from bayesppl.data.arguments import by_name
 from bayesppl.data.table import Table
 from bayesppl.errors import UndefinedEstimateError
-from bayesppl.families.bound import BoundColumns, Described, Factor, together
+from bayesppl.families.bound import BoundColumns, Described, Dims, Factor, together
 from bayesppl.families.categorical import Categorical, draw_outcomes
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
 from bayesppl.families.family import ConjugateFamily, Missing
@@ -63,14 +63,14 @@ class TreeColumns(BoundColumns):
         Those of levels.
     cuts : tuple
         Of every column.
-    is_common : bool
-        Whether the classes share one tree.
+    dims : mapping of str to tuple of str
+        Dimension names of every parameter.
     """
 
     every: LevelColumns
     of_levels: LevelColumns
     cuts: tuple[Cuts, ...]
-    is_common: bool
+    dims: Dims
 
     @property
     def described(self) -> dict[Hashable, Described]:
@@ -82,10 +82,6 @@ class TreeColumns(BoundColumns):
         return together(self.every.columns)
 
     @property
-    def dims(self) -> dict[str, tuple[str, ...]]:
-        return {"edge": ("pair",) if self.is_common else ("class", "pair"), "probability": ("class", "cell")}
-
-    @property
     def coords(self) -> dict[str, list[Any]]:
         pairs = tuple((first, second) for second in range(len(self.cuts)) for first in range(second))
         tables = replace(self.every, groups=self.every.groups + pairs)
@@ -94,10 +90,6 @@ class TreeColumns(BoundColumns):
             "pair": tables.table_names[len(self.cuts) :],
             "feature": list(self.every.columns),
         }
-
-    @property
-    def covariate_supports(self) -> dict[str, Any]:
-        return {}
 
     def encode(self, table: Table) -> Array:
         codes = np.empty((len(table), len(self.cuts)), dtype=np.intp)
@@ -181,7 +173,8 @@ class AveragedTree(ConjugateFamily):
     def bound(self) -> TreeColumns:
         alone = tuple((j,) for j in range(len(self.columns)))
         every = LevelColumns(self.name, self.columns, self.outcomes, None, alone, False)
-        return TreeColumns(every, self.of_levels.bound, self.cuts, self.is_common)
+        dims = {"edge": ("pair",) if self.is_common else ("class", "pair"), "probability": ("class", "cell")}
+        return TreeColumns(every, self.of_levels.bound, self.cuts, dims)
 
     @property
     def is_common(self) -> bool:

@@ -57,6 +57,7 @@ PICTURES = {
     ),
     "plot_relevance": lambda: plots.plot_relevance(fitted()),
     "plot_reliability": lambda: plots.plot_reliability(fitted(), X, Y),
+    "plot_tree": lambda: plots.plot_tree(bp.TreeNB("per_class").fit(X, Y), LABELS[2]),
     "plot_weights": lambda: plots.plot_weights(fitted(calibration="weights")),
 }
 

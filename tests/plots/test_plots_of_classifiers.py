@@ -365,3 +365,19 @@ def test_more_panels_than_a_picture_holds_are_refused():
         ValueError, match=r"mean has 65 entries .* 64 panels at most; select some, as in feature=\['x0'\]"
     ):
         plots.plot_estimates(wide, "mean", draws=2)
+
+
+def test_trees_have_a_line_for_every_edge_that_is_probable(iris):
+    X, y = iris
+    clf = bp.TreeNB().fit(X, y)
+    ax = plots.plot_tree(clf)
+    edges = clf.edge_probabilities().to_numpy()
+    assert len(ax.lines) == (np.triu(edges) >= 0.01).sum()
+    assert sorted(line.get_alpha() for line in ax.lines) == sorted(edges[np.triu(edges) >= 0.01])
+    assert {text.get_text() for text in ax.texts} == set(X.columns)
+    with pytest.raises(ValueError, match="share one tree"):
+        plots.plot_tree(clf, clf.classes_[0])
+    each = bp.TreeNB("per_class").fit(X, y)
+    assert plots.plot_tree(each, clf.classes_[0]).get_title() == str(clf.classes_[0])
+    with pytest.raises(ValueError, match="each class has a tree of its own"):
+        plots.plot_tree(each)

@@ -66,6 +66,7 @@ def draw(picture, name, ax):
         "plot_relevance": lambda: plots.plot_relevance(clf, ax=ax),
         "plot_reliability": lambda: plots.plot_reliability(clf, X, y, ax=ax),
         "plot_stack": lambda: plots.plot_stack(fitted(name, "AutoClassifier"), ax=ax),
+        "plot_tree": lambda: plots.plot_tree(fitted(name, "TreeNB"), ax=ax),
         "plot_weights": lambda: plots.plot_weights(fitted(name, calibration="weights"), ax=ax),
     }[picture]()
 
