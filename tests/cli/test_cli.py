@@ -168,11 +168,11 @@ class TestJson:
         assert report["scores"]["mle"]["accuracy"] == {"value": None, "difference": None, "standard_error": None}
         assert "pixel_0_0" in report["undefined"]["mle"]
 
-    def test_the_same_seed_gives_the_same_bytes_in_another_process(self, run):
-        arguments = ["compare", "iris", "--json", "--seed", "5"]
-        command = [sys.executable, "-m", "bayesppl", *arguments]
-        first, second = run(*arguments)[1], subprocess.run(command, capture_output=True, check=True).stdout
-        assert first.encode() == second
+    def test_the_same_seed_gives_the_same_bytes_in_another_process(self):
+        # not this one, in which other tests may have loaded libraries that the record names
+        command = [sys.executable, "-m", "bayesppl", "compare", "iris", "--json", "--seed", "5"]
+        first, second = (subprocess.run(command, capture_output=True, check=True).stdout for _ in range(2))
+        assert first == second
         assert strict_json(first)["settings"]["seed"] == 5
 
     def test_another_seed_gives_another_split(self, run):
