@@ -14,6 +14,9 @@ from bayesppl.data.recoding import Recoding
 from bayesppl.data.table import MatrixTable, Table
 from bayesppl.kernels.arrays import Array
 
+#: Columns of which all squares and products are taken; of more, of so many principal components.
+MOST_CURVED = 14
+
 _NONE: Sequence[float] = ()
 
 
@@ -44,7 +47,7 @@ class Curves(BaseEstimator):
     """
 
     recoding: Recoding
-    most_columns: int = 14
+    most_columns: int = MOST_CURVED
     center_: Array | Sequence[float] = field(default=_NONE, init=False)
     rotation_: Array | Sequence[float] = field(default=_NONE, init=False)
 

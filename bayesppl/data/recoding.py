@@ -24,7 +24,11 @@ from bayesppl.errors import RowError
 from bayesppl.kernels.arrays import Array
 
 #: One way to recode a column.
-View = Literal["number", "filled", "score", "code", "code_of_gap", "code_filled", "bin", "indicators", "steps"]
+View = Literal[
+    "number", "filled", "score", "code", "code_of_gap", "code_filled", "bin", "bin_filled", "indicators", "steps"
+]
+
+_CODES = ("code", "code_of_gap", "code_filled", "bin", "bin_filled")
 
 #: Whole numbers of up to this many different values may be codes of levels.
 FEW_VALUES = 10
@@ -96,13 +100,14 @@ class Column:
         # what did not occur in training is missing, or the first level
         is_new = (codes == -2) & (not self.has_others)
         is_new |= (codes == -1) & (view == "code" or not self.has_gaps)
-        return [np.where(is_new, 0.0 if view == "code_filled" else np.nan, codes)]
+        fill = {"code_filled": 0.0, "bin_filled": float(np.searchsorted(self.edges, self.median))}
+        return [np.where(is_new, fill.get(view, np.nan), codes)]
 
     def _codes(self, table: Table, view: View) -> Array:
         """Bins, or places among the levels; -1 where the cell is missing, -2 where it is no level: (n_rows,)."""
-        if view in ("bin", "steps"):
+        if view in ("bin", "bin_filled", "steps"):
             values = _floats(table, self.name)
-            bins = np.searchsorted(self.edges if view == "bin" else self.step_edges, values, side="left")
+            bins = np.searchsorted(self.step_edges if view == "steps" else self.edges, values, side="left")
             return np.where(np.isnan(values), -1, bins)
         found, codes = factorize(table.column(self.name), self.name)
         known = {level: place for place, level in enumerate(self.levels)}
@@ -220,12 +225,13 @@ class Recoding(BaseEstimator):
     """Recode numbers in one way, levels in another.
 
     ``number`` and ``code`` keep gaps; ``filled`` and ``score`` (normal scores) fill them and add an indicator;
-    ``code_of_gap`` and ``bin`` make them a level, and so does ``code_filled``, where what the fit has not seen is
-    the first level; ``indicators`` and ``steps`` are zeros and ones, for each level or bin but the first.
+    ``code_of_gap`` and ``bin`` make them a level, and so do ``code_filled`` and ``bin_filled``, where what the fit
+    has not seen is the first level, or the bin of the median; ``indicators`` and ``steps`` are zeros and ones, for
+    each level or bin but the first.
 
     Parameters
     ----------
-    numbers : {"number", "filled", "score", "bin", "steps"}
+    numbers : {"number", "filled", "score", "bin", "bin_filled", "steps"}
     levels : {"code", "code_of_gap", "code_filled", "indicators"}
     few : one of these, optional
         For whole numbers of few different values; like levels by default.
@@ -268,14 +274,17 @@ class Recoding(BaseEstimator):
         table = _dense(as_table(X))
         cells: list[Array] = []
         names: list[Hashable] = []
+        are_codes: list[bool] = []
         for column in self.columns_:
             made = column.recoded(table, self.view(column))
+            are_codes += [self.view(column) in _CODES] * len(made)
             cells += made
             names += [column.name if not i else f"{column.name} ({i})" for i in range(len(made))]
         if len(set(names)) < len(names):  # a column that is called like the second part of another
             names = [f"{place}: {name}" for place, name in enumerate(names)]
         matrix = np.array(cells, dtype=np.float64).reshape(len(cells), len(table))
-        return MatrixTable(tuple(names), matrix.T, is_named=True)
+        coded = frozenset(name for name, is_code in zip(names, are_codes, strict=True) if is_code)
+        return MatrixTable(tuple(names), matrix.T, True, coded)
 
     def widths(self) -> list[int]:
         """Count the columns that every column becomes."""

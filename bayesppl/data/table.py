@@ -111,11 +111,21 @@ ROWS_BY_COLUMN = 512
 
 @dataclass(frozen=True, eq=False)
 class MatrixTable(Table):
-    """Columns of a two-dimensional array or CSR array."""
+    """Columns of a two-dimensional array or CSR array.
+
+    Attributes
+    ----------
+    names : tuple
+    matrix : (n_rows, n_columns)
+    is_named : bool
+    coded : frozenset
+        Columns of numbers that are codes of levels.
+    """
 
     names: tuple[Hashable, ...]
     matrix: Any
     is_named: bool = False
+    coded: frozenset[Hashable] = frozenset()
 
     def __len__(self) -> int:
         return int(self.matrix.shape[0])
@@ -137,6 +147,8 @@ class MatrixTable(Table):
         return None
 
     def kind(self, name: Hashable) -> Kind:
+        if name in self.coded:
+            return "category"
         by_code: dict[str, Kind] = {
             "b": "boolean",
             "i": "integer",
@@ -151,7 +163,8 @@ class MatrixTable(Table):
         if names is self.names or tuple(names) == self.names:
             return self
         self.require(names)
-        return MatrixTable(tuple(names), self.matrix[:, [self._places[name] for name in names]], self.is_named)
+        matrix = self.matrix[:, [self._places[name] for name in names]]
+        return replace(self, names=tuple(names), matrix=matrix)
 
     @cached_property
     def _places(self) -> dict[Hashable, int]:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from scipy.sparse import issparse
 
-from bayesppl.data.curves import Curves
+from bayesppl.data.curves import MOST_CURVED, Curves
 from bayesppl.data.levels import factorize
 from bayesppl.data.names import listed
 from bayesppl.data.recoding import Column, Recoding, Unrecoded
 from bayesppl.data.rows import Rows
 from bayesppl.data.table import Table
 from bayesppl.families import (
+    AveragedTree,
     Bernoulli,
     Categorical,
     ConditionalGaussian,
@@ -35,7 +36,10 @@ ROWS_PER_CANDIDATE = 15
 _MOST_WEIGHED = 200
 
 # Cells of squares and products that are held at once, a quarter of a gigabyte
-_MOST_CURVED = 1 << 25
+_MOST_PRODUCTS = 1 << 25
+
+# The time of a prediction grows with the cube of the columns that trees connect
+_MOST_IN_TREES = 40
 
 # A covariance of more columns costs more than its correlations are worth
 _MOST_CORRELATED = 400
@@ -50,7 +54,7 @@ class Candidate:
 
     name: str
     recoding: Recoding | Unrecoded | Curves
-    family: Family
+    family: Any
     calibration: Option | None = None
 
 
@@ -102,24 +106,41 @@ def _of_columns(columns: tuple[Column, ...], table: Table) -> list[Candidate]:
     binned = Recoding("bin", "code_of_gap").adopt(columns)
     steps = Recoding("steps", "indicators").adopt(columns)
     scores = Recoding("score", "indicators", few="score").adopt(columns)
-    wanted = [
-        ("columns", by_kind, _independent(by_kind)),
-        ("linear", filled, _correlated(filled, "tied")),
-        ("location", coded, _location(coded)),
-        ("bins", binned, Categorical() if may_be_skewed or has_gaps else None),
-        ("steps", steps, _correlated(steps, "tied") if has_numbers else None),
-        ("quadratic", filled, _correlated(filled, "full")),
-        ("linear, normal scores", scores, _correlated(scores, "tied") if may_be_skewed else None),
-        ("quadratic, normal scores", scores, _correlated(scores, "full") if may_be_skewed else None),
-        ("quadratic, regularised", filled, _correlated(filled, "full", "regularised")),
+    cells = Recoding("bin_filled", "code_filled").adopt(columns)
+    curves = Curves(scores).adopt(table) if _may_be_curved(columns, table) else scores
+    found = [
+        Candidate("columns", by_kind, _independent(by_kind)),
+        Candidate("linear", filled, _correlated(filled, "tied")),
+        Candidate("chosen columns", by_kind, _chosen(columns), "weights"),
+        Candidate("location", coded, _location(coded)),
+        Candidate("trees", cells, _trees(columns, "per_class")),
+        Candidate("bins", binned, Categorical() if may_be_skewed or has_gaps else None),
+        Candidate("steps", steps, _correlated(steps, "tied") if has_numbers else None),
+        Candidate("quadratic", filled, _correlated(filled, "full")),
+        Candidate("linear, normal scores", scores, _correlated(scores, "tied") if may_be_skewed else None),
+        Candidate("quadratic, normal scores", scores, _correlated(scores, "full") if may_be_skewed else None),
+        Candidate("quadratic, regularised", filled, _correlated(filled, "full", "regularised")),
+        Candidate("common tree", cells, _trees(columns, "common")),
+        Candidate("curves", curves, Gaussian("full") if curves is not scores else None),
     ]
-    found = [Candidate(name, recoding, family) for name, recoding, family in wanted if family is not None]
-    if 1 < len(columns) <= _MOST_WEIGHED and not any(len(column.levels) > MOST_LEVELS for column in columns):
-        found.insert(2, Candidate("chosen columns", by_kind, Product(columns="evidence"), "weights"))
-    curves = Curves(scores)
-    if may_be_skewed and len(columns) > 1 and len(table) * curves.most_columns**2 <= _MOST_CURVED:
-        found.append(Candidate("curves", curves.adopt(table), Gaussian("full", "hierarchical")))
-    return found
+    return [candidate for candidate in found if candidate.family is not None]
+
+
+def _may_be_curved(columns: tuple[Column, ...], table: Table) -> bool:
+    """Whether there are several columns, one of them of many different numbers, and room for their products."""
+    has_numbers = any(column.is_number and not column.levels for column in columns)
+    return has_numbers and len(columns) > 1 and len(table) * MOST_CURVED**2 <= _MOST_PRODUCTS
+
+
+def _chosen(columns: tuple[Column, ...]) -> Family | None:
+    """A density for each column by evidence."""
+    return Product(columns="evidence") if 1 < len(columns) <= _MOST_WEIGHED else None
+
+
+def _trees(columns: tuple[Column, ...], tree: Literal["common", "per_class"]) -> Family | None:
+    """Columns of few levels that depend on each other along trees."""
+    has_few_levels = all(len(column.levels) <= MOST_LEVELS for column in columns)
+    return AveragedTree(tree) if 2 < len(columns) <= _MOST_IN_TREES and has_few_levels else None
 
 
 def _independent(recoding: Recoding) -> Family:
