@@ -82,6 +82,7 @@ def simulation_based_calibration(
     covariates = bound.bound.covariates(X)
     prior = model.prior(model.statistics(X, one_hot(codes, len(classes))))
     rng = np.random.default_rng(random_state)
+    ties = rng.spawn(1)[0]
     ranks: dict[str, list[Array]] = {name: [] for name in model.dims}
     for _ in range(simulations):
         truth = {name: values[0] for name, values in prior.draw(1, rng).items()}
@@ -97,7 +98,8 @@ def simulation_based_calibration(
                 sampled = inference.sample(model, prior, statistics, Encoded(rows, labels))
             draws = _thinned(sampled.samples, n_ranks - 1)
         for name in ranks:
-            ranks[name].append((draws[name] < truth[name]).sum(0))
+            below, equal = (compare(draws[name], truth[name]).sum(0) for compare in (np.less, np.equal))
+            ranks[name].append(below + ties.integers(0, equal + 1))
     stacked = {name: np.asarray(values)[None] for name, values in ranks.items()}
     leading = {"chain": np.arange(1), "draw": np.arange(simulations)}
     pit = dataset(model, {name: (values + 0.5) / n_ranks for name, values in stacked.items()}, leading)

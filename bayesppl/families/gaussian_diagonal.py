@@ -193,7 +193,7 @@ def _observe_cells(mean: Any, variance: Any, X: Array, codes: Array, prefix: str
     import pymc as pm
     import pytensor.tensor as pt
 
-    sd = pt.broadcast_to(variance**0.5, mean.shape)
+    sd = pt.broadcast_to(pt.sqrt(variance), mean.shape)
     index, at, dims = present_cells(X, codes, prefix)
     pm.Normal(f"{prefix}x", mean[index], sd[index], observed=X[at], dims=dims)
 

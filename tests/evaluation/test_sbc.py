@@ -3,12 +3,15 @@
 import arviz as az
 import numpy as np
 import pytest
-from support.examples import EXAMPLES
+from support.examples import AVERAGED
+from support.examples import EXAMPLES as OF_RULES
 
 import bayesppl as bp
 from bayesppl.conjugate import Beta
 from bayesppl.evaluation.sbc import simulation_based_calibration
 from bayesppl.families import REGISTRY, ConjugateFamily, closed_forms
+
+EXAMPLES = {**OF_RULES, **AVERAGED}
 
 # All examples together raise a false alarm once in a thousand runs (Bonferroni), were the seed not fixed.
 ALPHA = 1e-3
