@@ -201,6 +201,8 @@ def _at_points(outputs: Sequence[Any], replacements: Mapping[Any, Any]) -> list[
             made = _at_points(node.op.fgraph.outputs, dict(zip(node.op.fgraph.inputs, inputs, strict=True)))
         elif all(new is old for new, old in zip(inputs, node.inputs, strict=True)):
             continue
+        elif isinstance(node.op, Elemwise):  # most operations, and as they are
+            made = node.op.make_node(*inputs)
         elif isinstance(node.op, Shape):
             made = [inputs[0].shape[inputs[0].ndim - node.inputs[0].ndim :]]
         elif isinstance(node.op, Alloc) and inputs[1:] == node.inputs[1:]:
