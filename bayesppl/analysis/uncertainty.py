@@ -130,8 +130,7 @@ def stack_probability_draws(stack: Stack, X: Any, draws: int, random_state: int 
         part = table.take(rows)
         found = []
         for member, errors in believed:
-            encoded = member.fitted.encode(member.recoding.transform(part))
-            posterior, encoded = narrowed(member.fitted.posterior, encoded)
+            posterior, encoded = narrowed(member.fitted.posterior, member.encode(part))
             found.append(_probabilities(member.fitted, posterior, encoded, len(errors), deepcopy(rng), errors))
         proba = np.concatenate(found) ** (1 / stack.temperature)
         return np.asarray(proba / proba.sum(-1, keepdims=True))

@@ -104,6 +104,8 @@ def union(known: Array, further: Any) -> Array:
     if not new:
         return known
     together = declared_classes([*known.tolist(), *new])
+    if together.dtype == object:  # integers beyond 64 bits, which no other type holds
+        return together
     with np.errstate(invalid="ignore"):
         kept = together.astype(known.dtype)
     return kept if (kept == together).all() else together

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+import warnings
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,11 +16,20 @@ from bayesppl.data.curves import Curves
 from bayesppl.data.read_table import Columns
 from bayesppl.data.recoding import Recoding, Unrecoded
 from bayesppl.data.table import Table, read_range
+from bayesppl.errors import UnseenLevelWarning
 from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.ranges import row_ranges
 from bayesppl.model.declaration import CLASS_WEIGHTS, ClassWeights, resolve_class_weights
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.normalisation import exchange_weights, log_probabilities
+
+
+@contextmanager
+def skipping_unseen() -> Iterator[None]:
+    """Skip levels that did not occur in training without a warning: other members read these cells as numbers."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnseenLevelWarning)
+        yield
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +61,13 @@ class Member:
     def log_proba(self, table: Table) -> Array:
         """log p(y = k | x), tempered: (n_rows, n_classes)."""
         rows = self.recoding.transform(table)
-        return self.fitted.map_log_joint(rows, log_probabilities, "predictive", evaluate=LogDensity.kernel)
+        with skipping_unseen():
+            return self.fitted.map_log_joint(rows, log_probabilities, "predictive", evaluate=LogDensity.kernel)
+
+    def encode(self, table: Table) -> Any:
+        """Rows as the model takes them."""
+        with skipping_unseen():
+            return self.fitted.encode(self.recoding.transform(table))
 
 
 @dataclass(frozen=True, eq=False)
