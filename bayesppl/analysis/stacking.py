@@ -29,9 +29,8 @@ from bayesppl.analysis.leave_one_out import leave_out_each
 from bayesppl.analysis.left_out_joints import density_of
 from bayesppl.analysis.scores import hits, log_scores, weighted_average
 from bayesppl.data.arguments import generator
-from bayesppl.data.curves import Curves
+from bayesppl.data.curves import AnyRecoding
 from bayesppl.data.read_table import Columns
-from bayesppl.data.recoding import Recoding, Unrecoded
 from bayesppl.data.rows import Rows
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.fitted import Fitted
@@ -67,7 +66,7 @@ class LeftOut(NamedTuple):
     log_proba: Array
 
 
-def leave_out(name: str, recoding: Recoding | Unrecoded | Curves, fitted: Fitted, rows: Rows) -> LeftOut:
+def leave_out(name: str, recoding: AnyRecoding, fitted: Fitted, rows: Rows) -> LeftOut:
     """Predict every row from the others by one model, tempered by how well that goes unless it is calibrated.
 
     Parameters

@@ -315,8 +315,7 @@ def refuse_pymc() -> NoReturn:
     """Refuse to declare a tree in PyMC."""
     raise ValueError(
         "trees have no model in PyMC: they are discrete, and samplers move along densities. Their posterior is "
-        "exact, "
-        "and its draws are independent: use inference='closed_form'"
+        "exact, and its draws are independent: use inference='closed_form'"
     )
 
 
@@ -363,8 +362,7 @@ def trees_log_predictive(posterior: TreeDirichlet) -> LogDensity:
 def trees_leave_one_out(
     posterior: TreeDirichlet, statistics: Counts, rows: PairedLevels, members: Membership
 ) -> tuple[Array, Array]:
-    """Leave-one-out of rows of levels: taking one out changes a count of every table, and the weight of every
-    edge."""
+    """Leave-one-out of rows of levels: without one, tables have a count less, and edges another weight."""
     layout, alpha, n_columns = posterior.layout, posterior.concentration, len(posterior.n_levels)
     fitted = trees_log_predictive(posterior)(rows)
     without, n_classes = fitted.copy(), len(alpha)
@@ -409,8 +407,7 @@ def _over_levels(evaluate: Evaluate) -> Evaluate:
                 raise ValueError(
                     f"a row lacks columns {names}, which have {n_completions:,} combinations of levels, and its "
                     f"density is the sum over them; at most {MOST_COMPLETIONS:,} are summed. Fill some of the "
-                    f"cells, "
-                    "or use bayesppl.CategoricalNB or MixedNB, which leave missing cells out."
+                    "cells, or use bayesppl.CategoricalNB or MixedNB, which leave missing cells out."
                 )
             levels = np.asarray(list(product(*(range(rows.n_levels[j]) for j in absent))))
             for block in row_blocks(len(found), n_completions, _COUNTED // len(rows.columns) ** 2):

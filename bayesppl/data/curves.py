@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from bayesppl.data.read_table import as_table
-from bayesppl.data.recoding import Recoding
+from bayesppl.data.recoding import Recoding, Unrecoded
 from bayesppl.data.table import MatrixTable, Table
 from bayesppl.kernels.arrays import Array
 
@@ -61,12 +61,12 @@ class Curves(BaseEstimator):
         cells = np.asarray(self.recoding.transform(table).numeric(), dtype=np.float64)
         center, spread = cells.mean(0), cells.std(0)
         spread[spread == 0] = 1.0
-        rotation = np.diag(1 / spread)
-        if cells.shape[1] > self.most_columns:
+        if cells.shape[1] <= self.most_columns:
+            rotation = np.diag(1 / spread)
+        else:
             _, sizes, directions = np.linalg.svd((cells - center) / spread, full_matrices=False)
-            kept = sizes[: self.most_columns] > 1e-6 * sizes[0]
-            scale = np.sqrt(len(cells)) / sizes[: self.most_columns][kept]
-            rotation = rotation @ (directions[: self.most_columns][kept].T * scale)
+            kept = np.flatnonzero(sizes[: self.most_columns] > 1e-6 * sizes[0])
+            rotation = directions[kept].T * (np.sqrt(len(cells)) / sizes[kept]) / spread[:, None]
         self.center_, self.rotation_ = center, rotation
         return self
 
@@ -87,3 +87,7 @@ class Curves(BaseEstimator):
     ) -> dict[Hashable, tuple[Hashable, ...]]:
         """Find the levels of the columns that are recoded; numbers have none."""
         return self.recoding.known_levels(of_recoded)
+
+
+#: How the columns of a candidate are recoded.
+AnyRecoding = Recoding | Unrecoded | Curves

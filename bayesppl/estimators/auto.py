@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -15,9 +16,9 @@ from bayesppl.analysis.parameters import PROB
 from bayesppl.analysis.stacking import LeftOut, combine, leave_out
 from bayesppl.analysis.uncertainty import entropy_split, interval, stack_probability_draws
 from bayesppl.conjugate import Dirichlet
-from bayesppl.data.curves import Curves
+from bayesppl.data.curves import AnyRecoding
 from bayesppl.data.read_table import Columns
-from bayesppl.data.recoding import Recoding, Unrecoded
+from bayesppl.data.recoding import Unrecoded
 from bayesppl.data.rows import Rows
 from bayesppl.errors import SeveralModelsError, warn
 from bayesppl.estimators.candidates import ROWS_PER_CANDIDATE, facts_about, propose, summarise
@@ -136,7 +137,7 @@ class AutoClassifier(Shell[Stack]):
         columns = Columns(rows.table.names, rows.table.is_named, type(self).__name__)
         if self.candidates is None:
             proposed, read = propose(rows)
-            tried = proposed[: max(2, len(rows.counted()) // ROWS_PER_CANDIDATE)]
+            tried = list(islice(proposed, max(2, len(rows.counted()) // ROWS_PER_CANDIDATE)))
             declared: dict[str, Any] = {"class_weights": self.class_weights, "n_jobs": self.n_jobs}
             found = [
                 _leave_out(
@@ -334,7 +335,7 @@ class AutoClassifier(Shell[Stack]):
         return summarise(self.stack_)
 
 
-def _leave_out(name: str, recoding: Recoding | Unrecoded | Curves, clf: Learner, rows: Rows) -> LeftOut:
+def _leave_out(name: str, recoding: AnyRecoding, clf: Learner, rows: Rows) -> LeftOut:
     """Fit a candidate, and predict every row from the others."""
     recoded = replace(rows, table=recoding.transform(rows.table))
     fitted = clf.infer(start(clf, recoded), recoded)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from scipy.sparse import issparse
 
-from bayesppl.data.curves import MOST_CURVED, Curves
+from bayesppl.data.curves import MOST_CURVED, AnyRecoding, Curves
 from bayesppl.data.levels import factorize
 from bayesppl.data.names import listed
 from bayesppl.data.recoding import Column, Recoding, Unrecoded
@@ -53,7 +53,7 @@ class Candidate:
     """
 
     name: str
-    recoding: Recoding | Unrecoded | Curves
+    recoding: AnyRecoding
     family: Any
     calibration: Option | None = None
 
@@ -65,8 +65,8 @@ _OF_COUNTS = (
 )
 
 
-def propose(rows: Rows) -> tuple[list[Candidate], tuple[Column, ...]]:
-    """Propose candidates, the most robust first, and the columns as read.
+def propose(rows: Rows) -> tuple[Iterator[Candidate], tuple[Column, ...]]:
+    """Propose candidates one after the other, the most robust first, and the columns as read.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def propose(rows: Rows) -> tuple[list[Candidate], tuple[Column, ...]]:
     table = rows.counted().table
     matrix: Any = getattr(table, "matrix", None)
     if issparse(matrix) and (matrix.data >= 0).all() and (matrix.data == matrix.data.round()).all():
-        return list(_OF_COUNTS), ()
+        return iter(_OF_COUNTS), ()
     columns = Recoding().fit(table).columns_
     if not columns:
         raise ValueError(_why_nothing_varies(table))
@@ -95,7 +95,7 @@ def _why_nothing_varies(table: Table) -> str:
     )
 
 
-def _of_columns(columns: tuple[Column, ...], table: Table) -> list[Candidate]:
+def _of_columns(columns: tuple[Column, ...], table: Table) -> Iterator[Candidate]:
     """The built-in candidates, those left out for which the columns give no reason."""
     has_numbers = any(column.is_number for column in columns)
     may_be_skewed = any(column.is_number and not column.levels for column in columns)
@@ -107,7 +107,6 @@ def _of_columns(columns: tuple[Column, ...], table: Table) -> list[Candidate]:
     steps = Recoding("steps", "indicators").adopt(columns)
     scores = Recoding("score", "indicators", few="score").adopt(columns)
     cells = Recoding("bin_filled", "code_filled").adopt(columns)
-    curves = Curves(scores).adopt(table) if _may_be_curved(columns, table) else scores
     found = [
         Candidate("columns", by_kind, _independent(by_kind)),
         Candidate("linear", filled, _correlated(filled, "tied")),
@@ -121,9 +120,10 @@ def _of_columns(columns: tuple[Column, ...], table: Table) -> list[Candidate]:
         Candidate("quadratic, normal scores", scores, _correlated(scores, "full") if may_be_skewed else None),
         Candidate("quadratic, regularised", filled, _correlated(filled, "full", "regularised")),
         Candidate("common tree", cells, _trees(columns, "common")),
-        Candidate("curves", curves, Gaussian("full") if curves is not scores else None),
     ]
-    return [candidate for candidate in found if candidate.family is not None]
+    yield from (candidate for candidate in found if candidate.family is not None)
+    if _may_be_curved(columns, table):  # last: finding directions passes over the table
+        yield Candidate("curves", Curves(scores).adopt(table), Gaussian("full"))
 
 
 def _may_be_curved(columns: tuple[Column, ...], table: Table) -> bool:

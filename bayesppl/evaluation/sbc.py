@@ -98,8 +98,8 @@ def simulation_based_calibration(
                 sampled = inference.sample(model, prior, statistics, Encoded(rows, labels))
             draws = _thinned(sampled.samples, n_ranks - 1)
         for name in ranks:
-            below, equal = (compare(draws[name], truth[name]).sum(0) for compare in (np.less, np.equal))
-            ranks[name].append(below + ties.integers(0, equal + 1))
+            below, equal = draws[name] < truth[name], draws[name] == truth[name]
+            ranks[name].append(below.sum(0) + ties.integers(0, equal.sum(0) + 1))
     stacked = {name: np.asarray(values)[None] for name, values in ranks.items()}
     leading = {"chain": np.arange(1), "draw": np.arange(simulations)}
     pit = dataset(model, {name: (values + 0.5) / n_ranks for name, values in stacked.items()}, leading)

@@ -12,9 +12,9 @@ import numpy as np
 from scipy.special import logsumexp
 
 from bayesppl.conjugate.log_density import LogDensity
-from bayesppl.data.curves import Curves
+from bayesppl.data.curves import AnyRecoding
 from bayesppl.data.read_table import Columns
-from bayesppl.data.recoding import Recoding, Unrecoded
+from bayesppl.data.recoding import Unrecoded
 from bayesppl.data.table import Table, read_range
 from bayesppl.errors import UnseenLevelWarning
 from bayesppl.kernels.arrays import Array
@@ -22,14 +22,6 @@ from bayesppl.kernels.ranges import row_ranges
 from bayesppl.model.declaration import CLASS_WEIGHTS, ClassWeights, resolve_class_weights
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.normalisation import exchange_weights, log_probabilities
-
-
-@contextmanager
-def skipping_unseen() -> Iterator[None]:
-    """Skip levels that did not occur in training without a warning: other members read these cells as numbers."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UnseenLevelWarning)
-        yield
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +40,7 @@ class Member:
     """
 
     name: str
-    recoding: Recoding | Unrecoded | Curves
+    recoding: AnyRecoding
     fitted: Fitted
     log_score: float
     log_score_se: float
@@ -61,13 +53,21 @@ class Member:
     def log_proba(self, table: Table) -> Array:
         """log p(y = k | x), tempered: (n_rows, n_classes)."""
         rows = self.recoding.transform(table)
-        with skipping_unseen():
+        with self._skipping_unseen():
             return self.fitted.map_log_joint(rows, log_probabilities, "predictive", evaluate=LogDensity.kernel)
 
     def encode(self, table: Table) -> Any:
         """Rows as the model takes them."""
-        with skipping_unseen():
+        with self._skipping_unseen():
             return self.fitted.encode(self.recoding.transform(table))
+
+    @contextmanager
+    def _skipping_unseen(self) -> Iterator[None]:
+        """Skip unseen levels without a warning where columns were recoded: other members read them as numbers."""
+        with warnings.catch_warnings():
+            if not isinstance(self.recoding, Unrecoded):
+                warnings.simplefilter("ignore", UnseenLevelWarning)
+            yield
 
 
 @dataclass(frozen=True, eq=False)

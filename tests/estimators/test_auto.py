@@ -393,3 +393,18 @@ def test_levels_in_another_type_than_in_the_fit_are_refused(levels: list[Any], o
         clf.predict_proba(pd.DataFrame({"code": other, "size": [0.0, 1.0, 2.0]}))
     with pytest.raises(ValueError, match=r"read alike but are different levels"):
         bp.AutoClassifier().fit(X.assign(code=pd.Categorical(["1", 1] * 30)), y)
+
+
+def test_levels_that_candidates_of_the_user_have_not_seen_are_named() -> None:
+    X, y = np.array([["a"], ["b"], ["a"], ["b"]] * 10), np.array([0, 1, 0, 1] * 10)
+    clf = bp.AutoClassifier({"levels": bp.CategoricalNB()}).fit(X, y)
+    with pytest.warns(bp.UnseenLevelWarning, match="'c'"):
+        clf.predict_proba([["c"]])
+
+
+def test_candidates_that_few_rows_do_not_reach_take_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: Any) -> None:
+        raise AssertionError("curves were prepared")
+
+    monkeypatch.setattr("bayesppl.data.curves.Curves.adopt", refuse)
+    assert "curves" not in bp.AutoClassifier().fit(IRIS, SPECIES).stack_.candidates
