@@ -16,27 +16,37 @@ weighed, each model is tempered by how well it predicts rows left out; what matt
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, helmert
 from scipy.special import logsumexp
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
 
 from bayesppl.analysis.calibration import drawn_rows, learn, temper
 from bayesppl.analysis.leave_one_out import leave_out_each
 from bayesppl.analysis.left_out_joints import density_of
 from bayesppl.analysis.scores import hits, log_scores, weighted_average
 from bayesppl.data.arguments import generator
-from bayesppl.data.curves import AnyRecoding
+from bayesppl.data.preprocessing import AnyRecoding
 from bayesppl.data.read_table import Columns
 from bayesppl.data.rows import Rows
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.fitted import Fitted
+from bayesppl.model.member import Guest, Member, spread_out
 from bayesppl.model.normalisation import log_probabilities, tempered
-from bayesppl.model.stack import Member, Stack, mixed, sharpened
+from bayesppl.model.stack import Stack, mixed, sharpened
 from bayesppl.model.training_rows import encoded
+
+#: Folds by which rows are left out of a guest.
+MOST_FOLDS = 5
+
+# Rows of the fit that a guest keeps, to average over where cells are not seen
+_BACKGROUND = 32
 
 #: Models of less weight are left out of the stack.
 LEAST_WEIGHT = 0.01
@@ -60,9 +70,12 @@ _DOF = 4
 
 
 class LeftOut(NamedTuple):
-    """A model, and log p(y = k | x_i, D without row i) by it, tempered: (n_rows, n_classes)."""
+    """A model, and log p(y = k | x_i, D without row i) by it, tempered: (n_rows, n_classes).
 
-    member: Member
+    Of a guest D is also without the other rows of the fold of row i.
+    """
+
+    member: Member | Guest
     log_proba: Array
 
 
@@ -86,6 +99,39 @@ def leave_out(name: str, recoding: AnyRecoding, fitted: Fitted, rows: Rows) -> L
         fitted = replace(fitted, calibration=calibration)
     score, error = weighted_average(log_scores(log_proba, rows.codes), rows.weights)
     return LeftOut(Member(name, recoding, fitted, score, error), log_proba)
+
+
+def cross_validate(name: str, classifier: Any, rows: Rows, n_jobs: int | None = None) -> LeftOut:
+    """Predict every row by a classifier of another package that was fitted to other folds, stratified by class.
+
+    Parameters
+    ----------
+    classifier : estimator
+        With ``predict_proba``; it is cloned. It takes weights of rows where some differ from one.
+    rows : Rows
+        Of the fit, as they were given.
+    """
+    from sklearn.model_selection import StratifiedKFold, cross_val_predict
+
+    seen = np.flatnonzero(rows.weights > 0)
+    X, y = rows.table.take(seen).native(), rows.classes[rows.codes[seen]]
+    places, counts = np.unique(rows.codes[seen], return_counts=True)
+    n_folds = int(np.clip(counts.min(), 2, MOST_FOLDS))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The least populated class", UserWarning)  # of one row, in one fold
+        folds = list(StratifiedKFold(n_folds, shuffle=True, random_state=0).split(X, y))
+    params: dict[str, Any] = {}
+    if rows.given_weights is not None and not (rows.weights[seen] == 1).all():
+        last = classifier.steps[-1][0] + "__" if isinstance(classifier, Pipeline) else ""
+        params = {f"{last}sample_weight": rows.weights[seen]}
+    proba = cross_val_predict(classifier, X, y, cv=folds, method="predict_proba", n_jobs=n_jobs, params=params)
+    log_proba = np.zeros((len(rows), len(rows.classes)))  # of rows without weight, which have no part in scores
+    log_proba[seen] = spread_out(proba, places, len(rows.classes))
+    score, error = weighted_average(log_scores(log_proba, rows.codes), rows.weights)
+    shares = np.bincount(rows.codes, rows.weights, len(rows.classes)) / rows.weights.sum()
+    background = rows.table.take(seen[drawn_rows(len(seen), _BACKGROUND)])
+    fitted = clone(classifier).fit(X, y, **params)
+    return LeftOut(Guest(name, fitted, places, shares, background, score, error), log_proba)
 
 
 def combine(
@@ -122,6 +168,7 @@ def combine(
         accuracy=weighted_average(hits(log_proba, rows.codes), rows.weights)[0],
         cost_of_choosing=cost,
         facts=facts,
+        cross_validated=tuple(c.member.name for c in candidates if isinstance(c.member, Guest)),
     )
 
 

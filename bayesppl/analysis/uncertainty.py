@@ -21,6 +21,7 @@ from bayesppl.analysis.predictions import probabilities
 from bayesppl.data.arguments import generator, whole
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.fitted import Fitted
+from bayesppl.model.member import Guest, Member
 from bayesppl.model.normalisation import normalise, tempered, warn_of_impossible_rows
 from bayesppl.model.posterior import CHUNK_CELLS, Posterior
 from bayesppl.model.stack import Stack
@@ -115,27 +116,38 @@ def stack_probability_draws(stack: Stack, X: Any, draws: int, random_state: int 
     """p(y = k | x) under draws of a member of a stack, by its weight, of its temperature and of its parameters.
 
     What is not known is which member to believe. An average over members, whose parameters are drawn one by one,
-    would let their errors cancel, though all of them come from the same rows. One block of rows after the other:
+    would let their errors cancel, though all of them come from the same rows. A guest has no posterior: its
+    probabilities count as they are, as often as its weight says. One block of rows after the other:
     (n_draws, n_block, n_classes).
     """
     whole("draws", draws, 2)
     table, rng = stack.columns.align(X), generator(random_state)
+    counts = rng.multinomial(draws, stack.weights).tolist()
     believed = [
-        (member, np.exp(calibration.overall_log_sd * rng.standard_normal((count, 1, 1))))
-        for member, count in zip(stack.members, rng.multinomial(draws, stack.weights).tolist(), strict=True)
-        if count and (calibration := member.fitted.calibration)
+        (member, count, np.exp(_log_sd(member) * rng.standard_normal((count, 1, 1))))
+        for member, count in zip(stack.members, counts, strict=True)
+        if count
     ]
 
     def of_members(rows: slice) -> Array:
         part = table.take(rows)
         found = []
-        for member, errors in believed:
+        for member, count, errors in believed:
+            if isinstance(member, Guest):
+                found.append(np.repeat(np.exp(member.log_proba(part))[None], count, axis=0))
+                continue
             posterior, encoded = narrowed(member.fitted.posterior, member.encode(part))
-            found.append(_probabilities(member.fitted, posterior, encoded, len(errors), deepcopy(rng), errors))
+            found.append(_probabilities(member.fitted, posterior, encoded, count, deepcopy(rng), errors))
         proba = np.concatenate(found) ** (1 / stack.temperature)
         return np.asarray(proba / proba.sum(-1, keepdims=True))
 
     return map(of_members, _blocks(len(table), draws, len(stack.classes)))
+
+
+def _log_sd(member: Member | Guest) -> float:
+    """Standard error of the log of the temperature, which a guest does not have."""
+    calibration = None if isinstance(member, Guest) else member.fitted.calibration
+    return 0.0 if calibration is None else calibration.overall_log_sd
 
 
 def _blocks(n_rows: int, n_draws: int, n_classes: int) -> list[slice]:

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from bayesppl.data.read_table import as_table
-from bayesppl.data.recoding import Recoding, Unrecoded
+from bayesppl.data.recoding import Recoding
 from bayesppl.data.table import MatrixTable, Table
 from bayesppl.kernels.arrays import Array
 
@@ -87,7 +87,3 @@ class Curves(BaseEstimator):
     ) -> dict[Hashable, tuple[Hashable, ...]]:
         """Find the levels of the columns that are recoded; numbers have none."""
         return self.recoding.known_levels(of_recoded)
-
-
-#: How the columns of a candidate are recoded.
-AnyRecoding = Recoding | Unrecoded | Curves

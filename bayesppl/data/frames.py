@@ -83,6 +83,9 @@ class FrameTable(Table):
     def take(self, rows: Array | slice) -> Table:
         return replace(self, frame=self.frame[rows])
 
+    def native(self) -> Any:
+        return self.frame.to_native()
+
     def renamed(self, names: Sequence[Hashable]) -> Table:
         new = dict(zip(self.frame.columns, map(str, names), strict=True))
         return FrameTable(tuple(names), self.frame.rename(new))

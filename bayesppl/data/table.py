@@ -94,6 +94,10 @@ class Table(ABC):
         """Rows to read at a time at least: where columns are read one by one, fewer take as long."""
 
     @abstractmethod
+    def native(self) -> Any:
+        """The rows in a container that other libraries read: an array, a sparse matrix or a data frame."""
+
+    @abstractmethod
     def renamed(self, names: Sequence[Hashable]) -> Table:
         """The same columns under other names."""
 
@@ -175,6 +179,9 @@ class MatrixTable(Table):
         if issparse(self.matrix) and isinstance(rows, slice) and rows.step in (None, 1):
             return replace(self, matrix=_view(self.matrix, *rows.indices(len(self))[:2]))
         return replace(self, matrix=self.matrix[rows])
+
+    def native(self) -> Any:
+        return self.matrix
 
     def renamed(self, names: Sequence[Hashable]) -> Table:
         return MatrixTable(tuple(names), self.matrix)

@@ -9,27 +9,25 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.base import clone
 
 from bayesppl.analysis.decisions import Threshold, least_loss, lowest_confidence
 from bayesppl.analysis.parameters import PROB
-from bayesppl.analysis.stacking import LeftOut, combine, leave_out
+from bayesppl.analysis.stacking import combine
 from bayesppl.analysis.uncertainty import entropy_split, interval, stack_probability_draws
 from bayesppl.conjugate import Dirichlet
-from bayesppl.data.curves import AnyRecoding
 from bayesppl.data.read_table import Columns
-from bayesppl.data.recoding import Unrecoded
-from bayesppl.data.rows import Rows
 from bayesppl.errors import SeveralModelsError, warn
 from bayesppl.estimators.candidates import ROWS_PER_CANDIDATE, facts_about, propose, summarise
-from bayesppl.estimators.declared import read_all, start
+from bayesppl.estimators.declared import read_all
 from bayesppl.estimators.generative import GenerativeClassifier
+from bayesppl.estimators.given_candidates import fit_and_leave_out, named, try_candidate
 from bayesppl.estimators.learner import Learner
 from bayesppl.estimators.shell import Shell, check_n_jobs
 from bayesppl.files.saving import write
 from bayesppl.inference.progress import counted
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import ClassWeights
+from bayesppl.model.member import Guest, Member
 from bayesppl.model.stack import Stack
 
 if TYPE_CHECKING:
@@ -70,8 +68,11 @@ class AutoClassifier(Shell[Stack]):
 
     Parameters
     ----------
-    candidates : mapping of str to estimator, optional
-        Estimators of this package, fitted to the columns as they are; by default picked from the columns.
+    candidates : list of estimators or mapping of str to estimator, optional
+        By default picked from the columns. Estimators of this package, and scikit-learn pipelines that end in one:
+        their transformers are fitted once, without labels, and the last step is left out exactly. Any other
+        classifier with ``predict_proba``, such as a forest, is a guest, left out by stratified cross-validation in
+        five folds; so is a pipeline whose transformers want labels.
     class_weights
         Prior of the class weights; see :class:`GenerativeClassifier`. Estimators in ``candidates`` have their own.
     classes, n_jobs
@@ -86,7 +87,7 @@ class AutoClassifier(Shell[Stack]):
     weights_ : xarray.DataArray
         Of the models that matter, the largest first.
     members_ : dict of str to GenerativeClassifier
-        These models, fitted to their recoded columns.
+        These models, fitted to their recoded columns; of guests the fitted classifiers.
     classes_ : (n_classes,)
 
     See Also
@@ -105,7 +106,7 @@ class AutoClassifier(Shell[Stack]):
     (1, 3)
     """
 
-    candidates: Mapping[str, Learner] | None = None
+    candidates: Mapping[str, Any] | Sequence[Any] | None = None
     class_weights: ClassWeights = Dirichlet(1.0)
     classes: Sequence[Hashable] | None = None
     n_jobs: int | None = None
@@ -129,8 +130,7 @@ class AutoClassifier(Shell[Stack]):
         Raises
         ------
         ValueError, TypeError
-            For values that no candidate takes, a single class, or candidates that are no estimators of this
-            package.
+            For values that no candidate takes, a single class, or candidates without probabilities.
         """
         rows = read_all(X, y, sample_weight, self.classes)
         check_n_jobs(self.n_jobs)
@@ -140,44 +140,27 @@ class AutoClassifier(Shell[Stack]):
             tried = list(islice(proposed, max(2, len(rows.counted()) // ROWS_PER_CANDIDATE)))
             declared: dict[str, Any] = {"class_weights": self.class_weights, "n_jobs": self.n_jobs}
             found = [
-                _leave_out(
+                fit_and_leave_out(
                     c.name, c.recoding, GenerativeClassifier(c.family, calibration=c.calibration, **declared), rows
                 )
                 for c in counted(tried, "fitting the candidates")
             ]
             facts = facts_about(rows, read, {c.member.name: c.member for c in found})
         else:
-            found = self._given(rows)
+            given = named(self.candidates)
+            if len(rows) < ROWS_PER_CANDIDATE * len(given):
+                warn(
+                    f"{len(rows)} rows are few to choose among {len(given)} candidates: chance decides between "
+                    f"models that are nearly as good. Give {ROWS_PER_CANDIDATE} rows for each, or fewer "
+                    "candidates",
+                    UserWarning,
+                )
+            found = [
+                try_candidate(name, given[name], rows, self.n_jobs)
+                for name in counted(list(given), "fitting the candidates")
+            ]
             facts = (f"{len(rows)} rows, {len(rows.table.names)} columns, {len(rows.classes)} classes",)
         return self.adopt(combine(found, rows, columns, facts, self.random_state))
-
-    def _given(self, rows: Rows) -> list[LeftOut]:
-        """The candidates of the user."""
-        if not isinstance(self.candidates, Mapping):
-            raise TypeError(
-                "candidates must be a mapping of names to estimators, as in "
-                f"{{'counts': bayesppl.PoissonNB()}}, found {self.candidates!r}"
-            )
-        given = dict(self.candidates)
-        if not given:
-            raise ValueError("candidates is empty; name estimators, or leave it None to have them picked")
-        for name, clf in given.items():
-            if not isinstance(clf, Learner):
-                raise TypeError(
-                    f"candidates[{name!r}] is a {type(clf).__name__}: stacking needs exact leave-one-out, which "
-                    "estimators of bayesppl have and others have not. (Steps of a pipeline go before "
-                    "AutoClassifier)"
-                )
-        if len(rows) < ROWS_PER_CANDIDATE * len(given):
-            warn(
-                f"{len(rows)} rows are few to choose among {len(given)} candidates: chance decides between "
-                f"models that are nearly as good. Give {ROWS_PER_CANDIDATE} rows for each, or fewer candidates",
-                UserWarning,
-            )
-        return [
-            _leave_out(name, Unrecoded(), clone(clf).set_params(rule="predictive", calibration=None), rows)
-            for name, clf in given.items()
-        ]
 
     def __getattr__(self, name: str) -> Any:
         """Refuse questions to one model, with the reason."""
@@ -204,10 +187,12 @@ class AutoClassifier(Shell[Stack]):
         return xr.DataArray(stack.weights, dims=["model"], coords={"model": [m.name for m in stack.members]})
 
     @property
-    def members_(self) -> dict[str, GenerativeClassifier]:
-        """The models that matter, fitted to their recoded columns."""
+    def members_(self) -> dict[str, Any]:
+        """The models that matter, fitted to their recoded columns; guests as they are."""
         return {
-            m.name: GenerativeClassifier(m.fitted.model.family, class_weights=self.class_weights).adopt(
+            m.name: m.classifier
+            if isinstance(m, Guest)
+            else GenerativeClassifier(m.fitted.model.family, class_weights=self.class_weights).adopt(
                 replace(m.fitted, calibration=None)
             )
             for m in self.stack_.members
@@ -226,6 +211,7 @@ class AutoClassifier(Shell[Stack]):
         -------
         pandas.DataFrame, (n_rows, n_recoded_columns)
             Levels are codes, the most frequent one first; gaps are filled, levels or NaN, as the model needs them.
+            A guest takes the columns as they are.
 
         Raises
         ------
@@ -247,7 +233,9 @@ class AutoClassifier(Shell[Stack]):
         found = {member.name: member for member in self.stack_.members}
         if model not in found:
             raise ValueError(f"there is no model {model!r} in this stack; it has {', '.join(map(repr, found))}")
-        table = found[model].recoding.transform(self.stack_.columns.align(X))
+        member, table = found[model], self.stack_.columns.align(X)
+        if isinstance(member, Member):
+            table = member.recoding.transform(table)
         return pd.DataFrame({name: table.column(name) for name in table.names})
 
     def predict_log_proba(self, X: Any, class_weights: ClassWeights | None = None) -> Array:
@@ -302,15 +290,22 @@ class AutoClassifier(Shell[Stack]):
         return entropy_split(blocks, np.exp(self.predict_log_proba(X)))
 
     def candidate_scores(self) -> xr.Dataset:
-        """Score candidates on left-out labels: temperature, log score and its standard error, weight."""
+        """Score candidates on left-out labels: temperature, log score and its standard error, weight.
+
+        ``left_out`` says how: "exactly", one row at a time, or "by folds".
+        """
         import xarray as xr
 
         stack = self.stack_
         weights = {m.name: w for m, w in zip(stack.members, stack.weights.tolist(), strict=True)}
         columns = np.array([[*found, weights.get(name, 0.0)] for name, found in stack.candidates.items()])
         names = ("temperature", "log_score", "log_score_se", "weight")
+        how = ["by folds" if name in stack.cross_validated else "exactly" for name in stack.candidates]
         return xr.Dataset(
-            {name: ("model", column) for name, column in zip(names, columns.T, strict=True)},
+            {
+                **{name: ("model", column) for name, column in zip(names, columns.T, strict=True)},
+                "left_out": ("model", how),
+            },
             coords={"model": list(stack.candidates)},
             attrs={"log_score": stack.log_score, "cost_of_choosing": stack.cost_of_choosing},
         )
@@ -321,22 +316,22 @@ class AutoClassifier(Shell[Stack]):
         Raises
         ------
         TypeError
-            If a parameter of a candidate is an object from outside this package.
+            If a candidate, or a parameter of one, is an object from outside this package.
         """
         parameters = self.get_params(deep=False)
         if self.candidates is not None:
+            given = named(self.candidates)
+            for name, clf in given.items():
+                if not isinstance(clf, Learner):
+                    raise TypeError(
+                        f"this AutoClassifier cannot be saved: candidate {name!r} is a {type(clf).__name__}, and "
+                        "a file holds no code of other packages. Keep it with joblib.dump, or fit without it"
+                    )
             parameters["candidates"] = {
-                name: [type(clf).__name__, clf.get_params(deep=False)] for name, clf in self.candidates.items()
+                name: [type(clf).__name__, clf.get_params(deep=False)] for name, clf in given.items()
             }
         write(self.stack_, type(self).__name__, parameters, path)
 
     def summary(self) -> str:
         """Five lines on what was found out about the data."""
         return summarise(self.stack_)
-
-
-def _leave_out(name: str, recoding: AnyRecoding, clf: Learner, rows: Rows) -> LeftOut:
-    """Fit a candidate, and predict every row from the others."""
-    recoded = replace(rows, table=recoding.transform(rows.table))
-    fitted = clf.infer(start(clf, recoded), recoded)
-    return leave_out(name, recoding, replace(fitted, rows=None), recoded)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from scipy.sparse import issparse
 
-from bayesppl.data.curves import MOST_CURVED, AnyRecoding, Curves
+from bayesppl.data.curves import MOST_CURVED, Curves
 from bayesppl.data.levels import factorize
 from bayesppl.data.names import listed
+from bayesppl.data.preprocessing import AnyRecoding
 from bayesppl.data.recoding import Column, Recoding, Unrecoded
 from bayesppl.data.rows import Rows
 from bayesppl.data.table import Table
@@ -27,7 +27,8 @@ from bayesppl.families import (
 )
 from bayesppl.families.choosing.choose_columns import MOST_LEVELS
 from bayesppl.model.calibration import Option
-from bayesppl.model.stack import Member, Stack
+from bayesppl.model.member import StackMember
+from bayesppl.model.stack import Stack
 
 #: Fewer rows for each candidate than these cannot choose among them.
 ROWS_PER_CANDIDATE = 15
@@ -45,8 +46,7 @@ _MOST_IN_TREES = 40
 _MOST_CORRELATED = 400
 
 
-@dataclass(frozen=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A transformer that looks at no labels, the family of the columns that it makes, and how it is calibrated.
 
     By one temperature, where nothing else is said.
@@ -185,7 +185,7 @@ _CONTRASTS = (
 )
 
 
-def facts_about(rows: Rows, columns: tuple[Column, ...], members: Mapping[str, Member]) -> tuple[str, ...]:
+def facts_about(rows: Rows, columns: tuple[Column, ...], members: Mapping[str, StackMember]) -> tuple[str, ...]:
     """The table, and what the candidates that differ in one assumption show about it.
 
     Parameters
@@ -193,7 +193,7 @@ def facts_about(rows: Rows, columns: tuple[Column, ...], members: Mapping[str, M
     rows : Rows
     columns : tuple of Column
         Those that vary; none of a sparse matrix of counts.
-    members : mapping of str to Member
+    members : mapping of str to StackMember
         All candidates.
     """
     names = rows.table.names
@@ -222,23 +222,26 @@ def facts_about(rows: Rows, columns: tuple[Column, ...], members: Mapping[str, M
 
 def summarise(stack: Stack) -> str:
     """Five lines at most."""
-    weighted = ", ".join(f"{m.name} {w:.2f}" for m, w in zip(stack.members, stack.weights.tolist(), strict=True))
-    hottest = stack.members[0]
-    trust = (
-        "is too sure: the model is wrong somewhere"
-        if hottest.temperature > 1.2
-        else "is not sure enough"
-        if hottest.temperature < 1 / 1.2
-        else "is about as sure as it should be"
+    by_folds = dict.fromkeys(stack.cross_validated, " (by folds)")
+    weighted = ", ".join(
+        f"{m.name}{by_folds.get(m.name, '')} {w:.2f}"
+        for m, w in zip(stack.members, stack.weights.tolist(), strict=True)
     )
+    calibrated = [member for member in stack.members if member.name not in stack.cross_validated]
     best = max(stack.candidates, key=lambda name: stack.candidates[name][1])
     return "\n".join(
         [
             *stack.facts,
             f"weights: {weighted}",
-            f"{hottest.name!r} by itself {trust} (T = {hottest.temperature:.2f})",
+            *(f"{m.name!r} by itself {_trust(m.temperature)} (T = {m.temperature:.2f})" for m in calibrated[:1]),
             f"left-out labels: log score {stack.log_score:.3f} ± {stack.log_score_se:.3f}, accuracy "
             f"{stack.accuracy:.3f}; best candidate alone {best!r} {stack.candidates[best][1]:.3f}; choosing cost "
             f"{stack.cost_of_choosing:.4f} a row",
         ]
     )
+
+
+def _trust(temperature: float) -> str:
+    if temperature > 1.2:
+        return "is too sure: the model is wrong somewhere"
+    return "is not sure enough" if temperature < 1 / 1.2 else "is about as sure as it should be"

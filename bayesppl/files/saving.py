@@ -46,7 +46,7 @@ def write(
         If the file cannot be written; what was at ``path`` before stays.
     """
     if isinstance(value, Stack):
-        origin = {**provenance(value.members[0].fitted), "prior": value.prior_in_words(prior_in_words)}
+        origin = {**provenance(value.fits[0]), "prior": value.prior_in_words(prior_in_words)}
     else:
         value = replace(value, fingerprint=fingerprint(value))
         origin = provenance(value)
@@ -86,7 +86,7 @@ def read(path: str | os.PathLike[str]) -> tuple[str, dict[str, Any], Fitted | St
         parameters, found = build(document["parameters"], arrays), build(document["fitted"], arrays)
         check_type(parameters, dict, "parameters")
         check_type(found, Fitted | Stack, "fitted")
-        for fitted in [member.fitted for member in found.members] if isinstance(found, Stack) else [found]:
+        for fitted in found.fits if isinstance(found, Stack) else [found]:
             _check_consistent(fitted)
         return document["estimator"], parameters, found
     except Exception as error:  # a document by somebody else may make anything of what is built from it

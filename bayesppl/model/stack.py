@@ -2,72 +2,21 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
 
-from bayesppl.conjugate.log_density import LogDensity
-from bayesppl.data.curves import AnyRecoding
 from bayesppl.data.read_table import Columns
-from bayesppl.data.recoding import Unrecoded
 from bayesppl.data.table import Table, read_range
-from bayesppl.errors import UnseenLevelWarning
 from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.ranges import row_ranges
 from bayesppl.model.declaration import CLASS_WEIGHTS, ClassWeights, resolve_class_weights
 from bayesppl.model.fitted import Fitted
+from bayesppl.model.member import Guest, Member
 from bayesppl.model.normalisation import exchange_weights, log_probabilities
-
-
-@dataclass(frozen=True, eq=False)
-class Member:
-    """One model of a stack.
-
-    Attributes
-    ----------
-    name : str
-    recoding : Recoding, Unrecoded or Curves
-        How the columns are recoded for it.
-    fitted : Fitted
-        To the recoded rows, calibrated by one temperature or by weights of its columns.
-    log_score, log_score_se : float
-        Of left-out labels, tempered, and its standard error.
-    """
-
-    name: str
-    recoding: AnyRecoding
-    fitted: Fitted
-    log_score: float
-    log_score_se: float
-
-    @property
-    def temperature(self) -> float:
-        """T: log densities count 1/T."""
-        return self.fitted.temperature
-
-    def log_proba(self, table: Table) -> Array:
-        """log p(y = k | x), tempered: (n_rows, n_classes)."""
-        rows = self.recoding.transform(table)
-        with self._skipping_unseen():
-            return self.fitted.map_log_joint(rows, log_probabilities, "predictive", evaluate=LogDensity.kernel)
-
-    def encode(self, table: Table) -> Any:
-        """Rows as the model takes them."""
-        with self._skipping_unseen():
-            return self.fitted.encode(self.recoding.transform(table))
-
-    @contextmanager
-    def _skipping_unseen(self) -> Iterator[None]:
-        """Skip unseen levels without a warning where columns were recoded: other members read them as numbers."""
-        with warnings.catch_warnings():
-            if not isinstance(self.recoding, Unrecoded):
-                warnings.simplefilter("ignore", UnseenLevelWarning)
-            yield
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +29,7 @@ class Stack:
     ----------
     columns : Columns
     classes, class_count : (n_classes,)
-    members : tuple of Member
+    members : tuple of Member and Guest
         Those that matter.
     weights : (n_members,)
     weight_draws : (n_draws, n_members)
@@ -95,12 +44,14 @@ class Stack:
         How much better, a row, the weights make themselves look on the rows that they were learned from.
     facts : tuple of str
         What was found out about the columns.
+    cross_validated : tuple of str
+        Candidates whose rows were left out by folds and not one by one.
     """
 
     columns: Columns
     classes: Array
     class_count: Array
-    members: tuple[Member, ...]
+    members: tuple[Member | Guest, ...]
     weights: Array
     weight_draws: Array
     temperature: float
@@ -110,6 +61,7 @@ class Stack:
     accuracy: float
     cost_of_choosing: float
     facts: tuple[str, ...]
+    cross_validated: tuple[str, ...] = ()
 
     def log_proba(self, X: Any, class_weights: ClassWeights | None = None) -> Array:
         """log p(y = k | x): (n_rows, n_classes)."""
@@ -128,33 +80,31 @@ class Stack:
     def map_rows[T](self, X: Any, work: Callable[[Table], T]) -> list[T]:
         """``work`` of a range of rows after the other, so that recoded rows never grow with the table."""
         table = self.columns.align(X)
-        width = max(len(m.fitted.columns.names) for m in self.members)
+        width = max(member.width for member in self.members)
         ranges = row_ranges(len(table), max(width, len(self.classes)), least_rows=table.least_rows) or [
             slice(0, 0)
         ]
         return [read_range(table, rows, work) for rows in ranges]
 
     @property
+    def fits(self) -> list[Fitted]:
+        """The fitted models, without guests."""
+        return [member.fitted for member in self.members if isinstance(member, Member)]
+
+    @property
     def columns_read(self) -> set[Hashable]:
         """The columns of the fit that a member reads."""
-        return {name for member in self.members for name in member.recoding.columns_read(self.columns.names)}
+        return {name for member in self.members for name in member.columns_read(self.columns.names)}
 
     @property
     def levels(self) -> dict[Hashable, tuple[Hashable, ...]]:
         """Levels of the columns of the fit, without those of numbers that only some member takes for levels."""
-        return {
-            name: levels
-            for member in self.members
-            for name, levels in member.recoding.known_levels(
-                member.fitted.model.family.bound.levels_of_columns
-            ).items()
-        }
+        return {name: levels for member in self.members for name, levels in member.known_levels().items()}
 
     @property
     def class_weights(self) -> Array:
         """Those of the fit, averaged over the members where these have weights of their own: (n_classes,)."""
-        each = [member.fitted.posterior.predictive_weights() for member in self.members]
-        return np.asarray(self.weights @ np.stack(each))
+        return np.asarray(self.weights @ np.stack([member.class_weights for member in self.members]))
 
     def new_class_weights(self, declared: ClassWeights | None) -> Array | None:
         if declared is None:
@@ -164,7 +114,7 @@ class Stack:
 
     def prior_in_words(self, words: Callable[[Any], str]) -> str:
         """The priors of all members, by a function that puts one into words."""
-        return " | ".join(f"{m.name}: {words(m.fitted.posterior.prior)}" for m in self.members)
+        return " | ".join(f"{m.name}: {m.prior_in_words(words)}" for m in self.members)
 
 
 def mixed(log_probas: list[Array], weights: Array) -> Array:

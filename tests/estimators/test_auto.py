@@ -13,9 +13,9 @@ from scipy.special import log_softmax
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
+from sklearn.svm import LinearSVC
 
 import bayesppl as bp
 from bayesppl.analysis import uncertainty
@@ -338,8 +338,10 @@ def test_what_is_not_defined_says_why(name: str, fitted: bp.AutoClassifier) -> N
 
 
 def test_refusals() -> None:
-    with pytest.raises(TypeError, match=r"'logistic'.*LogisticRegression.*exact leave-one-out"):
-        bp.AutoClassifier({"logistic": LogisticRegression()}).fit(IRIS, SPECIES)
+    with pytest.raises(TypeError, match=r"candidates\['support'\] is LinearSVC\(\), which has no predict_proba"):
+        bp.AutoClassifier({"support": LinearSVC()}).fit(IRIS, SPECIES)
+    with pytest.raises(TypeError, match="candidates must be a list of estimators, or a mapping"):
+        bp.AutoClassifier(bp.GaussianNB()).fit(IRIS, SPECIES)
     with pytest.raises(ValueError, match="candidates is empty"):
         bp.AutoClassifier({}).fit(IRIS, SPECIES)
     with pytest.raises(ValueError, match="no column has two different values"):

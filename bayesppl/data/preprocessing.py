@@ -1,0 +1,48 @@
+"""Transformers of a user's own before a candidate of a stack."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from bayesppl.data.curves import Curves
+from bayesppl.data.read_table import as_table
+from bayesppl.data.recoding import Recoding, Unrecoded
+from bayesppl.data.table import Table
+
+
+@dataclass(frozen=True, eq=False)
+class Preprocessing:
+    """Recode rows by the transformers of a pipeline, fitted without labels.
+
+    Attributes
+    ----------
+    steps : transformer
+        Fitted; a pipeline of several.
+    """
+
+    steps: Any
+
+    @classmethod
+    def fit(cls, steps: Any, table: Table) -> Self:
+        """Fit transformers to rows; those that cannot do without labels raise their own errors."""
+        return cls(steps.fit(table.native()))
+
+    def transform(self, X: Any) -> Table:
+        """Recode rows."""
+        return as_table(self.steps.transform(as_table(X).native()))
+
+    def columns_read(self, names: Sequence[Hashable]) -> Sequence[Hashable]:
+        """Name the columns of a table that matter: any of them may."""
+        return names
+
+    def known_levels(
+        self, of_recoded: Mapping[Hashable, Sequence[Hashable]]
+    ) -> dict[Hashable, tuple[Hashable, ...]]:
+        """Find the levels of the columns that are recoded, which only the transformers know."""
+        return {}
+
+
+#: How the columns of a candidate are recoded.
+AnyRecoding = Recoding | Unrecoded | Curves | Preprocessing

@@ -1,0 +1,82 @@
+"""Candidates of a user: pipelines of ours, left out exactly, and any other classifiers, left out by folds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+
+from bayesppl.analysis.stacking import LeftOut, cross_validate, leave_out
+from bayesppl.data.preprocessing import AnyRecoding, Preprocessing
+from bayesppl.data.recoding import Unrecoded
+from bayesppl.data.rows import Rows
+from bayesppl.estimators.declared import start
+from bayesppl.estimators.learner import Learner
+
+
+def named(candidates: Any) -> dict[str, Any]:
+    """Candidates by name; those of a list are called after the classes of their steps.
+
+    Raises
+    ------
+    TypeError
+        For what is no classifier with probabilities.
+    ValueError
+        If there are none.
+    """
+    if isinstance(candidates, Mapping):
+        found = dict(candidates)
+    elif isinstance(candidates, list | tuple):
+        names = [_name(clf) for clf in candidates]
+        several, found = Counter(names), {}
+        for place, (name, clf) in enumerate(zip(names, candidates, strict=True), start=1):
+            found[f"{name} ({place})" if several[name] > 1 else name] = clf
+    else:
+        raise TypeError(
+            "candidates must be a list of estimators, or a mapping of names to them, as in "
+            f"{{'counts': bayesppl.PoissonNB()}}, found {candidates!r}"
+        )
+    if not found:
+        raise ValueError("candidates is empty; name estimators, or leave it None to have them picked")
+    for name, clf in found.items():
+        if isinstance(clf, type) or not (hasattr(clf, "fit") and hasattr(clf, "predict_proba")):
+            raise TypeError(
+                f"candidates[{name!r}] is {clf!r}, which has no predict_proba: a candidate is an estimator of "
+                "bayesppl, a pipeline that ends in one, or any other classifier with probabilities"
+            )
+    return found
+
+
+def _name(clf: Any) -> str:
+    steps = [step for _, step in clf.steps] if isinstance(clf, Pipeline) else [clf]
+    return ", ".join(step if isinstance(step, str) else type(step).__name__ for step in steps)
+
+
+def try_candidate(name: str, clf: Any, rows: Rows, n_jobs: int | None) -> LeftOut:
+    """Fit a candidate of a user, and predict every row by it without that row.
+
+    Of a pipeline that ends in an estimator of ours, the transformers are fitted once, without labels, and the last
+    step is left out exactly. Where a transformer wants labels, the pipeline is a guest, refitted for every fold.
+    """
+    transformers, last = (clf[:-1], clf[-1]) if isinstance(clf, Pipeline) else (None, clf)
+    if not isinstance(last, Learner):
+        return cross_validate(name, clf, rows, n_jobs)
+    last = clone(last).set_params(rule="predictive")
+    if not transformers:
+        return fit_and_leave_out(name, Unrecoded(), last, rows)
+    try:
+        recoding = Preprocessing.fit(clone(transformers), rows.counted().table)
+    except (TypeError, ValueError):  # without labels; with them it may fit
+        return cross_validate(name, clf, rows, n_jobs)
+    return fit_and_leave_out(name, recoding, last, rows)
+
+
+def fit_and_leave_out(name: str, recoding: AnyRecoding, clf: Learner, rows: Rows) -> LeftOut:
+    """Fit an estimator of ours to recoded rows, and predict each of them from the others."""
+    recoded = replace(rows, table=recoding.transform(rows.table))
+    fitted = clf.infer(start(clf, recoded), recoded)
+    return leave_out(name, recoding, replace(fitted, rows=None), recoded)

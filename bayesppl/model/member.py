@@ -1,0 +1,186 @@
+"""Members of a stack: models of ours, left out exactly, and guests, left out by folds."""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bayesppl.conjugate.log_density import LogDensity
+from bayesppl.data.preprocessing import AnyRecoding
+from bayesppl.data.recoding import Unrecoded
+from bayesppl.data.table import Table
+from bayesppl.errors import UnseenLevelWarning
+from bayesppl.kernels.arrays import Array
+from bayesppl.model.fitted import Fitted
+from bayesppl.model.normalisation import log_probabilities
+
+
+class StackMember(ABC):
+    """Class probabilities of rows, and what left-out labels say of them."""
+
+    name: str
+    #: Of left-out labels, and its standard error.
+    log_score: float
+    log_score_se: float
+
+    @property
+    @abstractmethod
+    def temperature(self) -> float:
+        """T: log densities count 1/T."""
+
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """Number of columns that are made of a row."""
+
+    @property
+    @abstractmethod
+    def class_weights(self) -> Array:
+        """Of the rows of the fit: (n_classes,)."""
+
+    @abstractmethod
+    def log_proba(self, table: Table) -> Array:
+        """log p(y = k | x): (n_rows, n_classes)."""
+
+    @abstractmethod
+    def columns_read(self, names: Sequence[Hashable]) -> Sequence[Hashable]:
+        """Name the columns that matter."""
+
+    @abstractmethod
+    def known_levels(self) -> Mapping[Hashable, tuple[Hashable, ...]]:
+        """Find the levels of the columns that have some."""
+
+    @abstractmethod
+    def prior_in_words(self, words: Callable[[Any], str]) -> str:
+        """Describe the prior, by a function that puts one into words."""
+
+
+@dataclass(frozen=True, eq=False)
+class Member(StackMember):
+    """A generative model.
+
+    Attributes
+    ----------
+    name : str
+    recoding : Recoding, Unrecoded, Curves or Preprocessing
+        How the columns are recoded for it.
+    fitted : Fitted
+        To the recoded rows, calibrated by one temperature or by weights of its columns.
+    log_score, log_score_se : float
+        Of left-out labels, tempered, and its standard error.
+    """
+
+    name: str
+    recoding: AnyRecoding
+    fitted: Fitted
+    log_score: float
+    log_score_se: float
+
+    @property
+    def temperature(self) -> float:
+        return self.fitted.temperature
+
+    @property
+    def width(self) -> int:
+        return len(self.fitted.columns.names)
+
+    @property
+    def class_weights(self) -> Array:
+        return self.fitted.posterior.predictive_weights()
+
+    def log_proba(self, table: Table) -> Array:
+        """log p(y = k | x), tempered: (n_rows, n_classes)."""
+        return self.log_proba_of_recoded(self.recoding.transform(table))
+
+    def log_proba_of_recoded(self, rows: Table) -> Array:
+        """log p(y = k | x), tempered, of rows that are recoded already: (n_rows, n_classes)."""
+        with self._skipping_unseen():
+            return self.fitted.map_log_joint(rows, log_probabilities, "predictive", evaluate=LogDensity.kernel)
+
+    def encode(self, table: Table) -> Any:
+        """Rows as the model takes them."""
+        with self._skipping_unseen():
+            return self.fitted.encode(self.recoding.transform(table))
+
+    def columns_read(self, names: Sequence[Hashable]) -> Sequence[Hashable]:
+        return self.recoding.columns_read(names)
+
+    def known_levels(self) -> Mapping[Hashable, tuple[Hashable, ...]]:
+        return self.recoding.known_levels(self.fitted.levels)
+
+    def prior_in_words(self, words: Callable[[Any], str]) -> str:
+        return words(self.fitted.posterior.prior)
+
+    @contextmanager
+    def _skipping_unseen(self) -> Iterator[None]:
+        """Skip unseen levels without a warning where columns were recoded: other members read them as numbers."""
+        with warnings.catch_warnings():
+            if not isinstance(self.recoding, Unrecoded):
+                warnings.simplefilter("ignore", UnseenLevelWarning)
+            yield
+
+
+@dataclass(frozen=True, eq=False)
+class Guest(StackMember):
+    """A classifier of another package: probabilities as they are, without a posterior.
+
+    Attributes
+    ----------
+    name : str
+    classifier : estimator
+        Fitted to all rows; its ``predict_proba`` is all that is asked of it.
+    places : (n_own_classes,) of int
+        Of its classes among those of the stack.
+    class_shares : (n_classes,)
+        Of the rows of the fit.
+    background : Table
+        A few rows of the fit, which stand in for cells that are not seen where a prediction is explained.
+    log_score, log_score_se : float
+        Of labels that other folds predict, and its standard error.
+    """
+
+    name: str
+    classifier: Any
+    places: Array
+    class_shares: Array
+    background: Table
+    log_score: float
+    log_score_se: float
+
+    @property
+    def temperature(self) -> float:
+        return 1.0
+
+    @property
+    def width(self) -> int:
+        return len(self.background.names)
+
+    @property
+    def class_weights(self) -> Array:
+        return self.class_shares
+
+    def log_proba(self, table: Table) -> Array:
+        return spread_out(self.classifier.predict_proba(table.native()), self.places, len(self.class_shares))
+
+    def columns_read(self, names: Sequence[Hashable]) -> Sequence[Hashable]:
+        return names
+
+    def known_levels(self) -> Mapping[Hashable, tuple[Hashable, ...]]:
+        return {}
+
+    def prior_in_words(self, words: Callable[[Any], str]) -> str:
+        return "none"
+
+
+def spread_out(proba: Any, places: Array, n_classes: int) -> Array:
+    """Logarithms of probabilities of some classes, among all of them: (n_rows, n_classes)."""
+    log_proba = np.full((len(proba), n_classes), -np.inf)
+    with np.errstate(divide="ignore"):
+        log_proba[:, places] = np.log(np.asarray(proba, dtype=np.float64))
+    return log_proba

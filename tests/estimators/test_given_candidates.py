@@ -1,0 +1,163 @@
+"""Candidates of a user: pipelines left out exactly, classifiers of other packages left out by folds."""
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import log_softmax
+from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_iris
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.feature_selection import SelectKBest
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import bayesppl as bp
+
+X, CODES = load_iris(return_X_y=True)
+Y = np.array(["setosa", "versicolor", "virginica"])[CODES]
+LOGISTIC = make_pipeline(StandardScaler(), LogisticRegression())
+QUADRATIC = make_pipeline(StandardScaler(), PCA(3), bp.QuadraticDiscriminantAnalysis("fraley-raftery"))
+
+
+@pytest.fixture(scope="module")
+def fitted() -> bp.AutoClassifier:
+    return bp.AutoClassifier({"logistic": LOGISTIC, "naive": bp.GaussianNB(), "pca": QUADRATIC}).fit(X, Y)
+
+
+def test_the_score_of_a_guest_is_that_of_cross_validation(fitted: bp.AutoClassifier) -> None:
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    proba = cross_val_predict(LOGISTIC, X, Y, cv=folds, method="predict_proba")
+    scores = np.log(proba[np.arange(len(Y)), CODES])
+    found = fitted.candidate_scores().sel(model="logistic")
+    assert float(found["log_score"]) == pytest.approx(scores.mean(), rel=1e-12)
+    assert float(found["log_score_se"]) == pytest.approx(scores.std() / np.sqrt(len(Y)), rel=1e-12)
+    assert found["left_out"] == "by folds"
+    assert float(found["temperature"]) == 1.0
+    assert "logistic (by folds)" in fitted.summary()
+
+
+def test_the_last_step_of_a_pipeline_is_left_out_exactly_and_its_transformers_are_held() -> None:
+    """Against refits of the last step, whose prior does not depend on the rows."""
+    table, labels = X[::5], Y[::5]
+    prior = bp.NormalInverseGamma(0.0, 0.1, 2.0, 1.0)
+    pipeline = make_pipeline(StandardScaler(), PCA(2), bp.GaussianNB(prior=prior))
+    clf = bp.AutoClassifier({"pipeline": pipeline, "naive": bp.GaussianNB()}).fit(table, labels)
+    temperature, expected, _ = clf.stack_.candidates["pipeline"]
+    recoded = clone(pipeline[:-1]).fit_transform(table)
+    scores = []
+    for row in range(len(labels)):
+        rest = np.delete(np.arange(len(labels)), row)
+        refit = bp.GaussianNB(prior=prior).fit(recoded[rest], labels[rest])
+        weights = np.log(refit.posterior_.predictive_weights())
+        joint = (refit.predict_joint_log_proba(recoded[[row]])[0] - weights) / temperature + weights
+        scores.append(log_softmax(joint)[CODES[::5][row]])
+    assert np.mean(scores) == pytest.approx(expected, rel=1e-9)
+    assert clf.candidate_scores()["left_out"].sel(model="pipeline") == "exactly"
+
+
+def test_probabilities_are_the_weighted_average_of_all_members(fitted: bp.AutoClassifier) -> None:
+    members, expected = fitted.stack_.members, np.zeros((len(Y), 3))
+    assert len(members) == 3
+    own = {"logistic": clone(LOGISTIC).fit(X, Y).predict_proba(X)}
+    for member, weight in zip(members, fitted.weights_.values, strict=True):
+        model = fitted.members_[member.name]
+        proba = own.get(member.name)
+        if proba is None:
+            log_weights = np.log(model.posterior_.predictive_weights())
+            joint = model.predict_joint_log_proba(fitted.recode(X, member.name))
+            proba = np.exp(log_softmax((joint - log_weights) / member.temperature + log_weights, axis=1))
+        expected += weight * proba
+    expected **= 1 / fitted.stack_.temperature
+    np.testing.assert_allclose(fitted.predict_proba(X), expected / expected.sum(1, keepdims=True), rtol=1e-9)
+    assert fitted.members_["logistic"].predict(X[:1]).tolist() == ["setosa"]
+    assert fitted.recode(X[:2], "logistic").shape == (2, 4)
+
+
+def test_intervals_draw_a_guest_by_its_weight_as_it_is(fitted: bp.AutoClassifier) -> None:
+    found = fitted.predict_proba_interval(X[60:70], draws=4000, random_state=0)
+    assert (found["lower"] < found["upper"]).all()
+    alone = bp.AutoClassifier([LOGISTIC]).fit(X, Y)
+    found = alone.predict_proba_interval(X[60:70], draws=10, random_state=0)
+    np.testing.assert_allclose(found["lower"], alone.predict_proba(X[60:70]))
+    np.testing.assert_allclose(found["upper"], found["lower"])
+    assert len(alone.summary().splitlines()) == 3
+
+
+@pytest.mark.parametrize("transformer", [SelectKBest(k=2), LinearDiscriminantAnalysis()], ids=str)
+def test_a_transformer_that_wants_labels_makes_the_pipeline_a_guest(transformer) -> None:
+    pipeline = make_pipeline(transformer, bp.GaussianNB())
+    found = bp.AutoClassifier({"chosen": pipeline, "naive": bp.GaussianNB()}).fit(X, Y).candidate_scores()
+    assert found["left_out"].values.tolist() == ["by folds", "exactly"]
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    proba = cross_val_predict(pipeline, X, Y, cv=folds, method="predict_proba")
+    expected = np.log(proba[np.arange(len(Y)), CODES]).mean()
+    assert float(found["log_score"].sel(model="chosen")) == pytest.approx(expected, rel=1e-12)
+
+
+def test_columns_of_a_data_frame_are_transformed_by_their_names() -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 80)
+    words = np.array([["sun", "beach"], ["rain", "wind"]])
+    text = [" ".join(rng.choice(words[k if rng.random() < 0.95 else 1 - k], 4)) for k in y]
+    table = pd.DataFrame({"text": text, "size": rng.standard_normal(80)})
+    counts = make_column_transformer((CountVectorizer(), "text"), remainder="drop")
+    guest = make_pipeline(counts, KNeighborsClassifier())
+    clf = bp.AutoClassifier([make_pipeline(counts, bp.MultinomialNB()), guest]).fit(table[:60], y[:60])
+    assert list(clf.stack_.candidates) == [
+        "ColumnTransformer, MultinomialNB",
+        "ColumnTransformer, KNeighborsClassifier",
+    ]
+    assert clf.score(table[60:], y[60:]) > 0.8
+    assert clf.candidate_scores()["left_out"].values.tolist() == ["exactly", "by folds"]
+
+
+def test_weights_of_rows_reach_guests() -> None:
+    weight = np.ones(len(Y))
+    weight[::3], weight[1::3] = 0.0, 2.0
+    clf = bp.AutoClassifier({"logistic": LOGISTIC, "naive": bp.GaussianNB()}).fit(X, Y, weight)
+    kept = weight > 0
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    params = {"logisticregression__sample_weight": weight[kept]}
+    proba = cross_val_predict(LOGISTIC, X[kept], Y[kept], cv=folds, method="predict_proba", params=params)
+    expected = np.average(np.log(proba[np.arange(kept.sum()), CODES[kept]]), weights=weight[kept])
+    assert clf.stack_.candidates["logistic"][1] == pytest.approx(expected, rel=1e-12)
+
+
+def test_classes_that_a_guest_has_not_seen_are_impossible_for_it_alone() -> None:
+    clf = bp.AutoClassifier({"logistic": LOGISTIC, "naive": bp.GaussianNB()}, classes=[*np.unique(Y), "other"])
+    clf.fit(X, Y)
+    proba = clf.predict_proba(X)
+    assert proba.shape == (150, 4)
+    assert (proba[:, 3] > 0).all()
+    np.testing.assert_array_equal(
+        np.exp(clf.stack_.members[0].log_proba(clf.stack_.columns.align(X))).shape, proba.shape
+    )
+
+
+def test_candidates_of_a_list_have_names_of_their_own() -> None:
+    clf = bp.AutoClassifier([bp.GaussianNB(), bp.GaussianNB(calibration="weights"), LOGISTIC]).fit(X, Y)
+    assert list(clf.stack_.candidates) == [
+        "GaussianNB (1)",
+        "GaussianNB (2)",
+        "StandardScaler, LogisticRegression",
+    ]
+    copy = pickle.loads(pickle.dumps(clf))
+    np.testing.assert_array_equal(copy.predict_proba(X), clf.predict_proba(X))
+    np.testing.assert_array_equal(clone(clf).fit(X, Y).predict_proba(X), clf.predict_proba(X))
+
+
+def test_guests_and_their_transformers_are_not_saved(tmp_path: Path, fitted: bp.AutoClassifier) -> None:
+    with pytest.raises(TypeError, match=r"candidate 'logistic' is a Pipeline, and a file holds no code.*joblib"):
+        fitted.save(tmp_path / "model.npz")
+    listed = bp.AutoClassifier([bp.GaussianNB(), bp.LinearDiscriminantAnalysis()]).fit(X, Y)
+    listed.save(tmp_path / "model.npz")
+    np.testing.assert_array_equal(bp.load(tmp_path / "model.npz").predict_proba(X), listed.predict_proba(X))
