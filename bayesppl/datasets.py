@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bayesppl.data.names import meant
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -41,7 +43,7 @@ def load(name: str) -> Labelled:
     ((150, 4), ['setosa', 'versicolor', 'virginica'])
     """
     if name not in LOADERS:
-        raise ValueError(f"no data set named {name!r}; there are {', '.join(LOADERS)}")
+        raise ValueError(f"no data set named {name!r}{meant(name, LOADERS)}; there are {', '.join(LOADERS)}")
     return LOADERS[name]()
 
 

@@ -21,12 +21,15 @@ MODELS = {
     "bernoulli-nb": "BernoulliNB",
     "categorical-nb": "CategoricalNB",
     "multinomial-nb": "MultinomialNB",
+    "dirichlet-multinomial-nb": "DirichletMultinomialNB",
     "poisson-nb": "PoissonNB",
     "mixed-nb": "MixedNB",
+    "location": "LocationModel",
+    "tree-nb": "TreeNB",
 }
 
 #: Models that read text as levels; the others need numbers.
-OF_LEVELS = (AUTO, "categorical-nb", "mixed-nb")
+OF_LEVELS = (AUTO, "categorical-nb", "mixed-nb", "location", "tree-nb")
 
 
 def model_option[F: Callable[..., Any]](default: str | None, shown: str | bool = True) -> Callable[[F], F]:
@@ -80,10 +83,10 @@ def make(
     arguments = {"rule": rule, "inference": inference, "calibration": calibration}
     if prior is not None:
         arguments |= _prior(model, prior)
-    if model == "mixed-nb":
-        return bp.MixedNB(integers=_integers(integers), **arguments)
+    if model in ("mixed-nb", "location"):
+        return getattr(bp, MODELS[model])(integers=_integers(integers), **arguments)
     if integers:
-        raise ValueError(f"--integers {integers[0]} is for --model mixed-nb, found --model {model}")
+        raise ValueError(f"--integers {integers[0]} is for --model mixed-nb or location, found --model {model}")
     return getattr(bp, MODELS[model])(**arguments)
 
 

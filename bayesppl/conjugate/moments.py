@@ -16,6 +16,9 @@ from bayesppl.kernels.arrays import Array, Responsibilities, diagonal
 from bayesppl.kernels.missing import refuse_gaps
 from bayesppl.kernels.ranges import BLOCK_CELLS, row_blocks
 
+#: Columns whose covariance matrix takes 8 GiB.
+_MOST_CORRELATED = 1 << 15
+
 
 @dataclass(frozen=True, eq=False)
 class Moments(Statistics):
@@ -219,6 +222,13 @@ class NumberRows(Rows):
 
     def sums(self, responsibilities: Responsibilities) -> Moments:
         """:meth:`sum_rows` without looking for missing cells, which products of features carry into the sums."""
+        n_columns = self.X.shape[1]
+        if self.is_matrix and n_columns > _MOST_CORRELATED:
+            raise ValueError(
+                f"a covariance matrix of {n_columns:,} columns takes {8 * n_columns**2 / 2**30:,.1f} GiB"
+                f"{'' if self.is_tied else ' for every class'}; at most {_MOST_CORRELATED:,} columns are taken. "
+                "Use a diagonal covariance (bayesppl.GaussianNB), or fewer columns, such as principal components"
+            )
         return moments(self.X, responsibilities, matrix=self.is_matrix, tied=self.is_tied)
 
     def blocks(self) -> Iterator[tuple[slice, Moments]]:

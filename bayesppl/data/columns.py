@@ -28,6 +28,15 @@ _KINDS: dict[str, Kind] = {
     "categorical": "category",
 }
 
+#: What pandas calls columns of times, and what they hold.
+_TIMES = {
+    "datetime64": "dates",
+    "datetime": "dates",
+    "date": "dates",
+    "timedelta64": "durations",
+    "timedelta": "durations",
+}
+
 #: What pandas calls columns of objects that are numbers.
 _NUMBERS = ("floating", "integer", "mixed-integer-float", "integer-na", "boolean", "decimal", "empty")
 
@@ -88,10 +97,14 @@ def refuse_times(values: Any, name: Hashable) -> None:
     """Refuse dates and durations, which numpy would turn into numbers of nanoseconds."""
     dtype = getattr(values, "dtype", None)
     if isinstance(dtype, np.dtype) and dtype.kind in "mM":
-        raise TypeError(
-            f"column {name!r} holds {'dates' if dtype.kind == 'M' else 'durations'} (dtype {dtype}), which are "
-            "neither numbers nor levels; convert them, for example to days since a date of your choice, or to text"
-        )
+        raise _times(name, "datetime64" if dtype.kind == "M" else "timedelta64", dtype)
+
+
+def _times(name: Hashable, kind: str, dtype: Any) -> TypeError:
+    return TypeError(
+        f"column {name!r} holds {_TIMES[kind]} (dtype {dtype}), which are neither numbers nor levels; convert "
+        "them, for example to days since a date of your choice, or to text"
+    )
 
 
 def _refuse_cells(cells: Array, absent: Array, name: Hashable) -> None:
@@ -133,12 +146,16 @@ def kind_of_values(values: Array, name: Hashable, dtype: Any) -> Kind:
 
     Raises
     ------
+    TypeError
+        If it holds dates or durations.
     ValueError
         If no family can be picked for it.
     """
     from pandas.api.types import infer_dtype
 
     inferred = infer_dtype(values, skipna=True)
+    if inferred in _TIMES:
+        raise _times(name, inferred, dtype)
     if inferred not in _KINDS:
         what = "no value at all" if inferred == "empty" else f"values of kind {inferred!r} (dtype {dtype})"
         raise ValueError(

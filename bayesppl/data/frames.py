@@ -178,6 +178,14 @@ def read_series(y: Any) -> Array | None:
     return _values(series) if isinstance(series, nw.Series) else None
 
 
+def is_other_order(X: Any, y: Any) -> bool:
+    """Whether labels and rows have the same index in pandas, in different orders."""
+    X, y = (nw.to_native(value, pass_through=True) for value in (X, y))
+    if not (nw.dependencies.is_pandas_dataframe(X) and nw.dependencies.is_pandas_series(y)):
+        return False
+    return not X.index.equals(y.index) and len(X) == len(y) and X.index.isin(y.index).all() and y.index.is_unique
+
+
 def as_frame(probabilities: Array, classes: Array, X: Any, container: Container) -> Any:
     """Return probabilities (n_rows, n_classes) as a data frame whose columns are the classes.
 

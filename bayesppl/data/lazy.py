@@ -88,7 +88,8 @@ def _parts(values: Any, row_chunks: Sequence[int] | None) -> list[Any]:
             )
         values = da.from_array(np.asarray(values), chunks=(tuple(row_chunks),))
     if not _is_array(values):
-        return list(values.to_delayed())
+        # columns are chosen first; more of the optimiser would put partitions together where columns are few
+        return list(values.simplify().to_delayed(optimize_graph=False))
     if values.ndim == 2:
         values = values.rechunk({1: -1})
     elif row_chunks is not None and not np.isnan(row_chunks).any():

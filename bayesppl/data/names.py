@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterable, Sequence
+from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any
 
@@ -29,6 +30,19 @@ def listed(names: Sequence[Hashable], most: int = 8) -> str:
     """Write names in a row, the first few of many."""
     shown = ", ".join(repr(name) for name in names[:most])
     return shown + (f", … ({len(names)} in all)" if len(names) > most else "")
+
+
+def meant(name: Hashable, names: Iterable[Hashable]) -> str:
+    """Ask for the name most like an unknown one, where there is one: " (did you mean 'length'?)", or nothing.
+
+    Examples
+    --------
+    >>> meant("lenght", ["length", "width"])
+    " (did you mean 'length'?)"
+    """
+    texts = [other for other in names if isinstance(other, str)]
+    close = get_close_matches(name, texts, n=1) if isinstance(name, str) else []
+    return f" (did you mean {close[0]!r}?)" if close else ""
 
 
 def short_names(names: Iterable[Any], longest: int = 24) -> list[str]:

@@ -11,7 +11,7 @@ from scipy.sparse import issparse
 
 from bayesppl.data.columns import as_objects
 from bayesppl.data.matrices import read_matrix
-from bayesppl.data.names import listed
+from bayesppl.data.names import listed, meant
 from bayesppl.data.table import Table
 from bayesppl.errors import RowError
 
@@ -42,7 +42,9 @@ class Columns:
             expected = set(self.names)
             surplus = [name for name in table.names if name not in expected]
             if surplus:
-                raise ValueError(f"unknown column {surplus[0]!r}; the fit had {list(self.names)}")
+                raise ValueError(
+                    f"unknown column {surplus[0]!r}{meant(surplus[0], self.names)}; the fit had {list(self.names)}"
+                )
             return table.select(self.names)
         numbers = tuple(map(str, range(len(self.names))))
         # columns of data frames that are numbered, here or in the fit in another order

@@ -8,11 +8,12 @@ from typing import Any, Self
 import numpy as np
 
 from bayesppl.data.columns import to_float
+from bayesppl.data.frames import is_other_order
 from bayesppl.data.labels import codes_among, encode_labels
 from bayesppl.data.matrices import plain
 from bayesppl.data.read_table import as_table
 from bayesppl.data.table import Table
-from bayesppl.errors import RowError
+from bayesppl.errors import RowError, warn
 from bayesppl.kernels.arrays import Array
 
 #: Tables of up to this many numbers (a megabyte) are copied to be held, in a fraction of the time that their
@@ -66,6 +67,12 @@ class Rows:
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
         table = as_table(X)
+        if is_other_order(X, y):
+            warn(
+                "X and y have the same index in different orders; rows and labels are paired by position. Pass "
+                "y.loc[X.index] to pair them by index, or reset the index of both",
+                UserWarning,
+            )
         known, codes = encode_labels(y) if classes is None else (classes, codes_among(y, classes))
         if len(codes) != len(table):
             raise ValueError(f"X has {len(table)} rows and y has {len(codes)} labels; they must match")

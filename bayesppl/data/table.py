@@ -16,7 +16,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from bayesppl.data.columns import Kind, kind_of_values, to_float
-from bayesppl.data.names import listed
+from bayesppl.data.names import listed, meant
 from bayesppl.errors import rows_before
 from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.class_sums import sparse_of
@@ -106,7 +106,9 @@ class Table(ABC):
         known = set(self.names)
         absent = [name for name in names if name not in known]
         if absent:
-            raise ValueError(f"missing column {absent[0]!r}; the table has {listed(self.names)}")
+            raise ValueError(
+                f"missing column {absent[0]!r}{meant(absent[0], self.names)}; the table has {listed(self.names)}"
+            )
 
 
 #: Rows of a column that take about as long to read as it takes to come to the column.

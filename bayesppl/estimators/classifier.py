@@ -18,6 +18,7 @@ from bayesppl.analysis.explanation import explain
 from bayesppl.analysis.leave_one_out import leave_one_out
 from bayesppl.analysis.novelty import novelty
 from bayesppl.analysis.parameters import diagnostics, estimates
+from bayesppl.analysis.prediction_sets import predict_set
 from bayesppl.analysis.prior_shift import estimate_class_weights
 from bayesppl.analysis.sampling import sample
 from bayesppl.analysis.summary import summary
@@ -134,6 +135,7 @@ class BayesClassifier(Shell[Fitted], ABC):
     log_density = ask(predictions.log_density)
     predict_proba_interval = ask(predict_proba_interval)
     uncertainty = ask(uncertainty)
+    predict_set = ask(predict_set)
     decide = ask(decide)
     threshold_for = ask(threshold_for)
     expected_error_rate = ask(expected_error_rate)

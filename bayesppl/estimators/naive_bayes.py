@@ -10,6 +10,7 @@ import numpy as np
 
 from bayesppl.analysis.evidence import column_choice
 from bayesppl.conjugate import Beta, Dirichlet, Gamma, NormalInverseGamma
+from bayesppl.errors import warn
 from bayesppl.estimators.learner import Learner
 from bayesppl.families import (
     Bernoulli,
@@ -30,9 +31,27 @@ from bayesppl.families.find_levels import Levels
 from bayesppl.families.levels import Unseen
 from bayesppl.families.product import Pick
 from bayesppl.kernels.arrays import Array
+from bayesppl.model.learned import Learned
 
 if TYPE_CHECKING:
     import xarray as xr
+
+
+# Up to so many different numbers are levels that somebody may mean, however few the rows.
+_FEW_NUMBERS = 20
+
+
+def _warn_of_measurements(clf: CategoricalNB, learned: Learned) -> None:
+    """Warn of fractional numbers that were taken for levels, hardly one of which occurs twice."""
+    n_rows = learned.class_count.sum()
+    for name, levels in learned.model.family.bound.levels_of_columns.items():
+        if clf.levels is None and isinstance(levels[0], float) and len(levels) > max(_FEW_NUMBERS, n_rows / 2):
+            warn(
+                f"column {name!r} holds {len(levels)} different fractional numbers in {n_rows:g} rows: as levels "
+                "they hold no information about new rows. Model measurements with bayesppl.MixedNB or "
+                "bayesppl.GaussianNB, or put them into bins",
+                UserWarning,
+            )
 
 
 @dataclass(eq=False, repr=False)
@@ -57,6 +76,8 @@ class CategoricalNB(Learner):
     probability: Dirichlet = Dirichlet(1.0)
     levels: Levels | None = None
     unseen: Unseen = "missing"
+
+    checks = (_warn_of_measurements,)
 
     def declare_family(self) -> Family:
         return Categorical(self.probability, self.levels, self.unseen)

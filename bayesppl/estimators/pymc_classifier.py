@@ -140,8 +140,12 @@ class PyMCClassifier(BayesClassifier):
     partial_fit = forget = merge = discount = fit_parquet = __add__ = _refuse
 
     def _learn(self, model: pm.Model, **given: Any) -> Self:
+        import pymc as pm
+
         from bayesppl.inference.pymc.reading.fitted import fit_model
 
+        if not isinstance(model, pm.Model):
+            raise TypeError(f"the model must be a pm.Model, found {model!r}")
         check_rule(self.rule)
         settings = NUTS() if self.inference == "auto" else choose(self.inference)
         if not isinstance(settings, NUTS):

@@ -261,3 +261,28 @@ def test_columns_that_are_kept_are_copied_as_they_are_written(
     status, _, err = run("predict", saved, tmp_path / "new.csv", "--keep", "nowhere")
     assert status != 0
     assert "there is no column 'nowhere'" in err
+
+
+def test_models_of_mixed_columns_and_of_words_in_bursts(run: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    y = np.repeat(["a", "b"], 20)
+    sex, numbers = rng.choice(["f", "m"], 40), rng.normal(size=40) + (y == "b")
+    mixed = pd.DataFrame({"sex": sex, "mass": numbers, "age": rng.integers(1, 9, 40), "y": y})
+    words = pd.DataFrame(rng.poisson(2.0, (40, 3)), columns=["u", "v", "w"]).assign(y=y)
+    mixed.to_csv(tmp_path / "mixed.csv", index=False)
+    words.to_csv(tmp_path / "words.csv", index=False)
+    made = {
+        ("location", "mixed", "--integers", "gaussian"): bp.LocationModel(integers="gaussian").fit(
+            mixed.iloc[:, :3], y
+        ),
+        ("tree-nb", "mixed"): bp.TreeNB().fit(mixed.iloc[:, :3], y),
+        ("dirichlet-multinomial-nb", "words"): bp.DirichletMultinomialNB().fit(words.iloc[:, :3], y),
+    }
+    for (model, data, *options), expected in made.items():
+        path = tmp_path / f"{model}.npz"
+        status, _, err = run(
+            "fit", tmp_path / f"{data}.csv", "--target", "y", "--model", model, *options, "--save", path
+        )
+        assert status == 0, err
+        rows = {"mixed": mixed, "words": words}[data].iloc[:, :3]
+        np.testing.assert_allclose(bp.load(path).predict_proba(rows), expected.predict_proba(rows), rtol=1e-12)

@@ -53,3 +53,11 @@ def test_ci_runs_the_two_commands_of_the_readme():
     for command in ("uv run bayesppl compare iris", "uv run pytest -n auto"):
         assert command in README.read_text()
         assert f"run {command}\n" in script
+
+
+def test_files_of_tests_that_pages_name_exist():
+    root = README.parent
+    pages = [README, root / "CONTRIBUTING.md", *(root / "docs").rglob("*.md")]
+    named = {(page.name, path) for page in pages for path in re.findall(r"tests/[\w/]+\.py", page.read_text())}
+    assert named
+    assert {(page, path) for page, path in named if not (root / path).exists()} == set()

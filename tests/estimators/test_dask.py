@@ -116,3 +116,16 @@ def test_lazy_rows_come_go_and_merge() -> None:
         left = make().fit(X[60:], y[60:], weights[60:]).predict_log_proba(X)
         whole.forget(lazy[:60], labels[:60], lazy_weights[:60])
         np.testing.assert_allclose(whole.predict_log_proba(X), left, rtol=1e-9)
+
+
+def test_labels_and_rows_of_one_frame_of_small_files(tmp_path):
+    """The optimiser of dask reads several files at once where few of their columns are wanted."""
+    X, y = rows()
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(label=y)
+    for i in range(10):
+        frame[i * 300 : (i + 1) * 300].to_parquet(tmp_path / f"part{i}.parquet")
+    lazy = dd.read_parquet(tmp_path)
+    found = bp.GaussianNB(classes=["x", "y", "z"]).fit(lazy[list("abcd")], lazy["label"])
+    assert_same_fit(found, bp.GaussianNB().fit(X, y))
+    proba = found.predict_proba(lazy[list("abcd")]).compute()
+    np.testing.assert_allclose(proba, found.predict_proba(X), rtol=1e-9)

@@ -1,7 +1,10 @@
 """What somebody new to the package gets wrong, and what it then says; what it prints of its results."""
 
+import traceback
+
 import matplotlib
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
 
@@ -106,3 +109,79 @@ def test_a_prior_of_unknown_name_is_refused_under_its_argument():
         ValueError, match=r"rate='overal' is not known; choose one of 'overall', or pass a bayesppl.Gamma"
     ):
         bp.PoissonNB("overal").fit([[0, 1], [1, 0]], ["a", "b"])
+
+
+DATED = pd.DataFrame({"day": pd.date_range("2026-01-01", periods=40), "x": np.arange(40.0)})
+HALVES = np.arange(40) % 2
+
+
+@pytest.mark.parametrize(
+    "estimator", [bp.AutoClassifier, bp.MixedNB, bp.TreeNB, bp.GaussianNB, bp.CategoricalNB, bp.PoissonNB]
+)
+@pytest.mark.parametrize(
+    ("days", "what"),
+    [
+        (DATED["day"], "dates"),
+        (DATED["day"].dt.date, "dates"),
+        (DATED["day"] - DATED["day"][0], "durations"),
+    ],
+    ids=["dates", "objects", "durations"],
+)
+def test_times_are_refused_in_one_sentence(estimator, days, what):
+    if days.dtype == object and estimator in (bp.GaussianNB, bp.PoissonNB, bp.CategoricalNB):
+        return  # cells that are no numbers, or levels like others
+    with pytest.raises(
+        TypeError, match=rf"column 'day' holds {what} .*days since a date of your choice, or to text"
+    ):
+        estimator().fit(DATED.assign(day=days), HALVES)
+
+
+def test_labels_in_another_order_than_their_rows_are_warned_of():
+    frame = DATED[["x"]]
+    shuffled = pd.Series(HALVES).sample(frac=1, random_state=0)
+    with pytest.warns(UserWarning, match=r"same index in different orders.*y\.loc\[X\.index\]"):
+        bp.GaussianNB().fit(frame, shuffled)
+    bp.GaussianNB().fit(frame, shuffled.loc[frame.index])
+    bp.GaussianNB().fit(frame, shuffled.reset_index(drop=True))
+    bp.GaussianNB().fit(frame, shuffled.to_numpy())
+    bp.GaussianNB().fit(frame, shuffled.set_axis(range(100, 140)))
+
+
+def test_fractional_numbers_as_levels_are_warned_of():
+    X = np.random.default_rng(0).normal(size=(60, 1))
+    with pytest.warns(UserWarning, match="'x0' holds 60 different fractional numbers in 60 rows"):
+        bp.CategoricalNB().fit(X, np.arange(60) % 2)
+    bp.CategoricalNB().fit(X.round(0), np.arange(60) % 2)
+
+
+class TestDidYouMean:
+    def test_columns(self):
+        clf = bp.GaussianNB().fit(pd.DataFrame(X, columns=["sepal", "width", "petal", "depth"]), Y)
+        with pytest.raises(ValueError, match=r"unknown column 'petla' \(did you mean 'petal'\?\)"):
+            clf.predict(pd.DataFrame(X, columns=["sepal", "width", "petla", "depth"]))
+        with pytest.raises(ValueError, match=r"missing column 'petal' \(did you mean 'pedal'\?\)"):
+            bp.GenerativeClassifier(bp.Product({"one": (["petal"], bp.Gaussian())})).fit(
+                pd.DataFrame(X, columns=["sepal", "width", "pedal", "depth"]), Y
+            )
+
+    def test_data_sets(self):
+        with pytest.raises(ValueError, match=r"'iriss' \(did you mean 'iris'\?\); there are"):
+            bp.datasets.load("iriss")
+
+    def test_names_of_the_package_are_left_to_python(self):
+        with pytest.raises(AttributeError, match="module 'bayesppl' has no attribute 'GausianNB'") as caught:
+            bp.GausianNB  # noqa: B018
+        shown = "".join(traceback.format_exception_only(caught.value))
+        assert "Did you mean: 'GaussianNB'?" in shown
+
+
+def test_a_model_of_pymc_is_a_model():
+    with pytest.raises(TypeError, match=r"must be a pm\.Model, found 'model'"):
+        bp.from_pymc("model")
+
+
+@pytest.mark.parametrize("estimator", [bp.LinearDiscriminantAnalysis, bp.QuadraticDiscriminantAnalysis])
+def test_covariances_of_too_many_columns_are_refused_with_their_size(estimator):
+    wide = np.zeros((4, 100_000), dtype=np.int8)
+    with pytest.raises(ValueError, match=r"100,000 columns takes 74\.5 GiB.*bayesppl\.GaussianNB.*principal"):
+        estimator().fit(wide, [0, 0, 1, 1])

@@ -1,12 +1,15 @@
 """What weights mean: numbers of rows, however small or large, of which a default prior is a continuous
 function."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
 
 import bayesppl as bp
+from bayesppl.data.rows import LARGEST_WEIGHT, LEAST_WEIGHT
 
 X, Y = load_iris(return_X_y=True)
 STRUCTURES = ["full", "tied", "diag", "tied_diag", "spherical"]
@@ -167,3 +170,13 @@ def test_no_weights_make_the_mode_of_a_probability_more_than_one():
         assert (probability[:, 0] == 1).all()
         probabilities = clf.predict_proba(rows, rule="map")
         assert np.isfinite(probabilities).all()
+
+
+def test_the_page_of_weights_gives_the_limits_that_are_kept():
+    page = (Path(__file__).parents[2] / "docs" / "theory" / "meanings.md").read_text(encoding="utf-8")
+    low, high = (round(np.log10(limit)) for limit in (LEAST_WEIGHT, LARGEST_WEIGHT))
+    assert f"between $10^{{{low}}}$ and $10^{{{high}}}$" in " ".join(page.split())
+    for weight in (LEAST_WEIGHT, LARGEST_WEIGHT):
+        bp.GaussianNB().fit(X, Y, np.full(len(Y), weight))
+    with pytest.raises(ValueError, match=r"must be zero or lie between 1e-100 and 1e\+100, found 1e\+101"):
+        bp.GaussianNB().fit(X, Y, np.full(len(Y), 10 * LARGEST_WEIGHT))

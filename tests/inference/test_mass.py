@@ -87,3 +87,22 @@ def _log_gamma_ratio(n, p):
 def _first(log_joint):
     first, second = log_joint
     return 1 / (1 + np.exp(second - first))
+
+
+def test_leave_one_out_of_lda_is_that_of_mass():
+    """lda(x, g, CV = TRUE), by the expressions of its source."""
+    n, n_classes = len(Y), 3
+    counts = np.bincount(Y)
+    means = np.array([X[k == Y].mean(0) for k in range(3)])
+    whiten = np.linalg.inv(np.linalg.cholesky(np.cov((X - means[Y]).T) * (n - 1) / (n - n_classes))).T
+    deviation = (X[:, None] - means) @ whiten
+    distance = (deviation**2).sum(-1)
+    rows, own = np.arange(n), counts[Y]
+    shrink = own / ((own - 1) * (n - n_classes))
+    crossed = (deviation * deviation[rows, Y][:, None]).sum(-1) ** 2
+    left = (n - 1 - n_classes) / (n - n_classes)
+    found = left * (distance + crossed / (1 / shrink - distance[rows, Y])[:, None])
+    found[rows, Y] = distance[rows, Y] * left * (own / (own - 1)) ** 2 / (1 - shrink * distance[rows, Y])
+    density = np.exp(-0.5 * (found - found.min(1, keepdims=True))) * counts
+    loo = fitted(bp.LinearDiscriminantAnalysis, rows, "unbiased").loo(rule="map")
+    np.testing.assert_allclose(loo.proba, density / density.sum(1, keepdims=True), rtol=1e-8)

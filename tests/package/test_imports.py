@@ -76,5 +76,5 @@ def test_priors_are_loaded_on_first_use():
 def test_an_unknown_name_is_refused():
     import bayesppl as bp
 
-    with pytest.raises(AttributeError, match="No bayesppl attribute RandomForest"):
+    with pytest.raises(AttributeError, match="module 'bayesppl' has no attribute 'RandomForest'"):
         bp.RandomForest  # noqa: B018

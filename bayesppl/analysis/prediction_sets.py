@@ -1,0 +1,234 @@
+r"""Full conformal prediction sets: which labels of a new row the rows of the fit do not speak against.
+
+Add the row with label k, predict each of the n + 1 rows from all others, and rank how probable each makes its own
+label:
+
+.. math:: s_i = p(y_i \mid x_i, D_{-i} \cup \{(x, k)\}), \qquad
+   p_k = \frac{\#\{i : s_i \le s_{n+1}\}}{n + 1}.
+
+If rows are exchangeable, the label of the new row has :math:`P(p_y \le \alpha) \le \alpha`, for any n and whatever
+the distribution of rows (Vovk, Gammerman & Shafer 2005, proposition 2.3). A model that is wrong makes sets larger,
+and leaves them valid. All that is needed is that a score does not depend on the order of the rows: whatever is
+learned from them is learned from all n + 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+
+from bayesppl.analysis.calibration import temper
+from bayesppl.analysis.left_out_joints import density_of, row_joints
+from bayesppl.analysis.sampling import stack_rows
+from bayesppl.analysis.scores import log_scores
+from bayesppl.conjugate.statistics import JointStatistics
+from bayesppl.data.arguments import real
+from bayesppl.data.columns import missing
+from bayesppl.data.labels import one_hot
+from bayesppl.data.rows import Rows
+from bayesppl.data.table import Table
+from bayesppl.errors import NotConjugateError
+from bayesppl.families import AveragedTree, Histogram, Product
+from bayesppl.families.categorical_blocks import CategoricalBlocks
+from bayesppl.families.composite import CompositeFamily
+from bayesppl.families.family import Family
+from bayesppl.families.transformed import Wrapping
+from bayesppl.kernels.arrays import Array
+from bayesppl.model.calibration import Calibration
+from bayesppl.model.declaration import GenerativeModel
+from bayesppl.model.fitted import Fitted
+from bayesppl.model.normalisation import log_probabilities, powered
+from bayesppl.model.posterior import Exact
+from bayesppl.model.training_rows import encoded, require_training_rows
+
+
+@dataclass(frozen=True, eq=False)
+class PredictionSets:
+    """The labels that cannot be excluded, for every row.
+
+    Attributes
+    ----------
+    p_values : (n_rows, n_classes)
+        Of every label.
+    classes : (n_classes,)
+    level : float
+        Share of rows whose set holds their label, at least.
+    """
+
+    p_values: Array
+    classes: Array
+    level: float
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{count} of {size}" for size, count in enumerate(np.bincount(self.sizes)) if count)
+        return f"PredictionSets({len(self.p_values)} rows at level {self.level:g}; number of labels: {sizes})"
+
+    @property
+    def contains(self) -> Array:
+        """Whether a label is in the set of a row: (n_rows, n_classes) bool."""
+        return np.asarray(self.p_values > 1 - self.level + 1e-12)
+
+    @property
+    def sizes(self) -> Array:
+        """Number of labels of every row: (n_rows,)."""
+        return np.asarray(self.contains.sum(1))
+
+    @property
+    def labels(self) -> list[list[Hashable]]:
+        """The labels of every row."""
+        return [self.classes[inside].tolist() for inside in self.contains]
+
+
+def predict_set(fitted: Fitted, X: Any, level: float = 0.9, by_class: bool = False) -> PredictionSets:
+    """Labels of every row that are compatible with the rows of the fit: full conformal prediction, without refits.
+
+    The set of a new row holds its label with a probability of at least ``level``, if only the new row and those of
+    the fit are exchangeable (such as independent draws of one population). It is valid for any number of rows,
+    and however wrong the model is; a better model gives smaller sets. See :doc:`/howto/prediction_sets`.
+
+    The score of a row is the probability of its own label, predicted from all other rows, the new one among them.
+    Priors that depend on the data, ``class_weights="empirical"`` and the temperature of a calibrated fit are
+    resolved from all n + 1 rows for every new row and label, as validity demands. This takes as long as
+    ``n_classes`` fits, each with its leave-one-out, for every row.
+
+    Parameters
+    ----------
+    fitted : Fitted
+    X : table or (n_rows, n_features) array-like
+    level : float
+        Between 0 and 1.
+    by_class : bool
+        Whether rows are ranked among those of the same label only, so that the level holds within every class
+        (Mondrian conformal prediction). A class needs some 1 / (1 - level) rows, or its label is never excluded.
+
+    Returns
+    -------
+    PredictionSets
+        A set may be empty: every label is then less probable than is usual. A row with a level of a category that
+        no row of the fit shows has all labels.
+
+    Raises
+    ------
+    ValueError
+        If something was learned from the rows of the fit that cannot be learned anew with every row: tuned
+        hyperparameters, weights of columns, densities or tables chosen by evidence, bins. If rows have weights, of
+        which no rank is known to be valid. If the rows of the fit are not held any more.
+    NotConjugateError
+        If the posterior is not in closed form.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> clf = bp.GaussianNB().fit(X[::2], y[::2])
+    >>> sets = clf.predict_set(X[1::10], level=0.95)
+    >>> sets.labels[-5:]
+    [[2], [2], [2], [2], [2]]
+    >>> bool(sets.contains[range(15), y[1::10]].mean() >= 0.9)
+    True
+    """
+    real("level", level, "lie between 0 and 1", lambda level: 0 < level < 1)
+    rows, table = require_training_rows(fitted).counted(), fitted.columns.align(X)
+    _require_symmetry(fitted, rows)
+    model, family, known = fitted.model, fitted.model.family, fitted.posterior.statistics
+    seen, new, n_classes = encoded(family, rows.table)[:], family.bound.encode(table), fitted.model.n_classes
+    p_values = np.ones((len(table), n_classes))
+    for i in np.flatnonzero(~_new_levels(fitted, table)).tolist():
+        together = stack_rows([seen, new[i : i + 1]])
+        for k in range(n_classes):
+            codes = np.append(rows.codes, k).astype(np.intp)
+            added = model.statistics(new[i : i + 1], one_hot(np.array([k]), n_classes))
+            scores = _scores(model, known + added, together, codes, fitted.calibration is not None)
+            scores = scores[codes == k] if by_class else scores
+            # rows that are equal tie, whatever the rounding
+            p_values[i, k] = (scores <= scores[-1] + 1e-9 * (1 + abs(scores[-1]))).mean()
+    return PredictionSets(p_values, fitted.classes, level)
+
+
+def _scores(model: GenerativeModel, statistics: JointStatistics, X: Any, codes: Array, tempered: bool) -> Array:
+    """log p(y_i | x_i, all other rows) of every row, priors resolved from all of them: (n_rows,)."""
+    prior, weights = model.prior(statistics), np.ones(len(codes))
+    found = row_joints(Exact(model, statistics, prior, prior.update(statistics)), X, codes, weights, "predictive")
+    log_joint = found.without
+    if tempered:
+        density = density_of(log_joint, found.log_class_weights)
+        power = 1 / temper(density, found.log_class_weights, codes, weights)
+        log_joint = powered([(power, log_joint)], found.class_weights)
+    return log_scores(log_probabilities(log_joint, found.class_weights), codes)
+
+
+def _new_levels(fitted: Fitted, table: Table) -> Array:
+    """Whether a row shows a level that no row of the fit does, and that a fit with it would know: (n_rows,)."""
+    import pandas as pd
+
+    found = np.zeros(len(table), dtype=bool)
+    for name, levels in fitted.levels.items():
+        cells = table.column(name)
+        found |= ~(missing(cells) | pd.Series(cells).isin(levels).to_numpy())
+    return found
+
+
+def _require_symmetry(fitted: Fitted, rows: Rows) -> None:
+    """Refuse a fit that would not be the same function of n + 1 rows, whichever of them came last."""
+    if not (isinstance(fitted.posterior, Exact) and isinstance(fitted.model, GenerativeModel)):
+        raise NotConjugateError(
+            "prediction sets rank exact leave-one-out predictions, which need a posterior in closed form; declare "
+            "conjugate priors and fit with inference='closed_form'"
+        )
+    reasons = {
+        "hyperparameters were tuned on the rows of the fit; fit without tuning": fitted.search is not None,
+        "weights of columns were learned from the labels of the fit; use calibration='temperature', or None": not (
+            fitted.calibration is None or isinstance(fitted.calibration, Calibration)
+        ),
+        "rows have weights, and the rank of a weighted row is that of no row; repeat rows, or fit without": (
+            not rows.is_unweighted
+        ),
+        _chosen_by_rows(fitted.model.family): True,
+    }
+    reason = next((reason for reason, holds in reasons.items() if holds and reason), "")
+    if reason:
+        raise ValueError(f"a prediction set is valid where all rows are treated alike, but {reason}")
+
+
+@singledispatch
+def _chosen_by_rows(family: Family) -> str:
+    """What was fixed by the rows that the family was bound to, beside levels, and how to declare it."""
+    return ""
+
+
+@_chosen_by_rows.register
+def _(family: Wrapping) -> str:
+    return _chosen_by_rows(family.inner)
+
+
+@_chosen_by_rows.register
+def _(family: CompositeFamily) -> str:
+    return next(filter(None, map(_chosen_by_rows, family.parts.values())), "")
+
+
+@_chosen_by_rows.register
+def _(family: Product) -> str:
+    if family.columns == "dtype":
+        return _chosen_by_rows.dispatch(CompositeFamily)(family)
+    return f"densities were chosen by columns={family.columns!r} on the rows of the fit; declare blocks"
+
+
+@_chosen_by_rows.register
+def _(family: Histogram) -> str:
+    return "" if family.edges is not None else "bins were placed by the rows of the fit; declare edges="
+
+
+@_chosen_by_rows.register
+def _(family: AveragedTree) -> str:
+    cut = any(cuts is not None for cuts in family.cuts)
+    return "numbers were put into bins by the rows of the fit; pass columns of bins of your own" if cut else ""
+
+
+@_chosen_by_rows.register
+def _(family: CategoricalBlocks) -> str:
+    return "the tables of categories were chosen by the rows of the fit; pass table='joint' or 'independent'"
