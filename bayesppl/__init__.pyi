@@ -72,8 +72,10 @@ from .families import StudentT as StudentT
 from .families import VonMises as VonMises
 from .families import ZeroInflated as ZeroInflated
 from .inference import ADVI as ADVI
+from .inference import EM as EM
 from .inference import NUTS as NUTS
 from .inference import SMC as SMC
+from .inference import Gibbs as Gibbs
 from .inference import Laplace as Laplace
 from .model.declaration import GenerativeModel as GenerativeModel
 

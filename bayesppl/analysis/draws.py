@@ -12,7 +12,7 @@ from bayesppl.families import closed_forms
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.model.fitted import Fitted
-from bayesppl.model.posterior import Exact, Posterior
+from bayesppl.model.posterior import InClosedForm, Posterior
 
 # Numbers of the parameters drawn at once: 4 megabytes, of which drawing them takes several.
 _PORTION = 1 << 19
@@ -81,7 +81,7 @@ def narrowed(posterior: Posterior, X: Any) -> tuple[Posterior, Any]:
 
     See :func:`bayesppl.families.closed_forms.narrowed`.
     """
-    if not isinstance(posterior, Exact):
+    if not isinstance(posterior, InClosedForm):
         return posterior, X
     parts = posterior.belief.parts
     features, rows = closed_forms.narrowed(posterior.model.family, parts["features"], X)

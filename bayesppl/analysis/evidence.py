@@ -20,12 +20,14 @@ from scipy.special import expit, logit
 
 from bayesppl.analysis.parameters import coord
 from bayesppl.data.arguments import real
+from bayesppl.errors import NotConjugateError
 from bayesppl.families import closed_forms
 from bayesppl.families.choosing.column_choice import ColumnChoice
 from bayesppl.families.family import Evidence
 from bayesppl.kernels.arrays import Array, leaves
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.normalisation import log_probabilities
+from bayesppl.model.posterior import Posterior
 from bayesppl.model.training_rows import require_training_rows
 
 if TYPE_CHECKING:
@@ -51,10 +53,12 @@ def log_evidence(fitted: Fitted) -> xr.Dataset:
     ------
     ImproperError
         If the prior is improper.
+    NotConjugateError
+        If some rows have no label: their evidence is a sum over all their labels.
     """
     import xarray as xr
 
-    posterior = fitted.posterior
+    posterior = _all_known(fitted)
     model = posterior.model
     parts = model.log_evidence(posterior.prior, posterior.statistics)
     used = {dim for part in parts.values() for dim in part.dims}
@@ -63,6 +67,17 @@ def log_evidence(fitted: Fitted) -> xr.Dataset:
         {**{name: (part.dims, part.values) for name, part in parts.items()}, "total": ((), total)},
         coords={dim: coord(labels) for dim, labels in model.coords.items() if dim in used},
     )
+
+
+def _all_known(fitted: Fitted) -> Posterior:
+    """The posterior, refused where some rows are known only in part."""
+    n_rows = fitted.posterior.record.get("rows_partly_known", 0)
+    if n_rows:
+        raise NotConjugateError(
+            f"there is no evidence in closed form: the fit has learned from {n_rows} rows that are only partly "
+            "known. Fit the rows that have a label, with unlabelled='drop'"
+        )
+    return fitted.posterior
 
 
 def prior_depends_on_data(fitted: Fitted) -> bool:
@@ -167,7 +182,7 @@ def averaged_proba(fitted: Fitted, X: Any, prior: float = 0.5, *, log: bool = Fa
     """
     found = _dependence(fitted)
     log_odds = {unit: part.values + _logit(prior) for unit, part in found.items()}
-    posterior = fitted.posterior
+    posterior = _all_known(fitted)
     statistics = posterior.statistics.parts["features"]
     common = posterior.model.common_prior_of_features(statistics).update(statistics.pooled())
     about_classes = posterior.prior.parts["features"].update(statistics)
@@ -222,7 +237,7 @@ def _logit(prior: float) -> float:
 
 def _dependence(fitted: Fitted) -> dict[str, Evidence]:
     """The log Bayes factor of every unit: of columns judged one by one, or of a block judged as a whole."""
-    posterior = fitted.posterior
+    posterior = _all_known(fitted)
     statistics = posterior.statistics.parts["features"]
     common = posterior.model.common_prior_of_features(statistics)
     return closed_forms.log_bayes_factor(

@@ -131,9 +131,12 @@ def summary(fitted: Fitted, prob: float = PROB, random_state: int | None = 0) ->
     if fitted.inferred is None:
         return Summary({**facts, "posterior": f"not determined yet: {fitted.undetermined}"})
     posterior, record = fitted.posterior, fitted.posterior.record
+    if "rows_partly_known" in record:
+        facts["fit"] += f", and {record['rows_partly_known']} rows partly known"
     kind = record.get("sampler") or record.get("approximation") or record.get("inference")
+    known = record.get("approximation", "closed form") if posterior.is_exact else f"draws, {kind}"
     facts |= {
-        "posterior": f"{'closed form' if posterior.is_exact else f'draws, {kind}'}; rule {fitted.rule!r}",
+        "posterior": f"{known}; rule {fitted.rule!r}",
         **_draws(posterior),
         "log evidence": _evidence(fitted),
     }

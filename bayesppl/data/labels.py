@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -17,6 +18,31 @@ from bayesppl.errors import RowError, warn
 from bayesppl.kernels.arrays import Array, Responsibilities
 from bayesppl.kernels.class_sums import one_in_each, sparse_of
 from bayesppl.kernels.levels import smallest_type
+
+Action = Literal["refuse", "drop", "learn"]
+
+
+@dataclass(frozen=True)
+class Unlabelled:
+    """What becomes of rows without a label, and which these are.
+
+    Attributes
+    ----------
+    action : {"refuse", "drop", "learn"}
+    label : optional
+        The label of such rows, besides None, NaN, NA and NaT.
+    """
+
+    action: Action = "refuse"
+    label: Any = None
+
+    def __post_init__(self) -> None:
+        if self.action not in get_args(Action):
+            known = ", ".join(map(repr, get_args(Action)))
+            raise ValueError(f"unlabelled must be one of {known}, found {self.action!r}")
+
+
+REFUSED = Unlabelled()
 
 
 def encode_labels(y: Any, classes: Sequence[Hashable] | Array | None = None) -> tuple[Array, Array]:
@@ -71,6 +97,62 @@ def codes_among(y: Any, classes: Array) -> Array:
         )
     known = [position[label] for label in learned.tolist()]
     return np.asarray(known, dtype=smallest_type(len(classes)))[codes]
+
+
+def without_missing(y: Any, unlabelled: Unlabelled) -> tuple[Any, Array]:
+    """Separate labels from those that are missing: None, NaN, NA, NaT, masked, or the one that is declared.
+
+    Parameters
+    ----------
+    y : (n_rows,) array-like
+    unlabelled : Unlabelled
+
+    Returns
+    -------
+    labels : those that are there, of the type of ``y``
+    absent : (n_rows,) of bool
+
+    Raises
+    ------
+    RowError
+        If such rows are refused.
+    """
+    masked = np.ma.getmaskarray(y).ravel() if isinstance(y, np.ma.MaskedArray) else False
+    given = _array(np.ma.getdata(y) if isinstance(y, np.ma.MaskedArray) else y, "y")
+    if given.ndim != 1 or given.dtype.kind == "c":
+        return y, np.zeros(len(given) if given.ndim else 0, dtype=bool)
+    # numpy reads the list [1, None, "a"] as objects, but [1.0, "a"] as text
+    cells = np.asarray(y, dtype=object) if isinstance(y, list | tuple) else given
+    absent = missing(cells) | masked
+    if unlabelled.label is not None:
+        absent |= np.asarray([label == unlabelled.label for label in cells.tolist()], dtype=bool)
+    if not absent.any():
+        return y, absent
+    if unlabelled.action == "refuse":
+        raise RowError(
+            "Input y contains NaN: a missing label in row ",
+            int(np.argmax(absent)),
+            " is no class; unlabelled='drop' leaves such rows out, unlabelled='learn' learns from their features",
+        )
+    left = cells[~absent]
+    return (left.tolist() if cells.dtype == object else left), absent
+
+
+def label_set(y: Any, unlabelled: Unlabelled) -> Array:
+    """All labels that occur, in ascending order."""
+    labels, _ = without_missing(y, unlabelled)
+    return encode_labels(labels)[0] if len(labels) else np.empty(0)
+
+
+def warn_of_minus_one(classes: Array) -> None:
+    """Warn where −1 stands among the classes 0, 1, …: scikit-learn's mark of a row without a label."""
+    labels = classes.tolist()
+    if len(labels) > 2 and labels == list(range(-1, len(labels) - 1)):
+        warn(
+            f"-1 is taken for a class, beside 0 to {labels[-1]}. Where it marks rows without a label, pass "
+            "unlabelled_label=-1; where it is a class, declare classes=[-1, 0, ...]",
+            UserWarning,
+        )
 
 
 def declared_classes(classes: Any) -> Array:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.data.labels import encode_labels
+from bayesppl.data.labels import Unlabelled, encode_labels, label_set
 from bayesppl.errors import RowError
 from bayesppl.kernels.arrays import Array
 
@@ -116,9 +116,10 @@ def scan(dataset: Any, columns: Sequence[str]) -> Iterator[Any]:
     return (pa.Table.from_batches([batch]) for batch in batches if len(batch))
 
 
-def labels_in(dataset: Any, target: str) -> list[Hashable]:
+def labels_in(dataset: Any, target: str, unlabelled: Unlabelled) -> list[Hashable]:
     """All labels of the target column, in ascending order; reads that column only."""
-    found = [encode_labels(batch[target])[0] for batch in scan(dataset, [target])]
+    found = [label_set(batch[target], unlabelled) for batch in scan(dataset, [target])]
+    found = [labels for labels in found if len(labels)]
     if not found:
         raise ValueError("the files hold no rows; there is nothing to learn from")
     return encode_labels(np.concatenate(found))[0].tolist()

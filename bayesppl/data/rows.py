@@ -9,8 +9,16 @@ import numpy as np
 
 from bayesppl.data.columns import to_float
 from bayesppl.data.frames import is_other_order
-from bayesppl.data.labels import codes_among, encode_labels
+from bayesppl.data.labels import (
+    REFUSED,
+    Unlabelled,
+    codes_among,
+    encode_labels,
+    warn_of_minus_one,
+    without_missing,
+)
 from bayesppl.data.matrices import plain
+from bayesppl.data.partly_known import PartlyKnown
 from bayesppl.data.read_table import as_table
 from bayesppl.data.table import Table
 from bayesppl.errors import RowError, warn
@@ -40,6 +48,8 @@ class Rows:
         None where every row has the weight one.
     is_copy : bool
         Whether the cells are a copy that nobody else can change.
+    partly : PartlyKnown, optional
+        Further rows, whose class is not known.
     """
 
     table: Table
@@ -47,9 +57,17 @@ class Rows:
     codes: Array
     given_weights: Array | None
     is_copy: bool = False
+    partly: PartlyKnown | None = None
 
     @classmethod
-    def read(cls, X: Any, y: Any, sample_weight: Any = None, classes: Array | None = None) -> Self:
+    def read(
+        cls,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        classes: Array | None = None,
+        unlabelled: Unlabelled = REFUSED,
+    ) -> Self:
         """Read a table, its labels and its weights, and refuse what does not fit together.
 
         Parameters
@@ -59,6 +77,8 @@ class Rows:
         sample_weight : (n_rows,) array-like or float, optional
         classes : (n_classes,), optional
             All labels that can occur, as ``declared_classes`` returns them; those of ``y`` by default.
+        unlabelled : Unlabelled
+            What becomes of rows without a label; those that are learned from are ``partly``.
 
         Raises
         ------
@@ -73,15 +93,33 @@ class Rows:
                 "y.loc[X.index] to pair them by index, or reset the index of both",
                 UserWarning,
             )
-        known, codes = encode_labels(y) if classes is None else (classes, codes_among(y, classes))
-        if len(codes) != len(table):
-            raise ValueError(f"X has {len(table)} rows and y has {len(codes)} labels; they must match")
+        labels, absent = without_missing(y, unlabelled)
+        is_blank = len(absent) > 0 and bool(absent.all())
+        if classes is None:
+            if is_blank:
+                raise ValueError("no row has a label: declare the classes with classes=[...]")
+            known, codes = encode_labels(labels)
+            if unlabelled.label is None:
+                warn_of_minus_one(known)
+        else:
+            known, codes = classes, np.empty(0, np.intp) if is_blank else codes_among(labels, classes)
+        if len(absent) != len(table):
+            raise ValueError(f"X has {len(table)} rows and y has {len(absent)} labels; they must match")
         if len(table) == 0 or not table.names:
             raise ValueError(
                 f"Found array with {len(table)} sample(s) and {len(table.names)} feature(s) (shape="
                 f"{(len(table), len(table.names))}) while a minimum of 1 is required."
             )
-        return cls(table, known, codes, check_weights(sample_weight, len(table)))
+        weights = check_weights(sample_weight, len(table))
+        if not absent.any():
+            return cls(table, known, codes, weights)
+        there = np.flatnonzero(~absent)
+        found = cls(table.take(there), known, codes, None if weights is None else weights[there])
+        if unlabelled.action == "drop":
+            return found
+        of_all = np.ones(len(absent)) if weights is None else weights
+        places = np.flatnonzero(absent & (of_all > 0))
+        return replace(found, partly=PartlyKnown(table, places, of_all[places]) if len(places) else None)
 
     def __len__(self) -> int:
         return len(self.codes)

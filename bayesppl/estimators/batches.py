@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.data.labels import encode_labels
+from bayesppl.data.labels import Unlabelled, encode_labels, label_set
 from bayesppl.data.lazy import labels_in, open_parquet, partitions, scan
 from bayesppl.errors import RowError, rows_before
 from bayesppl.estimators.declared import DeclaredClassifier, read_first, start
@@ -75,7 +75,7 @@ def fit_batches[T: DeclaredClassifier](
                         "classes must be passed: later batches may hold labels that the first one lacks"
                     )
                 else:
-                    learned = start(clf, read_first(X, y, weights, declared))
+                    learned = start(clf, read_first(X, y, weights, declared, clf.missing_labels))
             n_rows += len(y)
             advance(len(y))
     if learned is None:
@@ -100,7 +100,7 @@ def fit_parquet[T: DeclaredClassifier](
     absent = [name for name in (*others, *names) if name not in dataset.schema.names]
     if absent:
         raise ValueError(f"missing column {absent[0]!r}; the files have {dataset.schema.names}")
-    classes = labels_in(dataset, target) if clf.classes is None else clf.classes
+    classes = labels_in(dataset, target, clf.missing_labels) if clf.classes is None else clf.classes
     n_rows = dataset.count_rows() if progress else None
 
     def batches() -> Iterator[tuple[Any, ...]]:
@@ -139,7 +139,7 @@ def fit_lazy[T: DeclaredClassifier](clf: T, X: Any, y: Any, sample_weight: Any =
     parts = partitions(X, y) if sample_weight is None else partitions(X, y, sample_weight)
     classes = clf.classes
     if classes is None:
-        seen = [dask.delayed(_labels)(part[1]) for part in parts]
+        seen = [dask.delayed(_labels)(part[1], clf.missing_labels) for part in parts]
         with _rows_of_the_table(seen, parts):
             found = [labels for labels in dask.compute(*seen) if len(labels)]
         classes = encode_labels(np.concatenate(found))[0].tolist() if found else ()
@@ -177,13 +177,13 @@ def _rows_of_the_table(tasks: Sequence[Any], parts: Sequence[tuple[Any, ...]]) -
         raise
 
 
-def _labels(y: Any) -> Array:
-    return encode_labels(y)[0] if len(y) else np.empty(0)
+def _labels(y: Any, unlabelled: Unlabelled) -> Array:
+    return label_set(y, unlabelled) if len(y) else np.empty(0)
 
 
 def _start(clf: DeclaredClassifier, classes: Any, X: Any, y: Any, weights: Any = None) -> Learned | None:
     """What the rows of this partition teach, or None if it holds none."""
-    return start(clf, read_first(X, y, weights, classes)) if len(y) else None
+    return start(clf, read_first(X, y, weights, classes, clf.missing_labels)) if len(y) else None
 
 
 def _sum(learned: Learned, n_jobs: int | None, X: Any, y: Any, weights: Any = None) -> Any:

@@ -8,13 +8,15 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from joblib import parallel_config
+
 from bayesppl.analysis.column_weights import calibrated
 from bayesppl.analysis.pymc_and_arviz import to_datatree, to_pymc
 from bayesppl.analysis.tuning import path_of, tune
 from bayesppl.conjugate import Dirichlet
-from bayesppl.data.labels import declared_classes
+from bayesppl.data.labels import REFUSED, Action, Unlabelled, declared_classes
 from bayesppl.data.rows import Rows
-from bayesppl.errors import ImproperError
+from bayesppl.errors import ImproperError, NotConjugateError
 from bayesppl.estimators.classifier import BayesClassifier, ask
 from bayesppl.estimators.shell import check_n_jobs
 from bayesppl.families import Family
@@ -39,6 +41,8 @@ class DeclaredClassifier(BayesClassifier, ABC):
     inference: str | Inference = "closed_form"
     calibration: Option | None = None
     tuning: Objective | Tuning | None = None
+    unlabelled: Action = "refuse"
+    unlabelled_label: Hashable | None = None
 
     #: What refuses parameters that no fit to these columns and classes has.
     checks: ClassVar[tuple[Callable[[Any, Learned], None], ...]] = ()
@@ -51,6 +55,11 @@ class DeclaredClassifier(BayesClassifier, ABC):
     def declaration(self) -> Declaration:
         """The family and the class weights, not yet bound to columns and classes."""
         return Declaration(self.declare_family(), self.class_weights)
+
+    @property
+    def missing_labels(self) -> Unlabelled:
+        """What becomes of rows without a label."""
+        return Unlabelled(self.unlabelled, self.unlabelled_label)
 
     def infer(self, learned: Learned, rows: Rows | None = None) -> Fitted:
         """Infer the posterior of what was learned, as a fitted value; the estimator stays as it is.
@@ -78,11 +87,20 @@ class DeclaredClassifier(BayesClassifier, ABC):
                 "in batches, or are merged, forgotten or discounted, are not held. Fit all rows at once, or "
                 "set_params(calibration=None)"
             )
+        inference = choose(self.inference)
+        require_complete_rows(rows, inference)
+        if self.unlabelled == "learn" and rows is None:
+            raise ValueError(
+                "unlabelled='learn' completes the rows without a label again and again, and rows that come in "
+                "batches, or are merged, forgotten or discounted, are not held. Fit all rows at once, or "
+                "set_params(unlabelled='drop')"
+            )
         model, search = learned.model, None
         try:
             if self.tuning is not None:
                 model, search = tune(model, learned.statistics, rows, as_tuning(self.tuning))
-            posterior = choose(self.inference).infer(model, learned.statistics, rows)
+            with parallel_config(n_jobs=self.n_jobs):
+                posterior = inference.infer(model, learned.statistics, rows)
         except ImproperError as reason:
             if rows is not None:
                 raise
@@ -136,15 +154,36 @@ class DeclaredClassifier(BayesClassifier, ABC):
         return tags
 
 
-def read_first(X: Any, y: Any, sample_weight: Any, classes: Sequence[Hashable] | None) -> Rows:
-    """Labelled rows; of two classes at least, unless one alone is declared.
+def require_complete_rows(rows: Rows | None, inference: Inference) -> None:
+    """Refuse rows without labels where the inference cannot complete them.
+
+    Raises
+    ------
+    NotConjugateError
+    """
+    if rows is not None and rows.partly is not None and not inference.completes_rows:
+        raise NotConjugateError(
+            f"{len(rows.partly)} rows have no label, and the posterior given them has no closed form: "
+            "inference='gibbs' draws from it, inference='em' finds its mode"
+        )
+
+
+def read_first(
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    classes: Sequence[Hashable] | None,
+    unlabelled: Unlabelled = REFUSED,
+) -> Rows:
+    """Rows to learn from; of two classes at least, unless one alone is declared.
 
     Raises
     ------
     ValueError
         Also if there is one class only.
     """
-    rows = Rows.read(X, y, sample_weight, None if classes is None else declared_classes(classes))
+    declared = None if classes is None else declared_classes(classes)
+    rows = Rows.read(X, y, sample_weight, declared, unlabelled)
     if len(rows.classes) < 2 and classes is None:
         raise ValueError(
             f"the target holds one class only, {rows.classes.tolist()[0]!r}; a classifier needs at least two. "
@@ -153,14 +192,20 @@ def read_first(X: Any, y: Any, sample_weight: Any, classes: Sequence[Hashable] |
     return rows
 
 
-def read_all(X: Any, y: Any, sample_weight: Any, classes: Sequence[Hashable] | None) -> Rows:
+def read_all(
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    classes: Sequence[Hashable] | None,
+    unlabelled: Unlabelled = REFUSED,
+) -> Rows:
     """All rows of a fit, as :func:`read_first`; some of them must count."""
-    rows = read_first(X, y, sample_weight, classes)
-    if not len(rows.counted()):
+    rows = read_first(X, y, sample_weight, classes, unlabelled)
+    if not len(rows.counted()) and rows.partly is None:
         raise ValueError("sample_weight is zero for every row, so there is nothing to learn from")
     return rows
 
 
 def start(clf: DeclaredClassifier, rows: Rows) -> Learned:
     """Bind the declaration of an estimator to its first rows, and sum them."""
-    return Learned.start(clf.declaration, rows, type(clf).__name__, clf.n_jobs)
+    return Learned.start(clf.declaration, rows, type(clf).__name__, clf.n_jobs, clf.missing_labels)

@@ -18,8 +18,9 @@ class GenerativeClassifier(Learner):
         Class-conditional density of the features, with its prior.
     class_weights : Dirichlet, "uniform", "empirical", sequence or mapping
         Prior of the class weights, or known weights; one per class in ascending order, or a mapping by class.
-    inference : "closed_form", "nuts" or an inference with settings, such as NUTS(draws=2000)
-        Closed form, or sampling of the same declaration with PyMC.
+    inference : "closed_form", "nuts", "gibbs", "em" or an inference with settings, such as NUTS(draws=2000)
+        Closed form, or sampling of the same declaration with PyMC; where rows have no label, Gibbs sampling, or
+        the mode by expectation maximisation.
     rule : {"predictive", "mle", "map", "mean"}
         Default rule of ``predict_proba`` and ``predict``.
     classes : sequence, optional
@@ -35,6 +36,11 @@ class GenerativeClassifier(Learner):
     tuning : {"evidence", "loo"} or Tuning, optional
         Multiply the hyperparameters of the prior by factors that are chosen by the data, in every fit anew; see
         :func:`bayesppl.analysis.tuning.tune`. ``"evidence"`` needs sums alone, and so goes with ``partial_fit``.
+    unlabelled : {"refuse", "drop", "learn"}
+        What becomes of rows whose label is None, NaN, NA or NaT: they are refused, left out, or learned from, by
+        inference="gibbs" or "em". Where no row of a class has a label, declare it by ``classes``.
+    unlabelled_label : optional
+        A label that marks such rows too, such as -1.
 
     Attributes
     ----------

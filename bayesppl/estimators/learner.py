@@ -66,7 +66,7 @@ class Learner(DeclaredClassifier, ABC):
             return fit_lazy(self, X, y, sample_weight)
         check_rule(self.rule)  # before the sampler runs, not after
         check_option(self.calibration)
-        rows = read_all(X, y, sample_weight, self.classes)
+        rows = read_all(X, y, sample_weight, self.classes, self.missing_labels)
         return self.adopt(self.infer(start(self, rows), rows.snapshot()))
 
     def fit_parquet(
@@ -134,7 +134,7 @@ class Learner(DeclaredClassifier, ABC):
                 "classes must be passed on the first call to partial_fit: later batches may hold labels that this "
                 "one lacks"
             )
-        rows = read_first(X, y, sample_weight, declared)
+        rows = read_first(X, y, sample_weight, declared, self.missing_labels)
         return self.adopt(self.infer(start(self, rows).tracking(rows)))
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

@@ -9,12 +9,14 @@ from bayesppl.data.rows import Rows
 from bayesppl.errors import NotConjugateError
 from bayesppl.inference.approximate import ADVI, SMC, UNAVAILABLE
 from bayesppl.inference.base import Inference
+from bayesppl.inference.em import EM
+from bayesppl.inference.gibbs import Gibbs
 from bayesppl.inference.laplace import Laplace
 from bayesppl.inference.nuts import NUTS
 from bayesppl.model.declaration import GenerativeModel
 from bayesppl.model.posterior import Exact, Posterior
 
-__all__ = ["ADVI", "BY_NAME", "NUTS", "SMC", "ClosedForm", "Inference", "Laplace", "choose"]
+__all__ = ["ADVI", "BY_NAME", "EM", "NUTS", "SMC", "ClosedForm", "Gibbs", "Inference", "Laplace", "choose"]
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,8 @@ BY_NAME: dict[str, Inference] = {
     "smc": SMC(),
     "laplace": Laplace(),
     "closed_form": ClosedForm(),
+    "em": EM(),
+    "gibbs": Gibbs(),
     "nuts": NUTS(),
     "auto": Auto(),
 }

@@ -8,11 +8,11 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from threading import current_thread, main_thread
 from types import FrameType
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -26,11 +26,14 @@ from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.convergence import Diagnosis, diagnose, warn_of_problems
 from bayesppl.model.declaration import GenerativeModel
 from bayesppl.model.posterior import Posterior, Report
-from bayesppl.model.sampled import Sampled
+from bayesppl.model.sampled import ModeFinder, Sampled, no_mode_finder
 
 
 class Inference(ABC):
     """A way from a model and data to the posterior of its parameters."""
+
+    #: Whether rows may be known only in part.
+    completes_rows: ClassVar[bool] = False
 
     @abstractmethod
     def infer(self, model: GenerativeModel, statistics: JointStatistics, rows: Rows | None = None) -> Posterior:
@@ -126,15 +129,44 @@ class Drawing(Inference):
             began = time.perf_counter()
             drawn = self._draw(model, prior, pymc_model)
             taken = time.perf_counter() - began
-        require_complete(type(self).__name__, drawn)
         record = {"pymc_version": version("pymc"), "sampling_time": taken, **drawn.record}
-        diagnosis = Diagnosis({}, [])
-        if drawn.sample_stats:
-            diagnosis = diagnose(drawn.samples, drawn.sample_stats)
-            record["problems"] = diagnosis.problems
-        warn_of_problems(diagnosis)
-        report = Report(record, drawn.sample_stats, diagnosis, hyperparameters(pymc_model))
-        return Sampled(model, statistics, prior, drawn.samples, report, find_mode)
+        drawn = replace(drawn, record=record)
+        return as_posterior(
+            type(self).__name__, model, prior, statistics, drawn, hyperparameters(pymc_model), find_mode
+        )
+
+
+def as_posterior(
+    inference: str,
+    model: GenerativeModel,
+    prior: Joint,
+    statistics: JointStatistics,
+    drawn: Draws,
+    further_dims: Mapping[str, tuple[str, ...]],
+    find_mode: ModeFinder = no_mode_finder,
+) -> Sampled:
+    """Return the posterior by these draws, with a warning where they cannot be trusted yet.
+
+    Parameters
+    ----------
+    inference : str
+        Name of what drew them.
+    further_dims : mapping of str to dims
+        Dimension names of parameters that are not the model's.
+
+    Raises
+    ------
+    IncompleteDrawsError
+        If draws are missing or not finite.
+    """
+    require_complete(inference, drawn)
+    diagnosis, record = Diagnosis({}, []), drawn.record
+    if drawn.sample_stats:
+        diagnosis = diagnose(drawn.samples, drawn.sample_stats)
+        record = {**record, "problems": diagnosis.problems}
+    warn_of_problems(diagnosis)
+    report = Report(record, drawn.sample_stats, diagnosis, further_dims)
+    return Sampled(model, statistics, prior, drawn.samples, report, find_mode)
 
 
 def require_complete(inference: str, drawn: Draws) -> None:

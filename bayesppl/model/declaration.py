@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -42,10 +44,15 @@ class Declaration:
     def bind(self, rows: Rows) -> GenerativeModel:
         """The model of the columns and classes of these rows."""
         classes = tuple(rows.classes.tolist())
-        counted = rows.counted()
-        members = Membership(counted.codes, counted.weights)
-        family = self.family.bind(counted.table, classes, members)
-        return GenerativeModel(family, self.class_weights, classes)
+        if rows.partly is None:
+            counted = rows.counted()
+            table, members = counted.table, Membership(counted.codes, counted.weights)
+        else:  # rows of unknown class bring levels, but no class
+            table, at = rows.partly.whole, rows.partly.known_places
+            codes, weights = np.zeros(len(table), dtype=np.intp), np.zeros(len(table))
+            codes[at], weights[at] = rows.codes, rows.weights
+            members = Membership(codes, weights)
+        return GenerativeModel(self.family.bind(table, classes, members), self.class_weights, classes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +107,23 @@ class GenerativeModel:
             cells_per_row(X),
             n_jobs,
         )
+
+    def share_statistics(self, X: Any, shares: Array) -> JointStatistics:
+        """Sum encoded rows each of which is shared out among the classes.
+
+        Parameters
+        ----------
+        X : encoded rows
+        shares : (n_rows, n_classes)
+            Weight with which a row belongs to every class.
+        """
+        rows, alike = self.family.rows(X), np.zeros(len(shares), dtype=np.intp)
+        features = (
+            rows.sum_rows(one_hot(alike, 1, shares[:, k])).with_classes(self.n_classes, np.asarray([k]))
+            for k in range(self.n_classes)
+        )
+        labels = Counts(shares.sum(0), np.zeros(()))
+        return JointStatistics({CLASS_WEIGHTS: labels, "features": reduce(add, features)}, len(shares))
 
     def summarise(self, rows: Rows, n_jobs: int | None = None) -> JointStatistics:
         """Sufficient statistics of labelled rows.

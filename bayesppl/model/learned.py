@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from bayesppl.conjugate.statistics import JointStatistics
-from bayesppl.data.labels import union
+from bayesppl.data.labels import REFUSED, Unlabelled, union
 from bayesppl.data.read_table import Columns
 from bayesppl.data.rows import Rows
 from bayesppl.data.table import Table
@@ -35,15 +35,26 @@ class Learned:
     model : GenerativeModel
         Bound to these columns and classes.
     statistics : JointStatistics
+        Of the rows that have a label.
+    unlabelled : Unlabelled
+        What becomes of the others.
     """
 
     columns: Columns
     classes: Array
     model: GenerativeModel
     statistics: JointStatistics
+    unlabelled: Unlabelled = REFUSED
 
     @classmethod
-    def start(cls, declaration: Declaration, rows: Rows, reader: str, n_jobs: int | None = None) -> Self:
+    def start(
+        cls,
+        declaration: Declaration,
+        rows: Rows,
+        reader: str,
+        n_jobs: int | None = None,
+        unlabelled: Unlabelled = REFUSED,
+    ) -> Self:
         """Bind a declaration to rows, and sum them.
 
         Parameters
@@ -53,7 +64,7 @@ class Learned:
         """
         model = declaration.bind(rows)
         columns = Columns(rows.table.names, rows.table.is_named, reader)
-        return cls(columns, rows.classes, model, model.summarise(rows, n_jobs))
+        return cls(columns, rows.classes, model, model.summarise(rows, n_jobs), unlabelled)
 
     @property
     def class_count(self) -> Array:
@@ -62,7 +73,7 @@ class Learned:
 
     def read(self, X: Any, y: Any, sample_weight: Any = None) -> Rows:
         """Further rows, in terms of these columns and classes."""
-        return Rows.read(self.columns.align(X), y, sample_weight, self.classes)
+        return Rows.read(self.columns.align(X), y, sample_weight, self.classes, self.unlabelled)
 
     def summarise(
         self, X: Any, y: Any, sample_weight: Any = None, *, n_jobs: int | None = None

@@ -115,7 +115,7 @@ class Posterior(ABC):
     @property
     @abstractmethod
     def is_exact(self) -> bool:
-        """Whether the posterior is known in closed form, so that draws are independent."""
+        """Whether it is held in closed form, so that draws are independent and as many as are asked for."""
 
     @abstractmethod
     def mode(self) -> Theta:
@@ -197,35 +197,73 @@ class Posterior(ABC):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Exact(Posterior):
-    """A posterior in closed form."""
+class InClosedForm(Posterior):
+    """A posterior in closed form, given the statistics.
+
+    Attributes
+    ----------
+    belief : Joint
+    """
 
     belief: Joint
+
+    @property
+    @final
+    def is_exact(self) -> bool:
+        return True
+
+    @final
+    def mode(self) -> Theta:
+        return self.belief.mode()
+
+    @final
+    def mean(self) -> Theta:
+        return self.belief.mean()
+
+    @final
+    def draws(self, chains: int, size: int, rng: np.random.Generator) -> Theta:
+        flat = self.belief.draw(chains * size, rng)
+        return {name: values.reshape(chains, size, *values.shape[1:]) for name, values in flat.items()}
+
+    @final
+    def predictive_weights(self) -> Array:
+        return np.asarray(self.belief.parts[CLASS_WEIGHTS].mean()[CLASS_WEIGHTS])
+
+    @final
+    def log_joint_predictive(self) -> LogDensity:
+        return self.model.log_joint_predictive(self.belief)
+
+    @final
+    def predictive_mcse(self, parts: Iterable[tuple[float, Any]]) -> Array:
+        _, X = next(iter(parts))
+        return np.zeros((X.shape[0], self.model.n_classes))
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Exact(InClosedForm):
+    """The posterior of rows all of which are known."""
 
     @property
     def about_draws(self) -> Report:
         return Report({"inference": "closed_form"}, {}, Diagnosis({}, []), {})
 
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Expected(InClosedForm):
+    """The conjugate posterior given the expected statistics of all rows, those that are partly known too.
+
+    An approximation: it takes the completed rows for observed ones, and so is too narrow.
+
+    Attributes
+    ----------
+    report : Report
+        How the expectations were found.
+    """
+
+    report: Report
+
     @property
-    def is_exact(self) -> bool:
-        return True
-
-    def mode(self) -> Theta:
-        return self.belief.mode()
-
-    def mean(self) -> Theta:
-        return self.belief.mean()
-
-    def draws(self, chains: int, size: int, rng: np.random.Generator) -> Theta:
-        flat = self.belief.draw(chains * size, rng)
-        return {name: values.reshape(chains, size, *values.shape[1:]) for name, values in flat.items()}
-
-    def predictive_weights(self) -> Array:
-        return self.belief.parts[CLASS_WEIGHTS].mean()[CLASS_WEIGHTS]
-
-    def log_joint_predictive(self) -> LogDensity:
-        return self.model.log_joint_predictive(self.belief)
-
-    def predictive_mcse(self, parts: Iterable[tuple[float, Any]]) -> Array:
-        _, X = next(iter(parts))
-        return np.zeros((X.shape[0], self.model.n_classes))
+    def about_draws(self) -> Report:
+        return self.report

@@ -23,7 +23,8 @@ from bayesppl.model.posterior import CHUNK_CELLS, Posterior, Report
 ModeFinder = Callable[[GenerativeModel, Joint, JointStatistics, Theta], Theta]
 
 
-def _no_mode_finder(model: GenerativeModel, prior: Joint, statistics: JointStatistics, samples: Theta) -> Theta:
+def no_mode_finder(model: GenerativeModel, prior: Joint, statistics: JointStatistics, samples: Theta) -> Theta:
+    """Refuse to search a mode without the code of the prior."""
     raise NotConjugateError(
         "the mode under a prior declared in PyMC has to be searched for, and a file holds no code of it: use "
         "rule='mean' or 'predictive'. Declare the model again, and fit it, for rule='map'"
@@ -47,7 +48,7 @@ class Sampled(Posterior):
 
     samples: Theta
     report: Report
-    find_mode: ModeFinder = field(default=_no_mode_finder, metadata={"stored": False})
+    find_mode: ModeFinder = field(default=no_mode_finder, metadata={"stored": False})
 
     @property
     def about_draws(self) -> Report:

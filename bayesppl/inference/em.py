@@ -1,0 +1,146 @@
+"""Expectation maximisation for rows that are only partly known (Dempster, Laird & Rubin 1977)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from bayesppl.conjugate.statistics import JointStatistics
+from bayesppl.data.rows import Rows
+from bayesppl.errors import ConvergenceWarning, UndefinedEstimateError, warn
+from bayesppl.inference.augmentation import Incomplete
+from bayesppl.inference.base import Inference
+from bayesppl.inference.unknown_classes import incomplete
+from bayesppl.kernels.arrays import Array, Theta
+from bayesppl.model.convergence import Diagnosis
+from bayesppl.model.declaration import GenerativeModel
+from bayesppl.model.posterior import Exact, Expected, Posterior, Report
+
+Estimate = Literal["map", "mle"]
+
+
+class Path(NamedTuple):
+    """The way of EM to a fixed point.
+
+    Attributes
+    ----------
+    theta : Theta
+        The last parameters.
+    statistics : JointStatistics
+        Of all rows, completed by their expectations given ``theta``.
+    objective : (n_steps,)
+        The logarithm of the posterior density, or of the likelihood, up to a constant, before every step.
+    converged : bool
+    """
+
+    theta: Theta
+    statistics: JointStatistics
+    objective: Array
+    converged: bool
+
+
+@dataclass(frozen=True)
+class EM(Inference):
+    r"""Expectation maximisation: the mode of the posterior, or of the likelihood, of rows partly known.
+
+    A fixed point θ is the mode given the expected statistics of all rows, these being taken at θ. The conjugate
+    posterior given these statistics is used as the posterior of the parameters: an approximation, which takes the
+    completed rows for observed ones and so is too narrow. ``inference="gibbs"`` draws from the posterior itself.
+
+    Parameters
+    ----------
+    estimate : {"map", "mle"}
+        What is maximised: the posterior density in the natural parametrisation, as by rule="map", or the
+        likelihood.
+    tol : float
+        The search ends when a step raises the objective by less than this for each partly known row.
+    restarts : int
+        Searches from random places, of which the best counts, where some class has no labelled row; elsewhere one
+        search begins at the labelled rows.
+    max_steps : int
+    random_state : int or None
+        Of the random places.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> clf = bp.GaussianNB(inference=bp.EM(), unlabelled="learn")
+    >>> clf.fit([[0.0], [0.4], [5.0], [5.2], [0.1], [5.1]], ["a", "a", "b", "b", None, None]).predict([[1.0]])
+    array(['a'], dtype='<U1')
+    """
+
+    completes_rows: ClassVar[bool] = True
+
+    estimate: Estimate = "map"
+    tol: float = 1e-7
+    restarts: int = 10
+    max_steps: int = 1000
+    random_state: int | None = 0
+
+    def infer(self, model: GenerativeModel, statistics: JointStatistics, rows: Rows | None = None) -> Posterior:
+        if rows is None or rows.partly is None:
+            prior = model.prior(statistics)
+            return Exact(model, statistics, prior, prior.update(statistics))
+        self._check()
+        return self.posterior(incomplete(model, statistics, rows, self.restarts, self.random_state))
+
+    def posterior(self, problem: Incomplete) -> Expected:
+        """The conjugate posterior given the expected statistics at the fixed point."""
+        path = self.search(problem, problem.first)
+        if not path.converged:
+            warn(
+                f"EM has not converged after {len(path.objective)} steps, the last of which raised the objective "
+                f"by {path.objective[-1] - path.objective[-2]:.3g}: raise max_steps, or tol",
+                ConvergenceWarning,
+            )
+        record = {
+            "inference": "em",
+            "approximation": f"EM: conjugate posterior given rows completed at the {self.estimate.upper()}",
+            "estimate": self.estimate,
+            "steps": len(path.objective),
+            "converged": str(path.converged),
+            "objective": float(path.objective[-1]),
+            "rows_partly_known": problem.augmentation.n_rows,
+        }
+        report = Report(record, {}, Diagnosis({}, []), problem.extra_dims)
+        belief = problem.prior.update(path.statistics)
+        return Expected(problem.model, path.statistics, problem.prior, belief, report)
+
+    def search(self, problem: Incomplete, first: JointStatistics) -> Path:
+        """Step from the mode given these statistics to a fixed point."""
+        n_rows = problem.augmentation.n_rows
+        theta, objective, converged = _begin(problem, first), [], False
+        for _ in range(self.max_steps):
+            expected = problem.augmentation.expected(theta)
+            statistics = problem.known + expected.statistics
+            value = problem.log_prior_and_known(theta) + expected.log_density
+            objective.append(value - (float(problem.prior.log_prob(theta)) if self.estimate == "mle" else 0.0))
+            converged = len(objective) > 1 and objective[-1] - objective[-2] <= self.tol * n_rows
+            if converged:
+                break
+            theta = self._maximise(problem, statistics)
+        return Path(theta, statistics, np.asarray(objective), converged)
+
+    def _maximise(self, problem: Incomplete, statistics: JointStatistics) -> Theta:
+        if self.estimate == "map":
+            return problem.prior.update(statistics).mode()
+        return problem.model.mle(problem.prior, statistics)
+
+    def _check(self) -> None:
+        if self.estimate not in get_args(Estimate):
+            raise ValueError(f"EM: estimate must be 'map' or 'mle', found {self.estimate!r}")
+        for name, least in (("restarts", 1), ("max_steps", 2)):
+            value = getattr(self, name)
+            if not isinstance(value, int | np.integer) or value < least:
+                raise ValueError(f"EM: {name} must be a whole number of at least {least}, found {value!r}")
+
+
+def _begin(problem: Incomplete, first: JointStatistics) -> Theta:
+    """The mode given these statistics, or the mean, where few rows have no mode."""
+    belief = problem.prior.update(first)
+    try:
+        return belief.mode()
+    except UndefinedEstimateError:
+        return belief.mean()

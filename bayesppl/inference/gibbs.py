@@ -1,0 +1,119 @@
+"""Gibbs sampling of rows that are only partly known: data augmentation (Tanner & Wong 1987)."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from bayesppl.conjugate.statistics import JointStatistics
+from bayesppl.data.rows import Rows
+from bayesppl.errors import UndefinedEstimateError
+from bayesppl.inference.augmentation import Incomplete, without_draw_axis
+from bayesppl.inference.base import Draws, Inference, as_posterior
+from bayesppl.inference.em import EM
+from bayesppl.inference.unknown_classes import incomplete
+from bayesppl.kernels.arrays import Theta
+from bayesppl.model.declaration import GenerativeModel
+from bayesppl.model.posterior import Exact, Posterior
+from bayesppl.model.sampled import Sampled
+
+
+@dataclass(frozen=True)
+class Gibbs(Inference):
+    """Gibbs sampling: rows partly known are completed by a draw given the parameters, then these given all rows.
+
+    Chains start at draws given the rows that are known. Where nothing is unknown the closed form is used.
+
+    Parameters
+    ----------
+    draws, tune : int
+        Draws kept and discarded per chain.
+    chains : int
+    random_state : int or None
+        The same seed gives the same draws.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> clf = bp.GaussianNB(inference=bp.Gibbs(random_state=1), unlabelled="learn")
+    >>> y = [0, 0, 0, 1, 1, 1, None, None]
+    >>> clf.fit([[0.0], [0.4], [0.9], [5.0], [5.2], [4.7], [0.1], [5.1]], y).predict([[1.0]])
+    array([0])
+    """
+
+    completes_rows: ClassVar[bool] = True
+
+    draws: int = 1000
+    tune: int = 200
+    chains: int = 4
+    random_state: int | None = None
+
+    def infer(self, model: GenerativeModel, statistics: JointStatistics, rows: Rows | None = None) -> Posterior:
+        if rows is None or rows.partly is None:
+            prior = model.prior(statistics)
+            return Exact(model, statistics, prior, prior.update(statistics))
+        self._check()
+        return self.posterior(incomplete(model, statistics, rows, EM.restarts, self.random_state))
+
+    def posterior(self, problem: Incomplete) -> Sampled:
+        """Sample the posterior of all parameters.
+
+        Its statistics are those of all rows, completed by their expectations at the mode nearest to the draws, or
+        averaged over the draws, where there is no mode.
+        """
+        began = time.perf_counter()
+        streams = np.random.default_rng(self.random_state).spawn(self.chains)
+        chains = [self._chain(problem, rng) for rng in streams]
+        samples = {
+            name: np.stack([np.stack([theta[name] for theta in thetas]) for thetas, _, _ in chains])
+            for name in chains[0][0][0]
+        }
+        average = chains[0][2]
+        for _, _, further in chains[1:]:
+            average = average + further
+        average = average.scale(1 / (self.chains * self.draws))
+        try:
+            statistics = EM(random_state=self.random_state).search(problem, average).statistics
+        except UndefinedEstimateError:
+            statistics = average
+        record = {
+            "inference": "gibbs",
+            "sampler": "Gibbs sampling of rows partly known and parameters in turn",
+            "draws": self.draws,
+            "tuning_steps": self.tune,
+            "chains": self.chains,
+            "random_state": "none" if self.random_state is None else self.random_state,
+            "rows_partly_known": problem.augmentation.n_rows,
+            "sampling_time": time.perf_counter() - began,
+        }
+        reported = {"lp": np.asarray([values for _, values, _ in chains])}
+        drawn = Draws(samples, self.chains, self.draws, record, reported)
+        return as_posterior("Gibbs", problem.model, problem.prior, statistics, drawn, problem.extra_dims)
+
+    def _chain(
+        self, problem: Incomplete, rng: np.random.Generator
+    ) -> tuple[list[Theta], list[float], JointStatistics]:
+        """The draws of one chain, their log densities, and the sum of the completed statistics."""
+        thetas: list[Theta] = []
+        log_densities: list[float] = []
+        total: JointStatistics | None = None
+        theta = without_draw_axis(problem.prior.update(problem.first).draw(1, rng))
+        for step in range(self.tune + self.draws):
+            completion = problem.augmentation.drawn(theta, rng)
+            statistics = problem.known + completion.statistics
+            if step >= self.tune:
+                thetas.append(theta)
+                log_densities.append(problem.log_prior_and_known(theta) + completion.log_density)
+                total = statistics if total is None else total + statistics
+            theta = without_draw_axis(problem.prior.update(statistics).draw(1, rng))
+        assert total is not None
+        return thetas, log_densities, total
+
+    def _check(self) -> None:
+        for name, least in (("draws", 1), ("tune", 0), ("chains", 1)):
+            value = getattr(self, name)
+            if not isinstance(value, int | np.integer) or value < least:
+                raise ValueError(f"Gibbs: {name} must be a whole number of at least {least}, found {value!r}")
