@@ -1,4 +1,4 @@
-"""Exact leave-one-out: every row predicted by the model of all the others."""
+"""Leave-one-out: every row predicted by the model of all the others, exactly or by importance weights of draws."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from bayesppl.analysis.calibration import Confidence, confidence, learn
+from bayesppl.analysis.left_out_draws import ImportanceSampled, joints_of_draws
 from bayesppl.analysis.left_out_joints import density_of, row_joints, unit_joints
 from bayesppl.analysis.scores import hits, log_scores, weighted_average
 from bayesppl.errors import NotConjugateError
@@ -25,10 +26,13 @@ if TYPE_CHECKING:
 
 Target = Literal["joint", "label"]
 
+#: Without so many rows at most a model is sampled anew.
+REFITS = 10
+
 
 @dataclass(frozen=True, eq=False)
 class LeaveOneOut:
-    """Predictions of every row of the fit from all the other rows, exact.
+    """Predictions of every row of the fit from all the other rows, exact wherever the posterior has a closed form.
 
     Under a rule that plugs in an estimate, "given D" means: under the estimate from D.
 
@@ -55,6 +59,9 @@ class LeaveOneOut:
         log p(y = k | x_i, D), up to a term that all classes of a row share, calibrated where the fit is.
     temperature : float
         Of the calibration in use, which is held as learned from all rows; 1 where there is none.
+    draws : ImportanceSampled, optional
+        How well it is known where it came from draws: k-hat and Monte-Carlo error of every row; None where it is
+        exact.
     """
 
     rule: RuleName
@@ -68,12 +75,14 @@ class LeaveOneOut:
     classes: Array
     log_labels_fitted: Array
     temperature: float = 1.0
+    draws: ImportanceSampled | None = None
 
     def __repr__(self) -> str:
         score, accuracy = (f"{value:.4g} ± {error:.2g}" for value, error in (self.log_score, self.accuracy))
+        by = "" if self.draws is None else f", {self.draws}"
         return (
             f"LeaveOneOut({len(self.codes)} rows, {len(self.classes)} classes, log_score={score}, "
-            f"accuracy={accuracy})"
+            f"accuracy={accuracy}{by})"
         )
 
     def _repr_html_(self) -> str:
@@ -139,11 +148,13 @@ class LeaveOneOut:
         Returns
         -------
         arviz_stats.utils.ELPDDataLOO
-            Printed without a table of Pareto k. The effective number of parameters ``p`` is the log score within
-            the data less the one left out (Vehtari, Gelman & Gabry 2017). Nothing is approximated, so every Pareto
-            k is zero. Where a plug-in rule holds a row impossible, ``elpd`` is -inf and has no standard error.
+            The effective number of parameters ``p`` is the log score within the data less the one left out
+            (Vehtari, Gelman & Gabry 2017). Where nothing is approximated, every Pareto k is zero, and no table of
+            them is printed. Where a plug-in rule holds a row impossible, ``elpd`` is -inf and has no standard
+            error.
         """
         import xarray as xr
+        from arviz_stats.utils import ELPDDataLOO
 
         from bayesppl.analysis.arviz_elpd import ExactELPD
 
@@ -156,17 +167,19 @@ class LeaveOneOut:
         counted = np.flatnonzero(self.weights)
         left_out, fitted = (self.weights[counted] * self._own(values)[counted] for values in pairs[target])
         rows = {"row": counted}
-        return ExactELPD(
+        pareto_k = np.zeros(len(counted)) if self.draws is None else self.draws.pareto_k[counted]
+        good_k = 0.7 if self.draws is None else self.draws.good_k
+        return (ExactELPD if self.draws is None else ELPDDataLOO)(
             elpd=float(left_out.sum()),
             se=standard_error_of_sum(left_out),
             p=float((fitted - left_out).sum()),
-            n_samples=0,
+            n_samples=0 if self.draws is None else self.draws.n_draws,
             n_data_points=len(left_out),
             scale="log",
-            warning=False,
-            good_k=0.7,
+            warning=bool((pareto_k > good_k).any()),
+            good_k=good_k,
             elpd_i=xr.DataArray(left_out, dims=["row"], coords=rows),
-            pareto_k=xr.DataArray(np.zeros(len(left_out)), dims=["row"], coords=rows),
+            pareto_k=xr.DataArray(pareto_k, dims=["row"], coords=rows),
         )
 
     def to_dataset(self) -> xr.Dataset:
@@ -177,8 +190,10 @@ class LeaveOneOut:
 
         accuracy, accuracy_se = self.accuracy
         log_score, log_score_se = self.log_score
+        of_draws = {} if self.draws is None else {"pareto_k": self.draws.pareto_k, "mcse": self.draws.mcse}
         return xr.Dataset(
             {
+                **{name: ("row", values) for name, values in of_draws.items()},
                 "log_predictive": ("row", self.log_predictive),
                 "log_score_i": ("row", self.log_score_i),
                 "proba": (("row", "class"), self.proba),
@@ -204,9 +219,14 @@ def standard_error_of_sum(values: Array) -> float:
 
 
 def leave_one_out(
-    fitted: Fitted, X: Any = None, y: Any = None, sample_weight: Any = None, rule: RuleName | None = None
+    fitted: Fitted,
+    X: Any = None,
+    y: Any = None,
+    sample_weight: Any = None,
+    rule: RuleName | None = None,
+    refits: int = REFITS,
 ) -> LeaveOneOut:
-    """Exact leave-one-out: every row predicted from all the others.
+    """Leave-one-out: every row predicted from all the others, exactly where the posterior has a closed form.
 
     Of the predictive it costs one to three ``predict_proba``; where many rows have a weight of their own, several
     times more, for without each the posterior is another one. A rule that plugs in an estimate takes it anew for
@@ -218,13 +238,20 @@ def leave_one_out(
     class is made of the rows of the others (``"hierarchical"``, of full covariances), the predictive takes the row
     out of it too.
 
+    Factors of a posterior that are known by draws are predicted by importance weights of these; see
+    :mod:`bayesppl.analysis.left_out_draws`. ``draws`` of what is returned holds k-hat and the Monte-Carlo error of
+    every row.
+
     Parameters
     ----------
     fitted : Fitted
     X, y, sample_weight : optional
         The rows of the fit; needed only where they are no longer held, or where they were changed since.
     rule : {"predictive", "mle", "map", "mean"}, optional
-        How rows are predicted; by default as ``predict`` does.
+        How rows are predicted; by default as ``predict`` does. Of draws, by "predictive" only.
+    refits : int
+        Where weights of draws cannot be trusted, the model is sampled again without the row, for so many rows at
+        most.
 
     Raises
     ------
@@ -237,6 +264,13 @@ def leave_one_out(
         If the rows are not held any more.
     ChangedRowsError
         If the rows were changed in place since the fit.
+    NotConjugateError
+        If an estimate without a row is needed of a posterior that is known by draws.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If rows remain whose importance weights cannot be trusted.
 
     Examples
     --------
@@ -253,14 +287,7 @@ def leave_one_out(
     check_rule(rule)
     posterior, rows = fitted.posterior, require_training_rows(fitted, X, y, sample_weight)
     X = encoded(fitted.model.family, rows.table)
-    try:
-        return leave_out_each(posterior, X, rows.codes, rows.weights, rule, fitted.calibration)
-    except NotConjugateError:
-        raise NotConjugateError(
-            "exact leave-one-out needs a closed form of the posterior without a row, which this model has not. "
-            "From draws it is approximated by importance sampling: arviz.loo(clf.to_datatree(groups=['posterior', "
-            "'log_likelihood']))"
-        ) from None
+    return leave_out_each(posterior, X, rows.codes, rows.weights, rule, fitted.calibration, refits)
 
 
 def leave_out_each(
@@ -270,6 +297,7 @@ def leave_out_each(
     weights: Array,
     rule: RuleName = "predictive",
     calibration: Power | None = None,
+    refits: int = REFITS,
 ) -> LeaveOneOut:
     """Predict every row from the others.
 
@@ -281,8 +309,18 @@ def leave_out_each(
     codes, weights : (n_rows,)
     rule : {"predictive", "mle", "map", "mean"}
     calibration : Power, optional
+    refits : int
     """
-    found = row_joints(posterior, X, codes, weights, rule)
+    of_draws = None
+    try:
+        found = row_joints(posterior, X, codes, weights, rule)
+    except NotConjugateError:
+        if rule != "predictive":
+            raise NotConjugateError(
+                f"rule={rule!r} plugs in an estimate, which would have to be sampled without each row; use "
+                "loo(rule='predictive'), which weighs the draws there are"
+            ) from None
+        found, of_draws = joints_of_draws(posterior, X, codes, weights, refits)
     labels, labels_fitted = found.without, found.fitted
     if calibration is not None:
         both = calibration.of_left_out(
@@ -304,4 +342,5 @@ def leave_out_each(
         np.asarray(posterior.model.classes),
         labels_fitted,
         1.0 if calibration is None else calibration.overall_temperature,
+        of_draws,
     )

@@ -149,17 +149,9 @@ def _predictive(
     belief, statistics = posterior.prior.update(posterior.statistics), posterior.statistics.parts["features"]
     labels, features = belief.parts[CLASS_WEIGHTS], belief.parts["features"]
     others = posterior.statistics.parts[CLASS_WEIGHTS].counts[members.codes] - members.weights
-    fitted_weights = labels.mean()[CLASS_WEIGHTS]
-    # class weights once a row of each group is taken out: (n_groups, n_classes)
-    own = members.groups.classes[:, None] == np.arange(model.n_classes)
-    removed = np.where(own, -members.groups.weights[:, None], 0.0)
-    left = labels.update(Counts(removed, np.zeros(()))).mean()[CLASS_WEIGHTS]
-    by_group = np.broadcast_to(left, removed.shape)
-    class_weights = _of_rows(by_group, members.groups)
-    # a group that has no rows may weigh more than its class
-    with np.errstate(divide="ignore", invalid="ignore"):
+    fitted_weights, class_weights, log_weights = labels_without(labels, members, model.n_classes)
+    with np.errstate(divide="ignore"):
         log_fitted_weights = np.log(fitted_weights)
-        log_weights = _of_rows(np.log(by_group), members.groups)
     data = (model.family, features, statistics, X[places], members)
     found = closed_forms.leave_one_out_of_factors(*data) if by_unit else iter([closed_forms.leave_one_out(*data)])
     for (fitted, log_joint), view in zip(found, views, strict=True):
@@ -173,6 +165,19 @@ def _predictive(
         fitted += log_fitted_weights
         log_joint += log_weights
         yield Joints(log_joint, class_weights, log_weights, fitted, fitted_weights)
+
+
+def labels_without(labels: Any, members: Membership, n_classes: int) -> tuple[Array, Array, Array]:
+    """Class weights given all rows, (n_classes,), and given all but each, with their log: (n_rows, n_classes)."""
+    # once a row of each group is taken out: (n_groups, n_classes)
+    own = members.groups.classes[:, None] == np.arange(n_classes)
+    removed = np.where(own, -members.groups.weights[:, None], 0.0)
+    left = labels.update(Counts(removed, np.zeros(()))).mean()[CLASS_WEIGHTS]
+    by_group = np.broadcast_to(left, removed.shape)
+    # a group that has no rows may weigh more than its class
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_by_group = np.log(by_group)
+    return labels.mean()[CLASS_WEIGHTS], _of_rows(by_group, members.groups), _of_rows(log_by_group, members.groups)
 
 
 _FIND = {True: _plug_in, False: _predictive}

@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.metadata import version
 from threading import current_thread, main_thread
 from types import FrameType
@@ -21,7 +22,7 @@ from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.rows import Rows
 from bayesppl.errors import IncompleteDrawsError
 from bayesppl.inference.mode import find_mode
-from bayesppl.inference.pymc.build import hyperparameters
+from bayesppl.inference.pymc.build import hyperparameters, to_pymc
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.convergence import Diagnosis, diagnose, warn_of_problems
 from bayesppl.model.declaration import GenerativeModel
@@ -131,9 +132,13 @@ class Drawing(Inference):
             taken = time.perf_counter() - began
         record = {"pymc_version": version("pymc"), "sampling_time": taken, **drawn.record}
         drawn = replace(drawn, record=record)
-        return as_posterior(
+        found = as_posterior(
             type(self).__name__, model, prior, statistics, drawn, hyperparameters(pymc_model), find_mode
         )
+        return replace(found, resample=partial(self._of_statistics, model, prior))
+
+    def _of_statistics(self, model: GenerativeModel, prior: Joint, statistics: JointStatistics) -> Sampled:
+        return self._posterior(model, prior, statistics, lambda: to_pymc(model, prior, statistics))
 
 
 def as_posterior(

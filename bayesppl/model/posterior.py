@@ -17,6 +17,7 @@ from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.convergence import Diagnosis
 from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
+from bayesppl.model.drawn_factors import Factors
 from bayesppl.model.rules import ESTIMATES, TABLE, RuleName, check_rule
 
 # Largest number of (draw, row, class) cells worked on at once.
@@ -147,6 +148,10 @@ class Posterior(ABC):
             What is seen of the rows where the density is taken to a power, as :meth:`Fitted.parts` has it.
         """
 
+    @abstractmethod
+    def factors(self, X: Any, codes: Array, weights: Array) -> Factors:
+        """What is independent under the posterior, each with what it sees of the encoded rows of the fit."""
+
     @final
     def mle(self) -> Theta:
         """Maximum likelihood; class weights that are known stay as they are."""
@@ -237,6 +242,10 @@ class InClosedForm(Posterior):
     def predictive_mcse(self, parts: Iterable[tuple[float, Any]]) -> Array:
         _, X = next(iter(parts))
         return np.zeros((X.shape[0], self.model.n_classes))
+
+    @final
+    def factors(self, X: Any, codes: Array, weights: Array) -> Factors:
+        return Factors(self.belief.parts[CLASS_WEIGHTS], [(self, X)], [])
 
 
 @final

@@ -12,10 +12,13 @@ from scipy.special import logsumexp
 
 from bayesppl.conjugate import Joint
 from bayesppl.conjugate.log_density import LogDensity
+from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.statistics import JointStatistics
+from bayesppl.data.labels import one_hot
 from bayesppl.errors import NotConjugateError
 from bayesppl.kernels.arrays import Array, Theta, log_mean_exp
 from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
+from bayesppl.model.drawn_factors import DrawnFactor, Factors
 from bayesppl.model.normalisation import normalise, powered
 from bayesppl.model.posterior import CHUNK_CELLS, Posterior, Report
 
@@ -44,11 +47,14 @@ class Sampled(Posterior):
     find_mode : callable
         Searches the mode of (model, prior, statistics, samples) where it has no closed form. A file does not keep
         it.
+    resample : callable, optional
+        Samples the posterior of other statistics under the same prior. A file does not keep it.
     """
 
     samples: Theta
     report: Report
     find_mode: ModeFinder = field(default=no_mode_finder, metadata={"stored": False})
+    resample: Callable[[JointStatistics], Sampled] | None = field(default=None, metadata={"stored": False})
 
     @property
     def about_draws(self) -> Report:
@@ -98,6 +104,22 @@ class Sampled(Posterior):
         share = normalise(powered(averages, weights), weights, log=False)[0]
         influence = share * (change - (share * change).sum(-1, keepdims=True))
         return np.asarray(np.sqrt((influence**2).sum(0) / (len(change) - 1) / len(change)))
+
+    def factors(self, X: Any, codes: Array, weights: Array) -> Factors:
+        def densities(rows: Any, members: Membership) -> tuple[Array, Array]:
+            found = self.model.log_joint(flat)(rows)
+            return found, found
+
+        def without(row: int) -> DrawnFactor:
+            kept = np.delete(np.arange(len(codes)), row)
+            others = one_hot(codes[kept], self.model.n_classes, weights[kept])
+            assert self.resample is not None
+            return self.resample(self.model.statistics(X[kept], others)).factors(X, codes, weights).drawn[0]
+
+        n_chains, n_draws, _ = self.samples[CLASS_WEIGHTS].shape
+        flat = {name: values.reshape(-1, *values.shape[2:]) for name, values in self.samples.items()}
+        again = None if self.resample is None else without
+        return Factors(None, [], [DrawnFactor(X, densities, (n_chains, n_draws), flat[CLASS_WEIGHTS], again)])
 
     def _batches(self, X: Any, per_chain: int) -> Array:
         """log p(y = k, x) averaged over batches of consecutive draws: (n_batches, n_rows, n_classes).

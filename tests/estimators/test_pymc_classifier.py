@@ -191,3 +191,26 @@ def test_what_a_model_of_rows_cannot_do_is_refused(clf, tmp_path):
         clf.to_pymc("statistics")
     with pytest.raises(ValueError, match="missing"):
         clf.predict({"z": X.to_numpy()})
+
+
+@pytest.mark.parametrize(
+    ("coords", "names"),
+    [
+        ({"class": ["no", "yes"], "element": ["Na", "K"]}, ["Na", "K"]),
+        ({"class": ["no", "yes"], "element": ["yes", "no"]}, ["x0", "x1"]),  # which may be the classes
+        ({"class": ["no", "yes"], "element": [0, 1]}, ["x0", "x1"]),  # which say no more than a place
+    ],
+)
+def test_columns_without_dims_are_called_as_those_of_their_parameters(coords, names):
+    with pm.Model(coords=coords) as model:
+        label = pm.Categorical("y", pm.Dirichlet("w", np.ones(2), dims="class"), observed=[0, 0, 1, 1, 1])
+        rate = pm.Gamma("rate", 2.0, 0.5, dims=("class", "element"))
+        pm.Poisson("x", rate[label], observed=X.to_numpy())
+    read = bp.from_pymc(model)
+    assert list(read.fitted_.columns.names) == names
+    table = X.set_axis(names, axis=1)
+    np.testing.assert_allclose(
+        read.predict_proba(table.iloc[:, ::-1] if names[0] == "Na" else table.to_numpy()),
+        bp.PoissonNB(bp.Gamma(2.0, 0.5)).fit(X, Y).predict_proba(X),
+        rtol=1e-9,
+    )

@@ -66,6 +66,21 @@ def all_rows(observed: Observed, codes: Array) -> CompressedRows:
     return CompressedRows(codes, observed.observed, np.ones(len(codes)), observed.held)
 
 
+def without(observed: Observed, codes: Array, n_classes: int, row: int) -> CompressedRows:
+    """What takes a row out again: the row in every class, of weight -1 in its own and zero in the others.
+
+    So the graph is the same whichever row it is. One of fixed length takes all rows, the others of weight zero.
+    """
+    if observed.length is not None:
+        return CompressedRows(
+            codes, observed.observed, np.where(np.arange(len(codes)) == row, -1.0, 0.0), observed.held
+        )
+    times = [row] * n_classes
+    given = {name: values[times] for name, values in observed.held.items()}
+    own = np.arange(n_classes) == codes[row]
+    return CompressedRows(np.arange(n_classes), observed.observed[times], np.where(own, -1.0, 0.0), given)
+
+
 def _same(observed: Observed, codes: Array, found: CompressedRows, theta: Theta) -> bool:
     """Whether the sums over the rows and over those that stand for them differ by a constant."""
     sums = []

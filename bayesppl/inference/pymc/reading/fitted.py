@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,15 @@ from bayesppl.inference.nuts import NUTS
 from bayesppl.inference.pymc.graphs import Interpreter
 from bayesppl.inference.pymc.reading.blocks import Block, Reading
 from bayesppl.inference.pymc.reading.by_rows import ByRows
+from bayesppl.inference.pymc.reading.compressed import without
 from bayesppl.inference.pymc.reading.layout import Layout, layout_of
-from bayesppl.inference.pymc.reading.posterior import PartlyExact, SampledPart, SolvedPart, in_class_order
+from bayesppl.inference.pymc.reading.posterior import (
+    DrawnPart,
+    PartlyExact,
+    SampledPart,
+    SolvedPart,
+    in_class_order,
+)
 from bayesppl.inference.pymc.reading.recognition import read
 from bayesppl.inference.pymc.reading.sampling import draws_of, log_likelihood, sample, sample_collapsed
 from bayesppl.kernels.arrays import Array
@@ -53,9 +61,9 @@ def solve(reading: Reading, settings: NUTS, tree: Any) -> tuple[Posterior, Rows,
     """
     names = block_names(reading)
     observed = [x for block in names for x in block.observed]
-    layout, parts = layout_of(reading.model, observed)
-    table = layout.with_copies(layout.joined(parts))
     classes = reading.label.classes
+    layout, parts = layout_of(reading.model, observed, classes)
+    table = layout.with_copies(layout.joined(parts))
     families = {name: _family(reading, block, layout) for block, name in names.items()}
     columns = {name: _columns(block, layout) for block, name in names.items()}
     several = len(names) > 1
@@ -77,7 +85,8 @@ def solve(reading: Reading, settings: NUTS, tree: Any) -> tuple[Posterior, Rows,
         return Exact(model, statistics, prior, prior.update(statistics)), rows, layout
     bound: Any = model.family
     features = statistics.parts["features"]
-    solved, sampled = {}, {}
+    solved: dict[str, SolvedPart] = {}
+    sampled: dict[str, DrawnPart] = {}
     for block, name in names.items():
         own = bound.parts[name] if several else bound
         if block.solved is not None:
@@ -134,10 +143,12 @@ def parameter_dims(reading: Reading, block: Block) -> tuple[dict[str, tuple[str,
     return dims, coords
 
 
-def _sampled(reading: Reading, block: Block, family: ByRows | None, settings: NUTS, tree: Any) -> SampledPart:
+def _sampled(
+    reading: Reading, block: Block, family: ByRows | None, settings: NUTS, tree: Any, row: int | None = None
+) -> SampledPart:
     free, weights = block.component.free, None
     if tree is None:
-        samples, report = sample(block_density(reading, block), block.coordinates, settings)
+        samples, report = sample(block_density(reading, block, row), block.coordinates, settings)
     else:
         samples, report = draws_of(tree, free)
     if block.component.holds_label:
@@ -147,15 +158,27 @@ def _sampled(reading: Reading, block: Block, family: ByRows | None, settings: NU
         weights = found.reshape(*lead, -1)
     if family is not None:
         samples, report = in_class_order(family, samples, report)
-    return SampledPart(family, samples, weights, report)
+    again = partial(_sampled, reading, block, family, settings, None)
+    return SampledPart(family, samples, weights, report, without=again)
 
 
-def block_density(reading: Reading, block: Block) -> Any:
-    """The log posterior density of a block that is sampled, a graph of its unconstrained variables."""
+def block_density(reading: Reading, block: Block, row: int | None = None) -> Any:
+    """The log posterior density of a block that is sampled, a graph of its unconstrained variables.
+
+    Parameters
+    ----------
+    row : int, optional
+        One of the rows that is left out.
+    """
     rows = [log_likelihood(x, own) for x, own in zip(block.everything, block.rows, strict=True)]
+    codes = reading.label.codes
+    if row is not None:
+        less = [(x, without(x, codes, len(reading.label.classes), row)) for x in block.everything]
+        rows += [log_likelihood(x, own) for x, own in less]
     if block.component.holds_label:
-        seen, counts = np.unique(reading.label.codes, return_counts=True)
-        rows.append((counts * pt.log(reading.class_weights)[seen]).sum())
+        seen, counts = np.unique(codes, return_counts=True)
+        left = counts - (0.0 if row is None else 1.0 * (seen == codes[row]))
+        rows.append((left * pt.log(reading.class_weights)[seen]).sum())
     terms = [term.sum() for term in block.coordinates.log_prior(jacobian=True)]
     return pt.add(*terms, *block.coordinates.of(rows), pt.zeros(()))
 

@@ -136,11 +136,14 @@ class Layout:
         return np.asarray(found.numeric())
 
 
-def layout_of(model: Any, observed: Sequence[Observed]) -> tuple[Layout, list[Array]]:
+def layout_of(model: Any, observed: Sequence[Observed], classes: Sequence[Hashable]) -> tuple[Layout, list[Array]]:
     """Lay out the observed variables that depend on the label, and what is given with them, with their rows."""
     rows = {x.name: x.observed for x in observed}
     rows |= {name: values for x in observed for name, values in x.held.items() if name not in rows}
-    own = {name: _own_names(model, name, values) for name, values in rows.items()}
+    parameters = {x.name: [variable.name for variable in x.parameters] for x in observed}
+    own = {
+        name: _own_names(model, name, values, parameters.get(name, ()), classes) for name, values in rows.items()
+    }
     flat = [name for names in own.values() for name in names or ()]
     named = len(set(flat)) == len(flat) and all(names is not None for names in own.values())
     if not named and len(rows) > 1:
@@ -171,12 +174,20 @@ def _indexed(name: str, size: int) -> tuple[str, ...]:
     return tuple(f"{name}[{j}]" for j in range(size))
 
 
-def _own_names(model: Any, name: str, values: Array) -> tuple[Hashable, ...] | None:
-    """Names of the columns of a variable, from its coords; a single column has the name of the variable."""
+def _own_names(
+    model: Any, name: str, values: Array, parameters: Sequence[str], classes: Sequence[Hashable]
+) -> tuple[Hashable, ...] | None:
+    """Names of the columns of a variable, from its coords; a single column has the name of the variable.
+
+    A variable without dims takes the coords of the only dimension that its parameters have for the columns.
+    """
     if values.ndim == 1:
         return (name,)
-    dims = model.named_vars_to_dims.get(name)
-    coords = model.coords.get(dims[-1]) if dims and values.ndim == 2 else None
-    if coords is None or only_count(coords):  # coords that only count are no names
+    dims = model.named_vars_to_dims
+    last = {dims[own][-1] for own in ([name] if dims.get(name) else parameters) if dims.get(own)}
+    found = [model.coords[dim] for dim in last if len(model.coords.get(dim) or ()) == values.shape[-1]]
+    if values.ndim != 2 or len(found) != 1 or only_count(found[0]):  # coords that only count are no names
         return None
-    return tuple(map(str, coords))
+    if not dims.get(name) and set(map(str, found[0])) == set(map(str, classes)):
+        return None
+    return tuple(map(str, found[0]))

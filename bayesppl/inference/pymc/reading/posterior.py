@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any, NoReturn, final
 
 import numpy as np
 
-from bayesppl.conjugate import Conjugate
+from bayesppl.conjugate import Conjugate, Fixed
 from bayesppl.conjugate.log_density import LogDensity
+from bayesppl.conjugate.membership import Membership
+from bayesppl.conjugate.statistics import Statistics
 from bayesppl.data.read_table import as_table
 from bayesppl.data.table import Table
 from bayesppl.errors import NotConjugateError
@@ -19,9 +22,10 @@ from bayesppl.families.composite import BlockRows
 from bayesppl.inference.pymc.reading.by_rows import ByRows
 from bayesppl.kernels.arrays import Array, Theta, log_mean_exp
 from bayesppl.model.convergence import Diagnosis
-from bayesppl.model.declaration import CLASS_WEIGHTS
+from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
+from bayesppl.model.drawn_factors import DrawnFactor, Factors
 from bayesppl.model.normalisation import normalise, powered
-from bayesppl.model.posterior import Posterior, Report
+from bayesppl.model.posterior import Exact, Posterior, Report
 from bayesppl.model.sampled import log_batch_means
 
 
@@ -34,7 +38,7 @@ class SolvedPart:
 
 
 @dataclass(frozen=True, eq=False)
-class SampledPart:
+class DrawnPart(ABC):
     """Draws of one part of a model.
 
     Attributes
@@ -45,20 +49,55 @@ class SampledPart:
         Axes (chain, draw) lead; classes are in ascending order.
     weights : array, optional
         Class weights at each draw, (chain, draw, class), where the part determines them too.
+    without : callable, optional
+        From the place of a row of the fit to the part learned from all others, sampled anew.
     """
 
     family: ByRows | None
     samples: Theta
     weights: Array | None
     report: Report
+    without: Callable[[int], DrawnPart] | None = field(default=None, kw_only=True)
 
+    @abstractmethod
     def log_densities(self, chain: int, draws: slice, X: Any) -> Array:
         """Log density of rows at some draws of a chain: (n_draws, n_rows, n_classes)."""
-        assert self.family is not None
-        log_density = self.family.log_likelihood({k: v[chain, draws] for k, v in self.samples.items()})(X)
-        if self.weights is None:
-            return log_density
-        return log_density + np.log(self.weights[chain, draws])[:, None, :]
+
+    @abstractmethod
+    def left_out(self, chain: int, X: Any, members: Membership) -> tuple[Array, Array]:
+        """Log density of rows of the fit at the draws of a chain, given all data and given all but the row."""
+
+    @final
+    def as_factor(self, X: Any) -> DrawnFactor:
+        """The part as a factor of the joint density of the rows of the fit."""
+        n_chains, n_draws = next(iter(self.samples.values())).shape[:2]
+
+        def densities(rows: Any, members: Membership) -> tuple[Array, Array]:
+            found = [self.left_out(chain, rows, members) for chain in range(n_chains)]
+            fitted, without = zip(*found, strict=True)
+            return np.concatenate(fitted), np.concatenate(without)
+
+        weights = None if self.weights is None else self.weights.reshape(n_chains * n_draws, -1)
+        again = self.without
+        anew = None if again is None else lambda row: again(row).as_factor(X)
+        return DrawnFactor(X, densities, (n_chains, n_draws), weights, anew)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SampledPart(DrawnPart):
+    """Draws of all variables of a part."""
+
+    def log_densities(self, chain: int, draws: slice, X: Any) -> Array:
+        theta = {name: values[chain, draws] for name, values in self.samples.items()}
+        weights = np.ones((1, 1)) if self.weights is None else self.weights[chain, draws]
+        log_density = 0.0 if self.family is None else self.family.log_likelihood(theta)(X)
+        found = log_density + np.log(weights)[:, None, :]
+        return np.broadcast_to(found, (len(found), len(X), found.shape[-1]))
+
+    def left_out(self, chain: int, X: Any, members: Membership) -> tuple[Array, Array]:
+        found = self.log_densities(chain, slice(None), X)
+        return found, found
 
 
 def in_class_order(family: ByRows, samples: Theta, report: Report) -> tuple[Theta, Report]:
@@ -67,8 +106,9 @@ def in_class_order(family: ByRows, samples: Theta, report: Report) -> tuple[Thet
     return family.from_model(samples), replace(report, diagnosis=diagnosis)
 
 
+@final
 @dataclass(frozen=True, eq=False)
-class CollapsedPart(SampledPart):
+class CollapsedPart(DrawnPart):
     """Draws of one part of a model whose parameters have a closed form given the other variables.
 
     Attributes
@@ -79,18 +119,26 @@ class CollapsedPart(SampledPart):
         Names of these columns.
     beliefs : sequence of sequences of Conjugate
         Posterior beliefs about the parameters, by chain and draw of the other variables.
+    statistics : Statistics
+        Of the rows of the fit.
     """
 
     own: ConjugateFamily
     columns: Sequence[Hashable]
     beliefs: Sequence[Sequence[Conjugate]]
+    statistics: Statistics
 
     def log_densities(self, chain: int, draws: slice, X: Any) -> Array:
-        """Log predictive density of rows, the parameters integrated out, at some draws of a chain."""
         rows = self.own.bound.encode(own_table(X, self.columns))
         return np.stack(
             [closed_forms.log_predictive(self.own, belief)(rows) for belief in self.beliefs[chain][draws]]
         )
+
+    def left_out(self, chain: int, X: Any, members: Membership) -> tuple[Array, Array]:
+        rows, beliefs = self.own.bound.encode(own_table(X, self.columns)), self.beliefs[chain]
+        found = [closed_forms.leave_one_out(self.own, b, self.statistics, rows, members) for b in beliefs]
+        fitted, without = zip(*found, strict=True)
+        return np.stack(fitted), np.stack(without)
 
 
 def own_table(X: BlockRows, columns: Sequence[Hashable]) -> Table:
@@ -109,7 +157,7 @@ class PartlyExact(Posterior):
     """
 
     solved: Mapping[str, SolvedPart]
-    sampled: Mapping[str, SampledPart]
+    sampled: Mapping[str, DrawnPart]
 
     @property
     def _lead(self) -> tuple[int, int]:
@@ -194,6 +242,28 @@ class PartlyExact(Posterior):
             influence = share * (relative - (share * relative).sum(-1, keepdims=True))
             variance += (influence**2).sum(0) / (len(influence) - 1) / len(influence)
         return np.sqrt(variance)
+
+    def factors(self, X: Any, codes: Array, weights: Array) -> Factors:
+        several = len(self._blocks) > 1
+        rows = {block: X.parts[block] if several else X for block in self._blocks}
+        exact = [(self._alone(block, several), rows[block]) for block in self.solved if block in rows]
+        drawn = [part.as_factor(rows.get(block, X)) for block, part in self.sampled.items()]
+        solved = self.solved.get(CLASS_WEIGHTS)
+        return Factors(None if solved is None else solved.belief, exact, drawn)
+
+    def _alone(self, block: str, several: bool) -> Exact:
+        """A part in closed form as a posterior by itself, its classes of equal weight."""
+        part, labels = self.solved[block], np.full(self.model.n_classes, 1 / self.model.n_classes)
+        statistics, prior = self.statistics.parts["features"], self.prior.parts["features"]
+        if several:
+            statistics, prior = statistics.parts[block], prior.parts[block]
+        known = Fixed(labels, CLASS_WEIGHTS)
+        return Exact(
+            GenerativeModel(part.family, labels, self.model.classes),
+            replace(self.statistics, parts={**self.statistics.parts, "features": statistics}),
+            replace(self.prior, parts={CLASS_WEIGHTS: known, "features": prior}),
+            replace(self.prior, parts={CLASS_WEIGHTS: known, "features": part.belief}),
+        )
 
     def _log_weights(self, X: Any) -> Array:
         """Log class weights, (n_rows, n_classes), where they are a part by themselves; zeros otherwise."""

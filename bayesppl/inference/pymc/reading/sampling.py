@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -104,7 +105,13 @@ def draws_of(tree: Any, free: Sequence[Any]) -> tuple[Theta, Report]:
 
 
 def sample_collapsed(
-    collapsed: Collapsed, by_rows: ByRows, columns: Sequence[Hashable], table: Table, codes: Array, settings: NUTS
+    collapsed: Collapsed,
+    by_rows: ByRows,
+    columns: Sequence[Hashable],
+    table: Table,
+    codes: Array,
+    settings: NUTS,
+    row: int | None = None,
 ) -> CollapsedPart:
     """The posterior of a collapsed part.
 
@@ -116,7 +123,13 @@ def sample_collapsed(
         Names of its columns, as its own family takes them.
     table : Table
         The rows of the fit, with their classes ``codes``.
+    row : int, optional
+        One that is left out.
     """
+    again = partial(sample_collapsed, collapsed, by_rows, columns, table, codes, settings)
+    if row is not None:
+        others = np.delete(np.arange(len(codes)), row)
+        table, codes = table.take(others), codes[others]
     classes = by_rows.classes
     rows = own_table(by_rows.bound.encode(table), columns)
     own: Any = collapsed.proposal.family(collapsed.belief, columns).bind(rows, classes)
@@ -144,4 +157,4 @@ def sample_collapsed(
     samples = {name: values.reshape(*lead, *values.shape[1:]) for name, values in found.items()}
     by_chain = [beliefs[chain * lead[1] : (chain + 1) * lead[1]] for chain in range(lead[0])]
     samples, reports = in_class_order(by_rows, samples, report(samples, reported, settings))
-    return CollapsedPart(by_rows, samples, None, reports, own, columns, by_chain)
+    return CollapsedPart(by_rows, samples, None, reports, own, columns, by_chain, statistics, without=again)
