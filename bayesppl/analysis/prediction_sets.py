@@ -188,7 +188,7 @@ def _require_symmetry(fitted: Fitted, rows: Rows) -> None:
         "rows have weights, and the rank of a weighted row is that of no row; repeat rows, or fit without": (
             not rows.is_unweighted
         ),
-        _chosen_by_rows(fitted.model.family): True,
+        chosen_by_rows(fitted.model.family): True,
     }
     reason = next((reason for reason, holds in reasons.items() if holds and reason), "")
     if reason:
@@ -196,39 +196,39 @@ def _require_symmetry(fitted: Fitted, rows: Rows) -> None:
 
 
 @singledispatch
-def _chosen_by_rows(family: Family) -> str:
+def chosen_by_rows(family: Family) -> str:
     """What was fixed by the rows that the family was bound to, beside levels, and how to declare it."""
     return ""
 
 
-@_chosen_by_rows.register
+@chosen_by_rows.register
 def _(family: Wrapping) -> str:
-    return _chosen_by_rows(family.inner)
+    return chosen_by_rows(family.inner)
 
 
-@_chosen_by_rows.register
+@chosen_by_rows.register
 def _(family: CompositeFamily) -> str:
-    return next(filter(None, map(_chosen_by_rows, family.parts.values())), "")
+    return next(filter(None, map(chosen_by_rows, family.parts.values())), "")
 
 
-@_chosen_by_rows.register
+@chosen_by_rows.register
 def _(family: Product) -> str:
     if family.columns == "dtype":
-        return _chosen_by_rows.dispatch(CompositeFamily)(family)
+        return chosen_by_rows.dispatch(CompositeFamily)(family)
     return f"densities were chosen by columns={family.columns!r} on the rows of the fit; declare blocks"
 
 
-@_chosen_by_rows.register
+@chosen_by_rows.register
 def _(family: Histogram) -> str:
     return "" if family.edges is not None else "bins were placed by the rows of the fit; declare edges="
 
 
-@_chosen_by_rows.register
+@chosen_by_rows.register
 def _(family: AveragedTree) -> str:
     cut = any(cuts is not None for cuts in family.cuts)
     return "numbers were put into bins by the rows of the fit; pass columns of bins of your own" if cut else ""
 
 
-@_chosen_by_rows.register
+@chosen_by_rows.register
 def _(family: CategoricalBlocks) -> str:
     return "the tables of categories were chosen by the rows of the fit; pass table='joint' or 'independent'"

@@ -19,6 +19,7 @@ from bayesppl.cli.models import undeclared
 from bayesppl.cli.predict import predict
 from bayesppl.cli.reproduce import reproduce, study
 from bayesppl.cli.terminal import say
+from bayesppl.cli.verify import verify
 from bayesppl.errors import UndeclaredIntegersError
 from bayesppl.files import running
 
@@ -44,7 +45,7 @@ def completion(context: click.Context, shell: str) -> None:
     click.echo(found(context.find_root().command, {}, "bayesppl", "_BAYESPPL_COMPLETE").source())
 
 
-for command in (compare, reproduce, fit, predict, summary, completion, study):
+for command in (compare, reproduce, fit, predict, summary, verify, completion, study):
     cli.add_command(command)
 
 

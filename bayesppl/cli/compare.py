@@ -80,7 +80,8 @@ def _threshold(_context: click.Context, _option: click.Parameter, value: str | N
     "--out",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Write posterior.nc, parameters.csv, scores.csv and probabilities.png there; of --model auto model.npz, "
+    help="Write posterior.nc, parameters.csv, scores.csv, probabilities.png and, of an exact fit, suspicious.csv "
+    "there: the rows of the fit by the probability that their label is wrong. Of --model auto model.npz, "
     "scores.csv and weights.png.",
 )
 def compare(
@@ -183,7 +184,9 @@ def compare(
             result = compare_rules.compare(classifier, train, test, draws, seed)
         families = result.classifier.fitted_.model.family.bound.family_names
         table = columns.column_table(source.X, families, "covariate", "family")
-        found = compare_rules.report(result, table, draws // CHAINS, CHAINS, seed, with_parameters=parameters)
+        found = compare_rules.report(
+            result, table, draws // CHAINS, CHAINS, seed, train.X.index, with_parameters=parameters
+        )
 
     written: list[Path] = []
     if out is not None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from bayesppl.cli.report import Findings, Record, parameter_records, score_records, write_csv
 from bayesppl.cli.rows import Rows
-from bayesppl.cli.terminal import LONGEST_NAME, WIDTH, safe, table, warn
+from bayesppl.cli.terminal import LONGEST_NAME, WIDTH, cells, safe, table, warn
 from bayesppl.data.names import short_names
 from bayesppl.errors import ImpossibleRowWarning
 from bayesppl.evaluation.comparison import SCORES, Comparison
@@ -49,9 +49,22 @@ def compare(classifier: BayesClassifier, train: Rows, test: Rows, draws: int, se
 
 
 def report(
-    result: Comparison, columns: Table | str, draws: int, chains: int, seed: int, *, with_parameters: bool
+    result: Comparison,
+    columns: Table | str,
+    draws: int,
+    chains: int,
+    seed: int,
+    rows: Any,
+    *,
+    with_parameters: bool,
 ) -> Findings:
-    """Report the scores of the rules, and the parameters with ``draws`` draws of each chain in the files."""
+    """Report the scores of the rules, and the parameters with ``draws`` draws of each chain in the files.
+
+    Parameters
+    ----------
+    rows : pandas.Index
+        Names of the rows of the fit.
+    """
     parameters, scores = list(parameter_records(result.parameters)), score_records(result)
     document = {
         "classes": result.probabilities["class"].values.tolist(),
@@ -67,6 +80,8 @@ def report(
         "scores.csv": partial(write_csv, scores),
         "probabilities.png": partial(_save_picture, result),
     }
+    if result.classifier.posterior_.is_exact:
+        files["suspicious.csv"] = partial(_write_suspicious, result.classifier, rows)
     return Findings(document, _shown(result, scores, columns, with_parameters), files)
 
 
@@ -80,6 +95,13 @@ def _write_posterior(classifier: BayesClassifier, draws: int, chains: int, seed:
     tree = classifier.to_datatree(draws=draws, chains=chains, random_state=seed)
     # made in memory, for HDF5 does not survive a full disk
     path.write_bytes(bytes(tree.to_netcdf(engine="h5netcdf")))
+
+
+def _write_suspicious(classifier: BayesClassifier, rows: Any, path: Path) -> None:
+    """Write the rows of the fit by the probability that their label is wrong."""
+    found = classifier.suspicious_rows()
+    found.insert(0, "row", rows[found.index])
+    cells(found).to_csv(path, index=False, lineterminator="\n")
 
 
 def _save_picture(result: Comparison, path: Path) -> None:

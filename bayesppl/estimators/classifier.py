@@ -22,7 +22,9 @@ from bayesppl.analysis.prediction_sets import predict_set
 from bayesppl.analysis.prior_shift import estimate_class_weights
 from bayesppl.analysis.sampling import sample
 from bayesppl.analysis.summary import summary
+from bayesppl.analysis.suspicious_rows import suspicious_rows
 from bayesppl.analysis.uncertainty import predict_proba_interval, uncertainty
+from bayesppl.analysis.value_of_labels import value_of_labels
 from bayesppl.data.frames import Container, as_frame
 from bayesppl.data.lazy import is_lazy, map_rows
 from bayesppl.estimators.shell import Shell
@@ -142,10 +144,12 @@ class BayesClassifier(Shell[Fitted], ABC):
     estimate_class_weights = ask(estimate_class_weights)
     explain = ask(explain)
     novelty = ask(novelty)
+    value_of_labels = ask(value_of_labels)
     sample = ask(sample)
     estimates = ask(estimates)
     log_evidence = ask(log_evidence)
     loo = ask(leave_one_out)
+    suspicious_rows = ask(suspicious_rows)
     feature_relevance = ask(feature_relevance)
     averaged_proba = ask(averaged_proba)
     column_weights = ask(column_weights)

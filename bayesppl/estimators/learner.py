@@ -11,19 +11,22 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Hashable, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self, cast
 
 from sklearn.base import clone
 
+from bayesppl.analysis.certificate import certificate
 from bayesppl.data.arguments import real
 from bayesppl.data.lazy import is_lazy
 from bayesppl.errors import ImproperError
 from bayesppl.estimators.batches import fit_lazy, fit_parquet
+from bayesppl.estimators.classifier import ask
 from bayesppl.estimators.declared import DeclaredClassifier, read_all, read_first, start
+from bayesppl.files.provenance import described
 from bayesppl.files.serialize import same
 from bayesppl.model.calibration import check_option
-from bayesppl.model.learned import Learned
+from bayesppl.model.learned import Learned, Removal
 from bayesppl.model.rules import check_rule
 from bayesppl.model.training_rows import training_rows
 from bayesppl.model.tuning import Objective, Tuning
@@ -166,7 +169,15 @@ class Learner(DeclaredClassifier, ABC):
         >>> clf.forget([[1]], ["b"]).class_count_.tolist()
         [1.0, 1.0]
         """
-        return self.adopt(self.infer(self._determined.minus(X, y, sample_weight, n_jobs=self.n_jobs)))
+        learned = self._determined
+        left = learned.minus(X, y, sample_weight, n_jobs=self.n_jobs)
+        rows = learned.read(X, y, sample_weight)
+        removal = Removal(
+            len(rows), float(rows.weights.sum()), described(learned.model, rows.counted())["data_hash"]
+        )
+        return self.adopt(self.infer(replace(left, removals=(*learned.removals, removal))))
+
+    certificate = ask(certificate)
 
     def merge(self, other: Self) -> Self:
         """Learn what another estimator has learned from other rows: the result is one fit on the rows of both.

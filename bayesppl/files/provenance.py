@@ -21,11 +21,13 @@ from scipy.sparse import issparse
 
 from bayesppl.conjugate import Joint
 from bayesppl.conjugate import declared_priors as priors
+from bayesppl.data.rows import Rows
 from bayesppl.errors import ChangedRowsError
 from bayesppl.files import command
 from bayesppl.files.serialize import Encoder
 from bayesppl.kernels.arrays import Array, brief_arrays, leaves
 from bayesppl.kernels.ranges import row_blocks
+from bayesppl.model.declaration import GenerativeModel
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.training_rows import training_rows
 
@@ -85,7 +87,7 @@ def provenance(fitted: Fitted) -> dict[str, Any]:
     return {
         **environment(),
         "prior": "not determined yet" if fitted.inferred is None else prior_in_words(fitted.inferred.prior),
-        "statistics_hash": _hash_of_statistics(fitted.learned.statistics),
+        "statistics_hash": hash_of_statistics(fitted.learned.statistics),
         **fingerprint(fitted),
     }
 
@@ -117,7 +119,12 @@ def fingerprint(fitted: Fitted) -> Mapping[str, Any]:
         return CHANGED
     if rows is None:
         return UNKNOWN
-    model = fitted.model
+    _TAKEN[rows] = described(fitted.model, rows)
+    return _TAKEN[rows]
+
+
+def described(model: GenerativeModel, rows: Rows) -> dict[str, Any]:
+    """Number, types and hash of rows, as :func:`fingerprint` has them."""
     digest = hashlib.sha256()
     names = {dim: [str(label) for label in labels] for dim, labels in model.coords.items()}
     digest.update(f"{names}{list(map(str, model.family.bound.measures))}".encode())
@@ -129,13 +136,12 @@ def fingerprint(fitted: Fitted) -> Mapping[str, Any]:
             digest.update(piece.data)
     digest.update(_number(rows.codes).data)
     digest.update(_number(rows.weights).data)
-    _TAKEN[rows] = {
+    return {
         "data_rows": len(rows.codes),
         "data_columns": len(model.family.bound.measures),
         "data_dtypes": " | ".join(dtypes),
         "data_hash": digest.hexdigest(),
     }
-    return _TAKEN[rows]
 
 
 def _blocks(cells: Array) -> Iterator[Array]:
@@ -159,7 +165,8 @@ def _number(values: Array) -> Array:
     return numbers
 
 
-def _hash_of_statistics(statistics: Any) -> str:
+def hash_of_statistics(statistics: Any) -> str:
+    """SHA-256 of sums, and of what tracks their rounding."""
     encoder = Encoder()
     digest = hashlib.sha256(repr(encoder.spell(statistics, "statistics")).encode())
     for name in sorted(encoder.arrays):

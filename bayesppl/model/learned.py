@@ -24,6 +24,15 @@ from bayesppl.model.declaration import CLASS_WEIGHTS, Declaration, GenerativeMod
 _MOST_EACH = 1 << 16
 
 
+@dataclass(frozen=True)
+class Removal:
+    """Rows that were forgotten together: their number, their weight and the hash of them."""
+
+    n_rows: int
+    weight: float
+    data_hash: str
+
+
 @dataclass(frozen=True, eq=False)
 class Learned:
     """A bound model and the sufficient statistics of its rows.
@@ -38,6 +47,8 @@ class Learned:
         Of the rows that have a label.
     unlabelled : Unlabelled
         What becomes of the others.
+    removals : tuple of Removal
+        Rows that were learned, and forgotten since.
     """
 
     columns: Columns
@@ -45,6 +56,7 @@ class Learned:
     model: GenerativeModel
     statistics: JointStatistics
     unlabelled: Unlabelled = REFUSED
+    removals: tuple[Removal, ...] = ()
 
     @classmethod
     def start(
@@ -109,7 +121,11 @@ class Learned:
 
     def merged(self, other: Self) -> Self:
         """With what was learned from other rows in terms of the same model."""
-        return replace(self, statistics=self.statistics.tracked() + other.statistics.tracked())
+        return replace(
+            self,
+            statistics=self.statistics.tracked() + other.statistics.tracked(),
+            removals=self.removals + other.removals,
+        )
 
     def tracking(self, rows: Rows) -> Self:
         """The same, learned from these rows alone, in sums that rows can come into and go out of."""

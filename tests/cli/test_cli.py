@@ -236,7 +236,7 @@ def folder(tmp_path_factory):
 
 class TestOut:
     def test_the_files_are_there_and_nothing_else(self, folder):
-        names = {"parameters.csv", "posterior.nc", "probabilities.png", "scores.csv"}
+        names = {"parameters.csv", "posterior.nc", "probabilities.png", "scores.csv", "suspicious.csv"}
         assert {path.name for path in folder.iterdir()} == names
         assert list(folder.parent.iterdir()) == [folder]
 
@@ -264,6 +264,17 @@ class TestOut:
         assert header[: len(dims) + 1] == ["parameter", *dims]
         cells = {"gaussian-nb": 3 * 4, "lda": 4 * 4, "qda": 3 * 4 * 4}[model]
         assert len(lines) == 3 + 3 * 4 + cells
+
+    def test_suspicious_rows_of_the_fit_are_those_of_the_file(self, folder):
+        import pandas as pd
+
+        X, y = bp.datasets.load("iris")
+        found = pd.read_csv(folder / "suspicious.csv")
+        fit = y.loc[found["row"].sort_values()]
+        expected = bp.GaussianNB().fit(X.loc[fit.index], fit).suspicious_rows()
+        assert found["row"].tolist() == fit.index[expected.index].tolist()
+        assert found["label"].tolist() == y.loc[found["row"]].tolist()
+        np.testing.assert_allclose(found["wrong"], expected["wrong"], rtol=1e-9)
 
     def test_the_picture_is_a_png(self, folder):
         assert (folder / "probabilities.png").read_bytes().startswith(b"\x89PNG")
@@ -293,7 +304,7 @@ class TestOut:
         assert run("compare", "iris", "--draws", 16, "--out", tmp_path)[0] == 0
         assert (tmp_path / "notes.txt").read_text() == "mine"
         assert (tmp_path / "scores.csv").read_text().startswith("rule,")
-        assert len(list(tmp_path.iterdir())) == 5
+        assert len(list(tmp_path.iterdir())) == 6
 
     def test_a_failure_while_writing_leaves_nothing(self, run, tmp_path, monkeypatch):
         from bayesppl.cli import compare_rules

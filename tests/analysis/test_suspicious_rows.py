@@ -1,0 +1,80 @@
+"""Suspicious labels: the model of the noise by enumeration, planted errors, and what is asked of the rows."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import beta
+from sklearn.datasets import load_iris, load_wine
+
+import bayesppl as bp
+from bayesppl.analysis.suspicious_rows import noise_rate, wrong_label
+
+
+def test_the_probability_of_a_wrong_label_is_that_of_all_classes_it_may_have_been():
+    proba = np.array([[0.7, 0.2, 0.1], [0.05, 0.05, 0.9], [1e-30, 1.0, 0.0]])
+    codes, noise = np.array([0, 0, 0]), 0.1
+    # p(true class, recorded label) by enumeration
+    recorded = np.where(np.arange(3) == codes[:, None], 1 - noise, noise / 2)
+    joint = proba * recorded
+    expected = 1 - joint[np.arange(3), codes] / joint.sum(1)
+    np.testing.assert_allclose(wrong_label(np.log(proba[np.arange(3), codes]), noise, 3), expected, rtol=1e-12)
+
+
+def test_the_share_of_wrong_labels_is_the_mode_of_its_posterior():
+    rng = np.random.default_rng(1)
+    own, weights = rng.beta(4, 1, 60), rng.uniform(0.5, 2, 60)
+    grid = np.linspace(1e-4, 0.74, 20_001)
+    log_posterior = beta(2, 20).logpdf(grid) + weights @ np.log(
+        np.outer(own, 1 - grid) + np.outer((1 - own) / 3, grid)
+    )
+    found = noise_rate(np.log(own), weights, 4)
+    assert abs(found - grid[log_posterior.argmax()]) < 2 * (grid[1] - grid[0])
+
+
+def test_where_the_model_is_right_as_many_labels_are_wrong_as_is_expected():
+    """The number of wrong labels is a sum of independent trials with these probabilities: five standard errors."""
+    rng = np.random.default_rng(4)
+    truth = rng.integers(0, 3, 3000)
+    X = rng.normal(size=(3000, 2)) + 2.5 * np.column_stack([truth == 1, truth == 2])
+    planted = rng.random(3000) < 0.06
+    y = np.where(planted, (truth + rng.integers(1, 3, 3000)) % 3, truth)
+    found = bp.GaussianNB().fit(X, y).suspicious_rows()
+    wrong = found["wrong"].sort_index().to_numpy()
+    error = np.sqrt((wrong * (1 - wrong)).sum())
+    assert abs(wrong.sum() - planted.sum()) < 5 * error
+    assert abs(found.attrs["noise"] - 0.06) < 5 * error / 3000
+    sure = wrong > 0.9
+    assert sure.sum() > 40
+    assert planted[sure].mean() > 0.9 - 5 * np.sqrt(0.09 / sure.sum())
+
+
+@pytest.mark.parametrize("load", [load_iris, load_wine])
+def test_planted_errors_come_first(load):
+    X, y = load(return_X_y=True)
+    rng = np.random.default_rng(2)
+    planted = rng.choice(len(y), 8, replace=False)
+    y[planted] = (y[planted] + rng.integers(1, 3, 8)) % 3
+    found = bp.QuadraticDiscriminantAnalysis(calibration="temperature").fit(X, y).suspicious_rows()
+    assert np.isin(found.index[:8], planted).sum() >= 7
+    assert found["wrong"].is_monotonic_decreasing
+    assert (found["label"].sort_index() == y).all()
+
+
+def test_rows_are_passed_again_where_they_are_not_held():
+    X, y = load_iris(return_X_y=True)
+    labels = np.array(["s", "c", "v"])[y]
+    weights = np.where(np.arange(150) < 3, 0.0, 1.0)
+    whole = bp.GaussianNB().fit(X, labels, weights)
+    expected = whole.suspicious_rows()
+    assert expected.loc[0, "probability"] == pytest.approx(whole.loo().proba[0, 1])
+    again = bp.GaussianNB().partial_fit(X, labels, classes=["s", "c", "v"], sample_weight=weights)
+    with pytest.raises(ValueError, match="not held any more"):
+        again.suspicious_rows()
+    pd.testing.assert_frame_equal(again.suspicious_rows(X, labels, weights), expected)
+
+
+def test_a_sampled_fit_is_refused():
+    X, y = load_iris(return_X_y=True)
+    sampled = bp.GenerativeClassifier(bp.StudentT(), inference="laplace").fit(X[:, :1], y)
+    with pytest.raises(bp.NotConjugateError, match="exact leave-one-out"):
+        sampled.suspicious_rows()
