@@ -97,6 +97,7 @@ class RowError(ValueError):
 
     def __init__(self, before: str, row: int, after: str) -> None:
         super().__init__(f"{before}{row}{after}")
+        self.row = row
         self._parts = before, row, after
 
     def shifted(self, by: int) -> "RowError":

@@ -155,10 +155,11 @@ def compare(
             )
             source, levels = file.rows(most_rows if model == AUTO else None), file.chosen.categorical
         rows.check(source, missing, of_numbers=binarize is not None or model not in OF_LEVELS)
-        if model == AUTO:
-            taken = compare_stack.taken_for(source.X)
-        elif binarize is None:
-            rows.check_support(source, classifier)
+        with rows.rows_of_the_file(source):
+            if model == AUTO:
+                taken = compare_stack.taken_for(source.X)
+            elif binarize is None:
+                rows.check_support(source, classifier)
         train, test = rows.split(source, test_size, seed)
         # without levels that only rows held out show
         own = {name: train.X[name].cat.remove_unused_categories() for name in levels if name in train.X.columns}

@@ -7,9 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from bayesppl.analysis.scores import brier_scores, expected_calibration_error, hits, log_scores
+from bayesppl.analysis.scores import log_scores, paired_difference
 from bayesppl.cli.report import Findings, Record, write_csv
 from bayesppl.cli.rows import Rows
 from bayesppl.cli.terminal import safe, table
@@ -17,6 +15,7 @@ from bayesppl.data.labels import encode_labels
 from bayesppl.data.read_table import as_table
 from bayesppl.data.recoding import read_columns
 from bayesppl.estimators.auto import AutoClassifier
+from bayesppl.evaluation.comparison import average_scores
 from bayesppl.files.provenance import environment
 from bayesppl.kernels.arrays import Array
 
@@ -77,21 +76,18 @@ def _save_picture(classifier: AutoClassifier, path: Path) -> None:
 
 
 def _record(name: str, weight: float, log_proba: Array, codes: Array, expected: float, reference: Array) -> Record:
-    scores = log_scores(log_proba, codes)
-    with np.errstate(invalid="ignore"):
-        differences = scores - reference
+    scores = average_scores(log_proba, codes)
+    difference, error = paired_difference(log_scores(log_proba, codes), reference)
     return {
         "model": name,
         "weight": weight,
-        "accuracy": float(hits(log_proba, codes).mean()),
-        "log_score": float(scores.mean()),
-        "log_score_difference": float(differences.mean()),
-        "log_score_difference_se": float(differences.std(ddof=1) / np.sqrt(len(codes)))
-        if len(codes) > 1
-        else np.nan,
+        "accuracy": scores["accuracy"],
+        "log_score": scores["log_score"],
+        "log_score_difference": difference,
+        "log_score_difference_se": error,
         "log_score_left_out": expected,
-        "brier": float(brier_scores(log_proba, codes).mean()),
-        "ece": expected_calibration_error(log_proba, codes),
+        "brier": scores["brier"],
+        "ece": scores["ece"],
     }
 
 

@@ -96,7 +96,7 @@ def fit(
     """
     require_place("--save", path)
     from bayesppl.cli.columns import remarks
-    from bayesppl.cli.rows import BATCH_ROWS, Source, require_numbers
+    from bayesppl.cli.rows import BATCH_ROWS, Source, require_numbers, rows_of_the_file
 
     classifier = make(model, integers, prior, tune=tune, rule=rule, inference=inference, calibration=calibrate)
     with status(f"reading {data}"):
@@ -110,7 +110,8 @@ def fit(
             warn(remarks(rows.X))
             if model not in OF_LEVELS:
                 require_numbers(rows)
-            classifier.fit(rows.X, rows.y)
+            with rows_of_the_file(rows):
+                classifier.fit(rows.X, rows.y)
         n_rows = len(rows.X)
     if tune:
         with status("tuning the prior"):
@@ -125,22 +126,21 @@ def _fit_sums(classifier: Any, source: Source) -> int:
     from bayesppl.cli.columns import remarks
     from bayesppl.estimators.batches import fit_batches
 
-    given = dropped = 0
+    given, places = 0, range(0)  # rows passed on, and where those of the last batch stand in the file
 
     def batches() -> Iterator[tuple[Any, Any]]:
-        nonlocal given, dropped
+        nonlocal given, places
         for rows in source.batches("fitting"):
             if not given:
                 warn(remarks(rows.X))
             if len(rows.X):
-                dropped = int(rows.X.index[0]) - given  # rows of the file before this batch that are not fitted
-                given += len(rows.X)
+                given, places = given + len(rows.X), rows.X.index
                 yield rows.X, rows.y
 
     try:
         fit_batches(classifier, batches(), source.labels())
     except RowError as error:
-        raise error.shifted(dropped) from None
+        raise error.shifted(int(places[error.row - given + len(places)]) - error.row) from None
     return given
 
 

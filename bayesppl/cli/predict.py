@@ -14,7 +14,7 @@ import click
 from bayesppl.cli.files import Dialect, require_place
 from bayesppl.cli.fit import DATA_ARGUMENT, MODEL_ARGUMENT, RULES, fit
 from bayesppl.cli.options import SEED_OPTION, Grouped, csv_options
-from bayesppl.cli.terminal import cells, counting, is_number, say
+from bayesppl.cli.terminal import cells, is_number, say, shown
 from bayesppl.data.names import visible
 
 
@@ -108,7 +108,7 @@ def predict(
     _refuse_text(file, set(names).intersection(classifier.columns_read()) - texts_in_part)
 
     def classified() -> Iterator[Any]:
-        for frame, copies in counting(file.read(rows, keep), "classifying", file.n_rows):
+        for frame, copies in shown(file.read(rows, keep), "classifying", file.n_rows):
             with rows_before(int(frame.index[0])):
                 features = frame[names]
                 predictions = _predictions(classifier, features, rule, interval, draws, seed)

@@ -100,7 +100,13 @@ class DataFile:
             self.columns[name].written for name in copied
         ]
         selected = ", ".join(f"{cell} as x{i}" for i, cell in enumerate(cells))
-        types = {name: dtype for name, column in self.columns.items() if (dtype := self._dtype(column))}
+        # whole numbers and truth values have one type, whether or not some rows have gaps
+        of_kinds = {"whole": ("int64", "Int64"), "truth": ("bool", "boolean")}
+        types = {
+            name: of_kinds[column.kind][column.n_present < self.n_rows]
+            for name, column in self.columns.items()
+            if column.kind in of_kinds
+        }
         start = 0
         with self._refusals():
             # on a cursor of its own, for other queries may come between
@@ -119,24 +125,30 @@ class DataFile:
 
         return pd.concat([frame for frame, _ in self.read(1 << 18)] or [pd.DataFrame(columns=list(self.columns))])
 
-    def distinct(self, name: str, most: int) -> list[Any]:
-        """Different values of a column, without missing ones, in ascending order.
+    def distinct(self, names: Sequence[str], most: int) -> dict[str, list[Any]]:
+        """Different values of some columns, without missing ones, in ascending order.
 
         Raises
         ------
         ValueError
-            If there are more than ``most``.
+            If a column has more than ``most``.
         """
-        level = f"{self.columns[name].typed} as level"
-        query = f"select distinct {level} from {self._rows} where level is not null limit {most + 1}"
-        with self._refusals():
-            found = self._connection.execute(query).fetchall()
-        if len(found) > most:
-            raise ValueError(
-                f"column {name!r} holds more than {most} different values, which are neither classes nor levels; "
-                f"choose another --target, or leave the column out with --drop {name!r}"
-            )
-        return sorted(level for (level,) in found)
+        found: Sequence[Any] = ()
+        # about how many there are first, so that those of an identifier are never held
+        for aggregate, size, limit in (
+            ("approx_count_distinct({0})", int, 2 * most),
+            ("coalesce(list(distinct {0}) filter ({0} is not null), [])", len, most),
+        ):
+            asked = ", ".join(aggregate.format(self.columns[name].typed) for name in names)
+            with self._refusals():
+                found = self._connection.execute(f"select {asked or 0} from {self._rows}").fetchone() or ()
+            for name, values in zip(names, found, strict=False):
+                if size(values) > limit:
+                    raise ValueError(
+                        f"column {name!r} holds more than {most} different values, which are neither classes nor "
+                        f"levels; choose another --target, or leave the column out with --drop {name!r}"
+                    )
+        return {name: sorted(values) for name, values in zip(names, found, strict=False)}
 
     def odd_cell(self, name: str) -> tuple[int, Any] | None:
         """Find the row and the cell of a column that stands out: of whole numbers the largest.
@@ -209,12 +221,6 @@ class DataFile:
             raise ValueError(f"{str(self.path)!r} is not a feather file: {error}") from None
         ds.write_dataset(dataset, self._folder, format="parquet", use_threads=False)  # threads would mix the rows
         return self._folder / "*.parquet"
-
-    def _dtype(self, column: SurveyedColumn) -> str | None:
-        """The type of pandas for whole numbers and truth values, whether or not some rows have gaps."""
-        has_gaps = column.n_present < self.n_rows
-        types = {"whole": ("int64", "Int64"), "truth": ("bool", "boolean")}
-        return types[column.kind][has_gaps] if column.kind in types else None
 
     @contextmanager
     def _refusals(self) -> Iterator[None]:

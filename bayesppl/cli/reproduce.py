@@ -5,9 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import math
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,12 +16,6 @@ from bayesppl.files import running
 
 if TYPE_CHECKING:
     from bayesppl.reproduce import Inputs
-
-#: Relative difference allowed when a report is verified on another machine.
-TOLERANCE = 1e-9
-
-#: What may differ in a second run: it is another command, perhaps of another version.
-_NOT_COMPARED = ("command", "_version")
 
 
 @click.command(short_help="Recompute published results.")
@@ -115,27 +107,27 @@ def reproduce(
     if lists:
         _list()
         return
-    from bayesppl.reproduce import Inputs, verify
+    from bayesppl.reproduce import Inputs, report, verify
     from bayesppl.reproduce import reproduce as recompute
 
     if written is not None:
-        comparison = _read_comparison(written)
-        if comparison is None:
+        earlier = report.read_report(written)
+        if "claims" in earlier:
             differences = verify(written, mnist)
         else:
-            again = _compare_again(comparison["provenance"].get("command", ""))
-            differences = list(_differences(comparison, again, ""))
+            again = _compare_again(earlier["provenance"].get("command", ""))
+            differences = list(report.changes(earlier, again))
         click.echo("\n".join(differences) if differences else f"{written}: nothing differs")
         raise SystemExit(1 if differences else 0)
     if studies:
         _run_studies(studies, Inputs(seed, mnist, sms, newsgroups, car), as_json, out)
         return
-    report = recompute(only, seed, mnist)
-    click.echo(report.to_json() if as_json else report.to_text())
-    for file in report.write(out) if out is not None else ():
+    found = recompute(only, seed, mnist)
+    click.echo(found.to_json() if as_json else found.to_text())
+    for file in found.write(out) if out is not None else ():
         click.echo(f"wrote {file}", err=True)
-    if report.failed:
-        click.echo(f"bayesppl: {', '.join(outcome.claim.id for outcome in report.failed)} should agree", err=True)
+    if found.failed:
+        click.echo(f"bayesppl: {', '.join(outcome.claim.id for outcome in found.failed)} should agree", err=True)
         raise SystemExit(1)
 
 
@@ -174,18 +166,6 @@ def _run_studies(names: tuple[str, ...], inputs: Inputs, as_json: bool, out: Pat
         click.echo(json.dumps({"seed": inputs.seed, "studies": found}, indent=2, ensure_ascii=False))
 
 
-def _read_comparison(path: Path) -> dict[str, Any] | None:
-    """Read a report of ``bayesppl compare --json``; None if a file or folder holds another one."""
-    if path.is_dir():
-        return None
-    try:
-        written = json.loads(path.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{str(path)!r} is not a report in JSON: {error}") from None
-    is_comparison = isinstance(written, dict) and {"settings", "provenance", "scores"} <= set(written)
-    return written if is_comparison else None
-
-
 def _compare_again(command: str) -> Any:
     """Run a comparison by the command that its report holds, and return the report."""
     program, *rest = shlex.split(command) or [""]
@@ -199,19 +179,6 @@ def _compare_again(command: str) -> Any:
         # nothing is written but what is compared
         context.invoke(compare, **{**context.params, "as_json": True, "out": None})
     return json.loads(printed.getvalue())
-
-
-def _differences(was: Any, now: Any, place: str) -> Iterator[str]:
-    if isinstance(was, dict) and isinstance(now, dict):
-        for name in (name for name in {**was, **now} if not name.endswith(_NOT_COMPARED)):
-            yield from _differences(was.get(name), now.get(name), f"{place}.{name}" if place else name)
-    elif isinstance(was, list) and isinstance(now, list) and len(was) == len(now):
-        for i, (before, after) in enumerate(zip(was, now, strict=True)):
-            yield from _differences(before, after, f"{place}[{i}]")
-    else:
-        are_numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in (was, now))
-        if not (math.isclose(was, now, rel_tol=TOLERANCE, abs_tol=TOLERANCE) if are_numbers else was == now):
-            yield f"{place}: was {was}, is {now}"
 
 
 @click.command(epilog="Example: bayesppl study calibration iris wine folder/of/csv openml:40 --out report")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
@@ -15,11 +16,12 @@ from bayesppl.cli import columns
 from bayesppl.cli.files import Dialect
 from bayesppl.cli.options import Chosen
 from bayesppl.cli.reader import DataFile
-from bayesppl.cli.terminal import counting, say
+from bayesppl.cli.terminal import say, shown
 from bayesppl.data.columns import LARGEST_EXACT
 from bayesppl.data.labels import encode_labels
 from bayesppl.data.names import listed
 from bayesppl.data.read_table import as_table
+from bayesppl.errors import RowError
 from bayesppl.kernels.arrays import Array
 
 if TYPE_CHECKING:
@@ -106,15 +108,17 @@ class Source:
         first = next(self.file.read(1))[0]
         features = columns.choose(first.drop(columns=self.target), self.chosen, self.target).columns
         levels = [name for name in features if name in self._levels or self._is_text(name)]
-        types = {name: pd.CategoricalDtype(self.file.distinct(name, _MOST_LEVELS)) for name in levels}
+        found = self.file.distinct(levels, _MOST_LEVELS)
+        types = {name: pd.CategoricalDtype(values) for name, values in found.items()}
         chosen = self.chosen._replace(categorical=())
-        for frame, _ in counting(self.file.read(BATCH_ROWS), doing, self.n_rows):
+        for frame, _ in shown(self.file.read(BATCH_ROWS), doing, self.n_rows):
             rows = self._used(frame, chosen)
             yield rows._replace(X=rows.X.astype(types))
 
     def labels(self) -> list[Any]:
         """Find all labels, in ascending order."""
-        labels = encode_labels(np.array(self.file.distinct(self.target, _MOST_LEVELS), dtype=object))[0].tolist()
+        found = self.file.distinct([self.target], _MOST_LEVELS)[self.target]
+        labels = encode_labels(np.array(found, dtype=object))[0].tolist()
         _require_two(labels, self.target)
         return labels
 
@@ -171,6 +175,15 @@ class Source:
                     )
 
 
+@contextmanager
+def rows_of_the_file(rows: Rows) -> Iterator[None]:
+    """Name a refused row as the file counts it, some rows of which are left out here."""
+    try:
+        yield
+    except RowError as error:
+        raise error.shifted(int(rows.X.index[error.row]) - error.row) from None
+
+
 def embedded(data: str) -> Rows:
     """Load an embedded data set by name."""
     return Rows(*datasets.load(data), "target")
@@ -198,9 +211,10 @@ def check(rows: Rows, missing: str, *, of_numbers: bool) -> None:
 
 def _require_two(labels: list[Any], target: str) -> None:
     if len(labels) < 2:
+        found = f"one class only, {labels[0]!r}" if labels else "no label at all"
         raise ValueError(
-            f"the target column {target!r} holds one class only, {labels[0]!r}; a classifier needs at least two, "
-            "choose another --target"
+            f"the target column {target!r} holds {found}; a classifier needs at least two classes, choose another "
+            "--target"
         )
 
 
@@ -209,9 +223,8 @@ def require_numbers(rows: Rows) -> None:
     try:
         as_table(rows.X).numeric()
     except ValueError as error:
-        remark = next(
-            columns.remarks(rows.X), None
-        )  # the cell that is no number, rather than the first that is text
+        # the cell that is no number, rather than the first that is text
+        remark = next(columns.remarks(rows.X), None)
         raise ValueError(
             f"{remark or error}. Here: --drop COLUMN leaves a column out; --model mixed-nb takes text for levels."
         ) from None
@@ -256,7 +269,6 @@ def _pick(rows: Rows, mask: Array) -> Rows:
 
 def check_support(rows: Rows, classifier: BayesClassifier) -> None:
     """Refuse cells that the family of the classifier cannot hold."""
-    # once on all rows, so that the message counts rows as the file does
     table = as_table(rows.X)
     family = classifier.declare_family()
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -44,17 +45,11 @@ def status(message: str, is_slow: bool = False) -> Iterator[None]:
         yield
 
 
-def counting(parts: Iterable[tuple[Sized, Any]], doing: str, total: int) -> Iterator[Any]:
+def shown(parts: Iterator[tuple[Sized, Any]], doing: str, total: int) -> Iterator[Any]:
     """Pass parts of a file on, and show on a terminal how many of its rows have been read."""
-    from rich.console import Console
-    from rich.progress import Progress
+    from bayesppl.estimators.batches import rows_shown
 
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(doing, total=total)
-        for part in parts:
-            yield part
-            bar.advance(task, len(part[0]))
+    return rows_shown(parts, lambda part: len(part[0]), doing, total) if sys.stderr.isatty() else parts
 
 
 def cell(value: Any) -> Any:

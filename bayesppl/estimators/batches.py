@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.data.labels import Unlabelled, encode_labels, label_set
+from bayesppl.data.labels import encode_labels
 from bayesppl.data.lazy import labels_in, open_parquet, partitions, scan
 from bayesppl.errors import RowError, rows_before
 from bayesppl.estimators.declared import DeclaredClassifier, read_first, start
@@ -64,20 +64,16 @@ def fit_batches[T: DeclaredClassifier](
     """
     declared = clf.classes if classes is None else classes
     learned, n_rows = None, 0
-    with _progress(progress, None) as advance:
-        for X, y, *rest in batches:
-            weights = rest[0] if rest else None
-            with rows_before(n_rows):
-                if learned is not None:
-                    learned = learned.plus(X, y, weights, n_jobs=clf.n_jobs)
-                elif declared is None:
-                    raise ValueError(
-                        "classes must be passed: later batches may hold labels that the first one lacks"
-                    )
-                else:
-                    learned = start(clf, read_first(X, y, weights, declared, clf.missing_labels))
-            n_rows += len(y)
-            advance(len(y))
+    for X, y, *rest in rows_shown(batches, _n_labels, "rows", None) if progress else batches:
+        weights = rest[0] if rest else None
+        with rows_before(n_rows):
+            if learned is not None:
+                learned = learned.plus(X, y, weights, n_jobs=clf.n_jobs)
+            elif declared is None:
+                raise ValueError("classes must be passed: later batches may hold labels that the first one lacks")
+            else:
+                learned = start(clf, read_first(X, y, weights, declared, clf.missing_labels))
+        n_rows += len(y)
     if learned is None:
         raise ValueError("batches is empty; give at least one (X, y)")
     fitted = clf.infer(learned)
@@ -101,29 +97,12 @@ def fit_parquet[T: DeclaredClassifier](
     if absent:
         raise ValueError(f"missing column {absent[0]!r}; the files have {dataset.schema.names}")
     classes = labels_in(dataset, target, clf.missing_labels) if clf.classes is None else clf.classes
-    n_rows = dataset.count_rows() if progress else None
-
-    def batches() -> Iterator[tuple[Any, ...]]:
-        with _progress(progress, n_rows) as advance:
-            for batch in scan(dataset, [*names, *others]):
-                weights = () if sample_weight is None else (batch[sample_weight].to_numpy(),)
-                yield (batch.select(names), batch[target], *weights)
-                advance(len(batch))
-
-    return fit_batches(clf, batches(), classes)
-
-
-@contextmanager
-def _progress(show: bool, total: int | None) -> Iterator[Callable[[int], None]]:
-    """A function that adds to a count of rows, shown on the terminal if wanted."""
-    if not show:
-        yield lambda n_rows: None
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    with Progress(TextColumn("rows"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()) as bar:
-        task = bar.add_task("rows", total=total)
-        yield lambda n_rows: bar.advance(task, n_rows)
+    tables = scan(dataset, [*names, *others])
+    if progress:
+        tables = rows_shown(tables, len, "rows", dataset.count_rows())
+    weights = [] if sample_weight is None else [sample_weight]
+    batches = ((table.select(names), *(table[name] for name in (target, *weights))) for table in tables)
+    return fit_batches(clf, batches, classes)
 
 
 def fit_lazy[T: DeclaredClassifier](clf: T, X: Any, y: Any, sample_weight: Any = None) -> T:
@@ -177,8 +156,25 @@ def _rows_of_the_table(tasks: Sequence[Any], parts: Sequence[tuple[Any, ...]]) -
         raise
 
 
-def _labels(y: Any, unlabelled: Unlabelled) -> Array:
-    return label_set(y, unlabelled) if len(y) else np.empty(0)
+def rows_shown[T](batches: Iterable[T], size: Callable[[T], int], words: str, total: int | None) -> Iterator[T]:
+    """Yield batches one by one, and show on standard error how many rows have been worked on."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = TextColumn(words), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task(words, total=total)
+        for batch in batches:
+            yield batch
+            bar.advance(task, size(batch))
+
+
+def _n_labels(batch: Sequence[Any]) -> int:
+    return len(batch[1])
+
+
+def _labels(y: Any) -> Array:
+    return encode_labels(y)[0] if len(y) else np.empty(0)
 
 
 def _start(clf: DeclaredClassifier, classes: Any, X: Any, y: Any, weights: Any = None) -> Learned | None:

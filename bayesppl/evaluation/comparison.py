@@ -30,6 +30,12 @@ ROW_SCORES = {"accuracy": scores.hits, "log_score": scores.log_scores, "brier": 
 SCORES = (*ROW_SCORES, "ece")
 
 
+def average_scores(log_proba: Array, codes: Array) -> dict[str, float]:
+    """Compute every score of some rows."""
+    averages = {name: float(per_row(log_proba, codes).mean()) for name, per_row in ROW_SCORES.items()}
+    return {**averages, "ece": scores.expected_calibration_error(log_proba, codes)}
+
+
 @dataclass(frozen=True, eq=False)
 class Comparison:
     """What :func:`compare` returns.
@@ -129,8 +135,7 @@ def compare(
     whole("draws", draws, 2)
     tails(prob)  # refuse what is no probability before fitting
     fitted = clone(clf).fit(X_train, y_train)
-    table = as_table(X_test)
-    codes = codes_among(y_test, fitted.classes_)
+    table, codes = as_table(X_test), codes_among(y_test, fitted.classes_)
     if len(codes) != len(table) or len(table) == 0:
         raise ValueError(f"X_test has {len(table)} rows and y_test has {len(codes)} labels; they must match")
 

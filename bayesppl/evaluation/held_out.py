@@ -14,10 +14,10 @@ from sklearn.base import clone
 from bayesppl.analysis import scores
 from bayesppl.analysis.parameters import PROB, tails
 from bayesppl.data.arguments import whole
-from bayesppl.data.labels import codes_among, encode_labels
-from bayesppl.data.read_table import as_table
+from bayesppl.data.labels import declared_classes
+from bayesppl.data.rows import Rows
 from bayesppl.errors import ImpossibleRowWarning
-from bayesppl.evaluation.comparison import ROW_SCORES, SCORES, probabilities_by_rule
+from bayesppl.evaluation.comparison import SCORES, average_scores, probabilities_by_rule
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.rules import REFERENCE, RULES
 
@@ -88,11 +88,8 @@ def learning_curve(
     """
     import xarray as xr
 
-    classes, codes = encode_labels(y, clf.classes)
-    table = as_table(X)
-    n_rows = len(table)
-    if n_rows != len(codes):
-        raise ValueError(f"X has {n_rows} rows and y has {len(codes)} labels; they must match")
+    rows = Rows.read(X, y, classes=None if clf.classes is None else declared_classes(clf.classes))
+    table, classes, codes, n_rows = rows.table, rows.classes, rows.codes, len(rows)
     n_test = round(test_share * n_rows)
     if not 0 < n_test < n_rows:
         raise ValueError(f"test_share must leave rows on both sides, found {test_share:g} of {n_rows} rows")
@@ -108,14 +105,14 @@ def learning_curve(
         order = rng.permutation(n_rows)
         test, train = order[:n_test], _each_class_first(order[n_test:], codes)
         for i, size in enumerate(sizes):
-            rows = train[:size]
+            chosen = train[:size]
             fitted = clone(clf).set_params(classes=classes.tolist())
-            fitted.fit(table.take(rows), classes[codes[rows]])
+            fitted.fit(table.take(chosen), classes[codes[chosen]])
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ImpossibleRowWarning)  # scores of -inf show them
                 by_rule = probabilities_by_rule(fitted, table.take(test))[0]
             for rule, log_proba in by_rule.items():
-                for score, value in _scores(log_proba, codes[test]).items():
+                for score, value in average_scores(log_proba, codes[test]).items():
                     found[score][i, RULES.index(rule), repeat] = value
     columns: dict[str, Any] = {name: (("size", "rule", "repeat"), values) for name, values in found.items()}
     for score, values in found.items():
@@ -130,11 +127,6 @@ def _each_class_first(rows: Array, codes: Array) -> Array:
     """The same rows, led by the first one of every class."""
     first = np.unique(codes[rows], return_index=True)[1]
     return np.concatenate([rows[first], np.delete(rows, first)])
-
-
-def _scores(log_proba: Array, codes: Array) -> dict[str, float]:
-    averages = {name: float(per_row(log_proba, codes).mean()) for name, per_row in ROW_SCORES.items()}
-    return {**averages, "ece": scores.expected_calibration_error(log_proba, codes)}
 
 
 def _paired(values: Array, reference: Array) -> tuple[Array, Array]:
@@ -199,24 +191,20 @@ def reliability(
 
     whole("bins", bins, 1)
     bounds = tails(prob)
-    log_proba = clf.predict_log_proba(X, rule)
-    codes = codes_among(y, clf.classes_)
-    if len(codes) != len(log_proba) or not len(codes):
-        raise ValueError(f"X has {len(log_proba)} rows and y has {len(codes)} labels; they must match")
+    log_proba, codes = clf.predict_log_proba(X, rule), Rows.read(X, y, classes=clf.classes_).codes
     entries = scores.calibration_gaps(log_proba, codes, bins).indices
     hits, confidence = scores.hits(log_proba, codes), np.exp(log_proba.max(1))
     used, group = np.unique(entries, return_inverse=True)
-    rows = np.bincount(group)
-    n_hits = np.bincount(group, hits)
-    said, rate, share = np.bincount(group, confidence) / rows, n_hits / rows, rows / rows.sum()
-    band = stats.beta(n_hits + 0.5, rows - n_hits + 0.5).ppf(np.reshape(bounds, (2, 1)))
+    size, n_hits = np.bincount(group), np.bincount(group, hits)
+    said, rate, share = np.bincount(group, confidence) / size, n_hits / size, size / size.sum()
+    band = stats.beta(n_hits + 0.5, size - n_hits + 0.5).ppf(np.reshape(bounds, (2, 1)))
     return xr.Dataset(
         {
             "confidence": ("bin", said),
             "hit_rate": ("bin", rate),
             "lower": ("bin", band[0]),
             "upper": ("bin", band[1]),
-            "rows": ("bin", rows),
+            "rows": ("bin", size),
             "ece": share @ np.abs(rate - said),
             "mce": np.abs(rate - said).max(),
             "uncertainty": entr(hits.mean()) + entr(1 - hits.mean()),

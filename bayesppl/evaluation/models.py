@@ -85,12 +85,10 @@ def compare_models(
     """
     import xarray as xr
 
-    named = models if isinstance(models, Mapping) else _named(models)
-    if not named:
-        raise ValueError("compare_models needs at least one model")
+    named = _named(models)
     weights = np.ones(len(named)) if prior is None else _weights(prior, list(named))
-    fitted = {name: clone(clf).fit(X, y, sample_weight) for name, clf in named.items()}
-    _require_same_data(fitted)
+    fitted = _fitted(named, X, y, sample_weight)
+    _require_same_columns(fitted)
 
     evidence = np.asarray([float(_asked(name, clf.log_evidence)["total"]) for name, clf in fitted.items()])
     loos = [_asked(name, clf.loo) for name, clf in fitted.items()]
@@ -146,22 +144,37 @@ def _weights(prior: Any, names: Sequence[str]) -> Array:
     return weights
 
 
-def _named(models: Sequence[BayesClassifier]) -> dict[str, BayesClassifier]:
+def _named(models: Sequence[BayesClassifier] | Mapping[str, BayesClassifier]) -> Mapping[str, BayesClassifier]:
+    """The models by name; those without a name by their words."""
+    if not models:
+        raise ValueError("models is empty; give at least one model")
+    if isinstance(models, Mapping):
+        return models
     names = [" ".join(repr(clf).split()) for clf in models]
     if len(set(names)) < len(names):
         names = [f"{name} #{i}" for i, name in enumerate(names, start=1)]
     return dict(zip(names, models, strict=True))
 
 
-def _require_same_data(fitted: Mapping[str, BayesClassifier]) -> None:
+def _fitted(
+    named: Mapping[str, BayesClassifier], X: Any, y: Any, sample_weight: Any
+) -> dict[str, BayesClassifier]:
+    """Clones of the models, fitted to the same rows."""
+    fitted = {name: clone(clf).fit(X, y, sample_weight) for name, clf in named.items()}
     (first, reference), *others = fitted.items()
-    expected = reference.posterior_.model.family.bound.measures
     for name, clf in others:
         if clf.classes_.tolist() != reference.classes_.tolist():
             raise ValueError(
-                f"{name!r} has the classes {clf.classes_.tolist()} and {first!r} has "
-                f"{reference.classes_.tolist()}; compare models of the same labels"
+                f"the models must have the same classes, found {reference.classes_.tolist()} of {first!r} and "
+                f"{clf.classes_.tolist()} of {name!r}; declare the same classes="
             )
+    return fitted
+
+
+def _require_same_columns(fitted: Mapping[str, BayesClassifier]) -> None:
+    (first, reference), *others = fitted.items()
+    expected = reference.posterior_.model.family.bound.measures
+    for name, clf in others:
         found = clf.posterior_.model.family.bound.measures
         if set(found) != set(expected):
             column = next(iter(set(found) ^ set(expected)))
@@ -219,15 +232,7 @@ def credal_proba(
     """
     import xarray as xr
 
-    if not models:
-        raise ValueError("credal_proba needs at least one model")
-    fitted = [
-        clone(clf).fit(X, y, sample_weight) for clf in (models.values() if isinstance(models, Mapping) else models)
-    ]
-    classes = fitted[0].classes_.tolist()
-    for clf in fitted[1:]:
-        if clf.classes_.tolist() != classes:
-            raise ValueError(f"the models must have the same classes, found {classes} and {clf.classes_.tolist()}")
+    fitted = list(_fitted(_named(models), X, y, sample_weight).values())
     probabilities = np.stack([clf.probabilities(X_new) for clf in fitted])
     dominates = (probabilities[..., :, None] > probabilities[..., None, :]).all(0)  # (row, winner, loser)
     credal = ~dominates.any(1)
@@ -239,6 +244,6 @@ def credal_proba(
             "credal": (both, credal),
             "is_determinate": ("row", credal.sum(1) == 1),
         },
-        coords={"row": np.arange(len(credal)), "class": coord(classes)},
+        coords={"row": np.arange(len(credal)), "class": coord(fitted[0].classes_.tolist())},
         attrs={"priors": len(fitted)},
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import platform
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ import pandas as pd
 
 from bayesppl.files.provenance import environment
 from bayesppl.reproduce import dake, short_texts
-from bayesppl.reproduce.claims import Claim, Inputs, Outcome, Value, Verdict
+from bayesppl.reproduce.claims import Claim, Inputs, Outcome, Verdict
 from bayesppl.reproduce.studies import boundaries, digits
 from bayesppl.reproduce.studies.base import markdown
 
@@ -28,7 +28,10 @@ CLAIMS: tuple[Claim, ...] = (
 )
 
 #: Relative difference allowed when a report is verified on another machine.
-VERIFY = 1e-9
+TOLERANCE = 1e-9
+
+# What may differ in a second run: it is another command, perhaps of another version.
+_NOT_COMPARED = ("command", "_version")
 
 
 def select(only: Sequence[str] = ()) -> tuple[Claim, ...]:
@@ -174,19 +177,51 @@ def differences(report: Report, written: dict[str, Any]) -> list[str]:
     earlier = {row["id"]: row for row in written["claims"]}
     lines = []
     for outcome in report.outcomes:
-        row = earlier[outcome.claim.id]
-        is_same = len(outcome.ours) == len(row["ours"]) and all(map(_is_equal, outcome.ours, row["ours"]))
-        if outcome.verdict != row["verdict"]:
-            lines.append(f"{outcome.claim.id}: was {row['verdict']}, is {outcome.verdict}")
-        elif not is_same and not outcome.claim.is_timing:
-            lines.append(f"{outcome.claim.id}: was {row['ours']}, is {list(outcome.ours)}")
+        row, now = earlier[outcome.claim.id], {"verdict": str(outcome.verdict), "ours": list(outcome.ours)}
+        compared = ["verdict"] if outcome.claim.is_timing else ["verdict", "ours"]
+        changed = [name for name in compared if any(changes(row[name], now[name]))]
+        lines += [f"{outcome.claim.id}: was {row[name]}, is {now[name]}" for name in changed[:1]]
     return lines
 
 
-def _is_equal(one: Value, other: Value) -> bool:
-    if isinstance(one, str) or isinstance(other, str):
-        return one == other
-    return math.isclose(one, other, rel_tol=VERIFY, abs_tol=VERIFY)
+def changes(was: Any, now: Any, place: str = "") -> Iterator[str]:
+    """Say where two values of JSON differ by more than rounding, and by what."""
+    if isinstance(was, dict) and isinstance(now, dict):
+        for name in (name for name in {**was, **now} if not name.endswith(_NOT_COMPARED)):
+            yield from changes(was.get(name), now.get(name), f"{place}.{name}" if place else name)
+    elif isinstance(was, list) and isinstance(now, list) and len(was) == len(now):
+        for i, (before, after) in enumerate(zip(was, now, strict=True)):
+            yield from changes(before, after, f"{place}[{i}]")
+    else:
+        are_numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in (was, now))
+        if not (math.isclose(was, now, rel_tol=TOLERANCE, abs_tol=TOLERANCE) if are_numbers else was == now):
+            yield f"{place}: was {was}, is {now}"
+
+
+def read_report(path: Path) -> dict[str, Any]:
+    """Read what :meth:`Report.write` or ``bayesppl compare --json`` wrote.
+
+    Parameters
+    ----------
+    path : Path
+        The file, or the folder that holds ``report.json``.
+
+    Raises
+    ------
+    ValueError
+        If it holds something else.
+    """
+    file = path / "report.json" if path.is_dir() else path
+    try:
+        written = json.loads(file.read_text(encoding="utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{str(path)!r} is not a report in JSON: {error}") from None
+    if not isinstance(written, dict) or not {"claims", "scores"} & set(written):
+        raise ValueError(
+            f"{str(path)!r} holds neither claims nor scores: give what 'bayesppl reproduce' or 'bayesppl compare' "
+            "printed with --json, or the folder of --out"
+        )
+    return written
 
 
 def verify(path: Path, mnist: Path | str | None = None) -> list[str]:
@@ -199,7 +234,6 @@ def verify(path: Path, mnist: Path | str | None = None) -> list[str]:
     mnist : Path or "openml", optional
         As for :func:`reproduce`.
     """
-    file = path / "report.json" if path.is_dir() else path
-    written = json.loads(file.read_text(encoding="utf-8"))
+    written = read_report(path)
     only = [row["id"] for row in written["claims"]]
     return differences(reproduce(only, written["provenance"]["seed"], mnist), written)

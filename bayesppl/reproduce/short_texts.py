@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from sklearn.datasets import load_iris
 
+from bayesppl.analysis.scores import hits, log_scores
 from bayesppl.datasets import load
 from bayesppl.estimators import BernoulliNB, GaussianNB, JointCategoricalNB, LinearDiscriminantAnalysis
 from bayesppl.families import Gaussian
@@ -129,7 +130,7 @@ def scores(which: str) -> list[float]:
     X, y = load_iris(return_X_y=True)
     theta = estimates(which)
     log_p = log_probabilities(discriminant().posterior_.model.log_joint(theta)(X), theta["class_weights"])
-    return [float((log_p.argmax(1) == y).mean()), float(log_p[np.arange(len(y)), y].mean())]
+    return [float(hits(log_p, y).mean()), float(log_scores(log_p, y).mean())]
 
 
 def pooled_covariance(inputs: Inputs) -> Array:

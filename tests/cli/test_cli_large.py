@@ -130,6 +130,41 @@ def test_unlabelled_rows_and_gaps_are_named_with_their_row(run, visitors, tmp_pa
     assert (status, "299 rows" in out) == (0, True)
 
 
+@pytest.mark.parametrize("batch_rows", [64, 1000])
+def test_a_refused_cell_is_named_with_its_row_where_rows_before_it_have_no_label(
+    run, visitors, tmp_path, monkeypatch, batch_rows
+):
+    monkeypatch.setattr(rows, "BATCH_ROWS", batch_rows)
+    visitors.loc[[3, 70, 195, 199], "kind"] = None  # in the batch of the refused cell, and in batches before it
+    visitors.loc[201, "visits"] = -1.0
+    path = write(visitors[["visits", "kind"]], tmp_path / "v.csv")
+    arguments = ("--target", "kind", "--model", "poisson-nb", "--unlabelled", "drop")
+    for command in (("fit", path, "--save", tmp_path / "m.nc"), ("compare", path)):
+        status, _, err = run(*command, *arguments)
+        assert status == 2
+        assert "column 'visits' holds -1 in row 201" in err
+
+
+@pytest.mark.parametrize("command", ["fit", "compare"])
+def test_a_target_without_any_label_is_refused(run, visitors, tmp_path, command):
+    path = write(visitors[["age", "visits"]].assign(kind=np.nan), tmp_path / "v.csv")
+    arguments = (command, path, "--target", "kind", "--unlabelled", "drop", "--model", "gaussian-nb")
+    arguments += ("--save", tmp_path / "m.nc") if command == "fit" else ()
+    status, _, err = run(*arguments)
+    assert status == 2
+    assert "the target column 'kind' holds no label at all" in err
+
+
+def test_texts_that_identify_rows_are_no_levels(run, visitors, tmp_path, monkeypatch):
+    monkeypatch.setattr(rows, "_MOST_LEVELS", 100)
+    path = write(visitors.assign(name=[f"n{i}" for i in range(300)])[["age", "name", "kind"]], tmp_path / "v.csv")
+    arguments = ("fit", path, "--target", "kind", "--model", "mixed-nb", "--save", tmp_path / "m.nc")
+    status, _, err = run(*arguments)
+    assert status == 2
+    assert "column 'name' holds more than 100 different values" in err
+    assert run(*arguments, "--drop", "name")[0] == 0
+
+
 def test_integers_that_gaps_elsewhere_would_round_are_refused(run, visitors, tmp_path):
     visitors["id"] = pd.array([2**53 + 1, *range(299)], dtype="Int64")
     visitors.loc[280, "id"] = pd.NA

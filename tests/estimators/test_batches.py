@@ -116,7 +116,7 @@ def test_parquet_with_weights_uses_all_other_columns(files, capsys):
     folder, frame = files
     found = bp.GaussianNB().fit_parquet(folder, target="label", sample_weight="weight", progress=True)
     assert_same_fit(found, bp.GaussianNB().fit(frame[list("abcd")], frame["label"], frame["weight"]))
-    assert "5000/5000" in capsys.readouterr().out
+    assert "5000/5000" in capsys.readouterr().err
 
 
 def test_refusals_of_parquet(files, tmp_path):

@@ -45,41 +45,25 @@ def check_pymc_likelihood(case: Case) -> None:
 def _pymc_likelihoods(case: Case, observe: Callable[[Any], None]) -> Iterator[tuple[Theta, float]]:
     """Parameters drawn from the prior, with the log density that PyMC has for what is observed."""
     import pymc as pm
-    from pytensor.compile.mode import Mode
 
-    coords = {
-        "class": list(range(case.n_classes)),
-        **case.family.bound.coords,
-        "row": list(range(len(case.codes))),
-    }
     points = [at(case.draw(1), 0) for _ in range(3)]
-    with pm.Model(coords=coords) as model:
+    with _empty_model(case) as model:
         observe({name: pm.Flat(name, shape=values.shape) for name, values in points[0].items()})
-    log_density = model.compile_logp(jacobian=False, mode=Mode(linker="py", optimizer="fast_compile"))
+    log_density = model.compile_logp(jacobian=False, mode=_uncompiled())
     for theta in points:
         yield theta, float(log_density(theta))
 
 
 def _pymc_points(case: Case, likelihood: str, n_points: int = 4) -> list[tuple[dict[str, Array], float]]:
     """Free variables at random points of the PyMC model, with its log density there."""
-    import pymc as pm
-    from pytensor.compile.mode import Mode
-
-    # no compiler: a handful of evaluations is not worth a minute of compilation
-    mode = Mode(linker="py", optimizer="fast_compile")
-    coords = {
-        "class": list(range(case.n_classes)),
-        **case.family.bound.coords,
-        "row": list(range(len(case.codes))),
-    }
-    with pm.Model(coords=coords) as model:
+    with _empty_model(case) as model:
         variables = case.prior.declare(case.family.bound.dims)
         if likelihood == "rows":
             case.family.observe_rows(variables, case.X, case.codes)
         else:
             case.family.observe_statistics(variables, case.statistics)
-    log_density = model.compile_logp(jacobian=False, mode=mode)
-    constrain = model.compile_fn(model.unobserved_value_vars, inputs=model.value_vars, mode=mode)
+    log_density = model.compile_logp(jacobian=False, mode=_uncompiled())
+    constrain = model.compile_fn(model.unobserved_value_vars, inputs=model.value_vars, mode=_uncompiled())
     points = []
     for _ in range(n_points):
         start = {
@@ -96,6 +80,20 @@ def _pymc_points(case: Case, likelihood: str, n_points: int = 4) -> list[tuple[d
         free = {variable.name: values[variable.name] for variable in model.free_RVs}
         points.append((free, float(log_density(start))))
     return points
+
+
+def _empty_model(case: Case) -> Any:
+    import pymc as pm
+
+    coords = {"class": range(case.n_classes), **case.family.bound.coords, "row": range(len(case.codes))}
+    return pm.Model(coords=coords)
+
+
+def _uncompiled() -> Any:
+    """Evaluate without a compiler: a handful of evaluations is not worth a minute of compilation."""
+    from pytensor.compile.mode import Mode
+
+    return Mode(linker="py", optimizer="fast_compile")
 
 
 def _log_jacobian(case: Case, free: dict[str, Array]) -> float:

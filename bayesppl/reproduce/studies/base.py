@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from bayesppl.analysis.scores import hits, log_scores
 from bayesppl.kernels.arrays import Array
 from bayesppl.reproduce.claims import Inputs
 
@@ -119,8 +120,10 @@ def drawn_in(
 
 def scores(log_proba: Array, codes: Array) -> dict[str, float]:
     """Compute accuracy and mean log probability of the true class."""
-    own: Array = log_proba[np.arange(len(codes)), codes]
-    return {"accuracy": float((log_proba.argmax(1) == codes).mean()), "log score": float(own.mean())}
+    return {
+        "accuracy": float(hits(log_proba, codes).mean()),
+        "log score": float(log_scores(log_proba, codes).mean()),
+    }
 
 
 def held_out(clf: BayesClassifier, X: Any, y: Any, rule: RuleName | None = None) -> dict[str, float]:

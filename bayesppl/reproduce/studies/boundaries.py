@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from functools import partial
 from timeit import repeat
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -22,9 +21,6 @@ from bayesppl.reproduce import known
 from bayesppl.reproduce.claims import Claim, Erratum, Formula, Inputs, Printed
 from bayesppl.reproduce.known import WEAK_PRIORS, normal
 from bayesppl.reproduce.studies.base import Study, Tables, drawn_in, held_out
-
-if TYPE_CHECKING:
-    pass
 
 #: The source's estimates from its 2 × 1000 random rows.
 FITTED = normal(

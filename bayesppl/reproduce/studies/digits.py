@@ -21,7 +21,7 @@ from itertools import product
 from operator import itemgetter
 from pathlib import Path
 from timeit import timeit
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -37,9 +37,6 @@ from bayesppl.model.normalisation import log_probabilities
 from bayesppl.reproduce.claims import Claim, Inputs, Printed
 from bayesppl.reproduce.known import WEAK_PRIORS
 from bayesppl.reproduce.studies.base import Halves, Study, Tables, drawn_in, held_out, scores
-
-if TYPE_CHECKING:
-    pass
 
 N_DIGITS = 42_000
 SMOOTHING = 0.01

@@ -7,7 +7,7 @@ known from the month. A product of columns that counts both hears the same evide
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,9 +19,6 @@ from bayesppl.reproduce.claims import Inputs
 from bayesppl.reproduce.dake import AS_STATED, BIG, LOW
 from bayesppl.reproduce.known import WEAK_PRIORS
 from bayesppl.reproduce.studies.base import Study, Tables, drawn_in, held_out
-
-if TYPE_CHECKING:
-    pass
 
 USAGE, TEMPERATURE, MONTH, SEASON = "usage (kWh)", "temperature difference (°F)", "month", "season"
 LABELS = np.array(["big", "low"])

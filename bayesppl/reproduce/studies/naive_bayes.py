@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -28,9 +28,6 @@ from bayesppl.kernels.arrays import Array
 from bayesppl.reproduce.claims import Inputs
 from bayesppl.reproduce.known import probabilities
 from bayesppl.reproduce.studies.base import Study, Tables, drawn_in, held_out
-
-if TYPE_CHECKING:
-    pass
 
 _DATA = {"breast_cancer": (10, 20, 40, 80, 160, 320), "wine": (9, 15, 30, 60, 100)}
 _REPEATS = 20

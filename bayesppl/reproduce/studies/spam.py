@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,9 +20,6 @@ from bayesppl.kernels.arrays import Array
 from bayesppl.model.rules import RuleName
 from bayesppl.reproduce.claims import Inputs
 from bayesppl.reproduce.studies.base import Study, Tables, drawn_in, held_out
-
-if TYPE_CHECKING:
-    pass
 
 #: A word is a feature if that many messages of the training half hold it.
 MIN_MESSAGES = 5
