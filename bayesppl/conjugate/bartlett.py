@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -24,23 +24,15 @@ from bayesppl.conjugate.declared_priors import Dims, named
 from bayesppl.kernels.arrays import LOG_2PI, Array, Theta
 
 
-class Declared(NamedTuple):
-    """The means of the classes, and what their covariances determine."""
-
-    mean: Any
-    spread: Spread
-    covariance: Any
-
-
 def declare(prior: Any, dims: Dims, prefix: str) -> dict[str, Any]:
     """Declare the factor, the whitened means, and the mean and covariance they determine."""
     import pymc as pm
 
-    found = _declare_factor(prior, dims, prefix)
+    mean, spread = _declare_factor(prior, dims, prefix)
     return {
-        "mean": pm.Deterministic(var=found.mean, **named(dims, prefix, "mean")),
-        "covariance": pm.Deterministic(var=found.covariance, **named(dims, prefix, "covariance")),
-        "observe": partial(observe, found.mean, found.spread, prefix),
+        "mean": pm.Deterministic(var=mean, **named(dims, prefix, "mean")),
+        "covariance": pm.Deterministic(var=spread.covariance, **named(dims, prefix, "covariance")),
+        "observe": partial(observe, mean, spread, prefix),
     }
 
 
@@ -48,24 +40,24 @@ def declare_regression(prior: Any, dims: Dims, prefix: str) -> dict[str, Any]:
     """Declare whitened means and effects, the factor of the covariance, and the parameters they determine."""
     import pymc as pm
 
-    found = _declare_factor(prior.numbers, dims, prefix)
+    mean_at_centre, spread = _declare_factor(prior.numbers, dims, prefix)
     effect_named = named(dims, prefix, "effect")
     whitened = pm.Normal(f"{prefix}effect_whitened", dims=effect_named["dims"])
     inverse = np.swapaxes(np.linalg.inv(np.linalg.cholesky(prior.precision)), -1, -2)
-    spread = (inverse[..., :, :, None] * whitened[..., None, :, :]).sum(-2)
-    effect = prior.effect + (spread[..., :, None, :] * found.spread.root[..., None, :, :]).sum(-1)
-    mean = found.mean - (prior.centre[..., None] * effect).sum(-2)
+    rotated = (inverse[..., :, :, None] * whitened[..., None, :, :]).sum(-2)
+    effect = prior.effect + (rotated[..., :, None, :] * spread.root[..., None, :, :]).sum(-1)
+    mean = mean_at_centre - (prior.centre[..., None] * effect).sum(-2)
     given = {"effect": effect, "n_predictors": prior.centre.shape[1]}
     return {
         "mean": pm.Deterministic(var=mean, **named(dims, prefix, "mean")),
         "effect": pm.Deterministic(var=effect, **effect_named),
-        "covariance": pm.Deterministic(var=found.covariance, **named(dims, prefix, "covariance")),
-        "observe": partial(observe, mean, found.spread, prefix, **given),
+        "covariance": pm.Deterministic(var=spread.covariance, **named(dims, prefix, "covariance")),
+        "observe": partial(observe, mean, spread, prefix, **given),
     }
 
 
-def _declare_factor(prior: Any, dims: Dims, prefix: str) -> Declared:
-    """Declare the factor and the whitened means."""
+def _declare_factor(prior: Any, dims: Dims, prefix: str) -> tuple[Any, Spread]:
+    """Declare the factor and the whitened means; return the means of the classes, and their covariances."""
     import pymc as pm
     import pytensor.tensor as pt
 
@@ -87,8 +79,7 @@ def _declare_factor(prior: Any, dims: Dims, prefix: str) -> Declared:
     spread = by_bartlett(prior.psi, factor, chi_square)
     per_class_root = np.broadcast_to(np.linalg.cholesky(prior.psi), (n_classes, n_features, n_features))
     mean = prior.location + (per_class_root * whitened[:, None, :]).sum(-1)
-    covariance = (spread.root[..., :, None, :] * spread.root[..., None, :, :]).sum(-1)
-    return Declared(mean, spread, covariance)
+    return mean, spread
 
 
 def recover(prior: Any, draws: Mapping[str, Array], prefix: str) -> Theta:

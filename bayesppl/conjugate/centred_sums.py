@@ -122,7 +122,7 @@ class CentredSums:
         ValueError
             If a sum of squares is negative by more than its rounding.
         """
-        shift = self._shift
+        shift = self.shift
         start, lost = two_sum(self.pivot, shift.high)
         mean = start + (lost + shift.low)
         mean = np.where((self._count_of_features.high > 0) & (np.abs(mean) > shift.error), mean, 0.0)
@@ -137,13 +137,9 @@ class CentredSums:
         products = np.where(kept[..., :, None] & kept[..., None, :], scatter.high, 0.0)
         return self.count.value, mean, (products + np.swapaxes(products, -1, -2)) / 2
 
-    @property
-    def error_of_mean(self) -> Array:
-        """How far the means may be off, apart from being rounded themselves: (n_classes, n_features)."""
-        return self._shift.error
-
     @cached_property
-    def _shift(self) -> Pairs:
+    def shift(self) -> Pairs:
+        """How far the means are from the pivots; by its error these may be off, apart from being rounded."""
         return self.first.over(self._count_of_features)
 
     @property

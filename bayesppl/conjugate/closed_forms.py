@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from scipy.special import log_expit
 
-from bayesppl.conjugate.fast_paths import INCLUSION_AVERAGED, LEAVE_ONE_OUT, LOG_PREDICTIVE
+from bayesppl.conjugate.fast_paths import FAST_PATHS
 from bayesppl.conjugate.joint import Joint
-from bayesppl.conjugate.log_density import Evaluate, LogDensity
+from bayesppl.conjugate.log_density import LogDensity, over_alternatives
 from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.rows import JointRows, Rows, RowsWithBase, forget, in_blocks, log_evidence_of, per_row
 from bayesppl.kernels.arrays import Array
@@ -39,8 +39,8 @@ def log_predictive(posterior: Any, n_classes: int) -> LogDensity:
 
 
 def _log_predictive_of(kind: type[Rows], posterior: Any, n_classes: int) -> LogDensity:
-    make = LOG_PREDICTIVE.get((type(posterior), kind))
-    return generic_log_predictive(posterior, n_classes) if make is None else make(posterior)
+    path = FAST_PATHS.get((type(posterior), kind))
+    return generic_log_predictive(posterior, n_classes) if path is None else path.log_predictive(posterior)
 
 
 def generic_log_predictive(posterior: Any, n_classes: int) -> LogDensity:
@@ -86,8 +86,8 @@ def leave_one_out(
         log_base = rows.log_base.sum(1, keepdims=True)
         fitted, without = leave_one_out(posterior, statistics, rows.rows, members, n_classes)
         return fitted + log_base, without + log_base
-    quicker = LEAVE_ONE_OUT.get((type(posterior), type(rows)))
-    both = None if quicker is None else quicker(posterior, statistics, rows, members)
+    path = FAST_PATHS.get((type(posterior), type(rows)))
+    both = None if path is None else path.leave_one_out(posterior, statistics, rows, members)
     if both is not None:
         return both
     fitted = log_predictive(posterior, n_classes)(rows)
@@ -131,7 +131,8 @@ def inclusion_averaged(posterior: Any, common: Any, log_odds: Mapping[str, Array
     beliefs = posterior, common, np.asarray(log_odds[""])
 
     def of_kind(kind: type[Rows]) -> LogDensity:
-        make = INCLUSION_AVERAGED.get((type(posterior), kind))
+        path = FAST_PATHS.get((type(posterior), kind))
+        make = None if path is None else path.inclusion_averaged
         return generic_average(*beliefs, n_classes) if make is None else make(*beliefs)
 
     return _by_kind(of_kind)
@@ -167,22 +168,6 @@ def sum_of_parts(densities: Mapping[str, LogDensity]) -> LogDensity:
         lambda rows: total(density(rows.parts[name]) for name, density in densities.items()),
         lambda rows: total(density.kernel(rows.parts[name]) for name, density in densities.items()),
     )
-
-
-def over_alternatives(evaluate: Evaluate) -> Evaluate:
-    """Change a density of complete rows to that of :class:`~bayesppl.conjugate.rows.JointRows` with
-    alternatives."""
-
-    def log_density(rows: Any) -> Array:
-        out = evaluate(rows)
-        for places, alternatives in rows.alternatives():
-            total = np.full_like(out[..., places, :], -np.inf)
-            for each in alternatives:
-                np.logaddexp(total, evaluate(each), out=total)
-            out[..., places, :] = total
-        return out
-
-    return log_density
 
 
 def _by_kind(make: Callable[[type[Rows]], LogDensity]) -> LogDensity:

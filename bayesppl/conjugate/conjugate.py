@@ -258,7 +258,7 @@ def choose_prior(
     """Resolve a prior given by name, one declared in PyMC, or one of ``kind`` with hyperparameters of its own."""
     if isinstance(declared, Declared):
         return declared
-    if not isinstance(declared, str):
+    if not isinstance(declared, str) or not by_name:
         return resolve(require_kind(declared, kind, argument))
     if declared not in by_name:
         raise ValueError(

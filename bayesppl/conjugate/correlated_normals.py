@@ -27,6 +27,7 @@ from bayesppl.conjugate.moments import Moments, NumberRows
 from bayesppl.conjugate.normal_inverse_wishart import NormalInverseWishart
 from bayesppl.kernels.arrays import Array, diagonal, log_rising
 from bayesppl.kernels.mahalanobis import NEAR, squared_distances
+from bayesppl.kernels.missing import by_gaps
 from bayesppl.kernels.products import row_products
 
 
@@ -133,13 +134,9 @@ def by_pattern(marginal: Callable[[Array], Evaluate], n_features: int) -> Evalua
             odd = np.flatnonzero(~np.isfinite(out[(0,) * (out.ndim - 2)].sum(-1)))
         if not len(odd):
             return out
-        patterns, group = np.unique(~np.isnan(X[odd]), axis=0, return_inverse=True)
-        for g, pattern in enumerate(patterns):
-            rows, at = odd[group == g], np.flatnonzero(pattern)
-            if not len(at):
-                out[..., rows, :] = 0.0
-            elif len(at) < n_features:
-                out[..., rows, :] = marginal(at)(X[np.ix_(rows, at)])
+        for places, missing in by_gaps(np.isnan(X[odd])):
+            rows, at = odd[places], np.delete(np.arange(n_features), missing)
+            out[..., rows, :] = marginal(at)(X[np.ix_(rows, at)]) if len(at) else 0.0
         return out
 
     return log_density

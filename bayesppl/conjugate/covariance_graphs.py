@@ -33,6 +33,11 @@ class Spread(NamedTuple):
     log_det: Any
     whiten: Callable[..., Any]
 
+    @property
+    def covariance(self) -> Any:
+        """The covariances, by elementwise products."""
+        return (self.root[..., :, None, :] * self.root[..., None, :, :]).sum(-1)
+
 
 def by_factor(factor: Any) -> Spread:
     """Covariances given by their Cholesky factors."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from bayesppl.conjugate import correlated_normals, independent_normals, regressions
 from bayesppl.conjugate.beta import Beta
@@ -36,54 +36,55 @@ from bayesppl.conjugate.outcomes import (
     outcomes_leave_one_out,
     outcomes_log_predictive,
 )
-from bayesppl.conjugate.tree_dirichlet import (
-    PairedLevels,
-    TreeDirichlet,
-    trees_leave_one_out,
-    trees_log_predictive,
-)
+from bayesppl.conjugate.tree_dirichlet import TreeDirichlet, trees_leave_one_out, trees_log_predictive
 from bayesppl.conjugate.words import Words, words_leave_one_out, words_log_predictive
 from bayesppl.kernels.arrays import Array
 
-#: A pair, and a kind of its rows.
-Key = tuple[type, type]
 
-#: From a posterior to the predictive density of rows.
-LOG_PREDICTIVE: Mapping[Key, Callable[[Any], LogDensity]] = {
-    (Beta, Bits): bits_log_predictive,
-    (Beta, SparseCells): sparse_log_predictive,
-    (Gamma, SparseCells): sparse_log_predictive,
-    (Dirichlet, Outcomes): outcomes_log_predictive,
-    (Dirichlet, Words): words_log_predictive,
-    (TreeDirichlet, PairedLevels): trees_log_predictive,
-    (NormalInverseGamma, NumberRows): independent_normals.log_predictive,
-    (NormalInverseWishart, NumberRows): correlated_normals.log_predictive,
-    (MatrixNormalInverseWishart, NumberRows): regressions.log_predictive,
-}
+class FastPath(NamedTuple):
+    """Quicker formulas of one pair and one kind of rows; None where there is none.
 
-#: From posterior, statistics of all rows, rows, and their classes and weights to the densities of
-#: :func:`bayesppl.conjugate.closed_forms.leave_one_out`; None where it does not apply.
-LEAVE_ONE_OUT: Mapping[Key, Callable[[Any, Any, Any, Membership], tuple[Array, Array] | None]] = {
-    (Beta, Bits): bits_leave_one_out,
-    (Beta, SparseCells): sparse_leave_one_out,
-    (Gamma, SparseCells): sparse_leave_one_out,
-    (Dirichlet, Outcomes): outcomes_leave_one_out,
-    (Dirichlet, Words): words_leave_one_out,
-    (TreeDirichlet, PairedLevels): trees_leave_one_out,
-    (NormalInverseGamma, NumberRows): independent_normals.leave_one_out,
-    (NormalInverseWishart, NumberRows): correlated_normals.leave_one_out,
-    (MatrixNormalInverseWishart, NumberRows): regressions.leave_one_out,
-}
+    Attributes
+    ----------
+    log_predictive : callable
+        From a posterior to the predictive density of rows.
+    leave_one_out : callable
+        From posterior, statistics of all rows, rows, and their classes and weights to the densities of
+        :func:`bayesppl.conjugate.closed_forms.leave_one_out`; None where it does not apply.
+    inclusion_averaged : callable, optional
+        From a posterior of the classes, one of all rows together, and the log odds of "the factor depends on the
+        class", one for each factor, to the density of :func:`bayesppl.conjugate.closed_forms.inclusion_averaged`.
+    """
 
-#: From a posterior of the classes, one of all rows together, and the log odds of "the factor depends on the
-#: class", one for each factor, to the density of :func:`bayesppl.conjugate.closed_forms.inclusion_averaged`.
-INCLUSION_AVERAGED: Mapping[Key, Callable[[Any, Any, Array], LogDensity]] = {
-    (Beta, Bits): bits_average,
-    (Beta, SparseCells): sparse_average,
-    (Gamma, SparseCells): sparse_average,
-    (Dirichlet, Outcomes): outcomes_average,
-    (Dirichlet, Words): partial(mixture, words_log_predictive),
-    (NormalInverseGamma, NumberRows): independent_normals.inclusion_averaged,
-    (NormalInverseWishart, NumberRows): partial(mixture, correlated_normals.log_predictive),
-    (MatrixNormalInverseWishart, NumberRows): partial(mixture, regressions.log_predictive),
+    log_predictive: Callable[[Any], LogDensity]
+    leave_one_out: Callable[[Any, Any, Any, Membership], tuple[Array, Array] | None]
+    inclusion_averaged: Callable[[Any, Any, Array], LogDensity] | None = None
+
+
+#: By pair and kind of rows.
+FAST_PATHS: Mapping[tuple[type, type], FastPath] = {
+    (Beta, Bits): FastPath(bits_log_predictive, bits_leave_one_out, bits_average),
+    **{
+        (pair, SparseCells): FastPath(sparse_log_predictive, sparse_leave_one_out, sparse_average)
+        for pair in (Beta, Gamma)
+    },
+    (Dirichlet, Outcomes): FastPath(outcomes_log_predictive, outcomes_leave_one_out, outcomes_average),
+    (Dirichlet, Words): FastPath(
+        words_log_predictive, words_leave_one_out, partial(mixture, words_log_predictive)
+    ),
+    (TreeDirichlet, Outcomes): FastPath(trees_log_predictive, trees_leave_one_out),
+    (NormalInverseGamma, NumberRows): FastPath(
+        independent_normals.log_predictive,
+        independent_normals.leave_one_out,
+        independent_normals.inclusion_averaged,
+    ),
+    **{
+        (pair, NumberRows): FastPath(
+            closed.log_predictive, closed.leave_one_out, partial(mixture, closed.log_predictive)
+        )
+        for pair, closed in (
+            (NormalInverseWishart, correlated_normals),
+            (MatrixNormalInverseWishart, regressions),
+        )
+    },
 }

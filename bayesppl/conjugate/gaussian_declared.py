@@ -136,10 +136,9 @@ class MeanAndCholesky(Declared):
             spread = _lkj(self.cholesky_prior, covariance["dims"], prefix)
         else:
             spread = by_factor(declare(self.cholesky_prior, prefix + "cholesky", covariance["dims"], CHOLESKY))
-        product = (spread.root[..., :, None, :] * spread.root[..., None, :, :]).sum(-1)
         return {
             "mean": mean,
-            "covariance": pm.Deterministic(var=product, **covariance),
+            "covariance": pm.Deterministic(var=spread.covariance, **covariance),
             "observe": partial(observe, mean, spread, prefix),
         }
 

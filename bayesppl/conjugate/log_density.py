@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from scipy.special import log_expit
+from scipy.special import log_expit, logsumexp
 
 from bayesppl.kernels.arrays import Array
 
@@ -51,6 +51,24 @@ def on_first_use(make: Callable[[], Evaluate]) -> Evaluate:
     """A function of rows that is made when rows come: of a density and its kernel, often one is used only."""
     made = cache(make)
     return lambda X: made()(X)
+
+
+def over_alternatives(evaluate: Evaluate) -> Evaluate:
+    """Change a density of complete rows to that of rows with alternatives, such as
+    :class:`~bayesppl.conjugate.rows.JointRows`: the sum over those that an incomplete row can be."""
+
+    def log_density(rows: Any) -> Array:
+        out = evaluate(rows)
+        for places, alternatives in rows.alternatives():
+            total = np.full_like(out[..., places, :], -np.inf)
+            for each in alternatives:
+                found = evaluate(each)
+                several = found.reshape(*found.shape[:-2], -1, len(places), found.shape[-1])
+                np.logaddexp(total, logsumexp(several, axis=-3), out=total)
+            out[..., places, :] = total
+        return out
+
+    return log_density
 
 
 def mixture(

@@ -121,7 +121,7 @@ class MatrixNormalInverseWishart(Conjugate):
         return replace_unchecked(
             self.numbers,
             location=np.concatenate([self.centre, self.location], axis=1),
-            psi=_blocks(self.precision, weighted, self.psi + explained),
+            psi=np.block([[self.precision, weighted], [np.swapaxes(weighted, -1, -2), self.psi + explained]]),
         )
 
     def update(self, statistics: Moments) -> Self:
@@ -226,10 +226,3 @@ class MatrixNormalInverseWishart(Conjugate):
         return replace_unchecked(
             self, location=numbers.location, kappa=numbers.kappa, nu=numbers.nu, psi=numbers.psi
         )
-
-
-def _blocks(first: Array, cross: Array, second: Array) -> Array:
-    """A symmetric matrix from its blocks."""
-    upper = np.concatenate([first, cross], axis=-1)
-    lower = np.concatenate([np.swapaxes(cross, -1, -2), second], axis=-1)
-    return np.concatenate([upper, lower], axis=-2)

@@ -168,7 +168,7 @@ class Moments(Statistics):
         """Distances of means from that of a class, zero where their rounding explains them."""
         if self.sums is None:
             return apart
-        error = self.sums.error_of_mean
+        error = self.sums.shift.error
         error = error + np.take_along_axis(error, np.broadcast_to(most, (1, error.shape[1])), axis=0)
         last_bit = 2.0**-52 * np.abs(self.mean)
         return np.where(np.abs(apart) > np.where(error > 0, error + last_bit, 0.0), apart, 0.0)

@@ -8,13 +8,14 @@ its probability is the sum over these.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from math import prod
-from typing import NamedTuple, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.special import expit
 
 from bayesppl.conjugate.dirichlet import Dirichlet
@@ -25,7 +26,14 @@ from bayesppl.conjugate.statistics import Counts
 from bayesppl.kernels.arrays import Array, Responsibilities
 from bayesppl.kernels.levels import outcome_counts
 from bayesppl.kernels.lookups import level_sums
+from bayesppl.kernels.missing import by_gaps
 from bayesppl.kernels.ranges import row_blocks
+
+# outcomes of rows that are counted at once
+_COUNTED = 1 << 22
+
+# an incomplete row is one of at most so many
+_MOST_COMPLETIONS = 4096
 
 
 class Tables(NamedTuple):
@@ -71,14 +79,20 @@ class Outcomes(Rows):
     X : (n_rows, n_columns)
         Codes of the levels, -1 where one is missing.
     tables : Tables
+    refusal : str
+        Why rows that lack a level of a table of several columns are not fitted, and what can be done.
     """
 
     X: Array
     tables: Tables
+    refusal: str = (
+        "a joint table cannot be fitted to incomplete rows in closed form. Drop or impute them, or use "
+        "bayesppl.Categorical, which skips missing cells exactly."
+    )
 
     @final
-    def __getitem__(self, rows: Array) -> Outcomes:
-        return Outcomes(self.X[rows], self.tables)
+    def __getitem__(self, rows: Any) -> Outcomes:
+        return replace(self, X=self.X[rows])
 
     @cached_property
     def codes(self) -> Array:
@@ -86,17 +100,21 @@ class Outcomes(Rows):
         groups = self.tables.groups
         if groups == tuple((j,) for j in range(self.X.shape[1])):
             return self.X
-        out = np.empty((len(self.X), len(groups)), dtype=np.intp)
-        for table, group in enumerate(groups):
-            levels = self.X[:, list(group)]
-            out[:, table] = np.where((levels < 0).any(1), -1, _cell(levels, self.tables.shape(group)))
-        return out
+        strides, gaps = _strides(groups, self.tables.n_levels), self.X < 0
+        codes = np.asarray(self.X.astype(np.intp) @ strides)
+        if gaps.any():
+            codes[gaps @ (strides > 0)] = -1
+        return codes
 
     @final
     def sum_rows(self, responsibilities: Responsibilities) -> Counts:
-        self._refuse_gaps()
-        counts = outcome_counts(responsibilities, self.codes, self.tables.sizes)
-        return Counts(counts, np.zeros((len(counts), len(self.tables.groups))))
+        columns = sorted({j for group in self.tables.groups if len(group) > 1 for j in group})
+        refuse_missing_levels(self.X[:, columns], [self.tables.columns[j] for j in columns], self.refusal)
+        sizes = self.tables.sizes
+        counts = np.zeros((responsibilities.shape[1], sum(sizes)))
+        for block in row_blocks(len(self), len(sizes), _COUNTED):
+            counts += outcome_counts(responsibilities[block], self[block].codes, sizes)
+        return Counts(counts, np.zeros((len(counts), len(sizes))))
 
     @final
     def blocks(self) -> Iterator[tuple[slice, Counts]]:
@@ -109,29 +127,19 @@ class Outcomes(Rows):
             counts[row, codes[row, table] + starts[table]] = 1.0
             yield block, Counts(counts, np.zeros(codes.shape))
 
-    def _refuse_gaps(self) -> None:
-        together = [j for group in self.tables.groups if len(group) > 1 for j in group]
-        gaps = self.X[:, together] < 0
-        if gaps.any():
-            names = ", ".join(
-                repr(self.tables.columns[j]) for j, gap in zip(together, gaps.T, strict=True) if gap.any()
-            )
-            raise ValueError(
-                f"NaN: missing values in column {names} ({gaps.any(1).sum()} rows); a joint table cannot "
-                "be fitted to incomplete rows in closed form. Drop or impute them, or use bayesppl.Categorical, "
-                "which skips missing cells exactly. (Missing cells are fine when predicting.)"
-            )
+    @final
+    def alternatives(self) -> Iterator[tuple[Array, Iterator[Outcomes]]]:
+        """Yield the places of rows that lack some levels, but not all, and the rows that these can be."""
+        for places, completions in completed(self.X, self.tables, _MOST_COMPLETIONS):
+            if (self.X[places[0]] >= 0).any():
+                yield places, (replace(self, X=codes) for codes in completions)
 
     def _incomplete(self) -> Iterator[tuple[slice, tuple[int, ...], Array, Array]]:
-        """Yield the cells and columns of a table, and rows that lack the same of these, with which are missing."""
+        """Yield the cells and columns of a table, and rows that lack the same of these, but not all of them."""
         for group, cells in self.tables.cells():
-            if len(group) == 1:
-                continue
-            missing = self.X[:, list(group)] < 0
-            some = np.flatnonzero(missing.any(1) & ~missing.all(1))
-            patterns, of_rows = np.unique(missing[some], axis=0, return_inverse=True)
-            for pattern, absent in enumerate(patterns):
-                yield cells, group, some[of_rows.ravel() == pattern], absent
+            for rows, absent in by_gaps(self.X[:, list(group)] < 0):
+                if len(absent) < len(group):
+                    yield cells, group, rows, absent
 
     @staticmethod
     def log_likelihood(probability: Array, sizes: tuple[int, ...]) -> LogDensity:
@@ -142,12 +150,12 @@ class Outcomes(Rows):
         def log_mass(rows: Outcomes) -> Array:
             out = sums(rows.codes).reshape(*probability.shape[:-1], len(rows))
             for cells, group, incomplete, absent in rows._incomplete():
-                shape = np.asarray(rows.tables.shape(group))
+                shape = rows.tables.shape(group)
                 table = probability[..., cells].reshape(*probability.shape[:-1], *shape)
                 # the probabilities of what is present are a margin of the table
-                margin = table.sum(tuple(np.flatnonzero(absent) - len(absent)))
-                present = np.asarray(group)[~absent]
-                at = _cell(rows.X[np.ix_(incomplete, present)], tuple(shape[~absent]))
+                margin = table.sum(tuple(absent - len(group)))
+                present = np.delete(group, absent)
+                at = np.ravel_multi_index(rows.X[np.ix_(incomplete, present)].T, np.delete(shape, absent))
                 with np.errstate(divide="ignore"):
                     out[..., incomplete] += np.log(margin).reshape(*probability.shape[:-1], -1)[..., at]
             return np.moveaxis(out, -2, -1)
@@ -155,10 +163,70 @@ class Outcomes(Rows):
         return LogDensity(log_mass)
 
 
-def _cell(levels: Array, shape: tuple[int, ...]) -> Array:
-    """The cell of every row of codes in a table of this shape, the last column varying fastest."""
-    strides = prod(shape) // np.cumprod(shape)
-    return np.asarray(levels.astype(np.intp) @ strides.astype(np.intp))
+@cache
+def _strides(groups: tuple[tuple[int, ...], ...], n_levels: tuple[int, ...]) -> csr_array:
+    """How far the cell of each table moves with the code of each column: (n_columns, n_tables)."""
+    columns, tables, steps = [], [], []
+    for table, group in enumerate(groups):
+        shape = [n_levels[j] for j in group]
+        columns += group
+        tables += [table] * len(group)
+        steps += (prod(shape) // np.cumprod(shape)).tolist()
+    return csr_array((np.asarray(steps, dtype=np.intp), (columns, tables)), shape=(len(n_levels), len(groups)))
+
+
+def refuse_missing_levels(codes: Array, columns: Sequence[Hashable], reason: str) -> None:
+    """Refuse to fit rows that lack some levels, by the names of the columns that have gaps."""
+    gaps = codes < 0
+    if gaps.any():
+        names = ", ".join(repr(name) for name, gap in zip(columns, gaps.T, strict=True) if gap.any())
+        raise ValueError(
+            f"NaN: missing values in column {names} ({gaps.any(1).sum()} rows); {reason} (Missing cells are fine "
+            "when predicting.)"
+        )
+
+
+def completed(codes: Array, tables: Tables, most: int) -> Iterator[tuple[Array, Iterator[Array]]]:
+    """Yield the places of rows that lack the same levels, and their codes with all levels that these can have.
+
+    Parameters
+    ----------
+    codes : (n_rows, n_columns)
+        -1 where a level is missing.
+    tables : Tables
+    most : int
+        How many combinations of levels are not too many.
+
+    Yields
+    ------
+    places : (n_places,)
+    completions : iterator of (n, n_columns)
+        The rows at these places several times, one after the other.
+
+    Raises
+    ------
+    ValueError
+        If the combinations are too many.
+    """
+    for places, absent in by_gaps(codes < 0):
+        shape = [tables.n_levels[j] for j in absent]
+        if prod(shape) > most:
+            names = ", ".join(repr(tables.columns[j]) for j in absent)
+            raise ValueError(
+                f"a row lacks the levels of columns {names}, which have {prod(shape):,} combinations of levels, "
+                f"and its density is the sum over them; at most {most:,} are summed. Fill some of the cells, or "
+                "use bayesppl.CategoricalNB or MixedNB, which leave missing cells out."
+            )
+        yield places, _filled(codes[places].astype(np.intp), absent, shape)
+
+
+def _filled(codes: Array, absent: Array, shape: Sequence[int]) -> Iterator[Array]:
+    """Yield rows with all combinations of levels in the columns that they lack, some combinations at a time."""
+    levels = np.stack(np.unravel_index(np.arange(prod(shape)), shape), axis=1)
+    for block in row_blocks(len(levels), codes.shape[1] * codes.size, _COUNTED):
+        filled = np.tile(codes, (block.stop - block.start, 1))
+        filled[:, absent] = levels[block].repeat(len(codes), axis=0)
+        yield filled
 
 
 def outcomes_log_predictive(posterior: Dirichlet) -> LogDensity:

@@ -49,7 +49,7 @@ class JointRows(Rows):
     parts : mapping of str to Rows
     alternatives : callable
         Returns places of rows that lack a cell which other parts depend on, and the complete rows (joint ones)
-        that each of them can be: their densities add up to its own.
+        that these can be, once or several times all of them: their densities add up to those of the rows.
     refusal : str
         Why the rows cannot be summed, where they cannot.
     """

@@ -47,10 +47,12 @@ class Statistics(ABC):
     """
 
     @abstractmethod
-    def __add__(self, other: Self) -> Self: ...
+    def __add__(self, other: Self) -> Self:
+        """Return the statistics of both sets of rows."""
 
     @abstractmethod
-    def __sub__(self, other: Self) -> Self: ...
+    def __sub__(self, other: Self) -> Self:
+        """Return the statistics without those of rows that are among them."""
 
     @abstractmethod
     def scale(self, factor: float) -> Self:

@@ -15,25 +15,22 @@ trees remain independent of everything but a weight of each edge, and their sum 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
-from itertools import product
-from typing import Any, ClassVar, NamedTuple, NoReturn, Self, final
+from typing import ClassVar, NamedTuple, NoReturn, Self
 
 import numpy as np
-from scipy.special import gammaln, logsumexp, xlogy
+from scipy.special import xlogy
 
 from bayesppl.conjugate.conjugate import Conjugate, replace_unchecked
 from bayesppl.conjugate.declared_priors import Dims
 from bayesppl.conjugate.dirichlet import Dirichlet
-from bayesppl.conjugate.log_density import Evaluate, LogDensity
+from bayesppl.conjugate.log_density import LogDensity, over_alternatives
 from bayesppl.conjugate.membership import Membership
-from bayesppl.conjugate.rows import Rows
+from bayesppl.conjugate.outcomes import Outcomes
 from bayesppl.conjugate.statistics import Counts
 from bayesppl.errors import UndefinedEstimateError
-from bayesppl.kernels.arrays import Array, Responsibilities, Theta, log_rising
-from bayesppl.kernels.levels import outcome_counts
+from bayesppl.kernels.arrays import Array, Theta, log_rising
 from bayesppl.kernels.lookups import level_sums
 from bayesppl.kernels.ranges import row_blocks
 from bayesppl.kernels.tree_sums import (
@@ -46,17 +43,11 @@ from bayesppl.kernels.tree_sums import (
     log_tree_sum,
 )
 
-#: A row that lacks levels is one of at most so many.
-MOST_COMPLETIONS = 4096
-
-# outcomes of rows that are counted at once
-_COUNTED = 1 << 22
-
 # numbers of the rows that are left out at once
 _SCORED = 1 << 20
 
 
-class Layout(NamedTuple):
+class PairTables(NamedTuple):
     """The tables of all columns and of all pairs of columns, one after the other.
 
     Attributes
@@ -66,15 +57,12 @@ class Layout(NamedTuple):
         The columns of every pair, the first one before the second: 0 and 1, 0 and 2, 1 and 2, 0 and 3, and so on.
     sizes, starts : (n_tables,)
         The number of cells of each table, and where they begin.
-    margins : (2, n_cells_of_pairs)
-        For every cell of a pair, the cells of its two columns.
     """
 
     n_levels: Array
     pairs: Array
     sizes: Array
     starts: Array
-    margins: Array
 
     def square(self, values: Array) -> Array:
         """Values of pairs (..., n_pairs) as symmetric matrices (..., n_columns, n_columns)."""
@@ -87,12 +75,6 @@ class Layout(NamedTuple):
         singles = values[..., : len(self.n_levels)]
         of_columns = singles[..., self.pairs[0]] + singles[..., self.pairs[1]]
         return singles.sum(-1), values[..., len(self.n_levels) :] - of_columns
-
-    def given_columns(self, values: Array) -> Array:
-        """Logarithms of cells (..., n_cells), those of pairs less those of their columns."""
-        n_cells = self.n_levels.sum()
-        of_columns = values[..., self.margins[0]] + values[..., self.margins[1]]
-        return np.concatenate([values[..., :n_cells], values[..., n_cells:] - of_columns], axis=-1)
 
     def column(self, values: Array, column: int) -> Array:
         """The values (..., n_levels) of one column, from values of cells."""
@@ -107,78 +89,11 @@ class Layout(NamedTuple):
 
 
 @cache
-def layout_of(n_levels: tuple[int, ...]) -> Layout:
+def layout_of(n_levels: tuple[int, ...]) -> PairTables:
     """The tables of columns with these numbers of levels."""
     levels, pairs = np.asarray(n_levels, dtype=np.intp), np.stack(np.tril_indices(len(n_levels), -1)[::-1])
-    of_pairs = levels[pairs[0]] * levels[pairs[1]]
-    sizes = np.concatenate([levels, of_pairs])
-    starts = np.cumsum(sizes) - sizes
-    pair = np.repeat(np.arange(len(of_pairs)), of_pairs)
-    within = np.arange(len(pair)) - np.repeat(starts[len(levels) :] - levels.sum(), of_pairs)
-    margins = starts[pairs[:, pair]] + np.divmod(within, levels[pairs[1, pair]])
-    return Layout(levels, pairs, sizes, starts, margins)
-
-
-@dataclass(frozen=True, eq=False)
-class PairedLevels(Rows):
-    """Rows of levels, as outcomes of the tables of columns and pairs.
-
-    Attributes
-    ----------
-    X : (n_rows, n_columns)
-        Codes of the levels, -1 where one is missing.
-    n_levels : tuple of int
-    columns : tuple
-        Their names.
-    """
-
-    X: Array
-    n_levels: tuple[int, ...]
-    columns: tuple[Hashable, ...]
-
-    @final
-    def __len__(self) -> int:
-        return len(self.X)
-
-    @final
-    def __getitem__(self, rows: Any) -> PairedLevels:
-        return replace(self, X=self.X[rows])
-
-    @property
-    def layout(self) -> Layout:
-        return layout_of(self.n_levels)
-
-    @property
-    def outcomes(self) -> Array:
-        """The outcome of every table: (n_rows, n_tables)."""
-        X, layout = self.X.astype(np.intp, copy=False), self.layout
-        first, second = layout.pairs
-        return np.hstack([X, X[:, first] * layout.n_levels[second] + X[:, second]])
-
-    @final
-    def sum_rows(self, responsibilities: Responsibilities) -> Counts:
-        gaps = self.X < 0
-        if gaps.any():
-            names = ", ".join(repr(name) for name, gap in zip(self.columns, gaps.T, strict=True) if gap.any())
-            raise ValueError(
-                f"NaN: missing values in column {names} ({gaps.any(1).sum()} rows); trees cannot be fitted to "
-                "incomplete rows in closed form. Drop or impute them, make missing a level of its own, or use "
-                "bayesppl.CategoricalNB, which skips missing cells exactly. (Missing cells are fine when "
-                "predicting.)"
-            )
-        sizes = self.layout.sizes
-        counts = np.zeros((responsibilities.shape[1], sizes.sum()))
-        for block in row_blocks(len(self), len(sizes), _COUNTED):
-            counts += outcome_counts(responsibilities[block], self[block].outcomes, sizes.tolist())
-        return Counts(counts, np.zeros((len(counts), 1)))
-
-    @final
-    def blocks(self) -> Iterator[tuple[slice, Counts]]:
-        for block in row_blocks(len(self), self.layout.sizes.sum()):
-            cells = self[block].outcomes + self.layout.starts
-            counts = np.zeros((len(cells), self.layout.sizes.sum()))
-            counts[np.arange(len(cells))[:, None], cells] = 1.0
-            yield block, Counts(counts, np.zeros((len(cells), 1)))
+    sizes = np.concatenate([levels, levels[pairs[0]] * levels[pairs[1]]])
+    return PairTables(levels, pairs, sizes, np.cumsum(sizes) - sizes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,8 +126,13 @@ class TreeDirichlet(Conjugate):
         return ("log_weights",) if self.is_common else ()
 
     @property
-    def layout(self) -> Layout:
+    def layout(self) -> PairTables:
         return layout_of(self.n_levels)
+
+    @property
+    def tables(self) -> Dirichlet:
+        """The belief about all tables, each by itself."""
+        return Dirichlet(self.concentration, tuple(self.layout.sizes.tolist()))
 
     @property
     def factor_dims(self) -> tuple[str, ...]:
@@ -239,8 +159,8 @@ class TreeDirichlet(Conjugate):
         edge, probability = theta["edge"], theta["probability"]
         edges = edge[..., None, :] if self.is_common else edge
         with np.errstate(invalid="ignore"):  # of pairs without an edge
-            terms = self._sum(xlogy(self.concentration - 1, probability) - gammaln(self.concentration))
-            of_columns, of_pairs = self.layout.split(terms + gammaln(self.totals))
+            terms = np.add.reduceat(xlogy(self.concentration - 1, probability), self.layout.starts, axis=-1)
+            of_columns, of_pairs = self.layout.split(terms - self.tables.log_normalizer())
             along = np.where(edges > 0, of_pairs, 0.0).sum(-1) + of_columns
         of_tree = (edge * self.log_weights).sum(-1) - log_tree_sum(self.layout.square(self.log_weights))
         return np.asarray(along.sum(-1) + (of_tree if self.is_common else of_tree.sum(-1)))
@@ -271,7 +191,7 @@ class TreeDirichlet(Conjugate):
     def mean(self) -> Theta:
         """Edge probabilities; those of cells, zero in pairs that are no edge."""
         edge = np.stack([edge_probabilities(graph)[*self.layout.pairs] for graph in self.graphs])
-        mean = self.concentration / self.totals.repeat(self.layout.sizes, axis=1)
+        mean = self.tables.mean()["probability"]
         mean[:, sum(self.n_levels) :] *= edge.repeat(self.layout.sizes[len(self.n_levels) :], axis=1)
         return {"edge": edge[0] if self.is_common else edge, "probability": mean}
 
@@ -286,29 +206,10 @@ class TreeDirichlet(Conjugate):
         """The elimination of the nodes of every tree."""
         return [eliminate(weights) for weights in self.layout.square(np.atleast_2d(self.log_weights))]
 
-    @property
-    def totals(self) -> Array:
-        """Total concentration of each table: (n_classes, n_tables)."""
-        return self._sum(self.concentration)
-
-    def _sum(self, values: Array) -> Array:
-        return np.add.reduceat(values, self.layout.starts, axis=-1)
-
     def _gains(self, statistics: Counts) -> tuple[Array, Array]:
         """Log evidence of the columns of each class, and what is added to the weights of each tree."""
-        terms = self._sum(log_rising(self.concentration, statistics.counts))
-        of_columns, of_pairs = self.layout.split(terms - log_rising(self.totals, self._sum(statistics.counts)))
+        of_columns, of_pairs = self.layout.split(self.tables.log_increment(statistics))
         return of_columns, of_pairs.sum(0) if self.is_common else of_pairs
-
-
-def uniform_counts(
-    strength: float, n_levels: tuple[int, ...], n_classes: int, *, is_common: bool
-) -> TreeDirichlet:
-    """A prior that is worth so many rows of each class, spread evenly over the cells of every table."""
-    layout = layout_of(n_levels)
-    concentration = np.tile(np.repeat(strength / layout.sizes, layout.sizes), (n_classes, 1))
-    of_trees = () if is_common else (n_classes,)
-    return TreeDirichlet(concentration, np.zeros((*of_trees, layout.pairs.shape[1])), n_levels)
 
 
 def refuse_pymc() -> NoReturn:
@@ -329,44 +230,43 @@ def trees_log_likelihood(theta: Theta, n_levels: tuple[int, ...]) -> LogDensity:
         )
     if edge.ndim < probability.ndim:
         edge = edge[..., None, :]
-    is_edge = edge.repeat(layout.sizes[len(n_levels) :], axis=-1) > 0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        terms = layout.given_columns(np.log(probability))
-    # a level without probability counts once, with its column
-    of_pairs = terms[..., sum(n_levels) :]
-    of_pairs[~is_edge | np.isnan(of_pairs)] = 0.0
+    # a pair counts where it is an edge, and every column once less for each of its edges
+    times = np.concatenate([1 - layout.square(edge).sum(-1), edge], axis=-1).repeat(layout.sizes, axis=-1)
+    terms = xlogy(times, np.where(probability > 0, probability, 1.0))
+    # a level without probability does not occur, however many edges its column has
+    terms[(probability == 0) & ((np.arange(times.shape[-1]) < sum(n_levels)) | (times > 0))] = -np.inf
     sums = level_sums(terms.reshape(-1, terms.shape[-1]), layout.sizes.tolist())
 
-    def log_mass(rows: PairedLevels) -> Array:
-        return np.moveaxis(sums(rows.outcomes).reshape(*terms.shape[:-1], len(rows)), -2, -1)
+    def log_mass(rows: Outcomes) -> Array:
+        return np.moveaxis(sums(rows.codes).reshape(*terms.shape[:-1], len(rows)), -2, -1)
 
-    return LogDensity(_over_levels(log_mass))
+    return LogDensity(log_mass).map(over_alternatives)
 
 
 def trees_log_predictive(posterior: TreeDirichlet) -> LogDensity:
     """The predictive of rows of levels: the likelihood at the mean of the tables, averaged over trees."""
-    layout, graphs, n_columns = posterior.layout, posterior.graphs, len(posterior.n_levels)
-    log_mean = np.log(posterior.concentration / posterior.totals.repeat(layout.sizes, axis=1))
+    layout, graphs = posterior.layout, posterior.graphs
+    log_mean = np.log(posterior.tables.mean()["probability"])
 
-    def log_mass(rows: PairedLevels) -> Array:
-        cells, out = rows.outcomes + layout.starts, np.empty((len(rows), len(log_mean)))
-        for k, terms in enumerate(layout.given_columns(log_mean)):
-            found = terms[cells]
-            of_trees = log_mean_over_trees(graphs[k % len(graphs)], found[:, n_columns:])
-            out[:, k] = found[:, :n_columns].sum(1) + of_trees
+    def log_mass(rows: Outcomes) -> Array:
+        cells, out = rows.codes + layout.starts, np.empty((len(rows), len(log_mean)))
+        for k, terms in enumerate(log_mean):
+            of_columns, of_pairs = layout.split(terms[cells])
+            out[:, k] = of_columns + log_mean_over_trees(graphs[k % len(graphs)], of_pairs)
+        out[(rows.X < 0).all(1)] = 0.0
         return out
 
-    return LogDensity(_over_levels(log_mass))
+    return LogDensity(log_mass).map(over_alternatives)
 
 
 def trees_leave_one_out(
-    posterior: TreeDirichlet, statistics: Counts, rows: PairedLevels, members: Membership
+    posterior: TreeDirichlet, statistics: Counts, rows: Outcomes, members: Membership
 ) -> tuple[Array, Array]:
     """Leave-one-out of rows of levels: without one, tables have a count less, and edges another weight."""
-    layout, alpha, n_columns = posterior.layout, posterior.concentration, len(posterior.n_levels)
+    layout, alpha, tables = posterior.layout, posterior.concentration, posterior.tables
     fitted = trees_log_predictive(posterior)(rows)
     without, n_classes = fitted.copy(), len(alpha)
-    terms = layout.given_columns(np.log(alpha / posterior.totals.repeat(layout.sizes, axis=1)))
+    log_mean, totals_of_classes = np.log(tables.mean()["probability"]), tables.totals
     # whose densities change with a row: those of all classes that share its tree
     changed = (
         [(np.arange(len(rows)), range(n_classes))]
@@ -374,48 +274,17 @@ def trees_leave_one_out(
         else [(np.flatnonzero(members.codes == k), [k]) for k in range(n_classes)]
     )
     for graph, (those, classes) in zip(posterior.graphs, changed, strict=True):
-        for block in row_blocks(len(those), n_columns**2, _SCORED):
+        for block in row_blocks(len(those), len(posterior.n_levels) ** 2, _SCORED):
             at = those[block]
-            cells, own, weight = rows[at].outcomes + layout.starts, members.codes[at], members.weights[at, None]
-            counts, totals = alpha[own[:, None], cells] - weight, posterior.totals[own] - weight
+            cells, own, weight = rows[at].codes + layout.starts, members.codes[at], members.weights[at, None]
+            counts, totals = alpha[own[:, None], cells] - weight, totals_of_classes[own] - weight
             _, removed = layout.split(log_rising(counts, weight) - log_rising(totals, weight))
             own_columns, own_pairs = layout.split(np.log(counts / totals))
             before = log_mean_over_trees(graph, -removed)
             for k in classes:
-                found, is_own = terms[k][cells], own == k
-                of_columns = np.where(is_own, own_columns, found[:, :n_columns].sum(1))
-                of_pairs = np.where(is_own[:, None], own_pairs, found[:, n_columns:])
+                of_columns, of_pairs = layout.split(log_mean[k][cells])
+                is_own = own == k
+                of_columns = np.where(is_own, own_columns, of_columns)
+                of_pairs = np.where(is_own[:, None], own_pairs, of_pairs)
                 without[at, k] = of_columns + log_mean_over_trees(graph, of_pairs - removed) - before
     return fitted, without
-
-
-def _over_levels(evaluate: Evaluate) -> Evaluate:
-    """The density of rows some of whose levels are missing: the sum over the levels that they can have."""
-
-    def log_mass(rows: PairedLevels) -> Array:
-        out = evaluate(replace(rows, X=np.maximum(rows.X, 0)))
-        gaps = np.flatnonzero((rows.X < 0).any(1))
-        patterns, pattern_of = np.unique(rows.X[gaps] < 0, axis=0, return_inverse=True)
-        for place, pattern in enumerate(patterns):
-            found, absent = gaps[pattern_of.ravel() == place], np.flatnonzero(pattern)
-            if pattern.all():
-                out[..., found, :] = 0.0
-                continue
-            n_completions = int(np.prod([rows.n_levels[j] for j in absent], dtype=float))
-            if n_completions > MOST_COMPLETIONS:
-                names = ", ".join(repr(rows.columns[j]) for j in absent)
-                raise ValueError(
-                    f"a row lacks columns {names}, which have {n_completions:,} combinations of levels, and its "
-                    f"density is the sum over them; at most {MOST_COMPLETIONS:,} are summed. Fill some of the "
-                    "cells, or use bayesppl.CategoricalNB or MixedNB, which leave missing cells out."
-                )
-            levels = np.asarray(list(product(*(range(rows.n_levels[j]) for j in absent))))
-            for block in row_blocks(len(found), n_completions, _COUNTED // len(rows.columns) ** 2):
-                filled = rows.X[found[block]].astype(np.intp).repeat(n_completions, axis=0)
-                filled[:, absent] = np.tile(levels, (len(filled) // n_completions, 1))
-                every = evaluate(replace(rows, X=filled))
-                shape = (*every.shape[:-2], -1, n_completions, every.shape[-1])
-                out[..., found[block], :] = logsumexp(every.reshape(shape), axis=-2)
-        return out
-
-    return log_mass

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -43,6 +43,18 @@ def real(name: str, value: Any, words: str, allowed: Callable[[float], bool]) ->
     if not allowed(float(value)):
         raise ValueError(f"{name} must {words}, found {value:g}")
     return float(value)
+
+
+def one_of(name: str, value: Any, known: Iterable[Any]) -> None:
+    """Refuse a value that is none of those known.
+
+    Raises
+    ------
+    ValueError
+    """
+    options = list(known)
+    if value not in options:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}, found {value!r}")
 
 
 def generator(random_state: Any) -> np.random.Generator:

@@ -21,15 +21,9 @@ from scipy.optimize import minimize_scalar
 from bayesppl.conjugate.conjugate import require_positive
 from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.conjugate.membership import Membership
+from bayesppl.conjugate.outcomes import Outcomes
 from bayesppl.conjugate.statistics import Counts
-from bayesppl.conjugate.tree_dirichlet import (
-    PairedLevels,
-    TreeDirichlet,
-    layout_of,
-    refuse_pymc,
-    trees_log_likelihood,
-    uniform_counts,
-)
+from bayesppl.conjugate.tree_dirichlet import TreeDirichlet, layout_of, refuse_pymc, trees_log_likelihood
 from bayesppl.data.arguments import by_name
 from bayesppl.data.table import Table
 from bayesppl.errors import UndefinedEstimateError
@@ -46,6 +40,11 @@ from bayesppl.kernels.tree_sums import directed_edges
 #: Where a column of numbers is cut into bins; None for a column of levels.
 Cuts = tuple[float, ...] | None
 
+_INCOMPLETE = (
+    "trees cannot be fitted to incomplete rows in closed form. Drop or impute them, make missing a level of its "
+    "own, or use bayesppl.CategoricalNB, which skips missing cells exactly."
+)
+
 # Bounds of the number of rows that the prior is worth, where it is chosen by evidence
 _STRENGTHS = (0.1, 1000.0)
 
@@ -58,7 +57,8 @@ class TreeColumns(BoundColumns):
     Attributes
     ----------
     every : LevelColumns
-        All columns; the outcomes of a column of numbers are one value of each bin.
+        All columns, and the tables of each and of each pair; the outcomes of a column of numbers are one value of
+        each bin.
     of_levels : LevelColumns
         Those of levels.
     cuts : tuple
@@ -83,13 +83,8 @@ class TreeColumns(BoundColumns):
 
     @property
     def coords(self) -> dict[str, list[Any]]:
-        pairs = tuple((first, second) for second in range(len(self.cuts)) for first in range(second))
-        tables = replace(self.every, groups=self.every.groups + pairs)
-        return {
-            "cell": tables.coords["cell"],
-            "pair": tables.table_names[len(self.cuts) :],
-            "feature": list(self.every.columns),
-        }
+        pairs = self.every.table_names[len(self.cuts) :]
+        return {"cell": self.every.coords["cell"], "pair": pairs, "feature": list(self.every.columns)}
 
     def encode(self, table: Table) -> Array:
         codes = np.empty((len(table), len(self.cuts)), dtype=np.intp)
@@ -102,7 +97,7 @@ class TreeColumns(BoundColumns):
         return self.every.decode(X)
 
     def label_rows(self, X: Array, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
-        return self.every.label_rows(X, prefix)
+        return {f"{prefix}x": (("row", f"{prefix}feature"), X.astype(np.int64))}
 
     def covariates(self, X: Array) -> Covariates:
         return NO_COVARIATES
@@ -171,8 +166,10 @@ class AveragedTree(ConjugateFamily):
 
     @cached_property
     def bound(self) -> TreeColumns:
-        alone = tuple((j,) for j in range(len(self.columns)))
-        every = LevelColumns(self.name, self.columns, self.outcomes, None, alone, False)
+        places = range(len(self.columns))
+        pairs = ((first, second) for second in places for first in range(second))
+        groups = (*((j,) for j in places), *pairs)
+        every = LevelColumns(self.name, self.columns, self.outcomes, None, groups, False)
         dims = {"edge": ("pair",) if self.is_common else ("class", "pair"), "probability": ("class", "cell")}
         return TreeColumns(every, self.of_levels.bound, self.cuts, dims)
 
@@ -216,12 +213,17 @@ class AveragedTree(ConjugateFamily):
             of_levels=of_levels,
         )
 
-    def rows(self, X: Array) -> PairedLevels:
-        return PairedLevels(X, self.n_levels, self.columns)
+    def rows(self, X: Array) -> Outcomes:
+        return Outcomes(X, self.bound.every.tables, _INCOMPLETE)
 
     def resolve_prior(self, statistics: Counts) -> TreeDirichlet:
+        layout, n_classes = layout_of(self.n_levels), len(statistics.counts)
+        log_weights = np.zeros((*(() if self.is_common else (n_classes,)), layout.pairs.shape[1]))
+
         def worth(strength: float) -> TreeDirichlet:
-            return uniform_counts(strength, self.n_levels, len(statistics.counts), is_common=self.is_common)
+            """The prior that is worth so many rows of each class."""
+            concentration = np.tile(np.repeat(strength / layout.sizes, layout.sizes), (n_classes, 1))
+            return TreeDirichlet(concentration, log_weights, self.n_levels)
 
         if self.prior != "evidence":
             if isinstance(self.prior, str):

@@ -35,6 +35,7 @@ from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.outcomes import Outcomes
 from bayesppl.conjugate.simplices import SimplexPrior, simplex_prior
 from bayesppl.conjugate.statistics import Counts
+from bayesppl.data.arguments import one_of
 from bayesppl.data.table import Table
 from bayesppl.families import closed_forms
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
@@ -83,10 +84,7 @@ class TableFamily(ConjugateFamily):
 
     @final
     def bind(self, table: Table, classes: Sequence[Hashable], members: Membership | None = None) -> Self:
-        if self.unseen not in get_args(Unseen):
-            raise ValueError(
-                f"unseen must be one of {', '.join(map(repr, get_args(Unseen)))}, found {self.unseen!r}"
-            )
+        one_of("unseen", self.unseen, get_args(Unseen))
         if self.levels is None:
             outcomes = tuple((*levels, unseen_beside(levels)) for levels in levels_that_occur(table))
         else:

@@ -22,7 +22,7 @@ from scipy.sparse import issparse
 
 from bayesppl.conjugate import Beta, Gamma
 from bayesppl.conjugate.cells import Bits, DenseCells, SparseCells, dense_blocks, stored_once
-from bayesppl.conjugate.conjugate import require_kind
+from bayesppl.conjugate.conjugate import choose_prior
 from bayesppl.conjugate.declare import Direct
 from bayesppl.conjugate.declared_priors import is_declaration
 from bayesppl.conjugate.log_density import LogDensity
@@ -136,13 +136,14 @@ class CellFamily(OfColumns, ConjugateFamily):
                     f"the weighted sum of column {self.columns[d]!r} is larger than any floating-point number. "
                     "Rescale the column, or divide the weights by their mean"
                 )
-        if self.pair is Gamma and isinstance(declared, str):
-            if declared != "overall":
-                raise ValueError(
-                    f"{parameter}={declared!r} is not known; choose one of 'overall', or pass a bayesppl.Gamma"
-                )
-            return Gamma.overall(statistics)
-        return require_kind(declared, self.pair, parameter).sized(statistics.values()[0].shape)
+        found: Beta | Gamma = choose_prior(
+            declared,
+            {"overall": lambda: Gamma.overall(statistics)} if self.pair is Gamma else {},
+            lambda prior: prior.sized(statistics.values()[0].shape),
+            self.pair,
+            parameter,
+        )
+        return found
 
     @final
     def mle(self, statistics: Any) -> Theta:

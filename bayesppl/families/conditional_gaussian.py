@@ -18,11 +18,12 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from bayesppl.conjugate import Dirichlet
-from bayesppl.conjugate.closed_forms import over_alternatives
-from bayesppl.conjugate.log_density import LogDensity
+from bayesppl.conjugate.log_density import LogDensity, over_alternatives
 from bayesppl.conjugate.matrix_normal import MatrixNormalInverseWishart
 from bayesppl.conjugate.membership import Membership
+from bayesppl.conjugate.outcomes import completed
 from bayesppl.conjugate.rows import JointRows
+from bayesppl.data.arguments import one_of
 from bayesppl.data.table import Table
 from bayesppl.families.categorical import Categorical, JointCategorical, TableFamily
 from bayesppl.families.categorical_blocks import CategoricalBlocks
@@ -42,6 +43,9 @@ _TABLES: dict[str, type[TableFamily]] = {
     "independent": Categorical,
     "joint": JointCategorical,
 }
+
+# a row is one of at most so many, where several of its categories are missing
+MOST_COMPLETIONS = 20_000
 
 #: How the categories depend on each other within a class.
 CategoryTables = Literal["evidence", "independent", "joint"]
@@ -114,12 +118,8 @@ class ConditionalGaussian(Wrapping):
         return replace(self.inner.bound, joint_family=self.name)
 
     def bind(self, table: Table, classes: Sequence[Hashable], members: Membership | None = None) -> Self:
-        for argument, value, known in (
-            ("covariance", self.covariance, ("tied", "full")),
-            ("table", self.table, tuple(_TABLES)),
-        ):
-            if value not in known:
-                raise ValueError(f"{argument} must be one of {', '.join(map(repr, known))}, found {value!r}")
+        one_of("covariance", self.covariance, ("tied", "full"))
+        one_of("table", self.table, _TABLES)
         if self.inner is None:
             of_levels, of_numbers = categories_and_numbers(table, self.categories, self.integers)
             tables = _TABLES[self.table](self.probability, self.levels, self.unseen)
@@ -183,19 +183,14 @@ class ConditionalGaussian(Wrapping):
         return BlockRows({"categories": codes, "numbers": beside})
 
     def _alternatives(self, X: BlockRows) -> Iterator[tuple[Array, Iterator[BlockRows]]]:
-        """Places of rows that lack some categories, and the rows that they are with the levels that they can
-        have."""
-        codes = X.parts["categories"]
-        gaps = np.flatnonzero((codes < 0).any(1))
-        if not len(gaps):
-            return
-        patterns, group = np.unique(codes[gaps] < 0, axis=0, return_inverse=True)
-        for g, pattern in enumerate(patterns):
-            places, missing = gaps[group == g], np.flatnonzero(pattern).tolist()
-            yield places, self._filled(X[places], missing)
-
-    def _filled(self, X: BlockRows, missing: Sequence[int]) -> Iterator[BlockRows]:
-        codes = X.parts["categories"].astype(np.intp)
-        for levels in self.of_categories.bound.completions(missing):
-            codes[:, missing] = levels
-            yield BlockRows({**X.parts, "categories": codes})
+        """Yield the places of rows that lack some categories, and the rows with all levels these can have."""
+        categories = self.of_categories.bound.tables
+        for places, completions in completed(X.parts["categories"], categories, MOST_COMPLETIONS):
+            numbers = X.parts["numbers"][places]
+            yield (
+                places,
+                (
+                    BlockRows({"categories": codes, "numbers": np.tile(numbers, (len(codes) // len(places), 1))})
+                    for codes in completions
+                ),
+            )

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from bayesppl.conjugate import NormalInverseGamma, NormalInverseWishart
 from bayesppl.conjugate.declared_priors import is_declaration
 from bayesppl.conjugate.gaussian_declared import LKJ, MeanAndCholesky, MeanAndSd, read_cholesky_prior
+from bayesppl.data.arguments import one_of
 from bayesppl.families.gaussian_diagonal import DiagonalGaussian
 from bayesppl.families.gaussian_full import FullGaussian
 from bayesppl.families.moment_family import MomentFamily
@@ -85,8 +86,7 @@ def Gaussian(
     >>> bp.Gaussian("full", prior="jeffreys")
     FullGaussian(prior='jeffreys', tied=False)
     """
-    if covariance not in _STRUCTURES:
-        raise ValueError(f"covariance must be one of {', '.join(map(repr, _STRUCTURES))}, found {covariance!r}")
+    one_of("covariance", covariance, _STRUCTURES)
     return _STRUCTURES[covariance](_declared(covariance, prior, mean, sd, cholesky))
 
 

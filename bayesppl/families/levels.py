@@ -14,7 +14,6 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from math import prod
 from numbers import Integral
 from types import MappingProxyType
 from typing import Any, Literal, final
@@ -33,9 +32,6 @@ from bayesppl.kernels.levels import Places, smallest_type
 
 #: What an unseen level is: a missing cell, an error, or an outcome of each class with a probability of its own.
 Unseen = Literal["missing", "error", "learned"]
-
-#: A row is one of at most so many, where several of its categories are missing.
-MOST_COMPLETIONS = 20_000
 
 # in the place of a code, for a value that is no level
 _UNKNOWN = -2
@@ -123,12 +119,9 @@ class LevelColumns(BoundColumns):
         """Return the codes of the levels, of an unseen one that of the last outcome."""
         table = table.select(self.columns)
         codes = np.empty((len(table), len(self.columns)), dtype=smallest_type(max(self.tables.n_levels)))
-        whole = table.integers()
-        if whole is None or self._places is None or not self._places.look_up(whole, codes):
-            is_known = False
-        else:
-            is_known = self.unseen is not None or not (codes == _UNKNOWN).any()
-        if not is_known:
+        whole, places = table.integers(), self._places
+        are_found = whole is not None and places is not None and places.look_up(whole, codes)
+        if not are_found or (self.unseen is None and (codes == _UNKNOWN).any()):
             for j, name in enumerate(self.columns):
                 codes[:, j] = self._codes(table.column(name), j)
         return codes
@@ -184,24 +177,6 @@ class LevelColumns(BoundColumns):
             table[:, : len(named)] -= 1 / max(len(named), 1)
             blocks.append(np.vstack([table, np.zeros(len(levels))])[codes.astype(np.intp)])
         return np.hstack(blocks)
-
-    def completions(self, missing: Sequence[int]) -> list[tuple[int, ...]]:
-        """Return all codes that the missing columns can have together.
-
-        Raises
-        ------
-        ValueError
-            If they are too many.
-        """
-        sizes = [len(self.outcomes[j]) for j in missing]
-        if prod(sizes) > MOST_COMPLETIONS:
-            names = ", ".join(repr(self.columns[j]) for j in missing)
-            raise ValueError(
-                f"a row lacks the categories {names}, which have {prod(sizes):,} combinations of levels, and its "
-                f"density is the sum over them; at most {MOST_COMPLETIONS:,} are summed. Fill some of the cells, "
-                "or use bayesppl.MixedNB, which leaves missing cells out."
-            )
-        return list(product(*map(range, sizes)))
 
     @cached_property
     def _positions(self) -> tuple[dict[Hashable, int], ...]:

@@ -9,7 +9,6 @@ covariance.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +17,7 @@ import numpy as np
 
 from bayesppl.conjugate import NormalInverseWishart
 from bayesppl.conjugate.conjugate import replace_unchecked
-from bayesppl.conjugate.moments import Moments, NumberRows
+from bayesppl.conjugate.moments import Moments
 from bayesppl.data.table import Table
 from bayesppl.errors import ImproperError
 from bayesppl.families import closed_forms
@@ -35,9 +34,6 @@ VARIANCE_ROWS = 3.0
 @dataclass(frozen=True, eq=False)
 class MomentFamily(OfColumns, ConjugateFamily):
     """Normal columns, declared by a prior of their means and (co)variances."""
-
-    @abstractmethod
-    def rows(self, X: Array) -> NumberRows: ...
 
 
 @closed_forms.read_statistics.register(MomentFamily)

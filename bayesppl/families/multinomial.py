@@ -67,9 +67,6 @@ class WordFamily(OfColumns, ConjugateFamily):
     def rows(self, X: Any) -> Words:
         """Return what the counts of rows are worth."""
 
-    @abstractmethod
-    def resolve_prior(self, statistics: Counts) -> Dirichlet | SimplexPrior: ...
-
     @cached_property
     def bound(self) -> NumberColumns:
         return NumberColumns(

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, Self, final, get_args
 
 from bayesppl.conjugate.membership import Membership
+from bayesppl.data.arguments import one_of
 from bayesppl.data.table import Table
 from bayesppl.families.choosing.choose_columns import choose_columns
 from bayesppl.families.choosing.column_choice import ColumnChoice, Ranges
@@ -87,8 +88,7 @@ class Product(CompositeFamily):
     def _require_one_way(self) -> None:
         """Refuse what is no way to find blocks, and two ways at once."""
         how, blocks = self.columns, self.blocks
-        if how not in get_args(Pick):
-            raise ValueError(f"columns must be one of {', '.join(map(repr, get_args(Pick)))}, found {how!r}")
+        one_of("columns", how, get_args(Pick))
         if blocks is not None and not isinstance(blocks, Mapping):
             raise TypeError(
                 "blocks must be a mapping of names to (columns, family), as in {'sizes': (['length'], "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,19 @@ def refuse_gaps(X: Any, columns: Sequence[Hashable], reason: str) -> None:
             f"NaN: missing values in column {names} ({gaps.sum()} cells); {reason} (Missing cells are fine when "
             f"predicting.)"
         )
+
+
+def by_gaps(missing: Array) -> Iterator[tuple[Array, Array]]:
+    """Yield the places of rows that lack the same columns, and these columns; complete rows are left out.
+
+    Parameters
+    ----------
+    missing : (n_rows, n_columns) of bool
+    """
+    incomplete = np.flatnonzero(missing.any(1))
+    patterns, group = np.unique(missing[incomplete], axis=0, return_inverse=True)
+    for g, pattern in enumerate(patterns):
+        yield incomplete[group.ravel() == g], np.flatnonzero(pattern)
 
 
 def only_columns(X: Any, columns: Sequence[int]) -> Array:

@@ -21,7 +21,6 @@ _TINY = float(np.finfo(np.float64).tiny)
 
 # Integers up to here are floating-point numbers, all of them.
 _LARGEST_INTEGER = 2.0**53
-
 # Of 53 bits, 26 stay in the high half; the low one needs no more than 26, because it may be negative.
 _LOW_HALF, _HALF_A_BIT = np.int64((1 << 27) - 1), np.int64(1 << 26)
 
@@ -86,7 +85,7 @@ class Pairs:
         """Give all parts another shape or order."""
         return Pairs(change(self.high), change(self.low), change(self.error))
 
-    def take(self, rows: np.ndarray) -> Pairs:
+    def take(self, rows: np.ndarray | slice) -> Pairs:
         """Some entries of the first axis, as a copy."""
         return Pairs(self.high[rows], self.low[rows], self.error[rows])
 
@@ -129,43 +128,26 @@ class Pairs:
         return Pairs(*two_sum(first, second), np.where(present, error, 0.0))
 
     def sum(self) -> Pairs:
-        """Sum over the first axis."""
-        if not len(self.high):
-            return self.each(lambda part: part.sum(0))
-        total, *others = (Pairs(*parts) for parts in zip(self.high, self.low, self.error, strict=True))
-        return sum(others, total)
+        """Sum over the first axis, in pairwise steps."""
+        n = 1 << max(0, len(self.high) - 1).bit_length()
+        terms = self.each(lambda part: np.concatenate([part, np.zeros((n - len(part), *part.shape[1:]))]))
+        while n > 1:
+            n //= 2
+            terms = terms.take(slice(n)) + terms.take(slice(n, None))
+        return terms.each(lambda part: part[0])
 
     def sum_by(self, codes: np.ndarray, n_groups: int) -> Pairs:
-        """Sum over the first axis by groups, (n, ...) to (n_groups, ...), in pairwise steps."""
-        if len(codes) == 1:
-            return self.each(lambda part: _placed(part, codes, n_groups))
+        """Sum over the first axis by groups, (n, ...) to (n_groups, ...)."""
+        sums = np.zeros((3, n_groups, *self.high.shape[1:]))
         if self._are_small_integers:
-            groups = np.zeros((n_groups, len(codes)))
-            groups[codes, np.arange(len(codes))] = 1.0
-            return Pairs.of((groups @ self.high.reshape(len(codes), -1)).reshape(n_groups, *self.high.shape[1:]))
-        order = np.argsort(codes, kind="stable")
-        codes, terms = codes[order], self.take(order)
-        while True:
-            starts = np.flatnonzero(np.concatenate([[True], codes[1:] != codes[:-1]])) if len(codes) else codes
-            lengths = np.diff(np.append(starts, len(codes)))
-            if lengths.max(initial=1) <= 1:
-                break
-            place = np.arange(len(codes)) - np.repeat(starts, lengths)
-            leads = np.flatnonzero(place % 2 == 0)
-            paired = leads[(place + 1 < np.repeat(lengths, lengths))[leads]]
-            added = terms.take(paired) + terms.take(paired + 1)
-            for part, sums in ((terms.high, added.high), (terms.low, added.low), (terms.error, added.error)):
-                part[paired] = sums
-            codes, terms = codes[leads], terms.take(leads)
-        return terms.each(lambda part: _placed(part, codes, n_groups))
+            np.add.at(sums[0], codes, self.high)
+            return Pairs(*sums)
+        for k in np.unique(codes):
+            found = self.take(np.flatnonzero(codes == k)).sum()
+            sums[:, k] = found.high, found.low, found.error
+        return Pairs(*sums)
 
 
 def _normal(high: np.ndarray, low: np.ndarray, error: np.ndarray, rounded: np.ndarray) -> Pairs:
     """A pair whose low part is below half a unit in the last place of its high one."""
     return Pairs(*two_sum(high, low), error + _LAST_BITS * rounded)
-
-
-def _placed(part: np.ndarray, codes: np.ndarray, n_groups: int) -> np.ndarray:
-    placed = np.zeros((n_groups, *part.shape[1:]))
-    placed[codes] = part
-    return placed

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from bayesppl.data.arguments import one_of
 from bayesppl.kernels.arrays import Theta
 
 RuleName = Literal["mle", "map", "mean", "predictive"]
@@ -57,5 +58,4 @@ REFERENCE: RuleName = "predictive"
 
 def check_rule(rule: str) -> None:
     """Refuse a rule that does not exist."""
-    if not isinstance(rule, str) or rule not in TABLE:
-        raise ValueError(f"rule must be one of {', '.join(map(repr, RULES))}, found {rule!r}")
+    one_of("rule", rule, RULES)

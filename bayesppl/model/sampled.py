@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -102,8 +102,7 @@ class Sampled(Posterior):
             change = change + power * np.exp(batches - np.where(np.isneginf(average), 0.0, average))
         weights = self.predictive_weights()
         share = normalise(powered(averages, weights), weights, log=False)[0]
-        influence = share * (change - (share * change).sum(-1, keepdims=True))
-        return np.asarray(np.sqrt((influence**2).sum(0) / (len(change) - 1) / len(change)))
+        return np.asarray(np.sqrt(variance_of_shares(share, change)))
 
     def factors(self, X: Any, codes: Array, weights: Array) -> Factors:
         def densities(rows: Any, members: Membership) -> tuple[Array, Array]:
@@ -122,24 +121,32 @@ class Sampled(Posterior):
         return Factors(None, [], [DrawnFactor(X, densities, (n_chains, n_draws), flat[CLASS_WEIGHTS], again)])
 
     def _batches(self, X: Any, per_chain: int) -> Array:
-        """log p(y = k, x) averaged over batches of consecutive draws: (n_batches, n_rows, n_classes).
-
-        Chains are cut into ``per_chain`` batches of equal length.
-        """
-        n_chains, n_draws, n_classes = self.samples[CLASS_WEIGHTS].shape
-        length = n_draws // per_chain
-        # the first batch takes what is left over
-        edges = [0, *(n_draws - left * length for left in reversed(range(per_chain)))]
+        """log p(y = k, x) averaged over batches of consecutive draws: (n_batches, n_rows, n_classes)."""
+        *lead, n_classes = self.samples[CLASS_WEIGHTS].shape
 
         def log_joint(chain: int, draws: slice) -> Array:
             theta = {name: values[chain, draws] for name, values in self.samples.items()}
             return self.model.log_joint(theta)(X)
 
-        return log_batch_means(log_joint, n_chains, edges, (X.shape[0], n_classes))
+        return log_batch_means(log_joint, *lead, per_chain, (X.shape[0], n_classes))
+
+
+def variance_of_shares(share: Array, change: Array) -> Array:
+    """Monte-Carlo variance of class probabilities: (n_rows, n_classes), to first order.
+
+    Parameters
+    ----------
+    share : (n_rows, n_classes)
+        The probabilities.
+    change : (n_batches, n_rows, n_classes)
+        Joint densities averaged over each batch of draws, relative to those averaged over all.
+    """
+    influence = share * (change - (share * change).sum(-1, keepdims=True))
+    return np.asarray((influence**2).sum(0) / (len(change) - 1) / len(change))
 
 
 def log_batch_means(
-    log_density: Callable[[int, slice], Array], n_chains: int, edges: Sequence[int], shape: tuple[int, int]
+    log_density: Callable[[int, slice], Array], n_chains: int, n_draws: int, per_chain: int, shape: tuple[int, int]
 ) -> Array:
     """Average densities over batches of consecutive draws, by their logarithms: (n_batches, n_rows, n_classes).
 
@@ -148,10 +155,13 @@ def log_batch_means(
     log_density : callable
         Of a chain and some of its draws: (n_draws, n_rows, n_classes). Draws are taken in portions, so that
         nothing as large as all of them is ever held.
-    edges : sequence of int
-        Where the batches of a chain begin and end.
+    n_chains, n_draws, per_chain : int
+        Numbers of chains, of draws in each, and of batches that these are cut into, of equal length but for the
+        first one, which takes what is left over.
     shape : numbers of rows and classes
     """
+    length = n_draws // per_chain
+    edges = [0, *(n_draws - left * length for left in reversed(range(per_chain)))]
     portion = max(1, CHUNK_CELLS // max(1, shape[0] * shape[1]))
     batches = []
     for chain in range(n_chains):

@@ -8,6 +8,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from bayesppl.data.arguments import one_of
 from bayesppl.kernels.arrays import Array
 
 Objective = Literal["evidence", "loo"]
@@ -74,6 +75,5 @@ def as_tuning(option: Objective | Tuning) -> Tuning:
         If the objective does not exist.
     """
     full = option if isinstance(option, Tuning) else Tuning(option)
-    if full.objective not in OBJECTIVES:
-        raise ValueError(f"objective must be one of {', '.join(map(repr, OBJECTIVES))}, found {full.objective!r}")
+    one_of("objective", full.objective, OBJECTIVES)
     return full

@@ -15,6 +15,7 @@ from bayesppl.kernels.class_sums import class_sums
 from bayesppl.kernels.compiled import Engine
 from bayesppl.kernels.lookups import bit_sums
 from bayesppl.kernels.mahalanobis import squared_distances, weighted_squares
+from bayesppl.kernels.missing import by_gaps
 from bayesppl.kernels.moments import diagonal, products
 from bayesppl.kernels.products import multiply, row_products, tiles
 from bayesppl.kernels.student import weighted_log1p_squares
@@ -400,3 +401,10 @@ def test_row_products_of_deviations(far, squared, n_vectors):
         expected += np.einsum("nd,kd->nk", (X - origin) ** 2, of_squares)
     found = row_products(X, weights, origin, of_squares if squared else None)
     np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-12)
+
+
+def test_rows_that_lack_the_same_columns_are_found_together():
+    missing = np.array([[0, 0, 1], [0, 0, 0], [1, 1, 0], [0, 0, 1], [1, 1, 1]], dtype=bool)
+    found = {tuple(columns.tolist()): rows.tolist() for rows, columns in by_gaps(missing)}
+    assert found == {(2,): [0, 3], (0, 1): [2], (0, 1, 2): [4]}
+    assert not list(by_gaps(missing[1:2]))

@@ -25,7 +25,6 @@ import numpy as np
 from scipy.special import gammaln
 
 from bayesppl.conjugate.membership import Membership
-from bayesppl.conjugate.statistics import Events
 from bayesppl.data.labels import one_hot
 from bayesppl.data.table import MatrixTable, Table
 from bayesppl.families import closed_forms
@@ -54,7 +53,7 @@ MOST_LEVELS = 40
 _JEFFREYS = 0.5
 
 
-class Candidate(NamedTuple):
+class KindOfDensity(NamedTuple):
     """A kind of density: the log evidence of its best member, and what distinguishes that member."""
 
     log_evidence: float
@@ -77,13 +76,13 @@ def choose_columns(
     """
     known = checked_ranges(ranges, table)
     responsibilities = one_hot(members.codes, len(classes), members.weights)
-    tried: list[dict[str, Candidate]] = []
+    tried: list[dict[str, KindOfDensity]] = []
     steps = []
     for name in table.names:
         if table.kind(name) in ("boolean", "category"):
             kind = "bernoulli" if table.kind(name) == "boolean" else "categorical"
-            family = _BOOLEANS if kind == "bernoulli" else Categorical()
-            tried.append({kind: Candidate(_evidence(family, table.select([name]), responsibilities, classes))})
+            log_evidence = _evidence(_family(kind, {}), table.select([name]), responsibilities, classes)
+            tried.append({kind: KindOfDensity(log_evidence)})
             steps.append(0.0)
         else:
             cells = read_cells(table, name, responsibilities, classes, known.get(name))
@@ -99,9 +98,6 @@ def choose_columns(
         by_density.setdefault(density, {})[name] = found[density].detail
     blocks = {density: (tuple(details), _family(density, details)) for density, details in by_density.items()}
     return blocks, choice
-
-
-_BOOLEANS = Bernoulli()
 
 
 def _family(density: str, details: Mapping[Hashable, Any]) -> Family:
@@ -123,17 +119,17 @@ def _family(density: str, details: Mapping[Hashable, Any]) -> Family:
     return families[density]()
 
 
-def _candidates(cells: Cells) -> Iterator[tuple[str, Candidate]]:
+def _candidates(cells: Cells) -> Iterator[tuple[str, KindOfDensity]]:
     """Every kind of density that can hold these cells and those to come."""
     x = cells.values
     levels = np.unique(x)
     known = () if cells.bounds is None else _steps_within(cells.bounds, cells.rounding)
     if known and cells.is_rounded:
-        yield "levels", Candidate(_of_cells(Categorical(levels=known), cells, x), known)
+        yield _best("levels", cells, [known])
     if cells.bounds is None and len(levels) <= MOST_LEVELS and cells.is_rounded:
         places = max(float(len(levels)), np.rint((levels[-1] - levels[0]) / cells.rounding) + 1)
         choices = gammaln(places + 1) - gammaln(len(levels) + 1) - gammaln(places - len(levels) + 1)
-        yield "categorical", Candidate(_of_cells(Categorical(), cells, x) - choices)
+        yield _best("categorical", cells, beside=-choices)
     if len(levels) <= 2 and cells.is_rounded and (cells.bounds is None or len(known) == 2):
         return  # one or the other: there is nothing else to model
     yield from _densities(cells)
@@ -142,14 +138,14 @@ def _candidates(cells: Cells) -> Iterator[tuple[str, Candidate]]:
         yield from _counts(cells)
     zero = x == 0
     if zero.any() and len(levels) > 2:
-        weight = _of_cells(Bernoulli(), cells, zero.astype(np.float64))
+        _, weight = _best("bernoulli", cells._replace(values=zero.astype(np.float64)))
         rest = cells.where(np.flatnonzero(~zero))
         rest = rest._replace(low=float(rest.values.min()) if cells.low >= 0 else cells.low)
         found = list(_densities(rest))
         if is_count:
             found.extend(_counts(rest._replace(values=rest.values - 1)))
-        for kind, candidate in found:
-            yield ZERO + kind, candidate._replace(log_evidence=weight + candidate.log_evidence)
+        for kind, (log_evidence, detail) in found:
+            yield ZERO + kind, KindOfDensity(weight.log_evidence + log_evidence, detail)
 
 
 def _steps_within(bounds: tuple[float, float], rounding: float) -> tuple[int, ...]:
@@ -161,55 +157,49 @@ def _steps_within(bounds: tuple[float, float], rounding: float) -> tuple[int, ..
     return tuple(k * step for k in steps) if len(steps) <= MOST_LEVELS else ()
 
 
-def _densities(cells: Cells) -> Iterator[tuple[str, Candidate]]:
+def _densities(cells: Cells) -> Iterator[tuple[str, KindOfDensity]]:
     low, high = bounds_of(cells.values, cells.rounding)
     cells = cells.spread()
-    x = cells.values
-    of_steps = cells.responsibilities.sum() * np.log(cells.rounding)
-    yield "gaussian", Candidate(_of_cells(Gaussian(), cells, x) + of_steps)
+    of_steps = float(cells.responsibilities.sum() * np.log(cells.rounding))
+    yield _best("gaussian", cells, beside=of_steps)
     if cells.bounds is not None:
         low, high = (
             known if np.isfinite(known) else end for known, end in zip(cells.bounds, (low, high), strict=True)
         )
-    by_class = [_ordered(x, cells.responsibilities, k) for k in range(len(cells.classes))]
+    by_class = [_ordered(cells.values, cells.responsibilities, k) for k in range(len(cells.classes))]
     bins = best_bins(by_class, ["equal", "quantile"], _JEFFREYS, (low, high), cells.rounding)
-    edges = tuple(bins.edges.tolist())
-    evidence = _of_cells(Histogram(edges=edges), cells, x) + of_steps
-    yield "histogram", Candidate(evidence - bins.log_choices, edges)
+    yield _best("histogram", cells, [tuple(bins.edges.tolist())], of_steps - bins.log_choices)
     if cells.low > 0:
-        yield from _positive(cells, x, float(of_steps))
+        for kind, details in (("lognormal", (None,)), ("exponential", (None,)), ("gamma", SHAPES)):
+            yield _best(kind, cells, details, of_steps)
 
 
-def _positive(cells: Cells, x: Array, of_steps: float) -> Iterator[tuple[str, Candidate]]:
-    """Densities of positive numbers: all of them need the sums of x and of log x."""
-    yield "lognormal", Candidate(_of_cells(LogNormal(), cells, x) + of_steps)
-    column = x[:, None]
-    table = MatrixTable((cells.name,), column, True)
-    exponential = Exponential().bind(table, cells.classes)
-    of_x = closed_forms.sufficient_statistics(exponential, column, cells.responsibilities)
-    of_logs = np.asarray(cells.responsibilities.T @ np.log(column))
+def _counts(cells: Cells) -> Iterator[tuple[str, KindOfDensity]]:
+    yield _best("poisson", cells)
+    yield _best("negative_binomial", cells, SIZES)
+
+
+def _best(
+    kind: str, cells: Cells, details: Sequence[Any] = (None,), beside: float = 0.0
+) -> tuple[str, KindOfDensity]:
+    """The member of a kind of density that has the highest evidence, which pays for being one of several.
+
+    Parameters
+    ----------
+    kind : str
+    cells : Cells
+    details : sequence
+        What distinguishes the members.
+    beside : float
+        What else belongs to the log evidence.
+    """
+    table = MatrixTable((cells.name,), cells.values[:, None], True)
     found = {}
-    for shape in (1.0, *SHAPES):
-        family = GammaRate(shape).bind(table, cells.classes)
-        count = of_x.events  # one event for every cell
-        base = (shape - 1) * of_logs - count * gammaln(shape)
-        statistics = Events(shape * count, of_x.exposure, base)
-        found[shape] = _total(family, statistics) + of_steps
-    yield "exponential", Candidate(found.pop(1.0))
+    for detail in details:
+        family = _family(kind, {cells.name: detail})
+        found[detail] = _evidence(family, table, cells.responsibilities, cells.classes)
     best = max(found, key=found.__getitem__)
-    yield "gamma", Candidate(found[best] - np.log(len(found)), best)
-
-
-def _counts(cells: Cells) -> Iterator[tuple[str, Candidate]]:
-    yield "poisson", Candidate(_of_cells(Poisson(), cells, cells.values))
-    found = {size: _of_cells(NegativeBinomial(size), cells, cells.values) for size in SIZES}
-    best = max(found, key=found.__getitem__)
-    yield "negative_binomial", Candidate(found[best] - np.log(len(found)), best)
-
-
-def _of_cells(family: Family, cells: Cells, values: Array) -> float:
-    table = MatrixTable((cells.name,), values[:, None], True)
-    return _evidence(family, table, cells.responsibilities, cells.classes)
+    return kind, KindOfDensity(found[best] + beside - np.log(len(found)), best)
 
 
 def _evidence(
@@ -217,11 +207,7 @@ def _evidence(
 ) -> float:
     bound = family.bind(table, classes)
     statistics = closed_forms.read_statistics(bound, table, responsibilities)
-    return _total(bound, statistics)
-
-
-def _total(family: Family, statistics: Any) -> float:
-    parts = closed_forms.log_evidence(family, family.resolve_prior(statistics), statistics)
+    parts = closed_forms.log_evidence(bound, bound.resolve_prior(statistics), statistics)
     return float(sum(part.values.sum() for part in parts.values()))
 
 

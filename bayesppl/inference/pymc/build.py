@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from bayesppl.conjugate import Joint
 from bayesppl.conjugate.statistics import JointStatistics
+from bayesppl.data.arguments import one_of
 from bayesppl.data.rows import Rows
 from bayesppl.inference.pymc.compiled import ensure_cache
 from bayesppl.kernels.arrays import Array, Theta
@@ -58,8 +59,7 @@ def to_pymc(
     import pymc as pm
     import pytensor.tensor as pt
 
-    if likelihood not in ("statistics", "rows"):
-        raise ValueError(f"likelihood must be 'statistics' or 'rows', found {likelihood!r}")
+    one_of("likelihood", likelihood, get_args(Likelihood))
     declared = encoded if likelihood == "rows" else None
     if likelihood == "rows" and declared is None:
         raise ValueError(

@@ -22,10 +22,7 @@ class MeansAndVariances(Natural):
     """Means, (n_classes, n_features), and variances that may be shared over one of the two axes."""
 
     words: ClassVar[str] = "NormalInverseGamma"
-
-    @property
-    def events(self) -> Mapping[str, Event]:
-        return {"mean": "scalar", "variance": "scalar"}
+    events: ClassVar[Mapping[str, Event]] = {"mean": "scalar", "variance": "scalar"}
 
     def statistics(self, theta: Theta) -> Array:
         variance = theta["variance"][..., None]
@@ -69,11 +66,9 @@ class Means(Natural):
 
     words: ClassVar[str] = "Normal"
 
-    variance: Any = None
+    events: ClassVar[Mapping[str, Event]] = {"mean": "scalar"}
 
-    @property
-    def events(self) -> Mapping[str, Event]:
-        return {"mean": "scalar"}
+    variance: Any = None
 
     def statistics(self, theta: Theta) -> Array:
         mean = theta["mean"]
@@ -100,10 +95,7 @@ class MeansAndCovariances(Natural):
     """Mean vectors, (n_classes, n_features), and a covariance matrix each, or one that the classes share."""
 
     words: ClassVar[str] = "NormalInverseWishart"
-
-    @property
-    def events(self) -> Mapping[str, Event]:
-        return {"mean": "scalar", "covariance": "matrix"}
+    events: ClassVar[Mapping[str, Event]] = {"mean": "scalar", "covariance": "matrix"}
 
     @property
     def _tied(self) -> bool:

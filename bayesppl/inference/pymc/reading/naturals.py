@@ -43,10 +43,13 @@ class Natural(ABC):
         Axes of the entries, counted from the last, whose terms belong to one factor.
     """
 
-    words: ClassVar[str]
-
     entries: tuple[int, ...]
     shared: tuple[int, ...] = ()
+
+    @property
+    @abstractmethod
+    def words(self) -> str:
+        """What the conjugate prior is called."""
 
     @property
     @abstractmethod
@@ -117,48 +120,35 @@ class Natural(ABC):
 
 @final
 @dataclass(frozen=True, eq=False)
-class Probabilities(Natural):
-    """Probabilities of successes, (n_classes, n_features), under beta priors."""
+class ProbabilitiesOrRates(Natural):
+    """Probabilities of successes or rates of events, (n_classes, n_features), under beta or gamma priors."""
 
-    words: ClassVar[str] = "Beta"
+    pair: type[Beta] | type[Gamma] = Beta
+
+    @property
+    def words(self) -> str:
+        return self.pair.__name__
 
     @property
     def events(self) -> Mapping[str, Event]:
-        return {"probability": "scalar"}
+        return {self.pair.parameter: "scalar"}
 
     def statistics(self, theta: Theta) -> Array:
-        p = theta["probability"]
-        return np.stack([np.log(p), np.log1p(-p)], axis=-1)
+        return np.stack(self.pair.natural(theta), axis=-1)
 
-    def belief(self, coefficients: Array) -> Beta:
-        return Beta(tidy(coefficients[..., 0] + 1), tidy(coefficients[..., 1] + 1)).sized(self.entries)
+    def belief(self, coefficients: Array) -> Beta | Gamma:
+        return self.pair(*map(tidy, self._hyperparameters(coefficients))).sized(self.entries)
 
-    def log_normalizer(self, h: Any, rows: Successes) -> Any:
-        alpha, beta = h[..., 0] + 1 + rows.successes, h[..., 1] + 1 + rows.failures
-        return pt.gammaln(alpha) + pt.gammaln(beta) - pt.gammaln(alpha + beta)
+    def log_normalizer(self, h: Any, rows: Successes | Events) -> Any:
+        counted = zip(self._hyperparameters(h), rows.values(), strict=False)
+        first, second = (prior + values for prior, values in counted)
+        if self.pair is Gamma:
+            return pt.gammaln(first) - first * pt.log(second)
+        return pt.gammaln(first) + pt.gammaln(second) - pt.gammaln(first + second)
 
-
-@final
-@dataclass(frozen=True, eq=False)
-class Rates(Natural):
-    """Rates, (n_classes, n_features), under gamma priors."""
-
-    words: ClassVar[str] = "Gamma"
-
-    @property
-    def events(self) -> Mapping[str, Event]:
-        return {"rate": "scalar"}
-
-    def statistics(self, theta: Theta) -> Array:
-        rate = theta["rate"]
-        return np.stack([np.log(rate), -rate], axis=-1)
-
-    def belief(self, coefficients: Array) -> Gamma:
-        return Gamma(tidy(coefficients[..., 0] + 1), tidy(coefficients[..., 1])).sized(self.entries)
-
-    def log_normalizer(self, h: Any, rows: Events) -> Any:
-        shape, rate = h[..., 0] + 1 + rows.events, h[..., 1] + rows.exposure
-        return pt.gammaln(shape) - shape * pt.log(rate)
+    def _hyperparameters(self, h: Any) -> tuple[Any, Any]:
+        """Alpha and beta, or shape and rate, of an array or of a graph."""
+        return h[..., 0] + 1, h[..., 1] if self.pair is Gamma else h[..., 1] + 1
 
 
 @final
@@ -166,7 +156,7 @@ class Rates(Natural):
 class Simplices(Natural):
     """Probabilities that sum to one, side by side on the last axis, under Dirichlet priors.
 
-    Its entries are (n_classes,) and, where several simplices lie side by side, their number.
+    Its entries are (n_classes,) and, where several simplices of one length lie side by side, their number.
 
     Attributes
     ----------
@@ -182,7 +172,10 @@ class Simplices(Natural):
 
     @property
     def events(self) -> Mapping[str, Event]:
-        return {self.parameter: "simplex"}
+        if len(set(self.sizes)) <= 1:
+            return {self.parameter: "simplex"}
+        last = np.cumsum(self.sizes) - 1
+        return {self.parameter: tuple(cell for cell in range(sum(self.sizes)) if cell not in last)}
 
     def statistics(self, theta: Theta) -> Array:
         return np.log(theta[self.parameter])
@@ -193,33 +186,8 @@ class Simplices(Natural):
 
     def log_normalizer(self, h: Any, rows: Counts) -> Any:
         alpha = h + 1 + rows.counts.reshape((*self.entries, -1))
-        return pt.gammaln(alpha).sum(-1) - pt.gammaln(alpha.sum(-1))
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class UnequalSimplices(Natural):
-    """Simplices of different lengths side by side, (n_classes, n_cells), under Dirichlet priors."""
-
-    words: ClassVar[str] = "Dirichlet"
-
-    sizes: tuple[int, ...] = ()
-
-    @property
-    def events(self) -> Mapping[str, Event]:
-        last = np.cumsum(self.sizes) - 1
-        return {"probability": tuple(cell for cell in range(sum(self.sizes)) if cell not in last)}
-
-    def statistics(self, theta: Theta) -> Array:
-        return np.log(theta["probability"])
-
-    def belief(self, coefficients: Array) -> Dirichlet:
-        return Dirichlet(tidy(coefficients + 1)).sized(coefficients.shape, self.sizes)
-
-    def log_normalizer(self, h: Any, rows: Counts) -> Any:
-        alpha = h + 1 + rows.counts
-        columns = pt.split(alpha, self.sizes, axis=-1)
-        return pt.gammaln(alpha).sum(-1) - pt.add(*(pt.gammaln(own.sum(-1)) for own in columns))
+        each = pt.split(alpha, self.sizes, axis=-1) if len(set(self.sizes)) > 1 else [alpha]
+        return pt.gammaln(alpha).sum(-1) - sum(pt.gammaln(own.sum(-1)) for own in each)
 
 
 def tidy(values: Array) -> Array:

@@ -26,7 +26,7 @@ from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
 from bayesppl.model.drawn_factors import DrawnFactor, Factors
 from bayesppl.model.normalisation import normalise, powered
 from bayesppl.model.posterior import Exact, Posterior, Report
-from bayesppl.model.sampled import log_batch_means
+from bayesppl.model.sampled import log_batch_means, variance_of_shares
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,12 +236,9 @@ class PartlyExact(Posterior):
         total = self._log_weights(X) + sum(middle.values())
         weights = self.predictive_weights()
         share = normalise(powered([(power, total)], weights), weights, log=False)[0]
-        variance = np.zeros(share.shape)
-        for block in batches.keys() & self.sampled.keys():
-            relative = power * np.exp(batches[block] - middle[block])
-            influence = share * (relative - (share * relative).sum(-1, keepdims=True))
-            variance += (influence**2).sum(0) / (len(influence) - 1) / len(influence)
-        return np.sqrt(variance)
+        sampled = batches.keys() & self.sampled.keys()
+        changes = (power * np.exp(batches[block] - middle[block]) for block in sampled)
+        return np.sqrt(sum((variance_of_shares(share, change) for change in changes), np.zeros(share.shape)))
 
     def factors(self, X: Any, codes: Array, weights: Array) -> Factors:
         several = len(self._blocks) > 1
@@ -275,9 +272,7 @@ class PartlyExact(Posterior):
 
     def _batches(self, X: Any, per_chain: int) -> dict[str, Array]:
         """Log density of rows, averaged over batches of draws: (n_batches, n_rows, n_classes) for each block."""
-        n_chains, n_draws = self._lead
-        edges = np.linspace(0, n_draws, per_chain + 1).astype(int).tolist()
-        found = {}
+        found, shape = {}, (X.shape[0], self.model.n_classes)
         for block in self._blocks:
             own = X.parts[block] if len(self._blocks) > 1 else X
             if block in self.solved:
@@ -285,7 +280,7 @@ class PartlyExact(Posterior):
                 found[block] = closed_forms.log_predictive(part.family, part.belief)(own)[None]
             else:
                 log_density = partial(self.sampled[block].log_densities, X=own)
-                found[block] = log_batch_means(log_density, n_chains, edges, (X.shape[0], self.model.n_classes))
+                found[block] = log_batch_means(log_density, *self._lead, per_chain, shape)
         return found
 
     @property

@@ -26,13 +26,7 @@ from bayesppl.families.gaussian_diagonal import KnownVariances
 from bayesppl.families.lognormal import LogGaussian
 from bayesppl.inference.pymc.graphs import evaluate, substitute
 from bayesppl.inference.pymc.reading.natural_normals import Means, MeansAndCovariances, MeansAndVariances
-from bayesppl.inference.pymc.reading.naturals import (
-    Natural,
-    Probabilities,
-    Rates,
-    Simplices,
-    UnequalSimplices,
-)
+from bayesppl.inference.pymc.reading.naturals import Natural, ProbabilitiesOrRates, Simplices
 from bayesppl.inference.pymc.reading.points import Coordinates
 from bayesppl.inference.pymc.reading.rows import Observed, same_values
 from bayesppl.kernels.arrays import Array
@@ -105,7 +99,6 @@ Build = Callable[[Sequence[Any], At, Mapping[str, str]], Proposal | str]
 
 def _cells(
     family_of: type[Any],
-    parameter: str,
     place: int,
     support: str,
     *,
@@ -120,9 +113,8 @@ def _cells(
     Parameters
     ----------
     family_of : type
-    parameter : {"probability", "rate"}
     place : int
-        Of the parameter among those of the distribution.
+        Of that parameter among those of the distribution.
     is_scale : bool
         Whether the distribution has one over the rate.
     known : str
@@ -143,11 +135,11 @@ def _cells(
             settings[known] = [number(n) for n in value.tolist()]
 
         def family(prior: Any, columns: Sequence[Hashable]) -> Family:
-            made: Family = family_of(**settings, **{parameter: prior})
+            made: Family = family_of(**settings, **{natural.pair.parameter: prior})
             return made
 
-        natural = (Probabilities if parameter == "probability" else Rates)(at(graph).shape[1:])
-        return Proposal(natural, {parameter: graph}, family, support)
+        natural = ProbabilitiesOrRates(at(graph).shape[1:], pair=family_of.pair)
+        return Proposal(natural, {natural.pair.parameter: graph}, family, support)
 
     return build
 
@@ -218,26 +210,20 @@ def _categorical(parameters: Sequence[Any], at: At, given: Mapping[str, str]) ->
     shapes = [at(table).shape[1:] for table in tables]
     levels = [n_levels for _, n_columns, n_levels in shapes for _ in range(n_columns)]
     n_classes = shapes[0][0]
-    natural: Natural
-    if len(set(levels)) == 1:
-        natural = Simplices((n_classes, len(levels)), sizes=tuple(levels))
-        probability = pt.concatenate([t.reshape((n_classes, -1, levels[0])) for t in tables], axis=1)
-    else:
-        natural = UnequalSimplices((n_classes,), sizes=tuple(levels))
-        probability = pt.concatenate([t.reshape((n_classes, -1)) for t in tables], axis=1)
+    # columns of different lengths stand on one axis
+    entries, own = ((n_classes, len(levels)), levels[:1]) if len(set(levels)) == 1 else ((n_classes,), [])
+    natural = Simplices(entries, sizes=tuple(levels))
+    probability = pt.concatenate([table.reshape((n_classes, -1, *own)) for table in tables], axis=1)
     probability = pt.specify_shape(probability, at(probability).shape[1:])
     return Proposal(
         natural,
         {"probability": probability},
-        lambda prior, columns: _of_levels(prior, levels, columns),
+        lambda prior, columns: Categorical(
+            prior, levels={name: list(range(n)) for name, n in zip(columns, levels, strict=True)}
+        ),
         "level",
         levels,
     )
-
-
-def _of_levels(prior: Any, levels: Sequence[int], columns: Sequence[Hashable]) -> Family:
-    """Columns whose levels are numbered."""
-    return Categorical(prior, levels={name: list(range(n)) for name, n in zip(columns, levels, strict=True)})
 
 
 def _multinomial(parameters: Sequence[Any], at: At, given: Mapping[str, str]) -> Proposal | str:
@@ -252,24 +238,19 @@ _LEARNED = "is learned, or differs between classes"
 ENTRYWISE: Mapping[type, Build] = {
     basic.NormalRV: _gaussian(lambda structure, prior: Gaussian(structure, prior), lambda known: known, "real"),
     basic.LogNormalRV: _gaussian(lambda structure, prior: LogNormal(structure, prior), LogGaussian, "positive"),
-    basic.BernoulliRV: _cells(Bernoulli, "probability", 0, "binary"),
+    basic.BernoulliRV: _cells(Bernoulli, 0, "binary"),
     basic.BinomialRV: _cells(
         Binomial,
-        "probability",
         1,
         "count",
         known="trials",
         number=int,
         refusal="its numbers of trials differ between classes",
     ),
-    basic.NegBinomialRV: _cells(
-        NegativeBinomial, "probability", 1, "count", known="size", refusal=f"its size {_LEARNED}"
-    ),
-    basic.PoissonRV: _cells(Poisson, "rate", 0, "count"),
-    basic.ExponentialRV: _cells(GammaRate, "rate", 0, "positive", is_scale=True, shape=1.0),
-    basic.GammaRV: _cells(
-        GammaRate, "rate", 1, "positive", is_scale=True, known="shape", refusal=f"its shape {_LEARNED}"
-    ),
+    basic.NegBinomialRV: _cells(NegativeBinomial, 1, "count", known="size", refusal=f"its size {_LEARNED}"),
+    basic.PoissonRV: _cells(Poisson, 0, "count"),
+    basic.ExponentialRV: _cells(GammaRate, 0, "positive", is_scale=True, shape=1.0),
+    basic.GammaRV: _cells(GammaRate, 1, "positive", is_scale=True, known="shape", refusal=f"its shape {_LEARNED}"),
     basic.CategoricalRV: _categorical,
 }
 
