@@ -35,7 +35,7 @@ def log_predictive(posterior: Any, n_classes: int) -> LogDensity:
     posterior.select_classes(
         np.arange(0)
     )  # so that a posterior without closed form is refused before any row comes
-    return _by_kind(lambda kind: _log_predictive_of(kind, posterior, n_classes))
+    return by_kind(lambda kind: _log_predictive_of(kind, posterior, n_classes))
 
 
 def _log_predictive_of(kind: type[Rows], posterior: Any, n_classes: int) -> LogDensity:
@@ -135,7 +135,7 @@ def inclusion_averaged(posterior: Any, common: Any, log_odds: Mapping[str, Array
         make = None if path is None else path.inclusion_averaged
         return generic_average(*beliefs, n_classes) if make is None else make(*beliefs)
 
-    return _by_kind(of_kind)
+    return by_kind(of_kind)
 
 
 def generic_average(posterior: Any, common: Any, log_odds: Array, n_classes: int) -> LogDensity:
@@ -170,9 +170,9 @@ def sum_of_parts(densities: Mapping[str, LogDensity]) -> LogDensity:
     )
 
 
-def _by_kind(make: Callable[[type[Rows]], LogDensity]) -> LogDensity:
+def by_kind(make: Callable[[Any], LogDensity]) -> LogDensity:
     """A density that is made for each kind of rows when the first of them come."""
-    made: Callable[[type[Rows]], LogDensity] = cache(make)
+    made: Callable[[Any], LogDensity] = cache(make)
 
     def evaluate(rows: Any) -> Array:
         if isinstance(rows, RowsWithBase):

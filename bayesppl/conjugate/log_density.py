@@ -46,6 +46,10 @@ class LogDensity:
         """The density that follows when a change is made to the whole density and to its kernel alike."""
         return LogDensity(change(self._evaluate), change(self._kernel))
 
+    def of(self, rows: Callable[[Any], Any]) -> LogDensity:
+        """The density of whatever ``rows`` turns into encoded rows."""
+        return LogDensity(lambda X: self(rows(X)), lambda X: self.kernel(rows(X)))
+
 
 def on_first_use(make: Callable[[], Evaluate]) -> Evaluate:
     """A function of rows that is made when rows come: of a density and its kernel, often one is used only."""

@@ -166,7 +166,7 @@ class Outcomes(Rows):
 @cache
 def _strides(groups: tuple[tuple[int, ...], ...], n_levels: tuple[int, ...]) -> csr_array:
     """How far the cell of each table moves with the code of each column: (n_columns, n_tables)."""
-    columns, tables, steps = [], [], []
+    columns, tables, steps = list[int](), list[int](), list[int]()
     for table, group in enumerate(groups):
         shape = [n_levels[j] for j in group]
         columns += group

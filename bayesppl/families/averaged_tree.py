@@ -245,8 +245,7 @@ class AveragedTree(ConjugateFamily):
         )
 
     def log_likelihood(self, theta: Theta) -> LogDensity:
-        density = trees_log_likelihood(theta, self.n_levels)
-        return LogDensity(lambda X: density(self.rows(X)))
+        return trees_log_likelihood(theta, self.n_levels).of(self.rows)
 
     def simulate(
         self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES

@@ -126,8 +126,7 @@ class TableFamily(ConjugateFamily):
 
     @final
     def log_likelihood(self, theta: Theta) -> LogDensity:
-        density = Outcomes.log_likelihood(theta["probability"], self.bound.tables.sizes)
-        return LogDensity(lambda X: density(self.rows(X)))
+        return Outcomes.log_likelihood(theta["probability"], self.bound.tables.sizes).of(self.rows)
 
     @final
     def simulate(

@@ -14,7 +14,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
@@ -22,6 +22,7 @@ from scipy.sparse import issparse
 
 from bayesppl.conjugate import Beta, Gamma
 from bayesppl.conjugate.cells import Bits, DenseCells, SparseCells, dense_blocks, stored_once
+from bayesppl.conjugate.closed_forms import by_kind
 from bayesppl.conjugate.conjugate import choose_prior
 from bayesppl.conjugate.declare import Direct
 from bayesppl.conjugate.declared_priors import is_declaration
@@ -34,7 +35,7 @@ from bayesppl.errors import RowError, UndefinedEstimateError
 from bayesppl.families.bound import NumberColumns
 from bayesppl.families.covariates import NO_COVARIATES, Covariates, required
 from bayesppl.families.family import ConjugateFamily, Missing, OfColumns
-from bayesppl.families.support import BITS, COUNTS, POSITIVE_NUMBERS, Support, locate
+from bayesppl.families.support import BITS, COUNTS, POSITIVE_NUMBERS, Support, locate, require_finite_sums
 from bayesppl.kernels.arrays import Array, Theta, dense
 from bayesppl.kernels.missing import present_cells
 
@@ -130,12 +131,7 @@ class CellFamily(OfColumns, ConjugateFamily):
         if is_declaration(declared):
             return Direct({parameter: declared}, {parameter: "unit" if self.pair is Beta else "positive"})
         for sums in statistics.values()[:2]:
-            if not np.isfinite(sums).all():
-                d = np.argwhere(~np.isfinite(sums))[0, 1]
-                raise ValueError(
-                    f"the weighted sum of column {self.columns[d]!r} is larger than any floating-point number. "
-                    "Rescale the column, or divide the weights by their mean"
-                )
+            require_finite_sums(sums, self.columns, "sum")
         found: Beta | Gamma = choose_prior(
             declared,
             {"overall": lambda: Gamma.overall(statistics)} if self.pair is Gamma else {},
@@ -161,17 +157,7 @@ class CellFamily(OfColumns, ConjugateFamily):
     def log_likelihood(self, theta: Theta) -> LogDensity:
         with np.errstate(divide="ignore"):
             log_factors = self.pair.natural(theta)
-        made = cache(lambda kind: kind.log_likelihood(log_factors))
-
-        def log_density(X: Any) -> Array:
-            rows = self.rows(X)
-            return np.asarray(made(type(rows))(rows))
-
-        def kernel(X: Any) -> Array:
-            rows = self.rows(X)
-            return np.asarray(made(type(rows)).kernel(rows))
-
-        return LogDensity(log_density, kernel)
+        return by_kind(lambda kind: kind.log_likelihood(log_factors)).of(self.rows)
 
     @final
     def simulate(

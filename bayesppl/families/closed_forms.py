@@ -67,7 +67,7 @@ def log_predictive(family: Family, posterior: Any) -> LogDensity:
         Bound to columns and classes.
     posterior : Conjugate
     """
-    return _of_encoded(family, of_pairs.log_predictive(posterior, _n_classes(family)))
+    return of_pairs.log_predictive(posterior, _n_classes(family)).of(family.rows)
 
 
 def leave_one_out(
@@ -179,7 +179,7 @@ def inclusion_averaged(family: Family, posterior: Any, common: Any, log_odds: Ma
     log_odds : mapping of str to array
         That each factor depends on the class; as :func:`log_bayes_factor` names them.
     """
-    return _of_encoded(family, of_pairs.inclusion_averaged(posterior, common, log_odds, _n_classes(family)))
+    return of_pairs.inclusion_averaged(posterior, common, log_odds, _n_classes(family)).of(family.rows)
 
 
 @singledispatch
@@ -230,11 +230,6 @@ def _n_classes(family: Family) -> int:
     """The number of classes of a family all parts of which have closed forms."""
     leaves = list(_leaves(family))
     return len(leaves[0].family.classes)
-
-
-def _of_encoded(family: Family, density: LogDensity) -> LogDensity:
-    """A density of encoded rows, from that of the rows as they count."""
-    return LogDensity(lambda X: density(family.rows(X)), lambda X: density.kernel(family.rows(X)))
 
 
 class _Leaf(NamedTuple):

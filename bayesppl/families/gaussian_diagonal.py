@@ -30,9 +30,9 @@ from bayesppl.families.moment_family import (
     MomentFamily,
     column_scales,
     common_scale,
-    require_finite_sums,
     require_proper,
 )
+from bayesppl.families.support import require_finite_sums
 from bayesppl.kernels.arrays import LOG_2PI, Array, Theta
 from bayesppl.kernels.missing import present_cells
 
@@ -72,7 +72,7 @@ class DiagonalGaussian(MomentFamily):
         return NumberRows(X, is_matrix=False, is_tied=False)
 
     def resolve_prior(self, statistics: Moments) -> NormalInverseGamma | MeanAndSd:
-        require_finite_sums(statistics, self.columns)
+        require_finite_sums(statistics.scatter, self.columns, "sum of squares")
         shape = statistics.mean.shape
         return choose_prior(
             self.prior,

@@ -40,9 +40,9 @@ from bayesppl.families.moment_family import (
     fraley_raftery_prior,
     regularised_prior,
     require_definite,
-    require_finite_sums,
     require_proper,
 )
+from bayesppl.families.support import require_finite_sums
 from bayesppl.kernels.arrays import LOG_2PI, Array, Theta
 from bayesppl.kernels.definite import is_positive_definite
 
@@ -82,7 +82,7 @@ class FullGaussian(MomentFamily):
         )
 
     def resolve_prior(self, statistics: Moments) -> NormalInverseWishart | MeanAndCholesky:
-        require_finite_sums(statistics, self.columns)
+        require_finite_sums(statistics.scatter, self.columns, "sum of squares")
         shape = statistics.mean.shape
         return choose_prior(
             self.prior,

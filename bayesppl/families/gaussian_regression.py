@@ -32,7 +32,8 @@ from bayesppl.families.bound import NumberColumns
 from bayesppl.families.covariance_prior import average, hierarchical_prior
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
 from bayesppl.families.family import Missing
-from bayesppl.families.moment_family import MomentFamily, require_definite_scale, require_finite_sums
+from bayesppl.families.moment_family import MomentFamily, require_definite_scale
+from bayesppl.families.support import require_finite_sums
 from bayesppl.kernels.arrays import LOG_2PI, Array, Theta
 from bayesppl.kernels.definite import is_positive_definite
 
@@ -81,7 +82,7 @@ class GaussianRegression(MomentFamily, listed=False):
 
     def resolve_prior(self, statistics: Moments) -> MatrixNormalInverseWishart:
         n_predictors = len(self.predictors)
-        require_finite_sums(statistics, [*self.predictors, *self.columns])
+        require_finite_sums(statistics.scatter, [*self.predictors, *self.columns], "sum of squares")
         shape = (len(statistics.count), len(self.columns))
         found: MatrixNormalInverseWishart = choose_prior(
             self.prior,

@@ -63,16 +63,6 @@ def require_proper(
     return prior
 
 
-def require_finite_sums(statistics: Moments, columns: Sequence[Hashable]) -> None:
-    """Refuse rows whose weighted squares add up to more than the largest floating-point number."""
-    finite = np.isfinite(statistics.scatter).reshape(-1, len(columns)).all(0)
-    if not finite.all():
-        raise ValueError(
-            f"the weighted sum of squares of column {columns[int(np.argmin(finite))]!r} is larger than any "
-            "floating-point number. Rescale the column, or divide the weights by their mean"
-        )
-
-
 def degrees(count: Array) -> Array:
     """What sums of squares about a mean are divided by, for rows of this total weight, to estimate a variance.
 

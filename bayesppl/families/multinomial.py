@@ -67,6 +67,10 @@ class WordFamily(OfColumns, ConjugateFamily):
     def rows(self, X: Any) -> Words:
         """Return what the counts of rows are worth."""
 
+    @abstractmethod
+    def resolve_prior(self, statistics: Counts) -> Dirichlet | SimplexPrior:
+        """The prior of the probabilities."""
+
     @cached_property
     def bound(self) -> NumberColumns:
         return NumberColumns(
@@ -83,8 +87,7 @@ class WordFamily(OfColumns, ConjugateFamily):
 
     @final
     def log_likelihood(self, theta: Theta) -> LogDensity:
-        density = Words.log_likelihood(theta["probability"])
-        return density.map(lambda evaluate: lambda X: evaluate(self.rows(X)))
+        return Words.log_likelihood(theta["probability"]).of(self.rows)
 
     @final
     def observe_statistics(self, variables: dict[str, Any], statistics: Counts, prefix: str = "") -> None:

@@ -127,6 +127,16 @@ def check_support(X: Any, columns: Sequence[Hashable], name: str, support: Suppo
             )
 
 
+def require_finite_sums(sums: Array, columns: Sequence[Hashable], what: str) -> None:
+    """Refuse rows of which a weighted sum, (..., n_columns), is larger than the largest floating-point number."""
+    finite = np.isfinite(sums).reshape(-1, len(columns)).all(0)
+    if not finite.all():
+        raise ValueError(
+            f"the weighted {what} of column {columns[int(np.argmin(finite))]!r} is larger than any floating-point "
+            "number. Rescale the column, or divide the weights by their mean"
+        )
+
+
 def _outside(values: Array, support: Support) -> Array | None:
     """Where numbers lie outside the support, or None where all are within it."""
     if support.contains is None:

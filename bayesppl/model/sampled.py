@@ -122,13 +122,13 @@ class Sampled(Posterior):
 
     def _batches(self, X: Any, per_chain: int) -> Array:
         """log p(y = k, x) averaged over batches of consecutive draws: (n_batches, n_rows, n_classes)."""
-        *lead, n_classes = self.samples[CLASS_WEIGHTS].shape
+        n_chains, n_draws, n_classes = self.samples[CLASS_WEIGHTS].shape
 
         def log_joint(chain: int, draws: slice) -> Array:
             theta = {name: values[chain, draws] for name, values in self.samples.items()}
             return self.model.log_joint(theta)(X)
 
-        return log_batch_means(log_joint, *lead, per_chain, (X.shape[0], n_classes))
+        return log_batch_means(log_joint, n_chains, n_draws, per_chain, (X.shape[0], n_classes))
 
 
 def variance_of_shares(share: Array, change: Array) -> Array:
