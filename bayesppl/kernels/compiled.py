@@ -72,15 +72,17 @@ def log_products(
     for start in range(0, len(X), _TILE):
         width = min(_TILE, len(X) - start)
         for i in range(width):
+            x = X[start + i, first:last]
             for d in range(n_columns):
-                columns[d, i] = X[start + i, first + d]
+                columns[d, i] = x[d]
         if n_owners:
             for i in range(width):
                 g = owners[start + i]
+                own_centre, own_factor = own_location[g, first:last], own_factors[g, first:last]
                 for d in range(n_columns):
-                    t = columns[d, i] - own_location[g, first + d]
+                    t = columns[d, i] - own_centre[d]
                     t *= t
-                    taken[d, i] = t * own_factors[g, first + d]
+                    taken[d, i] = t * own_factor[d]
         for k in range(len(location)):
             for i in range(_TILE):
                 u[i] = 0.0
@@ -89,7 +91,8 @@ def log_products(
                 for i in range(_TILE):
                     t = (columns[d, i] - centre) * factor
                     t *= t
-                    t -= taken[d, i]
+                    if n_owners:
+                        t -= taken[d, i]
                     ut = u[i] * t
                     u[i] = (u[i] + t) + ut
             for i in range(width):

@@ -18,9 +18,9 @@ from bayesppl.kernels.ranges import row_blocks
 # Below this, 1 + u has lost more than three of its digits to the one.
 _LEAST = -0.999
 
-# Columns multiplied before a logarithm is taken: so many that it costs little beside them, and a few where their
-# product is too large.
-_COLUMNS, _FEW_COLUMNS = 64, 4
+# Columns multiplied before a logarithm is taken: so many that it costs little beside them, fewer where something is
+# subtracted, and a few where their product is too large or too close to zero.
+_COLUMNS, _COLUMNS_LESS_OWN, _FEW_COLUMNS = 512, 32, 4
 
 # Rows of a tile: a class and feature at a time, a step is worth its call where it is long. Cells bound the memory.
 _ROWS, _CELLS = 1 << 13, 1 << 20
@@ -120,7 +120,7 @@ def _weighted_logs(
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         if (exponents == exponents[:, :1]).all():
             classes, of_owners = (location, inverse), (own_location, own_factors)
-            out = _log_of_products(X, *classes, owners, *of_owners, _COLUMNS)
+            out = _log_of_products(X, *classes, owners, *of_owners, _COLUMNS_LESS_OWN if owned else _COLUMNS)
             again = _not_finite(out)
             if len(again):
                 some = owners[again] if owned else owners
@@ -178,8 +178,8 @@ def _log_of_products(
     for first in range(0, X.shape[1], n_columns):
         last = min(first + n_columns, X.shape[1])
         multiply(X, location, inverse, owners, own_location, own_factors, first, last, u)
-        if not (u.min(initial=0.0) > _LEAST and u.max(initial=0.0) < np.inf):  # or a cell is missing
-            u[~((u > _LEAST) & (u < np.inf))] = np.nan
+        if len(own_location) and not u.min(initial=0.0) > _LEAST:  # or a cell is missing
+            u[u < _LEAST] = np.nan
         out += np.log1p(u, out=u)
     return out
 
@@ -197,14 +197,18 @@ def _multiply(
 ) -> None:
     """u = Π (1 + t) − 1 over the columns from ``first`` to ``last``, of every class and row."""
     at, n_classes = slice(first, last), len(location)
-    step = max(1, min(_ROWS, _CELLS // max(last - first, n_classes)))
-    T, UT = (np.empty((n_classes, step)) for _ in range(2))
+    step = max(1, min(_ROWS, len(X), _CELLS // max(last - first, n_classes)))
+    T, UT = np.empty((2, n_classes, step))
+    own = np.empty((2, last - first, step))
     for rows, tile in tiles(X[:, at], np.zeros(last - first), step):
         u, t, ut = out[:, rows], T[:, : tile.shape[1]], UT[:, : tile.shape[1]]
         taken = np.zeros(0)
         if len(own_location):
-            squares = _own_squares(X[rows, at], owners[rows], own_location[:, at], own_factors[:, at])
-            taken = np.ascontiguousarray(squares.T)
+            taken, factor = own[..., : tile.shape[1]]
+            of_owner = {"axis": 1, "mode": "clip"}
+            np.subtract(tile, np.take(own_location[:, at].T, owners[rows], out=factor, **of_owner), out=taken)
+            taken *= taken
+            taken *= np.take(own_factors[:, at].T, owners[rows], out=factor, **of_owner)
         u[...] = 0.0
         for d in range(len(tile)):  # steps along rows are long
             np.subtract(tile[d], location[:, first + d, None], out=t)
