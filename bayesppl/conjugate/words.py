@@ -35,8 +35,8 @@ from bayesppl.kernels.arrays import (
     log_factorial,
     log_rising,
 )
-from bayesppl.kernels.class_sums import MANY, class_sums
-from bayesppl.kernels.ranges import row_blocks
+from bayesppl.kernels.class_sums import MANY, class_sums, row_view, sparse_of
+from bayesppl.kernels.ranges import RANGE_CELLS, cells_per_row, row_blocks
 
 # Counts up to this are looked up in a table, as far as it has no more numbers than that; log gamma is dearer.
 _LOOKED_UP, _TABLE = 6, 1 << 21
@@ -83,15 +83,16 @@ class Words(Rows):
         if self.weighed is not None:
             return self.weighed
         counts = self.stored
-        of_cells = csr_array((log_factorial(counts.data), counts.indices, counts.indptr), shape=counts.shape)
-        return np.asarray(log_factorial(self.totals) - of_cells.sum(axis=1))
+        of_cells = sparse_of(csr_array, log_factorial(counts.data), counts.indices, counts.indptr, counts.shape)
+        return np.asarray(log_factorial(self.totals) - row_totals(of_cells))
 
     @final
     def sum_rows(self, responsibilities: Responsibilities) -> Counts:
         sums, log_base = class_sums(responsibilities, self.X), np.zeros(responsibilities.shape[1])
-        cells_per_row = self.X.nnz // max(1, len(self)) if issparse(self.X) else self.X.shape[1]
-        for rows in row_blocks(len(self), cells_per_row):  # temporaries do not grow with the rows
-            some = Words(self.X[rows], None if self.weighed is None else self.weighed[rows])
+        # temporaries do not grow with the rows
+        for rows in row_blocks(len(self), cells_per_row(self.X), RANGE_CELLS // 4):
+            X = row_view(self.X, rows.start, rows.stop) if issparse(self.X) else self.X[rows]
+            some = Words(X, None if self.weighed is None else self.weighed[rows])
             log_base += responsibilities[rows].T @ some.log_base
         return Counts(sums, log_base)
 

@@ -13,13 +13,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import issparse
 
 from bayesppl.data.columns import Kind, kind_of_values, to_float
 from bayesppl.data.names import listed, meant
 from bayesppl.errors import rows_before
 from bayesppl.kernels.arrays import Array
-from bayesppl.kernels.class_sums import sparse_of
+from bayesppl.kernels.class_sums import row_view
 
 
 class Table(ABC):
@@ -179,7 +179,7 @@ class MatrixTable(Table):
 
     def take(self, rows: Array | slice) -> Table:
         if issparse(self.matrix) and isinstance(rows, slice) and rows.step in (None, 1):
-            return replace(self, matrix=_view(self.matrix, *rows.indices(len(self))[:2]))
+            return replace(self, matrix=row_view(self.matrix, *rows.indices(len(self))[:2]))
         return replace(self, matrix=self.matrix[rows])
 
     def native(self) -> Any:
@@ -211,13 +211,3 @@ def read_range[T](table: Table, rows: slice, read: Callable[[Table], T]) -> T:
         return read(table)
     with rows_before(rows.start):
         return read(table.take(rows))
-
-
-def _view(matrix: csr_array, start: int, stop: int) -> csr_array:
-    """Consecutive rows, which share the memory of the matrix."""
-    starts = matrix.indptr[start : max(start, stop) + 1]
-    entries = slice(starts[0], starts[-1])
-    shape = (len(starts) - 1, matrix.shape[1])
-    rows = sparse_of(csr_array, matrix.data[entries], matrix.indices[entries], starts - starts[0], shape)
-    rows.has_canonical_format = matrix.has_canonical_format
-    return rows

@@ -182,7 +182,7 @@ class NumberColumns(BoundColumns):
         Labels of dimensions that are not those of the columns.
     check : callable, optional
         Refuses encoded rows for what no column shows by itself.
-    measure_of : mapping of column to measure, optional
+    measure_of : mapping of column to measure, or one measure, optional
         Where it is not that of the support.
     """
 
@@ -194,12 +194,13 @@ class NumberColumns(BoundColumns):
     row_dim: str = "feature"
     other_coords: Mapping[str, list[Hashable]] | None = None
     check: Callable[[Any], Any] | None = None
-    measure_of: Mapping[Hashable, Measure] | None = None
+    measure_of: Mapping[Hashable, Measure] | Measure | None = None
 
     @cached_property
     def described(self) -> dict[Hashable, Described]:
         alike: Measure = "density" if self.family.support.integers is None else "mass"
-        measures = self.measure_of or dict.fromkeys(self.family.columns, alike)
+        given = self.measure_of or alike
+        measures = given if isinstance(given, Mapping) else dict.fromkeys(self.family.columns, given)
         return {column: Described(self.family.name, measure) for column, measure in measures.items()}
 
     @cached_property

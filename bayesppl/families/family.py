@@ -165,7 +165,8 @@ class OfColumns(Family):
 
     @final
     def bind(self, table: Table, classes: Sequence[Hashable], members: Membership | None = None) -> Self:
+        columns = table.names
         if self._row_column is not None:
             table.require([self._row_column])
-        columns = tuple(name for name in table.names if name != self._row_column)
+            columns = tuple(name for name in columns if name != self._row_column)
         return replace(self, columns=columns, classes=tuple(classes))

@@ -78,7 +78,7 @@ class WordFamily(OfColumns, ConjugateFamily):
             {"probability": ("class", "feature")},
             is_separate=False,
             covariate_supports={"total": COUNTS},
-            measure_of=dict.fromkeys(self.columns, self._measure),
+            measure_of=self._measure,
         )
 
     @final

@@ -58,6 +58,16 @@ def sparse_of(kind: Any, data: np.ndarray, indices: np.ndarray, indptr: np.ndarr
     return matrix
 
 
+def row_view(matrix: csr_array, start: int, stop: int) -> csr_array:
+    """Consecutive rows, which share the memory of the matrix."""
+    starts = matrix.indptr[start : max(start, stop) + 1]
+    entries = slice(starts[0], starts[-1])
+    shape = (len(starts) - 1, matrix.shape[1])
+    rows = sparse_of(csr_array, matrix.data[entries], matrix.indices[entries], starts - starts[0], shape)
+    rows.has_canonical_format = matrix.has_canonical_format
+    return rows
+
+
 # up to so many entries, what is the same in all matrices of one shape is kept for the next ones
 _SHARED_ENTRIES = 1 << 18
 

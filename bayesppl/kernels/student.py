@@ -18,7 +18,7 @@ from bayesppl.kernels.ranges import row_blocks
 # Below this, 1 + u has lost more than three of its digits to the one.
 _LEAST = -0.999
 
-# Columns multiplied before a logarithm is taken: so many that it costs little beside them, fewer where something is
+# Columns multiplied before a logarithm is taken: so many that it costs little beside them, fewer where some is
 # subtracted, and a few where their product is too large or too close to zero.
 _COLUMNS, _COLUMNS_LESS_OWN, _FEW_COLUMNS = 512, 32, 4
 
@@ -205,10 +205,9 @@ def _multiply(
         taken = np.zeros(0)
         if len(own_location):
             taken, factor = own[..., : tile.shape[1]]
-            of_owner = {"axis": 1, "mode": "clip"}
-            np.subtract(tile, np.take(own_location[:, at].T, owners[rows], out=factor, **of_owner), out=taken)
+            np.subtract(tile, own_location[:, at].T.take(owners[rows], 1, factor, "clip"), out=taken)
             taken *= taken
-            taken *= np.take(own_factors[:, at].T, owners[rows], out=factor, **of_owner)
+            taken *= own_factors[:, at].T.take(owners[rows], 1, factor, "clip")
         u[...] = 0.0
         for d in range(len(tile)):  # steps along rows are long
             np.subtract(tile[d], location[:, first + d, None], out=t)
