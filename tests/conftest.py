@@ -11,7 +11,13 @@ from bayesppl.cli import main
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep bytecode in pytest's cache where Python writes none, which each import of PyMC needs."""
+    """Evaluate graphs in Python but for slow tests, and keep bytecode where Python writes none.
+
+    Compiling the many small graphs of the quick tests takes minutes on a machine that has compiled none of them.
+    NUTS and what is asked of machine code is compiled whatever is set here; slow tests compile as users do.
+    """
+    if "not slow" in config.option.markexpr:
+        os.environ.setdefault("PYTENSOR_FLAGS", "linker=py")
     if sys.dont_write_bytecode and hasattr(config, "cache") and not hasattr(config, "workerinput"):
         sys.dont_write_bytecode = False
         sys.pycache_prefix = str(config.cache.mkdir("bytecode"))

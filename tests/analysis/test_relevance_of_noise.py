@@ -38,18 +38,18 @@ def _assert_noise_is_no_evidence(log_factors, prior):
     assert (probability.mean(0) <= prior + 4 * error + 1e-9).all()
 
 
-@pytest.mark.parametrize("prior", [0.5, 0.1])
 @pytest.mark.parametrize(
     ("n_rows", "n_classes", "share"), [(6, 2, 0.5), (30, 3, 0.4), (30, 2, 0.1), (300, 2, 0.3), (300, 8, 0.2)]
 )
 @pytest.mark.parametrize("family", [bp.Categorical(), bp.Categorical(bp.Dirichlet(0.1)), bp.JointCategorical()])
-def test_levels(family, n_rows, n_classes, share, prior):
+def test_levels(family, n_rows, n_classes, share):
     rng = np.random.default_rng(1)
     codes = np.r_[np.arange(n_classes), np.where(rng.random(n_rows - n_classes) < share, 0, n_classes - 1)]
     for n_levels in (1, 2, 7, n_rows // 2, n_rows):
         levels = rng.permutation(np.arange(n_rows) % n_levels)
         log_factors = _log_factors(family, pd.DataFrame({"x": levels}), codes, SHUFFLES)
-        _assert_noise_is_no_evidence(log_factors, prior)
+        for prior in (0.5, 0.1):
+            _assert_noise_is_no_evidence(log_factors, prior)
         if n_levels in (1, n_rows):  # no shuffle changes anything
             np.testing.assert_allclose(log_factors, 0.0, atol=1e-9)
 
@@ -100,7 +100,7 @@ def test_hierarchical_regressions_are_no_evidence_for_noise(covariance):
     family = bp.ConditionalGaussian(covariance, "independent")
     for n_rows in (12, 60, 180):
         _, X = _noise("conditional gaussian, full, default priors", n_rows)
-        probability = expit(_log_factors(family, X, np.arange(n_rows) % 3, 60)).mean(0)
+        probability = expit(_log_factors(family, X, np.arange(n_rows) % 3, 30)).mean(0)
         assert (probability < 0.75).all()
         if covariance == "full" and n_rows > 12:
             assert (probability < 0.3).all()
@@ -111,9 +111,9 @@ def test_bayes_factors_average_to_one_over_all_shuffles(n_classes, n_levels):
     # all tables with these margins, by brute force; the match of two moments is all that is approximate
     rng = np.random.default_rng(3)
     codes, levels = np.arange(12) % n_classes, np.sort(rng.integers(0, n_levels, 12))
-    log_factors = _log_factors(bp.Categorical(), pd.DataFrame({"x": levels}), codes, 4000)[:, 0]
-    error = np.exp(log_factors).std(ddof=1) / np.sqrt(4000)
-    assert abs(np.exp(logsumexp(log_factors)) / 4000 - 1) < 0.1 + 4 * error
+    log_factors = _log_factors(bp.Categorical(), pd.DataFrame({"x": levels}), codes, 2000)[:, 0]
+    error = np.exp(log_factors).std(ddof=1) / np.sqrt(2000)
+    assert abs(np.exp(logsumexp(log_factors)) / 2000 - 1) < 0.1 + 4 * error
 
 
 def test_random_labels_of_many_levels_and_identifiers():

@@ -201,11 +201,10 @@ COUNTS = {
 
 
 @pytest.mark.filterwarnings("ignore:the search for hyperparameters ended")  # labels that say nothing
-@pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("name", [*NUMBERS, *COUNTS])
-def test_the_same_data_are_tuned_to_the_same_prior(name, seed):
+def test_the_same_data_are_tuned_to_the_same_prior(name):
     """Where classes do not differ, the evidence is level: log probabilities were up to .2 apart."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     n, d = 30, 3
     y = np.arange(n) % 3
     numbers = (rng.normal(size=(n, d)) @ rng.normal(size=(d, d))).round(3)

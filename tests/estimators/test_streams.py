@@ -61,7 +61,7 @@ def run_family(name: str, n_rows: int, every: int) -> None:
 
 @pytest.mark.parametrize("name", CHOSEN)
 def test_a_window_over_a_stream_is_a_fit_on_the_window(name: str) -> None:
-    run_family(name, 36, every=6)
+    run_family(name, 36, every=12)
 
 
 @pytest.mark.slow
@@ -201,7 +201,7 @@ def run_rare(kind: str, n_rows: int, every: int) -> None:
 
 @pytest.mark.parametrize("kind", OF_RARE_CELLS)
 def test_rare_cells_leave_no_trace(kind: str) -> None:
-    run_rare(kind, 200, every=4)
+    run_rare(kind, 200, every=10)
 
 
 @pytest.mark.slow
