@@ -2,6 +2,7 @@
 
 from . import conjugate as conjugate
 from . import datasets as datasets
+from . import errors as errors
 from . import families as families
 from . import inference as inference
 from . import plots as plots

@@ -7,6 +7,21 @@ from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+__all__ = [
+    "ChangedRowsError",
+    "ConvergenceWarning",
+    "ImpossibleCellWarning",
+    "ImpossibleRowWarning",
+    "ImproperError",
+    "IncompleteDrawsError",
+    "ModelFileError",
+    "NotConjugateError",
+    "OverconfidentWarning",
+    "SeveralModelsError",
+    "UndefinedEstimateError",
+    "UnseenLevelWarning",
+]
+
 # Folders whose lines no user wrote: this package, and what calls it on behalf of a user, as a pipeline does.
 _PACKAGE, _CALLERS = Path(__file__).parent, ("sklearn", "joblib")
 

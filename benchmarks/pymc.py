@@ -28,11 +28,11 @@ FAMILIES = {
     "bernoulli": ("bp.Bernoulli()", "rng.binomial(1, 0.2 + 0.2 * y[:, None], (n, 4))"),
     "binomial": ("bp.Binomial(5)", "rng.binomial(5, 0.2 + 0.2 * y[:, None], (n, 4))"),
     "categorical": ("bp.Categorical()", "(rng.integers(3, size=(n, 4)) + y[:, None]) % 4"),
-    "joint categorical": ("bp.JointCategorical()", "(rng.integers(2, size=(n, 2)) + y[:, None]) % 3"),
+    "joint categorical": ("bp.families.JointCategorical()", "(rng.integers(2, size=(n, 2)) + y[:, None]) % 3"),
     "multinomial": ("bp.Multinomial()", "rng.poisson(1.0 + y[:, None], (n, 4))"),
     "poisson": ("bp.Poisson()", "rng.poisson(1.0 + y[:, None], (n, 4))"),
     "negative binomial": ("bp.NegativeBinomial(2.0)", "rng.negative_binomial(2, 0.5 - 0.1 * y[:, None], (n, 4))"),
-    "exponential": ("bp.Exponential()", "rng.exponential(1.0 + y[:, None], (n, 4))"),
+    "exponential": ("bp.families.Exponential()", "rng.exponential(1.0 + y[:, None], (n, 4))"),
     "log-normal": ("bp.LogNormal()", "np.exp(rng.standard_normal((n, 4)) + y[:, None])"),
 }
 

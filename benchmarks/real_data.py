@@ -216,7 +216,7 @@ CONTESTS = {
 def scores(model: Any, split: Split, **options: Any) -> str:
     """Accuracy and log score on the rows to predict."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", bp.ImpossibleRowWarning)
+        warnings.simplefilter("ignore", bp.errors.ImpossibleRowWarning)
         log_proba = model.predict_log_proba(split.X_test, **options)
     own = np.searchsorted(model.classes_, split.y_test)
     accuracy = (log_proba.argmax(1) == own).mean()
@@ -236,7 +236,7 @@ def rows(contest: Contest, split: Split) -> Iterator[tuple[str, str, str]]:
         for rule in RULES:
             try:
                 yield f"bayesppl: {name}", rule, scores(model, split, rule=rule)
-            except bp.UndefinedEstimateError as undefined:
+            except bp.errors.UndefinedEstimateError as undefined:
                 yield f"bayesppl: {name}", rule, f"undefined: {str(undefined)[:60]}…"
         yield f"bayesppl: {name}", "", f"fit in {1e3 * seconds:.1f} ms"
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from bayesppl.estimators.classifier import BayesClassifier
+    from bayesppl.estimators.declared import DeclaredClassifier
 
 # Lines of a parameter; the files and the JSON hold all of them. Characters of a name at least, and between
 # columns.
@@ -91,7 +92,7 @@ def _nested(record: Record) -> Record:
     return {**scores, "impossible_rows": record["impossible_rows"]}
 
 
-def _write_posterior(classifier: BayesClassifier, draws: int, chains: int, seed: int, path: Path) -> None:
+def _write_posterior(classifier: DeclaredClassifier, draws: int, chains: int, seed: int, path: Path) -> None:
     tree = classifier.to_datatree(draws=draws, chains=chains, random_state=seed)
     # made in memory, for HDF5 does not survive a full disk
     path.write_bytes(bytes(tree.to_netcdf(engine="h5netcdf")))

@@ -25,7 +25,7 @@ from bayesppl.errors import RowError
 from bayesppl.kernels.arrays import Array
 
 if TYPE_CHECKING:
-    from bayesppl.estimators.classifier import BayesClassifier
+    from bayesppl.estimators.declared import DeclaredClassifier
 
 #: Rows held at a time.
 BATCH_ROWS = 1 << 15
@@ -267,7 +267,7 @@ def _pick(rows: Rows, mask: Array) -> Rows:
     return rows._replace(X=rows.X[mask], y=rows.y[mask])
 
 
-def check_support(rows: Rows, classifier: BayesClassifier) -> None:
+def check_support(rows: Rows, classifier: DeclaredClassifier) -> None:
     """Refuse cells that the family of the classifier cannot hold."""
     table = as_table(rows.X)
     family = classifier.declare_family()

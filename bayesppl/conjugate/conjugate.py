@@ -11,11 +11,12 @@ import numpy as np
 
 from bayesppl.conjugate.declared_priors import Declared, Dims, in_words, is_declaration
 from bayesppl.data.arguments import labels_of
+from bayesppl.data.notebook import ShownAsTable
 from bayesppl.errors import ImproperError, UndefinedEstimateError
 from bayesppl.kernels.arrays import Array, Theta
 
 
-class Conjugate(ABC):
+class Conjugate(ShownAsTable, ABC):
     """A belief about the parameters of all classes that stays in its family when rows are observed.
 
     Each kind is a dataclass of its hyperparameters: arrays with the classes on their first axis, but for those

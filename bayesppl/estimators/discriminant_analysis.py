@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-
 from bayesppl.analysis import discriminant
 from bayesppl.conjugate import Dirichlet, MatrixNormalInverseWishart, NormalInverseWishart
 from bayesppl.estimators.classifier import ask
 from bayesppl.estimators.learner import Learner
+from bayesppl.estimators.sklearn_bases import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from bayesppl.families import ConditionalGaussian, Family, Gaussian
 from bayesppl.families.choosing.infer_families import Integers
 from bayesppl.families.conditional_gaussian import CategoryTables
@@ -132,7 +131,7 @@ class LocationModel(Learner):
     Parameters
     ----------
     covariance, table, prior, probability, levels, unseen, integers, categories
-        See :class:`bayesppl.ConditionalGaussian`.
+        See :class:`bayesppl.families.ConditionalGaussian`.
     class_weights, inference, rule, classes, n_jobs, calibration, tuning
         See :class:`GenerativeClassifier`.
 

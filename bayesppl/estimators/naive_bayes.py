@@ -104,7 +104,7 @@ class JointCategoricalNB(Learner):
     Parameters
     ----------
     probability, levels, unseen
-        See :class:`bayesppl.JointCategorical`.
+        See :class:`bayesppl.families.JointCategorical`.
     class_weights, inference, rule, classes, n_jobs, calibration, tuning
         See :class:`GenerativeClassifier`.
 
@@ -161,7 +161,7 @@ class DirichletMultinomialNB(Learner):
     Parameters
     ----------
     probability, concentration
-        See :class:`bayesppl.DirichletMultinomial`.
+        See :class:`bayesppl.families.DirichletMultinomial`.
     class_weights, inference, rule, classes, n_jobs, calibration, tuning
         See :class:`GenerativeClassifier`.
 

@@ -11,9 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from sklearn.base import BaseEstimator
-
 from bayesppl.data.names import listed
+from bayesppl.estimators.sklearn_bases import BaseEstimator
 
 
 def nested_parameters(value: Any) -> Iterator[tuple[str, Any]]:

@@ -12,12 +12,12 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 
 from bayesppl.data.labels import encode_labels
 from bayesppl.data.rows import check_weights
 from bayesppl.estimators.parameters import by_owner, changed, nested_parameters, refuse_foreign_parameters
+from bayesppl.estimators.sklearn_bases import BaseEstimator, ClassifierMixin
 from bayesppl.kernels.arrays import Array, brief_arrays
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.stack import Stack

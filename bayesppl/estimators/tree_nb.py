@@ -26,7 +26,7 @@ class TreeNB(Learner):
     bins : int
         Columns of numbers are cut into so many bins.
     levels, unseen
-        See :class:`bayesppl.AveragedTree`, also for the other parameters.
+        See :class:`bayesppl.families.AveragedTree`, also for the other parameters.
     class_weights, inference, rule, classes, n_jobs, calibration, tuning
         See :class:`GenerativeClassifier`. There is no inference but the closed form.
 

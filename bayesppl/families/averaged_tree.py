@@ -141,7 +141,7 @@ class AveragedTree(ConjugateFamily):
 
     >>> import bayesppl as bp
     >>> X, y = [["no", "no"], ["no", "yes"], ["yes", "no"], ["yes", "yes"]] * 5, [0, 1, 1, 0] * 5
-    >>> clf = bp.GenerativeClassifier(bp.AveragedTree()).fit(X, y)
+    >>> clf = bp.GenerativeClassifier(bp.families.AveragedTree()).fit(X, y)
     >>> clf.predict(X[:4]).tolist()
     [0, 1, 1, 0]
     """

@@ -191,7 +191,7 @@ class Categorical(TableFamily):
     unseen : {"missing", "error", "learned"}
         What a level is that did not occur in training, where levels are learned. ``missing``: something new turns
         up as often in every class, and is no evidence for any; the cell is skipped, with an
-        :class:`~bayesppl.UnseenLevelWarning`. ``error``: refused. ``learned``: an outcome of each class: with L
+        :class:`~bayesppl.errors.UnseenLevelWarning`. ``error``: refused. ``learned``: an outcome of each class: with L
         levels seen in n rows of a class and concentration α it has the predictive probability α / (n + α(L + 1)),
         which is evidence for the class of the fewest rows. (Under ``rule="mle"`` it has none, and the row is
         impossible.)
@@ -244,7 +244,7 @@ class JointCategorical(TableFamily):
 
     >>> import bayesppl as bp
     >>> X, y = [["no", "no"], ["no", "yes"], ["yes", "no"], ["yes", "yes"]], [0, 1, 1, 0]
-    >>> clf = bp.GenerativeClassifier(bp.JointCategorical(levels=["no", "yes"])).fit(X, y)
+    >>> clf = bp.GenerativeClassifier(bp.families.JointCategorical(levels=["no", "yes"])).fit(X, y)
     >>> clf.predict(X).tolist()
     [0, 1, 1, 0]
     >>> clf.predict_proba([["yes", None]]).tolist()

@@ -89,7 +89,7 @@ class ConditionalGaussian(Wrapping):
     >>> import pandas as pd
     >>> sex = ["f", "m", "f", "m", "f", "m", "f", "m"]
     >>> X = pd.DataFrame({"sex": sex, "mass": [3.4, 4.0, 3.5, 4.1, 4.6, 5.4, 4.7, 5.5]})
-    >>> clf = bp.GenerativeClassifier(bp.ConditionalGaussian()).fit(X, list("aaaabbbb"))
+    >>> clf = bp.GenerativeClassifier(bp.families.ConditionalGaussian()).fit(X, list("aaaabbbb"))
     >>> clf.predict(pd.DataFrame({"sex": ["m", "f"], "mass": [4.4, 4.4]})).tolist()
     ['a', 'b']
     """

@@ -67,7 +67,7 @@ class DirichletMultinomial(WordFamily):
     --------
     >>> import bayesppl as bp
     >>> X, y = [[9, 0, 1, 0], [1, 1, 0, 0], [0, 1, 2, 0], [0, 0, 7, 1]], list("aabb")
-    >>> clf = bp.GenerativeClassifier(bp.DirichletMultinomial()).fit(X, y)
+    >>> clf = bp.GenerativeClassifier(bp.families.DirichletMultinomial()).fit(X, y)
     >>> clf.predict_proba([[1, 0, 0, 0], [90, 0, 0, 0]]).round(3).tolist()
     [[0.75, 0.25], [0.75, 0.25]]
     """

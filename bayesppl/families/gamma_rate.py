@@ -35,12 +35,12 @@ def Exponential(rate: str | Gamma = "overall") -> GammaRate:
     Parameters
     ----------
     rate : "overall" or Gamma
-        Prior of the rates; see :class:`bayesppl.GammaRate`.
+        Prior of the rates; see :class:`bayesppl.families.GammaRate`.
 
     Examples
     --------
     >>> import bayesppl as bp
-    >>> bp.Exponential(bp.Gamma(2, 3))
+    >>> bp.families.Exponential(bp.Gamma(2, 3))
     GammaRate(shape=1.0, rate=Gamma(shape=2, rate=3))
     """
     return GammaRate(1.0, rate=rate)
@@ -61,7 +61,7 @@ class GammaRate(CellFamily):
     Examples
     --------
     >>> import bayesppl as bp
-    >>> clf = bp.GenerativeClassifier(bp.GammaRate(2.0, rate=bp.Gamma(1, 1)))
+    >>> clf = bp.GenerativeClassifier(bp.families.GammaRate(2.0, rate=bp.Gamma(1, 1)))
     >>> clf.fit([[0.5], [1.0], [4.0], [7.0]], ["a", "a", "b", "b"]).predict_proba([[1.0]]).round(3).tolist()
     [[0.793, 0.207]]
     """

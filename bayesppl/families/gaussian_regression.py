@@ -42,7 +42,7 @@ _EFFECT_ROWS = 2.0 ** np.arange(-4, 13.0)
 
 @dataclass(frozen=True, eq=False)
 class GaussianRegression(MomentFamily, listed=False):
-    """The numbers of a :class:`bayesppl.ConditionalGaussian`, encoded with their predictors.
+    """The numbers of a :class:`bayesppl.families.ConditionalGaussian`, encoded with their predictors.
 
     Parameters
     ----------

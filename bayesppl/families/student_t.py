@@ -39,7 +39,7 @@ class StudentT(IndependentCells):
     --------
     >>> import bayesppl as bp
     >>> X, y = [[0.0], [1.0], [0.5], [90.0], [4.0], [5.0], [4.5], [5.5]], list("aaaabbbb")
-    >>> clf = bp.GenerativeClassifier(bp.StudentT(2.0), inference=bp.Laplace(random_state=1)).fit(X, y)
+    >>> clf = bp.GenerativeClassifier(bp.families.StudentT(2.0), inference=bp.Laplace(random_state=1)).fit(X, y)
     >>> clf.predict([[0.7], [4.2]]).tolist()
     ['a', 'b']
     """

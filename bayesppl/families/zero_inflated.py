@@ -49,7 +49,7 @@ class ZeroInflated(Transformed):
     --------
     >>> import bayesppl as bp
     >>> X = [[0.0], [0.0], [3.5], [2.0], [90.0], [0.0]]
-    >>> clf = bp.GenerativeClassifier(bp.ZeroInflated(bp.LogNormal())).fit(X, list("aaabbb"))
+    >>> clf = bp.GenerativeClassifier(bp.families.ZeroInflated(bp.LogNormal())).fit(X, list("aaabbb"))
     >>> clf.posterior_.mean()["zero_probability"].round(2).tolist()
     [[0.6], [0.4]]
     >>> clf.predict([[0.0], [50.0]]).tolist()

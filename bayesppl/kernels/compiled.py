@@ -43,10 +43,15 @@ class Engine:
         return self._loop
 
 
-def compile_loop(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return ``function`` as a loop that is compiled when called first, and kept on disk where possible."""
-    import numba
+def compile_loop(function: Callable[..., Any]) -> Callable[..., Any] | None:
+    """Return ``function`` as a loop that is compiled when called first, and kept on disk where possible.
 
+    Without numba there is none, and the numpy kernels do all the work.
+    """
+    try:
+        import numba
+    except ImportError:  # left out of a small installation
+        return None
     try:
         return numba.njit(nogil=True, cache=True)(function)
     except RuntimeError:  # no folder to write to

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from bayesppl.estimators.classifier import BayesClassifier
+    from bayesppl.estimators.declared import DeclaredClassifier
 
 # Panels of one picture.
 _MOST_PANELS = 64
@@ -139,7 +140,7 @@ def plot_estimates(
 
 
 def plot_prior_posterior(
-    clf: BayesClassifier,
+    clf: DeclaredClassifier,
     parameter: str,
     *,
     draws: int = 4000,

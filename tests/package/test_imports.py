@@ -1,9 +1,15 @@
 """What is heavy is loaded when it is needed, and not before."""
 
+import re
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).parents[2]
 
 HEAVY = ("pymc", "arviz", "pytensor", "numba", "matplotlib", "nutpie")
 
@@ -42,6 +48,44 @@ def loaded_by(code: str) -> list[str]:
 )
 def test_nothing_heavy_is_loaded(code):
     assert loaded_by(code) == []
+
+
+WITHOUT_THE_REST = """
+import sys, tempfile
+sys.modules.update(dict.fromkeys(LEFT_OUT))  # importing one of these is an ImportError now
+import numpy as np, bayesppl as bp
+from bayesppl.datasets import load
+from bayesppl.kernels import compiled
+
+X, y = load("iris")
+train = X.index % 2 == 0
+for clf in (bp.GaussianNB(), bp.MixedNB(columns="evidence")):
+    assert clf.fit(X[train], y[train]).score(X[~train], y[~train]) > 0.9
+bp.AutoClassifier().fit(X[::6], y[::6]).predict(X)
+clf = bp.LinearDiscriminantAnalysis().fit(X[train], y[train])
+assert set(bp.compare(clf, X[train], y[train], X[~train], y[~train]).scores["rule"].values) >= {"mle", "predictive"}
+clf.loo(), clf.summary(), clf.estimates(), clf.log_evidence(), clf.explain(X[:1]), clf.predict_proba_interval(X[:1])
+compiled.PRICE = compiled.PRICE_IF_LOADED = 0  # numba's turn, and it is not there
+np.testing.assert_array_equal(clf.predict_proba(X), clf.predict_proba(X))
+with tempfile.TemporaryDirectory() as folder:
+    clf.save(f"{folder}/model")
+    np.testing.assert_array_equal(bp.load(f"{folder}/model").predict_proba(X), clf.predict_proba(X))
+"""
+
+
+def test_fit_predict_and_compare_need_only_what_the_installation_page_calls_the_core():
+    page = (ROOT / "docs" / "installation.md").read_text(encoding="utf-8")
+    (core,) = re.findall(r"^pip install (numpy.*)$", page, re.M)
+    required = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    names = {Requirement(line).name for line in required}
+    assert set(core.split()) < names
+    brought_by_joblib = {"cloudpickle"}
+    others = names - set(core.split()) - brought_by_joblib
+    left_out = sorted(others | {"h5py", "llvmlite", "arviz_stats", "arviz_base"})
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_THE_REST.replace("LEFT_OUT", repr(left_out))], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_help_loads_no_numerics():
