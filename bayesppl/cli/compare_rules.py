@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from bayesppl.cli.report import Findings, Record, parameter_records, score_records, write_csv
 from bayesppl.cli.rows import Rows
@@ -92,8 +92,8 @@ def _nested(record: Record) -> Record:
     return {**scores, "impossible_rows": record["impossible_rows"]}
 
 
-def _write_posterior(classifier: DeclaredClassifier, draws: int, chains: int, seed: int, path: Path) -> None:
-    tree = classifier.to_datatree(draws=draws, chains=chains, random_state=seed)
+def _write_posterior(classifier: BayesClassifier, draws: int, chains: int, seed: int, path: Path) -> None:
+    tree = cast("DeclaredClassifier", classifier).to_datatree(draws=draws, chains=chains, random_state=seed)
     # made in memory, for HDF5 does not survive a full disk
     path.write_bytes(bytes(tree.to_netcdf(engine="h5netcdf")))
 

@@ -40,7 +40,8 @@ class VonMises(IndependentCells):
     --------
     >>> import bayesppl as bp
     >>> hours, shift = [[22.5], [23.5], [0.5], [1.5], [11.0], [12.0], [13.0], [12.5]], ["night"] * 4 + ["day"] * 4
-    >>> clf = bp.GenerativeClassifier(bp.families.VonMises(24), inference=bp.Laplace(random_state=1)).fit(hours, shift)
+    >>> clf = bp.GenerativeClassifier(bp.families.VonMises(24), inference=bp.Laplace(random_state=1))
+    >>> clf = clf.fit(hours, shift)
     >>> clf.predict([[0.0], [24.0], [14.0]]).tolist()
     ['night', 'night', 'day']
     """

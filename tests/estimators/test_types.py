@@ -1,4 +1,4 @@
-"""Type checkers find arguments and methods that do not exist, although scikit-learn's base classes have no types."""
+"""Type checkers find misspelled arguments and methods, although the base classes of scikit-learn have no types."""
 
 import ast
 import subprocess

@@ -37,5 +37,5 @@ def test_binary_digits_are_digits_cut_in_the_middle():
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones():
-    with pytest.raises(ValueError, match=r"no data set named 'irises'; there are .*iris"):
+    with pytest.raises(ValueError, match=r"no data set named 'irises' .did you mean 'iris'.*there are .*iris"):
         datasets.load("irises")
