@@ -191,10 +191,10 @@ class Categorical(TableFamily):
     unseen : {"missing", "error", "learned"}
         What a level is that did not occur in training, where levels are learned. ``missing``: something new turns
         up as often in every class, and is no evidence for any; the cell is skipped, with an
-        :class:`~bayesppl.errors.UnseenLevelWarning`. ``error``: refused. ``learned``: an outcome of each class: with
-        L levels seen in n rows of a class and concentration α it has the predictive probability α / (n + α(L + 1)),
-        which is evidence for the class of the fewest rows. (Under ``rule="mle"`` it has none, and the row is
-        impossible.)
+        :class:`~bayesppl.errors.UnseenLevelWarning`. ``error``: refused. ``learned``: an outcome of each class:
+        with L levels seen in n rows of a class and concentration α it has the predictive probability α / (n + α(L
+        + 1)), which is evidence for the class of the fewest rows. (Under ``rule="mle"`` it has none, and the row
+        is impossible.)
 
     Notes
     -----

@@ -47,10 +47,10 @@ class Product(CompositeFamily):
     columns : {"dtype", "evidence", "blocks"}
         How the blocks are picked where there are none. ``"blocks"`` takes families by dtype, and puts numbers that
         are correlated within the classes into one ``Gaussian("full")``, and categories that depend on each other
-        into one :class:`~bayesppl.families.JointCategorical`, as long as the evidence on the rows of the fit (of the
-        first batch) grows. ``"evidence"`` gives every column of numbers the density of the highest evidence on these
-        rows, out of Gaussian, log-normal, gamma, exponential, Poisson, negative binomial, levels and histograms,
-        each of them also with a probability of zero; ``integers`` is not needed.
+        into one :class:`~bayesppl.families.JointCategorical`, as long as the evidence on the rows of the fit (of
+        the first batch) grows. ``"evidence"`` gives every column of numbers the density of the highest evidence on
+        these rows, out of Gaussian, log-normal, gamma, exponential, Poisson, negative binomial, levels and
+        histograms, each of them also with a probability of zero; ``integers`` is not needed.
     ranges : mapping of column to (low, high), optional
         With ``columns="evidence"``, the least and the largest value that later rows can hold, where they may lie
         beyond those of the first: a density of positive numbers is then chosen only for a column that stays
