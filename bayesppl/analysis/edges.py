@@ -39,7 +39,7 @@ def edge_probabilities(fitted: Fitted) -> xr.DataArray:
     >>> edges.sel(column="x0", neighbour="x1").round(2).item()
     1.0
     """
-    belief = _belief(fitted)
+    belief = belief_of(fitted)
     found = np.stack([tree_sums.edge_probabilities(graph) for graph in belief.graphs])
     return _labelled(fitted, belief, found, ())
 
@@ -68,12 +68,13 @@ def sample_trees(fitted: Fitted, draws: int = 100, random_state: int | None = No
     2.0
     """
     whole("draws", draws, 1)
-    belief, rng = _belief(fitted), generator(random_state)
+    belief, rng = belief_of(fitted), generator(random_state)
     found = np.stack([tree_sums.draw_trees(graph, draws, rng) for graph in belief.graphs], axis=1)
     return _labelled(fitted, belief, found, ("draw",))
 
 
-def _belief(fitted: Fitted) -> TreeDirichlet:
+def belief_of(fitted: Fitted) -> TreeDirichlet:
+    """Return the posterior of the trees and of the probabilities along them."""
     # the posterior of trees is known in closed form only
     belief: TreeDirichlet = fitted.posterior.belief.parts["features"]  # type: ignore[attr-defined]
     return belief

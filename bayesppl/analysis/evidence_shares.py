@@ -4,26 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
 from scipy.special import comb, logsumexp
 
-from bayesppl.data.columns import beyond_floats, missing
 from bayesppl.data.names import listed
-from bayesppl.data.table import MatrixTable, Table
-from bayesppl.families.bound import GIVEN_TOTAL
 from bayesppl.kernels.arrays import Array
-from bayesppl.model.fitted import Fitted
 
 Shares = Literal["shapley", "sequential"]
 
-#: From a table of rows to log p(y = k, x): (..., n_rows, n_classes).
-Score = Callable[[Table], Array]
+#: From sets of units to log p(y = k, x) of rows when only these are seen: (n_sets, ..., n_rows, n_classes).
+Score = Callable[[Array], Array]
 
 #: Up to so many units all orders are averaged, through all sets of units; of more, orders are drawn.
-MOST_UNITS = 10
+MOST_UNITS = 12
 
 # Cells of the rows that are made at once.
 _CELLS = 1 << 20
@@ -118,86 +113,89 @@ def steps_of(n: int, shares: Shares, orders: int, rng: np.random.Generator) -> S
     return in_orders([order for one in forward for order in (one, one[::-1])])
 
 
+def lots(
+    present: Array, per_row: int, shares: Shares, orders: int, rng: np.random.Generator
+) -> Iterator[tuple[Array, Array, Steps]]:
+    """Group rows that have the same units, as many as can be held, with these units and the steps.
+
+    Parameters
+    ----------
+    present : (n_rows, n_units) bool
+    per_row : int
+        Numbers that are held for a row and a set of units.
+    """
+    distinct, group = np.unique(present, axis=0, return_inverse=True)
+    for g, pattern in enumerate(distinct):
+        rows, at = np.flatnonzero(group.ravel() == g), np.flatnonzero(pattern)
+        steps = steps_of(len(at), shares, orders, rng)
+        size = max(1, MOST_NUMBERS // (per_row * len(steps.sets)))
+        yield from ((rows[start : start + size], at, steps) for start in range(0, len(rows), size))
+
+
 @dataclass(frozen=True, eq=False)
 class SeenRows:
     """Rows that can be looked at with only some of their units.
 
     Attributes
     ----------
-    names : tuple
-        Columns of the fit.
     values : (n_rows, n_columns)
-        Numbers, or objects where some column holds none.
+        Of any type.
     belongs : (n_units, n_columns) bool
-        The columns of every unit.
-    counts : (n_columns,) bool
-        Columns that a row lacks by a count of zero: a document without a word is another document, not a gap.
+        The columns of every unit. A column is seen where all units are that it belongs to.
+    gaps : (n_gaps, n_columns)
+        What stands in columns that are not seen: NaN, or a count of zero, for a document without a word is another
+        document and no gap. Over several rows of them probabilities are averaged.
+    gap_weights : (n_gaps,)
+        Of this average.
     """
 
-    names: tuple[Hashable, ...]
     values: Array
     belongs: Array
-    counts: Array
+    gaps: Array
+    gap_weights: Array
 
-    @classmethod
-    def read(cls, fitted: Fitted, X: Any, units: Sequence[Sequence[Hashable]]) -> SeenRows:
-        table, bound = fitted.columns.align(X), fitted.model.family.bound
-        bound.encode(table)  # refuses what it refuses by the rows of the caller, not by those of a few units
-        columns = [table.column(name) for name in table.names]
-        are_numbers = all(column.dtype.kind in "fiu" and not beyond_floats(column) for column in columns)
-        return cls(
-            table.names,
-            np.column_stack([column.astype(np.float64 if are_numbers else object) for column in columns]),
-            np.array([[name in names for name in table.names] for names in units]),
-            np.array([bound.measures.get(name) in GIVEN_TOTAL for name in table.names]),
-        )
+    def log_joint(self, rows: Array, sets: Array, score: Callable[[Array], Array]) -> Array:
+        """``score`` of the cells of these rows when only the units of a set are seen.
 
-    def lots(
-        self, per_row: int, shares: Shares, orders: int, rng: np.random.Generator
-    ) -> Iterator[tuple[Array, Array, Steps]]:
-        """Group rows that have cells of the same units, as many as can be held, with these units and the steps."""
-        absent = np.column_stack([missing(cells) for cells in self.values.T])
-        absent[:, self.counts] = self.values[:, self.counts] == 0
-        present = (~absent).astype(int) @ self.belongs.T.astype(int) > 0
-        distinct, group = np.unique(present, axis=0, return_inverse=True)
-        for g, pattern in enumerate(distinct):
-            rows, at = np.flatnonzero(group.ravel() == g), np.flatnonzero(pattern)
-            steps = steps_of(len(at), shares, orders, rng)
-            size = max(1, MOST_NUMBERS // (per_row * len(steps.sets)))
-            yield from ((rows[start : start + size], at, steps) for start in range(0, len(rows), size))
+        Parameters
+        ----------
+        rows : (n_rows,) of int
+        sets : (n_sets, n_units) bool
+        score : callable
+            From cells (n, n_columns) to log p(y = k, x): (..., n, n_classes).
 
-    def log_joint(self, rows: Array, sets: Array, score: Score) -> Array:
-        """``score`` of these rows when only the units of a set are seen: (n_sets, ..., n_rows, n_classes)."""
-        n_columns = len(self.names)
-        step = max(1, _CELLS // max(1, len(rows) * n_columns))
-        gap: Array = np.where(self.counts, 0.0, np.nan).astype(self.values.dtype)
+        Returns
+        -------
+        (n_sets, ..., n_rows, n_classes)
+        """
+        n_columns = self.values.shape[1]
+        seen = (~sets).astype(int) @ self.belongs.astype(int) == 0
+        step = max(1, _CELLS // max(1, len(rows) * n_columns * len(self.gaps)))
         parts = []
-        for some in np.split(sets, range(step, len(sets), step)):
-            seen = (some.astype(int) @ self.belongs.astype(int) > 0) | ~self.belongs.any(0)
-            cells = np.where(seen[:, None], self.values[rows], gap).reshape(-1, n_columns)
-            matrix = csr_array(cells.astype(np.float64)) if self.counts.all() else cells
-            found = score(MatrixTable(self.names, matrix, is_named=True))
-            split = found.reshape(*found.shape[:-2], len(some), len(rows), found.shape[-1])
-            parts.append(np.moveaxis(split, -3, 0))
+        for some in np.split(seen, range(step, len(seen), step)):
+            cells = np.where(some[:, None, None], self.values[rows], self.gaps[:, None])
+            found = score(cells.reshape(-1, n_columns))
+            found = found.reshape(*found.shape[:-2], *cells.shape[:-1], found.shape[-1])
+            if len(self.gaps) > 1:
+                found = logsumexp(found, axis=-3, keepdims=True, b=self.gap_weights[:, None, None])
+            parts.append(np.moveaxis(found[..., 0, :, :], -3, 0))
         return np.concatenate(parts)
 
 
-def divided(
-    seen: SeenRows, rows: Array, at: Array, odds: Odds, score: Score, steps: Steps
-) -> tuple[Array, Array, Array, bool]:
+def divided(score: Score, n_units: int, at: Array, odds: Odds, steps: Steps) -> tuple[Array, Array, Array, bool]:
     """Divide the evidence of rows: shares, log odds, those before any column, and whether no order matters.
 
-    Shares are (n_lots, n_units, n_draws, n_rows, n_odds).
+    Of ``n_units`` those ``at`` these places are there. Shares are (n_lots, n_units, n_draws, n_rows, n_odds).
     """
-    units = np.eye(len(seen.belongs), dtype=bool)[at]
-    none, whole = seen.log_joint(rows, np.array([np.zeros(units.shape[1], bool), units.any(0)]), score)
+    units = np.eye(n_units, dtype=bool)[at]
+    none, whole = score(np.array([np.zeros(n_units, bool), units.any(0)]))
     before, after = odds(none), odds(whole)
-    singles = seen.log_joint(rows, units, score) - none if len(at) else np.empty((0, *none.shape))
+    singles = score(units) - none if len(at) else np.empty((0, *none.shape))
     adds_up = _adds_up(singles, whole - none)
     if adds_up and (odds.against is not None or len(odds.classes) == 2):
         return (odds(singles + none) - before)[None], after, before, True
     out = np.zeros((int(steps.lot.max(initial=0)) + 1, len(at), *before.shape))
-    others = None if adds_up else seen.log_joint(rows, steps.sets @ units, score)
+    others = None if adds_up else score(steps.sets @ units)
     size = max(1, MOST_NUMBERS // (len(steps.sets) * before[0].size))
     for draws in (slice(s, s + size) for s in range(0, len(before), size)):
         joint = _sums(singles[:, draws], none[draws], steps.sets) if others is None else others[:, draws]

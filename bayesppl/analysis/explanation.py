@@ -21,20 +21,22 @@ missing.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from bayesppl.analysis.draws import log_joint_under_draws
-from bayesppl.analysis.evidence_shares import MOST_NUMBERS, Odds, SeenRows, Shares, divided
+from bayesppl.analysis.evidence_shares import MOST_NUMBERS, Odds, SeenRows, Shares, divided, lots
 from bayesppl.analysis.parameters import PROB, coord, tails
 from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.data.arguments import generator, whole
-from bayesppl.data.columns import missing
+from bayesppl.data.columns import beyond_floats, missing
 from bayesppl.data.names import listed
-from bayesppl.data.table import Table
+from bayesppl.data.table import MatrixTable, Table
+from bayesppl.families.bound import GIVEN_TOTAL
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.rules import RuleName, check_rule
@@ -76,7 +78,7 @@ def explain(
     prob : float
         Probability of these intervals.
     orders : int
-        Number of random orders averaged for Shapley shares of more than ten columns; up to ten, all orders are.
+        Number of random orders averaged for Shapley shares of more than twelve columns; up to twelve, all are.
     random_state : int, optional
 
     Returns
@@ -112,58 +114,99 @@ def explain(
     check_rule(fitted.rule if rule is None else rule)
     if shares not in ("shapley", "sequential"):
         raise ValueError(f"shares must be 'shapley' or 'sequential', found {shares!r}")
-    units = _units(fitted, blocks)
+    features = [name for name in fitted.columns.names if name in fitted.model.family.bound.measures]
+    units = units_of(features, blocks)
     odds = Odds.of(fitted.classes.tolist(), against)
-    seen = SeenRows.read(fitted, X, list(units.values()))
+    columns, counts = read_cells(fitted, X)
+    values, belongs = np.column_stack(columns), belonging(fitted.columns.names, units.values())
+    seen = SeenRows(values, belongs, gaps_of(values, counts), np.ones(1))
+    absent = np.column_stack([missing(cells) for cells in columns])
+    absent[:, counts] = values[:, counts] == 0
+    present = (~absent).astype(int) @ belongs.T.astype(int) > 0
     rng, bounds = generator(random_state), tails(prob)
-    by_rule = partial(_by_rule, fitted, rule)
+
+    def made(cells: Array) -> Table:
+        matrix = csr_array(cells.astype(np.float64)) if counts.all() else cells
+        return MatrixTable(fitted.columns.names, matrix, is_named=True)
+
+    by_rule = partial(_by_rule, fitted, rule, made)
     if draws is not None:
         whole("draws", draws, 2)
-        by_draws = partial(_by_draws, fitted, draws, int(rng.integers(1 << 32)))
+        by_draws = partial(_by_draws, fitted, draws, int(rng.integers(1 << 32)), made)
     names = ("weight", "mcse") if draws is None else ("weight", "mcse", "sd", "lower", "upper")
     # (n_units, n_rows, n_odds), as the shares of a lot: what is missing weighs nothing
-    found = {name: np.zeros((len(units), len(seen.values), len(odds.places))) for name in names}
+    found = {name: np.zeros((len(units), len(values), len(odds.places))) for name in names}
     log_odds = np.zeros(found["weight"].shape[1:])
     prior: dict[str, Array] = {}
     is_independent = True
-    for rows, at, steps in seen.lots(len(fitted.classes) * (draws or 1), shares, orders, rng):
-        place = np.ix_(at, rows)
-        lots, after, before, is_sum = divided(seen, rows, at, odds, by_rule, steps)
-        found["weight"][place] = lots[:, :, 0].mean(0)
-        if len(lots) > 1:
-            found["mcse"][place] = lots[:, :, 0].std(0, ddof=1) / np.sqrt(len(lots))
+    for rows, at, steps in lots(present, len(fitted.classes) * (draws or 1), shares, orders, rng):
+        place, n_units = np.ix_(at, rows), len(units)
+        parts, after, before, is_sum = divided(
+            partial(seen.log_joint, rows, score=by_rule), n_units, at, odds, steps
+        )
+        found["weight"][place], found["mcse"][place] = averaged(parts[:, :, 0])
         log_odds[rows] = after[0]
         prior.setdefault("prior", before[0, 0])
         is_independent &= is_sum
         if draws is not None:
-            lots, _, before, _ = divided(seen, rows, at, odds, by_draws, steps)
-            of_draws = lots.mean(0)
+            parts, _, before, _ = divided(partial(seen.log_joint, rows, score=by_draws), n_units, at, odds, steps)
+            of_draws = parts.mean(0)
             found["sd"][place] = of_draws.std(1)
             found["lower"][place], found["upper"][place] = np.quantile(of_draws, bounds, axis=1)
             prior.setdefault("prior_sd", before[:, 0].std(0))
+    attrs = {"rule": fitted.rule if rule is None else rule, "prob": prob}
+    kind = "independent" if is_independent else shares
+    return labelled(
+        found, log_odds, prior, odds, cells_in_words(columns, fitted.columns.names, units), kind, attrs
+    )
+
+
+def labelled(
+    by_column: Mapping[str, Array],
+    log_odds: Array,
+    prior: Mapping[str, Array],
+    odds: Odds,
+    cells: Mapping[Hashable, Sequence[str]],
+    shares: str,
+    attrs: Mapping[str, Any],
+) -> xr.Dataset:
+    """Give an explanation its dims and coordinates.
+
+    Parameters
+    ----------
+    by_column : mapping of str to (n_units, n_rows, n_odds)
+    log_odds : (n_rows, n_odds)
+    prior : mapping of str to (n_odds,)
+    odds : Odds
+    cells : mapping of unit to (n_rows,)
+        What the rows hold, in words.
+    shares : str
+    attrs : mapping
+    """
     import xarray as xr
 
-    by_column = {name: (("row", "feature", "class"), values.swapaxes(0, 1)) for name, values in found.items()}
+    found = {name: (("row", "feature", "class"), values.swapaxes(0, 1)) for name, values in by_column.items()}
     by_class = {name: ("class", values) for name, values in prior.items()}
     return xr.Dataset(
-        {**by_column, "log_odds": (("row", "class"), log_odds), **by_class},
+        {**found, "log_odds": (("row", "class"), log_odds), **by_class},
         coords={
             "row": np.arange(len(log_odds)),
-            "feature": coord(list(units)),
+            "feature": coord(list(cells)),
             "class": coord([odds.classes[k] for k in odds.places]),
-            "cell": (("row", "feature"), _cells(seen, units)),
+            "cell": (("row", "feature"), np.column_stack([np.asarray(words, str) for words in cells.values()])),
         },
         attrs={
             "against": "all other classes" if odds.against is None else str(odds.classes[odds.against]),
-            "shares": "independent" if is_independent else shares,
-            "rule": fitted.rule if rule is None else rule,
-            "prob": prob,
+            "shares": shares,
+            **attrs,
         },
     )
 
 
-def _units(fitted: Fitted, blocks: Mapping[str, Sequence[Hashable]] | None) -> dict[Hashable, list[Hashable]]:
-    columns = [name for name in fitted.columns.names if name in fitted.model.family.bound.measures]
+def units_of(
+    columns: Sequence[Hashable], blocks: Mapping[str, Sequence[Hashable]] | None
+) -> dict[Hashable, list[Hashable]]:
+    """Name the columns that are weighed together; every other one stands for itself."""
     owner: dict[Hashable, str] = {}
     for block, names in (blocks or {}).items():
         for name in [names] if isinstance(names, str) else names:
@@ -180,26 +223,63 @@ def _units(fitted: Fitted, blocks: Mapping[str, Sequence[Hashable]] | None) -> d
     return units
 
 
-def _by_rule(fitted: Fitted, rule: RuleName | None, table: Table) -> Array:
-    found = fitted.map_log_joint(table, lambda log_joint, _: log_joint, rule, evaluate=LogDensity.kernel)
+def belonging(columns: Sequence[Hashable], units: Collection[Sequence[Hashable]]) -> Array:
+    """Find which columns belong to each unit: (n_units, n_columns) bool."""
+    place = {name: j for j, name in enumerate(columns)}
+    found = np.zeros((len(units), len(columns)), dtype=bool)
+    for unit, names in enumerate(units):
+        found[unit, [place[name] for name in names]] = True
+    return found
+
+
+def averaged(parts: Array) -> tuple[Array, Array]:
+    """Average shares over independent lots, with the standard errors; these are zero where there is one lot."""
+    if len(parts) == 1:
+        return parts[0], np.zeros_like(parts[0])
+    return parts.mean(0), parts.std(0, ddof=1) / np.sqrt(len(parts))
+
+
+def read_cells(fitted: Fitted, X: Any) -> tuple[list[Array], Array]:
+    """Read columns of rows, all as numbers or all as objects, and find which are counts given their total."""
+    table = fitted.columns.align(X)
+    fitted.model.family.bound.encode(
+        table
+    )  # refuses what it refuses by the rows of the caller, not by a few units
+    columns = [table.column(name) for name in table.names]
+    are_numbers = all(column.dtype.kind in "fiu" and not beyond_floats(column) for column in columns)
+    measures = fitted.model.family.bound.measures
+    counts = np.array([measures.get(name) in GIVEN_TOTAL for name in table.names])
+    return [column.astype(np.float64 if are_numbers else object) for column in columns], counts
+
+
+def gaps_of(values: Array, counts: Array) -> Array:
+    """What stands in columns that are not seen: (1, n_columns); a document without a word has a count of zero."""
+    return np.where(counts, 0.0, np.nan).astype(values.dtype)[None]
+
+
+def _by_rule(fitted: Fitted, rule: RuleName | None, made: Callable[[Array], Table], cells: Array) -> Array:
+    found = fitted.map_log_joint(made(cells), lambda log_joint, _: log_joint, rule, evaluate=LogDensity.kernel)
     return found[None]
 
 
-def _by_draws(fitted: Fitted, draws: int, seed: int, table: Table) -> Array:
+def _by_draws(fitted: Fitted, draws: int, seed: int, made: Callable[[Array], Table], cells: Array) -> Array:
     """log p(y = k, x | θ): (n_draws, n_rows, n_classes), the same draws every time."""
-    X, rng = fitted.encode(table), np.random.default_rng(seed)
+    X, rng = fitted.encode(made(cells)), np.random.default_rng(seed)
     found = log_joint_under_draws(fitted, fitted.posterior, X, draws, rng, MOST_NUMBERS)
     return np.concatenate([log_joint for log_joint, _ in found])
 
 
-def _cells(seen: SeenRows, units: Mapping[Hashable, list[Hashable]]) -> Array:
-    """What a row holds in every column that stands for itself, in words."""
-    place = {name: j for j, name in enumerate(seen.names)}
-    cells = np.full((len(seen.values), len(units)), "", dtype=object)
-    for u, names in enumerate(units.values()):
-        if len(names) == 1:
-            column = seen.values[:, place[names[0]]]
-            for i, value in enumerate(column.tolist()):
-                cells[i, u] = f"{value:.4g}" if isinstance(value, float) else str(value)
-            cells[missing(column), u] = "missing"
-    return cells.astype(str)
+def cells_in_words(
+    columns: Sequence[Array], names: Sequence[Hashable], units: Mapping[Hashable, Sequence[Hashable]]
+) -> dict[Hashable, list[str]]:
+    """What the rows hold in every column that stands for itself."""
+    by_name = dict(zip(names, columns, strict=True))
+    found: dict[Hashable, list[str]] = {}
+    for unit, own in units.items():
+        column = by_name[own[0]]
+        words = [f"{value:.4g}" if isinstance(value, float) else str(value) for value in column.tolist()]
+        gone = missing(column).tolist()
+        found[unit] = [
+            "" if len(own) > 1 else "missing" if absent else word for word, absent in zip(words, gone, strict=True)
+        ]
+    return found

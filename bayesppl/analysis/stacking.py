@@ -35,6 +35,7 @@ from bayesppl.data.arguments import generator
 from bayesppl.data.preprocessing import AnyRecoding
 from bayesppl.data.read_table import Columns
 from bayesppl.data.rows import Rows
+from bayesppl.data.table import Table
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.member import Guest, Member, spread_out
@@ -45,7 +46,7 @@ from bayesppl.model.training_rows import encoded
 #: Folds by which rows are left out of a guest.
 MOST_FOLDS = 5
 
-# Rows of the fit that a guest keeps, to average over where cells are not seen
+# Rows of the fit that are kept, to average the probabilities of guests over where cells are not seen
 _BACKGROUND = 32
 
 #: Models of less weight are left out of the stack.
@@ -129,9 +130,8 @@ def cross_validate(name: str, classifier: Any, rows: Rows, n_jobs: int | None = 
     log_proba[seen] = spread_out(proba, places, len(rows.classes))
     score, error = weighted_average(log_scores(log_proba, rows.codes), rows.weights)
     shares = np.bincount(rows.codes, rows.weights, len(rows.classes)) / rows.weights.sum()
-    background = rows.table.take(seen[drawn_rows(len(seen), _BACKGROUND)])
     fitted = clone(classifier).fit(X, y, **params)
-    return LeftOut(Guest(name, fitted, places, shares, background, score, error), log_proba)
+    return LeftOut(Guest(name, fitted, places, shares, len(rows.table.names), score, error), log_proba)
 
 
 def combine(
@@ -169,7 +169,19 @@ def combine(
         cost_of_choosing=cost,
         facts=facts,
         cross_validated=tuple(c.member.name for c in candidates if isinstance(c.member, Guest)),
+        background=_background(rows),
     )
+
+
+def _background(rows: Rows) -> tuple[Table, Array]:
+    """A few rows, of every class as many if it can be, and weights that restore the frequencies of classes."""
+    order = np.random.default_rng(0).permutation(np.flatnonzero(rows.weights > 0))
+    codes = rows.codes[order]
+    most = max(1, _BACKGROUND // len(np.unique(codes)))
+    some = np.concatenate([order[codes == k][:most] for k in np.unique(codes)])
+    shares = np.bincount(rows.codes, rows.weights) / rows.weights.sum()
+    kept = rows.codes[some]
+    return rows.table.take(some).snapshot(copied=True), shares[kept] / np.bincount(kept)[kept]
 
 
 class Stacking(NamedTuple):

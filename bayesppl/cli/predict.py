@@ -88,17 +88,10 @@ def predict(
 
     from bayesppl.cli.reader import DataFile
     from bayesppl.errors import rows_before
-    from bayesppl.estimators.auto import AutoClassifier
     from bayesppl.estimators.loading import load
     from bayesppl.files import replacing
 
     classifier = load(model)
-    if explain is not None and isinstance(classifier, AutoClassifier):
-        raise ValueError(
-            f"--explain is for one model, and {str(model)!r} combines several, whose log odds are no sum over "
-            "columns; fit one to the same file, with 'bayesppl fit --model mixed-nb --calibrate', and explain "
-            "its predictions"
-        )
     known = classifier.levels_of_columns().items()
     texts = {name: levels for name, levels in known if all(isinstance(level, str) for level in levels)}
     texts_in_part = {name for name, levels in known if any(isinstance(level, str) for level in levels)}
@@ -170,7 +163,7 @@ def _reasons(classifier: Any, X: Any, predicted: Any, rule: Any, most: int, seed
     """Find the columns with the largest weight of evidence on the predicted label of each row."""
     import numpy as np
 
-    found = classifier.explain(X, rule=rule, random_state=seed)
+    found = classifier.explain(X, random_state=seed, **({} if rule is None else {"rule": rule}))
     codes = np.searchsorted(classifier.classes_, predicted)
     weight = found["weight"].transpose("row", "class", "feature").values[np.arange(len(codes)), codes]
     order = np.argsort(-np.abs(weight), axis=1, kind="stable")[:, :most]

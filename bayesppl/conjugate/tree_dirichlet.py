@@ -15,7 +15,7 @@ trees remain independent of everything but a weight of each edge, and their sum 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import ClassVar, NamedTuple, NoReturn, Self
 
@@ -257,6 +257,32 @@ def trees_log_predictive(posterior: TreeDirichlet) -> LogDensity:
         return out
 
     return LogDensity(log_mass).map(over_alternatives)
+
+
+def log_predictive_of_seen(posterior: TreeDirichlet, rows: Outcomes) -> Array:
+    """The predictive of rows by the columns that each of them has, as if the others were not in the table.
+
+    That is the average over all trees of these columns, and no sum over the levels of the others: (n_rows,
+    n_classes).
+    """
+    layout, seen, n_columns = posterior.layout, rows.X >= 0, len(posterior.n_levels)
+    graphs = layout.square(np.atleast_2d(posterior.log_weights))[:, None]
+    log_mean = np.log(posterior.tables.mean()["probability"])
+    out = np.empty((len(log_mean), len(rows)))
+    for block in row_blocks(len(rows), len(log_mean) * n_columns**2, _SCORED):
+        filled = replace(rows, X=np.maximum(rows.X[block], 0))
+        found = log_mean[:, filled.codes + layout.starts]
+        of_pairs, inside = layout.square(layout.split(found)[1]), seen[block]
+        out[:, block] = np.where(inside, found[..., :n_columns], 0.0).sum(-1)
+        patterns, pattern_of = np.unique(inside, axis=0, return_inverse=True)
+        for place, pattern in enumerate(patterns):
+            those, kept = np.flatnonzero(pattern_of.ravel() == place), np.flatnonzero(pattern)
+            if len(kept) > 1:
+                graph = graphs[..., kept[:, None], kept]
+                changed = graph + of_pairs[:, those[:, None, None], kept[:, None], kept]
+                sums = log_tree_sum(np.concatenate([graph + np.zeros_like(changed[:, :1]), changed], axis=1))
+                out[:, block][:, those] += sums[:, 1:] - sums[:, :1]
+    return out.T
 
 
 def trees_leave_one_out(

@@ -72,11 +72,25 @@ class Curves(BaseEstimator):
 
     def transform(self, X: Any) -> Table:
         """Recode rows; columns are numbered."""
-        cells = np.asarray(self.recoding.transform(X).numeric(), dtype=np.float64)
+        return self.curved(np.asarray(self.recoding.transform(X).numeric(), dtype=np.float64))
+
+    def curved(self, cells: Array) -> Table:
+        """Add squares and products to rows that are recoded already: (n_rows, n_recoded_columns)."""
         directions = (cells - self.center_) @ self.rotation_
         one, other = np.triu_indices(directions.shape[1])
         curved = np.hstack([directions, directions[:, one] * directions[:, other]])
         return MatrixTable(tuple(range(curved.shape[1])), np.asfortranarray(curved), is_named=True)
+
+    @property
+    def is_mixing(self) -> bool:
+        """Whether principal components take the place of columns, so that none of them can be left out alone."""
+        return bool(np.count_nonzero(self.rotation_) > len(self.center_))
+
+    def origins(self, names: Sequence[Hashable]) -> list[tuple[Hashable, ...]]:
+        """Name the columns that each square or product is made of, where columns are not mixed."""
+        own = self.recoding.origins(names)
+        pairs = zip(*np.triu_indices(len(own)), strict=True)
+        return [*own, *(own[i] + own[j] for i, j in pairs)]
 
     def columns_read(self, names: Sequence[Hashable]) -> Sequence[Hashable]:
         """Name the columns of a table that matter: those that varied."""

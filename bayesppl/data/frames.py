@@ -83,6 +83,11 @@ class FrameTable(Table):
     def take(self, rows: Array | slice) -> Table:
         return replace(self, frame=self.frame[rows])
 
+    def picked(self, other: Table, places: Array) -> Table:
+        both = nw.concat([nw.maybe_reset_index(nw.from_native(table.native())) for table in (self, other)])
+        columns = [both.select(str(name))[places[:, j]] for j, name in enumerate(self.names)]
+        return replace(self, frame=nw.concat(list(map(nw.maybe_reset_index, columns)), how="horizontal"))
+
     def native(self) -> Any:
         return self.frame.to_native()
 

@@ -295,6 +295,10 @@ class Recoding(BaseEstimator):
         """Name the columns of a table that matter: those that varied."""
         return [column.name for column in self.columns_]
 
+    def origins(self, names: Sequence[Hashable]) -> list[tuple[Hashable, ...]]:
+        """Name the columns that each recoded column is made of: one."""
+        return [(c.name,) for c, width in zip(self.columns_, self.widths(), strict=True) for _ in range(width)]
+
     def known_levels(
         self, of_recoded: Mapping[Hashable, Sequence[Hashable]]
     ) -> dict[Hashable, tuple[Hashable, ...]]:
@@ -329,6 +333,10 @@ class Unrecoded(BaseEstimator):
     def columns_read(self, names: Sequence[Hashable]) -> Sequence[Hashable]:
         """Name the columns that matter: all of them."""
         return names
+
+    def origins(self, names: Sequence[Hashable]) -> list[tuple[Hashable, ...]]:
+        """Name the columns that each column is made of: itself."""
+        return [(name,) for name in names]
 
     def known_levels(
         self, of_recoded: Mapping[Hashable, Sequence[Hashable]]

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import issparse, vstack
 
 from bayesppl.data.columns import Kind, kind_of_values, to_float
 from bayesppl.data.names import listed, meant
@@ -92,6 +92,18 @@ class Table(ABC):
     @abstractmethod
     def least_rows(self) -> int:
         """Rows to read at a time at least: where columns are read one by one, fewer take as long."""
+
+    @abstractmethod
+    def picked(self, other: Table, places: Array) -> Table:
+        """Make rows cell by cell: each is that of its column in some row of this table, or of the other below it.
+
+        Parameters
+        ----------
+        other : Table
+            Of the same columns.
+        places : (n_rows, n_columns) of int
+            Of these rows, counted on through those of ``other``.
+        """
 
     @abstractmethod
     def native(self) -> Any:
@@ -181,6 +193,11 @@ class MatrixTable(Table):
         if issparse(self.matrix) and isinstance(rows, slice) and rows.step in (None, 1):
             return replace(self, matrix=row_view(self.matrix, *rows.indices(len(self))[:2]))
         return replace(self, matrix=self.matrix[rows])
+
+    def picked(self, other: Table, places: Array) -> Table:
+        stack = vstack if issparse(self.matrix) else np.concatenate
+        both: Any = stack([self.matrix, other.native()])
+        return replace(self, matrix=both[places, np.arange(places.shape[1])])
 
     def native(self) -> Any:
         return self.matrix

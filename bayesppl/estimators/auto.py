@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from bayesppl.analysis.decisions import Threshold, least_loss, lowest_confidence
+from bayesppl.analysis.evidence_shares import Shares
 from bayesppl.analysis.parameters import PROB
+from bayesppl.analysis.stack_explanation import explain_stack
 from bayesppl.analysis.stacking import combine
 from bayesppl.analysis.uncertainty import entropy_split, interval, stack_probability_draws
 from bayesppl.conjugate import Dirichlet
@@ -49,8 +51,6 @@ _UNANSWERED = {
     **dict.fromkeys(
         ("fitted_", "posterior_", "sample", "estimates", "to_pymc", "to_datatree", "feature_relevance"), _SEVERAL
     ),
-    "explain": "its log odds are no sum over columns; explain one of its models, as in "
-    "clf.members_['columns'].explain(clf.recode(X, 'columns')), or fit one, such as MixedNB",
     "tune_prior": "its members have a prior each; pass tuned estimators as candidates={...}",
     **dict.fromkeys(("partial_fit", "forget", "merge", "discount"), _ALL_ROWS),
 }
@@ -288,6 +288,58 @@ class AutoClassifier(Shell[Stack]):
         """What more data could and could not remove; see :meth:`GenerativeClassifier.uncertainty`."""
         blocks = stack_probability_draws(self.stack_, X, draws, random_state)
         return entropy_split(blocks, np.exp(self.predict_log_proba(X)))
+
+    def explain(
+        self,
+        X: Any,
+        against: Hashable | None = None,
+        *,
+        shares: Shares = "shapley",
+        blocks: Mapping[str, Sequence[Hashable]] | None = None,
+        orders: int = 16,
+        random_state: int | None = None,
+    ) -> xr.Dataset:
+        """Weights of evidence: how much every column of a row supports each class, by all models together.
+
+        Parameters
+        ----------
+        X : table or (n_rows, n_features) array-like
+        against : label, optional
+            The class that the others are compared with; by default each is compared with all others together.
+        shares : {"shapley", "sequential"}
+        blocks : mapping of str to columns, optional
+            Columns that are weighed together, under the name given.
+        orders : int
+            Number of random orders averaged for Shapley shares of more than twelve columns; up to twelve, all are.
+        random_state : int, optional
+
+        Returns
+        -------
+        xarray.Dataset
+            As :meth:`GenerativeClassifier.explain`: ``prior`` plus the sum of ``weight`` over "feature" is
+            ``log_odds``, that of the answer, and ``mcse`` the error of shares from random orders. Beside it the
+            models: ``model_weight`` (model), ``model_log_odds`` (row, model, class) of each alone, and
+            ``model_part`` (row, model, class), its part of the averaged probability of the class.
+
+        Notes
+        -----
+        What a share compares is the answer with and without the column, after some others. Most models integrate
+        over columns that are not seen, and trees are those of the columns seen. Location models, curves of
+        principal components and guests average over rows that stand in for them: drawn from the model, or of the
+        fit (guests). A missing cell may weigh something too: in some models a gap is an observation.
+
+        Examples
+        --------
+        >>> import bayesppl as bp
+        >>> from bayesppl.datasets import load
+        >>> X, y = load("iris")
+        >>> found = bp.AutoClassifier().fit(X, y).explain(X[70:71], against="versicolor")
+        >>> bool(abs(found["weight"].sum("feature") + found["prior"] - found["log_odds"]).max() < 1e-9)
+        True
+        """
+        return explain_stack(
+            self.stack_, X, against, shares=shares, blocks=blocks, orders=orders, random_state=random_state
+        )
 
     def candidate_scores(self) -> xr.Dataset:
         """Score candidates on left-out labels: temperature, log score and its standard error, weight.

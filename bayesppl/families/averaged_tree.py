@@ -149,6 +149,7 @@ class AveragedTree(ConjugateFamily):
     name: ClassVar[str] = "averaged_tree"
     support: ClassVar[Support] = ANYTHING
     missing: ClassVar[Missing] = "predicted"
+    sums_over_gaps: ClassVar[bool] = True
     has_pymc_model: ClassVar[bool] = False
 
     tree: Literal["common", "per_class"] = "common"

@@ -253,6 +253,7 @@ class JointCategorical(TableFamily):
 
     name: ClassVar[str] = "joint_categorical"
     missing: ClassVar[Missing] = "predicted"
+    sums_over_gaps: ClassVar[bool] = True
     is_joint: ClassVar[bool] = True
     _observed_as: ClassVar[str] = "x"
 

@@ -97,6 +97,7 @@ class ConditionalGaussian(Wrapping):
     name: ClassVar[str] = "conditional_gaussian"
     support: ClassVar[Support] = ANYTHING
     missing: ClassVar[Missing] = "predicted"
+    sums_over_gaps: ClassVar[bool] = True
 
     covariance: Literal["tied", "full"] = "tied"
     table: CategoryTables = "evidence"

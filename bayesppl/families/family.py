@@ -55,6 +55,8 @@ class Family(ShownAsTable, ABC):
     #: Whether sparse matrices are taken.
     allows_sparse: ClassVar[bool] = False
     missing: ClassVar[Missing] = "fitted"
+    #: Whether the density of a row with gaps is a sum over all levels that could stand in them.
+    sums_over_gaps: ClassVar[bool] = False
 
     #: Why there is neither a predictive nor an evidence in closed form, and what can be done.
     _no_closed_form: ClassVar[str] = (

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components, dijkstra
-from scipy.special import expit, logsumexp
+from scipy.special import expit
 
 from bayesppl.kernels.ranges import row_blocks
 
@@ -59,7 +59,7 @@ def _take_out_nodes(log_weights: np.ndarray) -> Iterator[tuple[np.ndarray, ...]]
     """Yield the log sum of the weights of a node, these, those of the others before, and what is added to them."""
     for node in range(log_weights.shape[-1] - 1, 0, -1):
         out, others = log_weights[..., node, :node], log_weights[..., :node, :node]
-        strength = logsumexp(out, axis=-1)
+        strength = np.logaddexp.reduce(out, axis=-1)
         through = out[..., :, None] + (out - strength[..., None])[..., None, :]
         yield strength, out, others, through
         log_weights = np.logaddexp(others, through)

@@ -36,7 +36,7 @@ class StackMember(ABC):
 
     @property
     @abstractmethod
-    def width(self) -> int:
+    def n_columns(self) -> int:
         """Number of columns that are made of a row."""
 
     @property
@@ -87,7 +87,7 @@ class Member(StackMember):
         return self.fitted.temperature
 
     @property
-    def width(self) -> int:
+    def n_columns(self) -> int:
         return len(self.fitted.columns.names)
 
     @property
@@ -139,8 +139,8 @@ class Guest(StackMember):
         Of its classes among those of the stack.
     class_shares : (n_classes,)
         Of the rows of the fit.
-    background : Table
-        A few rows of the fit, which stand in for cells that are not seen where a prediction is explained.
+    width : int
+        Number of columns.
     log_score, log_score_se : float
         Of labels that other folds predict, and its standard error.
     """
@@ -149,7 +149,7 @@ class Guest(StackMember):
     classifier: Any
     places: Array
     class_shares: Array
-    background: Table
+    width: int
     log_score: float
     log_score_se: float
 
@@ -158,8 +158,8 @@ class Guest(StackMember):
         return 1.0
 
     @property
-    def width(self) -> int:
-        return len(self.background.names)
+    def n_columns(self) -> int:
+        return self.width
 
     @property
     def class_weights(self) -> Array:

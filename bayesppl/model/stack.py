@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,9 @@ class Stack:
         What was found out about the columns.
     cross_validated : tuple of str
         Candidates whose rows were left out by folds and not one by one.
+    background : (Table, (n_some_rows,)), optional
+        A few rows of the fit and their weights: they stand in for cells that are not seen where a guest is
+        explained. They are not stored in files.
     """
 
     columns: Columns
@@ -62,6 +65,7 @@ class Stack:
     cost_of_choosing: float
     facts: tuple[str, ...]
     cross_validated: tuple[str, ...] = ()
+    background: tuple[Table, Array] | None = field(default=None, metadata={"stored": False})
 
     def log_proba(self, X: Any, class_weights: ClassWeights | None = None) -> Array:
         """log p(y = k | x): (n_rows, n_classes)."""
@@ -80,7 +84,7 @@ class Stack:
     def map_rows[T](self, X: Any, work: Callable[[Table], T]) -> list[T]:
         """``work`` of a range of rows after the other, so that recoded rows never grow with the table."""
         table = self.columns.align(X)
-        width = max(member.width for member in self.members)
+        width = max(member.n_columns for member in self.members)
         ranges = row_ranges(len(table), max(width, len(self.classes)), least_rows=table.least_rows) or [
             slice(0, 0)
         ]

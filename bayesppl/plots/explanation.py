@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
 
-    from bayesppl.estimators.classifier import BayesClassifier
+    from bayesppl.estimators.auto import AutoClassifier
     from bayesppl.model.rules import RuleName
 
 
 def plot_explanation(
-    explanation: xr.Dataset | BayesClassifier,
+    explanation: xr.Dataset | BayesClassifier | AutoClassifier,
     *arguments: Any,
     label: Hashable | None = None,
     most: int = 15,
@@ -47,7 +47,7 @@ def plot_explanation(
 
     Parameters
     ----------
-    explanation : xarray.Dataset or BayesClassifier
+    explanation : xarray.Dataset, BayesClassifier or AutoClassifier
         What ``clf.explain(X)`` returns; or the classifier and, with what follows, all that
         :func:`~bayesppl.analysis.explanation.explain` is called with. Choose a row by
         ``explanation.isel(row=[0])``.
@@ -75,7 +75,7 @@ def plot_explanation(
     """
     import xarray as xr
 
-    found = result_of(BayesClassifier.explain, xr.Dataset, explanation, arguments, options)
+    found = result_of(explain, xr.Dataset, explanation, arguments, options)
     if label is None:
         label = found["class"].values[int(np.argmax(found["log_odds"].mean("row").values))]
     found = found.sel({"class": label})
@@ -102,6 +102,11 @@ def plot_explanation(
     total = float(found["log_odds"].mean("row"))
     ax.set_title(f"log odds {total:+.3g}", fontsize="medium")
     return tidy(ax)
+
+
+def explain(clf: BayesClassifier | AutoClassifier, *arguments: Any, **options: Any) -> xr.Dataset:
+    """Explain rows by the method of a classifier."""
+    return clf.explain(*arguments, **options)
 
 
 def _weights(found: xr.Dataset) -> tuple[Array, Array | None, Array | None]:

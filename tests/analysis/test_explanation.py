@@ -138,8 +138,8 @@ def test_random_orders_come_with_their_error():
     np.testing.assert_allclose(total(one), log_odds(clf.predict_log_proba(rows)), rtol=1e-9)
 
 
-@pytest.mark.parametrize(("n_columns", "is_exact"), [(10, True), (11, False)])
-def test_up_to_ten_columns_all_orders_are_averaged(n_columns, is_exact):
+@pytest.mark.parametrize(("n_columns", "is_exact"), [(12, True), (13, False)])
+def test_up_to_twelve_columns_all_orders_are_averaged(n_columns, is_exact):
     X, y = bp.datasets.load("wine")
     clf = bp.QuadraticDiscriminantAnalysis().fit(X.iloc[:, :n_columns], y)
     found = clf.explain(X.iloc[[100], :n_columns], orders=4, random_state=0)

@@ -330,7 +330,7 @@ def test_summary_says_what_was_found(fitted: bp.AutoClassifier) -> None:
     assert float(scores["weight"].sum()) == pytest.approx(1)
 
 
-@pytest.mark.parametrize("name", ["log_evidence", "partial_fit", "novelty", "to_pymc", "log_density", "explain"])
+@pytest.mark.parametrize("name", ["log_evidence", "partial_fit", "novelty", "to_pymc", "log_density"])
 def test_what_is_not_defined_says_why(name: str, fitted: bp.AutoClassifier) -> None:
     assert not hasattr(fitted, name)
     with pytest.raises(AttributeError, match=f"AutoClassifier has no {name}: its? "):

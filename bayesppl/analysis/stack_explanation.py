@@ -1,0 +1,186 @@
+r"""Why a stack answered as it did: Shapley shares of the log odds of the mixture.
+
+When only some columns S of a row are seen, the stack answers by what each member says of these,
+
+.. math:: p(y \mid x_S) \propto \Big(\sum_m \omega_m\, p_m(y \mid x_S)\Big)^{1/T},
+
+and its log odds, from no column to all of them, are divided among the columns as those of one model are
+(:mod:`bayesppl.analysis.explanation`; Shapley 1953). Most members leave columns out exactly: their densities are
+integrated over what is not seen; trees are averaged over those of the columns seen, as if the others were not in
+the table. The rest average their probabilities over rows that stand in for what is not seen (Štrumbelj & Kononenko
+2014): location models and curves of principal components over rows drawn from the model itself, guests and models
+behind transformers of another package over rows of the fit. Whatever stands in, the shares add up to the log odds
+of the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from bayesppl.analysis.edges import belief_of
+from bayesppl.analysis.evidence_shares import Odds, SeenRows, Shares, divided, lots
+from bayesppl.analysis.explanation import (
+    averaged,
+    belonging,
+    cells_in_words,
+    gaps_of,
+    labelled,
+    read_cells,
+    units_of,
+)
+from bayesppl.analysis.sampling import sample
+from bayesppl.conjugate.tree_dirichlet import TreeDirichlet, log_predictive_of_seen
+from bayesppl.data.arguments import generator
+from bayesppl.data.curves import Curves
+from bayesppl.data.preprocessing import Preprocessing
+from bayesppl.data.table import MatrixTable, Table
+from bayesppl.inference.progress import counted
+from bayesppl.kernels.arrays import Array
+from bayesppl.model.fitted import Fitted
+from bayesppl.model.member import Guest, Member
+from bayesppl.model.normalisation import log_probabilities, tempered
+from bayesppl.model.stack import Stack, mixed, sharpened
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+# Rows that stand in for what is not seen, at least; of every class as many
+_STAND_INS = 16
+
+
+def explain_stack(
+    stack: Stack,
+    X: Any,
+    against: Hashable | None = None,
+    *,
+    shares: Shares = "shapley",
+    blocks: Mapping[str, Sequence[Hashable]] | None = None,
+    orders: int = 16,
+    random_state: int | None = None,
+) -> xr.Dataset:
+    """Explain the answers of a stack; see :meth:`bayesppl.AutoClassifier.explain`."""
+    if shares not in ("shapley", "sequential"):
+        raise ValueError(f"shares must be 'shapley' or 'sequential', found {shares!r}")
+    table, read = stack.columns.align(X), stack.columns_read
+    odds = Odds.of(stack.classes.tolist(), against)
+    names = [name for name in stack.columns.names if name in read]
+    columns = {name: table.column(name) for name in names}
+    present = np.ones((len(table), len(names)), dtype=bool)
+    matrix: Any = getattr(table, "matrix", None)
+    if issparse(matrix):  # counts: only words that some document holds have a weight
+        present = np.column_stack([column != 0 for column in columns.values()])
+        columns = {name: columns[name] for name, some in zip(names, present.any(0).tolist(), strict=True) if some}
+        present = present[:, present.any(0)]
+    units = units_of(list(columns), blocks)
+    present = present.astype(int) @ belonging(list(columns), units.values()).T.astype(int) > 0
+    views = [_view(member, stack, table, list(units.values())) for member in stack.members]
+
+    def score(rows: Array, sets: Array) -> Array:
+        parts = [log_proba(rows, sets) for log_proba in views]
+        return sharpened(mixed(parts, stack.weights), stack.temperature)[:, None]
+
+    shape = len(units), len(table), len(odds.places)
+    found = {"weight": np.zeros(shape), "mcse": np.zeros(shape)}
+    log_odds, prior = np.zeros(shape[1:]), np.zeros(len(odds.places))
+    is_independent = True
+    tasks = list(lots(present, len(stack.classes) * len(views), shares, orders, generator(random_state)))
+    for rows, at, steps in counted(tasks, "explaining rows"):
+        parts, after, before, is_sum = divided(partial(score, rows), len(units), at, odds, steps)
+        place = np.ix_(at, rows)
+        found["weight"][place], found["mcse"][place] = averaged(parts[:, :, 0])
+        log_odds[rows], prior = after[0], before[0, 0]
+        is_independent &= is_sum
+    cells = cells_in_words(list(columns.values()), list(columns), units)
+    kind = "independent" if is_independent else shares
+    dataset = labelled(found, log_odds, {"prior": prior}, odds, cells, kind, {"rule": "predictive"})
+    return dataset.assign(_by_member(stack, table, odds))
+
+
+def _by_member(stack: Stack, table: Table, odds: Odds) -> dict[str, Any]:
+    """The log odds of every member alone, and its part of the probability of each class."""
+    log_probas = np.stack([member.log_proba(table) for member in stack.members], axis=1)
+    parts = stack.weights[:, None] * np.exp(log_probas)
+    dims, names = ("row", "model", "class"), [member.name for member in stack.members]
+    return {
+        "model": names,
+        "model_weight": ("model", stack.weights),
+        "model_log_odds": (dims, odds(log_probas)),
+        "model_part": (dims, (parts / parts.sum(1, keepdims=True))[:, :, odds.places]),
+    }
+
+
+#: From rows and sets of units to log p(y = k | x_S): (n_sets, n_rows, n_classes).
+View = Callable[[Array, Array], Array]
+
+
+def _view(member: Member | Guest, stack: Stack, table: Table, units: Sequence[Sequence[Hashable]]) -> View:
+    """What a member says of rows of which some units are seen."""
+    names = stack.columns.names
+    unit_of = {name: place for place, own in enumerate(units) for name in own}
+
+    def belongs(origins: Sequence[tuple[Hashable, ...]]) -> Array:
+        found = np.zeros((len(units), len(origins)), dtype=bool)
+        for column, own in enumerate(origins):
+            found[[unit_of[name] for name in own if name in unit_of], column] = True
+        return found
+
+    if isinstance(member, Guest) or isinstance(member.recoding, Preprocessing):
+        stand_ins, weights = stack.background  # type: ignore[misc]
+        places = np.arange(len(table) + len(stand_ins))[:, None] + np.zeros(len(names), dtype=int)
+        seen = SeenRows(places[: len(table)], belongs([(name,) for name in names]), places[len(table) :], weights)
+        return partial(seen.log_joint, score=lambda cells: member.log_proba(table.picked(stand_ins, cells)))
+
+    recoding, fitted = member.recoding, member.fitted
+    if isinstance(recoding, Curves) and recoding.is_mixing:
+        inner = recoding.recoding
+        drawn, weights = _drawn(fitted)
+        back = np.linalg.pinv(recoding.rotation_)
+        gaps = recoding.center_ + drawn[:, : len(back)] @ back
+        values = np.asarray(inner.transform(table).numeric(), dtype=np.float64)
+        seen = SeenRows(values, belongs(inner.origins(names)), gaps, weights)
+        return partial(seen.log_joint, score=lambda cells: member.log_proba_of_recoded(recoding.curved(cells)))
+
+    recoded, family = recoding.transform(table), fitted.model.family
+    origins, are_trees = belongs(recoding.origins(names)), isinstance(belief_of(fitted), TreeDirichlet)
+    matrix: Any = getattr(recoded, "matrix", None)
+    if issparse(matrix):
+        dense, gaps, weights = matrix.toarray(), np.zeros((1, len(origins.T))), np.ones(1)
+    else:
+        columns, counts = read_cells(fitted, recoded)
+        dense, gaps, weights = np.column_stack(columns), gaps_of(columns[0], counts), np.ones(1)
+        if not (are_trees or counts.any()) and (family.sums_over_gaps or family.missing == "refused"):
+            gaps, weights = _drawn(fitted)
+    coded = frozenset(name for name in recoded.names if recoded.kind(name) == "category")
+
+    def log_proba(cells: Array) -> Array:
+        made = csr_array(cells) if issparse(matrix) else cells
+        rows = MatrixTable(recoded.names, made, recoded.is_named, coded)
+        return _by_trees(fitted, rows) if are_trees else member.log_proba_of_recoded(rows)
+
+    return partial(SeenRows(dense, origins, gaps, weights).log_joint, score=log_proba)
+
+
+def _by_trees(fitted: Fitted, table: Table) -> Array:
+    """log p(y = k | x_S) by the trees of the columns S that each row has: (n_rows, n_classes)."""
+    weights = fitted.posterior.predictive_weights()
+    rows: Any = fitted.model.family.rows(fitted.encode(table))
+    log_joint = np.log(weights) + log_predictive_of_seen(belief_of(fitted), rows)
+    return log_probabilities(tempered(log_joint, weights, fitted.temperature), weights)
+
+
+def _drawn(fitted: Fitted) -> tuple[Array, Array]:
+    """Rows drawn from a model, as many of every class, and their weights."""
+    import pandas as pd
+
+    n_classes = len(fitted.classes)
+    codes = np.arange(max(_STAND_INS, n_classes)) % n_classes
+    drawn = np.asarray(sample(fitted, len(codes), fitted.classes[codes], random_state=0)[0], dtype=object)
+    weights = fitted.posterior.predictive_weights()[codes] / np.bincount(codes)[codes]
+    # a level that the fit has not seen is no number, and stays a gap
+    cells = np.asarray(pd.to_numeric(drawn.ravel(), errors="coerce"), dtype=np.float64)
+    return cells.reshape(drawn.shape), weights

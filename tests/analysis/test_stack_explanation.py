@@ -1,0 +1,223 @@
+"""Explanations of a stack: Shapley shares of the log odds of its own answers, by brute force and by other ways."""
+
+from itertools import permutations
+from math import factorial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy.sparse import csr_array
+from scipy.special import log_softmax, logit, logsumexp
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import bayesppl as bp
+from bayesppl.analysis import stack_explanation
+from bayesppl.analysis.stack_explanation import explain_stack
+
+IRIS, SPECIES = bp.datasets.load("iris")
+
+
+def total(found: Any) -> np.ndarray:
+    return (found["weight"].sum("feature") + found["prior"]).transpose("row", "class").values
+
+
+def mixed_table(n_rows: int = 150, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    y = np.asarray(["no", "yes"])[rng.integers(0, 2, n_rows)]
+    told = y == "yes"
+    table = pd.DataFrame(
+        {
+            "size": np.exp(rng.standard_normal(n_rows) + told),
+            "age": rng.integers(20, 70, n_rows) + 5.0 * told,
+            "rooms": rng.integers(1, 5, n_rows) + told,
+            "colour": rng.choice(["red", "green", "blue"], n_rows),
+            "constant": 1,
+        }
+    )
+    table.loc[told & (table["rooms"] > 2), "colour"] = "red"
+    table.loc[::7, "size"] = np.nan
+    table.loc[::9, "colour"] = None
+    return table, y
+
+
+def test_shares_are_shapley_values_by_brute_force_over_all_orders() -> None:
+    """Of the average of what each member, tempered, predicts from the cells seen, the others missing."""
+    X, y = IRIS.iloc[::3], SPECIES[::3]
+    candidates = {
+        "naive": bp.GaussianNB(),
+        "tied": bp.LinearDiscriminantAnalysis(),
+        "own": bp.QuadraticDiscriminantAnalysis(),
+    }
+    clf = bp.AutoClassifier(candidates).fit(X, y)
+    row = IRIS.iloc[[70]]
+    values: dict[frozenset[int], np.ndarray] = {}
+
+    def log_odds(seen: frozenset[int]) -> np.ndarray:
+        if seen not in values:
+            cells = row.copy()
+            cells.iloc[:, [j for j in range(4) if j not in seen]] = np.nan
+            parts = []
+            for member, weight in zip(clf.stack_.members, clf.weights_.values, strict=True):
+                model = clf.members_[member.name]
+                log_weights = np.log(model.posterior_.predictive_weights())
+                joint = (model.predict_joint_log_proba(cells)[0] - log_weights) / member.temperature + log_weights
+                parts.append(np.log(weight) + log_softmax(joint))
+            log_proba = log_softmax(logsumexp(parts, axis=0) / clf.stack_.temperature)
+            values[seen] = np.array([log_proba[k] - logsumexp(np.delete(log_proba, k)) for k in range(3)])
+        return values[seen]
+
+    expected = np.zeros((4, 3))
+    for order in permutations(range(4)):
+        for place, column in enumerate(order):
+            before = frozenset(order[:place])
+            expected[column] += (log_odds(before | {column}) - log_odds(before)) / factorial(4)
+    found = clf.explain(row)
+    np.testing.assert_allclose(found["weight"].values[0], expected, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(found["prior"], log_odds(frozenset()), rtol=1e-10)
+    assert found.attrs["shares"] == "shapley"
+    one = clf.explain(row, against="setosa", shares="sequential")
+    np.testing.assert_allclose(total(one), one["log_odds"], rtol=1e-9)
+
+
+@pytest.mark.parametrize("blocks", [None, {"both": ["size", "age"]}], ids=["columns", "a block"])
+def test_weights_of_all_kinds_of_members_add_up_to_the_log_odds_of_the_answer(blocks: Any) -> None:
+    X, y = mixed_table()
+    clf = bp.AutoClassifier().fit(X, y)
+    assert {"trees", "location", "curves"} & set(clf.members_)
+    rows = X.iloc[[0, 9, 12, 63]].assign(colour=["violet", None, "red", None])
+    found = clf.explain(rows, blocks=blocks)
+    np.testing.assert_allclose(found["log_odds"], logit(clf.predict_proba(rows)), rtol=1e-9)
+    np.testing.assert_allclose(total(found), found["log_odds"], atol=1e-12)
+    assert "constant" not in found["feature"].values
+    assert set(found["feature"].values) == (
+        {"size", "age", "rooms", "colour"} if blocks is None else {"both", "rooms", "colour"}
+    )
+    np.testing.assert_allclose(found["model_part"].sum("model"), 1)
+    np.testing.assert_allclose(found["model_weight"], clf.weights_)
+    own = [logit(np.exp(m.log_proba(clf.stack_.columns.align(rows)))) for m in clf.stack_.members]
+    np.testing.assert_allclose(found["model_log_odds"], np.stack(own, axis=1), rtol=1e-9)
+    # nothing seen: the frequencies of classes, as near as the rows that stand in for cells
+    assert np.abs(found["prior"] - logit(clf.stack_.class_weights)).max() < 0.25
+
+
+def views_of(clf: bp.AutoClassifier, rows: Any, name: str) -> Any:
+    stack = clf.stack_
+    member = next(member for member in stack.members if member.name == name)
+    units = [[column] for column in stack.columns.names]
+    return stack_explanation._view(member, stack, stack.columns.align(rows), units), member
+
+
+def test_trees_are_those_of_the_columns_seen() -> None:
+    """As fitted to these columns alone."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 120)
+    X = pd.DataFrame({name: rng.integers(0, 3, 120) for name in "abcd"}).astype(str)
+    X["b"] = np.where(rng.random(120) < 0.6, X["a"], X["b"])
+    for tree in ("per_class", "common"):
+        tempered = bp.TreeNB(tree=tree, prior=3.0)
+        clf = bp.AutoClassifier({"trees": tempered, "naive": bp.CategoricalNB()}).fit(X, y)
+        log_proba, member = views_of(clf, X.head(5), "trees")
+        for seen in ([0, 2, 3], [1], [0, 1, 2, 3], [1, 3]):
+            alone = bp.TreeNB(tree=tree, prior=3.0).fit(X.iloc[:, seen], y)
+            log_weights = np.log(alone.posterior_.predictive_weights())
+            joint = (
+                alone.predict_joint_log_proba(X.iloc[:5, seen]) - log_weights
+            ) / member.temperature + log_weights
+            found = log_proba(np.arange(5), np.isin(np.arange(4), seen)[None])[0]
+            np.testing.assert_allclose(found, log_softmax(joint, axis=1), rtol=1e-9, err_msg=f"{tree} {seen}")
+
+
+def test_squares_and_products_are_left_out_with_their_columns() -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 4, 300)
+    directions = rng.standard_normal((300, 3))
+    X = (
+        directions
+        / np.linalg.norm(directions, axis=1)[:, None]
+        * (1 + y + 0.2 * rng.standard_normal(300))[:, None]
+    )
+    clf = bp.AutoClassifier().fit(X, y)
+    log_proba, member = views_of(clf, X[:4], "curves")
+    table = clf.recode(X[:4], "curves")
+    table.iloc[:, [1, 4, 6, 7]] = (
+        np.nan
+    )  # the second column, its products with the first and the third, its square
+    joint = member.fitted.log_labels(table, "predictive")
+    found = log_proba(np.arange(4), np.array([[True, False, True]]))[0]
+    np.testing.assert_allclose(found, log_softmax(joint, axis=1), rtol=1e-9)
+    np.testing.assert_allclose(total(clf.explain(X[:2])), logit(clf.predict_proba(X[:2])), rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "container", [lambda X: X, pl.from_pandas, pd.DataFrame.to_numpy], ids=["pandas", "polars", "numpy"]
+)
+def test_guests_average_over_rows_of_the_fit(container: Any) -> None:
+    X, y = container(IRIS), SPECIES
+    guest = make_pipeline(StandardScaler(), LogisticRegression())
+    clf = bp.AutoClassifier({"guest": guest, "naive": bp.GaussianNB()}).fit(X, y)
+    rows = X[60:63]
+    log_proba, member = views_of(clf, rows, "guest")
+    stand_ins, weights = clf.stack_.background
+    assert weights.sum() == pytest.approx(1)
+    expected = np.zeros((3, 3))
+    for place, weight in enumerate(weights):
+        cells = np.array(np.asarray(rows), dtype=float)
+        cells[:, [0, 3]] = np.asarray(stand_ins.native())[place, [0, 3]]
+        made = pd.DataFrame(cells, columns=IRIS.columns)
+        expected += weight * member.classifier.predict_proba(made if container(IRIS) is IRIS else container(made))
+    found = log_proba(np.arange(3), np.array([[False, True, True, False]]))[0]
+    np.testing.assert_allclose(np.exp(found), expected, rtol=1e-9)
+    explained = clf.explain(rows)
+    np.testing.assert_allclose(total(explained), logit(clf.predict_proba(rows)), rtol=1e-9)
+
+
+def test_pipelines_of_other_transformers_are_explained_by_the_columns_given() -> None:
+    X, y = mixed_table()
+    X = X[["age", "rooms"]]
+    clf = bp.AutoClassifier([make_pipeline(StandardScaler(), bp.GaussianNB()), bp.GaussianNB()]).fit(X, y)
+    found = clf.explain(X.head(3))
+    assert found["feature"].values.tolist() == ["age", "rooms"]
+    np.testing.assert_allclose(total(found), logit(clf.predict_proba(X.head(3))), rtol=1e-9)
+
+
+def test_words_that_a_document_lacks_weigh_nothing() -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 100)
+    X = csr_array(rng.poisson(np.where(y[:, None] == 1, [0.2, 2.0, 1.0, 0.0], [1.0, 1.0, 1.0, 0.01])))
+    clf = bp.AutoClassifier().fit(X, y)
+    found = clf.explain(X[:8])
+    np.testing.assert_allclose(total(found), logit(clf.predict_proba(X[:8])), rtol=1e-9, atol=1e-12)
+    absent = X[:8].toarray()[:, :3] == 0
+    assert (found["weight"].values[absent[:, : found.sizes["feature"]]] == 0).all()
+
+
+def test_sampled_orders_come_with_their_error() -> None:
+    X, y = bp.datasets.load("wine")
+    clf = bp.AutoClassifier({"naive": bp.GaussianNB(), "own": bp.QuadraticDiscriminantAnalysis()}).fit(X, y)
+    one, other = (clf.explain(X.iloc[[0, 100]], orders=64, random_state=seed) for seed in (0, 1))
+    assert (one["mcse"] > 0).all()
+    error = np.sqrt(one["mcse"] ** 2 + other["mcse"] ** 2)
+    assert (np.abs(one["weight"] - other["weight"]) < 6 * error).all()  # 78 errors, each from 32 pairs of orders
+    np.testing.assert_allclose(total(one), one["log_odds"], rtol=1e-9)
+
+
+def test_a_loaded_stack_explains_as_the_one_that_was_saved(tmp_path: Any) -> None:
+    X, y = mixed_table()
+    clf = bp.AutoClassifier().fit(X, y)
+    clf.save(tmp_path / "stack.npz")
+    one, other = clf.explain(X.head(2)), bp.load(tmp_path / "stack.npz").explain(X.head(2))
+    np.testing.assert_array_equal(one["weight"], other["weight"])
+
+
+def test_what_is_asked_for_must_be_there() -> None:
+    clf = bp.AutoClassifier({"naive": bp.GaussianNB()}).fit(IRIS, SPECIES)
+    with pytest.raises(ValueError, match="against must be a class"):
+        clf.explain(IRIS.head(1), against="rose")
+    with pytest.raises(ValueError, match="block 'petal' names 'width', which is no feature"):
+        clf.explain(IRIS.head(1), blocks={"petal": ["width"]})
+    with pytest.raises(ValueError, match="shares must be 'shapley' or 'sequential'"):
+        explain_stack(clf.stack_, IRIS.head(1), shares="all")  # type: ignore[arg-type]
