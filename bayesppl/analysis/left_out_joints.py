@@ -19,15 +19,32 @@ import numpy as np
 from bayesppl.conjugate.membership import Groups, Membership
 from bayesppl.conjugate.statistics import Counts, JointStatistics, Statistics
 from bayesppl.data.labels import one_hot
-from bayesppl.errors import ImproperError, UndefinedEstimateError
+from bayesppl.errors import ImproperError, NotConjugateError, UndefinedEstimateError
 from bayesppl.families import closed_forms
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.kernels.ranges import RANGE_CELLS, cells_per_row, row_ranges, sum_over_ranges
-from bayesppl.model.declaration import CLASS_WEIGHTS
+from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
+from bayesppl.model.fitted import Fitted
 from bayesppl.model.posterior import Exact, Posterior
 from bayesppl.model.rules import TABLE, RuleName
 
 _CELLS_PER_NUMBER = 2
+
+
+def require_exact(fitted: Fitted, purpose: str) -> Exact:
+    """The posterior, where it and those with other rows are in closed form.
+
+    Raises
+    ------
+    NotConjugateError
+    """
+    posterior = fitted.posterior
+    if not (isinstance(posterior, Exact) and isinstance(posterior.model, GenerativeModel)):
+        raise NotConjugateError(
+            f"{purpose} a posterior in closed form, with and without each row, which this model has not; declare "
+            "conjugate priors, and fit labelled rows with inference='closed_form'"
+        )
+    return posterior
 
 
 class Joints(NamedTuple):

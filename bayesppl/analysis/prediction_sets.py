@@ -14,34 +14,35 @@ learned from them is learned from all n + 1.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import singledispatch
+from functools import reduce, singledispatch
+from operator import add
 from typing import Any
 
 import numpy as np
 
 from bayesppl.analysis.calibration import temper
-from bayesppl.analysis.left_out_joints import density_of, row_joints
+from bayesppl.analysis.left_out_joints import Joints, density_of, require_exact, row_joints
 from bayesppl.analysis.sampling import stack_rows
 from bayesppl.analysis.scores import log_scores
-from bayesppl.conjugate.statistics import JointStatistics
+from bayesppl.conjugate import Joint
+from bayesppl.conjugate.statistics import Counts, JointStatistics
 from bayesppl.data.arguments import real
 from bayesppl.data.columns import missing
 from bayesppl.data.labels import one_hot
 from bayesppl.data.rows import Rows
 from bayesppl.data.table import Table
-from bayesppl.errors import NotConjugateError
 from bayesppl.families import AveragedTree, Histogram, Product
 from bayesppl.families.categorical_blocks import CategoricalBlocks
 from bayesppl.families.composite import CompositeFamily
 from bayesppl.families.family import Family
 from bayesppl.families.transformed import Wrapping
-from bayesppl.kernels.arrays import Array
+from bayesppl.kernels.arrays import Array, leaves
 from bayesppl.model.calibration import Calibration
-from bayesppl.model.declaration import GenerativeModel
+from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
 from bayesppl.model.fitted import Fitted
-from bayesppl.model.normalisation import log_probabilities, powered
+from bayesppl.model.normalisation import log_probabilities
 from bayesppl.model.posterior import Exact
 from bayesppl.model.training_rows import encoded, require_training_rows
 
@@ -92,8 +93,8 @@ def predict_set(fitted: Fitted, X: Any, level: float = 0.9, by_class: bool = Fal
 
     The score of a row is the probability of its own label, predicted from all other rows, the new one among them.
     Priors that depend on the data, ``class_weights="empirical"`` and the temperature of a calibrated fit are
-    resolved from all n + 1 rows for every new row and label, as validity demands. This takes as long as
-    ``n_classes`` fits, each with its leave-one-out, for every row.
+    resolved from all n + 1 rows for every new row and label, as validity demands. Every row takes as long as two
+    leave-one-outs of the fit; where classes share parameters, or learn from each other, as long as ``n_classes``.
 
     Parameters
     ----------
@@ -133,33 +134,86 @@ def predict_set(fitted: Fitted, X: Any, level: float = 0.9, by_class: bool = Fal
     True
     """
     real("level", level, "lie between 0 and 1", lambda level: 0 < level < 1)
+    known = require_exact(fitted, "a prediction set needs").statistics
     rows, table = require_training_rows(fitted).counted(), fitted.columns.align(X)
     _require_symmetry(fitted, rows)
-    model, family, known = fitted.model, fitted.model.family, fitted.posterior.statistics
-    seen, new, n_classes = encoded(family, rows.table)[:], family.bound.encode(table), fitted.model.n_classes
-    p_values = np.ones((len(table), n_classes))
+    model, family = fitted.model, fitted.model.family
+    seen, new = encoded(family, rows.table)[:], family.bound.encode(table)
+    p_values = np.ones((len(table), model.n_classes))
+    codes, tempered = rows.codes.astype(np.intp), fitted.calibration is not None
     for i in np.flatnonzero(~_new_levels(fitted, table)).tolist():
-        together = stack_rows([seen, new[i : i + 1]])
-        for k in range(n_classes):
-            codes = np.append(rows.codes, k).astype(np.intp)
-            added = model.statistics(new[i : i + 1], one_hot(np.array([k]), n_classes))
-            scores = _scores(model, known + added, together, codes, fitted.calibration is not None)
-            scores = scores[codes == k] if by_class else scores
+        found = _left_out_joints(model, known, seen, new[i : i + 1], codes)
+        for k, (density, log_weights) in enumerate(found):
+            labels = np.append(codes, k)
+            scores = _scores(density, log_weights, labels, tempered)
+            scores = scores[labels == k] if by_class else scores
             # rows that are equal tie, whatever the rounding
             p_values[i, k] = (scores <= scores[-1] + 1e-9 * (1 + abs(scores[-1]))).mean()
     return PredictionSets(p_values, fitted.classes, level)
 
 
-def _scores(model: GenerativeModel, statistics: JointStatistics, X: Any, codes: Array, tempered: bool) -> Array:
-    """log p(y_i | x_i, all other rows) of every row, priors resolved from all of them: (n_rows,)."""
-    prior, weights = model.prior(statistics), np.ones(len(codes))
-    found = row_joints(Exact(model, statistics, prior, prior.update(statistics)), X, codes, weights, "predictive")
-    log_joint = found.without
+def _left_out_joints(
+    model: GenerativeModel, known: JointStatistics, seen: Any, row: Any, codes: Array
+) -> Iterator[tuple[Array, Array]]:
+    """Log density and log class weights of n + 1 rows, each from all others, for every label of the new one.
+
+    Where no class shares a parameter with another, and the prior is the same whatever the label, a row added to
+    class k changes the density of class k alone: it is added to all of them at once.
+
+    Yields
+    ------
+    log_density, log_weights : (n_rows + 1, n_classes)
+        The new row stands last.
+    """
+    n_rows, every = len(codes), np.arange(model.n_classes)
+    added = [model.statistics(row, one_hot(every[[k]], len(every))) for k in every]
+    priors = [model.prior(known + of_row) for of_row in added]
+    if not _are_separate(priors):
+        together = stack_rows([seen, row])
+        for k, (prior, of_row) in enumerate(zip(priors, added, strict=True)):
+            found = _row_joints(model, prior, known + of_row, together, np.append(codes, k))
+            yield density_of(found.without, found.log_class_weights), found.log_class_weights
+        return
+    without = _row_joints(model, priors[0], known, seen, codes)
+    in_all = stack_rows([seen, *[row] * len(every)])
+    with_row = _row_joints(model, priors[0], reduce(add, added, known), in_all, np.append(codes, every))
+    before, after = (density_of(found.without, found.log_class_weights) for found in (without, with_row))
+    # the copy in class k, left out, is predicted by the rows of class k
+    density = np.vstack([before, after[n_rows + every, every]])
+    for k, (prior, of_row) in enumerate(zip(priors, added, strict=True)):
+        labels = prior.parts[CLASS_WEIGHTS].update((known + of_row).parts[CLASS_WEIGHTS])
+        left = labels.update(Counts(-np.eye(len(every)), np.zeros(()))).mean()[CLASS_WEIGHTS]
+        with np.errstate(divide="ignore"):
+            log_weights = np.log(np.broadcast_to(left, (len(every), len(every))))[np.append(codes, k)]
+        of_label = density.copy()
+        of_label[:n_rows, k] = after[:n_rows, k]
+        yield of_label, log_weights
+
+
+def _row_joints(model: GenerativeModel, prior: Joint, statistics: JointStatistics, X: Any, codes: Array) -> Joints:
+    posterior = Exact(model, statistics, prior, prior.update(statistics))
+    return row_joints(posterior, X, codes, np.ones(len(codes)), "predictive")
+
+
+def _are_separate(priors: Sequence[Joint]) -> bool:
+    """Whether the classes share no parameter, under priors of the features that are alike."""
+    of_features = [
+        [part for _, part in prior.leaves() if part is not prior.parts[CLASS_WEIGHTS]] for prior in priors
+    ]
+    if any(part.hierarchy is not None or part.shared_by_classes for part in of_features[0]):
+        return False
+    first, *others = [
+        [values for part in parts for _, values in leaves(part) if values.dtype.kind == "f"]
+        for parts in of_features
+    ]
+    return all(np.allclose(a, b, rtol=1e-9, atol=0) for other in others for a, b in zip(first, other, strict=True))
+
+
+def _scores(log_density: Array, log_weights: Array, codes: Array, tempered: bool) -> Array:
+    """log p(y_i | x_i, all other rows) of every row, by a temperature that all of them teach: (n_rows,)."""
     if tempered:
-        density = density_of(log_joint, found.log_class_weights)
-        power = 1 / temper(density, found.log_class_weights, codes, weights)
-        log_joint = powered([(power, log_joint)], found.class_weights)
-    return log_scores(log_probabilities(log_joint, found.class_weights), codes)
+        log_density = log_density / temper(log_density, log_weights, codes, np.ones(len(codes)))
+    return log_scores(log_probabilities(log_density + log_weights, np.exp(log_weights)), codes)
 
 
 def _new_levels(fitted: Fitted, table: Table) -> Array:
@@ -175,11 +229,6 @@ def _new_levels(fitted: Fitted, table: Table) -> Array:
 
 def _require_symmetry(fitted: Fitted, rows: Rows) -> None:
     """Refuse a fit that would not be the same function of n + 1 rows, whichever of them came last."""
-    if not (isinstance(fitted.posterior, Exact) and isinstance(fitted.model, GenerativeModel)):
-        raise NotConjugateError(
-            "prediction sets rank exact leave-one-out predictions, which need a posterior in closed form; declare "
-            "conjugate priors and fit with inference='closed_form'"
-        )
     reasons = {
         "hyperparameters were tuned on the rows of the fit; fit without tuning": fitted.search is not None,
         "weights of columns were learned from the labels of the fit; use calibration='temperature', or None": not (

@@ -23,11 +23,10 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from bayesppl.analysis.leave_one_out import leave_one_out, leave_out_each
+from bayesppl.analysis.left_out_joints import require_exact
 from bayesppl.data.labels import one_hot
-from bayesppl.errors import NotConjugateError
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.calibration import Calibration
-from bayesppl.model.declaration import GenerativeModel
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.posterior import Exact
 from bayesppl.model.training_rows import encoded, require_training_rows
@@ -67,7 +66,7 @@ def suspicious_rows(fitted: Fitted, X: Any = None, y: Any = None, sample_weight:
     Raises
     ------
     ValueError, NotConjugateError
-        As :meth:`loo`; also of models written in PyMC.
+        As :meth:`loo`; also of posteriors that were sampled, and of models written in PyMC.
 
     Examples
     --------
@@ -83,9 +82,7 @@ def suspicious_rows(fitted: Fitted, X: Any = None, y: Any = None, sample_weight:
     """
     import pandas as pd
 
-    model = fitted.posterior.model
-    if not isinstance(model, GenerativeModel):
-        raise NotConjugateError("suspicious rows are found with weights, which a model written in PyMC has not")
+    model = require_exact(fitted, "suspicious rows are found by").model
     loo, rows = leave_one_out(fitted, X, y, sample_weight), require_training_rows(fitted, X, y, sample_weight)
     table, noise, power = encoded(model.family, rows.table), 0.0, fitted.calibration
     for _ in range(_MOST_STEPS):

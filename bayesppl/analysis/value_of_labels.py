@@ -19,10 +19,9 @@ from typing import Any
 import numpy as np
 
 from bayesppl.analysis.calibration import drawn_rows
+from bayesppl.analysis.left_out_joints import require_exact
 from bayesppl.data.labels import one_hot
-from bayesppl.errors import NotConjugateError
 from bayesppl.kernels.arrays import Array
-from bayesppl.model.declaration import GenerativeModel
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.normalisation import log_probabilities
 from bayesppl.model.posterior import Exact
@@ -95,12 +94,7 @@ def value_of_labels(fitted: Fitted, X: Any, targets: Any = None, most: int = 200
     >>> values.best, values.worth_asking(n_rows=1000), values.worth_asking(n_rows=1)
     (1, True, False)
     """
-    posterior, model = fitted.posterior, fitted.model
-    if not (isinstance(posterior, Exact) and isinstance(model, GenerativeModel)):
-        raise NotConjugateError(
-            "the value of a label needs the posterior with it, which is had in closed form only; declare "
-            "conjugate priors and fit with inference='closed_form'"
-        )
+    posterior, model = require_exact(fitted, "the value of a label needs"), fitted.model
     rows = fitted.encode(X)
     later = rows if targets is None else fitted.encode(targets)
     later = later[drawn_rows(later.shape[0], most)]

@@ -5,8 +5,10 @@ import pandas as pd
 import pytest
 from scipy.stats import binom
 from sklearn.datasets import load_iris
+from support.examples import EXAMPLES
 
 import bayesppl as bp
+from bayesppl.analysis import prediction_sets
 
 X, Y = load_iris(return_X_y=True)
 SOME = np.random.default_rng(0).permutation(150)
@@ -139,9 +141,10 @@ class TestRefusals:
             bp.GaussianNB().partial_fit(X, Y, classes=[0, 1, 2]).predict_set(X[:1])
 
     def test_posteriors_without_a_closed_form(self):
-        sampled = bp.GenerativeClassifier(bp.StudentT(), inference="laplace").fit(X[:, :1], Y)
-        with pytest.raises(bp.NotConjugateError, match="posterior in closed form"):
-            sampled.predict_set(X[:1, :1])
+        y = np.where(np.arange(150) % 7, Y.astype(float), np.nan)
+        completed = bp.GenerativeClassifier(bp.Gaussian(), unlabelled="learn", inference="em").fit(X, y)
+        with pytest.raises(bp.NotConjugateError, match="a prediction set needs a posterior in closed form"):
+            completed.predict_set(X[:1])
 
 
 def test_declared_bins_and_blocks_are_taken():
@@ -152,3 +155,36 @@ def test_declared_bins_and_blocks_are_taken():
     ):
         sets = clf.fit(X[TRAIN], Y[TRAIN]).predict_set(X[NEW])
         assert "PredictionSets(6 rows at level 0.9; number of labels: " in repr(sets)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_row_added_to_all_classes_at_once_is_added_to_each(name, monkeypatch):
+    """The quicker route, where classes share nothing, gives the scores of the one that adds label by label."""
+    family, rows, labels = EXAMPLES[name]
+    clf = bp.GenerativeClassifier(family)
+    try:
+        clf.fit(rows[:-2], labels[:-2])
+        found = clf.predict_set(rows[-2:])
+    except (bp.NotConjugateError, ValueError) as refusal:
+        assert "valid where all rows" in str(refusal) or "closed form" in str(refusal)  # noqa: PT017
+        return
+    monkeypatch.setattr(prediction_sets, "_are_separate", lambda priors: False)
+    np.testing.assert_array_equal(clf.predict_set(rows[-2:]).p_values, found.p_values)
+
+
+@pytest.mark.parametrize(("covariance", "is_quick"), [("diag", True), ("full", True), ("tied", False)])
+def test_which_models_take_the_quicker_route(covariance, is_quick, monkeypatch):
+    answers = []
+
+    def watched(priors):
+        answers.append(separate(priors))
+        return answers[-1]
+
+    separate = prediction_sets._are_separate
+    monkeypatch.setattr(prediction_sets, "_are_separate", watched)
+    given = {} if covariance == "diag" else {"prior": bp.NormalInverseWishart(3.0, 0.1, 6.0, np.eye(4))}
+    bp.GenerativeClassifier(bp.Gaussian(covariance, **given)).fit(X[TRAIN], Y[TRAIN]).predict_set(X[NEW[:1]])
+    assert answers == [is_quick]
+    # a prior made of the scatter within the classes changes with the label
+    bp.QuadraticDiscriminantAnalysis().fit(X[TRAIN], Y[TRAIN]).predict_set(X[NEW[:1]])
+    assert answers == [is_quick, False]

@@ -73,8 +73,9 @@ def test_rows_are_passed_again_where_they_are_not_held():
     pd.testing.assert_frame_equal(again.suspicious_rows(X, labels, weights), expected)
 
 
-def test_a_sampled_fit_is_refused():
+def test_a_fit_that_completes_labels_is_refused():
     X, y = load_iris(return_X_y=True)
-    sampled = bp.GenerativeClassifier(bp.StudentT(), inference="laplace").fit(X[:, :1], y)
-    with pytest.raises(bp.NotConjugateError, match="exact leave-one-out"):
-        sampled.suspicious_rows()
+    y = np.where(np.arange(150) % 7, y.astype(float), np.nan)
+    completed = bp.GenerativeClassifier(bp.Gaussian(), unlabelled="learn", inference="em").fit(X, y)
+    with pytest.raises(bp.NotConjugateError, match="suspicious rows are found by a posterior in closed form"):
+        completed.suspicious_rows()
