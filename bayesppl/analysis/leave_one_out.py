@@ -15,6 +15,7 @@ from bayesppl.analysis.scores import hits, log_scores, weighted_average
 from bayesppl.errors import NotConjugateError
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.calibration import Calibration, Power
+from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.normalisation import log_probabilities, powered
 from bayesppl.model.posterior import Posterior
@@ -312,7 +313,10 @@ def leave_out_each(
     refits : int
     """
     of_draws = None
+    counts = np.bincount(codes, weights, posterior.model.n_classes)
     try:
+        if not posterior.is_exact and not np.allclose(counts, posterior.statistics.parts[CLASS_WEIGHTS].counts):
+            raise NotConjugateError("rows without a label were learned from too")
         found = row_joints(posterior, X, codes, weights, rule)
     except NotConjugateError:
         if rule != "predictive":

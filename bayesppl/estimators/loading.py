@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bayesppl.estimators.auto import AutoClassifier
 from bayesppl.estimators.discriminant_analysis import (
@@ -23,8 +23,13 @@ from bayesppl.estimators.naive_bayes import (
     MultinomialNB,
     PoissonNB,
 )
+from bayesppl.estimators.pymc_classifier import PyMCClassifier
 from bayesppl.estimators.tree_nb import TreeNB
 from bayesppl.files.saving import cannot_build, read
+from bayesppl.model.kept_draws import KeptDraws
+
+if TYPE_CHECKING:
+    import pymc as pm
 
 #: Estimators that a file can describe, by name.
 ESTIMATORS: dict[str, Any] = {
@@ -43,13 +48,14 @@ ESTIMATORS: dict[str, Any] = {
         MixedNB,
         MultinomialNB,
         PoissonNB,
+        PyMCClassifier,
         QuadraticDiscriminantAnalysis,
         TreeNB,
     )
 }
 
 
-def load(path: str | os.PathLike[str]) -> Any:
+def load(path: str | os.PathLike[str], model: pm.Model | None = None) -> Any:
     """Read a fitted estimator that ``save`` wrote.
 
     Predictions are bit for bit those of the estimator that was saved, and ``partial_fit`` continues where it
@@ -60,10 +66,16 @@ def load(path: str | os.PathLike[str]) -> Any:
     Parameters
     ----------
     path : str or path
+    model : pm.Model, optional
+        That of draws which :func:`bayesppl.from_pymc` took from a model, with the rows that it was fitted to: no
+        file holds the code of a model.
 
     Raises
     ------
     FileNotFoundError
+    ValueError
+        If the file holds draws of a model and this is another one, or none was passed; or if there is no use of
+        a model.
     ModelFileError
         If the file is no model, is damaged, was written by a newer version, or holds a class that is not imported.
 
@@ -77,10 +89,20 @@ def load(path: str | os.PathLike[str]) -> Any:
     ['a']
     """
     estimator, parameters, found = read(path)
+    if isinstance(found, KeptDraws) != (model is not None):
+        raise ValueError(
+            f"{str(path)!r} holds draws of a model written in PyMC, which is code that no file holds: pass it "
+            "too, load(path, model=model)"
+            if model is None
+            else f"{str(path)!r} holds all of its model: load it without model="
+        )
     try:
         if parameters.get("candidates"):  # of a stack, estimators themselves
             given = parameters["candidates"].items()
             parameters["candidates"] = {name: ESTIMATORS[kind](**inner) for name, (kind, inner) in given}
-        return ESTIMATORS[estimator](**parameters).adopt(found)
+        clf = ESTIMATORS[estimator](**parameters)
+        if not isinstance(found, KeptDraws):
+            return clf.adopt(found)
     except (KeyError, TypeError, ValueError) as error:
         raise cannot_build(path, error) from error
+    return clf.with_draws(found, model)

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 
+from bayesppl.analysis.column_weights import calibrated
 from bayesppl.analysis.pymc_and_arviz import recognition, user_datatree, user_model
 from bayesppl.data.labels import encode_labels
 from bayesppl.data.read_table import as_table
 from bayesppl.errors import NotConjugateError
 from bayesppl.estimators.classifier import BayesClassifier, ask
+from bayesppl.estimators.generative import GenerativeClassifier
+from bayesppl.files.saving import write
 from bayesppl.inference import NUTS, Inference, choose
+from bayesppl.model.calibration import Option, check_option
+from bayesppl.model.fitted import Fitted
+from bayesppl.model.kept_draws import KeptDraws
 from bayesppl.model.rules import RuleName, check_rule
 
 if TYPE_CHECKING:
@@ -42,6 +49,8 @@ class PyMCClassifier(BayesClassifier):
         All labels that can occur, in any order; learned from ``y`` by default.
     n_jobs : int, optional
         Threads of ``predict``, as scikit-learn counts them.
+    calibration : {"temperature", "weights"}, optional
+        As of :class:`~bayesppl.GenerativeClassifier`, learned from leave-one-out; weights, from exact parts only.
 
     Examples
     --------
@@ -63,6 +72,7 @@ class PyMCClassifier(BayesClassifier):
     build: Callable[[Any, Any], pm.Model] | None = None
     label: str = field(default="y", kw_only=True)
     inference: str | Inference = field(default="auto", kw_only=True)
+    calibration: Option | None = field(default=None, kw_only=True)
 
     recognition = ask(recognition)
     to_datatree = ask(user_datatree)
@@ -117,12 +127,35 @@ class PyMCClassifier(BayesClassifier):
         build = state["build"]
         super().__setstate__(state if build is None else {**state, "build": cloudpickle.loads(build)})
 
-    def save(self, *_: Any, **__: Any) -> NoReturn:
-        """Refused: the model is code."""
-        raise TypeError(
-            "a model written in PyMC is code, which no file of bayesppl holds: keep the code and the rows, or "
-            "write the draws of to_datatree() to a file"
-        )
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write what was learned to a file, for :func:`bayesppl.load`.
+
+        A model all of whose parts are exact is saved as the :class:`~bayesppl.GenerativeClassifier` that it is. Of
+        others the file holds the draws: the model is code, which no file holds, and ``bp.load(path, model=model)``
+        takes it again, with its rows.
+
+        Parameters
+        ----------
+        path : str or path
+            An existing file is replaced.
+        """
+        from bayesppl.inference.pymc.reading.keeping import without_model
+
+        fitted: Any = self.fitted_
+        found = without_model(fitted, is_built=self.build is not None)
+        if isinstance(found, Fitted):
+            model = found.model
+            parameters = {"family": model.family, "class_weights": model.class_weights, "rule": self.rule}
+            write(found, GenerativeClassifier.__name__, parameters, path)
+        else:
+            own = self.get_params(deep=False)
+            write(found, type(self).__name__, {name: own[name] for name in own if name != "build"}, path)
+
+    def with_draws(self, kept: KeptDraws, model: pm.Model) -> Self:
+        """Hold draws that a file kept of this model; see :func:`bayesppl.load`."""
+        from bayesppl.inference.pymc.reading.keeping import with_model
+
+        return self.adopt(with_model(kept, model, self._settings))
 
     def tune_prior(self, *_: Any, **__: Any) -> NoReturn:
         """Refused: the prior is the model's."""
@@ -147,13 +180,22 @@ class PyMCClassifier(BayesClassifier):
         if not isinstance(model, pm.Model):
             raise TypeError(f"the model must be a pm.Model, found {model!r}")
         check_rule(self.rule)
+        check_option(self.calibration)
+        found: Fitted = fit_model(model, self.label, self._settings, self.rule, **given)
+        if self.calibration is not None:
+            assert found.rows is not None
+            found = calibrated(found, found.rows, self.calibration)
+        return self.adopt(found)
+
+    @property
+    def _settings(self) -> NUTS:
         settings = NUTS() if self.inference == "auto" else choose(self.inference)
         if not isinstance(settings, NUTS):
             raise ValueError(
                 "inference must be 'auto' or a bayesppl.NUTS(...), for the parts without a closed form, found "
                 f"{self.inference!r}"
             )
-        return self.adopt(fit_model(model, self.label, settings, self.rule, **given))
+        return settings
 
 
 def from_pymc(
@@ -163,6 +205,7 @@ def from_pymc(
     inference: str | NUTS = "auto",
     draws: Any = None,
     rule: RuleName = "predictive",
+    calibration: Option | None = None,
 ) -> PyMCClassifier:
     """Read a ``pm.Model`` as a classifier, fitted to the data it holds.
 
@@ -179,6 +222,8 @@ def from_pymc(
     draws : DataTree, optional
         What ``pm.sample`` returned for this model; parts without a closed form take these draws.
     rule : {"predictive", "mle", "map", "mean"}
+    calibration : {"temperature", "weights"}, optional
+        As of :class:`~bayesppl.GenerativeClassifier`, learned from leave-one-out; weights, from exact parts only.
 
     Returns
     -------
@@ -208,4 +253,5 @@ def from_pymc(
     >>> clf.predict_proba([[1, 5]]).round(3).tolist()
     [[0.959, 0.041]]
     """
-    return PyMCClassifier(label=label, inference=inference, rule=rule)._learn(model, draws=draws)
+    clf = PyMCClassifier(label=label, inference=inference, rule=rule, calibration=calibration)
+    return clf._learn(model, draws=draws)

@@ -21,10 +21,11 @@ import numpy as np
 
 from bayesppl.errors import ModelFileError
 from bayesppl.files import replacing
-from bayesppl.files.provenance import fingerprint, prior_in_words, provenance
+from bayesppl.files.provenance import environment, fingerprint, prior_in_words, provenance
 from bayesppl.files.serialize import Encoder, build, check_type, same
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.fitted import Fitted
+from bayesppl.model.kept_draws import KeptDraws
 from bayesppl.model.stack import Stack
 
 FORMAT = "bayesppl model"
@@ -34,7 +35,10 @@ _DOCUMENT = "document.json"
 
 
 def write(
-    value: Fitted | Stack, estimator: str, parameters: Mapping[str, Any], path: str | os.PathLike[str]
+    value: Fitted | Stack | KeptDraws,
+    estimator: str,
+    parameters: Mapping[str, Any],
+    path: str | os.PathLike[str],
 ) -> None:
     """Write what was found, and what the estimator that holds it is made of, to ``path``.
 
@@ -47,6 +51,8 @@ def write(
     """
     if isinstance(value, Stack):
         origin = {**provenance(value.fits[0]), "prior": value.prior_in_words(prior_in_words)}
+    elif isinstance(value, KeptDraws):
+        origin = environment()
     else:
         value = replace(value, fingerprint=fingerprint(value))
         origin = provenance(value)
@@ -65,7 +71,7 @@ def write(
         work.write_bytes(content)
 
 
-def read(path: str | os.PathLike[str]) -> tuple[str, dict[str, Any], Fitted | Stack]:
+def read(path: str | os.PathLike[str]) -> tuple[str, dict[str, Any], Fitted | Stack | KeptDraws]:
     """Read what :func:`write` wrote; nothing that is in the file is executed.
 
     Returns
@@ -74,7 +80,7 @@ def read(path: str | os.PathLike[str]) -> tuple[str, dict[str, Any], Fitted | St
         Its name.
     parameters : dict
         The arguments of its constructor.
-    found : Fitted or Stack
+    found : Fitted, Stack or KeptDraws
 
     Raises
     ------
@@ -85,7 +91,9 @@ def read(path: str | os.PathLike[str]) -> tuple[str, dict[str, Any], Fitted | St
     try:
         parameters, found = build(document["parameters"], arrays), build(document["fitted"], arrays)
         check_type(parameters, dict, "parameters")
-        check_type(found, Fitted | Stack, "fitted")
+        check_type(found, Fitted | Stack | KeptDraws, "fitted")
+        if isinstance(found, KeptDraws):
+            return document["estimator"], parameters, found
         for fitted in found.fits if isinstance(found, Stack) else [found]:
             _check_consistent(fitted)
         return document["estimator"], parameters, found

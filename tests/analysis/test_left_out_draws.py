@@ -192,6 +192,24 @@ def test_draws_are_calibrated_by_the_same_leave_one_out(clf, loo):
 
     fitted = calibrated(clf.fitted_, clf.fitted_.rows, "temperature")
     assert fitted.temperature == pytest.approx(loo.calibration.temperature)
+    again = bp.from_pymc(partly_known(), draws=draws_of(CODES, COUNTS), calibration="temperature")
+    assert again.fitted_.temperature == pytest.approx(fitted.temperature)
+    rows = {"n": COUNTS, "x": NUMBERS}
+    odds = [np.diff(one.predict_log_proba(rows))[:, 0] for one in (clf, again)]
+    np.testing.assert_allclose(
+        odds[1] - np.log(11 / 15), (odds[0] - np.log(11 / 15)) / fitted.temperature, rtol=1e-8
+    )
+
+
+def test_rows_without_a_label_are_not_taken_for_observed_ones():
+    X = np.column_stack([NUMBERS, RNG.normal(size=len(CODES))])
+    y = [None if i % 4 == 3 else int(k) for i, k in enumerate(CODES)]
+    clf = bp.GaussianNB(inference=bp.Gibbs(draws=250, random_state=1), unlabelled="learn")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        found = clf.fit(X, y).loo()
+    assert found.draws is not None
+    assert len(found.codes) == sum(label is not None for label in y)
 
 
 def test_a_collapsed_part_integrates_its_parameters_without_the_row(monkeypatch):

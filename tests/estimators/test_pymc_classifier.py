@@ -173,7 +173,7 @@ def test_the_user_s_names_are_kept(clf):
     assert isinstance(clf.to_pymc(), pm.Model)
 
 
-def test_what_a_model_of_rows_cannot_do_is_refused(clf, tmp_path):
+def test_what_a_model_of_rows_cannot_do_is_refused(clf):
     with pytest.raises(ValueError, match="sample_weight"):
         bp.PyMCClassifier(build).fit(X, Y, np.ones(5))
     with pytest.raises(ValueError, match="pass build="):
@@ -185,8 +185,6 @@ def test_what_a_model_of_rows_cannot_do_is_refused(clf, tmp_path):
     for question in (lambda: clf.partial_fit(X, Y), lambda: clf + clf, clf.tune_prior):
         with pytest.raises(bp.NotConjugateError):
             question()
-    with pytest.raises(TypeError, match="is code"):
-        clf.save(tmp_path / "model.nc")
     with pytest.raises(ValueError, match="likelihood must be 'rows'"):
         clf.to_pymc("statistics")
     with pytest.raises(ValueError, match="missing"):

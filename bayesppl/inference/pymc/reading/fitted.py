@@ -30,7 +30,7 @@ from bayesppl.inference.pymc.reading.posterior import (
     in_class_order,
 )
 from bayesppl.inference.pymc.reading.recognition import read
-from bayesppl.inference.pymc.reading.sampling import draws_of, log_likelihood, sample, sample_collapsed
+from bayesppl.inference.pymc.reading.sampling import Run, draws_of, log_likelihood, sample, sample_collapsed
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
 from bayesppl.model.fitted import Fitted
@@ -50,7 +50,9 @@ def block_names(reading: Reading) -> dict[Block, str]:
     return found
 
 
-def solve(reading: Reading, settings: NUTS, tree: Any) -> tuple[Posterior, Rows, Layout]:
+def solve(
+    reading: Reading, settings: NUTS, tree: Any, kept: Mapping[str, Run] | None = None
+) -> tuple[Posterior, Rows, Layout]:
     """The posterior of a model, exact where its parts are and sampled elsewhere; its rows, and what they hold.
 
     Parameters
@@ -58,8 +60,10 @@ def solve(reading: Reading, settings: NUTS, tree: Any) -> tuple[Posterior, Rows,
     settings : NUTS
     tree : DataTree or None
         Draws the user has already.
+    kept : mapping of str to Run, optional
+        Of samplers before, by part.
     """
-    names = block_names(reading)
+    names, runs = block_names(reading), kept or {}
     observed = [x for block in names for x in block.observed]
     classes = reading.label.classes
     layout, parts = layout_of(reading.model, observed, classes)
@@ -93,14 +97,15 @@ def solve(reading: Reading, settings: NUTS, tree: Any) -> tuple[Posterior, Rows,
             counted = features.parts[name] if several else features
             solved[name] = SolvedPart(own, block.solved.belief.update(counted))
         elif block.collapsed is None or tree is not None:
-            sampled[name] = _sampled(reading, block, own, settings, tree)
+            sampled[name] = _sampled(reading, block, own, settings, tree, runs.get(name))
         else:
-            sampled[name] = sample_collapsed(block.collapsed, own, columns[name], table, codes, settings)
+            data = columns[name], table, codes
+            sampled[name] = sample_collapsed(block.collapsed, own, *data, settings, runs.get(name))
     if weights is not None:
         counts = statistics.parts[CLASS_WEIGHTS]
         solved[CLASS_WEIGHTS] = SolvedPart(None, prior.parts[CLASS_WEIGHTS].update(counts))
     elif not label_block.observed:
-        sampled[CLASS_WEIGHTS] = _sampled(reading, label_block, None, settings, tree)
+        sampled[CLASS_WEIGHTS] = _sampled(reading, label_block, None, settings, tree, runs.get(CLASS_WEIGHTS))
     return PartlyExact(model, statistics, prior, solved, sampled), rows, layout
 
 
@@ -144,11 +149,18 @@ def parameter_dims(reading: Reading, block: Block) -> tuple[dict[str, tuple[str,
 
 
 def _sampled(
-    reading: Reading, block: Block, family: ByRows | None, settings: NUTS, tree: Any, row: int | None = None
+    reading: Reading,
+    block: Block,
+    family: ByRows | None,
+    settings: NUTS,
+    tree: Any,
+    kept: Run | None = None,
+    row: int | None = None,
 ) -> SampledPart:
-    free, weights = block.component.free, None
+    free, weights, points = block.component.free, None, None
     if tree is None:
-        samples, report = sample(block_density(reading, block, row), block.coordinates, settings)
+        density = block_density(reading, block, row)
+        samples, report, points = sample(density, block.coordinates, settings, kept)
     else:
         samples, report = draws_of(tree, free)
     if block.component.holds_label:
@@ -158,8 +170,8 @@ def _sampled(
         weights = found.reshape(*lead, -1)
     if family is not None:
         samples, report = in_class_order(family, samples, report)
-    again = partial(_sampled, reading, block, family, settings, None)
-    return SampledPart(family, samples, weights, report, without=again)
+    again = partial(_sampled, reading, block, family, settings, None, None)
+    return SampledPart(family, samples, weights, report, points=points, without=again)
 
 
 def block_density(reading: Reading, block: Block, row: int | None = None) -> Any:
@@ -247,6 +259,8 @@ def fit_model(
     classes: Array | None = None,
     names: Sequence[Hashable] | None = None,
     draws: Any = None,
+    kept: Mapping[str, Run] | None = None,
+    check: Callable[[Reading], None] | None = None,
 ) -> ReadModel:
     """Read a model, and learn the posterior of all its parameters from the rows it holds.
 
@@ -263,6 +277,10 @@ def fit_model(
         Names of the columns, where the rows came with some.
     draws : DataTree, optional
         Draws the user has already.
+    kept : mapping of str to Run, optional
+        Of samplers before, by part.
+    check : callable, optional
+        Refuses a model before it is solved.
 
     Raises
     ------
@@ -270,7 +288,9 @@ def fit_model(
         If the label or the rows cannot be read, or the label has another number of classes.
     """
     reading = read(model, label, classes=None if classes is None else classes.tolist())
-    posterior, rows, layout = solve(reading, settings, draws)
+    if check is not None:
+        check(reading)
+    posterior, rows, layout = solve(reading, settings, draws, kept)
     own = layout.names
     given = names is not None and len(names) == len(own)
     listed = [tuple(map(str, labels)) for labels in reading.model.coords.values() if labels is not None]

@@ -49,6 +49,8 @@ class DrawnPart(ABC):
         Axes (chain, draw) lead; classes are in ascending order.
     weights : array, optional
         Class weights at each draw, (chain, draw, class), where the part determines them too.
+    points : (n_chains, n_draws, n_coordinates), optional
+        Where the sampler was, from which everything else follows; None of draws of the user's.
     without : callable, optional
         From the place of a row of the fit to the part learned from all others, sampled anew.
     """
@@ -57,6 +59,7 @@ class DrawnPart(ABC):
     samples: Theta
     weights: Array | None
     report: Report
+    points: Array | None = field(default=None, kw_only=True)
     without: Callable[[int], DrawnPart] | None = field(default=None, kw_only=True)
 
     @abstractmethod

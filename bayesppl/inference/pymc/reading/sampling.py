@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytensor.tensor as pt
@@ -35,36 +36,44 @@ def log_likelihood(x: Observed, rows: CompressedRows) -> Any:
     return (entries if (rows.weights == 1).all() else entries * weights).sum()
 
 
+class Run(NamedTuple):
+    """Where the sampler was, (chain, draw, coordinate), and what it reported of each draw."""
+
+    points: Array
+    reported: Mapping[str, Array]
+
+
 def run(
-    graph: Any, coordinates: Coordinates, places: Sequence[int], settings: NUTS
-) -> tuple[list[Array], tuple[int, int], Mapping[str, Array]]:
+    graph: Any, coordinates: Coordinates, places: Sequence[int], settings: NUTS, kept: Run | None = None
+) -> tuple[list[Array], Run]:
     """Draws from a log density of some unconstrained variables, all chains in one.
 
     Returns
     -------
     points : list of arrays
         Of all variables; the others stay where they start.
-    lead : numbers of chains and draws
-    reported : mapping
-        What the sampler reports of each draw.
+    run : Run
+        ``kept``, if that is given.
     """
     density = density_of(
         graph, [coordinates.values[place] for place in places], [coordinates.start[place] for place in places]
     )
-    drawn, reported = settings.run(density, compile_density(density))
-    lead = drawn.shape[:2]
+    found = kept or Run(*settings.run(density, compile_density(density)))
+    lead, drawn = found.points.shape[:2], found.points
     points = [np.broadcast_to(values, (lead[0] * lead[1], *values.shape)) for values in coordinates.start]
     for place, values in zip(places, density.split(drawn.reshape(-1, drawn.shape[-1])).values(), strict=True):
         points[place] = values
-    return points, lead, reported
+    return points, found
 
 
-def sample(graph: Any, coordinates: Coordinates, settings: NUTS) -> tuple[Theta, Report]:
-    """Draws of the free variables of a part, (chain, draw) leading, from its log density."""
-    points, lead, reported = run(graph, coordinates, coordinates.moving, settings)
-    theta = coordinates.theta(points)
+def sample(
+    graph: Any, coordinates: Coordinates, settings: NUTS, kept: Run | None = None
+) -> tuple[Theta, Report, Array]:
+    """Draws of the free variables of a part, (chain, draw) leading, from its log density, and its points."""
+    points, found = run(graph, coordinates, coordinates.moving, settings, kept)
+    theta, lead = coordinates.theta(points), found.points.shape[:2]
     samples = {name: values.reshape(*lead, *values.shape[1:]) for name, values in theta.items()}
-    return samples, report(samples, reported, settings)
+    return samples, report(samples, found.reported, settings), found.points
 
 
 def report(samples: Theta, reported: Mapping[str, Array], settings: NUTS) -> Report:
@@ -111,6 +120,7 @@ def sample_collapsed(
     table: Table,
     codes: Array,
     settings: NUTS,
+    kept: Run | None = None,
     row: int | None = None,
 ) -> CollapsedPart:
     """The posterior of a collapsed part.
@@ -123,10 +133,12 @@ def sample_collapsed(
         Names of its columns, as its own family takes them.
     table : Table
         The rows of the fit, with their classes ``codes``.
+    kept : Run, optional
+        Of a sampler before, which is not run again.
     row : int, optional
         One that is left out.
     """
-    again = partial(sample_collapsed, collapsed, by_rows, columns, table, codes, settings)
+    again = partial(sample_collapsed, collapsed, by_rows, columns, table, codes, settings, None)
     if row is not None:
         others = np.delete(np.arange(len(codes)), row)
         table, codes = table.take(others), codes[others]
@@ -134,9 +146,9 @@ def sample_collapsed(
     rows = own_table(by_rows.bound.encode(table), columns)
     own: Any = collapsed.proposal.family(collapsed.belief, columns).bind(rows, classes)
     statistics = closed_forms.read_statistics(own, rows, one_hot(codes, len(classes), None))
-    points, lead, reported = run(
-        collapsed.log_density(statistics), collapsed.coordinates, collapsed.places, settings
-    )
+    density = collapsed.log_density(statistics)
+    points, drawn_run = run(density, collapsed.coordinates, collapsed.places, settings, kept)
+    lead, reported = drawn_run.points.shape[:2], drawn_run.reported
     try:
         priors = collapsed.beliefs(points)
     except ValueError as error:
@@ -157,4 +169,5 @@ def sample_collapsed(
     samples = {name: values.reshape(*lead, *values.shape[1:]) for name, values in found.items()}
     by_chain = [beliefs[chain * lead[1] : (chain + 1) * lead[1]] for chain in range(lead[0])]
     samples, reports = in_class_order(by_rows, samples, report(samples, reported, settings))
-    return CollapsedPart(by_rows, samples, None, reports, own, columns, by_chain, statistics, without=again)
+    part = CollapsedPart(by_rows, samples, None, reports, own, columns, by_chain, statistics)
+    return replace(part, points=drawn_run.points, without=again)

@@ -1,0 +1,135 @@
+"""Fits of models written in PyMC, saved without the model and loaded with it."""
+
+import counts  # noqa: F401  (registers its spellings)
+import gaussians  # noqa: F401
+import numpy as np
+import pandas as pd
+import pymc as pm
+import pytest
+import xarray as xr
+from registry import SPELLINGS
+
+import bayesppl as bp
+from bayesppl.inference.pymc.reading import sampling
+
+RNG = np.random.default_rng(3)
+CODES = np.repeat([0, 1], [12, 9])
+X = pd.DataFrame(RNG.normal(CODES[:, None] * [1.0, 2.0], 1.0), columns=["a", "b"])
+COUNTS = RNG.poisson(3 + CODES)
+
+
+def hierarchical(values=X, spread=1.0, *, with_counts=True):
+    """A collapsed part, a sampled one, and class weights in closed form."""
+    with pm.Model(coords={"class": ["no", "yes"], "feature": ["a", "b"]}) as model:
+        label = pm.Categorical("y", pm.Dirichlet("w", np.ones(2), dims="class"), observed=CODES)
+        scale = pm.HalfNormal("scale", spread)
+        z = pm.Normal("z", 0.0, 1.0, dims=("class", "feature"))
+        pm.Normal("x", (scale * z)[label], 1.0, observed=values.to_numpy())
+        if with_counts:
+            rate = pm.LogNormal("rate", 1.0, 1.0, dims="class")
+            pm.Poisson("n", rate[label], observed=COUNTS)
+    return model
+
+
+class Sampler(bp.NUTS):
+    """Draws that look like those of a sampler, without one."""
+
+    def run(self, density, compiled):
+        rng = np.random.default_rng(len(density.centre))
+        return rng.normal(0, 0.3, (2, 30, len(density.centre))), {"lp": rng.normal(size=(2, 30))}
+
+
+@pytest.fixture
+def clf(monkeypatch):
+    monkeypatch.setattr(sampling, "compile_density", lambda density: None)
+    monkeypatch.setattr(sampling, "warn_of_problems", lambda diagnosis: None)
+    monkeypatch.setattr(bp.NUTS, "run", Sampler.run)
+    return bp.from_pymc(hierarchical(), inference=bp.NUTS(random_state=4))
+
+
+ROWS = {"x": X.to_numpy()[:5] + 0.1, "n": COUNTS[:5]}
+
+
+def test_draws_are_saved_and_loaded_with_the_model(clf, tmp_path, monkeypatch):
+    assert set(clf.recognition()["solution"]) == {"exact", "collapsed", "compressed"}
+    clf.save(tmp_path / "model.npz")
+    monkeypatch.setattr(bp.NUTS, "run", None)  # nothing is sampled again
+    loaded = bp.load(tmp_path / "model.npz", model=hierarchical())
+    assert loaded.get_params() == clf.get_params()
+    for rule in ("predictive", "mean"):
+        np.testing.assert_array_equal(loaded.predict_proba(ROWS, rule=rule), clf.predict_proba(ROWS, rule=rule))
+    xr.testing.assert_identical(*(one.to_datatree(random_state=1)["posterior"].dataset for one in (loaded, clf)))
+    xr.testing.assert_identical(loaded.diagnostics(), clf.diagnostics())
+    with pytest.warns(bp.ConvergenceWarning, match="refits"):  # of sixty draws
+        left_out = [one.loo(refits=0).log_joint for one in (loaded, clf)]
+    np.testing.assert_array_equal(*left_out)
+    assert b"pickle" not in (tmp_path / "model.npz").read_bytes()
+
+
+def test_draws_of_the_user_are_kept_too(clf, tmp_path):
+    tree = clf.to_datatree()
+    own = bp.from_pymc(hierarchical(), draws=tree)
+    own.save(tmp_path / "model.npz")
+    loaded = bp.load(tmp_path / "model.npz", model=hierarchical())
+    np.testing.assert_array_equal(loaded.predict_proba(ROWS), own.predict_proba(ROWS))
+
+
+@pytest.mark.parametrize(
+    ("other", "what"),
+    [
+        (lambda: hierarchical(X + 0.001), "the rows of 'x', or their density differ"),
+        (lambda: hierarchical(spread=2.0), "the prior of 'scale' differ"),
+        (lambda: hierarchical(with_counts=False), "differ"),
+    ],
+)
+def test_another_model_is_refused(clf, tmp_path, other, what):
+    clf.save(tmp_path / "model.npz")
+    with pytest.raises(ValueError, match=what):
+        bp.load(tmp_path / "model.npz", model=other())
+
+
+def test_a_model_is_asked_for_where_it_is_needed_only(clf, tmp_path):
+    clf.save(tmp_path / "model.npz")
+    with pytest.raises(ValueError, match=r"load\(path, model=model\)"):
+        bp.load(tmp_path / "model.npz")
+    bp.GaussianNB().fit(X, CODES).save(tmp_path / "other.npz")
+    with pytest.raises(ValueError, match="without model="):
+        bp.load(tmp_path / "other.npz", model=hierarchical())
+
+
+EXACT = [name for name, one in SPELLINGS.items() if set(one.expected.values()) == {"exact"}]
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.slow] * (i % 7 > 0)) for i, n in enumerate(EXACT)]
+)
+def test_models_that_are_exact_are_saved_like_any_other(name, tmp_path):
+    spelling = SPELLINGS[name]
+    clf = bp.from_pymc(spelling.build(spelling.rows, spelling.codes))
+    clf.save(tmp_path / "model.npz")
+    loaded = bp.load(tmp_path / "model.npz")
+    rows = clf.fitted_.rows.table
+    np.testing.assert_array_equal(loaded.predict_proba(rows), clf.predict_proba(rows))
+    assert loaded.log_evidence() == clf.log_evidence()
+
+
+def test_classes_and_columns_of_an_estimator_come_back(tmp_path, monkeypatch):
+    monkeypatch.setattr(sampling, "compile_density", lambda density: None)
+    monkeypatch.setattr(sampling, "warn_of_problems", lambda diagnosis: None)
+    monkeypatch.setattr(bp.NUTS, "run", Sampler.run)
+
+    def build(X, y):
+        with pm.Model() as model:
+            label = pm.Categorical("y", [0.5, 0.5], observed=y)
+            rate = pm.LogNormal("rate", 1.0, 1.0, shape=(2, 2))
+            pm.Poisson("x", rate[label], observed=np.abs(X.to_numpy()).round().astype(int))
+        return model
+
+    named = np.where(CODES == 1, "yes", "no")
+    clf = bp.PyMCClassifier(build).fit(X, named)
+    clf.save(tmp_path / "model.npz")
+    loaded = bp.load(tmp_path / "model.npz", model=build(X, CODES))
+    assert loaded.classes_.tolist() == ["no", "yes"]
+    assert loaded.feature_names_in_.tolist() == ["a", "b"]
+    rows = X.abs().round()
+    np.testing.assert_array_equal(loaded.predict_proba(rows[["b", "a"]]), clf.predict_proba(rows))
