@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from bayesppl.data.arguments import generator, whole
 from bayesppl.kernels import tree_sums
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.fitted import Fitted
+from bayesppl.model.posterior import Exact
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -76,8 +77,7 @@ def sample_trees(fitted: Fitted, draws: int = 100, random_state: int | None = No
 def belief_of(fitted: Fitted) -> TreeDirichlet:
     """Return the posterior of the trees and of the probabilities along them."""
     # the posterior of trees is known in closed form only
-    belief: TreeDirichlet = fitted.posterior.belief.parts["features"]  # type: ignore[attr-defined]
-    return belief
+    return cast(TreeDirichlet, cast(Exact, fitted.posterior).belief.parts["features"])
 
 
 def _labelled(fitted: Fitted, belief: TreeDirichlet, found: Array, before: tuple[str, ...]) -> xr.DataArray:

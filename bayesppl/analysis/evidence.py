@@ -24,7 +24,7 @@ from bayesppl.errors import NotConjugateError
 from bayesppl.families import closed_forms
 from bayesppl.families.choosing.column_choice import ColumnChoice
 from bayesppl.families.family import Evidence
-from bayesppl.kernels.arrays import Array, leaves
+from bayesppl.kernels.arrays import Array, same_leaves
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.normalisation import log_probabilities
 from bayesppl.model.posterior import Posterior
@@ -86,10 +86,8 @@ def prior_depends_on_data(fitted: Fitted) -> bool:
         return True
     rows, posterior = require_training_rows(fitted), fitted.posterior
     half = replace(rows, given_weights=rows.weights * (np.arange(len(rows)) % 2 == 0))
-    statistics = posterior.model.summarise(half)
-    resolved = posterior.model.prior(statistics)
-    pairs = zip(leaves(posterior.prior), leaves(resolved), strict=True)
-    return not all(np.array_equal(before, after) for (_, before), (_, after) in pairs)
+    resolved = posterior.model.prior(posterior.model.summarise(half))
+    return not same_leaves(posterior.prior, resolved)
 
 
 def feature_relevance(fitted: Fitted, prior: float = 0.5) -> xr.Dataset:

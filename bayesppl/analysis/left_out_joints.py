@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayesppl.conjugate.membership import Groups, Membership
-from bayesppl.conjugate.statistics import Counts, JointStatistics, Statistics
+from bayesppl.conjugate.statistics import Counts, JointStatistics
 from bayesppl.data.labels import one_hot
 from bayesppl.errors import ImproperError, NotConjugateError, UndefinedEstimateError
 from bayesppl.families import closed_forms
 from bayesppl.kernels.arrays import Array, Theta
-from bayesppl.kernels.ranges import RANGE_CELLS, cells_per_row, row_ranges, sum_over_ranges
+from bayesppl.kernels.ranges import RANGE_CELLS, cells_per_row, row_ranges
 from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.posterior import Exact, Posterior
@@ -218,13 +218,8 @@ def _predict_from_others(
     family, prior = posterior.model.family, posterior.prior.parts["features"]
     kept = weights.copy()
     kept[row] = 0.0
-
-    def take(rows: slice) -> Statistics:
-        return closed_forms.sufficient_statistics(
-            family, X[rows], one_hot(codes[rows], posterior.model.n_classes, kept[rows])
-        )
-
-    belief = prior.update(sum_over_ranges(take, len(codes), cells_per_row(X)))
+    others = posterior.model.statistics(X, one_hot(codes, posterior.model.n_classes, kept))
+    belief = prior.update(others.parts["features"])
     if not belief.is_proper().all():
         raise ImproperError(
             f"without row {row} the posterior of its class is improper: under an improper prior every class must "

@@ -191,8 +191,7 @@ def _left_out_joints(
 
 
 def _row_joints(model: GenerativeModel, prior: Joint, statistics: JointStatistics, X: Any, codes: Array) -> Joints:
-    posterior = Exact(model, statistics, prior, prior.update(statistics))
-    return row_joints(posterior, X, codes, np.ones(len(codes)), "predictive")
+    return row_joints(Exact.of(model, statistics, prior), X, codes, np.ones(len(codes)), "predictive")
 
 
 def _are_separate(priors: Sequence[Joint]) -> bool:

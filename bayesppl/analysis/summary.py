@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import islice
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +19,9 @@ from bayesppl.errors import ImproperError, NotConjugateError
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.posterior import Posterior
 from bayesppl.model.rules import ESTIMATES
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # A screen of 24 lines and 80 columns: lines of the table, and of one fact.
 _WIDTH, _ROWS, _LINES = 80, 9, 2
@@ -60,22 +64,20 @@ class Summary:
             )
         ]
         if self.rows:
-            table = [("", *self.columns), *self.rows]
-            widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-            lines.append("")
-            for name, *cells in table:
-                padded = [cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True)]
-                lines.append("  ".join([name.ljust(widths[0]), *padded]).rstrip())
+            lines += ["", self._table.to_string(col_space=0)]
         return "\n".join([*lines, *self._rest])
 
     def _repr_html_(self) -> str:
         """The same as tables in a notebook."""
+        facts = "".join(f"<tr><th>{escape(k)}</th><td>{escape(v)}</td></tr>" for k, v in self.facts.items())
+        rest = "".join(f"<p>{escape(line)}</p>" for line in self._rest)
+        return f"<table>{facts}</table>{self._table.to_html() if self.rows else ''}{rest}"
+
+    @property
+    def _table(self) -> pd.DataFrame:
         import pandas as pd
 
-        facts = "".join(f"<tr><th>{escape(k)}</th><td>{escape(v)}</td></tr>" for k, v in self.facts.items())
-        cells = pd.DataFrame([line[1:] for line in self.rows], [line[0] for line in self.rows], self.columns)
-        rest = "".join(f"<p>{escape(line)}</p>" for line in self._rest)
-        return f"<table>{facts}</table>{cells.to_html() if self.rows else ''}{rest}"
+        return pd.DataFrame([line[1:] for line in self.rows], [line[0] for line in self.rows], self.columns)
 
     @property
     def _rest(self) -> list[str]:

@@ -93,9 +93,7 @@ def suspicious_rows(fitted: Fitted, X: Any = None, y: Any = None, sample_weight:
         power = loo.calibration if isinstance(power, Calibration) else power
         weights = rows.weights * (1 - wrong)
         known = model.statistics(table, one_hot(rows.codes, model.n_classes, weights))
-        prior = model.prior(known)
-        posterior = Exact(model, known, prior, prior.update(known))
-        loo = leave_out_each(posterior, table, rows.codes, weights, calibration=power)
+        loo = leave_out_each(Exact.of(model, known), table, rows.codes, weights, calibration=power)
     columns = {
         "label": loo.classes[loo.codes],
         "suggested": loo.classes[loo.log_proba.argmax(1)],

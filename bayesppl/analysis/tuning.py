@@ -14,7 +14,7 @@ from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.rows import Rows
 from bayesppl.errors import ConvergenceWarning, warn
 from bayesppl.families import closed_forms
-from bayesppl.kernels.arrays import Array, leaves
+from bayesppl.kernels.arrays import Array, same_leaves
 from bayesppl.kernels.maximise import maximise
 from bayesppl.model.declaration import GenerativeModel
 from bayesppl.model.posterior import Exact
@@ -106,8 +106,7 @@ def tune(
         if by_labels is None:
             parts = closed_forms.log_evidence(model.family, features, statistics.parts["features"])
             return float(sum(part.values.sum() for part in parts.values()))
-        posterior = Exact(model, statistics, joint, joint.update(statistics))
-        found = leave_out_each(posterior, X, by_labels.codes, by_labels.weights)
+        found = leave_out_each(Exact.of(model, statistics, joint), X, by_labels.codes, by_labels.weights)
         return float((by_labels.weights * found.log_score_i).sum())
 
     # evidences of blocks add, scores of labels depend on all hyperparameters together
@@ -177,11 +176,9 @@ def _correlations_seen(
     """Names of correlations that the prior has from the data, and that are not tuned by name."""
     named = tuning.names or ()
     found = [name for name in bounds if name.rpartition(".")[2] == _CORRELATION and name not in named]
-    if not found:
+    if not found or same_leaves(prior, model.prior(statistics + statistics)):
         return []
-    pairs = zip(leaves(prior), leaves(model.prior(statistics + statistics)), strict=True)
-    depends = not all(np.array_equal(one, other) for (_, one), (_, other) in pairs)
-    return found if depends else []
+    return found
 
 
 def _chosen(tuning: Tuning, known: list[str]) -> list[str]:

@@ -108,7 +108,7 @@ def value_of_labels(fitted: Fitted, X: Any, targets: Any = None, most: int = 200
     for i, k in np.argwhere(labels > _LEAST).tolist():
         row = model.statistics(rows[i : i + 1], one_hot(np.array([k]), model.n_classes))
         known = posterior.statistics + row
-        after = predicted(Exact(model, known, posterior.prior, posterior.prior.update(known)), later)
+        after = predicted(Exact.of(model, known, posterior.prior), later)
         change = np.where(np.isneginf(after), 0.0, np.exp(after) * (after - before))
         gain[i] += labels[i, k] * change.sum(1).mean()
     return LabelValues(gain)

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from bayesppl.cli.report import Findings, Record, parameter_records, score_records, write_csv
+from bayesppl.cli.report import Findings, Record, parameter_records, write_csv
 from bayesppl.cli.rows import Rows
 from bayesppl.cli.terminal import LONGEST_NAME, WIDTH, cells, safe, table, warn
 from bayesppl.data.names import short_names
@@ -66,7 +66,11 @@ def report(
     rows : pandas.Index
         Names of the rows of the fit.
     """
-    parameters, scores = list(parameter_records(result.parameters)), score_records(result)
+    parameters, by_rule = list(parameter_records(result.parameters)), result.scores.to_dataframe().astype(float)
+    scores = [
+        {"rule": rule, **numbers, "undefined": result.undefined.get(rule, "")}
+        for rule, numbers in by_rule.to_dict("index").items()
+    ]
     document = {
         "classes": result.probabilities["class"].values.tolist(),
         "provenance": result.classifier.provenance(),

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     import xarray as xr
     from rich.table import Table
 
-    from bayesppl.evaluation.comparison import Comparison
 
 Record = dict[str, Any]
 
@@ -50,15 +49,6 @@ def parameter_records(parameters: xr.Dataset) -> Iterator[Record]:
         places = itertools.product(*(parameters[dim].values.tolist() for dim in dims))
         for place, row in zip(places, numbers, strict=True):
             yield {"parameter": str(name), **dict(zip([*dims, *estimates], [*place, *row], strict=True))}
-
-
-def score_records(result: Comparison) -> list[Record]:
-    """Make one record per rule: scores, paired differences and their errors, or why it is undefined."""
-    scores = result.scores.to_dataframe().astype(float)
-    return [
-        {"rule": rule, **numbers, "undefined": result.undefined.get(rule, "")}
-        for rule, numbers in scores.to_dict("index").items()
-    ]
 
 
 def write_csv(records: list[Record], path: Path) -> None:

@@ -103,10 +103,6 @@ class FrameTable(Table):
         return replace(self, frame=nw.from_native(frame, eager_only=True))
 
     @property
-    def cells_per_row(self) -> int:
-        return len(self.names)
-
-    @property
     def words_per_row(self) -> int:
         return len(self.names)
 
@@ -127,7 +123,8 @@ def read_frame(X: Any) -> Table | None:
     if nw.dependencies.is_pandas_dataframe(native):
         native = _readable_pandas(native)
     elif _is_arrow(native, "Table", "RecordBatch"):
-        native = _readable_arrow(native)
+        columns = [_readable_column(column) for column in native.columns]
+        native = nw.dependencies.get_pyarrow().Table.from_arrays(columns, names=native.column_names)
     elif nw.dependencies.is_polars_series(native) and nw.from_native(native, series_only=True).dtype == nw.Struct:
         native = native.struct.unnest()
     try:
@@ -262,14 +259,6 @@ def _readable_pandas(frame: Any) -> Any:
     for place in swapped:
         frame.isetitem(place, frame.iloc[:, place].astype(frame.dtypes.iloc[place].newbyteorder("=")))
     return frame
-
-
-def _readable_arrow(table: Any) -> Any:
-    """Convert a table or a record batch of pyarrow to a table whose columns can be read."""
-    import pyarrow as pa
-
-    columns = [_readable_column(column) for column in table.columns]
-    return pa.Table.from_arrays(columns, names=table.column_names)
 
 
 def _readable_column(column: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -176,8 +177,6 @@ def _as_read(level: Hashable) -> Hashable:
     """Return what a level becomes when it is written to a text file and read again."""
     text = str(level)
     for number in (int, float):
-        try:
+        with suppress(ValueError):
             return number(text)
-        except ValueError:
-            pass
     return text

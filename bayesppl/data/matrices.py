@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
+from bayesppl.data.arguments import labels_of
 from bayesppl.data.columns import beyond_floats
 from bayesppl.data.names import listed, positions_of
 from bayesppl.data.table import MatrixTable
@@ -113,10 +113,8 @@ def _with_gaps(X: Any) -> Array:
 
 def _column_labels(X: Any) -> tuple[Hashable, ...]:
     """Names of the columns of an ``xarray.DataArray``, empty for anything else."""
-    xarray = sys.modules.get("xarray")  # whoever passes a DataArray has imported xarray
-    if xarray is None or not isinstance(X, xarray.DataArray):
-        return ()
-    labels = tuple(X.indexes.get(X.dims[-1], ()))
+    axes = labels_of(X)
+    labels = tuple(axes[-1] or ()) if axes else ()
     if not all(isinstance(label, str) for label in labels):
         return ()
     if len(set(labels)) < len(labels):

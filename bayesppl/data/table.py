@@ -80,13 +80,11 @@ class Table(ABC):
 
     @property
     @abstractmethod
-    def cells_per_row(self) -> int:
-        """Number of cells of a row; of a sparse matrix, of stored ones."""
-
-    @property
-    @abstractmethod
     def words_per_row(self) -> int:
-        """Memory of a row in units of eight bytes, as far as it is known."""
+        """Memory of a row in units of eight bytes, as far as it is known; of a sparse matrix, of stored cells.
+
+        Cells of a byte count two, for what is made of them is larger.
+        """
 
     @property
     @abstractmethod
@@ -209,13 +207,10 @@ class MatrixTable(Table):
         return self.take(np.arange(len(self))) if copied else self
 
     @property
-    def cells_per_row(self) -> int:
-        stored = self.matrix.nnz if issparse(self.matrix) else self.matrix.size
-        return -(-int(stored) // max(1, len(self)))
-
-    @property
     def words_per_row(self) -> int:
-        return -(-self.cells_per_row * min(8, self.matrix.dtype.itemsize) // 8)
+        stored = self.matrix.nnz if issparse(self.matrix) else self.matrix.size
+        cells = -(-int(stored) // max(1, len(self)))
+        return -(-cells * int(np.clip(self.matrix.dtype.itemsize, 2, 8)) // 8)
 
     @property
     def least_rows(self) -> int:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from scipy.special import logsumexp
+from scipy.stats import gmean
 
 from bayesppl.conjugate.moments import Moments
 from bayesppl.data.labels import encode_labels, one_hot
@@ -102,12 +103,12 @@ def _variances(kinds: str, squares: Array, count: Array) -> Array:
     if kinds == "VI":
         return np.broadcast_to(squares.mean(1, keepdims=True) / n, squares.shape)
     if kinds == "EV":
-        volumes = _geometric_mean(squares)
+        volumes = gmean(squares, axis=-1, keepdims=True)
         return squares / volumes * (volumes.sum() / count.sum())
-    volumes = _geometric_mean(squares) / n
+    volumes = gmean(squares, axis=-1, keepdims=True) / n
     for _ in range(_MOST_STEPS):  # VE
         shape = (squares / volumes).sum(0)
-        shape /= _geometric_mean(shape)
+        shape /= gmean(shape)
         before, volumes = volumes, (squares / shape).mean(1, keepdims=True) / n
         if not _moved(volumes, before):
             break
@@ -132,10 +133,6 @@ def _turned(axes: Array, scatter: Array, precisions: Array) -> Array:
         turned[:, [p, q], :] = rotation.T @ turned[:, [p, q], :]
         turned[:, :, [p, q]] = turned[:, :, [p, q]] @ rotation
     return axes
-
-
-def _geometric_mean(values: Array) -> Array:
-    return np.exp(np.log(values).mean(-1, keepdims=True))
 
 
 def _moved(new: Array, old: Array) -> bool:

@@ -20,8 +20,6 @@ from bayesppl.kernels.arrays import Array
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bayesppl.estimators.classifier import BayesClassifier
-
 
 def compare_models(
     models: Sequence[BayesClassifier] | Mapping[str, BayesClassifier],

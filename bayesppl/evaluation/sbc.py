@@ -12,7 +12,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.stats import chisquare
 
 from bayesppl.conjugate import Dirichlet
 from bayesppl.data.labels import encode_labels, one_hot
@@ -116,9 +116,7 @@ def _uniformity(ranks: Array, n_ranks: int) -> Array:
     )
     binned = ranks * bins // n_ranks
     counts = np.stack([(binned == b).sum(0) for b in range(bins)])
-    expected = len(ranks) / bins
-    statistic = ((counts - expected) ** 2 / expected).sum(0)
-    return np.stack([statistic, chi2.sf(statistic, bins - 1)])
+    return np.stack(chisquare(counts, axis=0))
 
 
 def _thinned(samples: Theta, size: int) -> Theta:

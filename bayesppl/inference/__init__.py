@@ -24,8 +24,7 @@ class ClosedForm(Inference):
     """Solve the model exactly; the rows themselves are not needed."""
 
     def infer(self, model: GenerativeModel, statistics: JointStatistics, rows: Rows | None = None) -> Exact:
-        prior = model.prior(statistics)
-        return Exact(model, statistics, prior, prior.update(statistics))
+        return Exact.of(model, statistics)
 
 
 @dataclass(frozen=True)

@@ -81,8 +81,7 @@ class EM(Inference):
 
     def infer(self, model: GenerativeModel, statistics: JointStatistics, rows: Rows | None = None) -> Posterior:
         if rows is None or rows.partly is None:
-            prior = model.prior(statistics)
-            return Exact(model, statistics, prior, prior.update(statistics))
+            return Exact.of(model, statistics)
         self._check()
         return self.posterior(incomplete(model, statistics, rows, self.restarts, self.random_state))
 

@@ -198,6 +198,12 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Array]]:
         yield path, value if issparse(value) else np.asarray(value)
 
 
+def same_leaves(one: Any, other: Any) -> bool:
+    """Whether all arrays inside two nests of the same form are equal, to the last bit."""
+    pairs = zip(leaves(one), leaves(other), strict=True)
+    return all(np.array_equal(mine, its, equal_nan=mine.dtype.kind == "f") for (_, mine), (_, its) in pairs)
+
+
 def brief_arrays(written_out: int, digits: int = 17) -> AbstractContextManager[Any]:
     """A context in which the repr of an array of more than ``written_out`` numbers is its shape and range.
 

@@ -165,9 +165,7 @@ class Fitted:
         def work(rows: slice) -> Array:
             return read_range(table, rows, score)
 
-        # of bytes more rows at a time, but not so many that a temporary of theirs in float64 would be large
-        per_row = max(table.words_per_row, table.cells_per_row // 4, len(weights))
-        ranges = row_ranges(len(table), per_row, least_rows=table.least_rows)
+        ranges = row_ranges(len(table), max(table.words_per_row, len(weights)), least_rows=table.least_rows)
         if len(ranges) <= 1:
             return score(table)
         first, *others = ranges

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from html import escape
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple, Self, final
 
 import numpy as np
 
@@ -252,6 +252,12 @@ class InClosedForm(Posterior):
 @dataclass(frozen=True, eq=False, repr=False)
 class Exact(InClosedForm):
     """The posterior of rows all of which are known."""
+
+    @classmethod
+    def of(cls, model: GenerativeModel, statistics: JointStatistics, prior: Joint | None = None) -> Self:
+        """Update a prior by statistics: by default that of the model, resolved from them."""
+        prior = model.prior(statistics) if prior is None else prior
+        return cls(model, statistics, prior, prior.update(statistics))
 
     @property
     def about_draws(self) -> Report:

@@ -11,7 +11,7 @@ from bayesppl.data.rows import Rows
 from bayesppl.data.table import Table, read_range
 from bayesppl.errors import ChangedRowsError
 from bayesppl.families.family import Family
-from bayesppl.kernels.arrays import Array, leaves
+from bayesppl.kernels.arrays import Array, same_leaves
 from bayesppl.kernels.ranges import row_ranges
 from bayesppl.model.fitted import Fitted
 
@@ -99,5 +99,4 @@ def _sum_to_the_same(fitted: Fitted, rows: Rows) -> bool:
         found = fitted.model.summarise(rows)
     except ValueError:  # not even rows that this family takes
         return False
-    pairs = zip(leaves(found), leaves(fitted.learned.statistics), strict=True)
-    return all(np.array_equal(one, other, equal_nan=one.dtype.kind == "f") for (_, one), (_, other) in pairs)
+    return same_leaves(found, fitted.learned.statistics)

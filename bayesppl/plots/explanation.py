@@ -260,8 +260,7 @@ def _apart(
 
 def _draw_levels(ax: Axes, j: int, values: Array, weights: Array) -> None:
     finite = np.isfinite(weights)
-    ax.plot(weights[finite], np.full(finite.sum(), j), "-", color=colour(0), linewidth=1.2)
-    ax.plot(weights[finite], np.full(finite.sum(), j), "o", color=colour(0), markersize=4)
+    ax.plot(weights[finite], np.full(finite.sum(), j), "-o", color=colour(0), linewidth=1.2, markersize=4)
     order = np.argsort(weights[finite], kind="stable")
     for side, above in ((order[::2], -6), (order[1::2], 6)):
         for value, x in _apart(ax, values[finite][side].tolist(), weights[finite][side]):

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bayesppl.estimators.classifier import BayesClassifier
     from bayesppl.model.rules import RuleName
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -70,9 +70,7 @@ def result_of[T](
         raise TypeError(
             f"a result of {twin.__name__} is drawn as it is; found {more} besides. Pass it to {twin.__name__}"
         )
-    # of the kind, which mypy does not infer from a type that is itself an argument
-    result: T = given  # type: ignore[assignment]
-    return result
+    return cast("T", given)
 
 
 def bar_style(k: int) -> Style:

@@ -86,7 +86,7 @@ def solve(
     statistics = model.summarise(rows)
     prior = model.prior(statistics)
     if weights is not None and all(block.solved is not None for block in names):
-        return Exact(model, statistics, prior, prior.update(statistics)), rows, layout
+        return Exact.of(model, statistics, prior), rows, layout
     bound: Any = model.family
     features = statistics.parts["features"]
     solved: dict[str, SolvedPart] = {}
