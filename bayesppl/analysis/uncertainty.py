@@ -51,8 +51,9 @@ def predict_proba_interval(
     Returns
     -------
     xarray.Dataset
-        ``mean``, ``sd``, ``lower``, ``upper`` and ``median``, each (row, class). Rows are worked on in blocks, so
-        that memory grows with rows times classes, not with the draws.
+        ``mean``, ``sd``, ``lower``, ``upper`` and ``median``, each (row, class). Rows of a pandas data frame have
+        the names of its index. They are worked on in blocks, so that memory grows with rows times classes, not
+        with the draws.
 
     Examples
     --------
@@ -62,7 +63,7 @@ def predict_proba_interval(
     >>> bool((interval["sd"][1] > interval["sd"][0]).all())
     True
     """
-    return interval(probability_draws(fitted, X, draws, random_state), fitted.classes, prob)
+    return interval(probability_draws(fitted, X, draws, random_state), fitted.classes, prob, X)
 
 
 def uncertainty(fitted: Fitted, X: Any, draws: int = 1000, random_state: int | None = None) -> xr.Dataset:
@@ -95,7 +96,7 @@ def uncertainty(fitted: Fitted, X: Any, draws: int = 1000, random_state: int | N
     True
     """
     blocks = probability_draws(fitted, X, draws, random_state)
-    return entropy_split(blocks, probabilities(fitted, X, "predictive"))
+    return entropy_split(blocks, probabilities(fitted, X, "predictive"), X)
 
 
 def probability_draws(
@@ -182,7 +183,7 @@ def _probabilities(
     return out.T
 
 
-def interval(blocks: Iterable[Array], classes: Array, prob: float = PROB) -> xr.Dataset:
+def interval(blocks: Iterable[Array], classes: Array, prob: float = PROB, X: Any = None) -> xr.Dataset:
     """Mean, standard deviation and equal-tailed interval of probabilities.
 
     Parameters
@@ -192,6 +193,8 @@ def interval(blocks: Iterable[Array], classes: Array, prob: float = PROB) -> xr.
     classes : (n_classes,)
     prob : float
         Probability of the interval.
+    X : optional
+        The rows; those of a pandas data frame have the names of its index.
 
     Returns
     -------
@@ -207,10 +210,10 @@ def interval(blocks: Iterable[Array], classes: Array, prob: float = PROB) -> xr.
         parts.append(np.stack([mean[0], sd, *quantiles]))
     found = np.concatenate(parts, axis=1)
     names = "mean", "sd", "lower", "upper", "median"
-    return _labelled(dict(zip(names, found, strict=True)), classes).assign_attrs(prob=prob)
+    return _labelled(dict(zip(names, found, strict=True)), X, classes).assign_attrs(prob=prob)
 
 
-def entropy_split(blocks: Iterable[Array], proba: Array) -> xr.Dataset:
+def entropy_split(blocks: Iterable[Array], proba: Array, X: Any = None) -> xr.Dataset:
     """Entropies of averaged probabilities and their parts; see :func:`bayesppl.analysis.uncertainty.uncertainty`.
 
     Parameters
@@ -218,6 +221,8 @@ def entropy_split(blocks: Iterable[Array], proba: Array) -> xr.Dataset:
     blocks : iterable of (n_draws, n_block, n_classes)
     proba : (n_rows, n_classes)
         Predictive probabilities.
+    X : optional
+        The rows; those of a pandas data frame have the names of its index.
 
     Returns
     -------
@@ -230,14 +235,17 @@ def entropy_split(blocks: Iterable[Array], proba: Array) -> xr.Dataset:
         parts.append(np.stack([total, aleatoric, total - aleatoric]))
     found = np.concatenate(parts, axis=1)
     split = dict(zip(("total", "aleatoric", "epistemic"), found, strict=True))
-    return _labelled({**split, "predictive_entropy": entr(proba).sum(-1)})
+    return _labelled({**split, "predictive_entropy": entr(proba).sum(-1)}, X)
 
 
-def _labelled(columns: dict[str, Array], classes: Array | None = None) -> xr.Dataset:
+def _labelled(columns: dict[str, Array], X: Any, classes: Array | None = None) -> xr.Dataset:
     """Arrays over rows and, where ``classes`` are given, classes."""
+    import pandas as pd
     import xarray as xr
 
-    coords: dict[str, Any] = {"row": np.arange(len(next(iter(columns.values()))))}
+    is_named = isinstance(X, pd.DataFrame) and X.index.nlevels == 1
+    names = coord(X.index.tolist()) if is_named else np.arange(len(next(iter(columns.values()))))
+    coords: dict[str, Any] = {"row": names}
     if classes is not None:
         coords["class"] = coord(classes.tolist())
     return xr.Dataset({name: (tuple(coords), values) for name, values in columns.items()}, coords=coords)

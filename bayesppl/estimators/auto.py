@@ -282,12 +282,12 @@ class AutoClassifier(Shell[Stack]):
         Draws are of the weights and of the parameters of every model; see
         :meth:`GenerativeClassifier.predict_proba_interval`.
         """
-        return interval(stack_probability_draws(self.stack_, X, draws, random_state), self.classes_, prob)
+        return interval(stack_probability_draws(self.stack_, X, draws, random_state), self.classes_, prob, X)
 
     def uncertainty(self, X: Any, draws: int = 1000, random_state: int | None = None) -> xr.Dataset:
         """What more data could and could not remove; see :meth:`GenerativeClassifier.uncertainty`."""
         blocks = stack_probability_draws(self.stack_, X, draws, random_state)
-        return entropy_split(blocks, np.exp(self.predict_log_proba(X)))
+        return entropy_split(blocks, np.exp(self.predict_log_proba(X)), X)
 
     def explain(
         self,

@@ -197,17 +197,12 @@ def plot_intervals(
     >>> [text.get_text() for text in plot_intervals(clf, [[0.5], [2.5]], random_state=0).get_yticklabels()]
     ['row 0', 'row 1']
     """
-    import pandas as pd
     import xarray as xr
 
     found = result_of(BayesClassifier.predict_proba_interval, xr.Dataset, interval, arguments, options)
     classes, prob = found["class"].values.tolist(), found.attrs["prob"]
     n_rows, n_classes = found.sizes["row"], len(classes)
-    names = found["row"].values
-    if not isinstance(interval, xr.Dataset):
-        X = arguments[0] if arguments else options["X"]
-        names = X.index if isinstance(X, pd.DataFrame) else names
-    ax = axes_of_rows(ax, [f"row {name}" for name in names], line=0.14 * (n_classes + 1), width=5.0)
+    ax = axes_of_rows(ax, [f"row {name}" for name in found["row"].values], line=0.14 * (n_classes + 1), width=5.0)
     places = [np.arange(n_rows) + (k - (n_classes - 1) / 2) * 0.7 / n_classes for k in range(n_classes)]
     size = float(np.clip(inches(ax)[1] * 60 / (n_rows * n_classes), 2, 5))
     if logit is None:
@@ -220,7 +215,7 @@ def plot_intervals(
         ax.hlines(at, one["lower"], one["upper"], color=colour(k), linewidth=2.5, alpha=0.8)
         ax.plot(one[middle], at, marker(k), color=colour(k), markersize=size, label=str(label))
     if not isinstance(interval, xr.Dataset):
-        proba = interval.probabilities(X, rule)
+        proba = interval.probabilities(arguments[0] if arguments else options["X"], rule)
         proba = np.clip(proba, _EDGE, 1 - _EDGE) if logit else proba
         style: Style = {"color": "black", "markerfacecolor": "none", "linestyle": "none"}
         for k, at in enumerate(places):

@@ -1,5 +1,8 @@
 """Prediction sets: the same as by refits, the coverage they promise, whatever the model, and refusals."""
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -188,3 +191,26 @@ def test_which_models_take_the_quicker_route(covariance, is_quick, monkeypatch):
     # a prior made of the scatter within the classes changes with the label
     bp.QuadraticDiscriminantAnalysis().fit(X[TRAIN], Y[TRAIN]).predict_set(X[NEW[:1]])
     assert answers == [is_quick, False]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("BAYESPPL_DATA" not in os.environ, reason="needs the folder of the panel")
+def test_sets_cover_on_the_panel():
+    """Of the labels of all sets, which are dependent within a set only through its 300 rows of the fit."""
+    hits, n = 0, 0
+    rng = np.random.default_rng(0)
+    for path in sorted((Path(os.environ["BAYESPPL_DATA"]) / "panel").glob("*.csv.gz")):
+        frame = pd.read_csv(path)
+        frame = frame[frame.groupby("class")["class"].transform("size") >= 8]
+        frame = frame.iloc[rng.permutation(len(frame))[:360]].reset_index(drop=True)
+        y, X = frame["class"].astype(str), frame.drop(columns="class")
+        X = X.loc[:, X.nunique() > 1]
+        X = X.astype(dict.fromkeys(X.select_dtypes("integer"), float))
+        n_fit = min(300, len(y) * 4 // 5)
+        clf = bp.MixedNB(classes=sorted(set(y))).fit(X[:n_fit], y[:n_fit])
+        some = slice(n_fit, n_fit + 20)
+        sets = clf.predict_set(X[some], 0.9)
+        hits += sets.contains[np.arange(len(y[some])), np.searchsorted(sets.classes, y[some])].sum()
+        n += len(y[some])
+    assert n > 300
+    assert abs(hits / n - 0.9) < 4 * np.sqrt(0.9 * 0.1 / n)

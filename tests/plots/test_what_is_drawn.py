@@ -71,9 +71,18 @@ def test_the_median_halves_the_draws(interval):
 
 
 def test_rows_are_named_by_the_index_of_their_frame():
-    ax = plots.plot_intervals(bp.GaussianNB().fit(IRIS, SPECIES), ROWS, random_state=0)
-    assert names_of(ax) == [f"row {name}" for name in "uvwxyz"]
-    check(ax.get_figure(root=True))
+    for clf in (bp.GaussianNB(), bp.AutoClassifier({"one": bp.GaussianNB()})):
+        found = clf.fit(IRIS, SPECIES).predict_proba_interval(ROWS, random_state=0)
+        assert found["row"].values.tolist() == list("uvwxyz")
+        assert clf.uncertainty(ROWS, random_state=0)["row"].values.tolist() == list("uvwxyz")
+        ax = plots.plot_intervals(found)
+        assert names_of(ax) == [f"row {name}" for name in "uvwxyz"]
+        check(ax.get_figure(root=True))
+    direct = plots.plot_intervals(bp.GaussianNB().fit(IRIS, SPECIES), ROWS, random_state=0)
+    assert names_of(direct) == [f"row {name}" for name in "uvwxyz"]
+    several = ROWS.set_axis(pd.MultiIndex.from_product([["a", "b"], [1, 2, 3]]))
+    found = bp.GaussianNB().fit(IRIS, SPECIES).predict_proba_interval(several, random_state=0)
+    assert found["row"].values.tolist() == list(range(6))
 
 
 LONG = "length of the left fin in winter"
