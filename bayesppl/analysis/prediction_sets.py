@@ -44,7 +44,7 @@ from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.normalisation import log_probabilities
 from bayesppl.model.posterior import Exact
-from bayesppl.model.training_rows import encoded, require_training_rows
+from bayesppl.model.training_rows import encoded, training_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +135,13 @@ def predict_set(fitted: Fitted, X: Any, level: float = 0.9, by_class: bool = Fal
     """
     real("level", level, "lie between 0 and 1", lambda level: 0 < level < 1)
     known = require_exact(fitted, "a prediction set needs").statistics
-    rows, table = require_training_rows(fitted).counted(), fitted.columns.align(X)
+    held = training_rows(fitted)
+    if held is None:
+        raise ValueError(
+            "a prediction set ranks the new row among the rows of the fit, which are not held (after loading, "
+            "batches, merging and forgetting they never are); fit to all rows at once"
+        )
+    rows, table = held.counted(), fitted.columns.align(X)
     _require_symmetry(fitted, rows)
     model, family = fitted.model, fitted.model.family
     seen, new = encoded(family, rows.table)[:], family.bound.encode(table)
@@ -148,7 +154,8 @@ def predict_set(fitted: Fitted, X: Any, level: float = 0.9, by_class: bool = Fal
             scores = _scores(density, log_weights, labels, tempered)
             scores = scores[labels == k] if by_class else scores
             # rows that are equal tie, whatever the rounding
-            p_values[i, k] = (scores <= scores[-1] + 1e-9 * (1 + abs(scores[-1]))).mean()
+            room = 1e-9 * (1 + abs(scores[-1])) if np.isfinite(scores[-1]) else 0.0
+            p_values[i, k] = (scores <= scores[-1] + room).mean()
     return PredictionSets(p_values, fitted.classes, level)
 
 

@@ -83,6 +83,8 @@ def suspicious_rows(fitted: Fitted, X: Any = None, y: Any = None, sample_weight:
     import pandas as pd
 
     model = require_exact(fitted, "suspicious rows are found by").model
+    if model.n_classes < 2:
+        raise ValueError("there is one class only, so that no label can be another; fit two classes at least")
     loo, rows = leave_one_out(fitted, X, y, sample_weight), require_training_rows(fitted, X, y, sample_weight)
     table, noise, power = encoded(model.family, rows.table), 0.0, fitted.calibration
     for _ in range(_MOST_STEPS):

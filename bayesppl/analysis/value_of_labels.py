@@ -111,4 +111,4 @@ def value_of_labels(fitted: Fitted, X: Any, targets: Any = None, most: int = 200
         after = predicted(Exact.of(model, known, posterior.prior), later)
         change = np.where(np.isneginf(after), 0.0, np.exp(after) * (after - before))
         gain[i] += labels[i, k] * change.sum(1).mean()
-    return LabelValues(gain)
+    return LabelValues(np.maximum(gain, 0.0))  # but for rounding no gain is negative

@@ -52,7 +52,13 @@ _UNANSWERED = {
         ("fitted_", "posterior_", "sample", "estimates", "to_pymc", "to_datatree", "feature_relevance"), _SEVERAL
     ),
     "tune_prior": "its members have a prior each; pass tuned estimators as candidates={...}",
-    **dict.fromkeys(("partial_fit", "forget", "merge", "discount"), _ALL_ROWS),
+    **dict.fromkeys(("partial_fit", "forget", "merge", "discount", "certificate"), _ALL_ROWS),
+    **dict.fromkeys(
+        ("predict_set", "value_of_labels"),
+        "its models were chosen and weighed by the labels of the fit, and would be anew with every row; fit one "
+        "declared model, such as bayesppl.MixedNB(calibration='temperature')",
+    ),
+    "suspicious_rows": "rows are weighed by one model; fit that, such as one of clf.stack_",
 }
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.data.labels import encode_labels
+from bayesppl.data.labels import Unlabelled, encode_labels, label_set
 from bayesppl.data.lazy import labels_in, open_parquet, partitions, scan
 from bayesppl.errors import RowError, rows_before
 from bayesppl.estimators.declared import DeclaredClassifier, read_first, start
@@ -173,8 +173,8 @@ def _n_labels(batch: Sequence[Any]) -> int:
     return len(batch[1])
 
 
-def _labels(y: Any) -> Array:
-    return encode_labels(y)[0] if len(y) else np.empty(0)
+def _labels(y: Any, unlabelled: Unlabelled) -> Array:
+    return label_set(y, unlabelled) if len(y) else np.empty(0)
 
 
 def _start(clf: DeclaredClassifier, classes: Any, X: Any, y: Any, weights: Any = None) -> Learned | None:

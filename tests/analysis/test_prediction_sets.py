@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 from scipy.stats import binom
 from sklearn.datasets import load_iris
 from support.examples import EXAMPLES
@@ -140,7 +141,7 @@ class TestRefusals:
             weighted.predict_set(X[:1])
         with pytest.raises(ValueError, match="level must lie between 0 and 1, found 95"):
             bp.GaussianNB().fit(X, Y).predict_set(X[:1], level=95)
-        with pytest.raises(ValueError, match="not held any more"):
+        with pytest.raises(ValueError, match="ranks the new row among the rows of the fit, which are not held"):
             bp.GaussianNB().partial_fit(X, Y, classes=[0, 1, 2]).predict_set(X[:1])
 
     def test_posteriors_without_a_closed_form(self):
@@ -191,6 +192,33 @@ def test_which_models_take_the_quicker_route(covariance, is_quick, monkeypatch):
     # a prior made of the scatter within the classes changes with the label
     bp.QuadraticDiscriminantAnalysis().fit(X[TRAIN], Y[TRAIN]).predict_set(X[NEW[:1]])
     assert answers == [is_quick, False]
+
+
+def test_an_impossible_label_is_no_stranger_than_the_rows_that_have_it():
+    barred = bp.GaussianNB(class_weights=[0.0, 0.5, 0.5]).fit(X, Y).predict_set(X[NEW])
+    np.testing.assert_allclose(barred.p_values[:, 0], 51 / 151)
+
+
+def test_a_class_without_rows_is_in_all_sets_by_class():
+    more = bp.GaussianNB(classes=[0, 1, 2, 3]).fit(X, Y)
+    assert more.predict_set(X[NEW], by_class=True).contains[:, 3].all()
+    assert not more.predict_set(X[NEW]).contains[:, 3].any()
+    assert more.predict_set(X[:0]).sizes.shape == (0,)
+
+
+def test_containers_do_not_matter():
+    counts = np.random.default_rng(1).poisson(2.0, (40, 6))
+    labels = np.arange(40) % 3
+    dense = bp.MultinomialNB().fit(counts[5:], labels[5:]).predict_set(counts[:5])
+    sparse = bp.MultinomialNB().fit(csr_array(counts[5:]), labels[5:]).predict_set(csr_array(counts[:5]))
+    np.testing.assert_array_equal(sparse.p_values, dense.p_values)
+
+
+def test_a_stack_says_why_it_has_none():
+    clf = bp.AutoClassifier({"one": bp.GaussianNB()}).fit(X, Y)
+    for question in ("predict_set", "value_of_labels"):
+        with pytest.raises(bp.SeveralModelsError, match=f"{question}: its models were chosen and weighed"):
+            getattr(clf, question)
 
 
 @pytest.mark.slow

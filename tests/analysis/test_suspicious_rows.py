@@ -79,3 +79,8 @@ def test_a_fit_that_completes_labels_is_refused():
     completed = bp.GenerativeClassifier(bp.Gaussian(), unlabelled="learn", inference="em").fit(X, y)
     with pytest.raises(bp.NotConjugateError, match="suspicious rows are found by a posterior in closed form"):
         completed.suspicious_rows()
+
+
+def test_one_class_leaves_no_other_label():
+    with pytest.raises(ValueError, match="one class only"):
+        bp.GaussianNB(classes=["a"]).fit(np.arange(9.0)[:, None], ["a"] * 9).suspicious_rows()
