@@ -25,7 +25,6 @@ from bayesppl.conjugate.normal_means import NormalMeans
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.families.bound import NumberColumns
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
-from bayesppl.families.family import Missing
 from bayesppl.families.moment_family import (
     MomentFamily,
     column_scales,
@@ -152,7 +151,6 @@ class KnownVariances(MomentFamily, listed=False):
     """
 
     name: ClassVar[str] = "gaussian of known variance"
-    missing: ClassVar[Missing] = "refused"
 
     prior: NormalMeans
 

@@ -222,7 +222,6 @@ def test_a_count_that_is_missing_is_no_number():
     drawn = {"scale": (("chain", "draw", "class"), np.random.default_rng(0).gamma(2.0, 1.0, (2, 30, K)))}
     tree = xr.DataTree.from_dict({"posterior": xr.Dataset(drawn)})
     clf = bp.from_pymc(model, draws=tree)
-    with pytest.raises(
-        ValueError, match="'x' is missing in row 1, but the model has no density of a row without it"
-    ):
-        clf.predict_proba([[2.0], [np.nan]])
+    with_gap = clf.predict_proba([[2.0], [np.nan]])
+    np.testing.assert_allclose(with_gap[0], clf.predict_proba([[2.0]])[0], rtol=1e-12)
+    np.testing.assert_allclose(with_gap[1], clf.posterior_.predictive_weights(), rtol=1e-12)

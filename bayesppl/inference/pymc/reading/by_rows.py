@@ -99,7 +99,8 @@ class ObservedColumns(BoundColumns):
         return dict(self.labels)
 
     def encode(self, table: Table) -> BlockRows:
-        rows = {x.name: self.layout.rows(table, x.name) for x in self.observed}
+        used = {name for x in self.observed for name in x.given}
+        rows = {x.name: self.layout.rows(table, x.name, gaps=x.name not in used) for x in self.observed}
         given = dict.fromkeys(name for x in self.observed for name in x.given if name not in rows)
         rows |= {name: self.layout.rows(table, name, given=True) for name in given}
         return BlockRows({name: values.reshape(len(values), -1) for name, values in rows.items()})
@@ -156,7 +157,7 @@ class ByRows(Family, listed=False):  # nobody declares it
     order: Array
     classes: tuple[Hashable, ...] = field(default=(), kw_only=True)
 
-    missing: ClassVar[Missing] = "refused"
+    missing: ClassVar[Missing] = "predicted"
 
     @cached_property
     def bound(self) -> ObservedColumns:
@@ -206,7 +207,7 @@ class ByRows(Family, listed=False):  # nobody declares it
             tiled = {name: self._tiled(name, part) for name, part in X.parts.items()}
             for x in self.observed:
                 given = {name: tiled[name] for name in x.given}
-                total = total + x.log_density(flat, codes, tiled[x.name], given)
+                total = total + x.log_marginal(flat, codes, tiled[x.name], given)
             return np.moveaxis(total.reshape(*lead, n_classes, n_rows), -2, -1).copy()
 
         return LogDensity(log_density)
@@ -230,7 +231,8 @@ class ByRows(Family, listed=False):  # nobody declares it
         raise self._no("the model is the user's own")
 
     def _tiled(self, name: str, part: Array) -> Array:
-        values = part.reshape(len(part), *self.layout.shapes[name]).astype(self.layout.dtypes[name])
+        dtype = part.dtype if np.isnan(part).any() else self.layout.dtypes[name]
+        values = part.reshape(len(part), *self.layout.shapes[name]).astype(dtype)
         return np.concatenate([values] * len(self.classes))
 
     def _no(self, reason: str) -> NotConjugateError:

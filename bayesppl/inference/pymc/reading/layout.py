@@ -105,23 +105,31 @@ class Layout:
         data = {name: np.asarray(table.column(source)) for name, source in zip(names, sources, strict=True)}
         return as_table(pd.DataFrame(data))
 
-    def rows(self, table: Table, name: str, *, given: bool = False) -> Array:
+    def rows(self, table: Table, name: str, *, given: bool = False, gaps: bool = False) -> Array:
         """The rows of one variable, in its own shape and type.
+
+        Parameters
+        ----------
+        given : bool
+            Whether as what is given to another variable.
+        gaps : bool
+            Whether cells may be missing; the rows are floats then.
 
         Raises
         ------
         ValueError
-            If cells are missing.
+            If cells are missing that may not be.
         """
         columns = self.given(name) if given else self.columns[name]
         values = np.asarray(table.select(columns).numeric())
         missing = np.isnan(values).any(1)  # before they become integers
-        if missing.any():
+        if missing.any() and not gaps:
             raise ValueError(
-                f"{name!r} is missing in row {int(np.argmax(missing))}, but the model has no density of a row "
-                "without it; fill it in, or drop the row"
+                f"{name!r} is missing in row {int(np.argmax(missing))}, but another variable of the model is "
+                "given it, so that there is no density of the row without it; fill it in, or drop the row"
             )
-        return values.reshape(len(values), *self.shapes[name]).astype(self.dtypes[name])
+        dtype = values.dtype if missing.any() else self.dtypes[name]
+        return values.reshape(len(values), *self.shapes[name]).astype(dtype)
 
     def _in_order(self, name: str, rows: Any, known: Sequence[Sequence[Hashable]]) -> Array:
         """The rows of one variable as an array; columns with names are found by these, where any are known."""

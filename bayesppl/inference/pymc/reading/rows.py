@@ -149,6 +149,41 @@ class Observed:
             pieces.append(self._evaluated(self._of_draws, theta, rows)[:, :n_rows])
         return np.concatenate(pieces, axis=1)
 
+    def log_marginal(self, theta: Theta, codes: Array, values: Array, given: Mapping[str, Array]) -> Array:
+        """Log density of rows some of whose cells are missing, which are integrated out: (n_draws, n_rows).
+
+        Raises
+        ------
+        ValueError
+            If a row lacks some of its cells, and its columns are not independent given class and parameters.
+        """
+        gaps = np.isnan(values)
+        if not gaps.any():
+            return self.log_density(theta, codes, values, given)
+        filled = np.where(gaps, self.observed[:1], values).astype(self.observed.dtype)
+        of_rows, axes = gaps.reshape(len(gaps), -1), tuple(range(2, values.ndim + 1))
+        if (of_rows.any(1) == of_rows.all(1)).all():
+            return np.where(of_rows.all(1), 0.0, self.log_density(theta, codes, filled, given))
+        if given or not self._has_separate_cells({name: draws[:1] for name, draws in theta.items()}):
+            raise ValueError(
+                f"row {int((of_rows.any(1) > of_rows.all(1)).argmax())} lacks some cells of "
+                f"{self.name!r}, whose columns the model takes together: fill them in, or leave out all of them. "
+                f"explain() weighs such columns together as well, by blocks={{{self.name!r}: [...]}}"
+            )
+        return np.where(gaps, 0.0, self.entries(theta, codes, filled)).sum(axes)
+
+    def _has_separate_cells(self, theta: Theta) -> bool:
+        """Whether the density of a cell stays the same when the others of its row go to other rows."""
+        if self.density.ndim != self.values.ndim or self.values in ancestors([self.clone]):
+            return False
+        values, rng = self.observed.reshape(len(self.observed), -1), np.random.default_rng(0)
+        order = np.stack([rng.permutation(len(values)) for _ in values[0]], axis=1)
+        moved = np.take_along_axis(values, order, 0).reshape(self.observed.shape)
+        # all rows of one class, so that a cell has the same density in any
+        codes = np.zeros(len(values), dtype=np.int64)
+        usual, found = (self.entries(theta, codes, rows).reshape(values.shape) for rows in (self.observed, moved))
+        return same_values(found, np.take_along_axis(usual, order, 0))
+
 
 def same_values(one: Array, other: Array, tolerance: float = 1e-9) -> bool:
     """Whether two arrays are equal up to rounding; infinities must be the same."""

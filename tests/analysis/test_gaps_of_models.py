@@ -1,0 +1,109 @@
+"""Rows of a user's model that lack cells: what is missing is integrated out, or refused with the reason."""
+
+import numpy as np
+import pymc as pm
+import pytest
+import xarray as xr
+from scipy.special import logsumexp
+
+import bayesppl as bp
+
+RNG = np.random.default_rng(8)
+CODES = np.repeat([0, 1], [9, 7])
+COUNTS = RNG.poisson([[3.0, 1.0], [6.0, 2.0]], size=(16, 2, 2))[np.arange(16), CODES]
+PLANE = RNG.normal(CODES[:, None] * [2.0, -1.0], 1.0)
+
+
+def draws_of(**shapes):
+    data = {
+        name: (
+            ("chain", "draw", *(f"{name}_{axis}" for axis in range(len(shape)))),
+            RNG.normal(size=(2, 40, *shape)),
+        )
+        for name, shape in shapes.items()
+    }
+    return xr.DataTree.from_dict({"posterior": xr.Dataset(data)})
+
+
+def counts():
+    """Columns that are independent given class and parameters, of a prior that is not conjugate."""
+    with pm.Model() as model:
+        label = pm.Categorical("y", [0.4, 0.6], observed=CODES)
+        log_rate = pm.Normal("log_rate", 1.0, 1.0, shape=(2, 2))
+        pm.Poisson("n", pm.math.exp(log_rate)[label], observed=COUNTS)
+    return bp.from_pymc(model, draws=draws_of(log_rate=(2, 2)))
+
+
+def correlated():
+    with pm.Model() as model:
+        label = pm.Categorical("y", [0.4, 0.6], observed=CODES)
+        log_rate = pm.Normal("log_rate", 1.0, 1.0, shape=(2,))
+        pm.Poisson("n", pm.math.exp(log_rate)[label], observed=COUNTS[:, 0])
+        mean = pm.Cauchy("mean", 0.0, 1.0, shape=(2, 2))
+        pm.MvNormal("x", mean[label], cov=[[1.0, 0.5], [0.5, 1.0]], observed=PLANE)
+    return bp.from_pymc(model, draws=draws_of(log_rate=(2,), mean=(2, 2)))
+
+
+def test_a_missing_cell_is_summed_out():
+    clf = counts()
+    grid = np.arange(400)
+    whole = clf.predict_joint_log_proba(np.column_stack([np.full(400, 4), grid]))
+    found = clf.predict_joint_log_proba([[4, np.nan]])
+    np.testing.assert_allclose(found[0], logsumexp(whole, axis=0), rtol=1e-9)
+    np.testing.assert_allclose(np.exp(clf.predict_joint_log_proba([[np.nan, np.nan]])[0]), [0.4, 0.6], rtol=1e-12)
+
+
+def test_shares_of_columns_add_up_to_the_log_odds():
+    found = counts().explain([[4, 1], [9, 0]], against=0)
+    np.testing.assert_allclose(found["weight"].sum("feature") + found["prior"], found["log_odds"], rtol=1e-10)
+
+
+def test_columns_that_are_taken_together_are_weighed_together():
+    clf = correlated()
+    names = list(clf.feature_names_in_)
+    row = {"n": [5], "x": [[1.0, 0.0]]}
+    found = clf.explain(row, against=0, blocks={"both": names[1:]})
+    assert found["feature"].values.tolist() == ["n", "both"]
+    np.testing.assert_allclose(found["weight"].sum("feature") + found["prior"], found["log_odds"], rtol=1e-10)
+    with pytest.raises(ValueError, match=r"'x', whose columns the model takes together.*blocks="):
+        clf.explain(row)
+    with pytest.raises(ValueError, match="row 1 lacks some cells of 'x'"):
+        clf.predict({"n": [5, 4], "x": [[1.0, 0.0], [np.nan, 0.0]]})
+
+
+def test_a_density_that_mixes_cells_is_found_by_trying():
+    def logp(value, mean):
+        return -0.5 * (value - mean) ** 2 - 0.1 * (value.sum(-1, keepdims=True) - mean) ** 2
+
+    with pm.Model() as model:
+        label = pm.Categorical("y", [0.4, 0.6], observed=CODES)
+        mean = pm.Normal("mean", 0.0, 1.0, shape=(2, 2))
+        pm.CustomDist("x", mean[label], logp=logp, observed=PLANE)
+    clf = bp.from_pymc(model, draws=draws_of(mean=(2, 2)))
+    with pytest.raises(ValueError, match="takes together"):
+        clf.predict([[np.nan, 0.0]])
+
+
+def test_a_collapsed_part_leaves_out_missing_cells():
+    def build(columns):
+        with pm.Model() as model:
+            label = pm.Categorical("y", [0.4, 0.6], observed=CODES)
+            mean = pm.Normal("mean", 0.0, 2.0, shape=(2, columns))
+            pm.Normal("x", mean[label], 1.0, observed=PLANE[:, :columns])
+        return bp.from_pymc(model)
+
+    both, one = build(2), build(1)
+    np.testing.assert_allclose(both.predict_proba([[0.7, np.nan]]), one.predict_proba([[0.7]]), rtol=1e-12)
+
+
+def test_what_is_given_to_another_variable_cannot_be_missing():
+    with pm.Model() as model:
+        label = pm.Categorical("y", [0.4, 0.6], observed=CODES)
+        exposure = pm.Data("exposure", 1.0 + np.arange(16))
+        log_rate = pm.Normal("log_rate", 1.0, 1.0, shape=(2,))
+        pm.Poisson("n", pm.math.exp(log_rate)[label] * exposure, observed=COUNTS[:, 0])
+    clf = bp.from_pymc(model, draws=draws_of(log_rate=(2,)))
+    with pytest.raises(ValueError, match="'exposure' is missing in row 0, but another variable"):
+        clf.predict({"n": [3.0], "exposure": [np.nan]})
+    expected = clf.fitted_.posterior.predictive_weights()
+    np.testing.assert_allclose(clf.predict_proba({"n": [np.nan], "exposure": [2.0]})[0], expected, rtol=1e-9)
