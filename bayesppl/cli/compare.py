@@ -183,7 +183,8 @@ def compare(
         slow = slow_step(inference, CHAINS)
         with status(slow or "fitting and scoring", slow is not None):
             result = compare_rules.compare(classifier, train, test, draws, seed)
-        families = result.classifier.fitted_.model.family.bound.family_names
+        described = result.classifier.fitted_.model.family.bound.described
+        families = {name: found.family for name, found in described.items()}
         table = columns.column_table(source.X, families, "covariate", "family")
         found = compare_rules.report(
             result, table, draws // CHAINS, CHAINS, seed, train.X.index, with_parameters=parameters

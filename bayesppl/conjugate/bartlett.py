@@ -13,7 +13,6 @@ independent standard normals W.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -21,7 +20,7 @@ import numpy as np
 
 from bayesppl.conjugate.covariance_graphs import Spread, by_bartlett, columns_of, observe, times_transposed
 from bayesppl.conjugate.declared_priors import Dims, named
-from bayesppl.kernels.arrays import LOG_2PI, Array, Theta
+from bayesppl.kernels.arrays import LOG_2PI
 
 
 def declare(prior: Any, dims: Dims, prefix: str) -> dict[str, Any]:
@@ -80,25 +79,6 @@ def _declare_factor(prior: Any, dims: Dims, prefix: str) -> tuple[Any, Spread]:
     per_class_root = np.broadcast_to(np.linalg.cholesky(prior.psi), (n_classes, n_features, n_features))
     mean = prior.location + (per_class_root * whitened[:, None, :]).sum(-1)
     return mean, spread
-
-
-def recover(prior: Any, draws: Mapping[str, Array], prefix: str) -> Theta:
-    """Means and covariances from draws of the free variables; draw axes lead."""
-    scaled = recover_root(prior, draws, prefix)
-    root = np.linalg.cholesky(prior.psi)
-    mean = prior.location + np.einsum("...ij,...j->...i", root, draws[f"{prefix}mean_whitened"])
-    return {"mean": mean, "covariance": scaled @ np.swapaxes(scaled, -1, -2)}
-
-
-def recover_root(prior: Any, draws: Mapping[str, Array], prefix: str) -> Array:
-    """Roots S of covariances S Sᵀ from draws of the free variables; draw axes lead."""
-    n_features = prior.location.shape[1]
-    chi_square, lower = draws[f"{prefix}chi_square"], draws[f"{prefix}lower"]
-    factor = np.zeros((*chi_square.shape, n_features))
-    np.einsum("...ii->...i", factor)[...] = np.sqrt(chi_square)
-    rows, columns = np.tril_indices(n_features, -1)
-    factor[..., rows, columns] = lower
-    return np.asarray(np.linalg.cholesky(prior.psi) @ np.swapaxes(np.linalg.inv(factor), -1, -2))
 
 
 def _assemble(chi_square: Any, lower: Any, n_features: int) -> Any:

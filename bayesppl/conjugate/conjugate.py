@@ -102,10 +102,6 @@ class Conjugate(ShownAsTable, ABC):
             The variables, under the names this belief has for them.
         """
 
-    def recover(self, draws: Mapping[str, Array], prefix: str = "") -> Theta:
-        """Parameters from draws of the free random variables of :meth:`declare`; draw axes lead."""
-        return {name: draws[prefix + name] for name in self.parameters}
-
     @final
     def _require_proper(self) -> None:
         if not self.is_proper().all():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
@@ -19,7 +18,7 @@ from bayesppl.conjugate.conjugate import (
     sum_trailing,
 )
 from bayesppl.conjugate.declared_priors import Dims, is_declaration, named
-from bayesppl.conjugate.side_by_side import collect, dirichlets
+from bayesppl.conjugate.side_by_side import dirichlets
 from bayesppl.conjugate.statistics import Counts
 from bayesppl.kernels.arrays import Array, Theta, log_rising
 
@@ -123,10 +122,6 @@ class Dirichlet(Conjugate):
     def declare(self, dims: Dims, prefix: str = "") -> dict[str, Any]:
         variable = dirichlets(self.concentration, self.sizes, **named(dims, prefix, self.parameter))
         return {self.parameter: variable}
-
-    def recover(self, draws: Mapping[str, Array], prefix: str = "") -> Theta:
-        name = prefix + self.parameter
-        return {self.parameter: collect(draws, self.sizes, name) if self.sizes else draws[name]}
 
     def mle(self, statistics: Counts) -> Theta:
         """Observed frequencies; raises UndefinedEstimateError where nothing was counted."""

@@ -63,9 +63,6 @@ class Joint(Conjugate):
     def is_proper(self) -> Array:
         return np.asarray([part.is_proper().all() for part in self.parts.values()])
 
-    def log_normalizer(self) -> Array:
-        return np.asarray([part.log_normalizer().sum() for part in self.parts.values()])
-
     def log_increment(self, statistics: JointStatistics) -> Array:
         return np.asarray([part.log_increment(statistics.parts[name]).sum() for name, part in self.parts.items()])
 
@@ -78,11 +75,6 @@ class Joint(Conjugate):
     def declare(self, dims: Dims, prefix: str = "") -> dict[str, Any]:
         """The variables of every part, under the name of the part."""
         return {name: part.declare(dims, prefix + self.prefixes[name]) for name, part in self.parts.items()}
-
-    def recover(self, draws: Mapping[str, Array], prefix: str = "") -> Theta:
-        return self._collect(
-            {name: part.recover(draws, prefix + self.prefixes[name]) for name, part in self.parts.items()}
-        )
 
     def mean(self) -> Theta:
         return self._collect({name: part.mean() for name, part in self.parts.items()})

@@ -195,11 +195,6 @@ class MatrixNormalInverseWishart(Conjugate):
         self._require_proper()
         return bartlett.declare_regression(self, dims, prefix)
 
-    def recover(self, draws: Mapping[str, Array], prefix: str = "") -> Theta:
-        numbers, root = self.numbers.recover(draws, prefix), bartlett.recover_root(self.numbers, draws, prefix)
-        effect = self.spread(draws[f"{prefix}effect_whitened"], root)
-        return self._theta(numbers["mean"], effect, numbers["covariance"])
-
     def mean(self) -> Theta:
         return self._theta(**self.numbers.mean())
 

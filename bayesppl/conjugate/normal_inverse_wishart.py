@@ -201,9 +201,6 @@ class NormalInverseWishart(Conjugate):
         self._require_proper()
         return bartlett.declare(self, dims, prefix)
 
-    def recover(self, draws: Mapping[str, Array], prefix: str = "") -> Theta:
-        return bartlett.recover(self, draws, prefix)
-
     def mean(self) -> Theta:
         exponent = self.nu - self.location.shape[1] - 1
         require_defined(

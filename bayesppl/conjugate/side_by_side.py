@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -31,13 +30,6 @@ def side_by_side(simplices: list[Any], sizes: tuple[int, ...], name: str, dims: 
 
     flat = [values.reshape((values.shape[0], -1)) for values in simplices]
     return pm.Deterministic(name, pt.concatenate(flat, axis=1)[:, _order(sizes)], dims=dims)
-
-
-def collect(draws: Mapping[str, Array], sizes: tuple[int, ...], name: str) -> Array:
-    """Probabilities on one axis from draws of the variables of :func:`dirichlets`."""
-    drawn = [draws[free] for free in free_names(sizes, name)]
-    flat = [simplices.reshape(*simplices.shape[:-2], -1) for simplices in drawn]
-    return np.concatenate(flat, axis=-1)[..., _order(sizes)]
 
 
 def free_names(sizes: tuple[int, ...], name: str) -> list[str]:

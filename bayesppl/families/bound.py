@@ -114,12 +114,6 @@ class BoundColumns(ABC):
 
     @final
     @property
-    def family_names(self) -> dict[Hashable, str]:
-        """For every column, the name of the family that describes it."""
-        return {column: found.family for column, found in self.described.items()}
-
-    @final
-    @property
     def levels_of_columns(self) -> dict[Hashable, tuple[Hashable, ...]]:
         """The levels of every column that has any."""
         return {column: found.levels for column, found in self.described.items() if found.levels}

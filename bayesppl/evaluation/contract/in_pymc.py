@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from bayesppl.evaluation.contract.case import Case, at, lead, log_likelihood, of_rows
+from bayesppl.inference.pymc.compiled import constrain
+from bayesppl.inference.pymc.graphs import Interpreter
 from bayesppl.kernels.arrays import Array, Theta
 
 
@@ -19,10 +21,9 @@ def check_pymc_density(case: Case) -> None:
     """
     for likelihood in ("rows", "statistics"):
         differences = []
-        for free, log_density in _pymc_points(case, likelihood):
-            theta = lead(case.prior.recover(free))
+        for theta, log_density, log_jacobian in _pymc_points(case, likelihood):
             ours = float(case.prior.log_prob(theta)[0] + log_likelihood(case, theta)[0])
-            differences.append(log_density - ours - _log_jacobian(case, free))
+            differences.append(log_density - ours - log_jacobian)
         np.testing.assert_allclose(np.ptp(differences), 0.0, atol=1e-5, err_msg=f"likelihood={likelihood!r}")
 
 
@@ -54,8 +55,8 @@ def _pymc_likelihoods(case: Case, observe: Callable[[Any], None]) -> Iterator[tu
         yield theta, float(log_density(theta))
 
 
-def _pymc_points(case: Case, likelihood: str, n_points: int = 4) -> list[tuple[dict[str, Array], float]]:
-    """Free variables at random points of the PyMC model, with its log density there."""
+def _pymc_points(case: Case, likelihood: str, n_points: int = 4) -> Iterator[tuple[Theta, float, float]]:
+    """Parameters at random points of the PyMC model, its log density there, and the volume of the map to them."""
     with _empty_model(case) as model:
         variables = case.prior.declare(case.family.bound.dims)
         if likelihood == "rows":
@@ -63,23 +64,17 @@ def _pymc_points(case: Case, likelihood: str, n_points: int = 4) -> list[tuple[d
         else:
             case.family.observe_statistics(variables, case.statistics)
     log_density = model.compile_logp(jacobian=False, mode=_uncompiled())
-    constrain = model.compile_fn(model.unobserved_value_vars, inputs=model.value_vars, mode=_uncompiled())
-    points = []
+    names = [variable.name for variable in model.free_RVs]
+    parameters = Interpreter(model.free_RVs, (), [model[name] for name in case.family.bound.dims])
     for _ in range(n_points):
         start = {
             name: np.asarray(value) + 0.3 * case.rng.standard_normal(np.shape(value))
             for name, value in model.initial_point().items()
         }
-        values = {
-            variable.name: value
-            for variable, value in zip(model.unobserved_value_vars, constrain(start), strict=True)
-        }
-        recovered = case.prior.recover(values)
-        for name in set(recovered) & set(values):
-            np.testing.assert_allclose(recovered[name], values[name], rtol=1e-8, atol=1e-10, err_msg=name)
-        free = {variable.name: values[variable.name] for variable in model.free_RVs}
-        points.append((free, float(log_density(start))))
-    return points
+        free = constrain(model, names, lead(start))
+        theta = dict(zip(case.family.bound.dims, parameters(list(free.values())), strict=True))
+        same = all(name in free and np.array_equal(values, free[name]) for name, values in theta.items())
+        yield theta, float(log_density(start)), 0.0 if same else _log_volume(parameters, list(free.values()))
 
 
 def _empty_model(case: Case) -> Any:
@@ -96,25 +91,13 @@ def _uncompiled() -> Any:
     return Mode(linker="py", optimizer="fast_compile")
 
 
-def _log_jacobian(case: Case, free: dict[str, Array]) -> float:
-    """Log volume of the map from free variables to parameters; zero where they are the same."""
-    theta = case.prior.recover(free)
-    if all(name in free and np.array_equal(theta[name], free[name]) for name in theta):
-        return 0.0
-    names, sizes = list(free), [free[name].size for name in free]
-    flat = np.concatenate([free[name].ravel() for name in names])
-
-    def parameters(point: Array) -> Array:
-        pieces = np.split(point, np.cumsum(sizes)[:-1])
-        unpacked = {name: piece.reshape(free[name].shape) for name, piece in zip(names, pieces, strict=True)}
-        recovered = case.prior.recover(unpacked)
-        return np.concatenate([recovered[name].ravel() for name in case.family.bound.dims])
-
-    steps = 1e-5 * np.maximum(1.0, np.abs(flat))
-    columns = [
-        (parameters(flat + step * unit) - parameters(flat - step * unit)) / (2 * step)
-        for step, unit in zip(steps, np.eye(len(flat)), strict=True)
-    ]
-    jacobian = np.stack(columns, axis=1)
+def _log_volume(parameters: Interpreter, free: Sequence[Array]) -> float:
+    """Log volume of the map from free variables to parameters, by central differences."""
+    flat = np.concatenate([values.ravel() for values in free])
+    steps = np.diag(1e-5 * np.maximum(1.0, np.abs(flat)))
+    moved = np.split(np.concatenate([flat + steps, flat - steps]), np.cumsum([v.size for v in free])[:-1], axis=1)
+    found = parameters([values.reshape(-1, *one.shape[1:]) for values, one in zip(moved, free, strict=True)])
+    above, below = np.split(np.concatenate([values.reshape(2 * len(flat), -1) for values in found], axis=1), 2)
+    jacobian = (above - below).T / (2 * np.diag(steps))
     # symmetric entries appear twice, which only adds a constant
     return 0.5 * float(np.linalg.slogdet(jacobian.T @ jacobian)[1])

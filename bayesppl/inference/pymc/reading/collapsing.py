@@ -27,7 +27,6 @@ from pytensor.graph.traversal import ancestors
 from bayesppl.conjugate import Conjugate
 from bayesppl.inference.pymc.graphs import substitute
 from bayesppl.inference.pymc.reading import proof
-from bayesppl.inference.pymc.reading.naturals import Natural
 from bayesppl.inference.pymc.reading.points import Coordinates
 from bayesppl.inference.pymc.reading.priors import LINKS, PriorDensity
 from bayesppl.inference.pymc.reading.proposals import Proposal
@@ -77,17 +76,13 @@ class Collapsed:
         return self.density.coordinates
 
     @property
-    def natural(self) -> Natural:
-        return self.proposal.natural
-
-    @property
     def names(self) -> str:
         """The variables that are sampled."""
         return ", ".join(str(self.coordinates.free[place].name) for place in self.places)
 
     def log_density(self, statistics: Any) -> Any:
         """Log posterior density of the other variables, given sums of the rows; a scalar graph."""
-        natural = replace(self.natural, **self.known)
+        natural = replace(self.proposal.natural, **self.known)
         return self.constant + natural.log_normalizer(self.coefficients, statistics).sum()
 
     def beliefs(self, points: Sequence[Array]) -> list[Conjugate]:
@@ -100,7 +95,7 @@ class Collapsed:
         """
         graphs = [self.coefficients, *self.known.values()]
         return [
-            replace(self.natural, **dict(zip(self.known, known, strict=True))).belief(values)
+            replace(self.proposal.natural, **dict(zip(self.known, known, strict=True))).belief(values)
             for values, *known in zip(*self.coordinates.evaluate(graphs, points), strict=True)
         ]
 
@@ -267,7 +262,7 @@ def _linear(statistics: Array, totals: Any) -> Any:
 
 def _is_proved(found: Collapsed, terms: Sequence[Any], rng: np.random.Generator) -> bool:
     """Whether the whole density is what the coefficients say, at points not used before."""
-    coordinates, natural = found.coordinates, found.natural
+    coordinates, natural = found.coordinates, found.proposal.natural
     for spread, tolerance in proof.SPREADS.items():
         points = coordinates.draw(POINTS, rng, spread)
         *values, coefficients, constant = coordinates.evaluate(
