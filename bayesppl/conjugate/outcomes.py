@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property, lru_cache
 from math import prod
 from typing import Any, NamedTuple, final
 
@@ -130,9 +130,9 @@ class Outcomes(Rows):
     @final
     def alternatives(self) -> Iterator[tuple[Array, Iterator[Outcomes]]]:
         """Yield the places of rows that lack some levels, but not all, and the rows that these can be."""
-        for places, completions in completed(self.X, self.tables, _MOST_COMPLETIONS):
-            if (self.X[places[0]] >= 0).any():
-                yield places, (replace(self, X=codes) for codes in completions)
+        seen = np.flatnonzero((self.X >= 0).any(1))
+        for places, completions in completed(self.X[seen], self.tables, _MOST_COMPLETIONS):
+            yield seen[places], (replace(self, X=codes) for codes in completions)
 
     def _incomplete(self) -> Iterator[tuple[slice, tuple[int, ...], Array, Array]]:
         """Yield the cells and columns of a table, and rows that lack the same of these, but not all of them."""
@@ -163,7 +163,7 @@ class Outcomes(Rows):
         return LogDensity(log_mass)
 
 
-@cache
+@lru_cache(maxsize=64)
 def _strides(groups: tuple[tuple[int, ...], ...], n_levels: tuple[int, ...]) -> csr_array:
     """How far the cell of each table moves with the code of each column: (n_columns, n_tables)."""
     columns, tables, steps = list[int](), list[int](), list[int]()

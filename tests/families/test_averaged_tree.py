@@ -165,6 +165,17 @@ def test_a_fit_to_incomplete_rows_and_rows_of_too_many_completions_are_refused()
         clf.predict(row)
 
 
+def test_a_row_without_any_cell_has_the_class_weights_however_many_levels_there_are():
+    wide = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 8)))
+    clf = bp.TreeNB(prior=1.0, class_weights=[0.2, 0.8]).fit(wide, [0, 1] * 20)
+    rows = wide[:3].copy()
+    rows.iloc[1] = np.nan
+    rows.iloc[2, :2] = np.nan
+    found = clf.predict_proba(rows)
+    np.testing.assert_allclose(found[1], [0.2, 0.8], rtol=1e-12)
+    np.testing.assert_allclose(found[[0, 2]], np.vstack([clf.predict_proba(rows[i : i + 1]) for i in (0, 2)]))
+
+
 def test_one_column_is_categorical_and_two_are_a_joint_table():
     one = fitted(X=X[["c1"]], levels={"c1": [0, 1, 2]})
     expected = bp.CategoricalNB(bp.Dirichlet(STRENGTH / 3), levels=[0, 1, 2]).fit(X[["c1"]], Y)

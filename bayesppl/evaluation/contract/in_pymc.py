@@ -9,7 +9,6 @@ import numpy as np
 
 from bayesppl.evaluation.contract.case import Case, at, lead, log_likelihood, of_rows
 from bayesppl.inference.pymc.compiled import constrain
-from bayesppl.inference.pymc.graphs import Interpreter
 from bayesppl.kernels.arrays import Array, Theta
 
 
@@ -57,6 +56,8 @@ def _pymc_likelihoods(case: Case, observe: Callable[[Any], None]) -> Iterator[tu
 
 def _pymc_points(case: Case, likelihood: str, n_points: int = 4) -> Iterator[tuple[Theta, float, float]]:
     """Parameters at random points of the PyMC model, its log density there, and the volume of the map to them."""
+    from bayesppl.inference.pymc.graphs import Interpreter
+
     with _empty_model(case) as model:
         variables = case.prior.declare(case.family.bound.dims)
         if likelihood == "rows":
@@ -91,7 +92,7 @@ def _uncompiled() -> Any:
     return Mode(linker="py", optimizer="fast_compile")
 
 
-def _log_volume(parameters: Interpreter, free: Sequence[Array]) -> float:
+def _log_volume(parameters: Callable[[Sequence[Array]], list[Array]], free: Sequence[Array]) -> float:
     """Log volume of the map from free variables to parameters, by central differences."""
     flat = np.concatenate([values.ravel() for values in free])
     steps = np.diag(1e-5 * np.maximum(1.0, np.abs(flat)))
