@@ -90,14 +90,15 @@ class Confidence(NamedTuple):
         loss = self.expected - self.attained
         return loss > _LOSS and (np.isinf(loss) or loss > _STANDARD_ERRORS * self.standard_error)
 
-    def warn_if_far_too_high(self, model: str) -> None:
-        """Name the remedy."""
+    def warn_if_far_too_high(self, model: str, tempered: float) -> None:
+        """Name the remedy, and the log score of left-out labels that is attained with a temperature."""
         if self.is_far_too_high:
             warn(
                 f"{model} is badly overconfident: it expects a log score of {self.expected:.3g} of left-out "
                 f"labels, and attains {self.attained:.3g}. Columns may depend on each other within the classes, "
-                "or have other shapes than the family's. calibration='temperature' makes the probabilities "
-                "honest; a family that fits better mends the cause",
+                "or have other shapes than the family's. With calibration='temperature' it attains "
+                f"{tempered:.3g}, a gain of {tempered - self.attained:.3g} a row; a family that fits better mends "
+                "the cause",
                 OverconfidentWarning,
             )
 

@@ -84,6 +84,13 @@ def _threshold(_context: click.Context, _option: click.Parameter, value: str | N
     "there: the rows of the fit by the probability that their label is wrong. Of --model auto model.npz, "
     "scores.csv and weights.png.",
 )
+@click.option(
+    "--report",
+    "page",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write a page for readers who do not program, as .html or .md; of --model auto.",
+)
 def compare(
     data: str,
     model: str | None,
@@ -105,6 +112,7 @@ def compare(
     parameters: bool,
     as_json: bool,
     out: Path | None,
+    page: Path | None,
 ) -> None:
     """Compare on held-out rows of DATA: the models of a stack, or the four rules of one model.
 
@@ -122,6 +130,12 @@ def compare(
         )
     if out is not None:
         require_place("--out", out, is_folder=True)
+    if page is not None:
+        require_place("--report", page)
+        if model != AUTO or page.suffix.lower() not in (".html", ".md"):
+            raise ValueError(
+                f"--report writes a page of --model auto, as .html or .md; found {str(page)!r} and --model {model}"
+            )
     settings: dict[str, Any] = {
         "model": model,
         "inference": inference,
@@ -175,6 +189,13 @@ def compare(
             records = compare_stack.compare(classifier, train, test)
         table = columns.column_table(source.X, taken, "left out", "taken for")
         found = compare_stack.report(classifier, records, table, len(test.X))
+        if page is not None:
+            with status("writing the report"):
+                from bayesppl.cli import compare_page
+
+                remarks = list(columns.remarks(source.X))
+                sections = compare_page.sections_of(classifier, records, taken, test, remarks)
+                compare_page.write_page(page, f"{source.target} in {Path(data).name}", sections)
     else:
         head = f"[bold]{model}[/] on [bold]{safe(data)}[/] ({inference}, seed {seed})"
         if tune:
@@ -194,6 +215,7 @@ def compare(
     if out is not None:
         with status(f"writing {out}"):
             written = report.write(out, found.files)
+    written += [page] if page is not None else []
     n_rows = {"train": len(train.X), "test": len(test.X)}
     if as_json:
         facts = {"data": data, "target": source.target, "rows": n_rows, "settings": settings}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from html import escape
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
@@ -393,3 +394,11 @@ class AutoClassifier(Shell[Stack]):
     def summary(self) -> str:
         """Five lines on what was found out about the data."""
         return summarise(self.stack_)
+
+    def _repr_html_(self) -> str:
+        """The summary and the scores of the candidates in a notebook; the parameters before a fit."""
+        if not self.__sklearn_is_fitted__():
+            return f"<pre>{escape(repr(self))}</pre>"
+        scores = self.candidate_scores().to_dataframe().sort_values("weight", ascending=False)
+        said = "".join(f"<p>{escape(line)}</p>" for line in self.summary().splitlines())
+        return said + scores.to_html(float_format="{:.3f}".format)

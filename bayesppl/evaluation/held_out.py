@@ -24,6 +24,7 @@ from bayesppl.model.rules import REFERENCE, RULES
 if TYPE_CHECKING:
     import xarray as xr
 
+    from bayesppl.estimators.auto import AutoClassifier
     from bayesppl.estimators.classifier import BayesClassifier
     from bayesppl.model.rules import RuleName
 
@@ -143,7 +144,12 @@ def _paired(values: Array, reference: Array) -> tuple[Array, Array]:
 
 
 def reliability(
-    clf: BayesClassifier, X: Any, y: Any, bins: int = 10, prob: float = PROB, rule: RuleName | None = None
+    clf: BayesClassifier | AutoClassifier,
+    X: Any,
+    y: Any,
+    bins: int = 10,
+    prob: float = PROB,
+    rule: RuleName | None = None,
 ) -> xr.Dataset:
     r"""Confidence against hit rate on held-out rows, with credible bands and a decomposition of the log score.
 
@@ -160,7 +166,7 @@ def reliability(
 
     Parameters
     ----------
-    clf : BayesClassifier
+    clf : BayesClassifier or AutoClassifier
         Fitted, to other rows.
     X : table or (n_rows, n_features) array-like
     y : (n_rows,) array-like

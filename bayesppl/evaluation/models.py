@@ -95,7 +95,7 @@ def compare_models(
     with np.errstate(invalid="ignore"):  # a row that two rules hold impossible
         differences = by_row - by_row[np.argmax(by_row.sum(1))]
     for name, loo in zip(fitted, loos, strict=True):
-        loo.confidence.warn_if_far_too_high(f"model {name!r}")
+        loo.confidence.warn_if_far_too_high(f"model {name!r}", loo.calibration.log_score)
     with np.errstate(divide="ignore"):
         log_weights = np.log(weights / weights.sum())
     columns = {

@@ -15,11 +15,12 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
 
+    from bayesppl.estimators.auto import AutoClassifier
     from bayesppl.estimators.classifier import BayesClassifier
 
 
 def plot_reliability(
-    found: xr.Dataset | BayesClassifier,
+    found: xr.Dataset | BayesClassifier | AutoClassifier,
     *arguments: Any,
     label: str | None = None,
     ax: Axes | None = None,
@@ -29,7 +30,7 @@ def plot_reliability(
 
     Parameters
     ----------
-    found : xarray.Dataset or BayesClassifier
+    found : xarray.Dataset, BayesClassifier or AutoClassifier
         What :func:`bayesppl.reliability` returns, or, with what follows, all that it is called with.
     label : str, optional
         For the legend, when several are drawn into the same axes.

@@ -1,5 +1,6 @@
 """The classifier that chooses itself, against refits, members combined by hand, and rows in other containers."""
 
+import html
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -328,6 +329,15 @@ def test_summary_says_what_was_found(fitted: bp.AutoClassifier) -> None:
     assert fitted.stack_.cost_of_choosing >= 0
     scores = fitted.candidate_scores()
     assert float(scores["weight"].sum()) == pytest.approx(1)
+
+
+def test_notebooks_show_the_summary_and_the_candidates(fitted: bp.AutoClassifier) -> None:
+    shown = fitted._repr_html_()
+    assert all(f"<p>{line}</p>" in html.unescape(shown) for line in fitted.summary().splitlines())
+    assert all(f"<th>{name}</th>" in shown for name in fitted.stack_.candidates)
+    odd = bp.AutoClassifier({"<b>": bp.GaussianNB()})
+    assert "<b>" not in odd._repr_html_()
+    assert "<b>" not in odd.fit(IRIS, SPECIES)._repr_html_()
 
 
 @pytest.mark.parametrize("name", ["log_evidence", "partial_fit", "novelty", "to_pymc", "log_density"])

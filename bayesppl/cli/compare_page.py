@@ -1,0 +1,299 @@
+"""``bayesppl compare --report``: what a stack found out, as one page for people who do not program."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from bayesppl.cli.report import Record
+from bayesppl.cli.rows import Rows
+from bayesppl.data.labels import encode_labels
+from bayesppl.data.names import short_names, visible
+from bayesppl.estimators.auto import AutoClassifier
+from bayesppl.files import replacing
+from bayesppl.kernels.arrays import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# rows by which columns are ranked, those that are explained one by one, and columns that are named
+_RANKED, _HARDEST, _MOST_COLUMNS = 40, 3, 12
+
+# what it costs to ask somebody, where a wrong answer costs 1
+_COSTS = (0.02, 0.05, 0.1, 0.2, 0.3)
+
+_STYLE = """
+body { font: 16px/1.5 Georgia, serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
+h1, h2, table { font-family: Helvetica, Arial, sans-serif; }
+h2 { margin-top: 2.2rem; border-bottom: 1px solid #ccc; }
+.wide { overflow-x: auto; margin: 1rem 0; } table { border-collapse: collapse; font-size: 13px; }
+td, th { padding: .2rem .6rem; text-align: left; border-bottom: 1px solid #e3e3e3; vertical-align: top; }
+img { max-width: 100%; } p.note { color: #555; font-size: 14px; }
+@media print { body { max-width: none; margin: 0; font-size: 11pt; } h2 { break-after: avoid; }
+  table, img { break-inside: avoid; } }
+"""
+
+
+class TableOf(NamedTuple):
+    """A table of a page, with a line for every record."""
+
+    records: Sequence[Mapping[str, str]]
+
+
+class Picture(NamedTuple):
+    """A picture of a page, and what it shows."""
+
+    figure: Figure
+    words: str
+
+
+#: A heading with the paragraphs, tables and pictures below it.
+Section = tuple[str, list[str | TableOf | Picture]]
+
+
+def write_page(path: Path, title: str, sections: Iterable[Section]) -> None:
+    """Write a page, as HTML or as Markdown by the ending of the name; pictures are part of the file."""
+    write = _html if path.suffix.lower() == ".html" else _markdown
+    with replacing(path) as work:
+        work.write_text(write(visible(title), sections), encoding="utf-8")
+
+
+def sections_of(
+    clf: AutoClassifier, records: Sequence[Record], taken: Mapping[str, str], test: Rows, remarks: Sequence[str]
+) -> Iterator[Section]:
+    """What was found out about data: the models, how well they do, why, and what to be careful about.
+
+    Parameters
+    ----------
+    clf : AutoClassifier
+        Fitted to other rows.
+    records : sequence of dict
+        Of the stack and its models, on the rows held out.
+    taken : mapping of column to words
+        What every column was taken for; others were left out.
+    test : Rows
+        Held out.
+    remarks : sequence of str
+        On columns that look wrong.
+    """
+    from bayesppl.plots import plot_reliability, plot_stack
+
+    stack, together = clf.stack_, records[0]
+    log_proba, codes = clf.predict_log_proba(test.X), encode_labels(test.y, clf.classes_.tolist())[1]
+    counts = [
+        {"class": str(label), "rows to learn from": f"{count:g}"}
+        for label, count in zip(stack.classes.tolist(), stack.class_count.tolist(), strict=True)
+    ]
+    columns = [
+        {"column": str(c), "taken for": taken.get(str(c), "left out: it does not vary")} for c in test.X.columns
+    ]
+    yield "The data", [f"{stack.facts[0]}.", TableOf(counts), TableOf(columns)]
+
+    models = [
+        {
+            "model": record["model"],
+            "weight": f"{record['weight']:.2f}" if record is not together else "",
+            "accuracy": f"{record['accuracy']:.3f}",
+            "log score": f"{record['log_score']:.3f}",
+            "log score, left out": f"{record['log_score_left_out']:.3f}",
+        }
+        for record in records
+    ]
+    yield (
+        "The models",
+        [
+            "Several models were fitted, and each predicted every row from the others. Together they are right in "
+            f"{together['accuracy']:.1%} of {len(codes)} rows that were held out.",
+            *(f"{fact[:1].upper()}{fact[1:]}." for fact in stack.facts[1:]),
+            TableOf(models),
+            "The log score is the average logarithm of the probability given to the right answer: 0 is perfect, "
+            f"{_blind(stack.class_count):.3f} is what the frequencies of the classes alone would get.",
+            Picture(_figure(plot_stack(clf)), "Weights of the models, with their uncertainty"),
+        ],
+    )
+    yield (
+        "Can the probabilities be trusted?",
+        [
+            f"Of the rows held out, the answers with a stated probability of 80 % should be right in 80 % of the "
+            f"cases. The average gap is {together['ece']:.3f}.",
+            Picture(_figure(plot_reliability(clf, test.X, test.y)), "Stated against attained, on rows held out"),
+        ],
+    )
+    yield "Which columns matter", _ranking(clf, test, log_proba)
+    yield "The hardest rows", _hardest(clf, test, log_proba, codes)
+    yield "When to ask somebody", _asking(log_proba, codes)
+    yield "What to be careful about", [*_cautions(clf, together, log_proba, codes), *remarks]
+
+
+def _blind(class_count: Array) -> float:
+    shares = class_count[class_count > 0] / class_count.sum()
+    return float((shares * np.log(shares)).sum())
+
+
+def _figure(ax: Any) -> Figure:
+    figure: Figure = ax.figure
+    return figure
+
+
+def _ranking(clf: AutoClassifier, test: Rows, log_proba: Array) -> list[str | TableOf | Picture]:
+    """Columns by the weight that they have, on average, for or against the answers to some rows."""
+    some = np.sort(np.random.default_rng(0).permutation(len(test.X))[:_RANKED])
+    found = clf.explain(test.X.iloc[some], random_state=0)
+    weight = found["weight"].values[np.arange(len(some)), :, log_proba[some].argmax(1)]
+    size = np.abs(weight).mean(0)
+    order = np.argsort(-size, kind="stable")[:_MOST_COLUMNS]
+    lines = [{"column": str(found["feature"].values[c]), "average weight": f"{size[c]:.2f}"} for c in order]
+    return [
+        f"How much each column speaks for or against the answer, on average over {len(some)} rows held out, in "
+        "nats: 0.7 doubles the odds or halves them.",
+        TableOf(lines),
+    ]
+
+
+def _hardest(clf: AutoClassifier, test: Rows, log_proba: Array, codes: Array) -> list[str | TableOf | Picture]:
+    """Rows whose label was given the least probability, and what spoke for the answer."""
+    from bayesppl.plots import plot_explanation
+
+    own = log_proba[np.arange(len(codes)), codes]
+    hardest = np.argsort(own, kind="stable")[:_HARDEST]
+    labels, answers = clf.classes_, log_proba[hardest].argmax(1)
+    found = clf.explain(test.X.iloc[hardest], random_state=0)
+    lines = []
+    for place, (row, answer) in enumerate(zip(hardest.tolist(), answers.tolist(), strict=True)):
+        weight = found["weight"].values[place, :, answer]
+        reasons = [
+            f"{found['feature'].values[c]} = {short_names([str(found['cell'].values[place, c])], 24)[0]} "
+            f"({weight[c]:+.1f})"
+            for c in np.argsort(-np.abs(weight), kind="stable")[:3]
+        ]
+        lines.append(
+            {
+                "row": str(test.X.index[row]),
+                "label": str(labels[codes[row]]),
+                "its probability": f"{np.exp(own[row]):.2g}",
+                "answer": str(labels[answer]),
+                "what counted most": "; ".join(reasons),
+            }
+        )
+    picture = plot_explanation(found.isel(row=[0]), label=labels[answers[0]])
+    return [
+        "Labels that came as the greatest surprise. They may be errors in the data, or cases that the columns do "
+        "not tell apart.",
+        TableOf(lines),
+        Picture(_figure(picture), f"Row {lines[0]['row']}: what spoke for {lines[0]['answer']}, and against it"),
+    ]
+
+
+def _asking(log_proba: Array, codes: Array) -> list[str | TableOf | Picture]:
+    """How many rows are decided, and how well, where somebody can be asked at a cost."""
+    confidence, right = np.exp(log_proba.max(1)), log_proba.argmax(1) == codes
+    lines = []
+    for cost in _COSTS:
+        sure = confidence >= 1 - cost
+        wrong = f"{1 - right[sure].mean():.1%}" if sure.any() else "none decided"
+        lines.append(
+            {
+                "asking costs": f"{cost:g}",
+                "answer from": f"{1 - cost:.0%}",
+                "answered": f"{sure.mean():.0%}",
+                "wrong": wrong,
+            }
+        )
+    return [
+        "If a wrong answer costs 1 and asking somebody costs less, answer only where the probability is at least "
+        "1 less that cost. On the rows held out:",
+        TableOf(lines),
+    ]
+
+
+def _cautions(clf: AutoClassifier, together: Record, log_proba: Array, codes: Array) -> Iterator[str]:
+    stack = clf.stack_
+    own = log_proba[np.arange(len(codes)), codes]
+    error = float(np.hypot(own.std(ddof=1) / np.sqrt(len(own)), stack.log_score_se)) if len(own) > 1 else np.inf
+    if together["log_score"] < stack.log_score - 2 * error:
+        yield (
+            f"Rows held out are predicted worse ({together['log_score']:.3f}) than rows left out of the fit "
+            f"({stack.log_score:.3f}): do rows repeat each other, or come in groups?"
+        )
+    for label, count in zip(stack.classes.tolist(), stack.class_count.tolist(), strict=True):
+        if count < 20:
+            yield f"There are only {count:g} rows of {label} to learn from."
+    if (hot := max(stack.members, key=lambda member: member.temperature)).temperature > 2:
+        yield (
+            f"The model '{hot.name}' would be far too sure by itself (T = {hot.temperature:.1f}): columns depend "
+            "on each other, or have other shapes than it assumes. Its probabilities were made milder."
+        )
+    yield "What is said holds for rows like these. Where the frequencies of classes differ, the answers must too."
+
+
+def _html(title: str, sections: Iterable[Section]) -> str:
+    def block(found: str | TableOf | Picture) -> str:
+        if isinstance(found, str):
+            return f"<p>{escape(visible(found))}</p>"
+        if isinstance(found, Picture):
+            words = escape(visible(found.words))
+            return f'<p><img alt="{words}" src="{_png(found.figure)}"></p><p class="note">{words}</p>'
+        cells = [[*found.records[0]], *([*record.values()] for record in found.records)]
+        kinds = ["th"] + ["td"] * len(found.records)
+        lines = [
+            "".join(f"<{kind}>{escape(visible(cell))}</{kind}>" for cell in line)
+            for kind, line in zip(kinds, cells, strict=True)
+        ]
+        return f'<div class="wide"><table>{"".join(f"<tr>{line}</tr>" for line in lines)}</table></div>'
+
+    return _joined(
+        [
+            '<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>{escape(title)}</title>\n<style>{_STYLE}</style></head>\n<body>\n<h1>{escape(title)}</h1>",
+        ],
+        sections,
+        lambda heading: f"<h2>{escape(heading)}</h2>",
+        block,
+        "</body>\n</html>",
+    )
+
+
+def _markdown(title: str, sections: Iterable[Section]) -> str:
+    def text(words: str) -> str:
+        return "".join(f"\\{letter}" if letter in "\\`*_{}[]<>#|$~" else letter for letter in visible(words))
+
+    def block(found: str | TableOf | Picture) -> str:
+        if isinstance(found, str):
+            return f"{text(found)}\n"
+        if isinstance(found, Picture):
+            return f"![{text(found.words)}]({_png(found.figure)})\n"
+        lines = [[*found.records[0]], ["---"] * len(found.records[0])]
+        lines += [[text(cell) for cell in record.values()] for record in found.records]
+        return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+
+    return _joined([f"# {text(title)}\n"], sections, lambda heading: f"## {heading}\n", block, "")
+
+
+def _joined(
+    head: list[str],
+    sections: Iterable[Section],
+    heading: Callable[[str], str],
+    block: Callable[[str | TableOf | Picture], str],
+    foot: str,
+) -> str:
+    parts = list(head)
+    for title, blocks in sections:
+        parts += [heading(title), *map(block, blocks)]
+    return "\n".join([*parts, foot])
+
+
+def _png(figure: Figure) -> str:
+    """A picture as part of a page; the figure is closed."""
+    from matplotlib import pyplot
+
+    content = io.BytesIO()
+    figure.savefig(content, format="png", dpi=110, bbox_inches="tight")
+    pyplot.close(figure)
+    return f"data:image/png;base64,{base64.b64encode(content.getvalue()).decode()}"
