@@ -17,6 +17,9 @@ from bayesppl.files import running
 if TYPE_CHECKING:
     from bayesppl.reproduce import Inputs
 
+#: Columns of a study of calibration that are printed.
+_SHOWN = ("set", "log score", "− generative", "± generative", "accuracy", "ECE")
+
 
 @click.command(short_help="Recompute published results.")
 @click.option("--only", multiple=True, metavar="ID", help="Check this claim only; may be given several times.")
@@ -232,6 +235,9 @@ def study(name: str, sources: tuple[str, ...], splits: int, most_rows: int, seed
         out.mkdir(parents=True, exist_ok=True)
         (out / f"{name}.md").write_text(text, encoding="utf-8")
         table.to_csv(out / f"{name}.csv", index=False)
-    if out is not None and name == "calibration":
-        panel.picture(table).savefig(out / "calibration.png", dpi=120, metadata={"Software": None})
+    if name == "calibration":
+        if out is not None:
+            panel.picture(table).savefig(out / "calibration.png", dpi=120, metadata={"Software": None})
+        # all columns are too many for a terminal
+        text = f"{markdown(tables[0])}\n\n{markdown(table[list(_SHOWN)])}\n\n--out DIR holds all columns.\n"
     click.echo(text)

@@ -62,3 +62,16 @@ def test_sets_of_one_kind_are_refused(few, animals, run):
     status, _, err = run("study", "location", animals / "numbers.csv")
     assert status == 2
     assert "none of these sets has both numbers and categories" in err
+
+
+@pytest.mark.slow
+def test_a_study_of_calibration_prints_as_much_as_a_terminal_holds(run, tmp_path):
+    folder = tmp_path / "report"
+    status, out, err = run("study", "calibration", "wine", "--splits", 1, "--most-rows", 60, "--out", folder)
+    assert status == 0, err
+    table = [line for line in out.splitlines() if line.startswith("| wine")]
+    assert len(table) == 1
+    assert table[0].count("|") == 7
+    assert len(table[0]) <= 80
+    whole = (folder / "calibration.md").read_text(encoding="utf-8")
+    assert next(line for line in whole.splitlines() if line.startswith("| wine")).count("|") > 15
