@@ -9,6 +9,7 @@ import re
 import shutil
 import sys
 from importlib.metadata import version as installed
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
+    "sphinx.ext.intersphinx",
     "sphinx_copybutton",
     "gallery",
 ]
@@ -37,6 +39,22 @@ plot_formats = [("png", 120)]
 plot_html_show_formats = plot_html_show_source_link = False
 plot_rcparams = {"figure.figsize": (6.4, 4.0)}
 plot_apply_rcparams = True
+
+# Links to the documentation of others need their lists of names, which are fetched where pages are published; without
+# the network the build passes, and such names are no links.
+if os.environ.get("READTHEDOCS"):
+    intersphinx_mapping = {
+        name: (f"https://{address}/", None)
+        for name, address in {
+            "python": "docs.python.org/3",
+            "numpy": "numpy.org/doc/stable",
+            "pandas": "pandas.pydata.org/docs",
+            "sklearn": "scikit-learn.org/stable",
+            "xarray": "docs.xarray.dev/en/stable",
+            "matplotlib": "matplotlib.org/stable",
+            "pymc": "www.pymc.io/projects/docs/en/stable",
+        }.items()
+    }
 
 exclude_patterns = ["_build", "_ext", "**.ipynb_checkpoints"]
 
@@ -55,11 +73,28 @@ html_theme_options = {
 # Pages that are no part of a section have nothing to show on the left.
 html_sidebars = {
     page: []
-    for page in ("index", "tutorial", "errata", "reproduce", "asked", "comparison", "benchmarks", "changelog")
+    for page in (
+        "index",
+        "installation",
+        "tutorial",
+        "which_classifier",
+        "case_study",
+        "errata",
+        "reproduce",
+        "asked",
+        "comparison",
+        "benchmarks",
+        "glossary",
+        "whats_new",
+        "citing",
+    )
 }
 html_show_sourcelink = False
 html_copy_source = False
-html_static_path = ["_static"]
+# a font with the sizes and extents that formulas need; few machines have one
+shutil.rmtree(_HERE / "_fonts", ignore_errors=True)
+shutil.copytree(files("ziamath") / "fonts", _HERE / "_fonts", ignore=shutil.ignore_patterns("__*"))
+html_static_path = ["_static", "_fonts"]
 html_css_files = ["custom.css"]
 html_math_renderer = "mathml"
 

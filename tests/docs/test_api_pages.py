@@ -1,5 +1,6 @@
 """The reference has every public name, once."""
 
+import dataclasses
 import inspect
 import pkgutil
 import re
@@ -85,3 +86,20 @@ def exists(name: str) -> bool:
         owner, _, field = name.rpartition(".")
         return field in inspect.get_annotations(pkgutil.resolve_name(owner))
     return True
+
+
+#: Described as attributes of the class, or there for scikit-learn and for the package itself.
+NOT_GROUPED = {
+    *("class_count_", "classes_", "fitted_", "n_features_in_", "posterior_"),
+    *("get_metadata_routing", "get_params"),
+    *("adopt", "checks", "columns_read", "declaration", "declare_family", "infer", "levels_of_columns"),
+}
+
+
+def test_every_method_of_a_fitted_classifier_stands_in_one_group():
+    page = (PAGES / "estimators.md").read_text(encoding="utf-8")
+    grouped = Counter(re.findall(r"^\.\. auto(?:method|property):: GenerativeClassifier\.(\w+)$", page, re.M))
+    fields = {field.name for field in dataclasses.fields(bp.GenerativeClassifier)}
+    members = {name for name in dir(bp.GenerativeClassifier) if not name.startswith(("_", "set_"))}
+    members |= {"set_params", "set_output"}
+    assert grouped == Counter(members - fields - NOT_GROUPED)
