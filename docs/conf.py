@@ -40,8 +40,8 @@ plot_html_show_formats = plot_html_show_source_link = False
 plot_rcparams = {"figure.figsize": (6.4, 4.0)}
 plot_apply_rcparams = True
 
-# Links to the documentation of others need their lists of names, which are fetched where pages are published; without
-# the network the build passes, and such names are no links.
+# Links to the documentation of others need their lists of names, which are fetched where pages are published.
+# Elsewhere such names are no links, and the build passes without the network.
 if os.environ.get("READTHEDOCS"):
     intersphinx_mapping = {
         name: (f"https://{address}/", None)
