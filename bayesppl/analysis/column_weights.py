@@ -54,8 +54,9 @@ if TYPE_CHECKING:
 #: With more units than these, the curvature of the score takes longer than all the rest.
 MOST_UNITS = 1000
 
-# Numbers (rows × classes × units) that weights are learned from: 64 MB. Of more rows, so many are drawn at random.
-_MOST_NUMBERS = 1 << 23
+# Rows, and numbers (rows × classes × units, 64 MB), that weights are learned from. Of more rows, so many are
+# drawn at random.
+_MOST_ROWS, _MOST_NUMBERS = 5_000, 1 << 23
 
 # Weights that are all but equal, up to weights that differ by factors of tens.
 _SPREADS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
@@ -99,7 +100,7 @@ def calibrated(fitted: Fitted, rows: Rows, option: Option) -> Fitted:
     if option == "temperature":
         return replace(fitted, calibration=leave_out_each(*data).calibration)
     units = require_units(fitted.model.family)
-    some = drawn_rows(len(rows), max(1, _MOST_NUMBERS // (len(rows.classes) * len(units))))
+    some = drawn_rows(len(rows), max(1, min(_MOST_ROWS, _MOST_NUMBERS // (len(rows.classes) * len(units)))))
     left_out = ((joint.without, joint.log_class_weights) for joint in unit_joints(*data, some))
     names = tuple(unit.name for unit in units)
     return replace(fitted, calibration=learn_weights(names, left_out, rows.codes[some], rows.weights[some]))

@@ -10,7 +10,7 @@ import numpy as np
 
 from bayesppl.analysis.calibration import Confidence, confidence, learn
 from bayesppl.analysis.left_out_draws import ImportanceSampled, joints_of_draws
-from bayesppl.analysis.left_out_joints import density_of, row_joints, unit_joints
+from bayesppl.analysis.left_out_joints import Joints, density_of, row_joints, unit_joints
 from bayesppl.analysis.scores import hits, log_scores, weighted_average
 from bayesppl.errors import NotConjugateError
 from bayesppl.kernels.arrays import Array
@@ -299,6 +299,7 @@ def leave_out_each(
     rule: RuleName = "predictive",
     calibration: Power | None = None,
     refits: int = REFITS,
+    some: Array | None = None,
 ) -> LeaveOneOut:
     """Predict every row from the others.
 
@@ -311,13 +312,15 @@ def leave_out_each(
     rule : {"predictive", "mle", "map", "mean"}
     calibration : Power, optional
     refits : int
+    some : array of int, optional
+        Places of the rows that are predicted; all by default.
     """
     of_draws = None
     counts = np.bincount(codes, weights, posterior.model.n_classes)
     try:
         if not posterior.is_exact and not np.allclose(counts, posterior.statistics.parts[CLASS_WEIGHTS].counts):
             raise NotConjugateError("rows without a label were learned from too")
-        found = row_joints(posterior, X, codes, weights, rule)
+        found = row_joints(posterior, X, codes, weights, rule, some)
     except NotConjugateError:
         if rule != "predictive":
             raise NotConjugateError(
@@ -325,11 +328,15 @@ def leave_out_each(
                 "loo(rule='predictive'), which weighs the draws there are"
             ) from None
         found, of_draws = joints_of_draws(posterior, X, codes, weights, refits)
+        if some is not None:
+            without, class_weights, log_class_weights, fitted = (values[some] for values in found[:-1])
+            found = Joints(without, class_weights, log_class_weights, fitted, found.fitted_weights)
     labels, labels_fitted = found.without, found.fitted
     if calibration is not None:
+        data = posterior, X, codes, weights, rule, some
         both = calibration.of_left_out(
             np.stack([found.without, found.fitted]),
-            lambda: (np.stack([u.without, u.fitted]) for u in unit_joints(posterior, X, codes, weights, rule)),
+            lambda: (np.stack([unit.without, unit.fitted]) for unit in unit_joints(*data)),
         )
         all_weights = np.stack(np.broadcast_arrays(found.class_weights, found.fitted_weights))
         labels, labels_fitted = powered(both, all_weights)
@@ -341,8 +348,8 @@ def leave_out_each(
         log_proba,
         found.fitted,
         found.fitted_weights,
-        codes,
-        weights,
+        codes if some is None else codes[some],
+        weights if some is None else weights[some],
         np.asarray(posterior.model.classes),
         labels_fitted,
         1.0 if calibration is None else calibration.overall_temperature,

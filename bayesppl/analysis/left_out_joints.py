@@ -69,7 +69,9 @@ class Joints(NamedTuple):
     fitted_weights: Array
 
 
-def row_joints(posterior: Posterior, X: Any, codes: Array, weights: Array, rule: RuleName) -> Joints:
+def row_joints(
+    posterior: Posterior, X: Any, codes: Array, weights: Array, rule: RuleName, some: Array | None = None
+) -> Joints:
     """log p(x_i, y = k) of whole rows, from the others and from all.
 
     Parameters
@@ -79,14 +81,19 @@ def row_joints(posterior: Posterior, X: Any, codes: Array, weights: Array, rule:
     X : encoded rows
     codes, weights : (n_rows,)
     rule : {"predictive", "mle", "map", "mean"}
+    some : array of int, optional
+        Places of the rows that are predicted; all by default.
     """
     if TABLE[rule].is_plug_in:
-        [found] = _plug_in(posterior, X, codes, weights, rule, slice(0, len(codes)), by_unit=False)
+        places = slice(0, len(codes)) if some is None else some
+        [found] = _plug_in(posterior, X, codes, weights, rule, places, by_unit=False)
         return found
     # what is derived from the posterior alone is derived for every range: it should cost little beside the rows
     cells = max(RANGE_CELLS, _CELLS_PER_NUMBER * posterior.statistics.n_numbers)
-    ranges = row_ranges(len(codes), max(cells_per_row(X), posterior.model.n_classes), cells)
-    parts = (next(_predictive(posterior, X, codes, weights, rule, rows, by_unit=False)) for rows in ranges)
+    n_rows = len(codes) if some is None else len(some)
+    ranges = row_ranges(n_rows, max(cells_per_row(X), posterior.model.n_classes), cells)
+    places_of = ranges if some is None else [some[rows] for rows in ranges]
+    parts = (next(_predictive(posterior, X, codes, weights, rule, at, by_unit=False)) for at in places_of)
     return _put_together(parts, ranges)
 
 

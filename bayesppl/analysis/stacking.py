@@ -27,9 +27,8 @@ from scipy.special import logsumexp
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from bayesppl.analysis.calibration import drawn_rows, learn, temper
+from bayesppl.analysis.calibration import drawn_rows, temper
 from bayesppl.analysis.leave_one_out import leave_out_each
-from bayesppl.analysis.left_out_joints import density_of
 from bayesppl.analysis.scores import hits, log_scores, weighted_average
 from bayesppl.data.arguments import generator
 from bayesppl.data.preprocessing import AnyRecoding
@@ -52,8 +51,8 @@ _BACKGROUND = 32
 #: Models of less weight are left out of the stack.
 LEAST_WEIGHT = 0.01
 
-# So many rows, drawn at random, determine a temperature within a percent or so
-_MOST_TEMPERED = 20_000
+#: So many rows, drawn at random, determine temperatures within a percent or two, and the weights of models.
+MOST_LEFT_OUT = 5_000
 
 #: Concentration of the Dirichlet prior, for each model.
 CONCENTRATION = 1.0
@@ -71,9 +70,10 @@ _DOF = 4
 
 
 class LeftOut(NamedTuple):
-    """A model, and log p(y = k | x_i, D without row i) by it, tempered: (n_rows, n_classes).
+    """A model, and log p(y = k | x_i, D without row i) by it, tempered: (n_left_out, n_classes).
 
-    Of a guest D is also without the other rows of the fold of row i.
+    Of a guest D is also without the other rows of the fold of row i. Of more than :data:`MOST_LEFT_OUT` rows, so
+    many are left out.
     """
 
     member: Member | Guest
@@ -81,24 +81,22 @@ class LeftOut(NamedTuple):
 
 
 def leave_out(name: str, recoding: AnyRecoding, fitted: Fitted, rows: Rows) -> LeftOut:
-    """Predict every row from the others by one model, tempered by how well that goes unless it is calibrated.
+    """Predict rows from all others by one model, tempered by how well that goes unless it is calibrated.
 
     Parameters
     ----------
     rows : Rows
         Of the fit, recoded.
     """
-    X = encoded(fitted.model.family, rows.table)
-    found = leave_out_each(fitted.posterior, X, rows.codes, rows.weights, calibration=fitted.calibration)
+    X, some = encoded(fitted.model.family, rows.table), drawn_rows(len(rows), MOST_LEFT_OUT)
+    calibration = fitted.calibration
+    found = leave_out_each(fitted.posterior, X, rows.codes, rows.weights, calibration=calibration, some=some)
     log_proba = found.log_proba
-    if fitted.calibration is None:
-        log_weights, some = found.log_class_weights, drawn_rows(len(rows), _MOST_TEMPERED)
-        log_density = density_of(found.log_joint, log_weights)
-        calibration = learn(log_density[some], log_weights[some], rows.codes[some], rows.weights[some])
-        weights = np.exp(log_weights)
+    if calibration is None:
+        calibration, weights = found.calibration, np.exp(found.log_class_weights)
         log_proba = log_probabilities(tempered(found.log_joint, weights, calibration.temperature), weights)
         fitted = replace(fitted, calibration=calibration)
-    score, error = weighted_average(log_scores(log_proba, rows.codes), rows.weights)
+    score, error = weighted_average(log_scores(log_proba, found.codes), found.weights)
     return LeftOut(Member(name, recoding, fitted, score, error), log_proba)
 
 
@@ -128,7 +126,9 @@ def cross_validate(name: str, classifier: Any, rows: Rows, n_jobs: int | None = 
     proba = cross_val_predict(classifier, X, y, cv=folds, method="predict_proba", n_jobs=n_jobs, params=params)
     log_proba = np.zeros((len(rows), len(rows.classes)))  # of rows without weight, which have no part in scores
     log_proba[seen] = spread_out(proba, places, len(rows.classes))
-    score, error = weighted_average(log_scores(log_proba, rows.codes), rows.weights)
+    some = drawn_rows(len(rows), MOST_LEFT_OUT)
+    log_proba = log_proba[some]
+    score, error = weighted_average(log_scores(log_proba, rows.codes[some]), rows.weights[some])
     shares = np.bincount(rows.codes, rows.weights, len(rows.classes)) / rows.weights.sum()
     fitted = clone(classifier).fit(X, y, **params)
     return LeftOut(Guest(name, fitted, places, shares, len(rows.table.names), score, error), log_proba)
@@ -139,21 +139,21 @@ def combine(
 ) -> Stack:
     """Weigh models by their predictions of left-out rows, and keep those that matter."""
     table = {c.member.name: (c.member.temperature, c.member.log_score, c.member.log_score_se) for c in candidates}
-    kept = list(candidates)
+    kept, some = list(candidates), drawn_rows(len(rows), MOST_LEFT_OUT)
+    codes, weights = rows.codes[some], rows.weights[some]
     while True:
-        scores = np.stack([log_scores(c.log_proba, rows.codes) for c in kept])
-        found = stack(scores, rows.weights, random_state=random_state)
+        scores = np.stack([log_scores(c.log_proba, codes) for c in kept])
+        found = stack(scores, weights, random_state=random_state)
         matter = found.weights >= LEAST_WEIGHT
         if matter.all():
             break
         kept = [c for c, matters in zip(kept, matter, strict=True) if matters]
     order = np.argsort(-found.weights, kind="stable")
-    average_proba, some = mixed([c.log_proba for c in kept], found.weights), drawn_rows(len(rows), _MOST_TEMPERED)
-    level = np.zeros(len(rows.classes))
-    temperature = temper(average_proba[some], level, rows.codes[some], rows.weights[some])
+    average_proba = mixed([c.log_proba for c in kept], found.weights)
+    temperature = temper(average_proba, np.zeros(len(rows.classes)), codes, weights)
     log_proba = sharpened(average_proba, temperature)
-    cost = weighted_average(found.log_scores - found.honest_log_scores, rows.weights)[0]
-    score, error = weighted_average(log_scores(log_proba, rows.codes), rows.weights)
+    cost = weighted_average(found.log_scores - found.honest_log_scores, weights)[0]
+    score, error = weighted_average(log_scores(log_proba, codes), weights)
     return Stack(
         columns=columns,
         classes=rows.classes,
@@ -165,7 +165,7 @@ def combine(
         temperature=temperature,
         log_score=score - cost,
         log_score_se=error,
-        accuracy=weighted_average(hits(log_proba, rows.codes), rows.weights)[0],
+        accuracy=weighted_average(hits(log_proba, codes), weights)[0],
         cost_of_choosing=cost,
         facts=facts,
         cross_validated=tuple(c.member.name for c in candidates if isinstance(c.member, Guest)),

@@ -26,7 +26,7 @@ from bayesppl.conjugate.conjugate import Conjugate, replace_unchecked
 from bayesppl.conjugate.declared_priors import Dims
 from bayesppl.conjugate.dirichlet import Dirichlet
 from bayesppl.conjugate.log_density import LogDensity, over_alternatives
-from bayesppl.conjugate.membership import Membership
+from bayesppl.conjugate.membership import Groups, Membership
 from bayesppl.conjugate.outcomes import Outcomes
 from bayesppl.conjugate.statistics import Counts
 from bayesppl.errors import UndefinedEstimateError
@@ -73,8 +73,9 @@ class PairTables(NamedTuple):
     def split(self, values: Array) -> tuple[Array, Array]:
         """Sum values of tables (..., n_tables) over columns, and take those of its two columns from every pair."""
         singles = values[..., : len(self.n_levels)]
-        of_columns = singles[..., self.pairs[0]] + singles[..., self.pairs[1]]
-        return singles.sum(-1), values[..., len(self.n_levels) :] - of_columns
+        of_pairs = values[..., len(self.n_levels) :] - singles.take(self.pairs[0], axis=-1)
+        of_pairs -= singles.take(self.pairs[1], axis=-1)
+        return singles.sum(-1), of_pairs
 
     def column(self, values: Array, column: int) -> Array:
         """The values (..., n_levels) of one column, from values of cells."""
@@ -249,10 +250,12 @@ def trees_log_predictive(posterior: TreeDirichlet) -> LogDensity:
     log_mean = np.log(posterior.tables.mean()["probability"])
 
     def log_mass(rows: Outcomes) -> Array:
-        cells, out = rows.codes + layout.starts, np.empty((len(rows), len(log_mean)))
-        for k, terms in enumerate(log_mean):
-            of_columns, of_pairs = layout.split(terms[cells])
-            out[:, k] = of_columns + log_mean_over_trees(graphs[k % len(graphs)], of_pairs)
+        out = np.empty((len(rows), len(log_mean)))
+        for block in row_blocks(len(rows), len(layout.sizes), _SCORED):
+            cells = rows[block].codes + layout.starts
+            for k, terms in enumerate(log_mean):
+                of_columns, of_pairs = layout.split(terms[cells])
+                out[block, k] = of_columns + log_mean_over_trees(graphs[k % len(graphs)], of_pairs)
         out[(rows.X < 0).all(1)] = 0.0
         return out
 
@@ -289,23 +292,24 @@ def trees_leave_one_out(
     posterior: TreeDirichlet, statistics: Counts, rows: Outcomes, members: Membership
 ) -> tuple[Array, Array]:
     """Leave-one-out of rows of levels: without one, tables have a count less, and edges another weight."""
-    layout, alpha, tables = posterior.layout, posterior.concentration, posterior.tables
+    layout, n_columns = posterior.layout, len(posterior.n_levels)
     fitted = trees_log_predictive(posterior)(rows)
-    without, n_classes = fitted.copy(), len(alpha)
-    log_mean, totals_of_classes = np.log(tables.mean()["probability"]), tables.totals
+    without, n_classes = fitted.copy(), fitted.shape[1]
+    log_mean = np.log(posterior.tables.mean()["probability"])
     # whose densities change with a row: those of all classes that share its tree
     changed = (
         [(np.arange(len(rows)), range(n_classes))]
         if posterior.is_common
         else [(np.flatnonzero(members.codes == k), [k]) for k in range(n_classes)]
     )
+    of_few = members.few_weights is not None
     for graph, (those, classes) in zip(posterior.graphs, changed, strict=True):
-        for block in row_blocks(len(those), len(posterior.n_levels) ** 2, _SCORED):
+        for block in row_blocks(len(those), n_columns**2 if of_few else log_mean.shape[1], _SCORED):
             at = those[block]
-            cells, own, weight = rows[at].codes + layout.starts, members.codes[at], members.weights[at, None]
-            counts, totals = alpha[own[:, None], cells] - weight, totals_of_classes[own] - weight
-            _, removed = layout.split(log_rising(counts, weight) - log_rising(totals, weight))
-            own_columns, own_pairs = layout.split(np.log(counts / totals))
+            cells, own, groups = rows[at].codes + layout.starts, members.codes[at], members[at].groups
+            (_, removed), (own_columns, own_pairs) = (
+                layout.split(values[groups.of_rows[:, None], cells]) for values in _without_one(posterior, groups)
+            )
             before = log_mean_over_trees(graph, -removed)
             for k in classes:
                 of_columns, of_pairs = layout.split(log_mean[k][cells])
@@ -314,3 +318,16 @@ def trees_leave_one_out(
                 of_pairs = np.where(is_own[:, None], own_pairs, of_pairs)
                 without[at, k] = of_columns + log_mean_over_trees(graph, of_pairs - removed) - before
     return fitted, without
+
+
+def _without_one(posterior: TreeDirichlet, groups: Groups) -> tuple[Array, Array]:
+    """What a row of each group adds to the evidence of a table by its cell, and log means of cells without it.
+
+    Both are (n_groups, n_cells), and have a meaning where the group has a row in the cell.
+    """
+    sizes, weights = posterior.layout.sizes, groups.weights[:, None]
+    counts = posterior.concentration[groups.classes] - weights
+    totals = posterior.tables.totals[groups.classes] - weights
+    with np.errstate(divide="ignore", invalid="ignore"):
+        added = log_rising(counts, weights) - log_rising(totals, weights).repeat(sizes, axis=1)
+        return added, np.log(counts / totals.repeat(sizes, axis=1))

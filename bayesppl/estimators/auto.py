@@ -71,7 +71,7 @@ class AutoClassifier(Shell[Stack]):
     predicts every row from all the others, exactly and at the cost of a prediction; from these left-out labels
     come a temperature for each model, which measures how far its densities can be trusted, and the weights of the
     models :math:`p(y \mid x) = \sum_m \omega_m\, p_m(y \mid x)` (stacking; Yao, Vehtari, Simpson & Gelman 2018).
-    No model is fitted twice.
+    No model is fitted twice. All rows are fitted; of more than 5,000 rows, as many drawn at random are left out.
 
     Parameters
     ----------

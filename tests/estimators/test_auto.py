@@ -15,11 +15,13 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 import bayesppl as bp
-from bayesppl.analysis import uncertainty
+from bayesppl.analysis import stacking, uncertainty
+from bayesppl.analysis.calibration import drawn_rows, temper
 from bayesppl.data.recoding import Recoding
 
 IRIS, SPECIES = load_iris(return_X_y=True)
@@ -420,3 +422,18 @@ def test_candidates_that_few_rows_do_not_reach_take_no_time(monkeypatch: pytest.
 
     monkeypatch.setattr("bayesppl.data.curves.Curves.adopt", refuse)
     assert "curves" not in bp.AutoClassifier().fit(IRIS, SPECIES).stack_.candidates
+
+
+def test_of_many_rows_some_are_left_out_each_as_it_is_among_all(monkeypatch):
+    monkeypatch.setattr(stacking, "MOST_LEFT_OUT", 40)
+    clf = bp.AutoClassifier({**EXPLICIT, "weighted": bp.GaussianNB(calibration="weights"), "guest": GaussianNB()})
+    found = clf.fit(IRIS, SPECIES).candidate_scores()
+    some = drawn_rows(len(IRIS), 40)
+    loo = bp.GaussianNB(calibration="weights").fit(IRIS, SPECIES).loo()
+    score = found["log_score"].sel(model="weighted").item()
+    np.testing.assert_allclose(score, loo.log_score_i[some].mean(), rtol=1e-10)
+    nb = clone(EXPLICIT["nb"]).fit(IRIS, SPECIES).loo()
+    density, level, ones = nb.log_joint[some] - nb.log_class_weights[some], nb.log_class_weights[some], np.ones(40)
+    expected = temper(density, level, SPECIES[some], ones)
+    np.testing.assert_allclose(found["temperature"].sel(model="nb").item(), expected, rtol=1e-8)
+    assert clf.stack_.class_count.sum() == len(IRIS)
