@@ -26,7 +26,7 @@ from scipy.special import expit, log_expit
 
 from bayesppl.conjugate.log_density import Evaluate, LogDensity, on_first_use
 from bayesppl.conjugate.membership import Membership, counts_without, weight_by_weight
-from bayesppl.conjugate.rows import Rows, in_blocks
+from bayesppl.conjugate.rows import SingleRows, in_blocks
 from bayesppl.conjugate.statistics import Successes, remainder
 from bayesppl.kernels import ranges
 from bayesppl.kernels.arrays import (
@@ -52,7 +52,7 @@ OfCells = Callable[[Any, Any], Array]
 
 
 @dataclass(frozen=True, eq=False)
-class DenseCells(Rows):
+class DenseCells(SingleRows):
     """Rows all of whose cells are held, NaN where one is missing.
 
     Attributes
@@ -144,7 +144,7 @@ class StoredCells(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class SparseCells(Rows):
+class SparseCells(SingleRows):
     """Rows whose cells are zero where none is stored.
 
     Attributes
@@ -265,7 +265,7 @@ def sparse_leave_one_out(
 
 
 @dataclass(frozen=True, eq=False)
-class Bits(Rows):
+class Bits(SingleRows):
     """Rows of zeros and ones, dense (NaN where a cell is missing) or sparse.
 
     Attributes

@@ -23,7 +23,16 @@ from bayesppl.conjugate.fast_paths import FAST_PATHS
 from bayesppl.conjugate.joint import Joint
 from bayesppl.conjugate.log_density import LogDensity, over_alternatives
 from bayesppl.conjugate.membership import Membership
-from bayesppl.conjugate.rows import JointRows, Rows, RowsWithBase, forget, in_blocks, log_evidence_of, per_row
+from bayesppl.conjugate.rows import (
+    JointRows,
+    Rows,
+    RowsWithBase,
+    SingleRows,
+    forget,
+    in_blocks,
+    log_evidence_of,
+    per_row,
+)
 from bayesppl.kernels.arrays import Array
 
 
@@ -94,7 +103,7 @@ def leave_one_out(
     return fitted, members.replaced(fitted, own_class_without(posterior, rows, members))
 
 
-def own_class_without(posterior: Any, rows: Rows, members: Membership) -> Array:
+def own_class_without(posterior: Any, rows: Any, members: Membership) -> Array:
     """log p(x_i | y_i, all data but row i): all that taking a row out changes where classes share no parameter.
 
     A conjugate posterior forgets a row as it learned it, by arithmetic on its hyperparameters. Rows are treated
@@ -144,7 +153,7 @@ def generic_average(posterior: Any, common: Any, log_odds: Array, n_classes: int
     of_classes = [posterior.select_classes(np.asarray([k])) for k in range(n_classes)]
     of_all = common.select_classes(np.asarray([0]))
 
-    def evaluate(rows: Rows) -> Array:
+    def evaluate(rows: SingleRows) -> Array:
         out = np.empty((len(rows), n_classes))
         for block, statistics in rows.blocks():
             alike = irrelevant + log_evidence_of(of_all, statistics)

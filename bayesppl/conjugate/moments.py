@@ -9,7 +9,7 @@ from typing import ClassVar, Self, final
 import numpy as np
 
 from bayesppl.conjugate.centred_sums import CentredSums
-from bayesppl.conjugate.rows import Rows
+from bayesppl.conjugate.rows import SingleRows
 from bayesppl.conjugate.statistics import Statistics, column, rounding_of_sum, under_codes
 from bayesppl.kernels import moments as kernels
 from bayesppl.kernels.arrays import Array, Responsibilities, diagonal
@@ -195,7 +195,7 @@ class LogMoments(Moments):
 
 @final
 @dataclass(frozen=True, eq=False)
-class NumberRows(Rows):
+class NumberRows(SingleRows):
     """Rows of numbers, of which moments are sums; NaN marks a missing cell.
 
     Attributes

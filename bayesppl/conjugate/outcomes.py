@@ -21,7 +21,7 @@ from scipy.special import expit
 from bayesppl.conjugate.dirichlet import Dirichlet
 from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.conjugate.membership import Membership, counts_without, weight_by_weight
-from bayesppl.conjugate.rows import Rows
+from bayesppl.conjugate.rows import SingleRows
 from bayesppl.conjugate.statistics import Counts
 from bayesppl.kernels.arrays import Array, Responsibilities
 from bayesppl.kernels.levels import outcome_counts
@@ -71,7 +71,7 @@ class Tables(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Outcomes(Rows):
+class Outcomes(SingleRows):
     """Rows of levels, as outcomes of tables.
 
     Attributes

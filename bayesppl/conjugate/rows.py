@@ -24,7 +24,7 @@ from bayesppl.kernels.arrays import Array, Responsibilities
 
 
 class Rows(ABC):
-    """Some rows of data, whose statistics can be summed by class or taken one by one."""
+    """Some rows of data, whose statistics can be summed by class."""
 
     X: Any
 
@@ -34,6 +34,10 @@ class Rows(ABC):
     @abstractmethod
     def sum_rows(self, responsibilities: Responsibilities) -> Statistics:
         """Sum the statistics of the rows into their classes."""
+
+
+class SingleRows(Rows):
+    """Rows whose statistics can be taken one by one too, so that everything in closed form follows from them."""
 
     @abstractmethod
     def blocks(self) -> Iterator[tuple[slice, Any]]:
@@ -68,10 +72,6 @@ class JointRows(Rows):
             raise ValueError(self.refusal)
         return JointStatistics({name: part.sum_rows(responsibilities) for name, part in self.parts.items()})
 
-    @final
-    def blocks(self) -> Iterator[tuple[slice, Any]]:
-        raise TypeError("the parts of joint rows have blocks of their own; each is evaluated by itself")
-
 
 @dataclass(frozen=True, eq=False)
 class RowsWithBase(Rows):
@@ -101,11 +101,6 @@ class RowsWithBase(Rows):
     def sum_rows(self, responsibilities: Responsibilities) -> Any:
         sums: Any = self.rows.sum_rows(responsibilities)
         return sums.with_base(np.asarray(responsibilities.T @ self.log_base))
-
-    @final
-    def blocks(self) -> Iterator[tuple[slice, Any]]:
-        for block, statistics in self.rows.blocks():
-            yield block, statistics.with_base(self.log_base[block])
 
 
 def forget(posterior: Any, statistics: Any, members: Membership) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn, Self, final
+from typing import Any, Self, final
 
 import numpy as np
 
@@ -35,10 +35,6 @@ class PlainRows(Rows):
     def sum_rows(self, responsibilities: Responsibilities) -> WeightedRows:
         refuse_gaps(self.X, self.columns, self.refusal)
         return WeightedRows.of(self.X, responsibilities)
-
-    @final
-    def blocks(self) -> NoReturn:
-        raise TypeError("rows without sufficient statistics are evaluated by their likelihood only")
 
 
 @dataclass(frozen=True, eq=False)

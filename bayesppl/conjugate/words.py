@@ -24,7 +24,7 @@ from bayesppl.conjugate.cells import stored_once
 from bayesppl.conjugate.dirichlet import Dirichlet
 from bayesppl.conjugate.log_density import LogDensity, on_first_use
 from bayesppl.conjugate.membership import Membership, counts_without
-from bayesppl.conjugate.rows import Rows
+from bayesppl.conjugate.rows import SingleRows
 from bayesppl.conjugate.statistics import Counts
 from bayesppl.kernels.arrays import (
     Array,
@@ -49,7 +49,7 @@ _WIDE = 1 << 10
 
 
 @dataclass(frozen=True, eq=False)
-class Words(Rows):
+class Words(SingleRows):
     """Rows of counts given their totals, or of what the counts are worth.
 
     Attributes

@@ -63,9 +63,6 @@ class CountedRows(Rows):
     def sum_rows(self, responsibilities: Responsibilities) -> Counts:
         return Counts(class_counts(responsibilities), np.zeros(()))
 
-    def blocks(self) -> NoReturn:
-        raise TypeError("rows of a model written in PyMC are evaluated by their likelihood only")
-
 
 @dataclass(frozen=True, eq=False)
 class ObservedColumns(BoundColumns):
