@@ -31,6 +31,8 @@ class Curves(BaseEstimator):
     recoding : Recoding
         Without gaps in what it makes.
     most_columns : int
+    with_products : bool
+        Whether to add squares and products, or to stop at the components.
 
     Attributes
     ----------
@@ -48,6 +50,7 @@ class Curves(BaseEstimator):
 
     recoding: Recoding
     most_columns: int = MOST_CURVED
+    with_products: bool = True
     center_: Array | Sequence[float] = field(default=_NONE, init=False)
     rotation_: Array | Sequence[float] = field(default=_NONE, init=False)
 
@@ -77,7 +80,7 @@ class Curves(BaseEstimator):
     def curved(self, cells: Array) -> Table:
         """Add squares and products to rows that are recoded already: (n_rows, n_recoded_columns)."""
         directions = (cells - self.center_) @ self.rotation_
-        one, other = np.triu_indices(directions.shape[1])
+        one, other = np.triu_indices(directions.shape[1] if self.with_products else 0)
         curved = np.hstack([directions, directions[:, one] * directions[:, other]])
         return MatrixTable(tuple(range(curved.shape[1])), np.asfortranarray(curved), is_named=True)
 
@@ -89,7 +92,7 @@ class Curves(BaseEstimator):
     def origins(self, names: Sequence[Hashable]) -> list[tuple[Hashable, ...]]:
         """Name the columns that each square or product is made of, where columns are not mixed."""
         own = self.recoding.origins(names)
-        pairs = zip(*np.triu_indices(len(own)), strict=True)
+        pairs = zip(*np.triu_indices(len(own) if self.with_products else 0), strict=True)
         return [*own, *(own[i] + own[j] for i, j in pairs)]
 
     def columns_read(self, names: Sequence[Hashable]) -> Sequence[Hashable]:

@@ -20,7 +20,7 @@ from bayesppl.analysis.uncertainty import entropy_split, interval, stack_probabi
 from bayesppl.conjugate import Dirichlet
 from bayesppl.data.read_table import Columns
 from bayesppl.errors import SeveralModelsError, warn
-from bayesppl.estimators.candidates import ROWS_PER_CANDIDATE, facts_about, propose, summarise
+from bayesppl.estimators.candidates import LEAST_CANDIDATES, ROWS_PER_CANDIDATE, facts_about, propose, summarise
 from bayesppl.estimators.declared import read_all
 from bayesppl.estimators.generative import GenerativeClassifier
 from bayesppl.estimators.given_candidates import fit_and_leave_out, named, try_candidate
@@ -144,7 +144,7 @@ class AutoClassifier(Shell[Stack]):
         columns = Columns(rows.table.names, rows.table.is_named, type(self).__name__)
         if self.candidates is None:
             proposed, read = propose(rows)
-            tried = list(islice(proposed, max(2, len(rows.counted()) // ROWS_PER_CANDIDATE)))
+            tried = list(islice(proposed, max(LEAST_CANDIDATES, len(rows.counted()) // ROWS_PER_CANDIDATE)))
             declared: dict[str, Any] = {"class_weights": self.class_weights, "n_jobs": self.n_jobs}
             found = [
                 fit_and_leave_out(

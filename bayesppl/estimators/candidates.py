@@ -33,6 +33,15 @@ from bayesppl.model.stack import Stack
 #: Fewer rows for each candidate than these cannot choose among them.
 ROWS_PER_CANDIDATE = 15
 
+#: So many are tried of however few rows.
+LEAST_CANDIDATES = 3
+
+# Of more rows, more than these candidates are tried
+_SEVERAL_ROWS = ROWS_PER_CANDIDATE * LEAST_CANDIDATES
+
+# Principal components of fewer rows each than these are mostly chance
+_ROWS_PER_COMPONENT = 4
+
 # Columns whose densities are chosen and weighed one by one: more take longer than all other candidates
 _MOST_WEIGHED = 200
 
@@ -41,6 +50,9 @@ _MOST_PRODUCTS = 1 << 25
 
 # The time of a prediction grows with the cube of the columns that trees connect
 _MOST_IN_TREES = 40
+
+# Of more rows than these, components of as many columns take long, and covariances are determined well enough
+_FEW_ROWS = 1000
 
 # A covariance of more columns costs more than its correlations are worth
 _MOST_CORRELATED = 400
@@ -107,10 +119,19 @@ def _of_columns(columns: tuple[Column, ...], table: Table) -> Iterator[Candidate
     steps = Recoding("steps", "indicators").adopt(columns)
     scores = Recoding("score", "indicators", few="score").adopt(columns)
     cells = Recoding("bin_filled", "code_filled").adopt(columns)
+    means = Candidate("means", filled, Gaussian("tied_diag"))
+    n_rows, width = len(table), sum(filled.widths())
+    has_few_rows = n_rows <= min(width, _FEW_ROWS)
+    if has_few_rows:
+        yield means
+        components = Curves(filled, max(2, n_rows // _ROWS_PER_COMPONENT), with_products=False)
+        yield Candidate("components", components.adopt(table), Gaussian("tied", "hierarchical"))
     found = [
         Candidate("columns", by_kind, _independent(by_kind)),
-        Candidate("linear", filled, _correlated(filled, "tied")),
-        Candidate("chosen columns", by_kind, _chosen(columns), "weights"),
+        # what fewer rows than columns choose or weigh predicts each of them too well, left out or not
+        Candidate("linear", filled, None if has_few_rows else _correlated(filled, "tied")),
+        means._replace(family=None if has_few_rows or n_rows > _SEVERAL_ROWS else means.family),
+        Candidate("chosen columns", by_kind, None if has_few_rows else _chosen(columns), "weights"),
         Candidate("location", coded, _location(coded)),
         Candidate("trees", cells, _trees(columns, "per_class")),
         Candidate("bins", binned, Categorical() if may_be_skewed or has_gaps else None),

@@ -257,6 +257,37 @@ def test_intervals_cover_the_true_probability_where_a_member_is_the_truth() -> N
     assert np.mean(covered) > 0.85
 
 
+@pytest.mark.parametrize(("n_informative", "least"), [(0, -0.75), (200, -0.45)])
+def test_fewer_rows_than_columns_are_no_reason_to_be_sure(n_informative: int, least: float) -> None:
+    """A coin has -.69, which twenty rows of noise do not beat."""
+    scores = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        y = np.arange(1020) % 2
+        X = rng.standard_normal((1020, 200))
+        X[:, :n_informative] += 0.4 * (y[:, None] - 0.5)
+        clf = bp.AutoClassifier().fit(X[:20], y[:20])
+        scores.append(clf.predict_log_proba(X[20:])[np.arange(1000), y[20:]].mean())
+    assert set(clf.stack_.candidates) == {"means", "components", "columns"}
+    assert np.mean(scores) > least
+
+
+def test_few_directions_of_many_columns_are_seen() -> None:
+    """Five factors behind a thousand columns, of which one tells the classes apart: no column does alone."""
+    rng = np.random.default_rng(0)
+    y = np.arange(240) % 2
+    factors = rng.standard_normal((240, 6))
+    factors[:, 0] = 0.3 * (y - 0.5) + 0.02 * factors[:, 0]
+    X = factors @ rng.standard_normal((6, 1000)) + rng.standard_normal((240, 1000))
+    clf = bp.AutoClassifier().fit(X[:40], y[:40])
+    assert clf.weights_["model"][0] == "components"
+    assert clf.score(X[40:], y[40:]) > 0.9
+    found = clf.explain(
+        X[40:42, :], blocks={"first": [f"x{i}" for i in range(500)], "second": [f"x{i}" for i in range(500, 1000)]}
+    )
+    np.testing.assert_allclose(found["weight"].sum("feature") + found["prior"], found["log_odds"], atol=1e-9)
+
+
 def test_curved_classes_are_seen() -> None:
     """Rings around one centre: squares and products separate what no covariance of the columns does."""
     rng = np.random.default_rng(0)
