@@ -29,9 +29,12 @@ def test_links_are_whole_addresses_of_files_that_exist():
     pictures = source.replace("github.com", "raw.githubusercontent.com") + "/main/"
     links = re.findall(r"(!?)\[[^\]]*\]\(([^)]+)\)", README.read_text())
     assert {mark for mark, _ in links} == {"", "!"}
+    assert any(project["urls"]["Documentation"] in link for _, link in links)
     for mark, link in links:
         assert link.startswith("https://"), link
         own = link.startswith((source, pictures))
+        rendered = re.fullmatch(rf"{re.escape(project['urls']['Documentation'])}/en/latest/(.*)\.html", link)
+        assert not rendered or (README.parent / "docs" / f"{rendered[1]}.md").exists(), link
         path = re.sub(f"^({re.escape(source)}/(blob|tree)/main/|{re.escape(pictures)})", "", link)
         assert not own or (README.parent / path).exists(), link
         assert not mark or link.startswith(pictures), link
