@@ -98,6 +98,13 @@ def estimates(fitted: Fitted, rules: Sequence[RuleName] | None = None) -> xr.Dat
     ------
     UndefinedEstimateError
         If one of the ``rules`` that are asked for by name does not exist for these data.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> clf = bp.PoissonNB(bp.Gamma(2.0, 1.0)).fit([[0], [2], [4], [7]], ["a", "a", "b", "b"])
+    >>> clf.estimates()["rate"].sel({"class": "b", "feature": "x0"}).to_series().round(3).to_dict()
+    {'mle': 5.5, 'map': 4.0, 'mean': 4.333}
     """
     posterior, model = fitted.posterior, fitted.posterior.model
     thetas: list[Theta] = []

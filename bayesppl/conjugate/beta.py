@@ -24,6 +24,15 @@ class Beta(CellBelief):
     ----------
     alpha, beta : float or array broadcast to (n_classes, n_features)
         Prior numbers of successes and failures. ``Beta(1, 1)`` is uniform, ``Beta(0.5, 0.5)`` is Jeffreys'.
+
+    Examples
+    --------
+    After 2 ones out of 2 rows of a class, Beta(2, 1) is Beta(4, 1), of mean 4/5:
+
+    >>> import bayesppl as bp
+    >>> clf = bp.BernoulliNB(bp.Beta(2.0, 1.0)).fit([[1], [1], [0], [0]], ["a", "a", "b", "b"])
+    >>> clf.estimates(["mean"])["probability"].sel({"class": "a"}).item()
+    0.8
     """
 
     parameter = "probability"

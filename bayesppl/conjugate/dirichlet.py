@@ -36,6 +36,15 @@ class Dirichlet(Conjugate):
         The last axis may hold several independent simplices side by side; ``sizes`` are their lengths.
     parameter : str
         Name of the probabilities in a ``Theta``.
+
+    Examples
+    --------
+    Of classes that 3 and 1 rows have, one pseudo-row for each makes 4/6 and 2/6:
+
+    >>> import bayesppl as bp
+    >>> clf = bp.BernoulliNB(class_weights=bp.Dirichlet(1.0)).fit([[1], [1], [0], [0]], ["a", "a", "a", "b"])
+    >>> clf.estimates(["mean"])["class_weights"].values.ravel().round(3).tolist()
+    [0.667, 0.333]
     """
 
     scalable: ClassVar[tuple[str, ...]] = ("concentration",)

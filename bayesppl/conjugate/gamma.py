@@ -23,6 +23,15 @@ class Gamma(CellBelief):
     ----------
     shape, rate : float or array broadcast to (n_classes, n_features)
         The mean is shape / rate: ``shape`` prior events seen over a prior exposure of ``rate``.
+
+    Examples
+    --------
+    After 11 events in 2 rows of a class, Gamma(2, 1) is Gamma(13, 3), of mean 13/3:
+
+    >>> import bayesppl as bp
+    >>> clf = bp.PoissonNB(bp.Gamma(2.0, 1.0)).fit([[0], [2], [4], [7]], ["a", "a", "b", "b"])
+    >>> round(clf.estimates(["mean"])["rate"].sel({"class": "b"}).item(), 3)
+    4.333
     """
 
     parameter = "rate"

@@ -50,6 +50,13 @@ class LKJ(ShownAsTable):
         Prior of the standard deviations, (class, feature), or (feature,) where the covariance is tied.
     n_features : int, optional
         How many features the prior is for, if it is for no other number.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> import pymc as pm
+    >>> bp.LKJ(eta=2.0, sd=pm.Exponential.dist(1.0)).eta
+    2.0
     """
 
     eta: float

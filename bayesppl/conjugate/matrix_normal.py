@@ -63,6 +63,16 @@ class MatrixNormalInverseWishart(Conjugate):
         vary as much as the mean of 1/λ rows.
     centre : float or array broadcast to (n_classes, n_predictors)
         c, the predictors at which the location is believed.
+
+    Examples
+    --------
+    The prior of the numbers of a location model, whose means depend on categories:
+
+    >>> import bayesppl as bp
+    >>> prior = bp.MatrixNormalInverseWishart(location=0.0, kappa=1.0, nu=3.0, psi=1.0, precision=1.0)
+    >>> X, y = [[0.0, 1.5], [1.0, 4.5], [0.0, -1.5], [1.0, 0.5]] * 3, ["a", "a", "b", "b"] * 3
+    >>> bp.LocationModel(prior=prior, categories=[0]).fit(X, y).predict([[1.0, 4.0], [1.0, 0.0]]).tolist()
+    ['a', 'b']
     """
 
     parameters: ClassVar[tuple[str, ...]] = ("mean", "effect", "covariance")

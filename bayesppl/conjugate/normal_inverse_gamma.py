@@ -39,6 +39,16 @@ class NormalInverseGamma(Conjugate):
     shared : tuple of int
         Axes of (class, feature) over which one variance is shared: ``()`` a variance per class and feature,
         ``(-2,)`` one per feature (tied), ``(-1,)`` one per class (spherical).
+
+    Examples
+    --------
+    A location of 0 that is worth two rows, beside two rows of mean 4: the posterior mean is 2.
+
+    >>> import bayesppl as bp
+    >>> prior = bp.NormalInverseGamma(location=0.0, kappa=2.0, a=2.0, b=1.0)
+    >>> clf = bp.GaussianNB(prior).fit([[3.0], [5.0], [-1.0], [1.0]], ["a", "a", "b", "b"])
+    >>> clf.estimates(["mean"])["mean"].sel({"class": "a"}).item()
+    2.0
     """
 
     parameters: ClassVar[tuple[str, ...]] = ("mean", "variance")

@@ -42,6 +42,17 @@ class NormalInverseWishart(Conjugate):
         ν, degrees of freedom; proper for ν > n_features − 1. The mean of Σ is Ψ / (ν − n_features − 1).
     psi : float, (n_features,), (n_features, n_features) or (n_classes, n_features, n_features)
         Ψ, the scale matrix; a float or a vector stands for a diagonal matrix.
+
+    Examples
+    --------
+    A location that is worth two rows, beside two rows of mean (4, 2):
+
+    >>> import bayesppl as bp
+    >>> prior = bp.NormalInverseWishart(location=[0.0, 0.0], kappa=2.0, nu=5.0, psi=1.0)
+    >>> X = [[3.0, 1.0], [5.0, 3.0], [-1.0, 0.0], [1.0, 0.0]]
+    >>> clf = bp.QuadraticDiscriminantAnalysis(prior).fit(X, ["a", "a", "b", "b"])
+    >>> clf.estimates(["mean"])["mean"].sel({"class": "a"}).values.ravel().tolist()
+    [2.0, 1.0]
     """
 
     parameters: ClassVar[tuple[str, ...]] = ("mean", "covariance")

@@ -100,6 +100,17 @@ class BayesClassifier(Shell[Fitted], ABC):
         (n_rows, n_classes)
             In the container chosen by ``set_output``. Lazy where ``X`` is a dask array or data frame, computed
             block by block.
+
+        Examples
+        --------
+        Two rows of "a" are ones. Their share is one by maximum likelihood, 3/4 under the uniform prior:
+
+        >>> import bayesppl as bp
+        >>> clf = bp.BernoulliNB().fit([[1], [1], [0], [0]], ["a", "a", "b", "b"])
+        >>> clf.predict_proba([[1]], rule="mle").tolist()
+        [[1.0, 0.0]]
+        >>> clf.predict_proba([[1]]).round(2).tolist()
+        [[0.75, 0.25]]
         """
         if is_lazy(X):
             return self._lazy_probabilities(X, rule, class_weights, log=False)

@@ -58,6 +58,12 @@ class Learner(DeclaredClassifier, ABC):
         ValueError
             For values outside the family's support, a single class, or priors that do not fit the data.
 
+        Examples
+        --------
+        >>> import bayesppl as bp
+        >>> bp.GaussianNB().fit([[0.0], [1.0], [4.0], [5.5]], ["a", "a", "b", "b"]).predict([[0.2]]).tolist()
+        ['a']
+
         Notes
         -----
         What needs the rows again (``loo``, the predictive groups of ``to_datatree``, the fingerprint in a saved

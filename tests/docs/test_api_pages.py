@@ -1,11 +1,14 @@
 """The reference has every public name, once."""
 
 import dataclasses
+import doctest
 import inspect
 import pkgutil
 import re
 from collections import Counter
 from pathlib import Path
+
+import pytest
 
 import bayesppl as bp
 from bayesppl import plots
@@ -103,3 +106,18 @@ def test_every_method_of_a_fitted_classifier_stands_in_one_group():
     members = {name for name in dir(bp.GenerativeClassifier) if not name.startswith(("_", "set_"))}
     members |= {"set_params", "set_output"}
     assert grouped == Counter(members - fields - NOT_GROUPED)
+
+
+@pytest.mark.parametrize(
+    "documented",
+    [
+        bp.GaussianNB.fit,
+        bp.GaussianNB.predict_proba,
+        bp.GaussianNB.estimates,
+        bp.GaussianNB.log_evidence,
+        *(getattr(bp.priors, name) for name in bp.priors.__all__),
+    ],
+    ids=lambda documented: documented.__name__,
+)
+def test_what_everybody_meets_first_has_an_example(documented):
+    assert doctest.DocTestParser().get_examples(inspect.getdoc(documented))
