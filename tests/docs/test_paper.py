@@ -1,4 +1,4 @@
-"""The paper names the authors of the citation, cites what it lists, and shows numbers that other tests recompute."""
+"""The paper names the authors of the citation, cites what it lists, and shows numbers that other tests compute."""
 
 import re
 from pathlib import Path
