@@ -80,12 +80,12 @@ def make(
                 f"{given[0]} is for one declared model, and --model auto combines several; name a --model"
             )
         return bp.AutoClassifier()
-    arguments = {"rule": rule, "inference": inference, "calibration": calibration}
+    arguments: dict[str, Any] = {"rule": rule, "inference": inference, "calibration": calibration}
     if prior is not None:
         arguments |= _prior(model, prior)
     if model in ("mixed-nb", "location"):
-        return getattr(bp, MODELS[model])(integers=_integers(integers), **arguments)
-    if integers:
+        arguments["integers"] = _integers(integers)
+    elif integers:
         raise ValueError(f"--integers {integers[0]} is for --model mixed-nb or location, found --model {model}")
     return getattr(bp, MODELS[model])(**arguments)
 

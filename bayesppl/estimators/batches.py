@@ -18,11 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.data.labels import Unlabelled, encode_labels, label_set
+from bayesppl.data.labels import encode_labels, label_set
 from bayesppl.data.lazy import labels_in, open_parquet, partitions, scan
 from bayesppl.errors import RowError, rows_before
 from bayesppl.estimators.declared import DeclaredClassifier, read_first, start
-from bayesppl.kernels.arrays import Array
 from bayesppl.model.learned import Learned
 
 # statistics added up by one task
@@ -118,15 +117,12 @@ def fit_lazy[T: DeclaredClassifier](clf: T, X: Any, y: Any, sample_weight: Any =
     parts = partitions(X, y) if sample_weight is None else partitions(X, y, sample_weight)
     classes = clf.classes
     if classes is None:
-        seen = [dask.delayed(_labels)(part[1], clf.missing_labels) for part in parts]
+        seen = [dask.delayed(label_set)(part[1], clf.missing_labels) for part in parts]
         with _rows_of_the_table(seen, parts):
             found = [labels for labels in dask.compute(*seen) if len(labels)]
         classes = encode_labels(np.concatenate(found))[0].tolist() if found else ()
-    learned = None
-    for first in parts:
-        learned = dask.delayed(_start)(clf, classes, *first).compute()
-        if learned is not None:
-            break
+    starts = (dask.delayed(_start)(clf, classes, *part).compute() for part in parts)
+    learned = next((found for found in starts if found is not None), None)
     if learned is None:
         raise ValueError("X has no rows; there is nothing to learn from")
     shared = dask.delayed(learned)
@@ -171,10 +167,6 @@ def rows_shown[T](batches: Iterable[T], size: Callable[[T], int], words: str, to
 
 def _n_labels(batch: Sequence[Any]) -> int:
     return len(batch[1])
-
-
-def _labels(y: Any, unlabelled: Unlabelled) -> Array:
-    return label_set(y, unlabelled) if len(y) else np.empty(0)
 
 
 def _start(clf: DeclaredClassifier, classes: Any, X: Any, y: Any, weights: Any = None) -> Learned | None:

@@ -21,7 +21,7 @@ from itertools import product
 from operator import itemgetter
 from pathlib import Path
 from timeit import timeit
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -41,6 +41,7 @@ from bayesppl.reproduce.studies.base import Halves, Study, Tables, drawn_in, hel
 N_DIGITS = 42_000
 SMOOTHING = 0.01
 Structure = Literal["diag", "full"]
+STRUCTURES: tuple[Structure, ...] = get_args(Structure)
 
 
 @cache
@@ -141,15 +142,15 @@ def average_accuracies(structure: Structure, repetitions: int, inputs: Inputs) -
 def time_ratio(inputs: Inputs) -> list[float]:
     """Full covariance over naive, seconds to score the test half."""
     data, seconds = halves(inputs), []
-    structures: tuple[Structure, ...] = ("full", "diag")
-    for structure in structures:
+    for structure in STRUCTURES:
         classifier = GenerativeClassifier(Gaussian(structure, WEAK_PRIORS[structure])).fit(
             data.X_train, data.y_train
         )
         theta = smoothed(structure, classifier)
         log_joint = classifier.posterior_.model.log_joint(theta)
         seconds.append(timeit(partial(log_joint, data.X_test), number=1))
-    return [seconds[0] / seconds[1]]
+    naive, full = seconds
+    return [full / naive]
 
 
 def read_idx(folder: Path, name: str) -> Array:
@@ -205,8 +206,7 @@ VARIANCES = (0.003, 0.03, 0.1)
 def tables(inputs: Inputs) -> Tables:
     """Test accuracy and log score of smoothing, the default prior, and tuned priors; naive and full covariance."""
     data = dequantised(halves(inputs), inputs.seed)
-    structures: tuple[Structure, ...] = ("diag", "full")
-    rows = [row for structure in structures for row in rows_of(structure, data)]
+    rows = [row for structure in STRUCTURES for row in rows_of(structure, data)]
     return {"the source's protocol, one repetition": pd.DataFrame(rows)}
 
 
