@@ -14,6 +14,7 @@ from .conjugate import MatrixNormalInverseWishart as MatrixNormalInverseWishart
 from .conjugate import NormalInverseGamma as NormalInverseGamma
 from .conjugate import NormalInverseWishart as NormalInverseWishart
 from .conjugate.gaussian_declared import LKJ as LKJ
+from .data.annotations import LabelNoise as LabelNoise
 from .errors import ChangedRowsError as ChangedRowsError
 from .errors import ConvergenceWarning as ConvergenceWarning
 from .errors import ImpossibleCellWarning as ImpossibleCellWarning
@@ -25,6 +26,7 @@ from .errors import NotConjugateError as NotConjugateError
 from .errors import OverconfidentWarning as OverconfidentWarning
 from .errors import SeveralModelsError as SeveralModelsError
 from .errors import UndefinedEstimateError as UndefinedEstimateError
+from .errors import UnlabelledWarning as UnlabelledWarning
 from .errors import UnseenLevelWarning as UnseenLevelWarning
 from .estimators.auto import AutoClassifier as AutoClassifier
 from .estimators.batches import fit_batches as fit_batches
@@ -32,6 +34,7 @@ from .estimators.discriminant_analysis import LinearDiscriminantAnalysis as Line
 from .estimators.discriminant_analysis import LocationModel as LocationModel
 from .estimators.discriminant_analysis import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis
 from .estimators.generative import GenerativeClassifier as GenerativeClassifier
+from .estimators.generative import dawid_skene as dawid_skene
 from .estimators.loading import load as load
 from .estimators.naive_bayes import BernoulliNB as BernoulliNB
 from .estimators.naive_bayes import BinomialNB as BinomialNB

@@ -49,6 +49,10 @@ class ImpossibleRowWarning(UserWarning):
     """A row has probability zero under every class; its class weights were returned."""
 
 
+class UnlabelledWarning(UserWarning):
+    """Rows without a label make the predictions of labelled rows worse; see ``unlabelled_weight=``."""
+
+
 class OverconfidentWarning(UserWarning):
     """Left-out labels are predicted far worse than the model expects; see ``calibration=``."""
 

@@ -54,7 +54,7 @@ def in_steps(draws: Theta, step: int) -> Iterator[Theta]:
 
 
 def _flat(draws: Theta) -> Theta:
-    return {name: values.reshape(-1, *values.shape[2:]) for name, values in draws.items()}
+    return {name: np.concatenate(values) for name, values in draws.items()}
 
 
 def _of_draws(draws: Theta, which: Any) -> Theta:

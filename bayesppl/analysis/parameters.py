@@ -188,7 +188,7 @@ def _spread(posterior: Posterior, draws: int, bounds: tuple[float, float], rng: 
     theta = posterior.draws(1, size, rng)
     summary = {}
     for name in model.dims:
-        flat = theta[name].reshape(-1, *theta[name].shape[2:])
+        flat = np.concatenate(theta[name])
         summary[name] = np.stack([flat.std(0, ddof=1), *np.quantile(flat, bounds, axis=0)])
     n_chains, n_draws = next(iter(theta.values())).shape[:2]
     out = dataset(model, summary, {"estimate": ["sd", "lower", "upper"]})

@@ -137,7 +137,7 @@ def to_datatree(
     theta = posterior.draws(chains, draws, generator(random_state))
     n_chains, n_draws = theta[CLASS_WEIGHTS].shape[:2]
     leading = {"chain": np.arange(n_chains), "draw": np.arange(n_draws)}
-    flat = {name: values.reshape(-1, *values.shape[2:]) for name, values in theta.items()}
+    flat = {name: np.concatenate(values) for name, values in theta.items()}
     # every group has a random stream of its own, so that asking for more groups changes none of them
     streams = generator(random_state).spawn(len(GROUPS))
     prior_seed = int(streams[0].integers(2**31))

@@ -128,6 +128,8 @@ def summary(fitted: Fitted, prob: float = PROB, random_state: int | None = 0) ->
         facts["prior tuned"] = ", ".join(
             f"{name} × {factor:.3g}" for name, factor in fitted.search.factors.items()
         )
+    if fitted.unlabelled is not None:
+        facts["rows without a label"] = str(fitted.unlabelled)
     if fitted.calibration is not None:
         facts["calibration"] = str(fitted.calibration)
     if fitted.inferred is None:
@@ -183,7 +185,8 @@ def _table(
     share = max(1, _ROWS // len(table.data_vars))
     cells: list[tuple[str, ...]] = []
     labels: dict[str, list[list[str]]] = {}
-    for name, values in islice(table.data_vars.items(), _ROWS):
+    shown_first = ((name, values) for name, values in table.data_vars.items() if values.size)
+    for name, values in islice(shown_first, _ROWS):
         dims = [dim for dim in values.dims if dim != "estimate"]
         places = islice(np.ndindex(*(values.sizes[dim] for dim in dims)), share)
         numbers = [values.isel(dict(zip(dims, place, strict=True))) for place in places]

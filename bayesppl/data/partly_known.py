@@ -1,7 +1,8 @@
-"""Rows of which the class is not known, or not for certain."""
+"""Rows of which the class is not known, or not for certain, and labels that may be wrong."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
@@ -10,6 +11,38 @@ import numpy as np
 
 from bayesppl.data.table import Table
 from bayesppl.kernels.arrays import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Votes:
+    """Labels given to rows, each by an annotator.
+
+    Attributes
+    ----------
+    rows : (n_votes,)
+        Places of the rows, in ascending order.
+    annotators, labels : (n_votes,)
+        Codes.
+    names : tuple
+        Of the annotators.
+    errors : (n_annotators, n_classes, n_classes)
+        Prior concentration of the labels (last axis) that an annotator gives to rows of each class, or their
+        probabilities.
+    are_known : bool
+        Whether ``errors`` are the probabilities.
+    """
+
+    rows: Array
+    annotators: Array
+    labels: Array
+    names: tuple[Hashable, ...]
+    errors: Array
+    are_known: bool
+
+    def within(self, rows: slice) -> tuple[Array, Array, Array]:
+        """Rows (counted from the first of the range), annotators and labels of the votes on a range of rows."""
+        first, last = np.searchsorted(self.rows, [rows.start, rows.stop])
+        return self.rows[first:last] - rows.start, self.annotators[first:last], self.labels[first:last]
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,16 +56,18 @@ class PartlyKnown:
     places : (n_rows,)
         Which of them these are, in ascending order.
     weights : (n_rows,)
-        All positive.
     log_prior : (n_rows, n_classes), optional
         What is known of the class of each row beside its features and the class weights: the logarithm of a factor
         for every class, -inf where it is ruled out. None where nothing is.
+    votes : Votes, optional
+        Labels that may be wrong; their ``rows`` are places among these rows.
     """
 
     whole: Table
     places: Array
     weights: Array
     log_prior: Array | None = None
+    votes: Votes | None = None
 
     def __len__(self) -> int:
         return len(self.places)
@@ -41,6 +76,11 @@ class PartlyKnown:
     def table(self) -> Table:
         """The cells of these rows."""
         return self.whole.take(self.places)
+
+    @property
+    def is_unlabelled(self) -> bool:
+        """Whether nothing is known of the classes beside the features."""
+        return self.log_prior is None and self.votes is None
 
     @cached_property
     def known_places(self) -> Array:

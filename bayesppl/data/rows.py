@@ -117,9 +117,9 @@ class Rows:
         found = cls(table.take(there), known, codes, None if weights is None else weights[there])
         if unlabelled.action == "drop":
             return found
-        of_all = np.ones(len(absent)) if weights is None else weights
-        places = np.flatnonzero(absent & (of_all > 0))
-        return replace(found, partly=PartlyKnown(table, places, of_all[places]) if len(places) else None)
+        places = np.flatnonzero(absent)
+        of_places = np.ones(len(places)) if weights is None else weights[places]
+        return replace(found, partly=PartlyKnown(table, places, of_places))
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -133,6 +133,12 @@ class Rows:
     def is_unweighted(self) -> bool:
         """Whether every row has the weight one."""
         return self.given_weights is None or bool((self.given_weights == 1).all())
+
+    def with_weight_of_partly(self, factor: float) -> Rows:
+        """The same rows, the weights of those that are partly known multiplied by ``factor``."""
+        if self.partly is None:
+            return self
+        return replace(self, partly=self.partly.scaled(factor) if factor else None)
 
     def snapshot(self) -> Rows:
         """Keep the rows for later use: small tables are copied, large ones are not."""

@@ -5,15 +5,19 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+import numpy as np
 from joblib import parallel_config
 
+from bayesppl.analysis.annotators import annotators, completed_proba
 from bayesppl.analysis.column_weights import calibrated
 from bayesppl.analysis.pymc_and_arviz import to_datatree, to_pymc
 from bayesppl.analysis.tuning import path_of, tune
+from bayesppl.analysis.unlabelled import unlabelled_gain, weigh
 from bayesppl.conjugate import Dirichlet
+from bayesppl.data.arguments import real
 from bayesppl.data.labels import REFUSED, Action, Unlabelled, declared_classes
 from bayesppl.data.rows import Rows
 from bayesppl.errors import ImproperError, NotConjugateError
@@ -43,6 +47,8 @@ class DeclaredClassifier(BayesClassifier, ABC):
     tuning: Objective | Tuning | None = None
     unlabelled: Action = "refuse"
     unlabelled_label: Hashable | None = None
+    unlabelled_weight: float | Literal["loo"] = "loo"
+    label_noise: Any = None
 
     #: What refuses parameters that no fit to these columns and classes has.
     checks: ClassVar[tuple[Callable[[Any, Learned], None], ...]] = ()
@@ -60,6 +66,18 @@ class DeclaredClassifier(BayesClassifier, ABC):
     def missing_labels(self) -> Unlabelled:
         """What becomes of rows without a label."""
         return Unlabelled(self.unlabelled, self.unlabelled_label)
+
+    def _given_weight(self) -> float | None:
+        """λ, None where it is to be chosen.
+
+        Raises
+        ------
+        ValueError
+        """
+        if self.unlabelled_weight == "loo":
+            return None
+        real("unlabelled_weight", self.unlabelled_weight, "be 'loo' or positive", lambda weight: weight > 0)
+        return float(self.unlabelled_weight)
 
     def infer(self, learned: Learned, rows: Rows | None = None) -> Fitted:
         """Infer the posterior of what was learned, as a fitted value; the estimator stays as it is.
@@ -89,23 +107,28 @@ class DeclaredClassifier(BayesClassifier, ABC):
             )
         inference = choose(self.inference)
         require_complete_rows(rows, inference)
-        if self.unlabelled == "learn" and rows is None:
+        if (self.unlabelled == "learn" or self.label_noise is not None) and rows is None:
             raise ValueError(
-                "unlabelled='learn' completes the rows without a label again and again, and rows that come in "
+                "rows whose label is missing or may be wrong are completed again and again, and rows that come in "
                 "batches, or are merged, forgotten or discounted, are not held. Fit all rows at once, or "
-                "set_params(unlabelled='drop')"
+                "set_params(unlabelled='drop', label_noise=None)"
             )
-        model, search = learned.model, None
+        model, search, gain, counted = learned.model, None, None, rows
         try:
             if self.tuning is not None:
                 model, search = tune(model, learned.statistics, rows, as_tuning(self.tuning))
             with parallel_config(n_jobs=self.n_jobs):
-                posterior = inference.infer(model, learned.statistics, rows)
+                if rows is not None and _can_be_weighed(rows):
+                    gain = weigh(model, learned.statistics, rows, self._given_weight())
+                    counted = rows.with_weight_of_partly(gain.weight)
+                posterior = inference.infer(model, learned.statistics, counted)
         except ImproperError as reason:
             if rows is not None:
                 raise
             return Fitted(learned, None, self.rule, undetermined=str(reason))
-        fitted = Fitted(learned, posterior, self.rule, rows, search=search)
+        fitted = Fitted(learned, posterior, self.rule, rows, search=search, unlabelled=gain)
+        if gain is not None and self.calibration is None and self.unlabelled_weight == "loo":
+            return replace(fitted, calibration=gain.calibration if gain.calibration.temperature > 1 else None)
         return fitted if self.calibration is None or rows is None else calibrated(fitted, rows, self.calibration)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -137,6 +160,9 @@ class DeclaredClassifier(BayesClassifier, ABC):
             raise AttributeError("the prior of this fit was not tuned; use tuning='evidence' or tune_prior()")
         return path_of(search)
 
+    unlabelled_gain = ask(unlabelled_gain)
+    annotators = ask(annotators)
+    completed_proba = ask(completed_proba)
     to_datatree = ask(to_datatree)
     to_pymc = ask(to_pymc)
 
@@ -154,6 +180,13 @@ class DeclaredClassifier(BayesClassifier, ABC):
         return tags
 
 
+def _can_be_weighed(rows: Rows) -> bool:
+    """Whether rows without a label stand beside labelled ones of every class, by which they can be judged."""
+    if rows.partly is None or not rows.partly.is_unlabelled or len(rows) < 2:
+        return False
+    return bool(np.bincount(rows.codes, rows.weights, len(rows.classes)).all())
+
+
 def require_complete_rows(rows: Rows | None, inference: Inference) -> None:
     """Refuse rows without labels where the inference cannot complete them.
 
@@ -163,7 +196,7 @@ def require_complete_rows(rows: Rows | None, inference: Inference) -> None:
     """
     if rows is not None and rows.partly is not None and not inference.completes_rows:
         raise NotConjugateError(
-            f"{len(rows.partly)} rows have no label, and the posterior given them has no closed form: "
+            f"{len(rows.partly)} rows have no label, or one in doubt, so that the posterior has no closed form: "
             "inference='gibbs' draws from it, inference='em' finds its mode"
         )
 

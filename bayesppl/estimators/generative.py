@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from bayesppl.conjugate import Dirichlet
 from bayesppl.estimators.learner import Learner
-from bayesppl.families import Family
+from bayesppl.families import Bernoulli, Family
+from bayesppl.inference import Inference
+from bayesppl.model.declaration import ClassWeights
 
 
 @dataclass(eq=False, repr=False)
@@ -41,6 +46,13 @@ class GenerativeClassifier(Learner):
         inference="gibbs" or "em". Where no row of a class has a label, declare it by ``classes``.
     unlabelled_label : optional
         A label that marks such rows too, such as -1.
+    unlabelled_weight : float or "loo"
+        What the log likelihood of such rows is multiplied by. By default it is chosen by the labels of rows left
+        out, zero among the choices, with a temperature of the densities; see :meth:`unlabelled_gain`.
+    label_noise : LabelNoise or (n_classes, n_classes) array, optional
+        Labels may be wrong: the prior of the probabilities of the labels given to rows of each class, or these
+        probabilities, a row for each class. By default labels are taken for right, and annotators for
+        ``LabelNoise()``.
 
     Attributes
     ----------
@@ -70,3 +82,45 @@ class GenerativeClassifier(Learner):
         if not isinstance(self.family, Family):
             raise TypeError(f"family must be a family, such as bayesppl.Gaussian('diag'), found {self.family!r}")
         return self.family
+
+
+def dawid_skene(
+    annotations: Any,
+    sample_weight: Any = None,
+    *,
+    classes: Sequence[Hashable] | None = None,
+    class_weights: ClassWeights = Dirichlet(1.0),
+    label_noise: Any = None,
+    inference: str | Inference = "gibbs",
+) -> GenerativeClassifier:
+    """Learn the errors of annotators from their labels alone (Dawid & Skene 1979, with priors).
+
+    Parameters
+    ----------
+    annotations : table or (n_rows, n_annotators) array-like
+        A table with the columns ``item``, ``annotator`` and ``label``, or a column for every annotator, with gaps.
+    sample_weight : (n_rows,) array-like, optional
+        How often a row of the matrix was seen.
+    classes : sequence, optional
+    class_weights : Dirichlet, "uniform", sequence or mapping
+    label_noise : LabelNoise or array, optional
+        Prior of the errors, or the probabilities of the labels; ``LabelNoise()`` by default.
+    inference : "gibbs", "em" or an inference with settings
+
+    Returns
+    -------
+    GenerativeClassifier
+        Fitted, without features: ``annotators()`` and ``completed_proba()`` are what to ask of it.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> votes = [["a", "a", None], ["a", "a", "a"], ["b", "b", "a"], ["b", "b", "b"], ["b", None, "b"]]
+    >>> clf = bp.dawid_skene(votes, inference="em")
+    >>> clf.completed_proba()["proba"].argmax("class").values.tolist()
+    [0, 0, 1, 1, 1]
+    """
+    clf = GenerativeClassifier(
+        Bernoulli(), class_weights=class_weights, inference=inference, classes=classes, label_noise=label_noise
+    )
+    return clf.fit(None, None, sample_weight, annotations=annotations)

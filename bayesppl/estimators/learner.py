@@ -14,11 +14,15 @@ from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, Self, cast
 
+import numpy as np
 from sklearn.base import clone
 
 from bayesppl.analysis.certificate import certificate
+from bayesppl.data.annotations import LabelNoise, doubted, read_annotated, read_soft
 from bayesppl.data.arguments import real
+from bayesppl.data.labels import declared_classes
 from bayesppl.data.lazy import is_lazy
+from bayesppl.data.rows import Rows
 from bayesppl.errors import ImproperError
 from bayesppl.estimators.batches import fit_lazy, fit_parquet
 from bayesppl.estimators.classifier import ask
@@ -36,7 +40,7 @@ from bayesppl.model.tuning import Objective, Tuning
 class Learner(DeclaredClassifier, ABC):
     """Learning of all declared estimators; see :class:`~bayesppl.GenerativeClassifier`."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, annotations: Any = None) -> Self:
         """Learn the posterior of all parameters; what was learned before is dropped.
 
         Parameters
@@ -44,10 +48,16 @@ class Learner(DeclaredClassifier, ABC):
         X : table or (n_rows, n_features) array-like
             A dask array or data frame is read once, partition by partition, where its partitions are.
         y : (n_rows,) array-like
-            Class labels.
+            Class labels; what becomes of missing ones is said by ``unlabelled``. Where ``classes`` are declared,
+            also (n_rows, n_classes) probabilities of the classes in ascending order, for labels in doubt; rows of
+            NaN have none.
         sample_weight : (n_rows,) array-like, optional
             A row of weight 2 counts as two rows. Weights are numbers of rows: divide relative ones by their mean,
             not by their sum.
+        annotations : table or (n_rows, n_annotators) array-like, optional
+            In place of ``y``, labels by annotators who may err: a table with the columns ``item`` (the place of
+            the row in ``X``), ``annotator`` and ``label``, or a column for every annotator, with gaps. Their
+            errors are learned; ``label_noise`` is the prior of them.
 
         Returns
         -------
@@ -75,8 +85,21 @@ class Learner(DeclaredClassifier, ABC):
             return fit_lazy(self, X, y, sample_weight)
         check_rule(self.rule)  # before the sampler runs, not after
         check_option(self.calibration)
-        rows = read_all(X, y, sample_weight, self.classes, self.missing_labels)
+        rows = self._rows(X, y, sample_weight, annotations)
         return self.adopt(self.infer(start(self, rows), rows.snapshot()))
+
+    def _rows(self, X: Any, y: Any, sample_weight: Any, annotations: Any) -> Rows:
+        """The rows of a fit, with all that is known of their classes."""
+        declared = None if self.classes is None else declared_classes(self.classes)
+        if annotations is not None:
+            if y is not None:
+                raise ValueError("pass y or annotations, not both: labels of y can be those of one more annotator")
+            noise = LabelNoise() if self.label_noise is None else self.label_noise
+            return read_annotated(X, annotations, sample_weight, declared, noise)
+        if declared is not None and len(declared) > 1 and np.shape(y)[1:] == (len(declared),):
+            return read_soft(X, y, sample_weight, declared)
+        rows = read_all(X, y, sample_weight, self.classes, self.missing_labels)
+        return rows if self.label_noise is None else doubted(rows, self.label_noise)
 
     def fit_parquet(
         self,

@@ -194,7 +194,8 @@ def _check_consistent(fitted: Fitted) -> None:
         or len(set(model.classes)) < max(1, len(classes))
     ):
         raise ValueError(f"classes {classes.tolist()} are not those of the model, {list(model.classes)}")
-    if not names or len(set(names)) < len(names) or learned.class_count.shape != classes.shape:
+    has_columns = bool(model.family.bound.measures)  # there are none where annotators are all that is known
+    if bool(names) != has_columns or len(set(names)) < len(names) or learned.class_count.shape != classes.shape:
         raise ValueError("columns or counts of classes are missing")
     if not set(model.family.bound.measures) <= set(names):
         raise ValueError(f"columns {names} are not those of the model, {list(model.family.bound.measures)}")

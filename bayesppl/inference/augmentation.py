@@ -17,7 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import NamedTuple, Self, final
+from typing import Any, NamedTuple, Self, final
 
 import numpy as np
 
@@ -115,6 +115,8 @@ class Incomplete:
         ones say nothing of some parameter (see :func:`search_start`).
     extra_dims : mapping of str to dims
         Dimension names of the parameters that are not the model's.
+    record : mapping
+        What else is recorded of the fit.
     """
 
     model: GenerativeModel
@@ -123,6 +125,7 @@ class Incomplete:
     augmentation: Augmentation
     first: JointStatistics
     extra_dims: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    record: Mapping[str, Any] = field(default_factory=dict)
 
     def log_prior_and_known(self, theta: Theta) -> float:
         """log p(θ) + log p(known rows | θ), up to a constant."""
@@ -130,7 +133,7 @@ class Incomplete:
 
 
 def search_start(
-    model: GenerativeModel,
+    prior_of: Callable[[JointStatistics], Joint],
     known: JointStatistics,
     augmentation: Augmentation,
     seeds: Callable[[np.random.Generator], JointStatistics],
@@ -144,6 +147,8 @@ def search_start(
 
     Parameters
     ----------
+    prior_of : callable
+        The prior, resolved from statistics.
     seeds : callable
         Statistics of the rows that a run begins with.
     """
@@ -151,7 +156,7 @@ def search_start(
     for _ in range(restarts):
         statistics, log_density = seeds(rng), -np.inf
         for _ in range(_SHORT_RUN):
-            theta = model.prior(statistics).update(statistics).mean()
+            theta = prior_of(statistics).update(statistics).mean()
             completion = augmentation.expected(theta)
             statistics = known + completion.statistics
             gained, log_density = completion.log_density - log_density, completion.log_density

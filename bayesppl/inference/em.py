@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import ChainMap
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from bayesppl.conjugate import Dirichlet
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.rows import Rows
 from bayesppl.errors import ConvergenceWarning, UndefinedEstimateError, warn
@@ -102,13 +104,24 @@ class EM(Inference):
             "converged": str(path.converged),
             "objective": float(path.objective[-1]),
             "rows_partly_known": problem.augmentation.n_rows,
+            **problem.record,
         }
         report = Report(record, {}, Diagnosis({}, []), problem.extra_dims)
         belief = problem.prior.update(path.statistics)
         return Expected(problem.model, path.statistics, problem.prior, belief, report)
 
     def search(self, problem: Incomplete, first: JointStatistics) -> Path:
-        """Step from the mode given these statistics to a fixed point."""
+        """Step from the mode given these statistics to a fixed point.
+
+        Probabilities beside the model's parameters, such as those of wrong labels, have the mode of their log
+        odds, which is there however small the concentration.
+        """
+        shifted = {
+            name: replace(part, concentration=part.concentration + 1)
+            for name, part in problem.prior.parts.items()
+            if name in problem.extra_dims and isinstance(part, Dirichlet)
+        }
+        problem = replace(problem, prior=replace(problem.prior, parts={**problem.prior.parts, **shifted}))
         n_rows = problem.augmentation.n_rows
         theta, objective, converged = _begin(problem, first), [], False
         for _ in range(self.max_steps):
@@ -125,7 +138,8 @@ class EM(Inference):
     def _maximise(self, problem: Incomplete, statistics: JointStatistics) -> Theta:
         if self.estimate == "map":
             return problem.prior.update(statistics).mode()
-        return problem.model.mle(problem.prior, statistics)
+        extra = {name: problem.prior.parts[name].mle(statistics.parts[name]) for name in problem.extra_dims}
+        return dict(ChainMap(problem.model.mle(problem.prior, statistics), *extra.values()))
 
     def _check(self) -> None:
         if self.estimate not in get_args(Estimate):

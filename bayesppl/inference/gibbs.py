@@ -86,6 +86,7 @@ class Gibbs(Inference):
             "chains": self.chains,
             "random_state": "none" if self.random_state is None else self.random_state,
             "rows_partly_known": problem.augmentation.n_rows,
+            **problem.record,
             "sampling_time": time.perf_counter() - began,
         }
         reported = {"lp": np.asarray([values for _, values, _ in chains])}

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
 
-from bayesppl.conjugate.statistics import JointStatistics
+from bayesppl.conjugate import Dirichlet, Fixed, Joint
+from bayesppl.conjugate.statistics import Counts, JointStatistics
 from bayesppl.data.labels import one_hot
+from bayesppl.data.partly_known import PartlyKnown, Votes
 from bayesppl.data.rows import Rows
 from bayesppl.inference.augmentation import Augmentation, Completion, Incomplete, search_start
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.kernels.ranges import cells_per_row
 from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
 from bayesppl.model.training_rows import encoded
+
+#: Name of the probabilities of the labels that annotators give to rows of each class.
+CONFUSION = "confusion"
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +37,7 @@ class UnknownClasses(Augmentation):
         A row of whole weight w is w rows, each with a class of its own. By Gibbs sampling a fraction of a row has
         one class that counts as that fraction, which approximates the density to that power.
     log_prior : (n_rows, n_classes), optional
+    votes : Votes, optional
         See :class:`~bayesppl.data.partly_known.PartlyKnown`.
     """
 
@@ -39,6 +45,7 @@ class UnknownClasses(Augmentation):
     X: Any
     weights: Array
     log_prior: Array | None
+    votes: Votes | None = None
 
     @property
     def n_rows(self) -> int:  # type: ignore[override]
@@ -51,19 +58,26 @@ class UnknownClasses(Augmentation):
     def shares(self, theta: Theta) -> Callable[[slice], tuple[Any, Array, float]]:
         """Return what finds of a range the rows, the probabilities of their classes, and their log density."""
         log_joint = self.model.log_joint(theta)
+        with np.errstate(divide="ignore"):
+            log_errors = None if self.votes is None else np.log(theta[CONFUSION])
 
         def find(rows: slice) -> tuple[Any, Array, float]:
             X = self.X[rows]
             found = log_joint(X)
             if self.log_prior is not None:
                 found += self.log_prior[rows]
-            log_density = logsumexp(found, axis=1)
+            if self.votes is not None and log_errors is not None:
+                of_rows, annotators, labels = self.votes.within(rows)
+                np.add.at(found, of_rows, log_errors[annotators, :, labels])
+            largest = found.max(1)
+            impossible = np.isneginf(largest)
+            found -= np.where(impossible, 0.0, largest)[:, None]
+            np.exp(found, out=found)
             # a row that no class explains is completed by the class weights
-            impossible = np.isneginf(log_density)
-            with np.errstate(divide="ignore"):
-                found[impossible] = np.log(theta[CLASS_WEIGHTS])
-            found -= np.where(impossible, 0.0, log_density)[:, None]
-            return X, np.exp(found), float(self.weights[rows] @ log_density)
+            found[impossible] = theta[CLASS_WEIGHTS]
+            total = found.sum(1)
+            found /= total[:, None]
+            return X, found, float(self.weights[rows] @ (largest + np.log(total)))
 
         return find
 
@@ -73,7 +87,7 @@ class UnknownClasses(Augmentation):
         def complete(rows: slice) -> Completion:
             X, shares, log_density = find(rows)
             shares *= self.weights[rows, None]
-            return Completion(self.model.share_statistics(X, shares), log_density)
+            return Completion(self.with_votes(self.model.share_statistics(X, shares), rows, shares), log_density)
 
         return complete
 
@@ -83,16 +97,45 @@ class UnknownClasses(Augmentation):
         def complete(rows: slice, rng: np.random.Generator) -> Completion:
             X, shares, log_density = find(rows)
             weights = self.weights[rows]
-            if (weights > 1.5).any():
-                times = np.maximum(1, np.round(weights)).astype(np.int64)
-                drawn = rng.multinomial(times, shares / shares.sum(1, keepdims=True))
-                counted = drawn * (weights / times)[:, None]
-                return Completion(self.model.share_statistics(X, counted), log_density)
+            times = np.maximum(1, np.round(weights)).astype(np.int64)
+            if (times > 1).any():
+                shares = rng.multinomial(times, shares / shares.sum(1, keepdims=True)) * (weights / times)[:, None]
+                return Completion(
+                    self.with_votes(self.model.share_statistics(X, shares), rows, shares), log_density
+                )
             edges = np.cumsum(shares, axis=1)
             codes = (rng.random(len(edges))[:, None] * edges[:, -1:] >= edges[:, :-1]).sum(1)
-            return Completion(self.model.statistics(X, one_hot(codes, self.model.n_classes, weights)), log_density)
+            drawn = one_hot(codes, self.model.n_classes, weights)
+            return Completion(self.with_votes(self.model.statistics(X, drawn), rows, drawn.toarray()), log_density)
 
         return complete
+
+    def with_votes(self, statistics: JointStatistics, rows: slice, shares: Array) -> JointStatistics:
+        """Statistics with those of the votes on the rows: how often annotators gave rows of a class each label."""
+        if self.votes is None:
+            return statistics
+        of_rows, annotators, labels = self.votes.within(rows)
+        counts = np.zeros(self.votes.errors.shape)
+        by_vote: Any = (annotators, slice(None), labels)
+        np.add.at(counts, by_vote, shares[of_rows])
+        return _with_part(statistics, Counts(counts, np.zeros(())))
+
+
+def _told(partly: PartlyKnown, n_classes: int) -> Array:
+    """Probabilities of the classes of rows by their labels alone; nothing of rows that have none."""
+    log_told = np.zeros((len(partly), n_classes)) if partly.log_prior is None else partly.log_prior.copy()
+    votes = partly.votes
+    if votes is not None:
+        with np.errstate(divide="ignore"):
+            log_errors = np.log(votes.errors / votes.errors.sum(-1, keepdims=True))
+        np.add.at(log_told, votes.rows, log_errors[votes.annotators, :, votes.labels])
+    told = np.exp(log_told - logsumexp(log_told, axis=1, keepdims=True))
+    told[(log_told == log_told[:, :1]).all(1)] = 0.0
+    return told
+
+
+def _with_part(statistics: JointStatistics, counts: Counts) -> JointStatistics:
+    return replace(statistics, parts={**statistics.parts, CONFUSION: counts})
 
 
 def incomplete(
@@ -117,20 +160,40 @@ def incomplete(
     partly = rows.partly
     assert partly is not None
     X = encoded(model.family, partly.table)
-    augmentation = UnknownClasses(model, X, partly.weights, partly.log_prior)
-    empty = np.flatnonzero(known.parts[CLASS_WEIGHTS].counts == 0)
+    augmentation = UnknownClasses(model, X, partly.weights, partly.log_prior, partly.votes)
+    extra: dict[str, Any] = {}
+    if partly.votes is not None:
+        make = Fixed if partly.votes.are_known else Dirichlet
+        extra = {CONFUSION: make(partly.votes.errors, parameter=CONFUSION)}
+        known = _with_part(known, Counts(np.zeros_like(partly.votes.errors), np.zeros(())))
+
+    def prior_of(statistics: JointStatistics) -> Joint:
+        prior = model.prior(statistics)
+        return replace(
+            prior, parts={**prior.parts, **extra}, prefixes={**prior.prefixes, **dict.fromkeys(extra, "")}
+        )
+
+    def completed(shares: Array) -> JointStatistics:
+        shares = shares * partly.weights[:, None]
+        return augmentation.with_votes(model.share_statistics(X[:], shares), slice(0, len(partly)), shares)
+
     first = known
+    if partly.log_prior is not None or partly.votes is not None:
+        first = known + completed(_told(partly, model.n_classes))
+    empty = np.flatnonzero(first.parts[CLASS_WEIGHTS].counts == 0)
     if len(empty):
-        even = np.full((len(partly), model.n_classes), 1 / model.n_classes) * partly.weights[:, None]
-        common = model.prior(known + model.share_statistics(X[:], even))
+        even, begun = np.full((len(partly), model.n_classes), 1 / model.n_classes), first
+        common = prior_of(known + completed(even))
 
         def seeds(rng: np.random.Generator) -> JointStatistics:
             """All rows, each in the class it is likest to: its known rows, or one drawn at random."""
-            chosen = rng.choice(len(partly), len(empty), replace=len(partly) < len(empty))
-            beginning = known + model.statistics(X[chosen], one_hot(empty, model.n_classes))
-            codes = model.family.log_likelihood(common.update(beginning).mean())(X[:]).argmax(1)
-            return known + model.statistics(X[:], one_hot(codes, model.n_classes, partly.weights))
+            chosen = np.zeros_like(even)
+            chosen[rng.choice(len(partly), len(empty), replace=len(partly) < len(empty)), empty] = 1.0
+            theta = common.update(begun + completed(chosen)).mean()
+            codes = model.family.log_likelihood(theta)(X[:]).argmax(1)
+            return known + completed(np.eye(model.n_classes)[codes])
 
-        rng = np.random.default_rng(seed)
-        first = search_start(model, known, augmentation, seeds, restarts, rng)
-    return Incomplete(model, model.prior(first), known, augmentation, first)
+        first = search_start(prior_of, known, augmentation, seeds, restarts, np.random.default_rng(seed))
+    dims = {CONFUSION: ("annotator", "class", "label")} if extra else {}
+    record = {} if partly.votes is None else {"annotators": tuple(map(str, partly.votes.names))}
+    return Incomplete(model, prior_of(first), known, augmentation, first, dims, record)

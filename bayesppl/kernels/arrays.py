@@ -97,7 +97,7 @@ def log_contrast(log_weights: Array, *, of_bits: bool = False) -> Callable[[Any]
 
 def times_transposed(X: Any, weights: Array) -> Array:
     """X @ weightsᵀ over the trailing axes, keeping the leading ones: ``(..., n_rows, n_classes)``."""
-    flat = weights.reshape(-1, weights.shape[-1])
+    flat = weights.reshape(int(np.prod(weights.shape[:-1])), weights.shape[-1])
     products = np.asarray(X @ flat.T) if issparse(X) else row_products(X, flat)
     return np.moveaxis(products.T.reshape(*weights.shape[:-1], X.shape[0]), -1, -2)
 

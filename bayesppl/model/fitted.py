@@ -22,6 +22,7 @@ from bayesppl.model.normalisation import powered
 from bayesppl.model.posterior import Posterior
 from bayesppl.model.rules import RuleName
 from bayesppl.model.tuning import Search
+from bayesppl.model.unlabelled import UnlabelledGain
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +47,8 @@ class Fitted:
         How the hyperparameters of the prior were found; None where they are as declared.
     calibration : Power, optional
         How far the densities are trusted where labels are predicted; None where they are taken at their word.
+    unlabelled : UnlabelledGain, optional
+        What rows without a label gain; None where there are none beside labelled ones.
     """
 
     learned: Learned
@@ -56,6 +59,7 @@ class Fitted:
     undetermined: str = ""
     calibration: Power | None = None
     search: Search | None = None
+    unlabelled: UnlabelledGain | None = None
 
     @property
     def posterior(self) -> Posterior:

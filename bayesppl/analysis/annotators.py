@@ -1,0 +1,124 @@
+"""Labels that may be wrong: the errors of annotators, and the classes of the rows they labelled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bayesppl.analysis.draws import thetas
+from bayesppl.analysis.parameters import coord, tails
+from bayesppl.data.partly_known import PartlyKnown
+from bayesppl.inference.unknown_classes import CONFUSION, UnknownClasses
+from bayesppl.kernels.arrays import Array
+from bayesppl.kernels.ranges import row_ranges
+from bayesppl.model.fitted import Fitted
+from bayesppl.model.training_rows import encoded
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+# Draws over which class probabilities of the rows are averaged.
+_DRAWS = 200
+
+
+def annotators(fitted: Fitted, prob: float = 0.89) -> xr.Dataset:
+    """The errors of annotators: how often each gives rows of a class each label.
+
+    Parameters
+    ----------
+    fitted : Fitted
+    prob : float
+        Of the equal-tailed intervals.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over "annotator", "class" and "label": ``confusion``, the posterior mean of the probabilities, with
+        ``lower`` and ``upper``.
+
+    Raises
+    ------
+    ValueError
+        If the labels of the fit were taken for right.
+    """
+    import xarray as xr
+
+    posterior = fitted.posterior
+    names = posterior.record.get("annotators")
+    if names is None:
+        raise ValueError(
+            "the labels of this fit were taken for right: fit with annotations=, or with "
+            "label_noise=bp.LabelNoise()"
+        )
+    draws = posterior.draws(1, 2000, np.random.default_rng(0))[CONFUSION]
+    lower, upper = np.quantile(draws, tails(prob), axis=(0, 1))
+    classes = coord(fitted.classes.tolist())
+    values = {CONFUSION: posterior.mean()[CONFUSION], "lower": lower, "upper": upper}
+    return xr.Dataset(
+        {name: (("annotator", "class", "label"), array) for name, array in values.items()},
+        coords={"annotator": list(names), "class": classes, "label": classes},
+    )
+
+
+def completed_proba(fitted: Fitted) -> xr.Dataset:
+    """Class probabilities of the rows of the fit that are known only in part, given all that is known of them.
+
+    Other than ``predict_proba``, which sees the features of a row, they take its labels into account: those in
+    doubt, and those of annotators.
+
+    Parameters
+    ----------
+    fitted : Fitted
+
+    Returns
+    -------
+    xarray.Dataset
+        ``proba`` over "row" (the place among the rows given to ``fit``) and "class"; of annotated rows also
+        ``gain`` over "row" and "annotator", what one more label by an annotator is expected to tell of the class,
+        in nats (the mutual information of label and class).
+
+    Raises
+    ------
+    ValueError
+        If all rows were known, or the rows of the fit are not held any more.
+    """
+    import xarray as xr
+
+    partly = _partly(fitted)
+    posterior, classes = fitted.posterior, coord(fitted.classes.tolist())
+    X = encoded(posterior.model.family, partly.table)
+    rows = UnknownClasses(posterior.model, X, partly.weights, partly.log_prior, partly.votes)
+    total, n_draws = np.zeros((len(partly), len(classes))), 0
+    for theta in thetas(posterior, _DRAWS, np.random.default_rng(0)):
+        find, n_draws = rows.shares(theta), n_draws + 1
+        for some in row_ranges(rows.n_rows, rows.cells_per_row):
+            total[some] += find(some)[1]
+    proba = total / n_draws
+    found = {"proba": (("row", "class"), proba)}
+    coords = {"row": partly.places, "class": classes}
+    if partly.votes is not None:
+        found["gain"] = (("row", "annotator"), _gain(proba, posterior.mean()[CONFUSION]))
+        coords["annotator"] = np.asarray([str(name) for name in partly.votes.names])
+    return xr.Dataset(found, coords=coords)
+
+
+def _gain(proba: Array, confusion: Array) -> Array:
+    """Mutual information of the class of a row and a further label: (n_rows, n_annotators)."""
+    marginal = np.einsum("ik,akl->ial", proba, confusion)
+    given = np.einsum("ik,ak->ia", proba, _negative_entropy(confusion))
+    return np.maximum(given - _negative_entropy(marginal), 0.0)
+
+
+def _negative_entropy(probabilities: Array) -> Array:
+    with np.errstate(divide="ignore"):
+        logs = np.where(probabilities > 0, np.log(probabilities), 0.0)
+    return np.asarray((probabilities * logs).sum(-1))
+
+
+def _partly(fitted: Fitted) -> PartlyKnown:
+    if "rows_partly_known" not in fitted.posterior.record:
+        raise ValueError("the class of every row of this fit is known")
+    if fitted.rows is None or fitted.rows.partly is None:
+        raise ValueError("the rows of the fit are not held any more (after loading they never are); fit again")
+    return fitted.rows.partly

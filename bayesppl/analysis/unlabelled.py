@@ -1,0 +1,158 @@
+r"""How much rows without a label count: a weight λ and a temperature, chosen by leaving labelled rows out.
+
+Where the density of the features is wrong, rows without a label pull the classes to where the density fits best,
+and not to where the labels are (Cozman & Cohen 2002). So their log likelihood gets a weight λ (Nigam, McCallum,
+Thrun & Mitchell 2000), zero among the choices, and the densities a temperature. Each choice is scored by the
+labels of rows left out. EM is run anew without them: a label teaches the unlabelled rows around it, which would
+give it away. The prior is held as resolved from all rows. A weight above zero is chosen where the score gains more
+than its standard error, and all rows together more than three nats, strong evidence by Kass & Raftery (1995): the
+best of several weights gains something by chance.
+
+Few labelled rows that are all predicted rightly do not show that none ever will be wrong. By Laplace's rule of
+succession the temperature counts one row more, for which the label is the most probable of the wrong ones,
+averaged over the rows; and it is one at least.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from bayesppl.analysis.calibration import learn
+from bayesppl.analysis.left_out_joints import density_of
+from bayesppl.analysis.scores import log_scores
+from bayesppl.conjugate.statistics import JointStatistics
+from bayesppl.data.rows import Rows
+from bayesppl.errors import UnlabelledWarning, warn
+from bayesppl.inference.em import EM
+from bayesppl.inference.unknown_classes import incomplete
+from bayesppl.kernels.arrays import Array
+from bayesppl.model.calibration import Calibration
+from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
+from bayesppl.model.fitted import Fitted
+from bayesppl.model.normalisation import log_probabilities, powered
+from bayesppl.model.training_rows import encoded
+from bayesppl.model.unlabelled import UnlabelledGain
+
+#: The choices of λ.
+WEIGHTS = (0.0, 0.03, 0.1, 0.3, 1.0)
+
+# Nats that the best of the weights may gain by chance
+_CHANCE = 3.0
+
+# Labelled rows are left out in at most so many groups, EM ends sooner than usual, and of more unlabelled rows than
+# these so many are drawn at random, which count for all.
+_GROUPS, _EM, _MOST_ROWS = 25, EM(tol=1e-4, max_steps=100), 5000
+
+
+def weigh(model: GenerativeModel, known: JointStatistics, rows: Rows, weight: float | None) -> UnlabelledGain:
+    """Choose the weight of the unlabelled rows and the temperature, or score the weight given, against none.
+
+    Parameters
+    ----------
+    model : GenerativeModel
+    known : JointStatistics
+        Of the labelled rows.
+    rows : Rows
+    weight : float, optional
+        λ; the best of :data:`WEIGHTS` by default.
+
+    Warns
+    -----
+    UnlabelledWarning
+        Where the labelled rows alone predict better than with the weight given.
+    """
+    partly = rows.partly
+    assert partly is not None
+    if len(partly) > _MOST_ROWS:
+        some = np.sort(np.random.default_rng(0).choice(len(partly), _MOST_ROWS, replace=False))
+        share = partly.weights.sum() / partly.weights[some].sum()
+        rows = replace(
+            rows, partly=replace(partly, places=partly.places[some], weights=share * partly.weights[some])
+        )
+    weights = np.asarray(WEIGHTS if weight is None else (0.0, weight))
+    groups = np.random.default_rng(0).permutation(len(rows)) % _GROUPS
+    n_rows, own = len(rows), (np.arange(len(rows)), rows.codes)
+    scores: list[Array] = []
+    calibrations: list[Calibration] = []
+    for choice in weights.tolist():
+        log_joint, class_weights = _left_out(model, known, rows, choice, groups)
+        others = log_joint.copy()
+        others[own] = -np.inf
+        twice, codes = np.tile(class_weights, (2, 1)), np.concatenate([rows.codes, others.argmax(1)])
+        with np.errstate(divide="ignore"):
+            log_weights = np.log(twice)
+        succession = np.concatenate([rows.weights, np.full(n_rows, rows.weights.mean() / n_rows)])
+        learned = learn(density_of(np.tile(log_joint, (2, 1)), log_weights), log_weights, codes, succession)
+        if learned.temperature < 1:  # a few rows do not show that densities may be taken for more than they say
+            learned = replace(learned, temperature=1.0, log_score=learned.log_score_uncalibrated)
+        calibrations.append(learned)
+        tempered = powered([(1 / learned.temperature, log_joint)], class_weights)
+        scores.append(log_scores(log_probabilities(tempered, class_weights), rows.codes))
+    gains = [UnlabelledGain.of(weights, calibrations, scores, at) for at in range(len(weights))]
+    best = max(gains, key=lambda gain: gain.gain - gain.standard_error)
+    sure = best.gain > max(best.standard_error, _CHANCE / rows.weights.sum())
+    found = gains[-1] if weight is not None else best if sure else gains[0]
+    if weight is not None and found.hurts:
+        warn(
+            f"rows without a label make the predictions of labelled rows worse: {found}. Use "
+            "unlabelled_weight='loo', or a density that fits better",
+            UnlabelledWarning,
+        )
+    return found
+
+
+def _left_out(
+    model: GenerativeModel, known: JointStatistics, rows: Rows, weight: float, groups: Array
+) -> tuple[Array, Array]:
+    """log p(x_i, y = k) of labelled rows from the others and the unlabelled ones, and the class weights in it."""
+    X, prior = encoded(model.family, rows.table), model.prior(known)
+    log_joint, class_weights = np.empty((len(rows), model.n_classes)), np.empty((len(rows), model.n_classes))
+    if weight:
+        partly = rows.partly
+        assert partly is not None
+        problem = incomplete(model, known, replace(rows, partly=partly.scaled(weight)), 1, 0)
+        prior = problem.prior
+        path = _EM.search(problem, problem.first)
+        completed = problem.augmentation.expected(path.theta).statistics
+    for group in np.unique(groups):
+        at = np.flatnonzero(groups == group)
+        statistics = model.summarise(replace(rows, given_weights=np.where(groups == group, 0.0, rows.weights)))
+        if weight:
+            statistics = _EM.search(replace(problem, known=statistics), statistics + completed).statistics
+        belief = prior.update(statistics)
+        log_joint[at] = model.log_joint_predictive(belief)(X[at])
+        class_weights[at] = belief.parts[CLASS_WEIGHTS].mean()[CLASS_WEIGHTS]
+    return log_joint, class_weights
+
+
+def unlabelled_gain(fitted: Fitted) -> UnlabelledGain:
+    """What rows without a label gain in the log score of labelled rows left out, with its standard error.
+
+    Returns
+    -------
+    UnlabelledGain
+        ``gain``, ``standard_error``; ``weight``, the λ of the fit; ``calibration``, its temperature; ``weights``
+        and ``log_scores`` of all λ that were tried.
+
+    Raises
+    ------
+    ValueError
+        If the fit has not learned from such rows, or no row has a label.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> from bayesppl.datasets import load
+    >>> X, y = load("iris")
+    >>> few = y.astype(object).where([i % 5 == 0 for i in range(len(y))])
+    >>> clf = bp.GaussianNB(unlabelled="learn", inference="em", unlabelled_weight=0.3).fit(X, few)
+    >>> clf.unlabelled_gain().gain > 0
+    True
+    """
+    if fitted.unlabelled is None:
+        raise ValueError(
+            "this fit has not learned from rows without a label beside labelled ones: fit with unlabelled='learn'"
+        )
+    return fitted.unlabelled

@@ -1,0 +1,189 @@
+"""Labels that may be wrong: votes of annotators, who err, repeat themselves and leave rows out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bayesppl.data.arguments import real
+from bayesppl.data.columns import missing
+from bayesppl.data.labels import codes_among, encode_labels
+from bayesppl.data.partly_known import PartlyKnown, Votes
+from bayesppl.data.read_table import as_table
+from bayesppl.data.rows import Rows, check_weights
+from bayesppl.data.table import MatrixTable, Table
+from bayesppl.kernels.arrays import Array
+
+
+@dataclass(frozen=True)
+class LabelNoise:
+    """Prior of the probabilities with which a label is given to rows of a class, right or wrong.
+
+    The labels of rows of each class have a Dirichlet prior, of their own for every annotator.
+
+    Parameters
+    ----------
+    accuracy : float
+        Expected probability of the right label; the wrong ones share the rest evenly.
+    rows : float
+        Rows of each class that the prior is worth. By default the concentration is that of the R package rater.
+    """
+
+    accuracy: float = 0.6
+    rows: float = 8.0
+
+    def __post_init__(self) -> None:
+        real("accuracy", self.accuracy, "lie between 0 and 1", lambda value: 0 < value < 1)
+        real("rows", self.rows, "be positive and finite", lambda value: 0 < value < np.inf)
+
+    def concentration(self, n_classes: int) -> Array:
+        """Of the labels (columns) of rows of each class: (n_classes, n_classes)."""
+        if n_classes < 2:
+            return np.ones((1, 1))
+        right = np.eye(n_classes, dtype=bool)
+        return self.rows * np.where(right, self.accuracy, (1 - self.accuracy) / (n_classes - 1))
+
+
+def resolve_noise(noise: Any, n_annotators: int, n_classes: int) -> tuple[Array, bool]:
+    """Concentrations or probabilities of the labels of every annotator, and whether they are probabilities.
+
+    Raises
+    ------
+    ValueError
+        If a matrix has another shape, or its rows are no probabilities.
+    """
+    shape = n_annotators, n_classes, n_classes
+    if isinstance(noise, LabelNoise):
+        return np.broadcast_to(noise.concentration(n_classes), shape).copy(), False
+    try:
+        given = np.asarray(noise, dtype=np.float64)
+    except (TypeError, ValueError):
+        given = np.empty(0)
+    if given.shape not in (shape, shape[1:]) or not (given >= 0).all() or not np.allclose(given.sum(-1), 1.0):
+        raise ValueError(
+            f"label_noise must be a bayesppl.LabelNoise, or for each of the {n_classes} classes (rows) the "
+            f"probabilities of the labels (columns) given to its rows, found {noise!r}"
+        )
+    return np.broadcast_to(given, shape).copy(), True
+
+
+def doubted(rows: Rows, noise: Any) -> Rows:
+    """The same rows, whose labels may be wrong: one vote for each, by one annotator."""
+    errors, are_known = resolve_noise(noise, 1, len(rows.classes))
+    partly, n_rows = rows.partly, len(rows)
+    whole = rows.table if partly is None else partly.whole
+    at = np.arange(n_rows) if partly is None else partly.known_places
+    weights = np.ones(len(whole))
+    weights[at] = rows.weights
+    if partly is not None:
+        weights[partly.places] = partly.weights
+    alike = np.zeros(n_rows, dtype=np.intp)
+    votes = Votes(at, alike, rows.codes.astype(np.intp), ("y",), errors, are_known)
+    return _all_partly(rows.classes, PartlyKnown(whole, np.arange(len(whole)), weights, None, votes))
+
+
+def read_annotated(
+    X: Any, annotations: Any, sample_weight: Any, classes: Array | None, noise: LabelNoise | Any
+) -> Rows:
+    """Rows with the labels that annotators gave to them.
+
+    Parameters
+    ----------
+    X : table, array-like, or None
+        None where nothing is known of the rows but their labels.
+    annotations : table or (n_rows, n_annotators) array-like
+        A table with the columns ``item``, ``annotator`` and ``label``, one line for every label given; items are
+        places of rows of ``X``, or anything, in ascending order, where there is none. Or a row for every row of
+        ``X`` and a column for every annotator, with gaps.
+    sample_weight : (n_rows,) array-like, optional
+    classes : (n_classes,), optional
+
+    Raises
+    ------
+    ValueError
+    """
+    given = as_table(annotations)
+    if set(given.names) == {"item", "annotator", "label"}:
+        items, annotators, labels = (given.column(name) for name in ("item", "annotator", "label"))
+        n_rows = None
+    else:
+        columns = [given.column(name) for name in given.names]
+        cells = np.concatenate([np.asarray(column, dtype=object) for column in columns])
+        n_rows = len(given)
+        items, annotators = np.tile(np.arange(n_rows), len(columns)), np.repeat(np.arange(len(columns)), n_rows)
+        kept = ~missing(cells)
+        items, annotators, labels = items[kept], annotators[kept], cells[kept].tolist()
+    if not len(items):
+        raise ValueError("annotations hold no label")
+    known, codes = encode_labels(labels) if classes is None else (classes, codes_among(labels, classes))
+    if n_rows is None:
+        names, who = encode_labels(annotators)
+    else:
+        names, who = np.asarray([str(name) for name in given.names]), annotators
+    if X is None:
+        found, rows = encode_labels(items)
+        n_rows = len(found) if n_rows is None else n_rows
+        rows = rows if n_rows == len(found) else items
+        table: Table = MatrixTable((), np.empty((n_rows, 0)))
+    else:
+        table, rows = as_table(X), np.asarray(items)
+        outside = np.isin(rows, np.arange(len(table)), invert=True)
+        if outside.any():
+            raise ValueError(
+                f"items of annotations must be places of the rows of X, 0 to {len(table) - 1}, found "
+                f"{rows[outside].tolist()[0]!r}"
+            )
+        if n_rows not in (None, len(table)):
+            raise ValueError(f"X has {len(table)} rows and annotations have {n_rows}; they must match")
+    order = np.argsort(rows, kind="stable")
+    errors, are_known = resolve_noise(noise, len(names), len(known))
+    rows, who, codes = (values[order].astype(np.intp) for values in (rows, who, codes))
+    votes = Votes(rows, who, codes, tuple(names.tolist()), errors, are_known)
+    weights = check_weights(sample_weight, len(table))
+    of_rows = np.ones(len(table)) if weights is None else weights
+    return _all_partly(known, PartlyKnown(table, np.arange(len(table)), of_rows, None, votes))
+
+
+def read_soft(X: Any, y: Any, sample_weight: Any, classes: Array) -> Rows:
+    """Rows whose labels are probabilities of the classes.
+
+    Parameters
+    ----------
+    y : (n_rows, n_classes) array-like
+        In the order of ``classes``. Rows of NaN are not labelled.
+    classes : (n_classes,)
+
+    Raises
+    ------
+    ValueError
+        If they are no probabilities.
+    """
+    table, given = as_table(X), np.asarray(y, dtype=np.float64)
+    if given.shape != (len(table), len(classes)):
+        raise ValueError(
+            f"y holds probabilities of classes: expected shape {(len(table), len(classes))}, one column for each "
+            f"of {classes.tolist()}, found {given.shape}"
+        )
+    blank = np.isnan(given).all(1)
+    given = np.where(blank[:, None], 1 / len(classes), given)
+    bad = ~((given >= 0).all(1) & np.isclose(given.sum(1), 1.0))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ValueError(f"y must hold probabilities that sum to one, found {given[row].tolist()} in row {row}")
+    weights = check_weights(sample_weight, len(table))
+    of_rows = np.ones(len(table)) if weights is None else weights
+    sure = (given == 1).any(1)
+    at, places = np.flatnonzero(sure), np.flatnonzero(~sure)
+    partly = None
+    if len(places):
+        with np.errstate(divide="ignore"):
+            partly = PartlyKnown(table, places, of_rows[places], np.log(given[places]))
+    return Rows(table.take(at), classes, given[at].argmax(1), of_rows[at], partly=partly)
+
+
+def _all_partly(classes: Array, partly: PartlyKnown) -> Rows:
+    """Rows none of which is known for certain."""
+    none = np.empty(0, dtype=np.intp)
+    return Rows(partly.whole.take(none), classes, none, None, partly=partly)

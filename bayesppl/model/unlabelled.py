@@ -1,0 +1,55 @@
+"""How much rows without a label count in a fit, and what they gain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bayesppl.kernels.arrays import Array
+from bayesppl.model.calibration import Calibration
+
+
+@dataclass(frozen=True, eq=False)
+class UnlabelledGain:
+    """What rows without a label gain in the log score of labelled rows left out.
+
+    Attributes
+    ----------
+    weight : float
+        λ, with which their log likelihood counts.
+    calibration : Calibration
+        The temperature at which they were scored.
+    gain : float
+        Average log score of a labelled row left out, with the unlabelled rows at that weight, less that of the
+        labelled rows alone, each at a temperature of its own.
+    standard_error : float
+    weights, log_scores : (n_choices,)
+        All weights that were tried, the first of them zero, and the average log scores with each.
+    """
+
+    weight: float
+    calibration: Calibration
+    gain: float
+    standard_error: float
+    weights: Array
+    log_scores: Array
+
+    @property
+    def hurts(self) -> bool:
+        """Whether the labelled rows alone predict better, by more than a standard error."""
+        return self.gain < -self.standard_error
+
+    def __str__(self) -> str:
+        return (
+            f"weight {self.weight:.3g}, gain {self.gain:.3g} ± {self.standard_error:.2g} in the log score of a "
+            "labelled row left out"
+        )
+
+    @classmethod
+    def of(cls, weights: Array, calibrations: list[Calibration], scores: list[Array], at: int) -> UnlabelledGain:
+        """The gain of the choice ``at`` over the first, from the log scores of every row with each."""
+        difference = scores[at] - scores[0]
+        error = float(difference.std(ddof=1) / np.sqrt(len(difference)))
+        averages = np.asarray([score.mean() for score in scores])
+        return cls(float(weights[at]), calibrations[at], float(difference.mean()), error, weights, averages)

@@ -1,0 +1,145 @@
+"""How much rows without a label count, chosen by labelled rows left out."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayesppl as bp
+from bayesppl.analysis import unlabelled
+from bayesppl.errors import UnlabelledWarning
+
+RNG = np.random.default_rng(3)
+
+
+def hidden(y, per_class):
+    """The labels, but for a few of each class."""
+    out = np.full(len(y), None, dtype=object)
+    for label in np.unique(y):
+        out[np.flatnonzero(y == label)[:per_class]] = label
+    return out
+
+
+#: Two normal classes, as the model has them; and classes that differ in one column, beside copies of another one,
+#: which the model would take for independent.
+RIGHT = RNG.normal(size=(300, 8)) + 1.1 * (np.arange(300) % 2)[:, None], np.arange(300) % 2
+_COPIES = RNG.normal(size=(300, 1)) + 0.1 * RNG.normal(size=(300, 15))
+WRONG = np.c_[RNG.normal(size=300) + 2.5 * RIGHT[1], _COPIES], RIGHT[1]
+
+
+def learned(data, per_class=12, **options):
+    X, y = data
+    return bp.GaussianNB(inference="em", unlabelled="learn", **options).fit(X, hidden(y, per_class))
+
+
+def test_rows_that_help_are_used():
+    found = learned(RIGHT, 12).unlabelled_gain()
+    assert found.weight > 0
+    assert found.gain > found.standard_error
+    assert found.weights.tolist() == list(unlabelled.WEIGHTS)
+    X, y = RIGHT
+    alone = bp.GaussianNB(unlabelled="drop").fit(X, hidden(y, 12))
+    log_scores = [clf.predict_log_proba(X)[np.arange(300), y].mean() for clf in (learned(RIGHT, 12), alone)]
+    assert log_scores[0] > log_scores[1]
+
+
+def test_rows_that_hurt_are_left_out():
+    X, y = WRONG
+    clf = learned(WRONG, 20)
+    assert clf.unlabelled_gain().weight == 0
+    alone = bp.GaussianNB(unlabelled="drop").fit(X, hidden(y, 20))
+    np.testing.assert_allclose(
+        clf.predict_joint_log_proba(X), alone.predict_joint_log_proba(X), rtol=1e-12, atol=1e-12
+    )
+
+
+def test_a_given_weight_that_hurts_is_warned_of():
+    X, y = bp.datasets.load("iris")
+    few = y.astype(object).where([i % 5 == 0 for i in range(len(y))])
+    clf = bp.LinearDiscriminantAnalysis(unlabelled="learn", inference="em", unlabelled_weight=1.0)
+    with pytest.warns(UnlabelledWarning, match="make the predictions of labelled rows worse: weight 1, gain -"):
+        clf.fit(X, few)
+    assert clf.unlabelled_gain().hurts
+    assert clf.fitted_.calibration is None
+
+
+def test_left_out_scores_are_those_of_refits(monkeypatch):
+    """Every row is predicted as by a fit that never saw its label."""
+    X, y = RIGHT
+    labels = hidden(y, 6)
+    family = bp.Gaussian("diag", bp.NormalInverseGamma(location=1.0, kappa=0.5, a=2.5, b=2.0))
+    options = {"class_weights": bp.Dirichlet(2.0), "unlabelled": "learn", "inference": bp.EM(tol=1e-10)}
+    monkeypatch.setattr(unlabelled, "_EM", bp.EM(tol=1e-10))
+    clf = bp.GenerativeClassifier(family, unlabelled_weight=0.3, **options).fit(X, labels)
+    found = clf.unlabelled_gain()
+    at = np.flatnonzero(labels != None)  # noqa: E711
+    scores = []
+    for row in at:
+        kept = np.delete(np.arange(len(X)), row)
+        one = bp.GenerativeClassifier(family, unlabelled_weight=0.3, **options).fit(X[kept], labels[kept])
+        log_joint = one.predict_joint_log_proba(X[[row]])[0]
+        log_weights = np.log(one.posterior_.predictive_weights())
+        tempered = log_weights + (log_joint - log_weights) / found.calibration.temperature
+        scores.append(tempered[y[row]] - np.logaddexp(*tempered))
+    assert found.log_scores[1] == pytest.approx(np.mean(scores), abs=1e-4)  # EM ends before its fixed point
+
+
+def test_what_is_reported():
+    clf = learned(RIGHT, 12)
+    assert "rows without a label: weight" in str(clf.summary())
+    assert "276 rows partly known" in " ".join(str(clf.summary()).split())
+    with pytest.raises(ValueError, match="has not learned from rows without a label"):
+        bp.GaussianNB().fit(*RIGHT).unlabelled_gain()
+    with pytest.raises(ValueError, match="unlabelled_weight must be 'loo' or positive"):
+        learned(RIGHT, unlabelled_weight=-1.0)
+
+
+MISSING = {
+    "None": [0, 1, None, 0, 1, None],
+    "NaN": [0.0, 1.0, np.nan, 0.0, 1.0, np.nan],
+    "NA": pd.array([0, 1, None, 0, 1, None], dtype="Int64"),
+    "text": pd.Series(["a", "b", None, "a", "b", None]),
+    "categories": pd.Categorical(["a", "b", None, "a", "b", None]),
+    "dates": pd.Series(pd.to_datetime(["2020-01-01", "2021-01-01", None] * 2)),
+    "masked": np.ma.masked_array([0, 1, 5, 0, 1, 5], mask=[0, 0, 1, 0, 0, 1]),
+}
+
+
+@pytest.mark.parametrize("kind", MISSING)
+def test_labels_that_are_missing(kind):
+    X, y = RNG.normal(size=(6, 2)), MISSING[kind]
+    kept = [0, 1, 3, 4]
+    dropped = bp.GaussianNB(unlabelled="drop").fit(X, y)
+    alone = bp.GaussianNB().fit(X[kept], [0, 1, 0, 1])
+    assert np.array_equal(dropped.predict_proba(X), alone.predict_proba(X))
+    with pytest.raises(ValueError, match=r"row 2 .*unlabelled='drop' leaves such rows out, unlabelled='learn'"):
+        bp.GaussianNB().fit(X, y)
+
+
+def test_a_label_that_marks_rows_without_one():
+    X, y = RNG.normal(size=(6, 2)), [0, 1, -1, 0, 2, -1]
+    clf = bp.GaussianNB(unlabelled="drop", unlabelled_label=-1).fit(X, y)
+    assert clf.classes_.tolist() == [0, 1, 2]
+    with pytest.warns(UserWarning, match=r"-1 is taken for a class, beside 0 to 2.*unlabelled_label=-1"):
+        assert bp.GaussianNB().fit(X, y).classes_.tolist() == [-1, 0, 1, 2]
+    bp.GaussianNB(classes=[-1, 0, 1, 2]).fit(X, y)  # declared, so meant
+    bp.GaussianNB().fit(X, [-1, 1, -1, 1, 1, -1])
+
+
+def test_batches_drop_rows_without_a_label(tmp_path):
+    import dask.array as da
+
+    X, y = RNG.normal(size=(40, 2)), np.where(np.arange(40) % 4 == 3, np.nan, np.arange(40) % 2)
+    clf = bp.GaussianNB(unlabelled="drop", classes=[0.0, 1.0])
+    expected = clf.fit(X, y).predict_proba(X)
+    found = (
+        bp.GaussianNB(unlabelled="drop", classes=[0.0, 1.0])
+        .partial_fit(X[:20], y[:20])
+        .partial_fit(X[20:], y[20:])
+    )
+    np.testing.assert_allclose(found.predict_proba(X), expected, rtol=1e-10)
+    lazy = bp.GaussianNB(unlabelled="drop").fit(da.from_array(X, chunks=(10, 2)), da.from_array(y, chunks=10))
+    np.testing.assert_allclose(lazy.predict_proba(X), expected, rtol=1e-10)
+    pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": y}).to_parquet(tmp_path / "rows.parquet")
+    files = bp.GaussianNB(unlabelled="drop").fit_parquet(tmp_path / "rows.parquet", "y")
+    named = pd.DataFrame(X, columns=["a", "b"])
+    np.testing.assert_allclose(files.predict_proba(named), expected, rtol=1e-10)

@@ -1,0 +1,197 @@
+"""Labels in doubt: soft ones, wrong ones, and those of several annotators."""
+
+import os
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import gammaln, logsumexp
+
+import bayesppl as bp
+
+RNG = np.random.default_rng(7)
+TRUTH = [0, 0, 1, 1, 0, 1]
+#: Item by annotator, with a gap and a label that is wrong.
+VOTES = [[0, 0, 0], [0, 1, 0], [1, 1, None], [1, 1, 1], [0, 0, 1], [1, 0, 1]]
+GIBBS = bp.Gibbs(draws=800, tune=50, chains=2, random_state=4)
+
+
+def log_dirichlet_multinomial(concentration, counts):
+    alpha, counts = np.asarray(concentration, float), np.asarray(counts, float)
+    return (
+        gammaln(alpha.sum()) - gammaln((alpha + counts).sum()) + (gammaln(alpha + counts) - gammaln(alpha)).sum()
+    )
+
+
+def enumerated(class_weights, concentration):
+    """Class probabilities of the items, and mean of the confusion matrices, over all labellings."""
+    logs, labellings, confusions = [], [], []
+    for labels in product([0, 1], repeat=len(VOTES)):
+        log_mass = log_dirichlet_multinomial(class_weights, np.bincount(labels, minlength=2))
+        counts = np.zeros((3, 2, 2))
+        for label, votes in zip(labels, VOTES, strict=True):
+            for annotator, vote in enumerate(votes):
+                if vote is not None:
+                    counts[annotator, label, vote] += 1
+        log_mass += sum(
+            log_dirichlet_multinomial(concentration[k], counts[a, k]) for a in range(3) for k in (0, 1)
+        )
+        posterior = concentration + counts
+        logs.append(log_mass)
+        labellings.append(labels)
+        confusions.append(posterior / posterior.sum(-1, keepdims=True))
+    share = np.exp(logs - logsumexp(logs))
+    return share @ np.asarray(labellings), np.tensordot(share, np.asarray(confusions), 1)
+
+
+def test_votes_without_features_agree_with_enumeration():
+    noise = bp.LabelNoise(accuracy=0.7, rows=5.0)
+    proba, confusion = enumerated([2.0, 2.0], np.asarray([[3.5, 1.5], [1.5, 3.5]]))
+    clf = bp.dawid_skene(VOTES, class_weights=bp.Dirichlet(2.0), label_noise=noise, inference=GIBBS)
+    draws = clf.posterior_.samples["confusion"]
+    error = 5 * draws.std((0, 1)) / np.sqrt(clf.diagnostics()["confusion"].sel(measure="ess_bulk").to_numpy())
+    assert (np.abs(draws.mean((0, 1)) - confusion) < error).all()
+    found = clf.completed_proba()
+    # 200 draws, each a probability: their spread is at most 1/2
+    assert np.abs(found["proba"].to_numpy()[:, 1] - proba).max() < 5 * 0.5 / np.sqrt(200)
+    assert found["gain"].min() >= 0
+    assert found["gain"].max() < np.log(2)
+    assert found["gain"].to_numpy().mean(1).argmax() in (1, 4, 5)  # the disputed ones
+
+
+def test_a_long_table_is_the_matrix():
+    long = pd.DataFrame(
+        [
+            {"item": i, "annotator": f"x{a}", "label": vote}
+            for i, votes in enumerate(VOTES)
+            for a, vote in enumerate(votes)
+            if vote is not None
+        ]
+    ).sample(frac=1, random_state=0)
+    one, other = (bp.dawid_skene(given, inference="em") for given in (long, VOTES))
+    np.testing.assert_allclose(
+        one.annotators()["confusion"], other.annotators()["confusion"], rtol=1e-12, atol=1e-14
+    )
+    assert one.annotators()["annotator"].to_numpy().tolist() == ["x0", "x1", "x2"]
+
+
+def test_rows_of_a_matrix_with_counts_are_so_many_rows():
+    weights = [1, 2, 1, 1, 3, 1]
+    repeated = [votes for votes, times in zip(VOTES, weights, strict=True) for _ in range(times)]
+    one, other = (
+        bp.dawid_skene(VOTES, weights, inference=bp.EM(tol=1e-11)),
+        bp.dawid_skene(repeated, inference=bp.EM(tol=1e-11)),
+    )
+    np.testing.assert_allclose(one.annotators()["confusion"], other.annotators()["confusion"], atol=1e-5)
+
+
+def test_soft_labels_agree_with_enumeration():
+    X = RNG.normal(size=(7, 2))
+    soft = np.asarray([[1, 0], [0, 1], [1, 0], [0, 1], [0.8, 0.2], [0.3, 0.7], [np.nan, np.nan]])
+    family = bp.Gaussian("diag", bp.NormalInverseGamma(location=0.5, kappa=0.7, a=3.5, b=1.5))
+    logs, means = [], []
+    for labels in product([0, 1], repeat=3):
+        exact = bp.GenerativeClassifier(family, classes=[0, 1]).fit(X, [0, 1, 0, 1, *labels])
+        weight = np.log(soft[4, labels[0]]) + np.log(soft[5, labels[1]])
+        logs.append(float(exact.log_evidence()["total"]) + weight)
+        means.append(exact.posterior_.mean()["mean"])
+    expected = np.tensordot(np.exp(logs - logsumexp(logs)), np.asarray(means), 1)
+    clf = bp.GenerativeClassifier(family, classes=[0, 1], inference=GIBBS).fit(X, soft)
+    draws = clf.posterior_.samples["mean"]
+    error = 5 * draws.std((0, 1)) / np.sqrt(clf.diagnostics()["mean"].sel(measure="ess_bulk").to_numpy())
+    assert (np.abs(draws.mean((0, 1)) - expected) < error).all()
+
+
+def test_sure_probabilities_are_labels():
+    X, y = RNG.normal(size=(9, 2)), np.arange(9) % 3
+    one = bp.GaussianNB(classes=[0, 1, 2], inference="em").fit(X, np.eye(3)[y])
+    assert np.array_equal(one.predict_proba(X), bp.GaussianNB().fit(X, y).predict_proba(X))
+
+
+def noisy_iris():
+    X, y = bp.datasets.load("iris")
+    X, y = X.to_numpy(), pd.factorize(y)[0]
+    rng = np.random.default_rng(0)
+    return X, y, np.where(rng.random(150) < 0.3, (y + rng.integers(1, 3, 150)) % 3, y)
+
+
+def test_wrong_labels_are_found_out():
+    X, y, noisy = noisy_iris()
+    clf = bp.LinearDiscriminantAnalysis(inference="em", label_noise=bp.LabelNoise(0.8, 3.0)).fit(X, noisy)
+    found = clf.annotators(prob=0.99).isel(annotator=0)
+    truth = np.stack([np.bincount(noisy[y == k], minlength=3) / 50 for k in range(3)])
+    assert ((found["lower"] <= truth) & (truth <= found["upper"])).to_numpy().mean() >= 8 / 9
+    assert clf.score(X, y) >= bp.LinearDiscriminantAnalysis().fit(X, noisy).score(X, y)
+    assert (clf.completed_proba()["proba"].to_numpy().argmax(1) == y).mean() > 0.9
+
+
+def test_known_errors_stay_as_they_are():
+    X, y, noisy = noisy_iris()
+    known = np.full((3, 3), 0.15) + 0.55 * np.eye(3)
+    clf = bp.GaussianNB(inference="em", label_noise=known).fit(X, noisy)
+    assert np.array_equal(clf.annotators()["confusion"].to_numpy()[0], known)
+    without = bp.GaussianNB(inference="em", label_noise=np.eye(3)).fit(X, y)
+    np.testing.assert_allclose(without.predict_proba(X), bp.GaussianNB().fit(X, y).predict_proba(X), atol=1e-9)
+
+
+def test_votes_and_features_together():
+    X, y, _ = noisy_iris()
+    votes = np.where(RNG.random((150, 4)) < 0.35, RNG.integers(0, 3, (150, 4)), y[:, None]).astype(float)
+    votes[RNG.random((150, 4)) < 0.5] = np.nan
+    clf = bp.LinearDiscriminantAnalysis(inference="em", classes=[0, 1, 2]).fit(X, annotations=votes)
+    alone = bp.dawid_skene(votes, inference="em", classes=[0, 1, 2])
+    right = [(fit.completed_proba()["proba"].to_numpy().argmax(1) == y).mean() for fit in (clf, alone)]
+    assert right[0] > 0.95 > right[1]
+
+
+@pytest.mark.parametrize("inference", ["em", GIBBS])
+def test_a_saved_fit_is_the_same(inference, tmp_path):
+    clf = bp.dawid_skene(VOTES, inference=inference)
+    clf.save(tmp_path / "model.npz")
+    loaded = bp.load(tmp_path / "model.npz")
+    assert loaded.annotators().equals(clf.annotators())
+    with pytest.raises(ValueError, match="are not held any more"):
+        loaded.completed_proba()
+
+
+def test_refusals():
+    X, y = RNG.normal(size=(6, 2)), [0, 1, 0, 1, 0, 1]
+    clf = bp.GaussianNB(inference="em", classes=[0, 1])
+    with pytest.raises(ValueError, match="pass y or annotations, not both"):
+        clf.fit(X, y, annotations=VOTES)
+    with pytest.raises(ValueError, match="X has 6 rows and annotations have 2; they must match"):
+        clf.fit(X, annotations=VOTES[:2])
+    with pytest.raises(ValueError, match="places of the rows of X, 0 to 5, found 6"):
+        clf.fit(X, annotations=pd.DataFrame({"item": [0, 6], "annotator": ["a", "a"], "label": [0, 1]}))
+    with pytest.raises(ValueError, match="annotations hold no label"):
+        clf.fit(X, annotations=[[None, None]] * 6)
+    with pytest.raises(ValueError, match=r"probabilities that sum to one, found \[0.5, 0.6\] in row 2"):
+        clf.fit(X, [[1, 0], [0, 1], [0.5, 0.6], [1, 0], [1, 0], [0, 1]])
+    with pytest.raises(
+        ValueError, match=r"label_noise must be a bayesppl.LabelNoise, or for each of the 2 classes"
+    ):
+        bp.GaussianNB(inference="em", label_noise=0.3).fit(X, y)
+    with pytest.raises(ValueError, match="accuracy must lie between 0 and 1"):
+        bp.LabelNoise(1.5)
+    with pytest.raises(ValueError, match="the labels of this fit were taken for right"):
+        bp.GaussianNB().fit(X, y).annotators()
+    with pytest.raises(ValueError, match="the class of every row of this fit is known"):
+        bp.GaussianNB().fit(X, y).completed_proba()
+    with pytest.raises(bp.NotConjugateError, match="'gibbs' draws from it"):
+        bp.GaussianNB(label_noise=bp.LabelNoise()).fit(X, y)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("BAYESPPL_DATA" not in os.environ, reason="needs the anesthesia data")
+def test_the_anesthesia_data_as_rater_has_them():
+    """Posterior means of the vignette of the R package rater, whose prior this is."""
+    table = pd.read_csv(Path(os.environ["BAYESPPL_DATA"]) / "annotators" / "anesthesia.csv")
+    table.columns = ["item", "annotator", "label"]
+    clf = bp.dawid_skene(table, class_weights=bp.Dirichlet(3.0), inference=bp.Gibbs(2000, random_state=1))
+    draws = clf.posterior_.samples["class_weights"]
+    error = draws.std((0, 1)) / np.sqrt(clf.diagnostics()["class_weights"].sel(measure="ess_bulk").to_numpy())
+    # rater's own error is that of about 4,000 draws, and four digits are printed
+    error = np.sqrt(error**2 + draws.var((0, 1)) / 4000)
+    assert (np.abs(draws.mean((0, 1)) - [0.3756, 0.4073, 0.1432, 0.0738]) < 4 * error + 5e-5).all()
