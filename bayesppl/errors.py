@@ -120,12 +120,12 @@ class RowError(ValueError):
         self._parts = before, row, after
 
     def shifted(self, by: int) -> "RowError":
-        """Return the same refusal, where ``by`` rows came before."""
+        """The same refusal, where ``by`` rows came before."""
         before, row, after = self._parts
         return type(self)(before, row + by, after)
 
     def within(self, part: str) -> "RowError":
-        """Return the same refusal, where the row is one of a part of the table."""
+        """The same refusal, where the row is one of a part of the table."""
         before, row, after = self._parts
         return type(self)(before, row, part + after)
 
@@ -139,7 +139,7 @@ class RowTypeError(RowError, TypeError):
 
 @contextmanager
 def rows_before(n_rows: int) -> Iterator[None]:
-    """Raise refusals of a row again, with its place in a table of which ``n_rows`` rows came before."""
+    """Refusals of a row within, by its place in a table of which ``n_rows`` rows came before."""
     try:
         yield
     except RowError as error:

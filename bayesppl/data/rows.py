@@ -140,6 +140,25 @@ class Rows:
             return self
         return replace(self, partly=self.partly.scaled(factor) if factor else None)
 
+    def with_partly(self, places: Array) -> Rows:
+        """Count some of the labelled rows among those partly known, for cells that they lack."""
+        if not len(places):
+            return self
+        before, n_classes = self.partly, len(self.classes)
+        log_known = np.where(np.arange(n_classes) == self.codes[places, None], 0.0, -np.inf)
+        whole, of_whole, weights = self.table, places, self.weights[places]
+        if before is not None:
+            whole, of_whole = before.whole, np.r_[before.places, before.known_places[places]]
+            log_prior = np.zeros((len(before), n_classes)) if before.log_prior is None else before.log_prior
+            log_known, weights = np.r_[log_prior, log_known], np.r_[before.weights, weights]
+        order = np.argsort(of_whole)
+        partly = PartlyKnown(whole, of_whole[order], weights[order], log_known[order])
+        left = np.delete(np.arange(len(self)), places)
+        given = None if self.given_weights is None else self.given_weights[left]
+        return replace(
+            self, table=self.table.take(left), codes=self.codes[left], given_weights=given, partly=partly
+        )
+
     def snapshot(self) -> Rows:
         """Keep the rows for later use: small tables are copied, large ones are not."""
         is_copy = len(self) * self.table.words_per_row <= _MOST_COPIED

@@ -15,6 +15,7 @@ from bayesppl.analysis.column_weights import column_weights
 from bayesppl.analysis.decisions import decide, expected_error_rate, threshold_for
 from bayesppl.analysis.evidence import averaged_proba, feature_relevance, log_evidence
 from bayesppl.analysis.explanation import explain
+from bayesppl.analysis.imputation import impute
 from bayesppl.analysis.leave_one_out import leave_one_out
 from bayesppl.analysis.novelty import novelty
 from bayesppl.analysis.parameters import diagnostics, estimates
@@ -157,6 +158,7 @@ class BayesClassifier(Shell[Fitted], ABC):
     novelty = ask(novelty)
     value_of_labels = ask(value_of_labels)
     sample = ask(sample)
+    impute = ask(impute)
     estimates = ask(estimates)
     log_evidence = ask(log_evidence)
     loo = ask(leave_one_out)

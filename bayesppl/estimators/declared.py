@@ -24,6 +24,7 @@ from bayesppl.errors import ImproperError, NotConjugateError
 from bayesppl.estimators.classifier import BayesClassifier, ask
 from bayesppl.estimators.shell import check_n_jobs
 from bayesppl.families import Family
+from bayesppl.families.gaps import have_gaps
 from bayesppl.files.saving import write
 from bayesppl.inference import Inference, choose
 from bayesppl.model.calibration import Option, check_option
@@ -201,6 +202,14 @@ def require_complete_rows(rows: Rows | None, inference: Inference) -> None:
         )
 
 
+def with_gaps_apart(clf: DeclaredClassifier, rows: Rows) -> Rows:
+    """Count rows that lack cells which sums need among those partly known, where these are completed."""
+    if not choose(clf.inference).completes_rows or not len(rows):
+        return rows
+    family = clf.declaration.bind(rows).family
+    return rows.with_partly(np.flatnonzero(have_gaps(family, family.bound.encode(rows.table))))
+
+
 def read_first(
     X: Any,
     y: Any,
@@ -208,7 +217,7 @@ def read_first(
     classes: Sequence[Hashable] | None,
     unlabelled: Unlabelled = REFUSED,
 ) -> Rows:
-    """Read rows to learn from; of two classes at least, unless one alone is declared.
+    """Rows to learn from; of two classes at least, unless one alone is declared.
 
     Raises
     ------
@@ -232,7 +241,7 @@ def read_all(
     classes: Sequence[Hashable] | None,
     unlabelled: Unlabelled = REFUSED,
 ) -> Rows:
-    """Read all rows of a fit, as :func:`read_first`; some of them must count."""
+    """All rows of a fit, as :func:`read_first`; some of them must count."""
     rows = read_first(X, y, sample_weight, classes, unlabelled)
     if not len(rows.counted()) and rows.partly is None:
         raise ValueError("sample_weight is zero for every row, so there is nothing to learn from")

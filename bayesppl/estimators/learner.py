@@ -26,7 +26,7 @@ from bayesppl.data.rows import Rows
 from bayesppl.errors import ImproperError
 from bayesppl.estimators.batches import fit_lazy, fit_parquet
 from bayesppl.estimators.classifier import ask
-from bayesppl.estimators.declared import DeclaredClassifier, read_all, read_first, start
+from bayesppl.estimators.declared import DeclaredClassifier, read_all, read_first, start, with_gaps_apart
 from bayesppl.files.provenance import described
 from bayesppl.files.serialize import same
 from bayesppl.model.calibration import check_option
@@ -85,7 +85,7 @@ class Learner(DeclaredClassifier, ABC):
             return fit_lazy(self, X, y, sample_weight)
         check_rule(self.rule)  # before the sampler runs, not after
         check_option(self.calibration)
-        rows = self._rows(X, y, sample_weight, annotations)
+        rows = with_gaps_apart(self, self._rows(X, y, sample_weight, annotations))
         return self.adopt(self.infer(start(self, rows), rows.snapshot()))
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, annotations: Any) -> Rows:
@@ -289,7 +289,7 @@ class Learner(DeclaredClassifier, ABC):
     def tune_prior(
         self, names: Sequence[str] | None = None, objective: Objective = "evidence", max_steps: int = 100
     ) -> Self:
-        """Fit the same estimator with ``tuning`` to the same data; see :func:`bayesppl.analysis.tuning.tune`.
+        """The same estimator with ``tuning``, fitted to the same data; see :func:`bayesppl.analysis.tuning.tune`.
 
         Parameters
         ----------

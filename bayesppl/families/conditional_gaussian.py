@@ -147,7 +147,7 @@ class ConditionalGaussian(Wrapping):
                 "level of its own, or use bayesppl.MixedNB, which skips missing cells exactly. (Missing cells "
                 "are fine when predicting.)"
             )
-        parts = self.inner.rows(self._with_predictors(X)).parts
+        parts = self.inner.rows(self.with_predictors(X)).parts
         return JointRows(
             parts, lambda: ((at, map(self.rows, each)) for at, each in self._alternatives(X)), refusal
         )
@@ -156,7 +156,7 @@ class ConditionalGaussian(Wrapping):
         density: LogDensity = self.inner.log_likelihood(theta).map(over_alternatives)
 
         def joint(X: BlockRows) -> JointRows:
-            parts = self._with_predictors(X).parts
+            parts = self.with_predictors(X).parts
             return JointRows(parts, lambda: ((at, map(joint, each)) for at, each in self._alternatives(X)))
 
         return LogDensity(lambda X: density(joint(X)))
@@ -175,9 +175,9 @@ class ConditionalGaussian(Wrapping):
         )
 
     def observe_rows(self, variables: dict[str, Any], X: BlockRows, codes: Array, prefix: str = "") -> None:
-        self.inner.observe_rows(variables, self._with_predictors(X), codes, prefix)
+        self.inner.observe_rows(variables, self.with_predictors(X), codes, prefix)
 
-    def _with_predictors(self, X: BlockRows) -> BlockRows:
+    def with_predictors(self, X: BlockRows) -> BlockRows:
         """Return rows whose numbers stand beside the indicators of their categories."""
         codes = X.parts["categories"]
         beside = np.hstack([self.of_categories.bound.indicators(codes), X.parts["numbers"]])

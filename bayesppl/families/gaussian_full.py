@@ -77,8 +77,9 @@ class FullGaussian(MomentFamily):
             is_matrix=True,
             is_tied=self.tied,
             columns=self.columns,
-            refusal="a full or tied covariance cannot be fitted to incomplete rows in closed form. Drop or "
-            "impute them, or use covariance='diag', which skips missing cells exactly.",
+            refusal="a full or tied covariance cannot be fitted to incomplete rows in closed form. Use "
+            "inference='gibbs' or 'em', which complete them, or covariance='diag', which skips missing cells "
+            "exactly; or drop or impute them.",
         )
 
     def resolve_prior(self, statistics: Moments) -> NormalInverseWishart | MeanAndCholesky:

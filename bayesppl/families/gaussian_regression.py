@@ -76,8 +76,9 @@ class GaussianRegression(MomentFamily, listed=False):
             is_matrix=True,
             is_tied=self.tied,
             columns=(*self.predictors, *self.columns),
-            refusal="correlated numbers cannot be fitted to incomplete rows in closed form. Drop or impute them, "
-            "or use bayesppl.MixedNB, which skips missing cells exactly.",
+            refusal="correlated numbers cannot be fitted to incomplete rows in closed form. Use inference='gibbs' "
+            "or 'em', which complete them, or bayesppl.MixedNB, which skips missing cells exactly; or drop or "
+            "impute them.",
         )
 
     def resolve_prior(self, statistics: Moments) -> MatrixNormalInverseWishart:

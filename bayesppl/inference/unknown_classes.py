@@ -14,6 +14,7 @@ from bayesppl.conjugate.statistics import Counts, JointStatistics
 from bayesppl.data.labels import one_hot
 from bayesppl.data.partly_known import PartlyKnown, Votes
 from bayesppl.data.rows import Rows
+from bayesppl.families.gaps import draw_gaps, have_gaps
 from bayesppl.inference.augmentation import Augmentation, Completion, Incomplete, search_start
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.kernels.ranges import cells_per_row
@@ -87,7 +88,8 @@ class UnknownClasses(Augmentation):
         def complete(rows: slice) -> Completion:
             X, shares, log_density = find(rows)
             shares *= self.weights[rows, None]
-            return Completion(self.with_votes(self.model.share_statistics(X, shares), rows, shares), log_density)
+            statistics = self.model.share_statistics(X, shares, theta)
+            return Completion(self.with_votes(statistics, rows, shares), log_density)
 
         return complete
 
@@ -100,11 +102,11 @@ class UnknownClasses(Augmentation):
             times = np.maximum(1, np.round(weights)).astype(np.int64)
             if (times > 1).any():
                 shares = rng.multinomial(times, shares / shares.sum(1, keepdims=True)) * (weights / times)[:, None]
-                return Completion(
-                    self.with_votes(self.model.share_statistics(X, shares), rows, shares), log_density
-                )
+                statistics = self.model.share_statistics(X, shares, theta, rng)
+                return Completion(self.with_votes(statistics, rows, shares), log_density)
             edges = np.cumsum(shares, axis=1)
             codes = (rng.random(len(edges))[:, None] * edges[:, -1:] >= edges[:, :-1]).sum(1)
+            X = draw_gaps(self.model.family, theta, X, codes, rng)
             drawn = one_hot(codes, self.model.n_classes, weights)
             return Completion(self.with_votes(self.model.statistics(X, drawn), rows, drawn.toarray()), log_density)
 
@@ -194,6 +196,8 @@ def incomplete(
             return known + completed(np.eye(model.n_classes)[codes])
 
         first = search_start(prior_of, known, augmentation, seeds, restarts, np.random.default_rng(seed))
+    elif have_gaps(model.family, X[:]).any():
+        first = search_start(prior_of, known, augmentation, lambda _: first, 1, np.random.default_rng(seed))
     dims = {CONFUSION: ("annotator", "class", "label")} if extra else {}
     record = {} if partly.votes is None else {"annotators": tuple(map(str, partly.votes.names))}
     return Incomplete(model, prior_of(first), known, augmentation, first, dims, record)

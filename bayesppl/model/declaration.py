@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
-from operator import add
 from typing import Any
 
 import numpy as np
@@ -24,6 +22,7 @@ from bayesppl.data.table import read_range
 from bayesppl.errors import NotConjugateError
 from bayesppl.families import closed_forms
 from bayesppl.families.family import Evidence, Family
+from bayesppl.families.gaps import drawn_statistics, expected_statistics
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta
 from bayesppl.kernels.class_sums import class_counts
 from bayesppl.kernels.ranges import cells_per_row, sum_over_ranges
@@ -108,22 +107,29 @@ class GenerativeModel:
             n_jobs,
         )
 
-    def share_statistics(self, X: Any, shares: Array) -> JointStatistics:
+    def share_statistics(
+        self, X: Any, shares: Array, theta: Theta | None = None, rng: np.random.Generator | None = None
+    ) -> JointStatistics:
         """Sum encoded rows each of which is shared out among the classes.
 
         Parameters
         ----------
         X : encoded rows
+            Sums that cannot be taken over missing cells are taken in expectation over them.
         shares : (n_rows, n_classes)
             Weight with which a row belongs to every class.
+        theta : Theta, optional
+            Parameters, without draw axes, given which missing cells are expected; by default columns are
+            independent.
+        rng : numpy.random.Generator, optional
+            Draw such cells instead, once for every class.
         """
-        rows, alike = self.family.rows(X), np.zeros(len(shares), dtype=np.intp)
-        features = (
-            rows.sum_rows(one_hot(alike, 1, shares[:, k])).with_classes(self.n_classes, np.asarray([k]))
-            for k in range(self.n_classes)
-        )
+        if theta is None or rng is None:
+            features = expected_statistics(self.family, theta, X, shares)
+        else:
+            features = drawn_statistics(self.family, theta, X, shares, rng)
         labels = Counts(shares.sum(0), np.zeros(()))
-        return JointStatistics({CLASS_WEIGHTS: labels, "features": reduce(add, features)}, len(shares))
+        return JointStatistics({CLASS_WEIGHTS: labels, "features": features}, len(shares))
 
     def summarise(self, rows: Rows, n_jobs: int | None = None) -> JointStatistics:
         """Sufficient statistics of labelled rows.

@@ -34,9 +34,10 @@ class StackMember(ABC):
     def temperature(self) -> float:
         """T: log densities count 1/T."""
 
+    @property
     @abstractmethod
-    def words_per_row(self, table: Table) -> int:
-        """Memory of what is made of a row of a table, in units of eight bytes."""
+    def n_columns(self) -> int:
+        """Number of columns that are made of a row."""
 
     @property
     @abstractmethod
@@ -85,8 +86,9 @@ class Member(StackMember):
     def temperature(self) -> float:
         return self.fitted.temperature
 
-    def words_per_row(self, table: Table) -> int:
-        return table.words_per_row if isinstance(self.recoding, Unrecoded) else len(self.fitted.columns.names)
+    @property
+    def n_columns(self) -> int:
+        return len(self.fitted.columns.names)
 
     @property
     def class_weights(self) -> Array:
@@ -137,6 +139,8 @@ class Guest(StackMember):
         Of its classes among those of the stack.
     class_shares : (n_classes,)
         Of the rows of the fit.
+    width : int
+        Number of columns.
     log_score, log_score_se : float
         Of labels that other folds predict, and its standard error.
     """
@@ -145,6 +149,7 @@ class Guest(StackMember):
     classifier: Any
     places: Array
     class_shares: Array
+    width: int
     log_score: float
     log_score_se: float
 
@@ -152,8 +157,9 @@ class Guest(StackMember):
     def temperature(self) -> float:
         return 1.0
 
-    def words_per_row(self, table: Table) -> int:
-        return table.words_per_row
+    @property
+    def n_columns(self) -> int:
+        return self.width
 
     @property
     def class_weights(self) -> Array:

@@ -1,0 +1,163 @@
+"""Missing cells of correlated columns given the others, against formulas by the precision matrix."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import wishart
+
+import bayesppl as bp
+from bayesppl.data.read_table import as_table
+from bayesppl.families.gaps import draw_gaps, draw_missing, expected_statistics, have_gaps
+
+RNG = np.random.default_rng(4)
+ROWS = RNG.normal(size=(9, 3))
+ROWS[2, 1] = ROWS[5, 0] = ROWS[5, 2] = ROWS[6, 2] = np.nan
+ROWS[7] = np.nan
+CODES = np.array([0, 1, 0, 1, 0, 1, 0, 1, 0])
+THETA = {"mean": RNG.normal(size=(2, 3)), "covariance": wishart(5, np.eye(3), 1).rvs(2)}
+
+
+def bound(covariance, family=bp.Gaussian, X=ROWS):
+    return family(covariance).bind(as_table(X), ("a", "b"))
+
+
+def theta_of(family):
+    return THETA if not family.tied else {**THETA, "covariance": THETA["covariance"][0]}
+
+
+def given_present(row, mean, covariance):
+    """Mean and covariance of missing cells by blocks of the precision matrix."""
+    missing = np.isnan(row)
+    precision = np.linalg.inv(covariance)
+    left = np.linalg.inv(precision[np.ix_(missing, missing)])
+    pulled = precision[np.ix_(missing, ~missing)] @ (row - mean)[~missing]
+    return mean[missing] - left @ pulled, left
+
+
+@pytest.mark.parametrize("covariance", ["full", "tied"])
+def test_drawn_cells_have_the_conditional_moments(covariance):
+    family = bound(covariance)
+    theta, n = theta_of(family), 4000
+    matrices = np.broadcast_to(theta["covariance"], (2, 3, 3))
+    for row, k in ((2, 0), (5, 1), (6, 0), (7, 1)):
+        many, codes = np.repeat(ROWS[[row]], n, axis=0), np.full(n, k)
+        drawn = draw_gaps(family, theta, many, codes, np.random.default_rng(row))
+        missing = np.isnan(ROWS[row])
+        mean, left = given_present(ROWS[row], theta["mean"][k], matrices[k])
+        np.testing.assert_array_equal(drawn[:, ~missing], many[:, ~missing])
+        z = (drawn[:, missing].mean(0) - mean) / np.sqrt(np.diag(left) / n)
+        assert (np.abs(z) < 4).all()
+        # the standard error of a covariance of normal numbers
+        error = np.sqrt((np.outer(np.diag(left), np.diag(left)) + left**2) / n)
+        assert (np.abs(np.cov(drawn[:, missing].T).reshape(left.shape) - left) < 4.5 * error).all()
+
+
+@pytest.mark.parametrize("covariance", ["full", "tied"])
+def test_expected_sums_are_those_of_expected_products(covariance):
+    family = bound(covariance)
+    theta, shares = theta_of(family), RNG.dirichlet([1.0, 2.0], len(ROWS))
+    matrices = np.broadcast_to(theta["covariance"], (2, 3, 3))
+    found = expected_statistics(family, theta, ROWS, shares)
+    scatters = []
+    for k in range(2):
+        filled, spread = ROWS.copy(), np.zeros((3, 3))
+        for i, row in enumerate(ROWS):
+            missing = np.isnan(row)
+            if missing.any():
+                filled[i, missing], left = given_present(row, theta["mean"][k], matrices[k])
+                spread[np.ix_(missing, missing)] += shares[i, k] * left
+        mean = shares[:, k] @ filled / shares[:, k].sum()
+        np.testing.assert_allclose(found.mean[k], mean, rtol=1e-10)
+        deviations = filled - mean
+        scatters.append((shares[:, k, None] * deviations).T @ deviations + spread)
+    expected = sum(scatters) if family.tied else np.stack(scatters)
+    np.testing.assert_allclose(found.scatter, expected, rtol=1e-10, atol=1e-12)
+
+
+def test_which_rows_have_gaps():
+    assert have_gaps(bound("full"), ROWS).nonzero()[0].tolist() == [2, 5, 6, 7]
+    assert not have_gaps(bound("diag"), ROWS).any()  # which skips them
+    logs = bound("tied", bp.LogNormal, np.exp(ROWS))
+    assert have_gaps(logs, np.exp(ROWS)).nonzero()[0].tolist() == [2, 5, 6, 7]
+
+
+def test_logarithms_are_completed_as_numbers_are():
+    family, logs = bound("full"), bound("full", bp.LogNormal, np.exp(ROWS))
+    drawn = draw_gaps(logs, THETA, np.exp(ROWS), CODES, np.random.default_rng(0))
+    expected = draw_gaps(family, THETA, np.log(np.exp(ROWS)), CODES, np.random.default_rng(0))
+    np.testing.assert_allclose(np.log(drawn), expected, rtol=1e-12)
+    shares = np.eye(2)[CODES]
+    found, sums = (expected_statistics(f, THETA, X, shares) for f, X in ((logs, np.exp(ROWS)), (family, ROWS)))
+    np.testing.assert_allclose(found.scatter, sums.scatter, rtol=1e-10)
+    np.testing.assert_allclose(found.log_base - sums.log_base, -sums.count * sums.mean.sum(1), rtol=1e-10)
+
+
+def test_numbers_beside_categories_are_completed_given_these():
+    rng = np.random.default_rng(1)
+    level, y = rng.choice(["u", "v"], 60), np.repeat(["a", "b"], 30)
+    X = pd.DataFrame(
+        {"c": level, "z": np.where(level == "u", 0.0, 10.0) + rng.normal(0, 0.1, 60), "w": rng.normal(size=60)}
+    )
+    clf = bp.GenerativeClassifier(bp.families.ConditionalGaussian()).fit(X, y)
+    asked = pd.DataFrame({"c": ["u", "v"], "z": [np.nan, np.nan], "w": [0.0, 0.0]})
+    np.testing.assert_allclose(clf.impute(asked, random_state=0)["z"], [0.0, 10.0], atol=0.3)
+    with pytest.raises(NotImplementedError, match="cannot fill missing categories"):
+        clf.impute(asked.assign(c=[None, "u"], z=0.0))
+
+
+class TestImpute:
+    X = pd.DataFrame(
+        np.random.default_rng(2).multivariate_normal([0, 0], [[1, 0.9], [0.9, 1]], 200), columns=["u", "v"]
+    )
+    y = np.repeat(["a", "b"], 100)
+
+    def test_the_average_is_the_regression_on_the_others(self):
+        clf = bp.LinearDiscriminantAnalysis().fit(self.X, self.y)
+        asked = pd.DataFrame({"u": [-2.0, 0.0, 2.0], "v": np.nan}, index=["p", "q", "r"])
+        filled = clf.impute(asked, random_state=0)
+        assert filled.index.tolist() == ["p", "q", "r"]
+        np.testing.assert_array_equal(filled["u"], asked["u"])
+        slope, intercept = np.polyfit(self.X["u"], self.X["v"], 1)
+        # 200 draws of a standard deviation of .44, and the regression by 200 rows
+        np.testing.assert_allclose(filled["v"], intercept + slope * asked["u"], atol=4 * 0.44 / np.sqrt(200) + 0.1)
+
+    def test_drawn_tables_spread_as_the_column_does_given_the_others(self):
+        clf = bp.LinearDiscriminantAnalysis().fit(self.X, self.y)
+        asked = pd.DataFrame({"u": np.zeros(300), "v": np.nan})
+        tables = clf.impute(asked, draws=3, random_state=0)
+        assert len(tables) == 3
+        spread = np.concatenate([table["v"] for table in tables]).std()
+        residual = self.X["v"] - np.polyval(np.polyfit(self.X["u"], self.X["v"], 1), self.X["u"])
+        # 900 draws of 3 parameters; the residual's own standard deviation is known to 1/√400
+        assert spread == pytest.approx(residual.std(), rel=4 * np.sqrt(1 / 1800 + 1 / 400))
+
+    def test_columns_of_all_kinds_keep_what_they_are(self):
+        X = self.X.assign(level=np.where(self.X["u"] > 0, "high", "low"), flag=self.X["v"] > 0)
+        holes = X.mask(np.random.default_rng(3).random(X.shape) < 0.3)
+        filled = bp.MixedNB().fit(X, self.y).impute(holes, random_state=1)
+        assert not filled.isna().any().any()
+        assert filled["flag"].dtype == bool
+        assert set(filled["level"]) == {"high", "low"}
+        for name in X:
+            present = holes[name].notna()
+            assert (filled[name] == X[name])[present].all()
+
+    def test_categories_that_depend_on_each_other_are_refused(self):
+        X = pd.DataFrame({"a": ["u", "v"] * 100, "b": ["u", "u", "v", "v"] * 50})
+        clf = bp.TreeNB().fit(X, self.y)
+        with pytest.raises(NotImplementedError, match="averaged_tree family cannot fill missing categories"):
+            clf.impute(pd.DataFrame({"a": ["u"], "b": [None]}))
+
+    @pytest.mark.parametrize("draws", [0, 1.5])
+    def test_the_number_of_tables_is_checked(self, draws):
+        clf = bp.GaussianNB().fit(self.X, self.y)
+        with pytest.raises((ValueError, TypeError), match="draws"):
+            clf.impute(self.X, draws=draws)
+
+
+def test_independent_columns_are_drawn_from_their_class():
+    family = bound("diag")
+    theta = {"mean": THETA["mean"], "variance": np.full((2, 3), 1e-12)}
+    drawn = draw_missing(family, theta, ROWS, CODES, np.random.default_rng(0))
+    missing = np.isnan(ROWS)
+    np.testing.assert_allclose(drawn[missing], THETA["mean"][CODES][missing], atol=1e-4)

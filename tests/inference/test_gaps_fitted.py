@@ -1,0 +1,160 @@
+"""Correlated columns fitted to rows with gaps: exact answers, fixed points, and what is refused."""
+
+import arviz as az
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import minimize
+from scipy.stats import multivariate_normal
+
+import bayesppl as bp
+from bayesppl.datasets import load
+from bayesppl.errors import ConvergenceWarning
+
+RNG = np.random.default_rng(8)
+ROWS = RNG.multivariate_normal([1.0, -1.0], [[1.0, 0.7], [0.7, 2.0]], 24)
+LABELS = np.repeat(["a", "b"], 12)
+HOLES = np.where(np.arange(24)[:, None] % 3 == [[0, 1]], np.nan, ROWS)
+NIW = bp.NormalInverseWishart(location=0.5, kappa=0.7, nu=7.0, psi=[1.0, 2.0])
+
+
+def log_density(rows, mean, covariance):
+    """Of the cells that are there."""
+    total = 0.0
+    for row in rows:
+        there = ~np.isnan(row)
+        if there.any():
+            total += multivariate_normal(mean[there], covariance[np.ix_(there, there)]).logpdf(row[there])
+    return total
+
+
+def test_complete_rows_have_the_closed_form():
+    exact = bp.QuadraticDiscriminantAnalysis().fit(ROWS, LABELS)
+    found = bp.QuadraticDiscriminantAnalysis(inference="em").fit(ROWS, LABELS)
+    np.testing.assert_allclose(found.predict_proba(ROWS), exact.predict_proba(ROWS), rtol=1e-12)
+
+
+def test_em_finds_the_likelihood_that_an_optimiser_finds():
+    clf = bp.GenerativeClassifier(bp.Gaussian("full", NIW), inference=bp.EM("mle", tol=1e-12))
+    theta = clf.fit(HOLES, LABELS).posterior_.theta("mle")
+    for k, label in enumerate("ab"):
+        rows = HOLES[label == LABELS]
+
+        def loss(values, rows=rows):
+            root = np.array([[np.exp(values[2]), 0.0], [values[3], np.exp(values[4])]])
+            return -log_density(rows, values[:2], root @ root.T)
+
+        best = minimize(loss, np.zeros(5), method="BFGS", options={"gtol": 1e-8})
+        np.testing.assert_allclose(
+            log_density(rows, theta["mean"][k], theta["covariance"][k]), -best.fun, rtol=0, atol=1e-6
+        )
+
+
+@pytest.mark.parametrize("covariance", ["full", "tied"])
+def test_the_posterior_does_not_fall_and_ends_where_it_is_level(covariance):
+    clf = bp.GenerativeClassifier(bp.Gaussian(covariance, NIW), inference=bp.EM(tol=1e-13)).fit(HOLES, LABELS)
+    mode = clf.posterior_.theta("map")
+    prior = clf.posterior_.prior.parts["features"]
+
+    def value(mean, covariances):
+        theta = {"mean": mean, "covariance": covariances}
+        each = np.broadcast_to(covariances, (2, 2, 2))
+        rows = sum(log_density(HOLES[label == LABELS], mean[k], each[k]) for k, label in enumerate("ab"))
+        return float(np.sum(prior.log_prob(theta))) + rows
+
+    step = 1e-4
+    for index in np.ndindex(mode["mean"].shape):
+        up, down = (mode["mean"].copy() for _ in range(2))
+        up[index] += step
+        down[index] -= step
+        slope = (value(up, mode["covariance"]) - value(down, mode["covariance"])) / (2 * step)
+        assert abs(slope) < 1e-3
+    for entry in ([0, 0], [1, 1], [0, 1]):
+        change = np.zeros((2, 2))
+        change[entry[0], entry[1]] = change[entry[1], entry[0]] = step
+        changes = (
+            [change] if covariance == "tied" else [np.stack([change, 0 * change]), np.stack([0 * change, change])]
+        )
+        for each in changes:
+            slope = value(mode["mean"], mode["covariance"] + each) - value(mode["mean"], mode["covariance"] - each)
+            assert abs(slope / (2 * step)) < 1e-3
+
+
+def test_gibbs_has_the_posterior_of_a_monotone_pattern():
+    """The first column is complete: its posterior is that of a normal column with its part of the prior.
+
+    Under a normal-inverse-Wishart prior the first mean and variance are normal-inverse-gamma, and independent of
+    the regression of the second column on the first, by which alone the gaps come in.
+    """
+    rows = ROWS.copy()
+    rows[::3, 1] = np.nan
+    clf = bp.GenerativeClassifier(
+        bp.Gaussian("full", NIW), inference=bp.Gibbs(draws=2500, tune=100, chains=2, random_state=3)
+    ).fit(rows, LABELS)
+    # of 2 columns the variance of one has ν − 1 degrees of freedom
+    column = bp.NormalInverseGamma(location=0.5, kappa=0.7, a=3.0, b=0.5)
+    exact = bp.GenerativeClassifier(bp.Gaussian("diag", column)).fit(rows[:, :1], LABELS).posterior_.mean()
+    tree = clf.to_datatree(groups=["posterior"])
+    error = az.mcse(tree)
+    for name, found in (
+        ("mean", tree.posterior["mean"].isel(feature=0)),
+        ("covariance", tree.posterior["covariance"].isel(feature=0, other_feature=0)),
+    ):
+        expected = exact["mean" if name == "mean" else "variance"][:, 0]
+        of_name = error[name].isel(feature=0) if name == "mean" else error[name].isel(feature=0, other_feature=0)
+        assert (np.abs(found.mean(("chain", "draw")).values - expected) < 4.5 * of_name.values).all()
+
+
+def test_gaps_and_labels_may_be_missing_in_the_same_table():
+    X, y = load("iris")
+    holes, y = X.mask(np.random.default_rng(0).random(X.shape) < 0.1), y.astype(object)
+    labels = y.where(np.random.default_rng(1).random(len(y)) < 0.5, None)
+    clf = bp.QuadraticDiscriminantAnalysis(inference="em", unlabelled="learn").fit(holes, labels)
+    assert (clf.predict(X) == y).mean() > 0.95
+
+
+def test_more_is_learned_than_from_complete_rows_alone():
+    X, y = load("iris")
+    complete = bp.LinearDiscriminantAnalysis().fit(X, y).predict_proba(X)
+    holes = X.mask(np.random.default_rng(0).random(X.shape) < 0.15)
+    some = holes.notna().all(axis=1)
+
+    def distance(clf):
+        return np.abs(clf.predict_proba(X) - complete).mean()
+
+    completed = bp.LinearDiscriminantAnalysis(inference="em").fit(holes, y)
+    assert distance(completed) < 0.5 * distance(bp.LinearDiscriminantAnalysis().fit(X[some], y[some]))
+
+
+def test_blocks_transformed_columns_and_regressions_are_completed():
+    X, y = load("iris")
+    holes = X.mask(np.random.default_rng(2).random(X.shape) < 0.1)
+    holes["wide"] = np.where(X["sepal width (cm)"] > 3, "yes", "no")
+    names = list(X)
+    families = [
+        bp.Product({"logs": (names, bp.LogNormal("tied")), "level": (["wide"], bp.Categorical())}),
+        bp.families.ConditionalGaussian(),
+    ]
+    for family in families:
+        clf = bp.GenerativeClassifier(family, inference="em").fit(holes, y)
+        assert (clf.predict(holes) == y).mean() > 0.9
+
+
+def test_a_row_of_weight_two_is_two_rows():
+    twice = np.r_[HOLES, HOLES[:6]]
+    weights = np.r_[np.full(6, 2.0), np.ones(18)]
+    family = bp.Gaussian("full", NIW)
+    one = bp.GenerativeClassifier(family, inference=bp.EM(tol=1e-12)).fit(HOLES, LABELS, weights)
+    two = bp.GenerativeClassifier(family, inference=bp.EM(tol=1e-12)).fit(twice, np.r_[LABELS, LABELS[:6]])
+    np.testing.assert_allclose(one.predict_log_proba(ROWS), two.predict_log_proba(ROWS), atol=1e-5)
+
+
+def test_without_an_inference_that_completes_rows_gaps_are_refused():
+    with pytest.raises(ValueError, match=r"missing values in column 'x0', 'x1'.*inference='gibbs' or 'em'"):
+        bp.QuadraticDiscriminantAnalysis().fit(HOLES, LABELS)
+
+
+def test_too_few_draws_are_warned_of():
+    clf = bp.QuadraticDiscriminantAnalysis(inference=bp.Gibbs(draws=5, tune=0, chains=2, random_state=0))
+    with pytest.warns(ConvergenceWarning):
+        clf.fit(pd.DataFrame(HOLES), LABELS)
