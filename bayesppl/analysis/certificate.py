@@ -85,7 +85,7 @@ def certificate(fitted: Fitted, X: Any = None, y: Any = None, sample_weight: Any
 
 
 def _pairs(statistics: Any, name: str = "") -> Iterator[tuple[str, Pairs]]:
-    """The sums of every part of a model."""
+    """Yield the sums of every part of a model."""
     if isinstance(statistics, JointStatistics):
         for part, of_part in statistics.parts.items():
             yield from _pairs(of_part, f"{name}.{part}".removeprefix("."))
@@ -96,7 +96,7 @@ def _pairs(statistics: Any, name: str = "") -> Iterator[tuple[str, Pairs]]:
 
 
 def _bound(pairs: Pairs) -> float:
-    """Bound on the relative error; whole numbers that are known to less than a half are known."""
+    """Bound the relative error; whole numbers that are known to less than a half are known."""
     is_whole = (pairs.high == np.rint(pairs.high)).all() and not pairs.low.any() and (pairs.error < 0.5).all()
     return 0.0 if is_whole else float(pairs.error.max(initial=0.0) / (np.abs(pairs.high).max(initial=0.0) or 1.0))
 

@@ -112,7 +112,7 @@ class _Tally:
 def joints_of_draws(
     posterior: Posterior, X: Any, codes: Array, weights: Array, refits: int
 ) -> tuple[Joints, ImportanceSampled]:
-    """log p(x_i, y = k) from the others and from all, of a posterior some factors of which are known by draws.
+    """Return log p(x_i, y = k) given the others and given all rows, where factors are known by draws.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ def _weighted(factor: DrawnFactor, at: slice, members: Membership) -> _Weighted:
 
 
 def _sampled_anew(one: _Weighted, at: slice, members: Membership, good_k: float) -> _Weighted:
-    """The factor learned from all other rows, if the weights of its draws cannot be trusted."""
+    """Sample the factor from all other rows, if the weights of its draws cannot be trusted."""
     if one.pareto_k[0] <= good_k or one.factor.without is None:
         return one
     anew = one.factor.without(at.start)

@@ -89,7 +89,7 @@ def declare(declaration: Any, name: str, dims: tuple[str, ...], space: Space, *,
 
 
 def _created(declaration: Any, name: str, dims: tuple[str, ...], model: Any) -> Any:
-    """What a function of name and dims returns, names that are taken refused."""
+    """Call a function of name and dims, and refuse names that are taken."""
     before = set(model.named_vars)
     advice = f"Derive the names of hyperparameters from {name!r}, as in f'{{name}}_scale'"
     try:
@@ -144,7 +144,7 @@ def _register(
 
 
 def _components(variable: Any) -> set[Any]:
-    """Distributions that a mixture or a censored distribution is made of, and that are no variables themselves."""
+    """Find the distributions that a mixture or a censored one is made of, which are no variables themselves."""
     from pymc.distributions import mixture
     from pymc.distributions.censored import CensoredRV
     from pytensor.graph.traversal import ancestors
@@ -204,7 +204,7 @@ def _broadcasts(found: tuple[int, ...], shape: tuple[int, ...]) -> bool:
 
 
 def _values_beyond(model: Any, variable: Any, space: Space, draw: Array, mode: Any) -> list[float]:
-    """Points outside the space at which the prior has a density all the same."""
+    """Find points outside the space at which the prior has a density all the same."""
     import pymc as pm
 
     if variable not in model.free_RVs:

@@ -33,16 +33,16 @@ def side_by_side(simplices: list[Any], sizes: tuple[int, ...], name: str, dims: 
 
 
 def free_names(sizes: tuple[int, ...], name: str) -> list[str]:
-    """Names of the free variables: one for every size that occurs."""
+    """Name the free variables: one for every size that occurs."""
     return [f"{name}_of_{size}" for size in np.unique(sizes)] if sizes else [name]
 
 
 def _cells_by_size(sizes: tuple[int, ...]) -> list[Array]:
-    """Places of all simplices of one size, (n_simplices, size), from the smallest size to the largest."""
+    """Yield places of all simplices of one size, (n_simplices, size), from the smallest size to the largest."""
     starts, lengths = np.cumsum((0, *sizes[:-1])), np.asarray(sizes)
     return [starts[lengths == size, None] + np.arange(size) for size in np.unique(lengths)]
 
 
 def _order(sizes: tuple[int, ...]) -> Array:
-    """Where every cell is found among the cells ordered by size."""
+    """Return where every cell is found among the cells ordered by size."""
     return np.argsort(np.concatenate([cells.ravel() for cells in _cells_by_size(sizes)]))

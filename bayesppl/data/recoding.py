@@ -81,7 +81,7 @@ class Column:
     step_edges: Array | Sequence[float] = _NONE
 
     def recoded(self, table: Table, view: View) -> list[Array]:
-        """The cells of a table as one or several columns: arrays (n_rows,) of numbers."""
+        """Recode the cells of a table as one or several columns: arrays (n_rows,) of numbers."""
         if view in ("number", "filled", "score"):
             values = _floats(table, self.name)
             if view == "number":
@@ -104,7 +104,7 @@ class Column:
         return [np.where(is_new, fill.get(view, np.nan), codes)]
 
     def _codes(self, table: Table, view: View) -> Array:
-        """Bins, or places among the levels; -1 where the cell is missing, -2 where it is no level: (n_rows,)."""
+        """Return bins, or places among the levels; -1 where the cell is missing, -2 for no level: (n_rows,)."""
         if view in ("bin", "bin_filled", "steps"):
             values = _floats(table, self.name)
             bins = np.searchsorted(self.step_edges if view == "steps" else self.edges, values, side="left")
@@ -179,7 +179,7 @@ def _read_numbers(values: Array, name: Hashable) -> Column | None:
 
 
 def _quantiles(ordered: Array, parts: int) -> Array:
-    """Values that part the others into so many parts, each of them one that occurs: (parts - 1,)."""
+    """Find values that divide the others into so many parts, each of them one that occurs: (parts - 1,)."""
     return ordered[[min(len(ordered) - 1, int(i / parts * len(ordered))) for i in range(1, parts)]]
 
 
@@ -189,7 +189,7 @@ def _edges(ordered: Array, bins: int) -> Array:
 
 
 def _normal_scores(ordered: Array) -> tuple[Array, Array]:
-    """Quantiles and the scores of their ranks, midranks where values are equal."""
+    """Return quantiles and the scores of their ranks, midranks where values are equal."""
     n_rows = len(ordered)
     knots = np.unique(ordered[np.round(_KNOTS * (n_rows - 1)).astype(int)])
     below, upto = np.searchsorted(ordered, knots, "left"), np.searchsorted(ordered, knots, "right")
@@ -197,7 +197,7 @@ def _normal_scores(ordered: Array) -> tuple[Array, Array]:
 
 
 def _floats(table: Table, name: Hashable) -> Array:
-    """The cells of a column as numbers, NaN where missing: (n_rows,)."""
+    """Read the cells of a column as numbers, NaN where missing: (n_rows,)."""
     return np.array(table.select((name,)).numeric(), dtype=np.float64).reshape(len(table))
 
 
@@ -264,7 +264,7 @@ class Recoding(BaseEstimator):
         return self
 
     def view(self, column: Column) -> View:
-        """How a column is recoded."""
+        """Choose how a column is recoded."""
         if column.is_number and not column.levels:
             return self.numbers
         return self.few if column.is_number and self.few is not None else self.levels

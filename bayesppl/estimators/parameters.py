@@ -16,7 +16,7 @@ from bayesppl.estimators.sklearn_bases import BaseEstimator
 
 
 def nested_parameters(value: Any) -> Iterator[tuple[str, Any]]:
-    """Names and values of what a declaration declares, and of what is declared in it."""
+    """Yield names and values of the arguments of a declaration, and of declarations among them."""
     if not is_dataclass(value) or isinstance(value, type | BaseEstimator):
         return
     for field in fields(value):
@@ -27,7 +27,7 @@ def nested_parameters(value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def by_owner(params: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Parameters of declarations, by the name of the declaration."""
+    """Group parameters of declarations by the name of the declaration."""
     owners: dict[str, dict[str, Any]] = {}
     for name, value in params.items():
         owner, separator, inner = name.partition("__")
@@ -37,7 +37,7 @@ def by_owner(params: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def changed(path: str, value: Any, params: Mapping[str, Any]) -> Any:
-    """A copy of a declaration with other parameters."""
+    """Copy a declaration with other parameters."""
     if isinstance(value, BaseEstimator):
         return value.set_params(**params)
     names = [name for name, _ in nested_parameters(value) if "__" not in name]

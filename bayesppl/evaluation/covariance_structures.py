@@ -37,14 +37,14 @@ _TOLERANCE, _MOST_STEPS = 1e-12, 10_000
 
 
 def n_covariance_parameters(structure: str, n_classes: int, n_features: int) -> int:
-    """Free parameters of the covariances of all classes (Celeux & Govaert 1995, table 1)."""
+    """Count free parameters of the covariances of all classes (Celeux & Govaert 1995, table 1)."""
     times = {"E": 1, "V": n_classes, "I": 0}
     volume, shape, orientation = (times[letter] for letter in structure)
     return volume + shape * (n_features - 1) + orientation * n_features * (n_features - 1) // 2
 
 
 def eigen_covariances(structure: str, scatter: Array, count: Array) -> Array:
-    """Covariances of the largest likelihood: (n_classes, n_features, n_features).
+    """Find covariances of the largest likelihood: (n_classes, n_features, n_features).
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def eigen_covariances(structure: str, scatter: Array, count: Array) -> Array:
 
 
 def _common_axes(kinds: str, axes: Array, scatter: Array, count: Array) -> tuple[Array, Array]:
-    """Axes of all classes and the variances along them, from axes to start with."""
+    """Find axes common to all classes and the variances along them, from axes to start with."""
     variances = _variances(kinds, _diagonals(axes, scatter), count)
     for _ in range(_MOST_STEPS):
         axes, before = _turned(axes, scatter, 1 / variances), variances
@@ -92,7 +92,7 @@ def _diagonals(axes: Array, scatter: Array) -> Array:
 
 
 def _variances(kinds: str, squares: Array, count: Array) -> Array:
-    """Volume times shape along the axes, from the sums of squares along them: (n_classes, n_features)."""
+    """Return volume times shape along the axes, from the sums of squares along them: (n_classes, n_features)."""
     n, (_, n_features) = count[:, None], squares.shape
     if kinds == "VV":
         return squares / n

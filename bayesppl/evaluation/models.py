@@ -120,7 +120,7 @@ def compare_models(
 
 
 def _asked[T](name: str, question: Callable[[], T]) -> T:
-    """What a model answers; a refusal names it."""
+    """Ask a model; a refusal names it."""
     try:
         return question()
     except (ImproperError, UndefinedEstimateError) as error:
@@ -128,7 +128,7 @@ def _asked[T](name: str, question: Callable[[], T]) -> T:
 
 
 def _weights(prior: Any, names: Sequence[str]) -> Array:
-    """Prior weights of the models, in turn."""
+    """Return prior weights of the models, in their order."""
     given = by_name(prior)
     if isinstance(given, Mapping):
         if set(given) != set(names):
@@ -143,7 +143,7 @@ def _weights(prior: Any, names: Sequence[str]) -> Array:
 
 
 def _named(models: Sequence[BayesClassifier] | Mapping[str, BayesClassifier]) -> Mapping[str, BayesClassifier]:
-    """The models by name; those without a name by their words."""
+    """Name the models; those without a name by what they print."""
     if not models:
         raise ValueError("models is empty; give at least one model")
     if isinstance(models, Mapping):
@@ -157,7 +157,7 @@ def _named(models: Sequence[BayesClassifier] | Mapping[str, BayesClassifier]) ->
 def _fitted(
     named: Mapping[str, BayesClassifier], X: Any, y: Any, sample_weight: Any
 ) -> dict[str, BayesClassifier]:
-    """Clones of the models, fitted to the same rows."""
+    """Fit clones of the models to the same rows."""
     fitted = {name: clone(clf).fit(X, y, sample_weight) for name, clf in named.items()}
     (first, reference), *others = fitted.items()
     for name, clf in others:
@@ -198,7 +198,7 @@ def credal_proba(
     X_new: Any,
     sample_weight: Any = None,
 ) -> xr.Dataset:
-    """Lower and upper class probabilities over a set of priors, and the classes that none of them rules out.
+    """Bound class probabilities over a set of priors, and the classes that none of them rules out.
 
     Class j dominates class k in a row if it is the more probable of the two under every prior (credal dominance,
     Zaffalon 2002); the credal answer is the set of classes that no other dominates. Where it holds one class the

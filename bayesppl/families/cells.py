@@ -223,7 +223,7 @@ class CellFamily(OfColumns, ConjugateFamily):
         return features, np.broadcast_to(X[:, -1:], features.shape)
 
     def _declared_number(self, numbers: Array, at: Any, prefix: str) -> Any:
-        """The number of each observed cell; that of a row is ``pm.Data``, so that other rows bring their own."""
+        """Return the number of each observed cell; that of a row is ``pm.Data``, which other rows replace."""
         if self.number.support is COUNTS:
             numbers = numbers.astype(np.int64)
         if self._row_column is None or at is not ...:
@@ -342,7 +342,7 @@ class IndependentCells(OfColumns):
 
 
 def per_column(value: float | Sequence[float] | Mapping[Hashable, float], columns: Sequence[Hashable]) -> Array:
-    """A number for every column from one number, one per column, or a mapping by name: (n_columns,)."""
+    """Return a number for every column from one number, one per column, or a mapping by name: (n_columns,)."""
     value = by_name(value)
     if isinstance(value, Mapping):
         absent = [name for name in columns if name not in value]

@@ -133,7 +133,7 @@ class DiagonalGaussian(MomentFamily):
     def _weak(
         self, statistics: Moments, scale_of: Callable[[Moments, Sequence[Hashable]], Any], dimension: int
     ) -> NormalInverseGamma:
-        """ν = D + 2, and the squares of a scale over K^(2/D)."""
+        """Return ν = D + 2, and the squares of a scale over K^(2/D)."""
         total, shape = statistics.pooled(), statistics.mean.shape
         b = np.square(scale_of(total, self.columns)) / shape[0] ** (2 / dimension) / 2
         return NormalInverseGamma(total.mean, 0.01, (dimension + 2) / 2, b).sized(shape, self._axes)

@@ -101,7 +101,7 @@ def _root(points: Array) -> Array:
 
 
 def _closed_form_modes(prior: Joint, statistics: JointStatistics, prefix: str = "") -> Theta:
-    """Modes of the parts of the prior that have a closed form; parts are independent given the data too."""
+    """Return modes of the parts of the prior that have a closed form; parts are independent given the data too."""
     modes: Theta = {}
     for name, part in prior.parts.items():
         inner = prefix + prior.prefixes[name]

@@ -13,7 +13,7 @@ from bayesppl.kernels.class_sums import class_sums
 
 
 def observed_mask(X: Any) -> Array | None:
-    """Where cells are present, or None when all are (as in every sparse matrix)."""
+    """Mark the cells that are present, or return None when all are (as in every sparse matrix)."""
     if issparse(X) or X.dtype.kind != "f":
         return None
     if not np.isnan(total(X)):
@@ -23,7 +23,7 @@ def observed_mask(X: Any) -> Array | None:
 
 
 def split_missing(X: Any) -> tuple[Any, Array | None]:
-    """Rows with zeros for missing cells, and where cells are present (None when all are)."""
+    """Return rows with zeros for missing cells, and where cells are present (None when all are)."""
     present = observed_mask(X)
     return (X, None) if present is None else (np.where(present, X, 0.0), present)
 
@@ -54,14 +54,14 @@ def by_gaps(missing: Array) -> Iterator[tuple[Array, Array]]:
 
 
 def only_columns(X: Any, columns: Sequence[int]) -> Array:
-    """Rows of numbers all of whose cells are missing but those of some columns."""
+    """Return rows of numbers all of whose cells are missing but those of some columns."""
     out = np.full(X.shape, np.nan)
     out[:, columns] = dense(X[:, columns])
     return out
 
 
 def present_cells(X: Array, codes: Array, prefix: str) -> tuple[Any, Any, tuple[str, ...] | None]:
-    """What a PyMC model observes: all rows, or a flat list of the cells that are present.
+    """Return what a PyMC model observes: all rows, or a flat list of the cells that are present.
 
     Returns
     -------
@@ -80,7 +80,7 @@ def present_cells(X: Array, codes: Array, prefix: str) -> tuple[Any, Any, tuple[
 
 
 def observed_weight(responsibilities: Responsibilities, X: Any, present: Array | None) -> Array:
-    """Total weight of the present cells of every class and column: (n_classes, n_columns)."""
+    """Sum the weights of the present cells of every class and column: (n_classes, n_columns)."""
     if present is not None:
         return class_sums(responsibilities, present)
     totals = np.asarray(responsibilities.sum(axis=0), dtype=np.float64)

@@ -82,7 +82,7 @@ class Stack:
         return np.concatenate(self.map_rows(X, work))
 
     def map_rows[T](self, X: Any, work: Callable[[Table], T]) -> list[T]:
-        """``work`` of a range of rows after the other, so that recoded rows never grow with the table."""
+        """Apply ``work`` to one range of rows after the other, so that recoded rows never grow with the table."""
         table = self.columns.align(X)
         width = max(member.n_columns for member in self.members)
         ranges = row_ranges(len(table), max(width, len(self.classes)), least_rows=table.least_rows) or [
@@ -117,16 +117,16 @@ class Stack:
         return np.asarray(belief.mean()[CLASS_WEIGHTS])
 
     def prior_in_words(self, words: Callable[[Any], str]) -> str:
-        """The priors of all members, by a function that puts one into words."""
+        """Put the priors of all members into words."""
         return " | ".join(f"{m.name}: {m.prior_in_words(words)}" for m in self.members)
 
 
 def mixed(log_probas: list[Array], weights: Array) -> Array:
-    """Logarithm of the weighted average of probabilities."""
+    """Return the logarithm of the weighted average of probabilities."""
     of_members = weights.reshape(-1, *[1] * log_probas[0].ndim)
     return np.asarray(logsumexp(np.stack(log_probas), axis=0, b=of_members))
 
 
 def sharpened(log_proba: Array, temperature: float) -> Array:
-    """Probabilities to the power 1/T, normalised."""
+    """Raise probabilities to the power 1/T, and normalise."""
     return log_probabilities(log_proba / temperature, np.ones(log_proba.shape[-1]))

@@ -26,7 +26,7 @@ def plot_reliability(
     ax: Axes | None = None,
     **options: Any,
 ) -> Axes:
-    """Reliability diagram: hit rate over confidence, with a credible interval of every hit rate.
+    """Draw a reliability diagram: hit rate over confidence, with a credible interval of every hit rate.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def plot_learning_curve(
     ax: Axes | None = None,
     **options: Any,
 ) -> Axes:
-    """How far every plug-in rule falls behind the predictive, over the number of training rows.
+    """Draw how far every plug-in rule falls behind the predictive, over the number of training rows.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def plot_learning_curve(
 
 
 def _limit(differences: Array) -> float:
-    """How far the axis reaches: an outlier lies at more than so many times what is usual."""
+    """Choose how far the axis reaches: an outlier lies at more than so many times what is usual."""
     usual = abs(differences[np.isfinite(differences) & (differences != 0)])
     if not usual.size:
         return 1.0

@@ -14,7 +14,7 @@ RESERVED = ("class", "class_weights", "features", "row", "total", "x", "y")
 
 
 def selected(columns: Any, table: Table) -> tuple[Hashable, ...]:
-    """The names of the columns.
+    """Return the names of the columns.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def selected(columns: Any, table: Table) -> tuple[Hashable, ...]:
 
 
 def divided(blocks: Mapping[str, Any], table: Table) -> dict[str, tuple[Hashable, ...]]:
-    """The names of the columns of every block; together they are all columns of the table.
+    """Return the names of the columns of every block; together they are all columns of the table.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def divided(blocks: Mapping[str, Any], table: Table) -> dict[str, tuple[Hashable
 
 
 def _named(column: Any, names: Sequence[Hashable], present: frozenset[Hashable]) -> Hashable:
-    """A column by its name, or else by its position."""
+    """Find a column by its name, or else by its position."""
     if not isinstance(column, Integral) or column in present:
         return column  # what is unknown is refused together with what is named twice
     place = int(column)
@@ -90,7 +90,7 @@ def _of_slice(columns: slice, names: Sequence[Hashable]) -> tuple[Hashable, ...]
 
 
 def _as_frame(table: Table) -> Any:
-    """The columns as selectors read them: names and dtypes count, rows hardly do."""
+    """Return the columns as selectors read them: names and dtypes count, rows hardly do."""
     import pandas as pd
 
     first = table.take(slice(0, 100))
