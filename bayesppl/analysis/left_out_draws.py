@@ -63,6 +63,10 @@ class ImportanceSampled:
         )
 
 
+#: A fifth of the draws is the tail that is smoothed; it takes five.
+LEAST_DRAWS = 25
+
+
 class _Weighted(NamedTuple):
     """A factor at some rows: its logarithm at draws, and the weights that draws have without each row.
 
@@ -128,7 +132,12 @@ def joints_of_draws(
     labels, exact, drawn = posterior.factors(X, codes, weights)
     tally, fitted_weights = _exact_part(posterior, labels, exact, members)
     n_draws = min(int(np.prod(factor.shape)) for factor in drawn)
-    good_k = min(1 - 1 / np.log10(n_draws), 0.7) if n_draws > 10 else 0.0
+    if n_draws < LEAST_DRAWS:
+        raise ValueError(
+            f"{n_draws} draws are too few to leave rows out by their weights, whose tail is smoothed: sample at "
+            f"least {LEAST_DRAWS}, better a thousand"
+        )
+    good_k = min(1 - 1 / np.log10(n_draws), 0.7)
     pareto_k, variance, of_batches = np.zeros(len(codes)), np.zeros(len(codes)), [np.zeros(1)] * len(drawn)
     for at in row_ranges(len(codes), n_draws * len(fitted_weights), CHUNK_CELLS):
         factors = [_weighted(factor, at, members) for factor in drawn]

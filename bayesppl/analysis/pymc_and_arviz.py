@@ -5,8 +5,9 @@ Fits of a user's own model answer in the words of that model.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -17,6 +18,7 @@ from bayesppl.analysis.tree_groups import (
     BUILDERS,
     CELLS_AT_MOST,
     GROUPS,
+    NEW_ROWS,
     PARTS,
     Group,
     NotAvailableError,
@@ -37,9 +39,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from bayesppl.inference.pymc.reading.fitted import ReadModel
-
-#: Groups of draws under the user's names.
-_USER_GROUPS = {"posterior", "sample_stats"}
 
 
 def to_pymc(fitted: Fitted, likelihood: Likelihood = "rows") -> Any:
@@ -65,6 +64,7 @@ def to_pymc(fitted: Fitted, likelihood: Likelihood = "rows") -> Any:
 
 def to_datatree(
     fitted: Fitted,
+    X: Any = None,
     draws: int = 1000,
     chains: int = 4,
     random_state: int | None = None,
@@ -76,6 +76,9 @@ def to_datatree(
     Parameters
     ----------
     fitted : Fitted
+    X : table or (n_rows, n_features) array-like, optional
+        New rows, for two further groups: ``predictions``, draws of their labels given their features, and
+        ``predictions_constant_data``, the features.
     draws, chains : int
         Number of exact draws; a sampled posterior returns the draws it has.
     random_state : int, optional
@@ -87,10 +90,11 @@ def to_datatree(
         the rows, their weights and covariates (trials, exposure, total), which both predictive groups take row by
         row. ``sample_stats``: what the sampler reports. ``"all"`` builds those that exist; the attribute
         ``left_out`` names those that do not, and why.
-    log_likelihood : {"joint", "y", "x"}, or a sequence of them
+    log_likelihood : {"joint", "y", "x", "label"}, or a sequence of them
         Variables of the group ``log_likelihood``: of label and features together, log p(y, x | θ); of the label,
-        log p(y | θ); of the features given the label, log p(x | y, θ). ArviZ's ``loo`` and ``compare`` take one,
-        or the ``var_name`` of one.
+        log p(y | θ); of the features given the label, log p(x | y, θ); of the label given the features, log p(y |
+        x, θ). ArviZ's ``loo`` and ``compare`` take one, or the ``var_name`` of one: "joint" scores rows as
+        ``loo().elpd()`` does, and "label" labels as ``loo().elpd("label")``; see :doc:`/theory/leave_one_out`.
 
     Raises
     ------
@@ -113,16 +117,26 @@ def to_datatree(
     >>> bool(abs(loo.elpd - clf.loo().log_predictive.sum()) < 0.5)
     True
     """
+    return build_tree(fitted, X, draws, chains, random_state, groups, log_likelihood, BUILDERS)
+
+
+def build_tree(
+    fitted: Fitted,
+    X: Any,
+    draws: int,
+    chains: int,
+    random_state: int | None,
+    groups: Any,
+    log_likelihood: Any,
+    builders: Mapping[str, Callable[[Trunk], xr.Dataset]],
+) -> xr.DataTree:
+    """The tree of :func:`to_datatree`, its groups made by ``builders``."""
     import xarray as xr
 
     posterior = fitted.posterior
-    try:
-        whole("draws", draws, 1)
-    except TypeError:
-        raise TypeError(
-            f"draws must be a whole number, found {type(draws).__name__}: to_datatree describes the fit and takes "
-            "no rows; for class probabilities of rows with intervals use predict_proba_interval(X)"
-        ) from None
+    if isinstance(X, Integral):
+        raise TypeError(f"X must be rows, found {X}; the number of draws is draws={X}")
+    whole("draws", draws, 1)
     whole("chains", chains, 1)
     wanted = GROUPS if groups == "all" else _several("groups", groups, GROUPS)
     parts = _several("log_likelihood", log_likelihood, PARTS)
@@ -139,13 +153,15 @@ def to_datatree(
     leading = {"chain": np.arange(n_chains), "draw": np.arange(n_draws)}
     flat = {name: np.concatenate(values) for name, values in theta.items()}
     # every group has a random stream of its own, so that asking for more groups changes none of them
-    streams = generator(random_state).spawn(len(GROUPS))
+    streams = generator(random_state).spawn(len(GROUPS) + len(NEW_ROWS))
     prior_seed = int(streams[0].integers(2**31))
-    trunk = Trunk(fitted, flat, leading, dict(zip(GROUPS, streams, strict=True)), prior_seed, parts)
+    of_groups = dict(zip((*GROUPS, *NEW_ROWS), streams, strict=True))
+    new_rows = None if X is None else fitted.encode(X)
+    trunk = Trunk(fitted, flat, leading, of_groups, prior_seed, parts, new_rows)
     built, left_out = {}, []
-    for name in sorted(wanted, key=GROUPS.index):
+    for name in (*sorted(wanted, key=GROUPS.index), *(() if X is None else NEW_ROWS)):
         try:
-            built[name] = BUILDERS[name](trunk)
+            built[name] = builders[name](trunk)
         except (NotAvailableError, ChangedRowsError, ImproperError, NotConjugateError) as reason:
             if groups != "all":
                 raise
@@ -193,6 +209,7 @@ def recognition(fitted: ReadModel) -> pd.DataFrame:
 
 def user_datatree(
     fitted: ReadModel,
+    X: Any = None,
     draws: int = 1000,
     chains: int = 4,
     random_state: int | None = None,
@@ -204,21 +221,27 @@ def user_datatree(
     Parameters
     ----------
     fitted : Fitted
+    X : table, (n_rows, n_features) array-like, or mapping of the model's variables to rows, optional
+        As for the estimators of this package.
     draws, chains : int
         Number of exact draws; parts that were sampled return the draws they have.
     random_state : int, optional
     groups : sequence of str, or "all"
-        ``posterior`` and ``sample_stats``. Where other groups are asked for too, all name parameters as this
-        package does.
-    log_likelihood : {"joint", "y", "x"} or sequence of them
+        As for the estimators of this package. ``posterior``, ``prior`` and ``log_prior`` hold the variables of the
+        model; of the others ``y`` is the label, and rows have the names that this package gives them.
+    log_likelihood : {"joint", "y", "x", "label"} or sequence of them
         As for the estimators of this package.
     """
-    from bayesppl.inference.pymc.reading.tree import user_tree
+    from bayesppl.inference.pymc.reading import tree
 
-    wanted: Sequence[str] = (groups,) if isinstance(groups, str) else tuple(groups)
-    if set(wanted) - _USER_GROUPS:
-        return to_datatree(fitted, draws, chains, random_state, groups, log_likelihood)
-    return user_tree(fitted.reading, fitted.posterior, draws, chains, random_state)
+    reading = fitted.reading
+    own = {
+        "posterior": lambda trunk: tree.posterior_group(reading, trunk.posterior, trunk.theta, trunk.leading),
+        "prior": lambda trunk: tree.prior_group(reading, trunk.leading, trunk.prior_seed),
+        "log_prior": lambda trunk: tree.log_prior_group(reading, trunk.posterior, trunk.theta, trunk.leading),
+    }
+    builders = {**BUILDERS, **own}
+    return build_tree(fitted, X, draws, chains, random_state, groups, log_likelihood, builders)
 
 
 def user_model(fitted: ReadModel, likelihood: Likelihood = "rows") -> Any:

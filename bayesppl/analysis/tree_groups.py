@@ -36,8 +36,11 @@ Group = Literal[
 ]
 GROUPS: tuple[Group, ...] = get_args(Group)
 
-#: Of label and features together, of the label, of the features given the label.
-Part = Literal["joint", "y", "x"]
+#: Groups of rows that are not those of the fit, by PyMC's names.
+NEW_ROWS = ("predictions", "predictions_constant_data")
+
+#: Of label and features together, of the label, of the features given the label, of the label given the features.
+Part = Literal["joint", "y", "x", "label"]
 PARTS: tuple[Part, ...] = get_args(Part)
 
 # Largest number of cells of one array of a tree (a gigabyte of float64).
@@ -55,9 +58,10 @@ class Trunk:
     fitted: Fitted
     theta: Theta
     leading: Mapping[str, Array]
-    streams: Mapping[Group, np.random.Generator]
+    streams: Mapping[str, np.random.Generator]
     prior_seed: int
     parts: tuple[Part, ...]
+    new_rows: Any = None
 
     @property
     def posterior(self) -> Posterior:
@@ -77,10 +81,24 @@ class Trunk:
         """The rows of the fit, encoded."""
         return self.posterior.model.family.bound.encode(self.training_rows.table)
 
-    def steps(self, theta: Theta) -> Iterator[Theta]:
+    def steps(self, theta: Theta, n_rows: int) -> Iterator[Theta]:
         """Portions of the draws, so that no temporary over rows and classes grows with their number."""
-        cells = max(1, len(self.training_rows.codes) * theta[CLASS_WEIGHTS].shape[1])
+        cells = max(1, n_rows * theta[CLASS_WEIGHTS].shape[1])
         return in_steps(theta, max(1, CHUNK_CELLS // cells))
+
+    def log_proba(self, X: Any) -> Iterator[Array]:
+        """log p(y = k | x, θ) of encoded rows, portions of the draws: (n_some_draws, n_rows, n_classes)."""
+        for chunk in self.steps(self.theta, X.shape[0]):
+            log_joint = self.posterior.model.log_joint(chunk)(X)
+            yield log_probabilities(log_joint, chunk[CLASS_WEIGHTS][:, None, :])
+
+    def labels(self, X: Any, rng: np.random.Generator) -> Array:
+        """Draw codes of labels of encoded rows given their features: (n_draws, n_rows)."""
+        codes = []
+        for log_proba in self.log_proba(X):
+            below = np.cumsum(np.exp(log_proba), axis=-1)[..., :-1]
+            codes.append((rng.random((*below.shape[:-1], 1)) > below).sum(-1))
+        return np.concatenate(codes)
 
     def per_draw(self, values: Mapping[str, tuple[tuple[str, ...], Array]]) -> xr.Dataset:
         """Label arrays whose first axis is the draw."""
@@ -95,8 +113,8 @@ class Trunk:
         self, variables: Mapping[str, tuple[tuple[str, ...], Array]], coords: Mapping[str, Any]
     ) -> xr.Dataset:
         """Label arrays, those over rows by the places of the rows."""
-        has_rows = any("row" in dims for dims, _ in variables.values())
-        rows = {"row": np.arange(len(self.training_rows))} if has_rows else {}
+        lengths = [values.shape[dims.index("row")] for dims, values in variables.values() if "row" in dims]
+        rows = {"row": np.arange(lengths[0])} if lengths else {}
         return labelled(self.posterior.model, variables, {**coords, **rows})
 
 
@@ -138,27 +156,37 @@ def _prior_predictive(trunk: Trunk) -> xr.Dataset:
 
 def _posterior_predictive(trunk: Trunk) -> xr.Dataset:
     """Labels given the features of each row, and features given the label and the covariates of each row."""
-    model, theta, rng = trunk.posterior.model, trunk.theta, trunk.streams["posterior_predictive"]
+    rng = trunk.streams["posterior_predictive"]
     _refuse_huge("posterior_predictive", trunk)
-    codes = []
-    for chunk in trunk.steps(theta):
-        log_proba = log_probabilities(model.log_joint(chunk)(trunk.X), chunk[CLASS_WEIGHTS][:, None, :])
-        below = np.cumsum(np.exp(log_proba), axis=-1)[..., :-1]
-        codes.append((rng.random((*below.shape[:-1], 1)) > below).sum(-1))
-    labels = np.concatenate(codes)
+    labels = trunk.labels(trunk.X, rng)
     given = np.broadcast_to(trunk.training_rows.codes, labels.shape)
-    return trunk.per_draw({"y": (("row",), labels), **_simulate(trunk, theta, given, rng)})
+    return trunk.per_draw({"y": (("row",), labels), **_simulate(trunk, trunk.theta, given, rng)})
+
+
+def _predictions(trunk: Trunk) -> xr.Dataset:
+    """Labels given the features of each new row."""
+    return trunk.per_draw({"y": (("row",), trunk.labels(trunk.new_rows, trunk.streams["predictions"]))})
+
+
+def _predictions_constant_data(trunk: Trunk) -> xr.Dataset:
+    """Features and covariates of each new row."""
+    columns, rows = trunk.posterior.model.family.bound, trunk.new_rows
+    given = {name: (("row",), values) for name, values in columns.covariates(rows).items()}
+    return trunk.labelled({**columns.label_rows(rows), **given}, {})
 
 
 def _log_likelihood(trunk: Trunk) -> xr.Dataset:
-    """log p(y, x | θ), log p(y | θ) and log p(x | y, θ), those asked for, the features of a row taken together."""
+    """log p(y, x | θ), log p(y | θ), log p(x | y, θ) and log p(y | x, θ), those asked for, by rows."""
     family, codes, theta = trunk.posterior.model.family, trunk.training_rows.codes, trunk.theta
     _refuse_huge("log_likelihood", trunk)
     with np.errstate(divide="ignore"):
         found = {"y": np.log(theta[CLASS_WEIGHTS])[:, codes]}
-    if trunk.parts != ("y",):
-        densities = (family.log_likelihood(chunk)(trunk.X) for chunk in trunk.steps(theta))
-        found["x"] = np.concatenate([density[:, np.arange(len(codes)), codes] for density in densities])
+    own = (slice(None), np.arange(len(codes)), codes)
+    if "label" in trunk.parts:
+        found["label"] = np.concatenate([log_proba[own] for log_proba in trunk.log_proba(trunk.X)])
+    if {"x", "joint"} & set(trunk.parts):
+        densities = (family.log_likelihood(chunk)(trunk.X) for chunk in trunk.steps(theta, len(codes)))
+        found["x"] = np.concatenate([density[own] for density in densities])
         found["joint"] = found["y"] + found["x"]
     return trunk.per_draw({part: (("row",), found[part]) for part in trunk.parts})
 
@@ -202,7 +230,7 @@ def _sample_stats(trunk: Trunk) -> xr.Dataset:
     return trunk.labelled(stats, trunk.leading)
 
 
-BUILDERS: dict[Group, Callable[[Trunk], xr.Dataset]] = {
+BUILDERS: dict[str, Callable[[Trunk], xr.Dataset]] = {
     "posterior": _posterior,
     "prior": _prior,
     "posterior_predictive": _posterior_predictive,
@@ -212,6 +240,8 @@ BUILDERS: dict[Group, Callable[[Trunk], xr.Dataset]] = {
     "observed_data": _observed_data,
     "constant_data": _constant_data,
     "sample_stats": _sample_stats,
+    "predictions": _predictions,
+    "predictions_constant_data": _predictions_constant_data,
 }
 
 

@@ -186,7 +186,7 @@ def plot_prior_posterior(
         raise ValueError(f"choose one label of {', '.join(map(repr, open_dims))}; one entry is drawn at a time")
     if not clf.posterior_.prior.is_proper().all():
         raise ImproperError("an improper prior has no density to draw; fit with a proper one")
-    tree = clf.to_datatree(draws, 1, random_state, ("prior", "posterior"))
+    tree = clf.to_datatree(None, draws, 1, random_state, ("prior", "posterior"))
     prior, posterior = (
         tree[group].dataset[parameter].sel(selection).values.ravel() for group in ("prior", "posterior")
     )

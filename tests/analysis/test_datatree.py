@@ -79,7 +79,11 @@ def test_log_likelihood_is_that_of_scipy(exact):
     from scipy.stats import bernoulli
 
     tree = exact.to_datatree(
-        500, 2, 3, groups=["posterior", "observed_data", "log_likelihood"], log_likelihood=("joint", "y", "x")
+        draws=500,
+        chains=2,
+        random_state=3,
+        groups=["posterior", "observed_data", "log_likelihood"],
+        log_likelihood=("joint", "y", "x"),
     )
     codes, features = tree["observed_data"]["y"].values, tree["observed_data"]["x"].values
     p = tree["posterior"]["probability"].values[1, 7]
@@ -93,7 +97,9 @@ def test_log_likelihood_is_that_of_scipy(exact):
 
 @pytest.mark.parametrize("part", ["joint", "y", "x"])
 def test_one_part_of_the_log_likelihood_is_all_that_arviz_needs(exact, part):
-    tree = exact.to_datatree(100, 2, 3, groups=["posterior", "log_likelihood"], log_likelihood=part)
+    tree = exact.to_datatree(
+        draws=100, chains=2, random_state=3, groups=["posterior", "log_likelihood"], log_likelihood=part
+    )
     assert list(tree["log_likelihood"].data_vars) == [part]
     assert az.loo(tree).n_data_points == 40
 
@@ -101,7 +107,7 @@ def test_one_part_of_the_log_likelihood_is_all_that_arviz_needs(exact, part):
 @pytest.mark.parametrize("asked", ["both", (), ("joint", "z")])
 def test_an_unknown_part_of_the_log_likelihood_is_refused(exact, asked):
     with pytest.raises(ValueError, match="log_likelihood must be one or several of 'joint', 'y', 'x'"):
-        exact.to_datatree(10, 1, 3, groups=["log_likelihood"], log_likelihood=asked)
+        exact.to_datatree(draws=10, chains=1, random_state=3, groups=["log_likelihood"], log_likelihood=asked)
 
 
 def test_exact_draws_pass_arvizs_diagnosis(exact, tree):

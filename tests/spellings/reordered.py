@@ -158,12 +158,13 @@ def read_model(name: str, names: Names, monkeypatch: pytest.MonkeyPatch) -> bp.P
     build, solutions = BUILDS[name]
     model = build(names)
 
-    def run(_: Any, coordinates: Any, places: Sequence[int], settings: bp.NUTS) -> Any:
+    def run(_: Any, coordinates: Any, places: Sequence[int], settings: bp.NUTS, kept: Any = None) -> Any:
         points = [np.broadcast_to(values, (CHAINS * DRAWS, *values.shape)) for values in coordinates.start]
         drawn = _points(names, [coordinates.start[place].shape for place in places])
         for place, values in zip(places, drawn, strict=True):
             points[place] = values
-        return points, (CHAINS, DRAWS), {}
+        coordinate = np.zeros((CHAINS, DRAWS, 1))  # of which only the numbers of chains and draws are read
+        return points, sampling.Run(coordinate, {})
 
     monkeypatch.setattr(sampling, "run", run)
     is_sampled = name in ("by rows", "shared")

@@ -156,6 +156,9 @@ class ByRows(Family, listed=False):  # nobody declares it
 
     missing: ClassVar[Missing] = "predicted"
 
+    def __repr__(self) -> str:
+        return f"ByRows({', '.join(x.name for x in self.observed)})"
+
     @cached_property
     def bound(self) -> ObservedColumns:
         return ObservedColumns(self.observed, self.layout, self.parameter_dims, self.parameter_coords)

@@ -26,7 +26,7 @@ from bayesppl.kernels.arrays import Array, Theta
 #: PyMC's rewrites of distributions before it takes their densities, but for one. It gives normal vectors of a
 #: known precision a density that is meant for a single vector, so that several raise an error, or, where they are
 #: as many as they have entries, get another density.
-_REWRITES = RewriteDatabaseQuery(include=["basic"], exclude=["mv_normal_to_precision_mv_normal"])
+REWRITES = RewriteDatabaseQuery(include=["basic"], exclude=["mv_normal_to_precision_mv_normal"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +111,7 @@ class Coordinates:
             rvs_to_values={new: self.model.rvs_to_values[variable] for new, variable in own},
             rvs_to_transforms={new: self.model.rvs_to_transforms[variable] for new, variable in own},
             jacobian=jacobian,
-            ir_rewriter=logprob_rewrites_db.query(_REWRITES),
+            ir_rewriter=logprob_rewrites_db.query(REWRITES),
         )
         potentials = self.model.replace_rvs_by_values(list(self.potentials)) if self.potentials else []
         return without_checks(self._in_coordinates([*densities, *potentials]))

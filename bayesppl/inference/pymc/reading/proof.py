@@ -243,7 +243,9 @@ def _ends(coordinates: Coordinates, rng: np.random.Generator) -> list[list[Array
             for place in coordinates.moving:
                 if not moved or rng.random() < 0.5:
                     reach = FURTHER if transforms_of[place] is None else FAR
-                    signs = rng.choice([-1.0, 1.0], points[place].shape)
+                    # every entry as often up as down: by chance some entry of many would never go one way
+                    both = np.arange(ENDS).reshape(-1, *[1] * (points[place].ndim - 1)) % 2 * 2.0 - 1.0
+                    signs = rng.permuted(np.broadcast_to(both, points[place].shape), axis=0)
                     points[place] = points[place] + share * reach * signs
             found.append(points)
     return found

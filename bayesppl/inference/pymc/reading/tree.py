@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import pymc as pm
+from pymc.logprob.basic import conditional_logp
+from pymc.logprob.rewriting import logprob_rewrites_db
+from pytensor.compile.mode import Mode
 from pytensor.graph.traversal import ancestors
 
-from bayesppl.inference.pymc.graphs import Interpreter, substitute
+from bayesppl.errors import NotConjugateError
+from bayesppl.inference.pymc.graphs import Interpreter, in_64_bits, substitute, without_checks
 from bayesppl.inference.pymc.reading.blocks import Reading
 from bayesppl.inference.pymc.reading.fitted import block_names
+from bayesppl.inference.pymc.reading.points import REWRITES
 from bayesppl.kernels.arrays import Theta
 from bayesppl.model.declaration import CLASS_WEIGHTS
 
@@ -32,13 +39,58 @@ def recognition_table(reading: Reading) -> Any:
     return pd.DataFrame(rows).set_index("block")
 
 
-def user_tree(reading: Reading, posterior: Any, draws: int, chains: int, random_state: int | None) -> Any:
-    """Posterior draws of the user's variables, as a DataTree."""
-    import xarray as xr
+def posterior_group(reading: Reading, posterior: Any, flat: Theta, lead: Mapping[str, Any]) -> Any:
+    """Posterior draws of the user's variables, as a Dataset.
 
-    theta = posterior.draws(chains, draws, np.random.default_rng(random_state))
-    lead = theta[CLASS_WEIGHTS].shape[:2]
-    flat = {name: values.reshape(-1, *values.shape[2:]) for name, values in theta.items()}
+    Parameters
+    ----------
+    flat : Theta
+        Draws of the parameters, their axis leading.
+    lead : mapping of str to labels
+        Of the chains and draws that this axis is made of.
+    """
+    found, missing = _variables(reading, posterior, flat)
+    dataset = _dataset(reading, found | deterministics(reading, found), lead)
+    if missing:
+        dataset.attrs["left_out"] = (
+            f"{', '.join(missing)}: computed from the family's parameters only in the other direction"
+        )
+    return dataset
+
+
+def log_prior_group(reading: Reading, posterior: Any, flat: Theta, lead: Mapping[str, Any]) -> Any:
+    """Log density of the prior of every variable, and potentials of the prior, at posterior draws."""
+    found, missing = _variables(reading, posterior, flat)
+    model = reading.model
+    free = [variable for variable in model.free_RVs if variable.name in found]
+    if missing or (model.potentials and len(free) < len(model.free_RVs)):
+        raise NotConjugateError(f"draws of {', '.join(missing) or 'unused variables'} are not known")
+    inputs = {variable: reading.inputs[variable] for variable in free}
+    values = {variable: inputs[variable] for variable in free}
+    own = conditional_logp(values, ir_rewriter=logprob_rewrites_db.query(REWRITES))
+    graphs = [own[values[variable]] for variable in free] + substitute(model.potentials, inputs)
+    graphs = substitute(graphs, in_64_bits(graphs))
+    densities = Interpreter(list(inputs.values()), (), without_checks(graphs))([found[v.name] for v in free])
+    names = [variable.name for variable in (*free, *model.potentials)]
+    total = {name: d.reshape(len(d), -1).sum(1) for name, d in zip(names, densities, strict=True)}
+    return _dataset(reading, total, lead)
+
+
+def prior_group(reading: Reading, lead: Mapping[str, Any], seed: int) -> Any:
+    """Draws of the prior of the user's variables."""
+    model = reading.model
+    if model.potentials:
+        raise NotConjugateError(
+            f"the potential {model.potentials[0].name!r} is a factor of the prior, which has no draws of its own"
+        )
+    size = int(np.prod([len(labels) for labels in lead.values()]))
+    drawn = pm.draw(model.free_RVs, size, random_seed=seed, mode=Mode("py", None))
+    found = {variable.name: values for variable, values in zip(model.free_RVs, drawn, strict=True)}
+    return _dataset(reading, found | deterministics(reading, found), lead)
+
+
+def _variables(reading: Reading, posterior: Any, flat: Theta) -> tuple[Theta, list[str]]:
+    """Draws of the user's variables, and the names of those that the draws do not determine."""
     found: Theta = {}
     missing: list[str] = []
     names = block_names(reading)
@@ -62,9 +114,19 @@ def user_tree(reading: Reading, posterior: Any, draws: int, chains: int, random_
             found |= own
         else:
             found |= mapped
-    found |= deterministics(reading, found)
+    return found, missing
+
+
+def _dataset(reading: Reading, found: Theta, lead: Mapping[str, Any]) -> Any:
+    """Draws of variables of the model with its dims and coords."""
+    import xarray as xr
+
+    shape = tuple(len(labels) for labels in lead.values())
     data = {
-        name: (("chain", "draw", *_dims(reading, name, values.ndim - 1)), values.reshape(*lead, *values.shape[1:]))
+        name: (
+            ("chain", "draw", *_dims(reading, name, values.ndim - 1)),
+            values.reshape(*shape, *values.shape[1:]),
+        )
         for name, values in found.items()
     }
     used = {dim for dims, _ in data.values() for dim in dims}
@@ -73,19 +135,7 @@ def user_tree(reading: Reading, posterior: Any, draws: int, chains: int, random_
         for dim, labels in reading.model.coords.items()
         if dim in used and labels is not None
     }
-    dataset = xr.Dataset(data, coords={"chain": np.arange(lead[0]), "draw": np.arange(lead[1]), **coords})
-    groups = {"posterior": dataset}
-    if posterior.sample_stats:
-        groups["sample_stats"] = xr.Dataset({k: (("chain", "draw"), v) for k, v in posterior.sample_stats.items()})
-    tree = xr.DataTree.from_dict(groups)
-    tree.attrs = {"inference_library": "bayesppl", **{k: str(v) for k, v in posterior.record.items()}}
-    if missing:
-        tree.attrs["left_out"] = (
-            f"{', '.join(missing)}: computed from the family's parameters only in the other direction"
-        )
-    for child in tree.children.values():
-        child.attrs["sample_dims"] = ["chain", "draw"]
-    return tree
+    return xr.Dataset(data, coords={**lead, **coords})
 
 
 def _dims(reading: Reading, name: str, ndim: int) -> tuple[str, ...]:
