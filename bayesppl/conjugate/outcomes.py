@@ -137,7 +137,7 @@ class Outcomes(SingleRows):
     def _incomplete(self) -> Iterator[tuple[slice, tuple[int, ...], Array, Array]]:
         """Yield the cells and columns of a table, and rows that lack the same of these, but not all of them."""
         for group, cells in self.tables.cells():
-            for rows, absent in by_gaps(self.X[:, list(group)] < 0):
+            for rows, absent in by_gaps(self.X[:, list(group)] < 0) if len(group) > 1 else ():
                 if len(absent) < len(group):
                     yield cells, group, rows, absent
 

@@ -135,19 +135,22 @@ def log_coefficients_of_sizes(sizes: Array, totals: Array, owners: Array) -> Arr
 
 def row_totals(counts: csr_array) -> Array:
     """Sum of every row, in float64: (n_rows,)."""
-    return np.asarray(counts @ np.ones(counts.shape[1]))  # their own sum would be rounded as float32 is
+    totals, filled = np.zeros(counts.shape[0]), np.flatnonzero(np.diff(counts.indptr))
+    totals[filled] = np.add.reduceat(counts.data, counts.indptr[filled], dtype=np.float64)
+    return totals
 
 
 def words_log_predictive(posterior: Dirichlet) -> LogDensity:
     """The predictive of counts, at the cost of those that are stored."""
-    alpha = posterior.concentration
+    alpha = np.ascontiguousarray(posterior.concentration)
+    total = alpha.sum(1)
     sums, contrast = (
         on_first_use(partial(rising_sums, alpha, contrast=short)) for short in (False, len(alpha) == 2)
     )
 
     def kernel(rows: Words, of_cells: Callable[[Words], Array] = contrast) -> Array:
         out = of_cells(rows)
-        out -= _rising_totals(alpha.sum(1), rows.totals)
+        out -= _rising_totals(total, rows.totals)
         return out
 
     return LogDensity(lambda rows: kernel(rows, sums) + rows.log_base[:, None], kernel)
@@ -190,15 +193,16 @@ def rising_sums(alpha: Array, *, contrast: bool = False, without: bool = False) 
     width = 2 * n_classes if without else n_classes
     n_looked_up = max(1, min(_LOOKED_UP, _TABLE // max(1, width * n_columns)))
     numbers = [alpha.T + m for m in range(n_looked_up)]
+    if contrast:
+        numbers = [a[:, 1:] / a[:, :1] for a in numbers]
     if without:
         numbers = [np.hstack([a, counts_without(alpha.T - m, np.ones(()))]) for m, a in enumerate(numbers)]
     with np.errstate(divide="ignore"):
-        table = np.cumsum(np.log(numbers), axis=0).reshape(-1, width)
-    if contrast:
-        table = table[:, 1:] - table[:, :1]
+        table = np.log(numbers)
+    table = np.add.accumulate(table, axis=0, out=table).reshape(-1, table.shape[-1])
 
     def sums(rows: Words) -> Array:
-        counts = rows.stored if rows.stored.data.all() else _above(rows.stored, 0)
+        counts = rows.stored if rows.stored.data.min(initial=1) > 0 else _above(rows.stored, 0)
         out, done = np.zeros((len(rows), width)), 0
         if rows.is_whole:
             out[:, width - table.shape[1] :] = _look_up(counts, table, n_looked_up)
@@ -218,11 +222,12 @@ def rising_sums(alpha: Array, *, contrast: bool = False, without: bool = False) 
 def _look_up(counts: csr_array, table: Array, n_looked_up: int) -> Array:
     """Sum over the stored cells what the table holds for their column and their count, at most the largest."""
     n_rows, n_columns = counts.shape
-    places = np.minimum(counts.data, n_looked_up).astype(np.int32)
+    places = np.minimum(counts.data, n_looked_up, out=np.empty(counts.nnz, np.int32), casting="unsafe")
     places -= 1
     places *= np.int32(n_columns)
     places += counts.indices
-    return np.asarray(csr_array((np.ones(counts.nnz), places, counts.indptr), shape=(n_rows, len(table))) @ table)
+    ones = np.ones(counts.nnz)
+    return np.asarray(sparse_of(csr_array, ones, places, counts.indptr, (n_rows, len(table))) @ table)
 
 
 def _above(counts: csr_array, least: int) -> csr_array:

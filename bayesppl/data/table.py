@@ -178,7 +178,8 @@ class MatrixTable(Table):
     def select(self, names: Sequence[Hashable]) -> Table:
         if names is self.names or tuple(names) == self.names:
             return self
-        self.require(names)
+        if not all(name in self._places for name in names):
+            self.require(names)
         matrix = self.matrix[:, [self._places[name] for name in names]]
         return replace(self, names=tuple(names), matrix=matrix)
 
