@@ -11,17 +11,19 @@ import numpy as np
 
 from bayesppl.conjugate.declared_priors import Declared, Dims, in_words, is_declaration
 from bayesppl.data.arguments import labels_of
-from bayesppl.data.notebook import ShownAsTable
+from bayesppl.data.notebook import declaration_table
 from bayesppl.errors import ImproperError, UndefinedEstimateError
 from bayesppl.kernels.arrays import Array, Theta
 
 
-class Conjugate(ShownAsTable, ABC):
+class Conjugate(ABC):
     """A belief about the parameters of all classes that stays in its family when rows are observed.
 
     Each kind is a dataclass of its hyperparameters: arrays with the classes on their first axis, but for those
     that the classes share.
     """
+
+    _repr_html_ = declaration_table
 
     has_closed_form: ClassVar[bool] = True
 

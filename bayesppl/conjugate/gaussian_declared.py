@@ -20,7 +20,7 @@ from bayesppl.conjugate.covariance_graphs import (
 )
 from bayesppl.conjugate.declare import declare, require_free
 from bayesppl.conjugate.declared_priors import POSITIVE, REAL, Declared, Dims, Space, is_graph, named
-from bayesppl.data.notebook import ShownAsTable
+from bayesppl.data.notebook import declaration_table
 from bayesppl.errors import NotConjugateError
 from bayesppl.kernels.arrays import Array
 
@@ -36,7 +36,7 @@ CHOLESKY = Space("lower triangular matrices with a positive diagonal", _is_chole
 
 
 @dataclass(frozen=True, eq=False)
-class LKJ(ShownAsTable):
+class LKJ:
     r"""Standard deviations times an LKJ correlation matrix, :math:`p(R) \propto |R|^{\eta - 1}`.
 
     The correlation matrix is built from its partial correlations, which are independent and beta distributed
@@ -58,6 +58,8 @@ class LKJ(ShownAsTable):
     >>> bp.LKJ(eta=2.0, sd=pm.Exponential.dist(1.0)).eta
     2.0
     """
+
+    _repr_html_ = declaration_table
 
     eta: float
     sd: Any

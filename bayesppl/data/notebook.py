@@ -12,15 +12,12 @@ from bayesppl.kernels.arrays import brief_arrays
 _WRITTEN_OUT = 8
 
 
-class ShownAsTable:
-    """A declaration, a dataclass, that a notebook shows as a table: its name, and each of its arguments."""
-
-    def _repr_html_(self) -> str:
-        declared: Any = self  # a dataclass
-        with brief_arrays(_WRITTEN_OUT, digits=4):
-            rows = "".join(
-                f"<tr><th>{escape(field.name)}</th><td>{escape(repr(getattr(self, field.name)))}</td></tr>"
-                for field in fields(declared)
-                if field.repr
-            )
-        return f"<table><caption><b>{escape(type(self).__name__)}</b></caption>{rows}</table>"
+def declaration_table(declaration: Any) -> str:
+    """Show a declaration, a dataclass, as a table in HTML: its name, and each of its arguments."""
+    with brief_arrays(_WRITTEN_OUT, digits=4):
+        rows = "".join(
+            f"<tr><th>{escape(field.name)}</th><td>{escape(repr(getattr(declaration, field.name)))}</td></tr>"
+            for field in fields(declaration)
+            if field.repr
+        )
+    return f"<table><caption><b>{escape(type(declaration).__name__)}</b></caption>{rows}</table>"

@@ -19,7 +19,7 @@ from bayesppl.conjugate import Conjugate
 from bayesppl.conjugate.declared_priors import Declared
 from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.conjugate.membership import Membership
-from bayesppl.data.notebook import ShownAsTable
+from bayesppl.data.notebook import declaration_table
 from bayesppl.data.table import Table
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
 from bayesppl.families.support import REAL_NUMBERS, Support
@@ -40,13 +40,15 @@ class Evidence(NamedTuple):
 Missing = Literal["fitted", "predicted", "refused"]
 
 
-class Family(ShownAsTable, ABC):
+class Family(ABC):
     """Class-conditional density p(x | y = k, θ) of all classes at once, with a prior on θ.
 
     A family with sufficient statistics and a conjugate prior is a
     :class:`ConjugateFamily`; any other is sampled on its rows, which are their
     own statistics.
     """
+
+    _repr_html_ = declaration_table
 
     name: ClassVar[str]
 

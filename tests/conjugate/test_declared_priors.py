@@ -1,5 +1,7 @@
 """Any prior: declared in PyMC words, sampled with the family's own likelihood, refused where it cannot be."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pandas as pd
 import pymc as pm
@@ -440,8 +442,9 @@ def test_what_needs_a_closed_form_says_so(name):
     for request in requests:
         with pytest.raises(bp.NotConjugateError, match="declared in PyMC"):
             request()
-    with pytest.raises(bp.NotConjugateError, match=r"exact leave-one-out needs a closed form.*arviz\.loo"):
-        clf.loo(X, Y)
+    # draws of the prior are no draws without a row, whatever their weights
+    with pytest.warns(bp.ConvergenceWarning, match="cannot be trusted") if name != "lkj" else nullcontext():
+        assert clf.loo(X, Y).draws is not None
 
 
 def test_declared_models_are_the_same_only_if_they_are_the_same_function():
