@@ -9,6 +9,7 @@ it. Intervals are equal-tailed, of probability 0.89 unless ``prob`` is given, as
 
 from bayesppl.plots.boundary import plot_decision_boundary
 from bayesppl.plots.densities import plot_class_densities, plot_columns
+from bayesppl.plots.doubt import plot_annotator, plot_completed
 from bayesppl.plots.edges import plot_tree
 from bayesppl.plots.estimates import plot_estimates, plot_prior_posterior
 from bayesppl.plots.explanation import plot_explanation, plot_nomogram
@@ -18,9 +19,11 @@ from bayesppl.plots.probabilities import plot_intervals, plot_probabilities
 from bayesppl.plots.rows import plot_comparison, plot_relevance, plot_stack, plot_weights
 
 __all__ = [
+    "plot_annotator",
     "plot_class_densities",
     "plot_columns",
     "plot_comparison",
+    "plot_completed",
     "plot_decision_boundary",
     "plot_estimates",
     "plot_explanation",

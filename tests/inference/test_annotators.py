@@ -177,6 +177,8 @@ def test_refusals():
         bp.LabelNoise(1.5)
     with pytest.raises(ValueError, match="the labels of this fit were taken for right"):
         bp.GaussianNB().fit(X, y).annotators()
+    with pytest.raises(ValueError, match=r"annotator must be one of \['x0', 'x1', 'x2'\], found 'x3'"):
+        bp.plots.plot_annotator(bp.dawid_skene(VOTES, inference="em"), "x3")
     with pytest.raises(ValueError, match="the class of every row of this fit is known"):
         bp.GaussianNB().fit(X, y).completed_proba()
     with pytest.raises(bp.NotConjugateError, match="'gibbs' draws from it"):

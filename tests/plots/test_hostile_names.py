@@ -27,7 +27,10 @@ def compared():
     return bp.compare_models(models, X, Y)
 
 
+NOISY = {"label_noise": bp.LabelNoise(0.9, 5.0), "inference": "em"}
 PICTURES = {
+    "plot_annotator": lambda: plots.plot_annotator(fitted(**NOISY), "y"),
+    "plot_completed": lambda: plots.plot_completed(fitted(**NOISY)),
     "plot_class_densities": lambda: plots.plot_class_densities(fitted(1), X.iloc[:, :1], Y, draws=10),
     "plot_columns": lambda: plots.plot_columns(fitted(), X, Y),
     "plot_columns of levels": lambda: plots.plot_columns(bp.CategoricalNB().fit(LEVELS, Y), LEVELS, Y),

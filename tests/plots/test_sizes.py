@@ -46,7 +46,10 @@ def draw(picture, name, ax):
     X, y = rows(name)
     clf = fitted(name)
     last, other = clf.classes_[-1], clf.classes_[0]
+    noisy = {"label_noise": bp.LabelNoise(0.9, 5.0), "inference": "em"}
     return {
+        "plot_annotator": lambda: plots.plot_annotator(fitted(name, **noisy), "y", ax=ax),
+        "plot_completed": lambda: plots.plot_completed(fitted(name, **noisy), ax=ax),
         "plot_class_densities": lambda: plots.plot_class_densities(
             fitted(name, columns=1), X.iloc[:, :1], y, draws=20, ax=ax
         ),
