@@ -19,6 +19,7 @@ __all__ = [
     "OverconfidentWarning",
     "SeveralModelsError",
     "UndefinedEstimateError",
+    "UnlabelledWarning",
     "UnseenLevelWarning",
 ]
 
@@ -120,12 +121,12 @@ class RowError(ValueError):
         self._parts = before, row, after
 
     def shifted(self, by: int) -> "RowError":
-        """The same refusal, where ``by`` rows came before."""
+        """Return the same refusal, where ``by`` rows came before."""
         before, row, after = self._parts
         return type(self)(before, row + by, after)
 
     def within(self, part: str) -> "RowError":
-        """The same refusal, where the row is one of a part of the table."""
+        """Return the same refusal, where the row is one of a part of the table."""
         before, row, after = self._parts
         return type(self)(before, row, part + after)
 
@@ -139,7 +140,7 @@ class RowTypeError(RowError, TypeError):
 
 @contextmanager
 def rows_before(n_rows: int) -> Iterator[None]:
-    """Refusals of a row within, by its place in a table of which ``n_rows`` rows came before."""
+    """Raise refusals of a row again, with its place in a table of which ``n_rows`` rows came before."""
     try:
         yield
     except RowError as error:

@@ -213,7 +213,7 @@ class LeaveOneOut:
 
 
 def standard_error_of_sum(values: Array) -> float:
-    """Standard error of a sum over rows; nan for one row or a score of -inf, of which the spread is not known."""
+    """Estimate the standard error of a sum over rows; nan for one row, or where a score is -inf."""
     if len(values) < 2 or not np.isfinite(values).all():
         return float("nan")
     return float(np.sqrt(len(values) * values.var(ddof=1)))
@@ -227,7 +227,7 @@ def leave_one_out(
     rule: RuleName | None = None,
     refits: int = REFITS,
 ) -> LeaveOneOut:
-    """Leave-one-out: every row predicted from all the others, exactly where the posterior has a closed form.
+    """Predict every row of the fit from all the others, exactly where the posterior has a closed form.
 
     Of the predictive it costs one to three ``predict_proba``; where many rows have a weight of their own, several
     times more, for without each the posterior is another one. A rule that plugs in an estimate takes it anew for

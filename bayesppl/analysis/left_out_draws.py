@@ -223,5 +223,5 @@ def _over_batches(influence: Array, shape: tuple[int, int]) -> Array:
 
 
 def _variance(batches: Array) -> Array:
-    """Of a sum over draws, from the sums over batches of them (Flegal, Haran & Jones 2008)."""
+    """Estimate the variance of a sum over draws from sums over batches of them (Flegal, Haran & Jones 2008)."""
     return np.asarray((batches**2).sum(0) * len(batches) / max(1, len(batches) - 1))

@@ -36,7 +36,7 @@ _BLOCK_CELLS = 1 << 20
 def predict_proba_interval(
     fitted: Fitted, X: Any, prob: float = PROB, draws: int = 1000, random_state: int | None = None
 ) -> xr.Dataset:
-    """Posterior of p(y = k | x, θ): mean, standard deviation and equal-tailed credible interval.
+    """Describe the posterior of p(y = k | x, θ): mean, standard deviation and equal-tailed credible interval.
 
     Parameters
     ----------
@@ -146,13 +146,13 @@ def stack_probability_draws(stack: Stack, X: Any, draws: int, random_state: int 
 
 
 def _log_sd(member: Member | Guest) -> float:
-    """Standard error of the log of the temperature, which a guest does not have."""
+    """Return the standard error of the log of the temperature; a guest has none."""
     calibration = None if isinstance(member, Guest) else member.fitted.calibration
     return 0.0 if calibration is None else calibration.overall_log_sd
 
 
 def _blocks(n_rows: int, n_draws: int, n_classes: int) -> list[slice]:
-    """Blocks of rows whose probabilities under all draws can be held; of no rows, one block without any."""
+    """Yield blocks of rows whose probabilities under all draws can be held; of no rows, one block without any."""
     step = max(1, _BLOCK_CELLS // (n_draws * n_classes))
     return [slice(start, start + step) for start in range(0, max(1, n_rows), step)]
 
@@ -184,7 +184,7 @@ def _probabilities(
 
 
 def interval(blocks: Iterable[Array], classes: Array, prob: float = PROB, X: Any = None) -> xr.Dataset:
-    """Mean, standard deviation and equal-tailed interval of probabilities.
+    """Compute mean, standard deviation and equal-tailed interval of probabilities.
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ def interval(blocks: Iterable[Array], classes: Array, prob: float = PROB, X: Any
 
 
 def entropy_split(blocks: Iterable[Array], proba: Array, X: Any = None) -> xr.Dataset:
-    """Entropies of averaged probabilities and their parts; see :func:`bayesppl.analysis.uncertainty.uncertainty`.
+    """Split the entropies of averaged probabilities; see :func:`bayesppl.analysis.uncertainty.uncertainty`.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ def entropy_split(blocks: Iterable[Array], proba: Array, X: Any = None) -> xr.Da
 
 
 def _labelled(columns: dict[str, Array], X: Any, classes: Array | None = None) -> xr.Dataset:
-    """Arrays over rows and, where ``classes`` are given, classes."""
+    """Label arrays with rows and, where ``classes`` are given, classes."""
     import pandas as pd
     import xarray as xr
 

@@ -65,7 +65,7 @@ def generic_log_predictive(posterior: Any, n_classes: int) -> LogDensity:
 def leave_one_out(
     posterior: Any, statistics: Any, rows: Rows, members: Membership, n_classes: int
 ) -> tuple[Array, Array]:
-    """log p(x_i | y = k, ·) of rows that are among the data, given all data and given all but row i itself.
+    """Return log p(x_i | y = k, ·) of rows of the data, given all data and given all but row i itself.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def inclusion_averaged(posterior: Any, common: Any, log_odds: Mapping[str, Array
 
 
 def generic_average(posterior: Any, common: Any, log_odds: Array, n_classes: int) -> LogDensity:
-    """A mixture of two predictives for every factor: one of them for all columns, or one for each."""
+    """Mix two predictives for every factor, with one weight for all columns or one for each."""
     relevant, irrelevant = log_expit(log_odds), log_expit(-log_odds)
     of_classes = [posterior.select_classes(np.asarray([k])) for k in range(n_classes)]
     of_all = common.select_classes(np.asarray([0]))
@@ -165,14 +165,14 @@ def generic_average(posterior: Any, common: Any, log_odds: Array, n_classes: int
 
 
 def _of_part(joint: Joint, name: str, values: Mapping[str, Array]) -> dict[str, Array]:
-    """What belongs to one part, under the names it has for its own factors."""
+    """Select what belongs to one part, under the names it has for its own factors."""
     prefix = joint.prefixes[name]
     inner = {key.removeprefix(prefix): value for key, value in values.items() if key.startswith(prefix)}
     return {**inner, **({"": values[name]} if name in values else {})}
 
 
 def sum_of_parts(densities: Mapping[str, LogDensity]) -> LogDensity:
-    """The log density of joint rows, from those of their independent parts."""
+    """Add the log densities of the independent parts of rows."""
     return LogDensity(
         lambda rows: total(density(rows.parts[name]) for name, density in densities.items()),
         lambda rows: total(density.kernel(rows.parts[name]) for name, density in densities.items()),
@@ -180,7 +180,7 @@ def sum_of_parts(densities: Mapping[str, LogDensity]) -> LogDensity:
 
 
 def by_kind(make: Callable[[Any], LogDensity]) -> LogDensity:
-    """A density that is made for each kind of rows when the first of them come."""
+    """Return a density that is prepared for each kind of rows when the first of that kind come."""
     made: Callable[[Any], LogDensity] = cache(make)
 
     def evaluate(rows: Any) -> Array:
@@ -195,7 +195,7 @@ def by_kind(make: Callable[[Any], LogDensity]) -> LogDensity:
 
 
 def total(terms: Iterable[Array]) -> Array:
-    """The sum of arrays, the first of which is overwritten."""
+    """Sum arrays, overwriting the first."""
     first, *others = terms
     for term in others:
         first += term

@@ -71,7 +71,7 @@ class LKJ:
 
 
 def read_cholesky_prior(declared: Any) -> Any:
-    """``pm.LKJCholeskyCov.dist(...)`` as the :class:`LKJ` of the same density; other declarations as they are.
+    """Read ``pm.LKJCholeskyCov.dist(...)`` as the :class:`LKJ` of the same density; leave other declarations.
 
     The density of PyMC's is of one packed matrix, and does not come in batches of classes.
     """
@@ -194,5 +194,5 @@ def _lkj(prior: LKJ, dims: tuple[str, ...], prefix: str) -> Spread:
 
 
 def _correlations(model: Any, prefix: str) -> Any:
-    """Partial correlations between −1 and 1, one for each pair of features."""
+    """Return partial correlations between −1 and 1, one for each pair of features."""
     return 2 * model[f"{prefix}partial_correlation"] - 1

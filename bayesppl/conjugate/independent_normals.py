@@ -48,7 +48,7 @@ from bayesppl.kernels.student import (
 
 
 def log_predictive(posterior: NormalInverseGamma) -> LogDensity:
-    """log p(x | y = k, data) of rows, cells of which may be missing."""
+    """Return log p(x | y = k, data) as a function of rows, whose cells may be missing."""
     half_dof, spread = _half_dof_and_spread(posterior)
     scale = np.sqrt(spread)
     constant = -0.5 * np.log(np.pi * spread)
@@ -111,7 +111,7 @@ def leave_one_out(
 
 
 def log_normal_density(mean: Array, variance: Array) -> LogDensity:
-    """log p(x | y = k, θ) of cells with these means and variances, as a function of rows; draw axes may lead.
+    """Return log p(x | y = k, θ) for these means and variances, as a function of rows; draw axes may lead.
 
     Parameters
     ----------
@@ -145,14 +145,14 @@ def _add_cells(out: Array, constant: Array, X: Array, odd: Array) -> Array:
 
 
 def _half_dof_and_spread(posterior: NormalInverseGamma) -> tuple[Array, Array]:
-    """Half the degrees of freedom, and these times the squared scale, of the predictive of every cell."""
+    """Return half the degrees of freedom, and these times the squared scale, of the predictive of every cell."""
     shape = posterior.kappa.shape
     half_dof, b = (np.broadcast_to(posterior.spread(values), shape) for values in (posterior.a, posterior.b))
     return half_dof, 2 * b * ((posterior.kappa + 1) / posterior.kappa)
 
 
 def _log_t_of_cells(posterior: NormalInverseGamma) -> list[Callable[[Array], Array]]:
-    """The log predictive density of every cell under each class: functions of (n_rows, n_features)."""
+    """Return log predictive densities of every cell, one for each class: functions of (n_rows, n_features)."""
     half_dof, spread = _half_dof_and_spread(posterior)
     constant = log_rising(half_dof, np.asarray(0.5)) - 0.5 * np.log(np.pi * spread)
 
@@ -213,7 +213,7 @@ def _without(
 def _of_all_classes(
     posterior: NormalInverseGamma, X: Array, of_rows: Array, location: Array, taken: Array, a: Array
 ) -> Array:
-    """What differs between classes that share their variances: (n_rows, n_classes)."""
+    """Return what differs between classes that share their variances: (n_rows, n_classes)."""
     added = posterior.kappa / (posterior.kappa + 1) / (2 * posterior.spread(posterior.b))
     out = less_own_log1p_squares(X, of_rows, posterior.location, added, location, taken, -(a + 0.5))
     out += (0.5 * np.log(added / np.pi)).sum(1)

@@ -176,5 +176,5 @@ class NormalInverseGamma(Conjugate):
         return np.expand_dims(variance, self.shared)
 
     def _merged(self, statistics: Moments) -> Moments:
-        """The rows with those that the prior is worth, which are all at its location; their squares add to 2b."""
+        """Add the rows that the prior is worth: all are at its location, and their squares add to 2b."""
         return Moments(self.kappa, self.location, np.zeros(self.kappa.shape)).merged(statistics)

@@ -57,7 +57,7 @@ class WeightedRows(Statistics):
 
     @classmethod
     def of(cls, X: Any, responsibilities: Responsibilities) -> Self:
-        """Rows under every class to which they belong with a weight."""
+        """Repeat rows under every class to which they belong with a weight."""
         entries = responsibilities.tocoo()
         kept = np.flatnonzero(entries.data)
         codes = entries.col[kept].astype(np.intp)
@@ -94,14 +94,14 @@ class WeightedRows(Statistics):
         return self.of_classes(codes, n_classes)
 
     def merged(self) -> Self:
-        """The same rows in a fixed order, equal ones of a class as one row with the weight of all."""
+        """Sort the rows, and merge equal ones of a class into one row with the weight of all."""
         table = np.column_stack([self.codes, self.X + 0.0])  # minus zero is zero
         _, first, group = np.unique(table, axis=0, return_index=True, return_inverse=True)
         weights = np.bincount(group.ravel(), self.weights, minlength=len(first))
         return replace(self._at(first), weights=weights)
 
     def sum_by_class(self, values: Array) -> Array:
-        """Weighted sums of values of the rows: (n_classes, ...)."""
+        """Sum values of the rows by class, with their weights: (n_classes, ...)."""
         out = np.zeros((self.n_classes, *values.shape[1:]), dtype=values.dtype)
         np.add.at(out, self.codes, self.weights.reshape(-1, *[1] * (values.ndim - 1)) * values)
         return out

@@ -22,7 +22,7 @@ def is_lazy(X: Any) -> bool:
 
 
 def partitions(*values: Any) -> list[tuple[Any, ...]]:
-    """Partitions of rows of a table, labels and weights, side by side, as delayed objects.
+    """Return partitions of a table, its labels and weights, side by side, as delayed objects.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def partitions(*values: Any) -> list[tuple[Any, ...]]:
 
 
 def map_rows(function: Callable[[Any], Array], X: Any, n_columns: int | None, dtype: Any) -> Any:
-    """``function`` of every block of rows, as a dask array: (n_rows,) or (n_rows, n_columns)."""
+    """Apply ``function`` to every block of rows, as a dask array: (n_rows,) or (n_rows, n_columns)."""
     import dask
     import dask.array as da
 
@@ -77,7 +77,7 @@ def _is_array(X: Any) -> bool:
 
 
 def _parts(values: Any, row_chunks: Sequence[int] | None) -> list[Any]:
-    """Partitions of rows, as delayed objects."""
+    """Return partitions of rows, as delayed objects."""
     import dask.array as da
 
     if not is_lazy(values):
@@ -98,7 +98,7 @@ def _parts(values: Any, row_chunks: Sequence[int] | None) -> list[Any]:
 
 
 def open_parquet(path: Any) -> Any:
-    """A ``pyarrow.dataset.Dataset`` of a file, a folder or several files."""
+    """Open a ``pyarrow.dataset.Dataset`` of a file, a folder or several files."""
     try:
         import pyarrow.dataset as ds
     except ImportError:
@@ -107,7 +107,7 @@ def open_parquet(path: Any) -> Any:
 
 
 def scan(dataset: Any, columns: Sequence[str]) -> Iterator[Any]:
-    """Batches of rows as pyarrow tables, without empty ones."""
+    """Yield batches of rows as pyarrow tables, without empty ones."""
     import pyarrow as pa
 
     batches = dataset.to_batches(
@@ -117,7 +117,7 @@ def scan(dataset: Any, columns: Sequence[str]) -> Iterator[Any]:
 
 
 def labels_in(dataset: Any, target: str, unlabelled: Unlabelled) -> list[Hashable]:
-    """All labels of the target column, in ascending order; reads that column only."""
+    """Find all labels of the target column, in ascending order; read that column only."""
     found = [label_set(batch[target], unlabelled) for batch in scan(dataset, [target])]
     found = [labels for labels in found if len(labels)]
     if not found:

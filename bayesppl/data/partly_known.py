@@ -74,7 +74,7 @@ class PartlyKnown:
 
     @cached_property
     def table(self) -> Table:
-        """The cells of these rows."""
+        """Return the cells of these rows."""
         return self.whole.take(self.places)
 
     @property
@@ -84,9 +84,9 @@ class PartlyKnown:
 
     @cached_property
     def known_places(self) -> Array:
-        """Which of all rows are not among these."""
+        """Mark the rows that are not among these."""
         return np.setdiff1d(np.arange(len(self.whole)), self.places, assume_unique=True)
 
     def scaled(self, factor: float) -> Self:
-        """The same rows, each with its weight multiplied by ``factor``."""
+        """Return the same rows, each with its weight multiplied by ``factor``."""
         return replace(self, weights=factor * self.weights)

@@ -35,23 +35,23 @@ class Table(ABC):
 
     @abstractmethod
     def numeric(self) -> Any:
-        """All columns as one (n_rows, n_columns) array or CSR array; missing cells are NaN."""
+        """Return all columns as one (n_rows, n_columns) array or CSR array; missing cells are NaN."""
 
     @abstractmethod
     def integers(self) -> Array | None:
-        """All columns as one (n_rows, n_columns) array of integers, or None where they are not kept as such."""
+        """Return all columns as one (n_rows, n_columns) array of integers, or None where there is none."""
 
     @abstractmethod
     def column(self, name: Hashable) -> Array:
-        """The raw values of one column; missing cells are None or NaN."""
+        """Return the raw values of one column; missing cells are None or NaN."""
 
     @abstractmethod
     def categories(self, name: Hashable) -> list[Hashable] | None:
-        """The values that the dtype of a column lists, in its order; None where it lists none."""
+        """Return the values that the dtype of a column lists, in its order; None where it lists none."""
 
     @abstractmethod
     def kind(self, name: Hashable) -> Kind:
-        """What one column holds, read from its dtype (or from its values, where the dtype is just "object").
+        """Say what one column holds, read from its dtype (or from its values, where the dtype is just "object").
 
         Raises
         ------
@@ -61,15 +61,15 @@ class Table(ABC):
 
     @abstractmethod
     def select(self, names: Sequence[Hashable]) -> Table:
-        """The table of these columns only."""
+        """Return the table of these columns only."""
 
     @abstractmethod
     def take(self, rows: Array | slice) -> Table:
-        """The table of these rows only."""
+        """Return the table of these rows only."""
 
     @abstractmethod
     def snapshot(self, *, copied: bool) -> Table:
-        """The same table for later use.
+        """Return the same table for later use.
 
         Parameters
         ----------
@@ -81,7 +81,7 @@ class Table(ABC):
     @property
     @abstractmethod
     def words_per_row(self) -> int:
-        """Memory of a row in units of eight bytes, as far as it is known; of a sparse matrix, of stored cells.
+        """Estimate the memory of a row in units of eight bytes; of a sparse matrix, that of stored cells.
 
         Cells of a byte count two, for what is made of them is larger.
         """
@@ -105,11 +105,11 @@ class Table(ABC):
 
     @abstractmethod
     def native(self) -> Any:
-        """The rows in a container that other libraries read: an array, a sparse matrix or a data frame."""
+        """Return the rows in a container that other libraries read: an array, a sparse matrix or a data frame."""
 
     @abstractmethod
     def renamed(self, names: Sequence[Hashable]) -> Table:
-        """The same columns under other names."""
+        """Return the same columns under other names."""
 
     def require(self, names: Iterable[Hashable]) -> None:
         """Refuse a table that lacks one of ``names``."""
@@ -185,7 +185,7 @@ class MatrixTable(Table):
 
     @cached_property
     def _places(self) -> dict[Hashable, int]:
-        """Where each column is."""
+        """Map each column to its place."""
         return {name: j for j, name in enumerate(self.names)}
 
     def take(self, rows: Array | slice) -> Table:
@@ -219,7 +219,7 @@ class MatrixTable(Table):
 
 
 def read_range[T](table: Table, rows: slice, read: Callable[[Table], T]) -> T:
-    """``read`` some rows of a table; a refusal names the row of the whole table."""
+    """Call ``read`` on some rows of a table; a refusal names the row of the whole table."""
     if rows.stop - rows.start == len(table):
         return read(table)
     with rows_before(rows.start):

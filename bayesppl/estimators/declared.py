@@ -217,7 +217,7 @@ def read_first(
     classes: Sequence[Hashable] | None,
     unlabelled: Unlabelled = REFUSED,
 ) -> Rows:
-    """Rows to learn from; of two classes at least, unless one alone is declared.
+    """Read rows to learn from; of two classes at least, unless one alone is declared.
 
     Raises
     ------
@@ -241,7 +241,7 @@ def read_all(
     classes: Sequence[Hashable] | None,
     unlabelled: Unlabelled = REFUSED,
 ) -> Rows:
-    """All rows of a fit, as :func:`read_first`; some of them must count."""
+    """Read all rows of a fit, as :func:`read_first`; some of them must count."""
     rows = read_first(X, y, sample_weight, classes, unlabelled)
     if not len(rows.counted()) and rows.partly is None:
         raise ValueError("sample_weight is zero for every row, so there is nothing to learn from")

@@ -344,5 +344,5 @@ class PoissonNB(Learner):
 
 
 def _sums(clf: Learner) -> Any:
-    """What the rows of the fit add up to."""
+    """Return the sums over the rows of the fit."""
     return clf.fitted_.learned.statistics.parts["features"]

@@ -153,7 +153,7 @@ def compare(
 def probabilities_by_rule(
     fitted: BayesClassifier, table: Any
 ) -> tuple[dict[RuleName, Array], dict[RuleName, int], dict[str, str]]:
-    """Log probabilities and numbers of impossible rows of every rule that exists, reasons for the others."""
+    """Return log probabilities and numbers of impossible rows by rule, and why other rules do not exist."""
     log_proba: dict[RuleName, Array] = {}
     impossible: dict[RuleName, int] = {}
     undefined: dict[str, str] = {}

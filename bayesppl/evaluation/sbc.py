@@ -39,7 +39,7 @@ def simulation_based_calibration(
     n_ranks: int = 100,
     random_state: int | None = None,
 ) -> xr.DataTree:
-    """Ranks of true parameters among posterior draws.
+    """Rank true parameters among posterior draws, which are uniform where the code is right.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def simulation_based_calibration(
 
 
 def _uniformity(ranks: Array, n_ranks: int) -> Array:
-    """Pearson's chi-square of ranks in equal bins, and its p-value, for every entry: (2, ...)."""
+    """Compute Pearson's chi-square of ranks in equal bins, and its p-value, for every entry: (2, ...)."""
     expected_per_bin = 10
     bins = max(
         n for n in range(2, n_ranks + 1) if n_ranks % n == 0 and (n == 2 or len(ranks) >= n * expected_per_bin)
@@ -120,7 +120,7 @@ def _uniformity(ranks: Array, n_ranks: int) -> Array:
 
 
 def _thinned(samples: Theta, size: int) -> Theta:
-    """Evenly spaced draws of all chains."""
+    """Pick evenly spaced draws of all chains."""
     flat = {name: values.reshape(-1, *values.shape[2:]) for name, values in samples.items()}
     n_draws = len(flat[CLASS_WEIGHTS])
     if n_draws < 5 * size:

@@ -97,7 +97,7 @@ class Histogram(Transformed):
         return replace(self, inner=bins, places=places)
 
     def transform(self, X: Array) -> Array:
-        """The bin of every cell, -1 where it is missing."""
+        """Return the bin of every cell, -1 where it is missing."""
         out = np.empty(X.shape, dtype=np.intp)
         for j, edges in enumerate(self.places):
             x = X[:, j]
@@ -107,7 +107,7 @@ class Histogram(Transformed):
         return out
 
     def restore(self, rows: Array, rng: np.random.Generator) -> Array:
-        """Numbers drawn from the density within each bin."""
+        """Draw numbers from the density within each bin."""
         heights = rng.random(rows.shape)
         out = np.empty(rows.shape)
         for j, edges in enumerate(np.asarray(places) for places in self.places):
@@ -123,7 +123,7 @@ class Histogram(Transformed):
         return out
 
     def log_base(self, X: Array, rows: Array) -> Array:
-        """Log of the density within the bin of every cell, zero where it is missing."""
+        """Return the log density within the bin of every cell, zero where it is missing."""
         out = np.zeros(X.shape)
         for j, edges in enumerate(np.asarray(places) for places in self.places):
             scale = edges[-1] - edges[0]
@@ -169,7 +169,7 @@ def _declared(edges: Edges, name: Hashable) -> tuple[float, ...]:
 
 
 def _intervals(edges: tuple[float, ...]) -> tuple[str, ...]:
-    """Names of the bins, with as many digits as distinguish them."""
+    """Name the bins, with as many digits as distinguish them."""
     for digits in range(3, 18):
         words = [f"{edge:.{digits}g}" for edge in edges]
         if len(set(words)) == len(words):

@@ -69,7 +69,7 @@ class WordFamily(OfColumns, ConjugateFamily):
 
     @abstractmethod
     def resolve_prior(self, statistics: Counts) -> Dirichlet | SimplexPrior:
-        """The prior of the probabilities."""
+        """Return the prior of the probabilities."""
 
     @cached_property
     def bound(self) -> NumberColumns:

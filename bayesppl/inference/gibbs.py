@@ -96,7 +96,7 @@ class Gibbs(Inference):
     def _chain(
         self, problem: Incomplete, rng: np.random.Generator
     ) -> tuple[list[Theta], list[float], JointStatistics]:
-        """The draws of one chain, their log densities, and the sum of the completed statistics."""
+        """Sample one chain: its draws, their log densities, and the sum of the completed statistics."""
         thetas: list[Theta] = []
         log_densities: list[float] = []
         total: JointStatistics | None = None

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def plot_comparison(table: Any, *arguments: Any, ax: Axes | None = None, **options: Any) -> Axes:
-    """Log evidence and exact leave-one-out score of every model, as differences from the best.
+    """Draw log evidence and exact leave-one-out score of every model, as differences from the best.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def plot_relevance(
 
 
 def plot_stack(clf: AutoClassifier, *, prob: float = PROB, ax: Axes | None = None) -> Axes:
-    """Weights of the models that matter, the largest on top, with their credible intervals.
+    """Draw the weights of the models that matter, the largest on top, with their credible intervals.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def plot_stack(clf: AutoClassifier, *, prob: float = PROB, ax: Axes | None = Non
 
 
 def plot_weights(clf: BayesClassifier, *, most: int = 30, ax: Axes | None = None) -> Axes:
-    """Weights of the columns under ``calibration="weights"``, the largest on top, ± two standard errors of log w.
+    """Draw the weights of columns, the largest on top, with two standard errors of their logarithms.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ _ROOM_FOR_NAMES = (1.9, 48 / LETTERS_PER_INCH)
 def result_of[T](
     twin: Callable[..., T], kind: type, given: Any, arguments: Sequence[Any], options: Mapping[str, Any]
 ) -> T:
-    """What a function of the package returned, or what it returns for these arguments.
+    """Return what a function of the package returned before, or call it with these arguments.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def result_of[T](
 
 
 def bar_style(k: int) -> Style:
-    """How the bar of a class is filled."""
+    """Return how the bar of a class is filled."""
     return {
         "facecolor": colour(k),
         "hatch": _HATCHES[k // len(_COLOURS) % len(_HATCHES)],
@@ -84,22 +84,22 @@ def bar_style(k: int) -> Style:
 
 
 def colour(k: int) -> str:
-    """Colour of a class."""
+    """Return the colour of a class."""
     return _COLOURS[k % len(_COLOURS)]
 
 
 def marker(k: int) -> str:
-    """Marker of a class, so that colour is not the only difference."""
+    """Return the marker of a class, so that colour is not the only difference."""
     return _MARKERS[k % len(_MARKERS)]
 
 
 def line_style(k: int) -> str:
-    """Line of a class, so that colour is not the only difference."""
+    """Return the line style of a class, so that colour is not the only difference."""
     return _LINES[k % len(_LINES)]
 
 
 def axes_or_new(ax: Axes | None, width: float = 5.5, height: float = 4.0) -> Axes:
-    """The axes given, or those of a new figure."""
+    """Return the axes given, or those of a new figure."""
     if ax is not None:
         return ax
     from matplotlib import pyplot as plt
@@ -108,7 +108,7 @@ def axes_or_new(ax: Axes | None, width: float = 5.5, height: float = 4.0) -> Axe
 
 
 def inches(ax: Axes) -> tuple[float, float]:
-    """Width and height of the room of the axes, before the layout of the figure is known."""
+    """Return width and height of the room of the axes, before the layout of the figure is known."""
     figure = ax.get_figure(root=True)
     assert figure is not None
     width, height = figure.get_size_inches()
@@ -125,7 +125,7 @@ def axes_of_rows(
     around: float = 1.2,
     width: float = 3.6,
 ) -> Axes:
-    """Axes with a row for each name, as :func:`name_rows` writes them.
+    """Make axes with a row for each name, as :func:`name_rows` writes them.
 
     Those of a new figure are as high as the rows need, and wide enough for names of up to 48 letters.
 
@@ -147,13 +147,13 @@ def axes_of_rows(
 
 
 def draw_bars(ax: Axes, values: Array) -> None:
-    """A bar for every row, from zero to the right in one colour and to the left in another."""
+    """Draw a bar for every row, from zero to the right in one colour and to the left in another."""
     ax.barh(range(len(values)), values, 0.75, color=[colour(0) if value > 0 else colour(1) for value in values])
     ax.axvline(0, color="black", linewidth=0.8)
 
 
 def draw_ranges(ax: Axes, values: Array, lower: Array, upper: Array) -> None:
-    """A mark for every row, with its interval."""
+    """Draw a mark for every row, with its interval."""
     ax.hlines(range(len(values)), lower, upper, color=colour(0), linewidth=2, alpha=0.5)
     ax.plot(values, range(len(values)), "o", color=colour(0))
 
@@ -165,7 +165,7 @@ def tidy(ax: Axes) -> Axes:
 
 
 def name_axes(ax: Axes, x: Any = None, y: Any = None) -> None:
-    """Names of the axes, on as many lines as they need."""
+    """Name the axes, on as many lines as they need."""
     width, height = inches(ax)
     if x is not None:
         ax.set_xlabel(_wrapped(x, width))
@@ -181,7 +181,7 @@ def _wrapped(text: Any, room: float) -> str:
 
 
 def drawn_name(name: Any) -> str:
-    """A name or label as matplotlib draws it: on one line, and with dollars that are no marks of formulas."""
+    """Write a name or label for matplotlib: on one line, and with dollars that mark no formulas."""
     return _without_formulas(one_line(str(name)))
 
 
@@ -195,7 +195,7 @@ def _without_formulas(text: str) -> str:
 
 
 def name_rows(ax: Axes, names: Iterable[Any], ends: Sequence[str] = (), room: float | None = None) -> None:
-    """Names along the vertical axis, from the top down, in type that fits a line and leaves room for the picture.
+    """Write names along the vertical axis, from the top down, in type that leaves room for the picture.
 
     ``ends`` follow the names, and are not cut. ``room`` is in inches; up to half the width of the axes by default.
     """

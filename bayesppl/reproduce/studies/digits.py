@@ -126,7 +126,7 @@ def smoothed(structure: Structure, classifier: GenerativeClassifier) -> Theta:
 
 
 def accuracies(structure: Structure, data: Halves) -> list[float]:
-    """Accuracy in training and in test."""
+    """Measure accuracy in training and in test."""
     classifier = GenerativeClassifier(Gaussian(structure, WEAK_PRIORS[structure]), class_weights="empirical").fit(
         data.X_train, data.y_train
     )
@@ -140,7 +140,7 @@ def average_accuracies(structure: Structure, repetitions: int, inputs: Inputs) -
 
 
 def time_ratio(inputs: Inputs) -> list[float]:
-    """Full covariance over naive, seconds to score the test half."""
+    """Divide the seconds that the full covariance takes to score the test half by those of the naive one."""
     data, seconds = halves(inputs), []
     for structure in STRUCTURES:
         classifier = GenerativeClassifier(Gaussian(structure, WEAK_PRIORS[structure])).fit(
@@ -212,7 +212,7 @@ def tables(inputs: Inputs) -> Tables:
 
 @drawn_in(1, 2, 11, 3.4)
 def figure(axes: Array, inputs: Inputs) -> None:
-    """Means and variances of the pixels of every digit."""
+    """Draw means and variances of the pixels of every digit."""
     from bayesppl.plots import plot_parameter_maps
 
     data = halves(inputs)
@@ -222,7 +222,7 @@ def figure(axes: Array, inputs: Inputs) -> None:
 
 
 def dequantised(data: Halves, seed: int) -> Halves:
-    """Pixels spread over the width of their grey level, from 0 to 1."""
+    """Spread pixels over the width of their grey level, from 0 to 1."""
     rng = np.random.default_rng(seed)
     train, test = ((X * 255 + rng.random(X.shape)) / 256 for X in (data.X_train, data.X_test))
     return data._replace(X_train=train, X_test=test)
@@ -236,7 +236,7 @@ def prior(structure: Structure, location: Array, strength: float, variance: floa
 
 
 def tune(structure: Structure, data: Halves) -> list[dict[str, Any]]:
-    """Fits to the training half over the grid of priors, with what each is judged by."""
+    """Fit to the training half over the grid of priors, with what each is judged by."""
     location = data.X_train.mean(0)
     fits = []
     for strength, variance in counted(
@@ -253,7 +253,7 @@ def tune(structure: Structure, data: Halves) -> list[dict[str, Any]]:
 
 
 def rows_of(structure: Structure, data: Halves) -> list[dict[str, Any]]:
-    """Scores of every prior for one structure of the covariance."""
+    """Score every prior for one structure of the covariance."""
     default = GenerativeClassifier(Gaussian(structure, WEAK_PRIORS[structure])).fit(data.X_train, data.y_train)
     theta = smoothed(structure, default)
     log_proba = log_probabilities(default.posterior_.model.log_joint(theta)(data.X_test), theta[CLASS_WEIGHTS])
