@@ -131,7 +131,7 @@ def cross_validate(name: str, classifier: Any, rows: Rows, n_jobs: int | None = 
     score, error = weighted_average(log_scores(log_proba, rows.codes[some]), rows.weights[some])
     shares = np.bincount(rows.codes, rows.weights, len(rows.classes)) / rows.weights.sum()
     fitted = clone(classifier).fit(X, y, **params)
-    return LeftOut(Guest(name, fitted, places, shares, len(rows.table.names), score, error), log_proba)
+    return LeftOut(Guest(name, fitted, places, shares, score, error), log_proba)
 
 
 def combine(

@@ -314,29 +314,43 @@ class Unrecoded(BaseEstimator):
     ----------
     presence : bool
         Whether to write one where a cell is not zero.
+
+    Attributes
+    ----------
+    columns_ : tuple
+        Those that are kept; none where all are.
     """
 
     presence: bool = False
+    columns_: tuple[Hashable, ...] = field(default=(), init=False)
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn nothing."""
+        """Keep the columns that two rows at least hold something of: words of one document are never seen again.
+
+        What no other row shows cannot speak for a row that is left out, nor for a new one.
+        """
+        table = as_table(X)
+        n_rows = np.asarray((table.numeric() != 0).sum(axis=0)).ravel()
+        self.columns_ = tuple(name for name, n in zip(table.names, n_rows.tolist(), strict=True) if n > 1)
         return self
 
     def transform(self, X: Any) -> Table:
         """Read rows."""
         table = as_table(X)
+        if self.columns_:
+            table = table.select(self.columns_)
         if not self.presence:
             return table
         present = csr_array(table.numeric() != 0).astype(np.float64)
         return MatrixTable(table.names, present, table.is_named)
 
     def columns_read(self, names: Sequence[Hashable]) -> Sequence[Hashable]:
-        """Name the columns that matter: all of them."""
-        return names
+        """Name the columns that matter."""
+        return self.columns_ or names
 
     def origins(self, names: Sequence[Hashable]) -> list[tuple[Hashable, ...]]:
         """Name the columns that each column is made of: itself."""
-        return [(name,) for name in names]
+        return [(name,) for name in self.columns_read(names)]
 
     def known_levels(
         self, of_recoded: Mapping[Hashable, Sequence[Hashable]]

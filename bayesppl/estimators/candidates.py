@@ -70,13 +70,6 @@ class Candidate(NamedTuple):
     calibration: Option | None = None
 
 
-_OF_COUNTS = (
-    Candidate("presence", Unrecoded(presence=True), Bernoulli()),
-    Candidate("counts", Unrecoded(), Multinomial()),
-    Candidate("bursts", Unrecoded(), DirichletMultinomial()),
-)
-
-
 def propose(rows: Rows) -> tuple[Iterator[Candidate], tuple[Column, ...]]:
     """Propose candidates one after the other, the most robust first, and the columns as read.
 
@@ -88,7 +81,13 @@ def propose(rows: Rows) -> tuple[Iterator[Candidate], tuple[Column, ...]]:
     table = rows.counted().table
     matrix: Any = getattr(table, "matrix", None)
     if issparse(matrix) and (matrix.data >= 0).all() and (matrix.data == matrix.data.round()).all():
-        return iter(_OF_COUNTS), ()
+        present, counts = Unrecoded(presence=True).fit(table), Unrecoded().fit(table)
+        of_counts = [
+            Candidate("presence", present, Bernoulli()),
+            Candidate("counts", counts, Multinomial()),
+            Candidate("bursts", counts, DirichletMultinomial()),
+        ]
+        return iter(of_counts), ()
     columns = Recoding().fit(table).columns_
     if not columns:
         raise ValueError(_why_nothing_varies(table))

@@ -34,10 +34,9 @@ class StackMember(ABC):
     def temperature(self) -> float:
         """T: log densities count 1/T."""
 
-    @property
     @abstractmethod
-    def n_columns(self) -> int:
-        """Number of columns that are made of a row."""
+    def words_per_row(self, table: Table) -> int:
+        """Memory of what is made of a row of a table, in units of eight bytes."""
 
     @property
     @abstractmethod
@@ -86,9 +85,8 @@ class Member(StackMember):
     def temperature(self) -> float:
         return self.fitted.temperature
 
-    @property
-    def n_columns(self) -> int:
-        return len(self.fitted.columns.names)
+    def words_per_row(self, table: Table) -> int:
+        return table.words_per_row if isinstance(self.recoding, Unrecoded) else len(self.fitted.columns.names)
 
     @property
     def class_weights(self) -> Array:
@@ -139,8 +137,6 @@ class Guest(StackMember):
         Of its classes among those of the stack.
     class_shares : (n_classes,)
         Of the rows of the fit.
-    width : int
-        Number of columns.
     log_score, log_score_se : float
         Of labels that other folds predict, and its standard error.
     """
@@ -149,7 +145,6 @@ class Guest(StackMember):
     classifier: Any
     places: Array
     class_shares: Array
-    width: int
     log_score: float
     log_score_se: float
 
@@ -157,9 +152,8 @@ class Guest(StackMember):
     def temperature(self) -> float:
         return 1.0
 
-    @property
-    def n_columns(self) -> int:
-        return self.width
+    def words_per_row(self, table: Table) -> int:
+        return table.words_per_row
 
     @property
     def class_weights(self) -> Array:

@@ -84,7 +84,7 @@ class Stack:
     def map_rows[T](self, X: Any, work: Callable[[Table], T]) -> list[T]:
         """Apply ``work`` to one range of rows after the other, so that recoded rows never grow with the table."""
         table = self.columns.align(X)
-        width = max(member.n_columns for member in self.members)
+        width = max(member.words_per_row(table) for member in self.members)
         ranges = row_ranges(len(table), max(width, len(self.classes)), least_rows=table.least_rows) or [
             slice(0, 0)
         ]

@@ -177,6 +177,21 @@ def test_counts_in_a_sparse_matrix() -> None:
     assert clf.score(X, y) > 0.7
 
 
+def test_words_of_one_document_are_not_learned_from() -> None:
+    """Left out, they would speak for the rarer class, and in a new document there are none of them."""
+    rng = np.random.default_rng(0)
+    y = (np.arange(200) % 5 == 0).astype(int)
+    common = rng.poisson(np.where(y[:, None] == 1, 0.6, 0.5), (200, 30))
+    own = np.diag(1 + y)  # a word of each document
+    clf = bp.AutoClassifier().fit(csr_array(np.hstack([common, own])), y)
+    alone = bp.AutoClassifier().fit(csr_array(common), y)
+    assert len(clf.columns_read()) == 30
+    assert clf.stack_.candidates == alone.stack_.candidates
+    new = np.hstack([common[:5], rng.poisson(1.0, (5, 200))])
+    np.testing.assert_array_equal(clf.predict_proba(csr_array(new)), alone.predict_proba(csr_array(common[:5])))
+    assert clf.recode(csr_array(new), "counts").shape == (5, 30)
+
+
 def test_numbered_columns_of_a_sparse_frame_are_sparse() -> None:
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 100)
