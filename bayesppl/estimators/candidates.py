@@ -86,6 +86,7 @@ def propose(rows: Rows) -> tuple[Iterator[Candidate], tuple[Column, ...]]:
             Candidate("presence", present, Bernoulli()),
             Candidate("counts", counts, Multinomial()),
             Candidate("bursts", counts, DirichletMultinomial()),
+            Candidate("bursts of all words", Unrecoded(), DirichletMultinomial()),
         ]
         return iter(of_counts), ()
     columns = Recoding().fit(table).columns_
