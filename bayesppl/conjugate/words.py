@@ -142,7 +142,7 @@ def row_totals(counts: csr_array) -> Array:
 
 def words_log_predictive(posterior: Dirichlet) -> LogDensity:
     """The predictive of counts, at the cost of those that are stored."""
-    alpha = np.ascontiguousarray(posterior.concentration)
+    alpha = posterior.concentration
     total = alpha.sum(1)
     sums, contrast = (
         on_first_use(partial(rising_sums, alpha, contrast=short)) for short in (False, len(alpha) == 2)
