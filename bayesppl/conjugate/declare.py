@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.conjugate.declared_priors import SPACES, Declared, Dims, Space, is_declaration, named
+from bayesppl.conjugate.declared_priors import SPACES, Declared, Dims, Space, as_function, is_declaration, named
 from bayesppl.errors import ImproperError, NotConjugateError
 from bayesppl.kernels.arrays import Array
 
@@ -50,7 +50,7 @@ def declare(declaration: Any, name: str, dims: tuple[str, ...], space: Space, *,
 
     Parameters
     ----------
-    declaration : PyMC distribution or callable
+    declaration : PyMC distribution, callable, PreliZ distribution or ``Prior`` of pymc-extras
     name, dims
         Of the variable.
     space : Space
@@ -71,6 +71,7 @@ def declare(declaration: Any, name: str, dims: tuple[str, ...], space: Space, *,
     model = pm.modelcontext(None)
     before = set(model.free_RVs)
     shape = tuple(len(model.coords[dim]) for dim in dims)
+    declaration = as_function(declaration, shared=shared)
     if callable(declaration):
         variable = _created(declaration, name, dims, model)
         if not is_declaration(variable) or callable(variable):

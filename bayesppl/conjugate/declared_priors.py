@@ -60,8 +60,40 @@ SPACES = {"real": REAL, "positive": POSITIVE, "unit": UNIT}
 
 
 def is_declaration(value: Any) -> bool:
-    """Whether a prior is an unregistered PyMC distribution, or a function that creates its variable."""
-    return callable(value) or is_graph(value)
+    """Whether a prior is a distribution of PyMC, PreliZ or pymc-extras, or a function that makes its variable."""
+    return callable(value) or is_graph(value) or is_preliz(value) or is_prior_of_extras(value)
+
+
+def is_preliz(value: Any) -> bool:
+    """Whether a value is a distribution of PreliZ, which is not imported to find out."""
+    module = sys.modules.get("preliz.distributions.distributions")
+    return module is not None and isinstance(value, vars(module)["Distribution"])
+
+
+def is_prior_of_extras(value: Any) -> bool:
+    """Whether a value is a ``Prior`` of pymc-extras, which is not imported to find out."""
+    module = sys.modules.get("pymc_extras.prior")
+    return module is not None and isinstance(value, vars(module)["Prior"])
+
+
+def as_function(declaration: Any, *, shared: bool) -> Any:
+    """A prior of PreliZ or pymc-extras as a function that creates its variable; others as they are.
+
+    Parameters
+    ----------
+    shared : bool
+        Whether it keeps its own shape, instead of standing for every entry.
+    """
+
+    def create(name: str, dims: tuple[str, ...]) -> Any:
+        if is_preliz(declaration):
+            return declaration.to_pymc(name) if shared else declaration.to_pymc(name, dims=dims)
+        prior = declaration.deepcopy()
+        if not shared and not prior.dims:
+            prior.dims = dims
+        return prior.create_variable(name)
+
+    return create if is_preliz(declaration) or is_prior_of_extras(declaration) else declaration
 
 
 def is_graph(value: Any) -> bool:
@@ -94,7 +126,7 @@ def in_words(declaration: Any) -> str:
         return declaration.words
     if callable(declaration):
         return f"{getattr(declaration, '__qualname__', type(declaration).__name__)}(name, dims)"
-    if is_declaration(declaration):
+    if is_graph(declaration):
         from pymc.printing import str_for_dist
 
         return str(str_for_dist(declaration))
