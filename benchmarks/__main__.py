@@ -59,7 +59,7 @@ def main(quick: bool, only: str, out: Path | None, repeats: int | None, no_numba
         out.mkdir(parents=True, exist_ok=True)
         results = {"setting": setting, "results": records, "new_processes": first}
         (out / "results.json").write_text(json.dumps(results, indent=1) + "\n")
-        (out / "table.md").write_text(markdown(setting, records) + first_table(first))
+        (out / "table.md").write_text(first_table(first) + markdown(setting, records))
 
 
 def all_records(quick: bool, only: str, repeats: int) -> Iterator[dict[str, Any]]:

@@ -10,14 +10,20 @@ HEADER = (
     "|---|---|---:|---:|---|---:|---:|---:|---:|\n"
 )
 
-FIRST = """
-## The first call in a new process
+FIRST = """## The first call in a new process
 
 Gaussian Naive Bayes on 1e5×20, in milliseconds. "Compiled" loads numba and the compiled loops from the cache on
 disk at once, which a process does by itself only after a billion cells.
 
 | | import | first fit | second fit |
 |---|---:|---:|---:|
+"""
+
+STEADY = """
+## Later calls
+
+Ratios below one are red; the section on limits has the reasons.
+
 """
 
 
@@ -35,7 +41,7 @@ def first_table(records: Sequence[Mapping[str, Any]]) -> str:
     rows: dict[str, list[str]] = {}
     for record in records:
         rows.setdefault(record["who"], []).append(f"{record['milliseconds']:.0f}")
-    return FIRST + "".join(f"| {who} | {' | '.join(cells)} |\n" for who, cells in rows.items())
+    return FIRST + "".join(f"| {who} | {' | '.join(cells)} |\n" for who, cells in rows.items()) + STEADY
 
 
 def _row(record: Mapping[str, Any]) -> str:
@@ -43,7 +49,7 @@ def _row(record: Mapping[str, Any]) -> str:
         record["problem"],
         record["operation"],
         f"{record['milliseconds']:.2f}",
-        _shown(record["ratio"], ".1f"),
+        _ratio(record["ratio"]),
         record["beside"],
         _shown(record["target"], "g"),
         f"{record['peak_mb']:.0f}"
@@ -56,3 +62,10 @@ def _row(record: Mapping[str, Any]) -> str:
 
 def _shown(value: float | None, form: str) -> str:
     return "" if value is None else format(value, form)
+
+
+def _ratio(value: float | None) -> str:
+    """The ratio, in red where it is below one, to two digits."""
+    if value is None or value >= 0.95:
+        return _shown(value, ".1f")
+    return f'<span style="color:#c00">{value:.2g}</span>'
