@@ -6,6 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
+from bayesppl.data.crossed import Crossed
 from bayesppl.data.curves import Curves
 from bayesppl.data.read_table import as_table
 from bayesppl.data.recoding import Recoding, Unrecoded
@@ -45,4 +46,4 @@ class Preprocessing:
 
 
 #: How the columns of a candidate are recoded.
-AnyRecoding = Recoding | Unrecoded | Curves | Preprocessing
+AnyRecoding = Recoding | Unrecoded | Curves | Crossed | Preprocessing

@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 from scipy.sparse import issparse
 
+from bayesppl.data.crossed import Crossed
 from bayesppl.data.curves import MOST_CURVED, Curves
 from bayesppl.data.levels import factorize
 from bayesppl.data.names import listed
@@ -38,6 +39,9 @@ LEAST_CANDIDATES = 3
 
 # Of more rows, more than these candidates are tried
 _SEVERAL_ROWS = ROWS_PER_CANDIDATE * LEAST_CANDIDATES
+
+# Columns all combinations of three of which are weighed one by one
+_MOST_CROSSED = 7
 
 # Principal components of fewer rows each than these are mostly chance
 _ROWS_PER_COMPONENT = 4
@@ -143,6 +147,8 @@ def _of_columns(columns: tuple[Column, ...], table: Table) -> Iterator[Candidate
         Candidate("common tree", cells, _trees(columns, "common")),
     ]
     yield from (candidate for candidate in found if candidate.family is not None)
+    if 3 < len(columns) <= _MOST_CROSSED and all(len(column.levels) <= MOST_LEVELS for column in columns):
+        yield Candidate("crossed columns", Crossed(cells).adopt(table), Categorical(), "weights")
     if _may_be_curved(columns, table):  # last: finding directions passes over the table
         yield Candidate("curves", Curves(scores).adopt(table), Gaussian("full"))
 
