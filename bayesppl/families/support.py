@@ -129,7 +129,7 @@ def check_support(X: Any, columns: Sequence[Hashable], name: str, support: Suppo
 
 def require_finite_sums(sums: Array, columns: Sequence[Hashable], what: str) -> None:
     """Refuse rows of which a weighted sum, (..., n_columns), is larger than the largest floating-point number."""
-    finite = np.isfinite(sums).reshape(-1, len(columns)).all(0)
+    finite = np.isfinite(sums).all(tuple(range(sums.ndim - 1)))  # there may be no column
     if not finite.all():
         raise ValueError(
             f"the weighted {what} of column {columns[int(np.argmin(finite))]!r} is larger than any floating-point "
