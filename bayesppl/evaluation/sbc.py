@@ -74,6 +74,11 @@ def simulation_based_calibration(
 
     from bayesppl.analysis.parameters import dataset
 
+    if not isinstance(family, Family):
+        raise TypeError(
+            f"family must be a family, such as bayesppl.Gaussian('diag'), found a {type(family).__name__}: a "
+            "model written in PyMC is calibrated by simuk.SBC(model), which samples it again for every simulation"
+        )
     table = as_table(X)
     classes, codes = encode_labels(y)
     bound = family.bind(table, tuple(classes.tolist()))

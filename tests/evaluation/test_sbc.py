@@ -111,3 +111,10 @@ def test_sampled_draws_are_calibrated(name):
         random_state=17,
     )
     assert _smallest(tree) > ALPHA
+
+
+def test_a_model_of_pymc_is_sent_on():
+    import pymc as pm
+
+    with pytest.raises(TypeError, match=r"found a Model: .*simuk\.SBC\(model\)"):
+        simulation_based_calibration(pm.Model(), [[0.0], [1.0]], [0, 1])
