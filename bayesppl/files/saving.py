@@ -12,6 +12,7 @@ import json
 import os
 import zipfile
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -211,3 +212,5 @@ def _check_consistent(fitted: Fitted) -> None:
     found = fitted.log_joint(frame if fitted.columns.are_named else frame.to_numpy(), "predictive")
     if found.shape != (0, len(classes)):
         raise ValueError(f"predictions have shape {found.shape}")
+    with suppress(ValueError):  # not every posterior has draws; but what is no number raises another error
+        fitted.inferred.draws(1, 1, np.random.default_rng(0))
