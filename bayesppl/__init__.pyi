@@ -68,6 +68,7 @@ from .families import Gaussian as Gaussian
 from .families import Histogram as Histogram
 from .families import JointCategorical as JointCategorical
 from .families import LogNormal as LogNormal
+from .families import Mixture as Mixture
 from .families import Multinomial as Multinomial
 from .families import NegativeBinomial as NegativeBinomial
 from .families import Poisson as Poisson

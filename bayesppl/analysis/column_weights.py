@@ -46,7 +46,7 @@ from bayesppl.families.family import Family
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.calibration import ColumnWeights, Option
 from bayesppl.model.fitted import Fitted
-from bayesppl.model.training_rows import encoded
+from bayesppl.model.training_rows import encoded, require_known_rows
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -95,6 +95,7 @@ def calibrated(fitted: Fitted, rows: Rows, option: Option) -> Fitted:
 
     By one temperature, or by a weight of every column.
     """
+    require_known_rows(rows)
     X = encoded(fitted.model.family, rows.table)
     data = fitted.posterior, X, rows.codes, rows.weights, fitted.rule
     if option == "temperature":

@@ -17,6 +17,7 @@ from bayesppl.families.gamma_rate import Exponential, GammaRate
 from bayesppl.families.gaussian import Gaussian
 from bayesppl.families.histogram import Histogram
 from bayesppl.families.lognormal import LogNormal
+from bayesppl.families.mixture import Mixture
 from bayesppl.families.multinomial import Multinomial
 from bayesppl.families.negative_binomial import NegativeBinomial
 from bayesppl.families.poisson import Poisson
@@ -50,6 +51,7 @@ __all__ = [
     "JointCategorical",
     "LogDensity",
     "LogNormal",
+    "Mixture",
     "Multinomial",
     "NegativeBinomial",
     "Number",

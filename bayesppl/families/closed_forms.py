@@ -21,9 +21,11 @@ from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.table import Table
 from bayesppl.errors import ImproperError, NotConjugateError
+from bayesppl.families.components import COMPONENT, COMPONENT_WEIGHT, component_labels
 from bayesppl.families.composite import BlockRows, CompositeFamily, prefixed
 from bayesppl.families.covariates import NO_COVARIATES, Covariates, covariates_of
 from bayesppl.families.family import ConjugateFamily, Evidence, Family
+from bayesppl.families.mixture import Mixture
 from bayesppl.families.transformed import Wrapping
 from bayesppl.kernels.arrays import Array, Responsibilities
 
@@ -35,6 +37,9 @@ def with_classes(family: Family, classes: Sequence[Any]) -> Family:
         return replace(family, blocks={name: (at, with_classes(part, classes)) for name, (at, part) in blocks})
     if isinstance(family, Wrapping):
         return replace(family, inner=with_classes(family.inner, classes))
+    if isinstance(family, Mixture):
+        within = with_classes(family.inner, component_labels(classes, family.components))
+        return replace(family, inner=within, classes=tuple(classes))
     changed: Any = family
     return replace(changed, classes=tuple(classes))
 
@@ -66,7 +71,11 @@ def log_predictive(family: Family, posterior: Any) -> LogDensity:
     family : Family
         Bound to columns and classes.
     posterior : Conjugate
+        Of a mixture, given rows whose components were completed.
     """
+    if isinstance(family, Mixture):
+        weights = posterior.parts[COMPONENT_WEIGHT].mean()[COMPONENT_WEIGHT]
+        return family.over_components(log_predictive(family.inner, posterior.parts[COMPONENT]), weights)
     return of_pairs.log_predictive(posterior, _n_classes(family)).of(family.rows)
 
 

@@ -19,11 +19,13 @@ from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.rows import JointRows
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.table import Table
+from bayesppl.errors import NotConjugateError
 from bayesppl.families.bound import BoundColumns, Described, Dims, Factor, of_block, together
 from bayesppl.families.choosing.block_columns import divided
 from bayesppl.families.choosing.column_choice import ColumnChoice, skip_impossible
 from bayesppl.families.covariates import NO_COVARIATES, Covariates, covariates_of
 from bayesppl.families.family import ConjugateFamily, Family
+from bayesppl.families.mixture import Mixture
 from bayesppl.families.support import ANYTHING, Support
 from bayesppl.kernels.arrays import Array, Theta
 
@@ -249,6 +251,12 @@ def bound_blocks(
     blocks: Blocks, table: Table, classes: Sequence[Hashable], members: Membership | None
 ) -> dict[str, tuple[tuple[Hashable, ...], Family]]:
     """Bind the family of every block to its columns; refuse labels that two blocks share."""
+    for block, (_, family) in blocks.items():
+        if isinstance(family, Mixture):
+            raise NotConjugateError(
+                f"block {block!r} is a mixture, whose rows have components that all blocks must share: make a "
+                "mixture of the blocks, bp.Mixture(bp.Product({...}), components)"
+            )
     columns = divided({block: names for block, (names, _) in blocks.items()}, table)
     bound = {
         block: (columns[block], family.bind(table.select(columns[block]), classes, members))

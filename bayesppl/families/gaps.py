@@ -25,11 +25,13 @@ from bayesppl.conjugate.moments import Moments
 from bayesppl.conjugate.rows import Rows
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.labels import one_hot
+from bayesppl.families.components import Allocated, with_counts
 from bayesppl.families.composite import BlockRows, CompositeFamily
 from bayesppl.families.conditional_gaussian import ConditionalGaussian
 from bayesppl.families.family import Family
 from bayesppl.families.gaussian_full import FullGaussian
 from bayesppl.families.gaussian_regression import GaussianRegression
+from bayesppl.families.mixture import Mixture
 from bayesppl.families.transformed import Transformed
 from bayesppl.kernels.arrays import Array, Theta
 
@@ -41,8 +43,8 @@ def have_gaps(family: Family, X: Any) -> Array:
 
 
 @singledispatch
-def draw_gaps(family: Family, theta: Theta, X: Any, codes: Array, rng: np.random.Generator) -> Any:
-    """Draw the missing cells of encoded rows given the others, the class and the parameters.
+def draw_gaps(family: Family, theta: Theta | None, X: Any, codes: Array, rng: np.random.Generator) -> Any:
+    """Draw the missing cells of encoded rows, and their components, given the other cells, class and parameters.
 
     Rows of families that sum without them come back as they are.
 
@@ -50,8 +52,9 @@ def draw_gaps(family: Family, theta: Theta, X: Any, codes: Array, rng: np.random
     ----------
     family : Family
         Bound to columns and classes.
-    theta : Theta
-        No draw axes.
+    theta : Theta or None
+        No draw axes. Of parameters that are not known yet, columns are independent, as in
+        :func:`expected_statistics`, and components are taken in turn.
     X : encoded rows
     codes : (n_rows,)
     rng : numpy.random.Generator
@@ -105,6 +108,7 @@ def _require_filled(family: Family, X: Array) -> None:
         )
 
 
+@singledispatch
 def drawn_statistics(family: Family, theta: Theta, X: Any, shares: Array, rng: np.random.Generator) -> Any:
     """:func:`expected_statistics`, with the missing cells drawn once for every class."""
     n_rows, n_classes = shares.shape
@@ -243,6 +247,45 @@ def _(
 def _(family: ConditionalGaussian, theta: Theta | None, X: BlockRows, shares: Array) -> JointStatistics:
     found: JointStatistics = expected_statistics(family.inner, theta, family.with_predictors(X), shares)
     return found
+
+
+@have_gaps.register(Mixture)
+def _(family: Mixture, X: Any) -> Array:
+    return np.ones(X.shape[0], dtype=bool)
+
+
+@draw_gaps.register(Mixture)
+def _(family: Mixture, theta: Theta | None, X: Any, codes: Array, rng: np.random.Generator) -> Allocated:
+    within = family.allocate(theta, X, codes, rng)
+    inner, at = _of_inner(family, theta), codes * family.components + within
+    return Allocated(draw_gaps(family.inner, inner, X, at, rng), within)
+
+
+@draw_missing.register(Mixture)
+def _(family: Mixture, theta: Theta, X: Any, codes: Array, rng: np.random.Generator) -> Any:
+    at = codes * family.components + family.allocate(theta, X, codes, rng)
+    return draw_missing(family.inner, _of_inner(family, theta), X, at, rng)
+
+
+@expected_statistics.register(Mixture)
+def _(family: Mixture, theta: Theta | None, X: Any, shares: Array) -> JointStatistics:
+    of_components = (shares[..., None] * family.shares(theta, X)).reshape(len(shares), -1)
+    found = expected_statistics(family.inner, _of_inner(family, theta), X, of_components)
+    return with_counts(found, of_components.sum(0))
+
+
+@drawn_statistics.register(Mixture)
+def _(family: Mixture, theta: Theta, X: Any, shares: Array, rng: np.random.Generator) -> JointStatistics:
+    # a share of whole weight w is w rows, each with a component of its own
+    times = np.where(shares > 0, np.maximum(1, np.round(shares)), 0).astype(np.int64)
+    drawn = rng.multinomial(times, family.shares(theta, X)) * (shares / np.maximum(1, times))[..., None]
+    of_components = drawn.reshape(len(shares), -1)
+    found = drawn_statistics(family.inner, _of_inner(family, theta), X, of_components, rng)
+    return with_counts(found, of_components.sum(0))
+
+
+def _of_inner(family: Mixture, theta: Theta | None) -> Any:
+    return theta and family.of_components(theta)
 
 
 def _of_block(block: str, theta: Theta | None, part: Family) -> Any:

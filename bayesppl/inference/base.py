@@ -21,6 +21,7 @@ from bayesppl.conjugate import Joint
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.rows import Rows
 from bayesppl.errors import IncompleteDrawsError
+from bayesppl.families.components import COMPONENT
 from bayesppl.inference.mode import find_mode
 from bayesppl.inference.pymc.build import hyperparameters, to_pymc
 from bayesppl.kernels.arrays import Array, Theta
@@ -167,7 +168,16 @@ def as_posterior(
     require_complete(inference, drawn)
     diagnosis, record = Diagnosis({}, []), drawn.record
     if drawn.sample_stats:
-        diagnosis = diagnose(drawn.samples, drawn.sample_stats)
+        dims = {**model.dims, **further_dims}
+        judged = {name: draws for name, draws in drawn.samples.items() if COMPONENT not in dims.get(name, ())}
+        if len(judged) < len(
+            drawn.samples
+        ):  # chains may number components differently, but agree about the density
+            judged["lp"] = drawn.sample_stats["lp"]
+        found = diagnose(judged, drawn.sample_stats)
+        diagnosis = replace(
+            found, measures={name: m for name, m in found.measures.items() if name in drawn.samples}
+        )
         record = {**record, "problems": diagnosis.problems}
     warn_of_problems(diagnosis)
     report = Report(record, drawn.sample_stats, diagnosis, further_dims)

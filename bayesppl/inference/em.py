@@ -8,13 +8,14 @@ from typing import ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from bayesppl.conjugate import Dirichlet
+from bayesppl.conjugate import Dirichlet, Joint
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.rows import Rows
 from bayesppl.errors import ConvergenceWarning, UndefinedEstimateError, warn
+from bayesppl.families.components import COMPONENT_WEIGHT
 from bayesppl.inference.augmentation import Incomplete
 from bayesppl.inference.base import Inference
-from bayesppl.inference.unknown_classes import incomplete
+from bayesppl.inference.unknown_classes import CONFUSION, incomplete
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.convergence import Diagnosis
 from bayesppl.model.declaration import GenerativeModel
@@ -113,15 +114,10 @@ class EM(Inference):
     def search(self, problem: Incomplete, first: JointStatistics) -> Path:
         """Step from the mode given these statistics to a fixed point.
 
-        Probabilities beside the model's parameters, such as those of wrong labels, have the mode of their log
-        odds, which is there however small the concentration.
+        Probabilities of what completes rows, wrong labels and components, have the mode of their log odds, which
+        is there however small the concentration.
         """
-        shifted = {
-            name: replace(part, concentration=part.concentration + 1)
-            for name, part in problem.prior.parts.items()
-            if name in problem.extra_dims and isinstance(part, Dirichlet)
-        }
-        problem = replace(problem, prior=replace(problem.prior, parts={**problem.prior.parts, **shifted}))
+        problem = replace(problem, prior=_in_log_odds(problem.prior))
         n_rows = problem.augmentation.n_rows
         theta, objective, converged = _begin(problem, first), [], False
         for _ in range(self.max_steps):
@@ -148,6 +144,18 @@ class EM(Inference):
             value = getattr(self, name)
             if not isinstance(value, int | np.integer) or value < least:
                 raise ValueError(f"EM: {name} must be a whole number of at least {least}, found {value!r}")
+
+
+def _in_log_odds(prior: Joint) -> Joint:
+    """The prior whose mode is that of the log odds, of the probabilities of what completes rows."""
+    parts = {}
+    for name, part in prior.parts.items():
+        if isinstance(part, Joint):
+            part = _in_log_odds(part)
+        elif isinstance(part, Dirichlet) and part.parameter in (CONFUSION, COMPONENT_WEIGHT):
+            part = replace(part, concentration=part.concentration + 1)
+        parts[name] = part
+    return replace(prior, parts=parts)
 
 
 def _begin(problem: Incomplete, first: JointStatistics) -> Theta:

@@ -11,6 +11,7 @@ import numpy as np
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.rows import Rows
 from bayesppl.errors import UndefinedEstimateError
+from bayesppl.families.mixture import Mixture
 from bayesppl.inference.augmentation import Incomplete, without_draw_axis
 from bayesppl.inference.base import Draws, Inference, as_posterior
 from bayesppl.inference.em import EM
@@ -74,8 +75,10 @@ class Gibbs(Inference):
         for _, _, further in chains[1:]:
             average = average + further
         average = average.scale(1 / (self.chains * self.draws))
+        # an average over draws that number components differently is near no mode
+        near = problem.first if isinstance(problem.model.family, Mixture) else average
         try:
-            statistics = EM(random_state=self.random_state).search(problem, average).statistics
+            statistics = EM(random_state=self.random_state).search(problem, near).statistics
         except UndefinedEstimateError:
             statistics = average
         record = {

@@ -15,11 +15,16 @@ from bayesppl.data.labels import one_hot
 from bayesppl.data.partly_known import PartlyKnown, Votes
 from bayesppl.data.rows import Rows
 from bayesppl.families.gaps import draw_gaps, have_gaps
+from bayesppl.families.mixture import Mixture
 from bayesppl.inference.augmentation import Augmentation, Completion, Incomplete, search_start
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.kernels.ranges import cells_per_row
 from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
 from bayesppl.model.training_rows import encoded
+
+# A search for components begins with so many steps in which each row counts so often that a prior has no say: one
+# that shrinks components to each other, resolved from components that are still alike, would keep them so
+_STEPS_APART, _COPIES = 50, 1e6
 
 #: Name of the probabilities of the labels that annotators give to rows of each class.
 CONFUSION = "confusion"
@@ -183,8 +188,28 @@ def incomplete(
     if partly.log_prior is not None or partly.votes is not None:
         first = known + completed(_told(partly, model.n_classes))
     empty = np.flatnonzero(first.parts[CLASS_WEIGHTS].counts == 0)
-    if len(empty):
-        even, begun = np.full((len(partly), model.n_classes), 1 / model.n_classes), first
+    even, begun = np.full((len(partly), model.n_classes), 1 / model.n_classes), first
+    family = model.family
+    if isinstance(family, Mixture):
+        told = _told(partly, model.n_classes) * (partly.weights > 0)[:, None]
+        told[:, ~told.any(0)] = 1.0  # of a class without labels any row may be
+        common = prior_of(known + completed(even) if len(empty) else begun)
+
+        def components(rng: np.random.Generator) -> JointStatistics:
+            """All rows, completed by a search of maximum likelihood from rows of each class drawn at random."""
+            codes = np.repeat(np.arange(model.n_classes), family.components)
+            places = np.asarray([rng.choice(len(told), p=told[:, k] / told[:, k].sum()) for k in codes])
+            rows = draw_gaps(family, None, X[places], codes, rng)
+            theta = common.update(
+                known + model.statistics(rows, one_hot(codes, model.n_classes)).scale(_COPIES)
+            ).mean()
+            for _ in range(_STEPS_APART):
+                statistics = known + augmentation.expected(theta).statistics
+                theta = prior_of(statistics).update(statistics.scale(_COPIES)).mean()
+            return statistics
+
+        first = search_start(prior_of, known, augmentation, components, restarts, np.random.default_rng(seed))
+    elif len(empty):
         common = prior_of(known + completed(even))
 
         def seeds(rng: np.random.Generator) -> JointStatistics:

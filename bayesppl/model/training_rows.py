@@ -9,7 +9,7 @@ import numpy as np
 
 from bayesppl.data.rows import Rows
 from bayesppl.data.table import Table, read_range
-from bayesppl.errors import ChangedRowsError
+from bayesppl.errors import ChangedRowsError, NotConjugateError
 from bayesppl.families.family import Family
 from bayesppl.kernels.arrays import Array, same_leaves
 from bayesppl.kernels.ranges import row_ranges
@@ -44,9 +44,12 @@ def require_training_rows(fitted: Fitted, X: Any = None, y: Any = None, sample_w
         If the rows are neither held nor passed, or are not those of the fit.
     ChangedRowsError
         If the rows held were changed in place since the fit.
+    NotConjugateError
+        If every row is known only in part.
     """
     held = training_rows(fitted) if X is None else None
     if held is not None:
+        require_known_rows(held)
         return held
     if X is None or y is None:
         raise ValueError(
@@ -62,6 +65,20 @@ def require_training_rows(fitted: Fitted, X: Any = None, y: Any = None, sample_w
             f"in them, and {known[k]:g} in the fit. Pass the X, y and sample_weight of the fit"
         )
     return rows
+
+
+def require_known_rows(rows: Rows) -> None:
+    """Refuse rows to leave out all of which are known only in part.
+
+    Raises
+    ------
+    NotConjugateError
+    """
+    if rows.partly is not None and not len(rows):
+        raise NotConjugateError(
+            "every row of the fit is known only in part, such as one whose component nobody knows, so that "
+            "none can be left out exactly: judge the fit by rows that it has not seen"
+        )
 
 
 @dataclass(frozen=True)

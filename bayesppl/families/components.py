@@ -1,0 +1,144 @@
+"""Rows and columns of mixtures: the components of all classes stand in place of classes."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NoReturn, final
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from bayesppl.conjugate.rows import Rows
+from bayesppl.conjugate.statistics import Counts, JointStatistics
+from bayesppl.data.table import Table
+from bayesppl.errors import NotConjugateError
+from bayesppl.families.bound import BoundColumns, Described, Dims, Factor, together
+from bayesppl.families.covariates import Covariates
+from bayesppl.families.support import Support
+from bayesppl.kernels.arrays import Array, Responsibilities
+
+#: The dimension of the components of all classes, and the part of their parameters.
+COMPONENT = "component"
+#: Name of the probabilities of the components of each class.
+COMPONENT_WEIGHT = "component_weight"
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Allocated:
+    """Encoded rows each of which belongs to one component of its class; indexed like an array of rows."""
+
+    X: Any
+    components: Array
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.X.shape[0], self.X.shape[1]
+
+    def __getitem__(self, rows: Any) -> Allocated:
+        return Allocated(self.X[rows], self.components[rows])
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class AllocatedRows(Rows):
+    """Rows of components, which sum into the components of their classes."""
+
+    rows: Any
+    components: Array
+    n_components: int
+
+    def __len__(self) -> int:
+        return len(self.components)
+
+    def sum_rows(self, responsibilities: Responsibilities) -> JointStatistics:
+        if responsibilities.nnz and len(self.components) and self.components.min() < 0:
+            refuse_closed_form()
+        n_rows, n_classes = responsibilities.shape
+        within = np.repeat(self.components, np.diff(responsibilities.indptr))
+        spread = csr_array(
+            (
+                responsibilities.data,
+                responsibilities.indices * self.n_components + within,
+                responsibilities.indptr,
+            ),
+            shape=(n_rows, n_classes * self.n_components),
+        )
+        return with_counts(self.rows.sum_rows(spread), np.asarray(spread.sum(0)))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ComponentColumns(BoundColumns):
+    """Columns of a mixture: those of its family, all of them one factor, the components in place of classes."""
+
+    within: Any
+    labels: tuple[Hashable, ...]
+
+    @cached_property
+    def described(self) -> Mapping[Hashable, Described]:
+        return {column: each._replace(family="mixture") for column, each in self.within.described.items()}
+
+    @cached_property
+    def factors(self) -> tuple[Factor, ...]:
+        return together(tuple(self.described))
+
+    @cached_property
+    def dims(self) -> Dims:
+        of_components = {
+            parameter: tuple(COMPONENT if dim == "class" else dim for dim in dims)
+            for parameter, dims in self.within.dims.items()
+        }
+        return {**of_components, COMPONENT_WEIGHT: (COMPONENT,)}
+
+    @cached_property
+    def coords(self) -> dict[str, list[Hashable]]:
+        return {**self.within.coords, COMPONENT: list(self.labels)}
+
+    @cached_property
+    def covariate_supports(self) -> Mapping[str, Support]:
+        found: Mapping[str, Support] = self.within.covariate_supports
+        return found
+
+    def encode(self, table: Table) -> Any:
+        return self.within.encode(table)
+
+    def decode(self, X: Any) -> dict[Hashable, Array]:
+        found: dict[Hashable, Array] = self.within.decode(X)
+        return found
+
+    def label_rows(self, X: Any, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
+        found: dict[str, tuple[tuple[str, ...], Array]] = self.within.label_rows(X, prefix)
+        return found
+
+    def covariates(self, X: Any) -> Covariates:
+        found: Covariates = self.within.covariates(X)
+        return found
+
+    def marginal_rows(self, X: Any, factors: Sequence[int]) -> Any:
+        return X if factors else self.within.marginal_rows(X, [])
+
+
+def with_counts(features: Any, counts: Array) -> JointStatistics:
+    """Statistics of the components, and beside them how many rows each has."""
+    return JointStatistics({COMPONENT: features, COMPONENT_WEIGHT: Counts(counts, np.zeros(()))})
+
+
+def component_labels(classes: Sequence[Hashable], components: int) -> tuple[str, ...]:
+    """Labels of the components of all classes, such as "a/0"."""
+    return tuple(f"{label}/{component}" for label in classes for component in range(components))
+
+
+def refuse_closed_form() -> NoReturn:
+    """Refuse to sum rows whose components are not known.
+
+    Raises
+    ------
+    NotConjugateError
+    """
+    raise NotConjugateError(
+        "nobody knows the component of a row, so that a mixture has no closed form, no batches and no model in "
+        "PyMC: fit all rows at once with inference='em' (a mode) or inference='gibbs' (draws)"
+    )
