@@ -79,7 +79,7 @@ def test_a_column_that_is_a_feature_of_one_model_only_is_refused():
 
 def test_models_of_other_classes_are_refused():
     models = {"three": bp.GaussianNB(), "four": bp.GaussianNB(classes=[0, 1, 2, 3])}
-    with pytest.raises(ValueError, match=r"'four' has the classes \[0, 1, 2, 3\]"):
+    with pytest.raises(ValueError, match=r"found \[0, 1, 2\] of 'three' and \[0, 1, 2, 3\] of 'four'"):
         bp.compare_models(models, *IRIS)
 
 

@@ -204,7 +204,7 @@ def test_draws_are_calibrated_by_the_same_leave_one_out(clf, loo):
 def test_rows_without_a_label_are_not_taken_for_observed_ones():
     X = np.column_stack([NUMBERS, RNG.normal(size=len(CODES))])
     y = [None if i % 4 == 3 else int(k) for i, k in enumerate(CODES)]
-    clf = bp.GaussianNB(inference=bp.Gibbs(draws=250, random_state=1), unlabelled="learn")
+    clf = bp.GaussianNB(inference=bp.Gibbs(draws=250, random_state=1), unlabelled="learn", unlabelled_weight=1.0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         found = clf.fit(X, y).loo()

@@ -144,9 +144,10 @@ class TestRefusals:
         with pytest.raises(ValueError, match="ranks the new row among the rows of the fit, which are not held"):
             bp.GaussianNB().partial_fit(X, Y, classes=[0, 1, 2]).predict_set(X[:1])
 
+    @pytest.mark.filterwarnings("ignore::bayesppl.errors.UnlabelledWarning")
     def test_posteriors_without_a_closed_form(self):
         y = np.where(np.arange(150) % 7, Y.astype(float), np.nan)
-        completed = bp.GenerativeClassifier(bp.Gaussian(), unlabelled="learn", inference="em").fit(X, y)
+        completed = bp.GaussianNB(unlabelled="learn", unlabelled_weight=1.0, inference="em").fit(X, y)
         with pytest.raises(bp.NotConjugateError, match="a prediction set needs a posterior in closed form"):
             completed.predict_set(X[:1])
 

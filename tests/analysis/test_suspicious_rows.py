@@ -73,10 +73,11 @@ def test_rows_are_passed_again_where_they_are_not_held():
     pd.testing.assert_frame_equal(again.suspicious_rows(X, labels, weights), expected)
 
 
+@pytest.mark.filterwarnings("ignore::bayesppl.errors.UnlabelledWarning")
 def test_a_fit_that_completes_labels_is_refused():
     X, y = load_iris(return_X_y=True)
     y = np.where(np.arange(150) % 7, y.astype(float), np.nan)
-    completed = bp.GenerativeClassifier(bp.Gaussian(), unlabelled="learn", inference="em").fit(X, y)
+    completed = bp.GaussianNB(unlabelled="learn", unlabelled_weight=1.0, inference="em").fit(X, y)
     with pytest.raises(bp.NotConjugateError, match="suspicious rows are found by a posterior in closed form"):
         completed.suspicious_rows()
 

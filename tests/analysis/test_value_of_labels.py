@@ -65,8 +65,9 @@ def test_it_ends_where_a_label_costs_more_than_it_brings():
     assert bp.GaussianNB().fit(np.tile(X, (20, 1)), np.tile(Y, 20)).value_of_labels(X[POOL]).gain.max() < 1e-4
 
 
+@pytest.mark.filterwarnings("ignore::bayesppl.errors.UnlabelledWarning")
 def test_a_fit_that_completes_labels_is_refused():
     y = np.where(np.arange(150) % 7, Y.astype(float), np.nan)
-    completed = bp.GenerativeClassifier(bp.Gaussian(), unlabelled="learn", inference="em").fit(X, y)
+    completed = bp.GaussianNB(unlabelled="learn", unlabelled_weight=1.0, inference="em").fit(X, y)
     with pytest.raises(bp.NotConjugateError, match="the value of a label needs a posterior in closed form"):
         completed.value_of_labels(X[:3])

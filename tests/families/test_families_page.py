@@ -50,7 +50,7 @@ def test_family_has_a_line_in_the_overview_and_a_page(name):
     linked = re.findall(rf"^\| \[`{name}`\]\((\w+)\.md\)", INDEX, re.M)
     assert linked
     for page in linked:
-        assert f"`bp.{name}" in PAGES[page]
+        assert re.search(rf"`bp\.(families\.)?{name}", PAGES[page])
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -46,8 +46,10 @@ def test_the_evidence_and_the_predictive_are_those_of_correlated_normal_rows():
     np.testing.assert_allclose(clf.predict_proba(new)[0], np.exp(joint) / np.exp(joint).sum(), rtol=1e-10)
 
 
-def test_a_missing_cell_is_refused():
+def test_a_missing_cell_is_integrated_out():
     family, X = FAMILIES["normal"]
     clf = bp.GenerativeClassifier(family).fit(X, LABELS)
-    with pytest.raises(ValueError, match="missing in row 0"):
-        clf.predict(X.iloc[:1].assign(**{"column 1": np.nan}))
+    found = clf.predict_proba(X.assign(**{"column 1": np.nan}))
+    of_others = KnownVariances(NormalMeans(0.5, 0.7, [1.0, 9.0]))
+    others = bp.GenerativeClassifier(of_others).fit(X.drop(columns="column 1"), LABELS)
+    np.testing.assert_allclose(found, others.predict_proba(X.drop(columns="column 1")), rtol=1e-9)

@@ -121,7 +121,10 @@ def test_a_row_without_any_value_has_the_class_weights(family, rule):
 def test_a_fit_of_correlated_columns_with_gaps_is_refused(covariance):
     holes = REAL.copy()
     holes.iloc[[1, 4], 2] = np.nan
-    message = r"NaN: missing values in column 'column 2' \(2 cells\).*use covariance='diag'.*fine when predicting"
+    message = (
+        r"NaN: missing values in column 'column 2' \(2 cells\).*inference='gibbs' or 'em'.*covariance='diag'.*fine"
+        " when predicting"
+    )
     with pytest.raises(ValueError, match=message):
         fitted(bp.Gaussian(covariance), holes)
     with pytest.raises(ValueError, match=message):

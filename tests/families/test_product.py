@@ -207,13 +207,13 @@ def test_integer_columns_must_be_decided():
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        (pd.date_range("2026-01-01", periods=N), "column 'when' holds values of kind 'datetime"),
+        (pd.date_range("2026-01-01", periods=N), "column 'when' holds dates"),
         ([None] * N, "column 'when' holds no value at all"),
         ([1, "x"] * (N // 2), "column 'when' holds values of kind 'mixed-integer'"),
     ],
 )
 def test_columns_without_an_obvious_family_are_refused(values, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         bp.MixedNB().fit(X.assign(when=values), Y)
 
 
