@@ -82,6 +82,13 @@ class PartlyKnown:
         """Whether nothing is known of the classes beside the features."""
         return self.log_prior is None and self.votes is None
 
+    def certain(self, n_classes: int) -> Array:
+        """Total weight of the rows of each class whose class is certain, for cells alone are missing."""
+        if self.log_prior is None:
+            return np.zeros(n_classes)
+        possible = np.isfinite(self.log_prior)
+        return np.asarray((self.weights * (possible.sum(1) == 1)) @ possible)
+
     @cached_property
     def known_places(self) -> Array:
         """Mark the rows that are not among these."""

@@ -44,7 +44,9 @@ class Learned:
     model : GenerativeModel
         Bound to these columns and classes.
     statistics : JointStatistics
-        Of the rows that have a label.
+        Of the rows that are known completely.
+    completed : (n_classes,), optional
+        Total weight of the other rows whose class is certain; None where there are none.
     unlabelled : Unlabelled
         What becomes of the others.
     removals : tuple of Removal
@@ -57,6 +59,7 @@ class Learned:
     statistics: JointStatistics
     unlabelled: Unlabelled = REFUSED
     removals: tuple[Removal, ...] = ()
+    completed: Array | None = None
 
     @classmethod
     def start(
@@ -76,12 +79,14 @@ class Learned:
         """
         model = declaration.bind(rows)
         columns = Columns(rows.table.names, rows.table.is_named, reader)
-        return cls(columns, rows.classes, model, model.summarise(rows, n_jobs), unlabelled)
+        completed = None if rows.partly is None else rows.partly.certain(len(rows.classes))
+        return cls(columns, rows.classes, model, model.summarise(rows, n_jobs), unlabelled, completed=completed)
 
     @property
     def class_count(self) -> Array:
         """Total weight of the rows of each class: (n_classes,)."""
-        return np.asarray(self.statistics.parts[CLASS_WEIGHTS].counts)
+        counts = np.asarray(self.statistics.parts[CLASS_WEIGHTS].counts)
+        return counts if self.completed is None else counts + self.completed
 
     def read(self, X: Any, y: Any, sample_weight: Any = None) -> Rows:
         """Further rows, in terms of these columns and classes."""

@@ -121,6 +121,11 @@ def test_a_row_of_weight_two_is_two_rows():
     assert (np.abs(one[0] - other[0]) < 5 * np.hypot(one[1], other[1])).all()
 
 
+def test_rows_of_a_mixture_are_counted():
+    clf = classifier(bp.Mixture(bp.Gaussian("diag", NIG), 2), "em").fit(X, Y)
+    np.testing.assert_array_equal(clf.class_count_, [40, 30])
+
+
 @pytest.mark.parametrize("estimate", ["map", "mle"])
 def test_em_never_goes_down(estimate):
     problem = problem_of(bp.Mixture(bp.Gaussian("full", NIW), 2), X, Y)

@@ -158,3 +158,20 @@ def test_too_few_draws_are_warned_of():
     clf = bp.QuadraticDiscriminantAnalysis(inference=bp.Gibbs(draws=5, tune=0, chains=2, random_state=0))
     with pytest.warns(ConvergenceWarning):
         clf.fit(pd.DataFrame(HOLES), LABELS)
+
+
+def test_rows_with_gaps_are_counted(tmp_path):
+    weights = np.linspace(0.5, 2.0, len(HOLES))
+    clf = bp.QuadraticDiscriminantAnalysis(inference="em").fit(HOLES, LABELS, weights)
+    expected = [weights[label == LABELS].sum() for label in "ab"]
+    np.testing.assert_allclose(clf.class_count_, expected)
+    clf.save(tmp_path / "model.npz")
+    loaded = bp.load(tmp_path / "model.npz")
+    np.testing.assert_array_equal(loaded.class_count_, clf.class_count_)
+    # class weights where the classifier is used start from all rows too
+    shifted = clf.predict_proba(ROWS, class_weights="empirical")
+    np.testing.assert_array_equal(loaded.predict_proba(ROWS, class_weights="empirical"), shifted)
+    empirical = bp.QuadraticDiscriminantAnalysis(class_weights="empirical", inference="em").fit(
+        HOLES, LABELS, weights
+    )
+    np.testing.assert_allclose(empirical.predict_proba(ROWS), shifted, rtol=1e-6)
