@@ -50,8 +50,20 @@ def to_pymc(fitted: Fitted, likelihood: Likelihood = "rows") -> Any:
     likelihood : {"rows", "statistics"}
         Declare every row as observed, or their sufficient statistics (fast for many rows, and all there is after
         weights, batches or a pickle).
+
+    Raises
+    ------
+    ValueError
+        If the fit has learned from rows that are known only in part.
     """
     posterior = fitted.posterior
+    n_partly = posterior.record.get("rows_partly_known", 0)
+    if n_partly:
+        raise ValueError(
+            f"{n_partly} rows of the fit are known only in part, and the model in PyMC would leave them out. Fit "
+            "the complete rows that have a label, with unlabelled='drop'; or write the model, with what is not "
+            "known of the rows, and pass it to bayesppl.from_pymc"
+        )
     rows = training_rows(fitted) if likelihood == "rows" else None
     return build(
         posterior.model,

@@ -108,11 +108,12 @@ class DeclaredClassifier(BayesClassifier, ABC):
             )
         inference = choose(self.inference)
         require_complete_rows(rows, inference)
-        if (self.unlabelled == "learn" or self.label_noise is not None) and rows is None:
+        are_completed = learned.completed is not None and learned.completed.any()
+        if (self.unlabelled == "learn" or self.label_noise is not None or are_completed) and rows is None:
             raise ValueError(
-                "rows whose label is missing or may be wrong are completed again and again, and rows that come in "
-                "batches, or are merged, forgotten or discounted, are not held. Fit all rows at once, or "
-                "set_params(unlabelled='drop', label_noise=None)"
+                "rows whose label is missing or may be wrong, or that lack cells, are completed again and again, "
+                "and rows that come in batches, or are merged, forgotten or discounted, are not held. Fit all "
+                "rows at once, or the complete ones alone: set_params(unlabelled='drop', label_noise=None)"
             )
         model, search, gain, counted = learned.model, None, None, rows
         try:

@@ -175,3 +175,14 @@ def test_rows_with_gaps_are_counted(tmp_path):
         HOLES, LABELS, weights
     )
     np.testing.assert_allclose(empirical.predict_proba(ROWS), shifted, rtol=1e-6)
+
+
+def test_what_would_lose_rows_with_gaps_is_refused():
+    clf = bp.QuadraticDiscriminantAnalysis(inference="em").fit(HOLES, LABELS)
+    expected = clf.predict_proba(ROWS)
+    for question in (clf.partial_fit, clf.forget):
+        with pytest.raises(ValueError, match="or that lack cells, are completed again and again"):
+            question(ROWS[2:3], LABELS[2:3])
+    with pytest.raises(ValueError, match="16 rows of the fit are known only in part"):
+        clf.to_pymc()
+    np.testing.assert_array_equal(clf.predict_proba(ROWS), expected)
