@@ -14,12 +14,13 @@ from bayesppl.cli.files import Dialect, require_place
 from bayesppl.cli.models import AUTO, INTEGERS_OPTION, OF_LEVELS, make, model_option
 from bayesppl.cli.options import (
     CALIBRATE_OPTION,
+    COMPLETING,
     INFERENCE_OPTION,
+    LEARNED_UNLABELLED_OPTION,
     MISSING_OPTION,
     MOST_ROWS_OPTION,
     PRIOR_OPTION,
     TUNE_OPTION,
-    UNLABELLED_OPTION,
     Chosen,
     Grouped,
     column_options,
@@ -54,7 +55,7 @@ MODEL_ARGUMENT = click.argument(
 @CALIBRATE_OPTION
 @csv_options
 @MISSING_OPTION
-@UNLABELLED_OPTION
+@LEARNED_UNLABELLED_OPTION
 @MOST_ROWS_OPTION
 @click.option("--rule", type=click.Choice(RULES), default="predictive", show_default=True, help="Prediction rule.")
 @INFERENCE_OPTION
@@ -91,17 +92,26 @@ def fit(
     the posterior, but none of the rows; 'bayesppl predict' and bayesppl.load read it.
 
     A file of any length is read twice: for its labels, types and levels, then a batch of rows at a time for the
-    sums. In memory are all rows for --calibrate and for integers taken as levels, and at most --most-rows for
-    --model auto.
+    sums. In memory are all rows for --calibrate, for --inference em and gibbs, and for integers taken as levels,
+    and at most --most-rows for --model auto.
     """
     require_place("--save", path)
     from bayesppl.cli.columns import remarks
     from bayesppl.cli.rows import BATCH_ROWS, Source, require_numbers, rows_of_the_file
 
     classifier = make(model, integers, prior, tune=tune, rule=rule, inference=inference, calibration=calibrate)
+    if unlabelled == "learn":
+        if model == AUTO or inference not in COMPLETING:
+            raise ValueError(
+                "--unlabelled learn completes the labels of one declared model again and again: name a --model, "
+                "and pass --inference em (a mode) or gibbs (draws)"
+            )
+        classifier.set_params(unlabelled=unlabelled)
     with status(f"reading {data}"):
         source = Source(data, target, dialect, chosen, unlabelled, missing, model == "categorical-nb")
-    needs_all = calibrate is not None or any("categorical" in choice for choice in integers)
+    needs_all = (
+        calibrate is not None or inference in COMPLETING or any("categorical" in choice for choice in integers)
+    )
     if model != AUTO and not needs_all and source.n_rows > BATCH_ROWS:
         n_rows = _fit_sums(classifier, source)
     else:

@@ -36,8 +36,13 @@ INFERENCES: dict[str, str | None] = {
     "laplace": "Laplace: searching the mode",
     "advi": "ADVI: compiling the model, then approximating the posterior",
     "fullrank_advi": "full-rank ADVI: compiling the model, then approximating the posterior",
+    "em": None,
+    "gibbs": "Gibbs sampling: completing rows and drawing parameters in turn, {chains} chains",
     "smc": "SMC: compiling the model, then tempering the prior into the posterior",
 }
+
+#: Inferences that complete rows which lack a label, or cells that sums need.
+COMPLETING = ("em", "gibbs")
 
 _CALIBRATIONS = ("temperature", "weights")
 
@@ -170,6 +175,14 @@ UNLABELLED_OPTION = click.option(
     default="refuse",
     show_default=True,
     help="What to do about rows without a label: stop, or leave them out.",
+)
+LEARNED_UNLABELLED_OPTION = click.option(
+    "--unlabelled",
+    type=click.Choice(["refuse", "drop", "learn"]),
+    default="refuse",
+    show_default=True,
+    help="What to do about rows without a label: stop, leave them out, or learn from them too (all rows in "
+    "memory, with --inference em or gibbs).",
 )
 MOST_ROWS_OPTION = click.option(
     "--most-rows",

@@ -51,7 +51,7 @@ class Source:
     target : str
     dialect : Dialect
     chosen : Chosen
-    unlabelled : {"refuse", "drop"}
+    unlabelled : {"refuse", "drop", "learn"}
     missing : {"skip", "refuse"}
     all_levels : bool
         Whether every column holds levels, numbers too.
@@ -144,7 +144,8 @@ class Source:
                 f"{rows.y.index[absent.argmax()]} ({absent.sum()} "
                 "such rows here); label these rows, or leave them out with --unlabelled drop"
             )
-        rows = _pick(rows, ~absent)
+        if self._unlabelled != "learn":
+            rows = _pick(rows, ~absent)
         if self._missing == "refuse":
             refuse_gaps(rows)
         return rows
