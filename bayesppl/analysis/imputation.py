@@ -12,7 +12,7 @@ from bayesppl.analysis.draws import thetas
 from bayesppl.data.arguments import generator, whole
 from bayesppl.data.table import Table
 from bayesppl.families.gaps import draw_missing
-from bayesppl.kernels.arrays import Array
+from bayesppl.kernels.arrays import Array, draw_codes
 from bayesppl.model.fitted import Fitted
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def _fill(fitted: Fitted, table: Table, draws: int, rng: np.random.Generator) ->
     encoded = model.family.bound.encode(table)
     for theta in thetas(fitted.posterior, draws, rng):
         proba = softmax(model.log_joint(theta)(encoded), axis=1)
-        codes = (rng.random(len(proba))[:, None] >= np.cumsum(proba, axis=1)[:, :-1]).sum(1)
+        codes = draw_codes(proba, rng)
         yield model.family.bound.decode(draw_missing(model.family, theta, encoded, codes, rng))
 
 

@@ -15,7 +15,7 @@ from scipy.special import logsumexp, softmax
 from bayesppl.analysis.parameters import PROB, tails
 from bayesppl.conjugate import Dirichlet
 from bayesppl.data.arguments import generator, whole
-from bayesppl.kernels.arrays import Array
+from bayesppl.kernels.arrays import Array, draw_codes
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.normalisation import exchange_weights
 from bayesppl.model.rules import RuleName
@@ -117,13 +117,12 @@ def _maximise(log_density: Array) -> Array:
 
 
 def _gibbs(log_density: Array, concentration: Array, start: Array, draws: int, rng: np.random.Generator) -> Array:
-    n_rows, n_classes = log_density.shape
+    n_classes = log_density.shape[1]
     density = np.exp(log_density - logsumexp(log_density, axis=1, keepdims=True))
     weights, kept = start, np.empty((draws, n_classes))
     burn_in = draws // 5
     for sweep in range(-burn_in, draws):
-        cumulative = np.cumsum(weights * density, axis=1)
-        labels = (rng.random((n_rows, 1)) * cumulative[:, -1:] > cumulative[:, :-1]).sum(1)
+        labels = draw_codes(weights * density, rng)
         weights = rng.dirichlet(concentration + np.bincount(labels, minlength=n_classes))
         if sweep >= 0:
             kept[sweep] = weights

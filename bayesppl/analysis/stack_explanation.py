@@ -130,6 +130,7 @@ def _view(member: Member | Guest, stack: Stack, table: Table, units: Sequence[Se
         return found
 
     if isinstance(member, Guest) or isinstance(member.recoding, Preprocessing):
+        # a stack with such members holds rows of the fit
         stand_ins, weights = stack.background  # type: ignore[misc]
         places = np.arange(len(table) + len(stand_ins))[:, None] + np.zeros(len(names), dtype=int)
         seen = SeenRows(places[: len(table)], belongs([(name,) for name in names]), places[len(table) :], weights)

@@ -27,11 +27,13 @@ from bayesppl.families import Family
 from bayesppl.families.gaps import have_gaps
 from bayesppl.files.saving import write
 from bayesppl.inference import Inference, choose
+from bayesppl.kernels.ranges import row_ranges
 from bayesppl.model.calibration import Option, check_option
 from bayesppl.model.declaration import ClassWeights, Declaration
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.learned import Learned
 from bayesppl.model.rules import check_rule
+from bayesppl.model.training_rows import encoded
 from bayesppl.model.tuning import Objective, Tuning, as_tuning
 
 if TYPE_CHECKING:
@@ -208,7 +210,9 @@ def with_gaps_apart(clf: DeclaredClassifier, rows: Rows) -> Rows:
     if not choose(clf.inference).completes_rows or not len(rows):
         return rows
     family = clf.declaration.bind(rows).family
-    return rows.with_partly(np.flatnonzero(have_gaps(family, family.bound.encode(rows.table))))
+    X = encoded(family, rows.table)
+    gaps = [have_gaps(family, X[some]) for some in row_ranges(*X.shape)]
+    return rows.with_partly(np.flatnonzero(np.concatenate(gaps)))
 
 
 def read_first(

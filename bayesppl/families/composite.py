@@ -204,7 +204,7 @@ class CompositeFamily(ConjugateFamily):
     @final
     def log_likelihood(self, theta: Theta) -> LogDensity:
         densities = {
-            block: family.log_likelihood(_parameters_of(f"{block}_", theta, family))
+            block: family.log_likelihood(parameters_of(f"{block}_", theta, family))
             for block, family in self.parts.items()
         }
         return sum_of_parts(densities)
@@ -216,7 +216,7 @@ class CompositeFamily(ConjugateFamily):
         return BlockRows(
             {
                 block: family.simulate(
-                    _parameters_of(f"{block}_", theta, family),
+                    parameters_of(f"{block}_", theta, family),
                     codes,
                     rng,
                     covariates_of(f"{block}_", covariates, family.bound.covariate_supports),
@@ -282,5 +282,6 @@ def _check_names(blocks: Mapping[str, BoundColumns]) -> None:
                 )
 
 
-def _parameters_of(prefix: str, theta: Theta, family: Family) -> Theta:
+def parameters_of(prefix: str, theta: Theta, family: Family) -> Theta:
+    """Select the parameters of a block, under the names that its family has for them."""
     return {parameter: theta[prefix + parameter] for parameter in family.bound.dims}

@@ -13,7 +13,7 @@ That a cell is missing must not depend on what it holds, given the cells that ar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import reduce, singledispatch
 from operator import add
@@ -26,7 +26,7 @@ from bayesppl.conjugate.rows import Rows
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.labels import one_hot
 from bayesppl.families.components import Allocated, with_counts
-from bayesppl.families.composite import BlockRows, CompositeFamily
+from bayesppl.families.composite import BlockRows, CompositeFamily, parameters_of
 from bayesppl.families.conditional_gaussian import ConditionalGaussian
 from bayesppl.families.family import Family
 from bayesppl.families.gaussian_full import FullGaussian
@@ -91,7 +91,7 @@ def draw_missing(family: Family, theta: Theta, X: Any, codes: Array, rng: np.ran
     """
     if not isinstance(X, np.ndarray):
         return X  # counts, which cannot be missing
-    missing = np.isnan(X) if X.dtype.kind == "f" else X < 0
+    missing = _missing_cells(X)
     if missing.any() and all(len(factor.columns) == 1 for factor in family.bound.factors):
         simulated = family.simulate(theta, codes, rng, family.bound.covariates(X))
         return np.where(missing, simulated, X)
@@ -100,8 +100,13 @@ def draw_missing(family: Family, theta: Theta, X: Any, codes: Array, rng: np.ran
     return drawn
 
 
+def _missing_cells(X: Array) -> Array:
+    """Which encoded cells are missing: NaN among numbers, negative ones among codes of levels."""
+    return np.asarray(np.isnan(X) if X.dtype.kind == "f" else X < 0)
+
+
 def _require_filled(family: Family, X: Array) -> None:
-    if (np.isnan(X) if X.dtype.kind == "f" else X < 0).any():
+    if _missing_cells(X).any():
         raise NotImplementedError(
             f"the {family.name} family cannot fill missing categories, which depend on each other. Use one whose "
             "columns are independent given the class, such as bayesppl.MixedNB has"
@@ -133,12 +138,7 @@ def _(family: CompositeFamily, X: BlockRows) -> Array:
 
 @draw_gaps.register(CompositeFamily)
 def _(family: CompositeFamily, theta: Theta, X: BlockRows, codes: Array, rng: np.random.Generator) -> BlockRows:
-    return BlockRows(
-        {
-            block: draw_gaps(part, _of_block(block, theta, part), X.parts[block], codes, rng)
-            for block, part in family.parts.items()
-        }
-    )
+    return _drawn_by_block(draw_gaps, family, theta, X, codes, rng)
 
 
 @expected_statistics.register(CompositeFamily)
@@ -153,12 +153,7 @@ def _(family: CompositeFamily, theta: Theta | None, X: BlockRows, shares: Array)
 
 @draw_missing.register(CompositeFamily)
 def _(family: CompositeFamily, theta: Theta, X: BlockRows, codes: Array, rng: np.random.Generator) -> BlockRows:
-    return BlockRows(
-        {
-            block: draw_missing(part, _of_block(block, theta, part), X.parts[block], codes, rng)
-            for block, part in family.parts.items()
-        }
-    )
+    return _drawn_by_block(draw_missing, family, theta, X, codes, rng)
 
 
 @have_gaps.register(Transformed)
@@ -193,6 +188,8 @@ def _(
     family: FullGaussian | GaussianRegression, theta: Theta, X: Array, codes: Array, rng: np.random.Generator
 ) -> Array:
     rows = np.flatnonzero(have_gaps(family, X))
+    if not len(rows):
+        return X
     out = np.array(X, dtype=np.float64)
     found = _given_present(family, theta, X[rows], codes[rows])
     is_missing = np.einsum("gii->gi", found.covariance) > 0
@@ -289,7 +286,23 @@ def _of_inner(family: Mixture, theta: Theta | None) -> Any:
 
 
 def _of_block(block: str, theta: Theta | None, part: Family) -> Any:
-    return theta and {parameter: theta[f"{block}_{parameter}"] for parameter in part.bound.dims}
+    return theta and parameters_of(f"{block}_", theta, part)
+
+
+def _drawn_by_block(
+    draw: Callable[..., Any],
+    family: CompositeFamily,
+    theta: Theta | None,
+    X: BlockRows,
+    codes: Array,
+    rng: np.random.Generator,
+) -> BlockRows:
+    return BlockRows(
+        {
+            block: draw(part, _of_block(block, theta, part), X.parts[block], codes, rng)
+            for block, part in family.parts.items()
+        }
+    )
 
 
 class _Given(NamedTuple):

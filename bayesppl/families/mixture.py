@@ -38,7 +38,7 @@ from bayesppl.families.components import (
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
 from bayesppl.families.family import ConjugateFamily, Family
 from bayesppl.families.support import ANYTHING, Support
-from bayesppl.kernels.arrays import Array, Theta
+from bayesppl.kernels.arrays import Array, Theta, draw_codes
 
 
 @final
@@ -161,8 +161,7 @@ class Mixture(Family, listed=False):
         """Draw the component of every row within its class, (n_rows,); in turn where no parameters are known."""
         if theta is None:
             return np.arange(X.shape[0]) % self.components
-        edges = np.cumsum(self.shares(theta, X)[np.arange(X.shape[0]), codes], axis=1)
-        return np.asarray((rng.random(len(edges))[:, None] * edges[:, -1:] >= edges[:, :-1]).sum(1))
+        return draw_codes(self.shares(theta, X)[np.arange(X.shape[0]), codes], rng)
 
     def of_components(self, theta: Theta) -> Theta:
         """The parameters of the components, without their weights."""
@@ -171,8 +170,7 @@ class Mixture(Family, listed=False):
     def simulate(
         self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
     ) -> Any:
-        edges = np.cumsum(self._by_class(theta[COMPONENT_WEIGHT])[codes], axis=1)
-        drawn = (rng.random(len(codes))[:, None] * edges[:, -1:] >= edges[:, :-1]).sum(1)
+        drawn = draw_codes(self._by_class(theta[COMPONENT_WEIGHT])[codes], rng)
         return self.inner.simulate(self.of_components(theta), codes * self.components + drawn, rng, covariates)
 
     def rows(self, X: Any) -> AllocatedRows:

@@ -46,6 +46,7 @@ class Completion(NamedTuple):
     statistics: JointStatistics
     log_density: float
 
+    # tuples are concatenated, completions are added
     def __add__(self, other: Self) -> Self:  # type: ignore[override]
         return type(self)(self.statistics + other.statistics, self.log_density + other.log_density)
 

@@ -17,7 +17,7 @@ from bayesppl.data.rows import Rows
 from bayesppl.families.gaps import draw_gaps, have_gaps
 from bayesppl.families.mixture import Mixture
 from bayesppl.inference.augmentation import Augmentation, Completion, Incomplete, search_start
-from bayesppl.kernels.arrays import Array, Theta
+from bayesppl.kernels.arrays import Array, Theta, draw_codes
 from bayesppl.kernels.ranges import cells_per_row
 from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
 from bayesppl.model.training_rows import encoded
@@ -109,8 +109,7 @@ class UnknownClasses(Augmentation):
                 shares = rng.multinomial(times, shares / shares.sum(1, keepdims=True)) * (weights / times)[:, None]
                 statistics = self.model.share_statistics(X, shares, theta, rng)
                 return Completion(self.with_votes(statistics, rows, shares), log_density)
-            edges = np.cumsum(shares, axis=1)
-            codes = (rng.random(len(edges))[:, None] * edges[:, -1:] >= edges[:, :-1]).sum(1)
+            codes = draw_codes(shares, rng)
             X = draw_gaps(self.model.family, theta, X, codes, rng)
             drawn = one_hot(codes, self.model.n_classes, weights)
             return Completion(self.with_votes(self.model.statistics(X, drawn), rows, drawn.toarray()), log_density)

@@ -117,6 +117,12 @@ def log_mean_exp(values: Array, axis: int) -> Array:
     return np.asarray(logsumexp(values, axis=axis) - np.log(values.shape[axis]))
 
 
+def draw_codes(shares: Array, rng: np.random.Generator) -> Array:
+    """Draw a code for every row, (n_rows,), with probabilities proportional to its shares, (n_rows, n_codes)."""
+    edges = np.cumsum(shares, axis=1)
+    return np.asarray((rng.random((len(edges), 1)) * edges[:, -1:] >= edges[:, :-1]).sum(1))
+
+
 def log_factorial(counts: Array) -> Array:
     """log n! of whole numbers; small ones, as most counts are, come from a table."""
     largest = int(counts.max(initial=0))
