@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from bayesppl.cli.report import Record
 from bayesppl.cli.rows import Rows
 from bayesppl.data.labels import encode_labels
-from bayesppl.data.names import short_names, visible
+from bayesppl.data.names import one_line, short_names
 from bayesppl.estimators.auto import AutoClassifier
 from bayesppl.files import replacing
 from bayesppl.kernels.arrays import Array
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 # rows by which columns are ranked, those that are explained one by one, and columns that are named
 _RANKED, _HARDEST, _MOST_COLUMNS = 40, 3, 12
@@ -32,36 +29,38 @@ _STYLE = """
 body { font: 16px/1.5 Georgia, serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
 h1, h2, table { font-family: Helvetica, Arial, sans-serif; }
 h2 { margin-top: 2.2rem; border-bottom: 1px solid #ccc; }
-.wide { overflow-x: auto; margin: 1rem 0; } table { border-collapse: collapse; font-size: 13px; }
+table { border-collapse: collapse; font-size: 13px; display: block; overflow-x: auto; margin: 1rem 0; }
 td, th { padding: .2rem .6rem; text-align: left; border-bottom: 1px solid #e3e3e3; vertical-align: top; }
-img { max-width: 100%; } p.note { color: #555; font-size: 14px; }
+img { max-width: 100%; } em { color: #555; font-size: 14px; }
 @media print { body { max-width: none; margin: 0; font-size: 11pt; } h2 { break-after: avoid; }
   table, img { break-inside: avoid; } }
 """
 
-
-class TableOf(NamedTuple):
-    """A table of a page, with a line for every record."""
-
-    records: Sequence[Mapping[str, str]]
-
-
-class Picture(NamedTuple):
-    """A picture of a page, and what it shows."""
-
-    figure: Figure
-    words: str
+_PAGE = """<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>{style}</style></head>
+<body>
+{body}</body>
+</html>"""
 
 
-#: A heading with the paragraphs, tables and pictures below it.
-Section = tuple[str, list[str | TableOf | Picture]]
+#: A heading, and the paragraphs, tables and pictures below it in Markdown.
+Section = tuple[str, list[str]]
 
 
 def write_page(path: Path, title: str, sections: Iterable[Section]) -> None:
     """Write a page, as HTML or as Markdown by the ending of the name; pictures are part of the file."""
-    write = _html if path.suffix.lower() == ".html" else _markdown
+    from markdown_it import MarkdownIt
+
+    parts = [part for heading, below in sections for part in (f"## {heading}", *below)]
+    page = "\n\n".join([f"# {_text(title)}", *parts])
+    if path.suffix.lower() == ".html":
+        body = MarkdownIt("js-default").render(page)
+        page = _PAGE.format(title=escape(one_line(title)), style=_STYLE, body=body)
     with replacing(path) as work:
-        work.write_text(write(visible(title), sections), encoding="utf-8")
+        work.write_text(f"{page}\n", encoding="utf-8")
 
 
 def sections_of(
@@ -93,7 +92,7 @@ def sections_of(
     columns = [
         {"column": str(c), "taken for": taken.get(str(c), "left out: it does not vary")} for c in test.X.columns
     ]
-    yield "The data", [f"{stack.facts[0]}.", TableOf(counts), TableOf(columns)]
+    yield "The data", [_text(f"{stack.facts[0]}."), _table(counts), _table(columns)]
 
     models = [
         {
@@ -110,11 +109,11 @@ def sections_of(
         [
             "Several models were fitted, and each predicted every row from the others. Together they are right in "
             f"{together['accuracy']:.1%} of {len(codes)} rows that were held out.",
-            *(f"{fact[:1].upper()}{fact[1:]}." for fact in stack.facts[1:]),
-            TableOf(models),
+            *(_text(f"{fact[:1].upper()}{fact[1:]}.") for fact in stack.facts[1:]),
+            _table(models),
             "The log score is the average logarithm of the probability given to the right answer: 0 is perfect, "
             f"{_blind(stack.class_count):.3f} is what the frequencies of the classes alone would get.",
-            Picture(_figure(plot_stack(clf)), "Weights of the models, with their uncertainty"),
+            _picture(plot_stack(clf), "Weights of the models, with their uncertainty"),
         ],
     )
     yield (
@@ -122,13 +121,13 @@ def sections_of(
         [
             f"Of the rows held out, the answers with a stated probability of 80 % should be right in 80 % of the "
             f"cases. The average gap is {together['ece']:.3f}.",
-            Picture(_figure(plot_reliability(clf, test.X, test.y)), "Stated against attained, on rows held out"),
+            _picture(plot_reliability(clf, test.X, test.y), "Stated against attained, on rows held out"),
         ],
     )
     yield "Which columns matter", _ranking(clf, test, log_proba)
     yield "The hardest rows", _hardest(clf, test, log_proba, codes)
     yield "When to ask somebody", _asking(log_proba, codes)
-    yield "What to be careful about", [*_cautions(clf, together, log_proba, codes), *remarks]
+    yield "What to be careful about", [*map(_text, (*_cautions(clf, together, log_proba, codes), *remarks))]
 
 
 def _blind(class_count: Array) -> float:
@@ -136,12 +135,7 @@ def _blind(class_count: Array) -> float:
     return float((shares * np.log(shares)).sum())
 
 
-def _figure(ax: Any) -> Figure:
-    figure: Figure = ax.figure
-    return figure
-
-
-def _ranking(clf: AutoClassifier, test: Rows, log_proba: Array) -> list[str | TableOf | Picture]:
+def _ranking(clf: AutoClassifier, test: Rows, log_proba: Array) -> list[str]:
     """Columns by the weight that they have, on average, for or against the answers to some rows."""
     some = np.sort(np.random.default_rng(0).permutation(len(test.X))[:_RANKED])
     found = clf.explain(test.X.iloc[some], random_state=0)
@@ -152,11 +146,11 @@ def _ranking(clf: AutoClassifier, test: Rows, log_proba: Array) -> list[str | Ta
     return [
         f"How much each column speaks for or against the answer, on average over {len(some)} rows held out, in "
         "nats: 0.7 doubles the odds or halves them.",
-        TableOf(lines),
+        _table(lines),
     ]
 
 
-def _hardest(clf: AutoClassifier, test: Rows, log_proba: Array, codes: Array) -> list[str | TableOf | Picture]:
+def _hardest(clf: AutoClassifier, test: Rows, log_proba: Array, codes: Array) -> list[str]:
     """Rows whose label was given the least probability, and what spoke for the answer."""
     from bayesppl.plots import plot_explanation
 
@@ -185,12 +179,12 @@ def _hardest(clf: AutoClassifier, test: Rows, log_proba: Array, codes: Array) ->
     return [
         "Labels that came as the greatest surprise. They may be errors in the data, or cases that the columns do "
         "not tell apart.",
-        TableOf(lines),
-        Picture(_figure(picture), f"Row {lines[0]['row']}: what spoke for {lines[0]['answer']}, and against it"),
+        _table(lines),
+        _picture(picture, f"Row {lines[0]['row']}: what spoke for {lines[0]['answer']}, and against it"),
     ]
 
 
-def _asking(log_proba: Array, codes: Array) -> list[str | TableOf | Picture]:
+def _asking(log_proba: Array, codes: Array) -> list[str]:
     """How many rows are decided, and how well, where somebody can be asked at a cost."""
     confidence, right = np.exp(log_proba.max(1)), log_proba.argmax(1) == codes
     lines = []
@@ -208,7 +202,7 @@ def _asking(log_proba: Array, codes: Array) -> list[str | TableOf | Picture]:
     return [
         "If a wrong answer costs 1 and asking somebody costs less, answer only where the probability is at least "
         "1 less that cost. On the rows held out:",
-        TableOf(lines),
+        _table(lines),
     ]
 
 
@@ -232,68 +226,24 @@ def _cautions(clf: AutoClassifier, together: Record, log_proba: Array, codes: Ar
     yield "What is said holds for rows like these. Where the frequencies of classes differ, the answers must too."
 
 
-def _html(title: str, sections: Iterable[Section]) -> str:
-    def block(found: str | TableOf | Picture) -> str:
-        if isinstance(found, str):
-            return f"<p>{escape(visible(found))}</p>"
-        if isinstance(found, Picture):
-            words = escape(visible(found.words))
-            return f'<p><img alt="{words}" src="{_png(found.figure)}"></p><p class="note">{words}</p>'
-        cells = [[*found.records[0]], *([*record.values()] for record in found.records)]
-        kinds = ["th"] + ["td"] * len(found.records)
-        lines = [
-            "".join(f"<{kind}>{escape(visible(cell))}</{kind}>" for cell in line)
-            for kind, line in zip(kinds, cells, strict=True)
-        ]
-        return f'<div class="wide"><table>{"".join(f"<tr>{line}</tr>" for line in lines)}</table></div>'
-
-    return _joined(
-        [
-            '<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{escape(title)}</title>\n<style>{_STYLE}</style></head>\n<body>\n<h1>{escape(title)}</h1>",
-        ],
-        sections,
-        lambda heading: f"<h2>{escape(heading)}</h2>",
-        block,
-        "</body>\n</html>",
-    )
+def _text(words: str) -> str:
+    """Write words in Markdown, where all their letters stand for themselves."""
+    return "".join(f"\\{letter}" if letter in "\\`*_{}[]<>#|$~&" else letter for letter in one_line(words))
 
 
-def _markdown(title: str, sections: Iterable[Section]) -> str:
-    def text(words: str) -> str:
-        return "".join(f"\\{letter}" if letter in "\\`*_{}[]<>#|$~" else letter for letter in visible(words))
-
-    def block(found: str | TableOf | Picture) -> str:
-        if isinstance(found, str):
-            return f"{text(found)}\n"
-        if isinstance(found, Picture):
-            return f"![{text(found.words)}]({_png(found.figure)})\n"
-        lines = [[*found.records[0]], ["---"] * len(found.records[0])]
-        lines += [[text(cell) for cell in record.values()] for record in found.records]
-        return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
-
-    return _joined([f"# {text(title)}\n"], sections, lambda heading: f"## {heading}\n", block, "")
+def _table(records: Sequence[Mapping[str, str]]) -> str:
+    """Write a table in Markdown, with a line for every record."""
+    lines = [[*records[0]], ["---"] * len(records[0])]
+    lines += [[_text(cell) for cell in record.values()] for record in records]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _joined(
-    head: list[str],
-    sections: Iterable[Section],
-    heading: Callable[[str], str],
-    block: Callable[[str | TableOf | Picture], str],
-    foot: str,
-) -> str:
-    parts = list(head)
-    for title, blocks in sections:
-        parts += [heading(title), *map(block, blocks)]
-    return "\n".join([*parts, foot])
-
-
-def _png(figure: Figure) -> str:
-    """A picture as part of a page; the figure is closed."""
+def _picture(drawn: Any, words: str) -> str:
+    """Write a picture as part of the page, and what it shows; its figure is closed."""
     from matplotlib import pyplot
 
     content = io.BytesIO()
-    figure.savefig(content, format="png", dpi=110, bbox_inches="tight")
-    pyplot.close(figure)
-    return f"data:image/png;base64,{base64.b64encode(content.getvalue()).decode()}"
+    drawn.figure.savefig(content, format="png", dpi=110, bbox_inches="tight")
+    pyplot.close(drawn.figure)
+    encoded = base64.b64encode(content.getvalue()).decode()
+    return f"![{_text(words)}](data:image/png;base64,{encoded})\n\n*{_text(words)}*"

@@ -6,7 +6,6 @@ them.
 
 from __future__ import annotations
 
-import glob
 import os
 import secrets
 import shlex
@@ -16,7 +15,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
-from typing import IO
 
 _typed: ContextVar[str | None] = ContextVar("typed", default=None)
 
@@ -46,7 +44,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
     A file that was there keeps its permissions; a new one gets the usual ones. The content is on the disk before
     it takes the name. On an error or an interrupt the temporary file is deleted, and what was at ``path`` before
-    stays. What a process left that was killed is deleted by the next that writes to ``path``.
+    stays.
 
     Raises
     ------
@@ -64,19 +62,22 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         )
     if target.exists() and not target.is_file():
         raise ValueError(f"{str(path)!r} is not a file that could be replaced; name another file")
+    work = target.with_name(f".{target.name}-{secrets.token_hex(6)}{target.suffix}")
     try:
-        with _claimed(target) as work:
-            yield work
-            _sync(work, os.O_RDWR)
-            if target.exists():
-                work.chmod(stat.S_IMODE(target.stat().st_mode))
-            os.replace(work, target)
-            with suppress(OSError):  # of systems that cannot wait for the names in a folder
-                _sync(target.parent, os.O_RDONLY)
+        work.touch(exist_ok=False)
+        yield work
+        _sync(work, os.O_RDWR)
+        if target.exists():
+            work.chmod(stat.S_IMODE(target.stat().st_mode))
+        os.replace(work, target)
+        with suppress(OSError):  # of systems that cannot wait for the names in a folder
+            _sync(target.parent, os.O_RDONLY)
     except OSError as error:
-        if error.errno is not None and str(error.filename or _temporary(target)).startswith(_temporary(target)):
+        if error.errno is not None and str(error.filename or work) == str(work):
             error.filename = str(path)  # a full disk names no file, and others name the temporary one
         raise
+    finally:
+        work.unlink(missing_ok=True)
 
 
 def _sync(path: Path, flags: int) -> None:
@@ -86,53 +87,3 @@ def _sync(path: Path, flags: int) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def _temporary(target: Path) -> str:
-    """How the paths of temporary files and folders beside ``target`` begin."""
-    return str(target.parent / f".{target.name}-")
-
-
-@contextmanager
-def _claimed(target: Path) -> Iterator[Path]:
-    """Make a temporary file beside ``target``, which is locked for as long as its process lives."""
-    _delete_abandoned(target)
-    while True:
-        work = Path(f"{_temporary(target)}{secrets.token_hex(6)}{target.suffix}")
-        with work.open("xb") as lock:
-            with suppress(OSError):  # of file systems that have no locks
-                _lock(lock, wait=True)
-            if work.exists():  # and nobody took it for abandoned before it was locked
-                try:
-                    yield work
-                finally:
-                    work.unlink(missing_ok=True)
-                return
-
-
-def _delete_abandoned(target: Path) -> None:
-    """Delete what processes that were killed left of their attempts to write ``target``."""
-    length = len(_temporary(target)) + 12 + len(target.suffix)
-    for name in glob.glob(f"{glob.escape(_temporary(target))}*{glob.escape(target.suffix)}"):
-        if len(name) == length and sys.platform != "win32":
-            with suppress(OSError), Path(name).open("rb") as lock:
-                _lock(lock, wait=False)
-                Path(name).unlink()
-
-
-def _lock(file: IO[bytes], *, wait: bool) -> None:
-    """Lock an open file until it is closed.
-
-    Windows has no such locks, and renames nothing that is open.
-
-    Raises
-    ------
-    OSError
-        If somebody else has the lock and it is not waited for.
-    """
-    if sys.platform == "win32":
-        file.close()
-        return
-    import fcntl
-
-    fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
