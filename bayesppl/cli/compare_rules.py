@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from bayesppl.cli.report import Findings, Record, parameter_records, write_csv
 from bayesppl.cli.rows import Rows
-from bayesppl.cli.terminal import LONGEST_NAME, WIDTH, cells, safe, table, warn
-from bayesppl.data.names import short_names
+from bayesppl.cli.terminal import cells, safe, table, warn
 from bayesppl.errors import ImpossibleRowWarning
 from bayesppl.evaluation.comparison import SCORES, Comparison
 from bayesppl.evaluation.comparison import compare as compare_rules
@@ -28,9 +27,8 @@ if TYPE_CHECKING:
     from bayesppl.estimators.classifier import BayesClassifier
     from bayesppl.estimators.declared import DeclaredClassifier
 
-# Lines of a parameter; the files and the JSON hold all of them. Characters of a name at least, and between
-# columns.
-_MOST_LINES, _SHORTEST_NAME, _GAP = 40, 8, 2
+# Lines of a parameter; the files and the JSON hold all of them.
+_MOST_LINES = 40
 
 # Errors below this are written with an exponent.
 _SMALL = 1e-3
@@ -182,49 +180,27 @@ def _difference(record: Record, score: str) -> str:
 
 
 def _parameter_tables(parameters: xr.Dataset) -> Iterator[Table | str]:
-    """A table for every parameter, or one for every class of it where names need the room of the class."""
-    for name in map(str, parameters.data_vars):
-        dims = [str(dim) for dim in parameters[name].dims if dim != "estimate"]
-        records, title = list(parameter_records(parameters[[name]])), name
-        if any(dim.endswith("other_feature") for dim in dims):
-            records = _without_mirror_images(records, dims)
-            title += " (each pair of features once)"
-        shown = records[:_MOST_LINES]
-        needed = sum(_GAP + max(len(str(record[dim])) for record in shown) for dim in dims)
-        if len(dims) > 1 and dims[0] == "class" and needed > _room(_numbers(parameters, shown)):
-            for label, part in itertools.groupby(shown, operator.itemgetter("class")):
-                yield _parameter_table(f"{label}: {title}", dims[1:], list(part), parameters)
-        else:
-            yield _parameter_table(title, dims, shown, parameters)
-        if len(records) > len(shown):
-            yield f"… and {len(records) - len(shown)} more lines of {name}; --json and --out DIR have all of them"
-
-
-def _parameter_table(title: str, dims: Sequence[str], records: Sequence[Record], parameters: xr.Dataset) -> Table:
-    numbers = _numbers(parameters, records)
-    room = min(LONGEST_NAME, max(_SHORTEST_NAME, _room(numbers) // max(1, len(dims)) - _GAP))
-    names = {dim.replace("_", " "): short_names([record[dim] for record in records], room) for dim in dims}
-    return table(title, names, numbers, room=room, gap=_GAP - 2)
-
-
-def _numbers(parameters: xr.Dataset, records: Sequence[Record]) -> dict[str, list[str]]:
-    """The cells of every estimate, by its heading."""
+    """A table for every parameter, and for every class where it has further dimensions."""
     tails = (1 - parameters.attrs["prob"]) / 2
     bounds = {"lower": f"{100 * tails:.3g}%", "upper": f"{100 - 100 * tails:.3g}%"}
-    estimates = parameters["estimate"].values.tolist()
-    return {bounds.get(name, name): [_number(record[name], ".3g") for record in records] for name in estimates}
-
-
-def _room(numbers: dict[str, list[str]]) -> int:
-    """Characters of a line that numbers leave to names."""
-    return WIDTH - sum(_GAP + max(map(len, (heading, *column))) for heading, column in numbers.items())
-
-
-def _without_mirror_images(records: list[Record], dims: list[str]) -> list[Record]:
-    """Drop the second of the two equal entries of every pair of features."""
-    first: dict[Any, Record] = {}
-    for record in records:
-        pair = frozenset(record[dim] for dim in dims if dim.endswith("feature"))
-        rest = tuple(record[dim] for dim in dims if not dim.endswith("feature"))
-        first.setdefault((rest, pair), record)
-    return list(first.values())
+    for name in map(str, parameters.data_vars):
+        records, title = list(parameter_records(parameters[[name]])), name
+        dims = [str(dim) for dim in parameters[name].dims if dim != "estimate"]
+        if any(dim.endswith("other_feature") for dim in dims):
+            one, other = (dim for dim in dims if dim.endswith("feature"))
+            place = {feature: i for i, feature in enumerate(parameters[one].values.tolist())}
+            records = [record for record in records if place[record[one]] <= place[record[other]]]
+            title += " (each pair of features once)"
+        shown, own = records[:_MOST_LINES], dims[1:] if dims[0] == "class" else []
+        for label, part in itertools.groupby(shown, operator.itemgetter("class" if own else "parameter")):
+            lines = list(part)
+            yield table(
+                f"{label}: {title}" if own else title,
+                {dim.replace("_", " "): [record[dim] for record in lines] for dim in own or dims},
+                {
+                    bounds.get(estimate, estimate): [_number(record[estimate], ".3g") for record in lines]
+                    for estimate in parameters["estimate"].values.tolist()
+                },
+            )
+        if len(records) > len(shown):
+            yield f"… and {len(records) - len(shown)} more lines of {name}; --json and --out DIR have all of them"

@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 #: The stack itself, beside its models.
 TOGETHER = "all together"
 
-# Characters of the name of a model.
-_LONGEST_MODEL = 24
-
 
 def compare(classifier: AutoClassifier, train: Rows, test: Rows) -> list[Record]:
     """Fit to one part of the rows, and score the stack and its models on the other: a record for each."""
@@ -108,7 +105,6 @@ def _shown(
             "ECE": [f"{record['ece']:.3f}" for record in records],
         },
         "difference: of the log score from all together, ± its paired standard error",
-        _LONGEST_MODEL,
     )
     yield from ("", *map(safe, summary), "", columns, "")
     yield (

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bayesppl.data.names import visible
+from bayesppl.data.names import short_names, visible
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-#: Characters of a line where there is no terminal to ask, and of a name.
-WIDTH, LONGEST_NAME = 80, 28
+#: Characters of a line where there is no terminal to ask; of a name at most and at least, and between columns.
+WIDTH, LONGEST_NAME, _SHORTEST_NAME, _GAP = 80, 28, 8, 2
 
 # what makes a formula of a cell, unless the cell is a number
 _FORMULA = re.compile(r"[=+\-@\t\r]")
@@ -76,13 +76,11 @@ def is_number(text: Any) -> bool:
 
 def table(
     title: str,
-    texts: Mapping[str, Sequence[str]],
+    texts: Mapping[str, Sequence[Any]],
     numbers: Mapping[str, Sequence[str]],
     caption: str | None = None,
-    room: int = LONGEST_NAME,
-    gap: int = 1,
 ) -> Table:
-    """Lay columns out under their headings: texts, which are cut where they need more room, then whole numbers."""
+    """Lay columns out under their headings: texts, cut to the room that is left, then numbers, which are whole."""
     from rich import box
     from rich.table import Table
 
@@ -90,19 +88,20 @@ def table(
         title=safe(title),
         caption=caption,
         box=box.SIMPLE_HEAD,
-        padding=(0, 1, 0, gap),
+        padding=(0, 1, 0, 0),
         pad_edge=False,
         show_edge=False,
         title_justify="left",
         caption_justify="left",
         title_style="bold",
     )
+    left = WIDTH - sum(_GAP + max(map(len, (heading, *column))) for heading, column in numbers.items())
+    room = min(LONGEST_NAME, max(_SHORTEST_NAME, left // max(1, len(texts)) - _GAP))
     for heading in texts:
         found.add_column(safe(heading), overflow="ellipsis", no_wrap=True, max_width=room)
     for heading, column in numbers.items():
-        longest = max(map(len, (heading, *column)))
-        found.add_column(heading, justify="right", no_wrap=True, min_width=longest)
-    for line in zip(*texts.values(), *numbers.values(), strict=True):
+        found.add_column(heading, justify="right", no_wrap=True, min_width=max(map(len, (heading, *column))))
+    for line in zip(*(short_names(names, room) for names in texts.values()), *numbers.values(), strict=True):
         found.add_row(*map(safe, line))
     return found
 
