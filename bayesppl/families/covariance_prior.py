@@ -36,7 +36,7 @@ from scipy.special import gammaln
 from bayesppl.conjugate import Conjugate, NormalInverseWishart
 from bayesppl.conjugate.conjugate import replace_unchecked
 from bayesppl.conjugate.moments import Moments
-from bayesppl.families.moment_family import VARIANCE_ROWS, scatter_degrees, within_sd
+from bayesppl.families.moment_priors import VARIANCE_ROWS, scatter_degrees, within_sd
 from bayesppl.kernels.arrays import Array, diagonal
 
 # δ₀ is believed to be about that, within factors of e² = 7.4 (one standard deviation of its logarithm)

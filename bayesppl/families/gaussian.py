@@ -9,15 +9,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
+import numpy as np
+
 from bayesppl.conjugate import NormalInverseGamma, NormalInverseWishart
 from bayesppl.conjugate.declared_priors import is_declaration
 from bayesppl.conjugate.gaussian_declared import LKJ, MeanAndCholesky, MeanAndSd, read_cholesky_prior
+from bayesppl.conjugate.moments import Moments
 from bayesppl.data.arguments import one_of
-from bayesppl.families.gaussian_diagonal import DiagonalGaussian
-from bayesppl.families.gaussian_full import FullGaussian
-from bayesppl.families.moment_family import MomentFamily
+from bayesppl.data.table import Table
+from bayesppl.families import closed_forms
+from bayesppl.families.gaussian_diagonal import DiagonalGaussian, IndependentNormals
+from bayesppl.families.gaussian_full import CorrelatedNormals, FullGaussian
+from bayesppl.families.support import LARGEST
+from bayesppl.kernels.arrays import Responsibilities
 
 Covariance = Literal["full", "tied", "diag", "tied_diag", "spherical"]
+
+#: Families whose statistics are moments.
+MomentFamily = IndependentNormals | CorrelatedNormals
 
 _STRUCTURES: dict[str, Callable[[Any], MomentFamily]] = {
     "full": lambda prior: FullGaussian(prior, tied=False),
@@ -107,3 +116,14 @@ def _declared(covariance: str, prior: Any, mean: Any, sd: Any, cholesky: Any) ->
                 f"the variable, found {value!r}"
             )
     return MeanAndCholesky(mean, spread) if correlated else MeanAndSd(mean, spread)
+
+
+@closed_forms.read_statistics.register(MomentFamily)
+def _(family: MomentFamily, table: Table, responsibilities: Responsibilities) -> Moments:
+    """Check the rows of a table and sum them; sums show whether a number lies outside the support."""
+    if family.missing != "refused":
+        with np.errstate(over="ignore", invalid="ignore"):
+            statistics = family.rows(family.bound.numbers(table)).sums(responsibilities)
+            if statistics.is_within(LARGEST, responsibilities):
+                return statistics
+    return family.rows(family.bound.encode(table)).sum_rows(responsibilities)

@@ -8,10 +8,11 @@ Their closed forms stand in :mod:`bayesppl.conjugate.independent_normals`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -25,12 +26,8 @@ from bayesppl.conjugate.normal_means import NormalMeans
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.families.bound import NumberColumns
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
-from bayesppl.families.moment_family import (
-    MomentFamily,
-    column_scales,
-    common_scale,
-    require_proper,
-)
+from bayesppl.families.family import ConjugateFamily, OfColumns
+from bayesppl.families.moment_priors import column_scales, common_scale, require_proper
 from bayesppl.families.support import require_finite_sums
 from bayesppl.kernels.arrays import LOG_2PI, Array, Theta
 from bayesppl.kernels.missing import present_cells
@@ -39,7 +36,50 @@ _AXES = {"class": -2, "feature": -1}
 
 
 @dataclass(frozen=True, eq=False)
-class DiagonalGaussian(MomentFamily):
+class IndependentNormals(OfColumns, ConjugateFamily):
+    """Independent normal features, whose variances are learned or known."""
+
+    @abstractmethod
+    def variances(self, parameters: Mapping[str, Any]) -> Any:
+        """Return the variance of every cell, which broadcasts to the means, from arrays or graphs."""
+
+    @final
+    def rows(self, X: Array) -> NumberRows:
+        return NumberRows(X, is_matrix=False, is_tied=False)
+
+    @final
+    def log_likelihood(self, theta: Theta) -> LogDensity:
+        return log_normal_density(theta["mean"], self.variances(theta))
+
+    @final
+    def simulate(
+        self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
+    ) -> Array:
+        sd = np.broadcast_to(np.sqrt(self.variances(theta)), theta["mean"].shape)
+        return rng.normal(theta["mean"][codes], sd[codes])
+
+    @final
+    def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
+        import pymc as pm
+        import pytensor.tensor as pt
+
+        mean = variables["mean"]
+        sd = pt.broadcast_to(pt.sqrt(self.variances(variables)), mean.shape)
+        index, at, dims = present_cells(X, codes, prefix)
+        pm.Normal(f"{prefix}x", mean[index], sd[index], observed=X[at], dims=dims)
+
+    @final
+    def observe_statistics(self, variables: dict[str, Any], statistics: Moments, prefix: str = "") -> None:
+        import pymc as pm
+        import pytensor.tensor as pt
+
+        n, variance = statistics.count, self.variances(variables)
+        squares = statistics.scatter + n * (statistics.mean - variables["mean"]) ** 2
+        pm.Potential(f"{prefix}x", (-0.5 * (n * (LOG_2PI + pt.log(variance)) + squares / variance)).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class DiagonalGaussian(IndependentNormals):
     """Independent Gaussian features. Made by :func:`bayesppl.Gaussian`.
 
     Parameters
@@ -66,9 +106,6 @@ class DiagonalGaussian(MomentFamily):
     @property
     def _axes(self) -> tuple[int, ...]:
         return tuple(_AXES[dim] for dim in self.shared)
-
-    def rows(self, X: Array) -> NumberRows:
-        return NumberRows(X, is_matrix=False, is_tied=False)
 
     def resolve_prior(self, statistics: Moments) -> NormalInverseGamma | MeanAndSd:
         require_finite_sums(statistics.scatter, self.columns, "sum of squares")
@@ -104,24 +141,9 @@ class DiagonalGaussian(MomentFamily):
             )
         return {"mean": statistics.mean, "variance": variance}
 
-    def log_likelihood(self, theta: Theta) -> LogDensity:
-        return log_normal_density(theta["mean"], np.expand_dims(theta["variance"], self._axes))
-
-    def simulate(
-        self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
-    ) -> Array:
-        return _draw(theta["mean"], np.expand_dims(theta["variance"], self._axes), codes, rng)
-
-    def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
-        _observe_cells(variables["mean"], self._per_cell(variables["variance"]), X, codes, prefix)
-
-    def observe_statistics(self, variables: dict[str, Any], statistics: Moments, prefix: str = "") -> None:
-        _observe_moments(variables["mean"], self._per_cell(variables["variance"]), statistics, prefix)
-
-    def _per_cell(self, variance: Any) -> Any:
-        import pytensor.tensor as pt
-
-        return pt.expand_dims(variance, self._axes) if self._axes else variance
+    def variances(self, parameters: Mapping[str, Any]) -> Any:
+        shared = (None if dim in self.shared else slice(None) for dim in _AXES)
+        return parameters["variance"][(..., *shared)]
 
     def _improper(self, statistics: Moments, power: float) -> NormalInverseGamma:
         prior = NormalInverseGamma.improper(statistics.mean.shape, self._axes, power)
@@ -140,7 +162,7 @@ class DiagonalGaussian(MomentFamily):
 
 
 @dataclass(frozen=True, eq=False)
-class KnownVariances(MomentFamily, listed=False):
+class KnownVariances(IndependentNormals, listed=False):
     """Independent Gaussian features of known variance, found in models written in PyMC.
 
     The predictive is normal, of variance σ² + 1/λₙ (Murphy 2007, section 2).
@@ -158,48 +180,11 @@ class KnownVariances(MomentFamily, listed=False):
     def bound(self) -> NumberColumns:
         return NumberColumns(self, {"mean": ("class", "feature")}, is_separate=True)
 
-    def rows(self, X: Array) -> NumberRows:
-        return NumberRows(X, is_matrix=False, is_tied=False)
-
     def resolve_prior(self, statistics: Moments) -> NormalMeans:
         return self.prior.sized(statistics.mean.shape)
 
     def mle(self, statistics: Moments) -> Theta:
         return {"mean": statistics.mean}
 
-    def log_likelihood(self, theta: Theta) -> LogDensity:
-        return log_normal_density(theta["mean"], np.asarray(self.prior.variance, dtype=np.float64))
-
-    def simulate(
-        self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
-    ) -> Array:
-        return _draw(theta["mean"], self.prior.variance, codes, rng)
-
-    def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
-        _observe_cells(variables["mean"], self.prior.variance, X, codes, prefix)
-
-    def observe_statistics(self, variables: dict[str, Any], statistics: Moments, prefix: str = "") -> None:
-        _observe_moments(variables["mean"], self.prior.variance, statistics, prefix)
-
-
-def _draw(mean: Array, variance: Any, codes: Array, rng: np.random.Generator) -> Array:
-    sd = np.broadcast_to(np.sqrt(variance), mean.shape)
-    return rng.normal(mean[codes], sd[codes])
-
-
-def _observe_cells(mean: Any, variance: Any, X: Array, codes: Array, prefix: str) -> None:
-    import pymc as pm
-    import pytensor.tensor as pt
-
-    sd = pt.broadcast_to(pt.sqrt(variance), mean.shape)
-    index, at, dims = present_cells(X, codes, prefix)
-    pm.Normal(f"{prefix}x", mean[index], sd[index], observed=X[at], dims=dims)
-
-
-def _observe_moments(mean: Any, variance: Any, statistics: Moments, prefix: str) -> None:
-    import pymc as pm
-    import pytensor.tensor as pt
-
-    n = statistics.count
-    squares = statistics.scatter + n * (statistics.mean - mean) ** 2
-    pm.Potential(f"{prefix}x", (-0.5 * (n * (LOG_2PI + pt.log(variance)) + squares / variance)).sum())
+    def variances(self, parameters: Mapping[str, Any]) -> Array:
+        return np.asarray(self.prior.variance, dtype=np.float64)

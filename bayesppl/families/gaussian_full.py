@@ -12,9 +12,11 @@ This targets exactly the conjugate posterior, for any real ν, without linear al
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -34,21 +36,99 @@ from bayesppl.errors import UndefinedEstimateError
 from bayesppl.families.bound import NumberColumns
 from bayesppl.families.covariance_prior import hierarchical_prior
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
-from bayesppl.families.family import Missing
-from bayesppl.families.moment_family import (
-    MomentFamily,
+from bayesppl.families.family import ConjugateFamily, Missing, OfColumns
+from bayesppl.families.moment_priors import (
     fraley_raftery_prior,
     regularised_prior,
     require_definite,
     require_proper,
 )
 from bayesppl.families.support import require_finite_sums
-from bayesppl.kernels.arrays import LOG_2PI, Array, Theta
+from bayesppl.kernels.arrays import LOG_2PI, Array, Theta, diagonal
 from bayesppl.kernels.definite import is_positive_definite
 
 
 @dataclass(frozen=True, eq=False)
-class FullGaussian(MomentFamily):
+class CorrelatedNormals(OfColumns, ConjugateFamily):
+    """Correlated normal columns, whose mean may depend on predictors that stand before them in encoded rows.
+
+    Parameters
+    ----------
+    prior : str or conjugate prior
+    tied : bool
+        Whether all classes share one covariance matrix, and the effects of the predictors.
+    """
+
+    missing: ClassVar[Missing] = "predicted"
+    #: What is said of rows with missing cells.
+    _refusal: ClassVar[str]
+
+    prior: Any = "hierarchical"
+    tied: bool = False
+
+    @property
+    @abstractmethod
+    def predictors(self) -> tuple[Hashable, ...]:
+        """Names of the predictors."""
+
+    @final
+    def rows(self, X: Array) -> NumberRows:
+        return NumberRows(X, True, self.tied, (*self.predictors, *self.columns), self._refusal)
+
+    @final
+    def mle(self, statistics: Moments) -> Theta:
+        q, mean, scatter = len(self.predictors), statistics.mean, statistics.scatter
+        # of the effects that fit equally well, those of the smallest squares
+        effect = np.linalg.pinv(scatter[..., :q, :q], rcond=1e-10, hermitian=True) @ scatter[..., :q, q:]
+        count = statistics.count.sum() if self.tied else statistics.count
+        within = scatter[..., q:, q:] - np.swapaxes(scatter[..., :q, q:], -1, -2) @ effect
+        covariance = within / np.where(count > 0, count, 1.0)[..., None, None]
+        # what is left of the numbers is nothing where predictors explain it but for rounding
+        left = (diagonal(within) > 1e-12 * diagonal(scatter)[..., q:]).all(-1)
+        bad = ~(is_positive_definite(covariance) & left) | (statistics.count <= 0)
+        if bad.any():
+            k = int(np.argmax(bad))
+            given = " given the levels" if q else ""
+            raise UndefinedEstimateError(
+                f"the covariance of class {self.classes[k]!r} ({statistics.count[k]:g} rows, {len(self.columns)} "
+                f"columns) is singular{given}, so the likelihood has no maximum. Use rule='map', 'mean' or "
+                "'predictive' with a proper prior, add rows, or drop columns that are constant or copies of "
+                "others."
+            )
+        gap = np.einsum("kq,...qp->kp" if self.tied else "kq,kqp->kp", mean[:, :q], effect)
+        found = {"mean": mean[:, q:] - gap, "effect": effect, "covariance": covariance}
+        return {name: found[name] for name in self.bound.dims}
+
+    @final
+    def simulate(
+        self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
+    ) -> Array:
+        """Draw numbers, for the predictors that ``covariates`` holds as "given" where there are some."""
+        mean, root = theta["mean"][codes], np.linalg.cholesky(theta["covariance"])
+        noise = rng.standard_normal((len(codes), len(self.columns)))
+        if self.predictors:
+            effect = theta["effect"] if self.tied else theta["effect"][codes]
+            mean = mean + (covariates["given"][:, None] @ effect)[:, 0]
+        return mean + np.einsum("...ij,...j->...i", root if self.tied else root[codes], noise)
+
+    @final
+    def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
+        import pymc as pm
+
+        q, mean, covariance = len(self.predictors), variables["mean"][codes], variables["covariance"]
+        if q:
+            effect = variables["effect"] if self.tied else variables["effect"][codes]
+            mean = mean + (X[:, :q, None] * effect).sum(-2)
+        spread = covariance if self.tied else covariance[codes]
+        pm.MvNormal(f"{prefix}x", mean, spread, observed=X[:, q:], dims=("row", f"{prefix}feature"))
+
+    @final
+    def observe_statistics(self, variables: dict[str, Any], statistics: Moments, prefix: str = "") -> None:
+        variables["observe"](statistics)
+
+
+@dataclass(frozen=True, eq=False)
+class FullGaussian(CorrelatedNormals):
     """Correlated Gaussian features. Made by :func:`bayesppl.Gaussian`.
 
     Parameters
@@ -60,27 +140,20 @@ class FullGaussian(MomentFamily):
     """
 
     name: ClassVar[str] = "gaussian_full"
-    missing: ClassVar[Missing] = "predicted"
+    _refusal: ClassVar[str] = (
+        "a full or tied covariance cannot be fitted to incomplete rows in closed form. Use inference='gibbs' or "
+        "'em', which complete them, or covariance='diag', which skips missing cells exactly; or drop or impute "
+        "them."
+    )
+    predictors = ()
 
     prior: str | NormalInverseWishart | MeanAndCholesky = "hierarchical"
-    tied: bool = False
 
     @cached_property
     def bound(self) -> NumberColumns:
         of_classes = () if self.tied else ("class",)
         dims = {"mean": ("class", "feature"), "covariance": (*of_classes, "feature", "other_feature")}
         return NumberColumns(self, dims, is_separate=False)
-
-    def rows(self, X: Array) -> NumberRows:
-        return NumberRows(
-            X,
-            is_matrix=True,
-            is_tied=self.tied,
-            columns=self.columns,
-            refusal="a full or tied covariance cannot be fitted to incomplete rows in closed form. Use "
-            "inference='gibbs' or 'em', which complete them, or covariance='diag', which skips missing cells "
-            "exactly; or drop or impute them.",
-        )
 
     def resolve_prior(self, statistics: Moments) -> NormalInverseWishart | MeanAndCholesky:
         require_finite_sums(statistics.scatter, self.columns, "sum of squares")
@@ -100,19 +173,6 @@ class FullGaussian(MomentFamily):
             lambda declared: self._definite(declared.sized(shape, self.tied), statistics),
             NormalInverseWishart,
         )
-
-    def mle(self, statistics: Moments) -> Theta:
-        count = statistics.count.sum() if self.tied else statistics.count
-        covariance = statistics.scatter / np.where(count > 0, count, 1.0)[..., None, None]
-        bad = ~is_positive_definite(covariance) | (statistics.count <= 0)
-        if bad.any():
-            k = int(np.argmax(bad))
-            raise UndefinedEstimateError(
-                f"the covariance of class {self.classes[k]!r} ({statistics.count[k]:g} rows, {len(self.columns)} "
-                "columns) is singular, so the likelihood has no maximum. Use rule='map', 'mean' or 'predictive' "
-                "with a proper prior, add rows, or drop columns that are constant or copies of others."
-            )
-        return {"mean": statistics.mean, "covariance": covariance}
 
     def log_likelihood(self, theta: Theta) -> LogDensity:
         def moments_at(at: Array) -> tuple[Array, Array]:
@@ -138,24 +198,6 @@ class FullGaussian(MomentFamily):
         n_features = theta["mean"].shape[-1]
         whole = on_first_use(lambda: by_pattern(log_normal, n_features))
         return LogDensity(whole, on_first_use(lambda: by_pattern(linear, n_features)) if self.tied else None)
-
-    def simulate(
-        self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
-    ) -> Array:
-        mean, root = theta["mean"], np.linalg.cholesky(theta["covariance"])
-        noise = rng.standard_normal((len(codes), mean.shape[1]))
-        per_row = root if self.tied else root[codes]
-        return mean[codes] + np.einsum("...ij,...j->...i", per_row, noise)
-
-    def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
-        import pymc as pm
-
-        covariance = variables["covariance"]
-        per_row = covariance if self.tied else covariance[codes]
-        pm.MvNormal(f"{prefix}x", variables["mean"][codes], per_row, observed=X, dims=("row", f"{prefix}feature"))
-
-    def observe_statistics(self, variables: dict[str, Any], statistics: Moments, prefix: str = "") -> None:
-        variables["observe"](statistics)
 
     def _definite(self, prior: NormalInverseWishart, statistics: Moments) -> NormalInverseWishart:
         return require_definite(prior, statistics, self.classes, self.columns)

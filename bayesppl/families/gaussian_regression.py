@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -25,23 +25,20 @@ from bayesppl.conjugate.conjugate import choose_prior, replace_unchecked
 from bayesppl.conjugate.correlated_normals import by_pattern, whitener_of
 from bayesppl.conjugate.log_density import Evaluate, LogDensity, on_first_use
 from bayesppl.conjugate.matrix_normal import MatrixNormalInverseWishart
-from bayesppl.conjugate.moments import Moments, NumberRows
+from bayesppl.conjugate.moments import Moments
 from bayesppl.conjugate.regressions import squares_of
-from bayesppl.errors import UndefinedEstimateError
 from bayesppl.families.bound import NumberColumns
 from bayesppl.families.covariance_prior import average, hierarchical_prior
-from bayesppl.families.covariates import NO_COVARIATES, Covariates
-from bayesppl.families.family import Missing
-from bayesppl.families.moment_family import MomentFamily, require_definite_scale
+from bayesppl.families.gaussian_full import CorrelatedNormals
+from bayesppl.families.moment_priors import require_definite_scale
 from bayesppl.families.support import require_finite_sums
 from bayesppl.kernels.arrays import LOG_2PI, Array, Theta
-from bayesppl.kernels.definite import is_positive_definite
 
 _EFFECT_ROWS = 2.0 ** np.arange(-4, 13.0)
 
 
 @dataclass(frozen=True, eq=False)
-class GaussianRegression(MomentFamily, listed=False):
+class GaussianRegression(CorrelatedNormals, listed=False):
     """The numbers of a :class:`bayesppl.families.ConditionalGaussian`, encoded with their predictors.
 
     Parameters
@@ -54,7 +51,10 @@ class GaussianRegression(MomentFamily, listed=False):
     """
 
     name: ClassVar[str] = "gaussian_regression"
-    missing: ClassVar[Missing] = "predicted"
+    _refusal: ClassVar[str] = (
+        "correlated numbers cannot be fitted to incomplete rows in closed form. Use inference='gibbs' or 'em', "
+        "which complete them, or bayesppl.MixedNB, which skips missing cells exactly; or drop or impute them."
+    )
 
     prior: str | MatrixNormalInverseWishart = "hierarchical"
     tied: bool = True
@@ -70,17 +70,6 @@ class GaussianRegression(MomentFamily, listed=False):
         }
         return NumberColumns(self, dims, is_separate=False, other_coords={"level": list(self.predictors)})
 
-    def rows(self, X: Array) -> NumberRows:
-        return NumberRows(
-            X,
-            is_matrix=True,
-            is_tied=self.tied,
-            columns=(*self.predictors, *self.columns),
-            refusal="correlated numbers cannot be fitted to incomplete rows in closed form. Use inference='gibbs' "
-            "or 'em', which complete them, or bayesppl.MixedNB, which skips missing cells exactly; or drop or "
-            "impute them.",
-        )
-
     def resolve_prior(self, statistics: Moments) -> MatrixNormalInverseWishart:
         n_predictors = len(self.predictors)
         require_finite_sums(statistics.scatter, [*self.predictors, *self.columns], "sum of squares")
@@ -93,29 +82,6 @@ class GaussianRegression(MomentFamily, listed=False):
         )
         require_definite_scale(found.update(statistics).numbers, statistics, self.classes, self.columns)
         return found
-
-    def mle(self, statistics: Moments) -> Theta:
-        q = len(self.predictors)
-        scatter, mean = statistics.scatter, statistics.mean
-        # of the effects that fit equally well, those of the smallest squares
-        effect = np.linalg.pinv(scatter[..., :q, :q], rcond=1e-10, hermitian=True) @ scatter[..., :q, q:]
-        count = statistics.count.sum() if self.tied else statistics.count
-        within = scatter[..., q:, q:] - np.swapaxes(scatter[..., :q, q:], -1, -2) @ effect
-        covariance = within / np.where(count > 0, count, 1.0)[..., None, None]
-        # what is left of the numbers is nothing where levels explain it but for rounding
-        total = np.einsum("...ii->...i", scatter[..., q:, q:])
-        left = (np.einsum("...ii->...i", within) > 1e-12 * total).all(-1)
-        bad = ~(is_positive_definite(covariance) & left) | (statistics.count <= 0)
-        if bad.any():
-            k = int(np.argmax(bad))
-            raise UndefinedEstimateError(
-                f"the covariance of class {self.classes[k]!r} ({statistics.count[k]:g} rows, {len(self.columns)} "
-                "columns of numbers) is singular given the levels, so that the likelihood has no maximum. Use "
-                "rule='map', 'mean' or 'predictive' with a proper prior, add rows, or drop columns that are "
-                "constant or copies of others."
-            )
-        gap = np.einsum("kq,...qp->kp" if self.tied else "kq,kqp->kp", mean[:, :q], effect)
-        return {"mean": mean[:, q:] - gap, "effect": effect, "covariance": covariance}
 
     def log_likelihood(self, theta: Theta) -> LogDensity:
         q, mean = len(self.predictors), theta["mean"]
@@ -132,31 +98,6 @@ class GaussianRegression(MomentFamily, listed=False):
             return lambda X: constant - 0.5 * squares(X)
 
         return LogDensity(on_first_use(lambda: by_pattern(log_normal, q + mean.shape[-1])))
-
-    def simulate(
-        self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
-    ) -> Array:
-        """Draw numbers for the predictors that ``covariates`` holds as "given"."""
-        given = covariates["given"]
-        root = np.linalg.cholesky(theta["covariance"])
-        noise = rng.standard_normal((len(codes), len(self.columns)))
-        per_row = root if self.tied else root[codes]
-        effect = theta["effect"]
-        explained = given @ effect if self.tied else np.einsum("nq,nqp->np", given, effect[codes])
-        return theta["mean"][codes] + explained + np.einsum("...ij,...j->...i", per_row, noise)
-
-    def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
-        import pymc as pm
-
-        q = len(self.predictors)
-        effect, covariance = variables["effect"], variables["covariance"]
-        per_row = effect if self.tied else effect[codes]
-        mean = variables["mean"][codes] + (X[:, :q, None] * per_row).sum(-2)
-        spread = covariance if self.tied else covariance[codes]
-        pm.MvNormal(f"{prefix}x", mean, spread, observed=X[:, q:], dims=("row", f"{prefix}feature"))
-
-    def observe_statistics(self, variables: dict[str, Any], statistics: Moments, prefix: str = "") -> None:
-        variables["observe"](statistics)
 
 
 def regression_prior(

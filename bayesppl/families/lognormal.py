@@ -22,8 +22,7 @@ from bayesppl.conjugate.membership import Membership
 from bayesppl.data.table import Table
 from bayesppl.families.bound import NumberColumns
 from bayesppl.families.family import Family
-from bayesppl.families.gaussian import Covariance, Gaussian
-from bayesppl.families.moment_family import MomentFamily
+from bayesppl.families.gaussian import Covariance, Gaussian, MomentFamily
 from bayesppl.families.support import POSITIVE_NUMBERS, Support
 from bayesppl.families.transformed import Transformed
 from bayesppl.kernels.arrays import Array

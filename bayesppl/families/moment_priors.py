@@ -1,5 +1,4 @@
-"""Families whose statistics are moments, their priors by name, and checks of both.
-both.
+"""Priors by name of families whose statistics are moments, and checks of them.
 
 The prior of Fraley & Raftery (2007, "Bayesian regularization for normal mixture estimation and model-based
 clustering") has the location at the mean of all rows, κ = 0.01, ν = D + 2, and for a scale the covariance of all
@@ -10,7 +9,6 @@ covariance.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,33 +16,13 @@ import numpy as np
 from bayesppl.conjugate import NormalInverseWishart
 from bayesppl.conjugate.conjugate import replace_unchecked
 from bayesppl.conjugate.moments import Moments
-from bayesppl.data.table import Table
 from bayesppl.errors import ImproperError
-from bayesppl.families import closed_forms
-from bayesppl.families.family import ConjugateFamily, OfColumns
-from bayesppl.families.support import LARGEST
-from bayesppl.kernels.arrays import Array, Responsibilities
+from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.definite import LOST, is_positive_definite, weakest_direction
 
 #: Rows that the variance of a column over all rows counts for beside its variance within the classes: the degrees
 #: of freedom of Fraley & Raftery (2007) in one dimension
 VARIANCE_ROWS = 3.0
-
-
-@dataclass(frozen=True, eq=False)
-class MomentFamily(OfColumns, ConjugateFamily):
-    """Normal columns, declared by a prior of their means and (co)variances."""
-
-
-@closed_forms.read_statistics.register(MomentFamily)
-def _(family: MomentFamily, table: Table, responsibilities: Responsibilities) -> Moments:
-    """Check the rows of a table and sum them; sums show whether a number lies outside the support."""
-    if family.missing != "refused":
-        with np.errstate(over="ignore", invalid="ignore"):
-            statistics = family.rows(family.bound.numbers(table)).sums(responsibilities)
-            if statistics.is_within(LARGEST, responsibilities):
-                return statistics
-    return family.rows(family.bound.encode(table)).sum_rows(responsibilities)
 
 
 def require_proper(
