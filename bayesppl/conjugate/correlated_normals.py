@@ -61,43 +61,70 @@ def leave_one_out(
     squares = distances(X)
     fitted = log_t_density(squares.copy(order="K"), *t_terms(dof, n_features, log_det, inflation), inflation)
     classes, w, of_rows = members.groups
-    kappa, left_dof = posterior.kappa[classes], dof[classes] - w
-    left, own_squares = kappa - w, members.own(squares)
+    left, left_dof = posterior.kappa[classes] - w, dof[classes] - w
     with np.errstate(divide="ignore", invalid="ignore"):  # where nothing is left the answer is not finite
-        ratio = np.where((left > 0) & (left_dof > 0), kappa / left, np.nan)
-        factor = (w * ratio)[of_rows]
-        lost = factor * own_squares
-        log_shrunk = np.log1p(-lost)  # log |Ψ without the row| − log |Ψ|
-        constant, exponent = t_terms(
-            left_dof, n_features, np.broadcast_to(log_det, n_classes)[classes], (left + 1) / left
-        )
-        own = constant[of_rows] - (exponent + 0.5)[of_rows] * log_shrunk
-        if (w != 1).any():  # a row of weight one adds to Ψ, seen from without it, all that it took
-            kept = ratio * (kappa / (left + 1) - w)
-            own += exponent[of_rows] * np.log1p(kept[of_rows] * own_squares)
+        log_shrunk, factor, own = taken_out(squares, posterior.kappa, members)
+        left_dof[left_dof <= 0] = np.nan
+        of_classes = np.broadcast_to(log_det, n_classes)[classes]
+        constant, exponent = t_terms(left_dof, n_features, of_classes, (left + 1) / left)
+        log_t_density(own, constant[of_rows], exponent[of_rows], ((left + 1) / left)[of_rows])
+        own -= 0.5 * log_shrunk
         if posterior.hierarchy is not None and posterior.hierarchy.is_lent:
 
-            def log_t(moved: Array, log_shrunk: Array, fewer: Array) -> Array:
-                terms = t_terms(
-                    dof[:, None] - fewer, n_features, log_det[:, None] + log_shrunk, inflation[:, None]
-                )
+            def log_t(moved: Array, shrunk: Array, fewer: Array) -> Array:
+                terms = t_terms(dof[:, None] - fewer, n_features, log_det[:, None] + shrunk, inflation[:, None])
                 return log_t_density(moved, *terms, inflation[:, None])
 
-            squares = _of_other_classes(posterior, whitener, statistics, X, members, squares, log_t)
-            return fitted, members.replaced(squares, own)
+            without = _of_other_classes(posterior, whitener, statistics, X, members, squares, log_t)
+            return fitted, members.replaced(without, own)
         if not posterior.is_tied:
             return fitted, members.replaced(fitted, own)
-        apart = distances(posterior.location)
-        factor /= 1 - lost
+        constant, exponent = t_terms(left_dof[:, None], n_features, log_det, inflation)
+        without = moved_squares(squares, distances(posterior.location), factor, members)
         for k in range(n_classes):
-            constant, exponent = t_terms(left_dof, n_features, log_det, inflation[k])
-            # uᵀΨ⁻¹v for the deviations u, v from two classes: their squares, and that of their difference, are
-            # known
-            cross = 0.5 * (own_squares + squares[:, k] - apart[k].take(members.codes))
-            squares[:, k] += factor * cross**2
-            log_t_density(squares[:, k], constant[of_rows], exponent[of_rows], inflation[k])
-            squares[:, k] -= 0.5 * log_shrunk
-    return fitted, members.replaced(squares, own)
+            log_t_density(without[:, k], constant[of_rows, k], exponent[of_rows, 0], inflation[k])
+            without[:, k] -= 0.5 * log_shrunk
+    return fitted, members.replaced(without, own)
+
+
+def taken_out(squares: Array, kappa: Array, members: Membership) -> tuple[Array, Array, Array]:
+    """Take each row out of the scale matrix Ψ that it added to; not finite where nothing is left of its class.
+
+    Parameters
+    ----------
+    squares : (n_rows, n_classes)
+        Squared distances of the rows to the classes, in the metric of Ψ.
+    kappa : (n_classes,)
+
+    Returns
+    -------
+    log_shrunk, factor, own : (n_rows,)
+        What is added to log |Ψ|; what Ψ⁻¹ gains of Ψ⁻¹u uᵀΨ⁻¹, with u the deviation from the class of the row; and
+        the squared distance to that class.
+    """
+    classes, w, of_rows = members.groups
+    left = kappa[classes] - w
+    ratio, own = np.where(left > 0, kappa[classes] / left, np.nan), members.own(squares)
+    factor = (w * ratio)[of_rows]
+    lost = factor * own
+    return np.log1p(-lost), factor / (1 - lost), (ratio**2)[of_rows] * own / (1 - lost)
+
+
+def moved_squares(squares: Array, apart: Array, factor: Array, members: Membership) -> Array:
+    """Squared distances to classes that share Ψ, (n_rows, n_classes), once the row is taken out of it.
+
+    Parameters
+    ----------
+    squares : (n_rows, n_classes)
+        Those before.
+    apart : (n_classes, n_classes)
+        Of the classes to each other.
+    factor : (n_rows,)
+        See :func:`taken_out`.
+    """
+    # uᵀΨ⁻¹v for the deviations u, v from two classes: their squares, and that of their difference, are known
+    cross = 0.5 * (squares - apart.take(members.codes, axis=1).T + members.own(squares)[:, None])
+    return np.asarray(squares + factor[:, None] * cross**2)
 
 
 def of_columns(matrix: Array, at: Array, tied: bool) -> Array:

@@ -12,34 +12,35 @@ determinant lemma and Sherman & Morrison (1950); the predictive given the predic
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from bayesppl.conjugate.correlated_normals import by_pattern, log_t_density, t_terms, whitener_of
+from bayesppl.conjugate.correlated_normals import (
+    by_pattern,
+    log_t_density,
+    moved_squares,
+    t_terms,
+    taken_out,
+    whitener_of,
+)
 from bayesppl.conjugate.log_density import Evaluate, LogDensity
 from bayesppl.conjugate.matrix_normal import MatrixNormalInverseWishart
 from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.moments import NumberRows
+from bayesppl.conjugate.normal_inverse_wishart import NormalInverseWishart
 from bayesppl.kernels.arrays import Array, diagonal
 
 
 def log_predictive(posterior: MatrixNormalInverseWishart) -> LogDensity:
     """log p(z | d, y = k, data) of rows, numbers of which may be missing."""
-    q, joint = posterior.centre.shape[1], posterior.joint
-    dof = _dof(posterior)
+    q, joint, dof = posterior.centre.shape[1], posterior.joint, _dof(posterior)
 
     def log_t(at: Array) -> Evaluate:
-        whitener, log_det = _whitened(joint.psi[..., at[:, None], at], q)
-        whitener = whitener[None] if posterior.is_tied else whitener
-        of_given = squares_of(joint.location[:, :q], whitener[:, :q, :q])
-        of_numbers = squares_of(joint.location[:, at], whitener[:, q:])
-
-        def log_density(X: Array) -> Array:
-            inflation = (posterior.kappa + 1) / posterior.kappa + of_given(X[:, :q])
-            return log_t_density(of_numbers(X), *t_terms(dof, len(at) - q, log_det, inflation), inflation)
-
-        return log_density
+        squares, log_det = _squares(joint, at, q)
+        inflation = (posterior.kappa + 1) / posterior.kappa
+        return lambda X: _of_ratio(squares(X), dof, len(at) - q, log_det, inflation)
 
     by_gaps = by_pattern(log_t, joint.location.shape[1])
     return LogDensity(lambda rows: by_gaps(rows.X))
@@ -49,35 +50,27 @@ def leave_one_out(
     posterior: MatrixNormalInverseWishart, statistics: Any, rows: NumberRows, members: Membership
 ) -> tuple[Array, Array]:
     """See :func:`bayesppl.conjugate.closed_forms.leave_one_out`."""
-    X, joint = rows.X, posterior.joint
-    q, p = posterior.effect.shape[-2:]
-    n_classes = len(joint.kappa)
-    whitener, log_det = _whitened(joint.psi, q)
-    whitener = np.broadcast_to(whitener, (n_classes, q + p, q + p))
-    log_det = np.broadcast_to(log_det, n_classes)
-    fitted = log_predictive(posterior)(rows)
-    without = fitted.copy()
-    dofs, weights = _dof(posterior), np.broadcast_to(members.weights, len(X))
-    for c in members.classes:
-        of_class, kappa = np.flatnonzero(members.codes == c), joint.kappa[c]
-        w = weights[of_class]
-        left, dof = kappa - w, dofs[c] - w
-        with np.errstate(divide="ignore", invalid="ignore"):  # where nothing is left the answer is not finite
-            factor = np.where(left > 0, w * kappa / left, np.nan)
-            whitened = (X[of_class] - joint.location[c]) @ whitener[c].T
-            own = _both(whitened, whitened, q)
-            shrunk = 1 - factor * own  # of the determinant of the predictors, and of all
-            log_dets = log_det[:, None] + (np.log(shrunk[1]) - np.log(shrunk[0]))
-            moved = (kappa / left) ** 2 * own / shrunk
-            own_dof = np.where(dof > 0, dof, np.nan)
-            without[of_class, c] = _of_ratio(moved, own_dof, p, log_dets[c], (left + 1) / left)
-            for k in range(n_classes) if posterior.is_tied else ():
-                if k != c:
-                    other = (X[of_class] - joint.location[k]) @ whitener[k].T
-                    moved = _both(other, other, q) + factor * _both(whitened, other, q) ** 2 / shrunk
-                    inflation = (joint.kappa[k] + 1) / joint.kappa[k]
-                    without[of_class, k] = _of_ratio(moved, dof, p, log_dets[k], inflation)
-    return fitted, without
+    joint, dof, (q, p) = posterior.joint, _dof(posterior), posterior.effect.shape[-2:]
+    squares_of_rows, log_det = _squares(joint, np.arange(q + p), q)
+    squares, inflation = squares_of_rows(rows.X), (joint.kappa + 1) / joint.kappa
+    fitted = _of_ratio(squares, dof, p, log_det, inflation)
+    weights = np.broadcast_to(members.weights, len(rows))
+    left, left_dof = joint.kappa[members.codes] - weights, dof[members.codes] - weights
+    with np.errstate(divide="ignore", invalid="ignore"):  # where nothing is left the answer is not finite
+        left_dof[left_dof <= 0] = np.nan
+        log_shrunks, factors, own_squares = zip(
+            *(taken_out(each, joint.kappa, members) for each in squares), strict=True
+        )
+        # of the numbers given the predictors
+        log_shrunk = log_shrunks[1] - log_shrunks[0]
+        own_det = np.broadcast_to(log_det, len(dof))[members.codes] + log_shrunk
+        own = _of_ratio(own_squares, left_dof, p, own_det, (left + 1) / left)
+        if not posterior.is_tied:
+            return fitted, members.replaced(fitted, own)
+        apart = squares_of_rows(joint.location)
+        moved = [moved_squares(*each, members) for each in zip(squares, apart, factors, strict=True)]
+        without = _of_ratio(moved, left_dof[:, None], p, log_det + log_shrunk[:, None], inflation)
+    return fitted, members.replaced(without, own)
 
 
 def squares_of(location: Array, weights: Array) -> Evaluate:
@@ -98,20 +91,27 @@ def _dof(posterior: MatrixNormalInverseWishart) -> Array:
     return np.broadcast_to(posterior.nu - posterior.effect.shape[-1] + 1, len(posterior.kappa))
 
 
-def _whitened(matrix: Array, n_predictors: int) -> tuple[Array, Array]:
-    """Return the inverse root of a joint matrix, and a log determinant given the predictors."""
-    whitener, _ = whitener_of(matrix)
-    return whitener, -2 * np.log(diagonal(whitener)[..., n_predictors:]).sum(-1)
+def _squares(joint: NormalInverseWishart, at: Array, n_predictors: int) -> tuple[Evaluate, Array]:
+    """Squared distances of rows over the predictors, and over all columns, and a log determinant given the first.
+
+    The distances are (2, n_rows, n_classes); of the columns only those ``at`` these places are there.
+    """
+    whitener, _ = whitener_of(joint.psi[..., at[:, None], at])
+    log_det = -2 * np.log(diagonal(whitener)[..., n_predictors:]).sum(-1)
+    whitener = whitener[None] if joint.is_tied else whitener
+    of_given = squares_of(joint.location[:, at[:n_predictors]], whitener[:, :n_predictors, :n_predictors])
+    of_numbers = squares_of(joint.location[:, at], whitener[:, n_predictors:])
+
+    def squares(X: Array) -> Array:
+        given = of_given(X[:, :n_predictors])
+        return np.stack([given, given + of_numbers(X)])
+
+    return squares, log_det
 
 
-def _both(one: Array, two: Array, n_predictors: int) -> Array:
-    """Scalar products of whitened rows: over the predictors, and over all columns: (2, n_rows)."""
-    products = one * two
-    given = products[:, :n_predictors].sum(1)
-    return np.stack([given, given + products[:, n_predictors:].sum(1)])
-
-
-def _of_ratio(squares: Array, dof: Array, dimension: int, log_det: Array, inflation: Array) -> Array:
+def _of_ratio(
+    squares: Sequence[Array] | Array, dof: Array, dimension: int, log_det: Array, inflation: Array
+) -> Array:
     """Log density of numbers given predictors, from the squares of predictors and of both together."""
     given, together = squares
     inflated = inflation + given
