@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from functools import partial
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from scipy.special import comb, logsumexp
 
+from bayesppl.data.arguments import one_of
 from bayesppl.data.names import listed
 from bayesppl.kernels.arrays import Array
 
@@ -124,6 +126,7 @@ def lots(
     per_row : int
         Numbers that are held for a row and a set of units.
     """
+    one_of("shares", shares, get_args(Shares))
     distinct, group = np.unique(present, axis=0, return_inverse=True)
     for g, pattern in enumerate(distinct):
         rows, at = np.flatnonzero(group.ravel() == g), np.flatnonzero(pattern)
@@ -180,6 +183,65 @@ class SeenRows:
                 found = logsumexp(found, axis=-3, keepdims=True, b=self.gap_weights[:, None, None])
             parts.append(np.moveaxis(found[..., 0, :, :], -3, 0))
         return np.concatenate(parts)
+
+
+def weighed(
+    tasks: Iterable[tuple[Array, Array, Steps]],
+    shape: tuple[int, int],
+    odds: Odds,
+    score: Callable[[Array, Array], Array],
+    by_draws: Callable[[Array, Array], Array] | None = None,
+    bounds: tuple[float, float] = (0.0, 1.0),
+) -> tuple[dict[str, Array], Array, dict[str, Array], bool]:
+    """Divide the evidence of all rows among their units.
+
+    Parameters
+    ----------
+    tasks : iterable of (rows, units, Steps)
+        As :func:`lots` yields them.
+    shape : numbers of units and rows
+    odds : Odds
+    score, by_draws : callable
+        From places of rows and sets of units to log p(y = k, x) when only these are seen, (n_sets, n_draws,
+        n_rows, n_classes): of the answer, and under draws of the parameters.
+    bounds : (low, high)
+        Quantiles of the draws.
+
+    Returns
+    -------
+    by_unit : dict of (n_units, n_rows, n_odds)
+        ``weight`` and its Monte-Carlo error ``mcse``; of draws also ``sd``, ``lower`` and ``upper``.
+    log_odds : (n_rows, n_odds)
+    prior : dict of (n_odds,)
+        Log odds before anything is seen, and of draws their standard deviation.
+    is_independent : bool
+        Whether no share depends on an order.
+    """
+    names = ("weight", "mcse") if by_draws is None else ("weight", "mcse", "sd", "lower", "upper")
+    # as the shares of a lot: what is missing weighs nothing
+    found = {name: np.zeros((*shape, len(odds.places))) for name in names}
+    log_odds, prior, is_independent = np.zeros(found["weight"].shape[1:]), dict[str, Array](), True
+    for rows, at, steps in tasks:
+        place = np.ix_(at, rows)
+        parts, after, before, is_sum = divided(partial(score, rows), shape[0], at, odds, steps)
+        found["weight"][place], found["mcse"][place] = averaged(parts[:, :, 0])
+        log_odds[rows] = after[0]
+        prior.setdefault("prior", before[0, 0])
+        is_independent &= is_sum
+        if by_draws is not None:
+            parts, _, before, _ = divided(partial(by_draws, rows), shape[0], at, odds, steps)
+            of_draws = parts.mean(0)
+            found["sd"][place] = of_draws.std(1)
+            found["lower"][place], found["upper"][place] = np.quantile(of_draws, bounds, axis=1)
+            prior.setdefault("prior_sd", before[:, 0].std(0))
+    return found, log_odds, prior, is_independent
+
+
+def averaged(parts: Array) -> tuple[Array, Array]:
+    """Average shares over independent lots, with the standard errors; these are zero where there is one lot."""
+    if len(parts) == 1:
+        return parts[0], np.zeros_like(parts[0])
+    return parts.mean(0), parts.std(0, ddof=1) / np.sqrt(len(parts))
 
 
 def divided(score: Score, n_units: int, at: Array, odds: Odds, steps: Steps) -> tuple[Array, Array, Array, bool]:

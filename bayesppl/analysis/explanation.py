@@ -29,7 +29,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from bayesppl.analysis.draws import log_joint_under_draws
-from bayesppl.analysis.evidence_shares import MOST_NUMBERS, Odds, SeenRows, Shares, divided, lots
+from bayesppl.analysis.evidence_shares import MOST_NUMBERS, Odds, SeenRows, Shares, lots, weighed
 from bayesppl.analysis.parameters import PROB, coord, tails
 from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.data.arguments import generator, whole
@@ -112,8 +112,6 @@ def explain(
     True
     """
     check_rule(fitted.rule if rule is None else rule)
-    if shares not in ("shapley", "sequential"):
-        raise ValueError(f"shares must be 'shapley' or 'sequential', found {shares!r}")
     features = [name for name in fitted.columns.names if name in fitted.model.family.bound.measures]
     units = units_of(features, blocks)
     odds = Odds.of(fitted.classes.tolist(), against)
@@ -129,31 +127,14 @@ def explain(
         matrix = csr_array(cells.astype(np.float64)) if counts.all() else cells
         return MatrixTable(fitted.columns.names, matrix, is_named=True)
 
-    by_rule = partial(_by_rule, fitted, rule, made)
+    by_draws = None
     if draws is not None:
         whole("draws", draws, 2)
-        by_draws = partial(_by_draws, fitted, draws, int(rng.integers(1 << 32)), made)
-    names = ("weight", "mcse") if draws is None else ("weight", "mcse", "sd", "lower", "upper")
-    # (n_units, n_rows, n_odds), as the shares of a lot: what is missing weighs nothing
-    found = {name: np.zeros((len(units), len(values), len(odds.places))) for name in names}
-    log_odds = np.zeros(found["weight"].shape[1:])
-    prior: dict[str, Array] = {}
-    is_independent = True
-    for rows, at, steps in lots(present, len(fitted.classes) * (draws or 1), shares, orders, rng):
-        place, n_units = np.ix_(at, rows), len(units)
-        parts, after, before, is_sum = divided(
-            partial(seen.log_joint, rows, score=by_rule), n_units, at, odds, steps
-        )
-        found["weight"][place], found["mcse"][place] = averaged(parts[:, :, 0])
-        log_odds[rows] = after[0]
-        prior.setdefault("prior", before[0, 0])
-        is_independent &= is_sum
-        if draws is not None:
-            parts, _, before, _ = divided(partial(seen.log_joint, rows, score=by_draws), n_units, at, odds, steps)
-            of_draws = parts.mean(0)
-            found["sd"][place] = of_draws.std(1)
-            found["lower"][place], found["upper"][place] = np.quantile(of_draws, bounds, axis=1)
-            prior.setdefault("prior_sd", before[:, 0].std(0))
+        under_draws = partial(_by_draws, fitted, draws, int(rng.integers(1 << 32)), made)
+        by_draws = partial(seen.log_joint, score=under_draws)
+    tasks = lots(present, len(fitted.classes) * (draws or 1), shares, orders, rng)
+    by_rule = partial(seen.log_joint, score=partial(_by_rule, fitted, rule, made))
+    found, log_odds, prior, is_independent = weighed(tasks, present.shape[::-1], odds, by_rule, by_draws, bounds)
     attrs = {"rule": fitted.rule if rule is None else rule, "prob": prob}
     kind = "independent" if is_independent else shares
     return labelled(
@@ -230,13 +211,6 @@ def belonging(columns: Sequence[Hashable], units: Collection[Sequence[Hashable]]
     for unit, names in enumerate(units):
         found[unit, [place[name] for name in names]] = True
     return found
-
-
-def averaged(parts: Array) -> tuple[Array, Array]:
-    """Average shares over independent lots, with the standard errors; these are zero where there is one lot."""
-    if len(parts) == 1:
-        return parts[0], np.zeros_like(parts[0])
-    return parts.mean(0), parts.std(0, ddof=1) / np.sqrt(len(parts))
 
 
 def read_cells(fitted: Fitted, X: Any) -> tuple[list[Array], Array]:

@@ -23,9 +23,8 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from bayesppl.analysis.edges import belief_of
-from bayesppl.analysis.evidence_shares import Odds, SeenRows, Shares, divided, lots
+from bayesppl.analysis.evidence_shares import Odds, SeenRows, Shares, lots, weighed
 from bayesppl.analysis.explanation import (
-    averaged,
     belonging,
     cells_in_words,
     gaps_of,
@@ -64,8 +63,6 @@ def explain_stack(
     random_state: int | None = None,
 ) -> xr.Dataset:
     """Explain the answers of a stack; see :meth:`bayesppl.AutoClassifier.explain`."""
-    if shares not in ("shapley", "sequential"):
-        raise ValueError(f"shares must be 'shapley' or 'sequential', found {shares!r}")
     table, read = stack.columns.align(X), stack.columns_read
     odds = Odds.of(stack.classes.tolist(), against)
     names = [name for name in stack.columns.names if name in read]
@@ -84,20 +81,12 @@ def explain_stack(
         parts = [log_proba(rows, sets) for log_proba in views]
         return sharpened(mixed(parts, stack.weights), stack.temperature)[:, None]
 
-    shape = len(units), len(table), len(odds.places)
-    found = {"weight": np.zeros(shape), "mcse": np.zeros(shape)}
-    log_odds, prior = np.zeros(shape[1:]), np.zeros(len(odds.places))
-    is_independent = True
     tasks = list(lots(present, len(stack.classes) * len(views), shares, orders, generator(random_state)))
-    for rows, at, steps in counted(tasks, "explaining rows"):
-        parts, after, before, is_sum = divided(partial(score, rows), len(units), at, odds, steps)
-        place = np.ix_(at, rows)
-        found["weight"][place], found["mcse"][place] = averaged(parts[:, :, 0])
-        log_odds[rows], prior = after[0], before[0, 0]
-        is_independent &= is_sum
+    shape = len(units), len(table)
+    found, log_odds, prior, is_independent = weighed(counted(tasks, "explaining rows"), shape, odds, score)
     cells = cells_in_words(list(columns.values()), list(columns), units)
     kind = "independent" if is_independent else shares
-    dataset = labelled(found, log_odds, {"prior": prior}, odds, cells, kind, {"rule": "predictive"})
+    dataset = labelled(found, log_odds, prior, odds, cells, kind, {"rule": "predictive"})
     return dataset.assign(_by_member(stack, table, odds))
 
 
