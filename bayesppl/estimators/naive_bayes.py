@@ -24,7 +24,6 @@ from bayesppl.families import (
     Poisson,
     Product,
 )
-from bayesppl.families.choosing.column_choice import Ranges
 from bayesppl.families.choosing.infer_families import Integers
 from bayesppl.families.composite import Blocks
 from bayesppl.families.find_levels import Levels
@@ -193,8 +192,6 @@ class MixedNB(Learner):
     columns : {"dtype", "evidence", "blocks"}
         Whether the density of each column is picked from its dtype, is the one of the highest evidence on the
         training rows, or is shared with other columns where these depend on each other by that evidence.
-    ranges : mapping of column to (low, high), optional
-        The least and the largest value that later rows can hold; for ``columns="evidence"``.
     class_weights, inference, rule, classes, n_jobs, calibration, tuning
         See :class:`GenerativeClassifier`.
 
@@ -220,7 +217,6 @@ class MixedNB(Learner):
     blocks: Blocks | None = None
     integers: Integers | None = None
     columns: Pick = "dtype"
-    ranges: Ranges | None = None
 
     @property
     def columns_(self) -> xr.Dataset:
@@ -233,7 +229,7 @@ class MixedNB(Learner):
         return dict(cast(Product, self.fitted_.model.family).blocks or {})
 
     def declare_family(self) -> Family:
-        return Product(self.blocks, self.integers, self.columns, self.ranges)
+        return Product(self.blocks, self.integers, self.columns)
 
 
 @dataclass(eq=False, repr=False)

@@ -17,7 +17,7 @@ from bayesppl.conjugate.membership import Membership
 from bayesppl.data.arguments import one_of
 from bayesppl.data.table import Table
 from bayesppl.families.choosing.choose_columns import choose_columns
-from bayesppl.families.choosing.column_choice import ColumnChoice, Ranges
+from bayesppl.families.choosing.column_choice import ColumnChoice
 from bayesppl.families.choosing.infer_families import Integers, families_by_dtype
 from bayesppl.families.choosing.propose_blocks import propose_blocks
 from bayesppl.families.composite import Blocks, CompositeFamily, bound_blocks
@@ -50,11 +50,8 @@ class Product(CompositeFamily):
         into one :class:`~bayesppl.families.JointCategorical`, as long as the evidence on the rows of the fit (of
         the first batch) grows. ``"evidence"`` gives every column of numbers the density of the highest evidence on
         these rows, out of Gaussian, log-normal, gamma, exponential, Poisson, negative binomial, levels and
-        histograms, each of them also with a probability of zero; ``integers`` is not needed.
-    ranges : mapping of column to (low, high), optional
-        With ``columns="evidence"``, the least and the largest value that later rows can hold, where they may lie
-        beyond those of the first: a density of positive numbers is then chosen only for a column that stays
-        positive.
+        histograms, each of them also with a probability of zero; ``integers`` is not needed. It is the choice of
+        these rows: where later ones can hold other values, such as zeros, name the block of that column.
 
     Examples
     --------
@@ -73,7 +70,6 @@ class Product(CompositeFamily):
 
     integers: Integers | None = None
     columns: Pick = "dtype"
-    ranges: Ranges | None = None
 
     @final
     def bind(self, table: Table, classes: Sequence[Hashable], members: Membership | None = None) -> Self:
@@ -94,8 +90,6 @@ class Product(CompositeFamily):
                 "blocks must be a mapping of names to (columns, family), as in {'sizes': (['length'], "
                 f"bayesppl.Gaussian())}}, found {blocks!r}"
             )
-        if self.ranges is not None and (how != "evidence" or blocks is not None):
-            raise ValueError("ranges is about the choice of columns='evidence' without blocks; drop it")
         if how == "evidence" and blocks is not None:
             raise ValueError("columns='evidence' chooses the blocks, and blocks are given; drop one of the two")
 
@@ -113,4 +107,4 @@ class Product(CompositeFamily):
                 "integers declares what integer columns are, which columns='evidence' finds out; drop one of the "
                 "two"
             )
-        return choose_columns(table, classes, members, self.ranges)
+        return choose_columns(table, classes, members)

@@ -62,8 +62,8 @@ COUNTS = Support(
 POSITIVE_NUMBERS = Support(
     "positive real numbers",
     lambda x: x > 0,
-    "Correct the value, mark it as missing (NaN), or choose a family of real numbers; of columns='evidence', "
-    "declare what later rows can hold, as in ranges={column: (0, numpy.inf)}.",
+    "Correct the value, mark it as missing (NaN), or choose a family of real numbers; with columns='evidence', "
+    "which chose by the first rows, name a block for the column.",
     takes="positive numbers",
 )
 

@@ -219,5 +219,5 @@ def test_what_is_asked_for_must_be_there() -> None:
         clf.explain(IRIS.head(1), against="rose")
     with pytest.raises(ValueError, match="block 'petal' names 'width', which is no feature"):
         clf.explain(IRIS.head(1), blocks={"petal": ["width"]})
-    with pytest.raises(ValueError, match="shares must be 'shapley' or 'sequential'"):
+    with pytest.raises(ValueError, match="shares must be one of 'shapley', 'sequential'"):
         explain_stack(clf.stack_, IRIS.head(1), shares="all")  # type: ignore[arg-type]

@@ -137,13 +137,6 @@ def test_text_and_truth_values_stay_what_they_are():
     }
 
 
-def test_ranges_allow_for_rows_to_come():
-    X = TABLE[["lognormal"]]
-    clf = bp.MixedNB(columns="evidence", ranges={"lognormal": (0, 1000)}).fit(X, Y)
-    assert str(clf.columns_["chosen"].values[0]) not in ("lognormal", "gamma", "exponential")
-    assert np.isfinite(clf.predict_joint_log_proba(pd.DataFrame({"lognormal": [0.0, 999.0]}))).all()
-
-
 @pytest.mark.parametrize("unit", [2.54, 1 / 3])
 def test_the_choice_does_not_depend_on_the_unit(clf, unit):
     measures = [name for name in COLUMNS if name not in ("poisson", "negative_binomial")]  # counts have no unit
@@ -162,33 +155,8 @@ def test_the_choice_does_not_depend_on_the_unit(clf, unit):
 def test_a_batch_with_a_value_that_the_choice_excludes_is_refused_with_the_remedy():
     X = TABLE[["lognormal"]]
     clf = bp.MixedNB(columns="evidence").fit(X, Y)
-    with pytest.raises(RowError, match=r"'lognormal' holds 0 in row 3.*ranges=\{column: \(0, numpy.inf\)\}"):
+    with pytest.raises(RowError, match=r"'lognormal' holds 0 in row 3.*name a block for the column"):
         clf.partial_fit(X.head().assign(lognormal=[1.0, 2.0, 1.0, 0.0, 1.0]), Y[:5])
-
-
-def test_declared_ranges_suit_all_batches():
-    rng = np.random.default_rng(4)
-    stars, amount = rng.binomial(4, 0.3 + 0.3 * B) + 1, TABLE["zero_or_lognormal"]
-    X = pd.DataFrame({"stars": stars, "amount": amount, "length": TABLE["gaussian"]}).sort_values(
-        "stars", ignore_index=True
-    )
-    assert X["stars"][:150].nunique() < 5
-    declared = bp.MixedNB(columns="evidence", ranges={"stars": (1, 5), "amount": (0, np.inf)})
-    batches = [(X[:150], Y[:150]), (X[150:], Y[150:])]
-    clf = bp.fit_batches(declared, batches, classes=["a", "b"])
-    assert clf.families_["levels"][1].levels == {"stars": (1, 2, 3, 4, 5)}
-    assert clf.columns_.equals(bp.MixedNB(columns="evidence", ranges=declared.ranges).fit(*batches[0]).columns_)
-    whole = bp.MixedNB(clf.families_).fit(X, Y)
-    np.testing.assert_allclose(clf.predict_proba(X), whole.predict_proba(X), rtol=1e-9)
-
-
-def test_a_range_without_ends_changes_no_density_of_real_numbers():
-    X = TABLE[["gaussian"]] + 1 / 7 * RNG.normal(size=(N, 1))  # on no grid
-    free, declared = (
-        bp.MixedNB(columns="evidence", ranges=ranges).fit(X, Y).columns_["log_evidence"]
-        for ranges in (None, {"gaussian": (-np.inf, np.inf)})
-    )
-    np.testing.assert_allclose(declared, free.sel(density=declared["density"]), rtol=1e-12)
 
 
 def test_batches_follow_the_choice_of_the_first():
@@ -225,27 +193,12 @@ def test_an_estimate_that_does_not_exist_is_a_gap_with_a_reason(clf):
     [
         (bp.MixedNB(columns="best"), "columns must be one of 'dtype', 'evidence', 'blocks', found 'best'"),
         (bp.MixedNB(columns="evidence", integers="poisson"), "drop one of the two"),
-        (bp.MixedNB(columns="evidence", ranges={"other": (0, 1)}), "ranges names 'other'"),
-        (bp.MixedNB(columns="evidence", ranges={"gaussian": (0, 1)}), "outside its range"),
-        (bp.MixedNB(ranges={"gaussian": (0, 1)}), "ranges is about"),
-        (
-            bp.MixedNB(columns="evidence", ranges={"gaussian": (1, 0)}),
-            "'gaussian' must be two numbers.*that ascend",
-        ),
-        (bp.MixedNB(columns="evidence", ranges={"gaussian": (0, None)}), r"\(0, numpy.inf\), found \(0, None\)"),
         (bp.MixedNB({"one": ("gaussian", bp.Gaussian())}, columns="evidence"), "blocks are given"),
     ],
 )
 def test_refusals(clf, words):
     with pytest.raises(ValueError, match=words):
         clf.fit(TABLE[["gaussian"]], Y)
-
-
-def test_ranges_are_a_mapping_of_columns_of_numbers():
-    with pytest.raises(TypeError, match="mapping of columns"):
-        bp.MixedNB(columns="evidence", ranges=[(0, 1)]).fit(TABLE[["gaussian"]], Y)
-    with pytest.raises(ValueError, match="'flag', which holds no numbers"):
-        bp.MixedNB(columns="evidence", ranges={"flag": (0, 1)}).fit(pd.DataFrame({"flag": B}), Y)
 
 
 def test_numbers_that_cannot_be_squared_are_refused_by_the_name_of_their_column():
@@ -319,7 +272,7 @@ def test_impossible_cells_of_new_rows_are_skipped(of_positive_numbers, column, v
     table, clf = of_positive_numbers
     found, missing = table[:3].astype(float), table[:3].astype(float)
     found.loc[1, column], missing.loc[1, column] = value, np.nan
-    with pytest.warns(bp.ImpossibleCellWarning, match=f"column '{column}' holds {value:g} in row 1.*ranges="):
+    with pytest.warns(bp.ImpossibleCellWarning, match=f"column '{column}' holds {value:g} in row 1.*Name a block"):
         proba = clf.predict_proba(found)
     np.testing.assert_array_equal(proba, clf.predict_proba(missing))
 

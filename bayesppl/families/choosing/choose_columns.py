@@ -31,8 +31,8 @@ from bayesppl.families import closed_forms
 from bayesppl.families.bernoulli import Bernoulli
 from bayesppl.families.categorical import Categorical
 from bayesppl.families.choosing.bins import Ordered, best_bins, bounds_of
-from bayesppl.families.choosing.column_cells import Cells, checked_ranges, read_cells
-from bayesppl.families.choosing.column_choice import ZERO, ColumnChoice, Ranges
+from bayesppl.families.choosing.column_cells import Cells, read_cells
+from bayesppl.families.choosing.column_choice import ZERO, ColumnChoice
 from bayesppl.families.family import Family
 from bayesppl.families.gamma_rate import Exponential, GammaRate
 from bayesppl.families.gaussian import Gaussian
@@ -61,7 +61,7 @@ class KindOfDensity(NamedTuple):
 
 
 def choose_columns(
-    table: Table, classes: Sequence[Hashable], members: Membership, ranges: Ranges | None = None
+    table: Table, classes: Sequence[Hashable], members: Membership
 ) -> tuple[dict[str, tuple[tuple[Hashable, ...], Family]], ColumnChoice]:
     """Blocks of columns with the density of the highest evidence, and the evidences.
 
@@ -71,10 +71,7 @@ def choose_columns(
     classes : sequence
     members : Membership
         Class and weight of every row.
-    ranges : mapping of column to (low, high), optional
-        What later rows can hold.
     """
-    known = checked_ranges(ranges, table)
     responsibilities = one_hot(members.codes, len(classes), members.weights)
     tried: list[dict[str, KindOfDensity]] = []
     steps = []
@@ -85,7 +82,7 @@ def choose_columns(
             tried.append({kind: KindOfDensity(log_evidence)})
             steps.append(0.0)
         else:
-            cells = read_cells(table, name, responsibilities, classes, known.get(name))
+            cells = read_cells(table, name, responsibilities, classes)
             tried.append(dict(_candidates(cells)))
             steps.append(cells.rounding)
     densities = tuple(dict.fromkeys(density for found in tried for density in found))
@@ -107,7 +104,6 @@ def _family(density: str, details: Mapping[Hashable, Any]) -> Family:
     families: dict[str, Callable[[], Family]] = {
         "bernoulli": Bernoulli,
         "categorical": Categorical,
-        "levels": lambda: Categorical(levels=dict(details)),
         "gaussian": Gaussian,
         "lognormal": LogNormal,
         "exponential": Exponential,
@@ -123,24 +119,20 @@ def _candidates(cells: Cells) -> Iterator[tuple[str, KindOfDensity]]:
     """Every kind of density that can hold these cells and those to come."""
     x = cells.values
     levels = np.unique(x)
-    known = () if cells.bounds is None else _steps_within(cells.bounds, cells.rounding)
-    if known and cells.is_rounded:
-        yield _best("levels", cells, [known])
-    if cells.bounds is None and len(levels) <= MOST_LEVELS and cells.is_rounded:
+    if len(levels) <= MOST_LEVELS and cells.is_rounded:
         places = max(float(len(levels)), np.rint((levels[-1] - levels[0]) / cells.rounding) + 1)
         choices = gammaln(places + 1) - gammaln(len(levels) + 1) - gammaln(places - len(levels) + 1)
         yield _best("categorical", cells, beside=-choices)
-    if len(levels) <= 2 and cells.is_rounded and (cells.bounds is None or len(known) == 2):
+    if len(levels) <= 2 and cells.is_rounded:
         return  # one or the other: there is nothing else to model
     yield from _densities(cells)
-    is_count = bool(cells.low >= 0 and (x == np.floor(x)).all() and x.max() < 2**53)
+    is_count = bool(x.min() >= 0 and (x == np.floor(x)).all() and x.max() < 2**53)
     if is_count:
         yield from _counts(cells)
     zero = x == 0
     if zero.any() and len(levels) > 2:
         _, weight = _best("bernoulli", cells._replace(values=zero.astype(np.float64)))
         rest = cells.where(np.flatnonzero(~zero))
-        rest = rest._replace(low=float(rest.values.min()) if cells.low >= 0 else cells.low)
         found = list(_densities(rest))
         if is_count:
             found.extend(_counts(rest._replace(values=rest.values - 1)))
@@ -148,28 +140,15 @@ def _candidates(cells: Cells) -> Iterator[tuple[str, KindOfDensity]]:
             yield ZERO + kind, KindOfDensity(weight.log_evidence + log_evidence, detail)
 
 
-def _steps_within(bounds: tuple[float, float], rounding: float) -> tuple[int, ...]:
-    """List all whole numbers that a column can hold in this range, if they are few."""
-    if rounding % 1 or not np.isfinite(bounds).all():
-        return ()
-    step = int(rounding)
-    steps = range(-int(-bounds[0] // step), int(bounds[1] // step) + 1)
-    return tuple(k * step for k in steps) if len(steps) <= MOST_LEVELS else ()
-
-
 def _densities(cells: Cells) -> Iterator[tuple[str, KindOfDensity]]:
-    low, high = bounds_of(cells.values, cells.rounding)
+    bounds, are_positive = bounds_of(cells.values, cells.rounding), cells.values.min() > 0
     cells = cells.spread()
     of_steps = float(cells.responsibilities.sum() * np.log(cells.rounding))
     yield _best("gaussian", cells, beside=of_steps)
-    if cells.bounds is not None:
-        low, high = (
-            known if np.isfinite(known) else end for known, end in zip(cells.bounds, (low, high), strict=True)
-        )
     by_class = [_ordered(cells.values, cells.responsibilities, k) for k in range(len(cells.classes))]
-    bins = best_bins(by_class, ["equal", "quantile"], _JEFFREYS, (low, high), cells.rounding)
+    bins = best_bins(by_class, ["equal", "quantile"], _JEFFREYS, bounds, cells.rounding)
     yield _best("histogram", cells, [tuple(bins.edges.tolist())], of_steps - bins.log_choices)
-    if cells.low > 0:
+    if are_positive:
         for kind, details in (("lognormal", (None,)), ("exponential", (None,)), ("gamma", SHAPES)):
             yield _best(kind, cells, details, of_steps)
 

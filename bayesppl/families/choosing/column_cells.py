@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from bayesppl.data.labels import one_hot
 from bayesppl.data.table import Table
-from bayesppl.families.choosing.column_choice import Ranges
 from bayesppl.families.support import REAL_NUMBERS, check_support, numbers_of
 from bayesppl.kernels.arrays import Array, Responsibilities
 
@@ -29,8 +28,6 @@ class Cells(NamedTuple):
     classes: Sequence[Hashable]
     rounding: float
     is_rounded: bool
-    low: float
-    bounds: tuple[float, float] | None
 
     def where(self, chosen: Array) -> Cells:
         return self._replace(values=self.values[chosen], responsibilities=self.responsibilities[chosen])
@@ -62,7 +59,6 @@ def read_cells(
     name: Hashable,
     responsibilities: Responsibilities,
     classes: Sequence[Hashable],
-    bounds: tuple[float, float] | None,
 ) -> Cells:
     X = numbers_of(table, [name], "columns='evidence'", REAL_NUMBERS)
     check_support(X, [name], "real-valued", REAL_NUMBERS)
@@ -71,46 +67,16 @@ def read_cells(
     if not len(present):
         raise ValueError(f"column {name!r} holds no value to choose a density by; drop it, or name its block")
     x = x[present]
-    low, high = float(x.min()), float(x.max())
     rounding = rounding_of(x)
     # values on no grid: their digits end somewhere, and where is the same for all densities
-    step = rounding or 1e-9 * max(abs(low), abs(high))
-    if bounds is not None:
-        if not bounds[0] <= low <= high <= bounds[1]:
-            raise ValueError(
-                f"column {name!r} holds values from {low:g} to {high:g}, outside its range {bounds!r}"
-            )
-        low = float(bounds[0])
+    step = rounding or 1e-9 * float(np.abs(x).max())
     of_cells = responsibilities[present]
     levels, places = np.unique(x, return_inverse=True)
     n_classes = len(classes)
     weights = np.bincount(places * n_classes + of_cells.indices, of_cells.data)
     at = np.flatnonzero(weights)
     gathered = one_hot(at % n_classes, n_classes, weights[at])
-    return Cells(name, levels[at // n_classes], gathered, classes, step, bool(rounding), low, bounds)
-
-
-def checked_ranges(ranges: Ranges | None, table: Table) -> dict[Hashable, tuple[float, float]]:
-    """The ranges of columns of numbers."""
-    if not isinstance(ranges, Mapping | None):
-        raise TypeError(
-            f"ranges must be a mapping of columns to (low, high), as in {{'age': (0, 120)}}, found {ranges!r}"
-        )
-    for name, bounds in (ranges or {}).items():
-        if name not in table.names:
-            raise ValueError(f"ranges names {name!r}, which is no column of the data")
-        if table.kind(name) in ("boolean", "category"):
-            raise ValueError(f"ranges names {name!r}, which holds no numbers; drop it")
-        try:
-            low, high = map(float, bounds)
-        except (TypeError, ValueError):
-            low, high = np.nan, np.nan
-        if not low < high:
-            raise ValueError(
-                f"the range of column {name!r} must be two numbers (low, high) that ascend, such as (0, 120) or "
-                f"(0, numpy.inf), found {bounds!r}"
-            )
-    return dict(ranges or {})
+    return Cells(name, levels[at // n_classes], gathered, classes, step, bool(rounding))
 
 
 def rounding_of(values: Array) -> float:

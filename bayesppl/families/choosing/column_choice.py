@@ -7,7 +7,7 @@ and so is no evidence of any: it is skipped, as a level is that did not occur in
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,9 +16,6 @@ from bayesppl.data.table import MatrixTable, Table
 from bayesppl.errors import ImpossibleCellWarning, warn
 from bayesppl.families.support import COUNTS, POSITIVE_NUMBERS, Support
 from bayesppl.kernels.arrays import Array
-
-#: Least and largest value that a column can take in rows to come, for the columns where they are known.
-Ranges = Mapping[Hashable, tuple[float, float]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,9 +76,8 @@ def skip_impossible(table: Table, density: str) -> Table:
         row = int(outside[:, j].argmax())
         warn(
             f"column {table.names[j]!r} holds {values[row, j]:g} in row {row}, which the {density} density that "
-            f"was chosen for it "
-            f"excludes: it models {support.words}. {int(outside[:, j].sum())} such cells are skipped. "
-            "ranges={column: (low, high)} declares what later rows can hold before a density is chosen",
+            f"was chosen for it excludes: it models {support.words}. {int(outside[:, j].sum())} such cells are "
+            "skipped. Name a block for the column, with a family that takes them, and they are modelled",
             ImpossibleCellWarning,
         )
     return MatrixTable(table.names, np.where(outside, np.nan, values), table.is_named)
