@@ -1,4 +1,4 @@
-"""Covariance matrices in PyMC without linear algebra, by Cholesky factors or partial correlations.
+"""Covariance matrices in PyMC without linear algebra, by Bartlett factors or partial correlations.
 
 A solver would cost a minute of compilation. Elimination goes through the columns one by one instead, all rows and
 classes together, with elementwise operations only.
@@ -37,23 +37,6 @@ class Spread(NamedTuple):
     def covariance(self) -> Any:
         """The covariances, by elementwise products."""
         return (self.root[..., :, None, :] * self.root[..., None, :, :]).sum(-1)
-
-
-def by_factor(factor: Any) -> Spread:
-    """Covariances given by their Cholesky factors."""
-    import pytensor.tensor as pt
-
-    diagonal = pt.diagonal(factor, axis1=-2, axis2=-1)
-
-    def whiten(*parts: Any) -> Any:
-        vectors = pt.concatenate(parts, axis=-1)
-        n_features = vectors.type.shape[-2]
-        below = factor * np.tri(n_features, k=-1) / diagonal[..., None, :]
-        for j in range(n_features - 1):
-            vectors = vectors - below[..., :, j, None] * vectors[..., j, None, :]
-        return vectors / diagonal[..., None]
-
-    return Spread(factor, 2 * pt.log(diagonal).sum(-1), whiten)
 
 
 def by_partials(sd: Any, partials: Any) -> Spread:

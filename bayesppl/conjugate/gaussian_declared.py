@@ -1,4 +1,4 @@
-"""Gaussian priors declared in PyMC: means with standard deviations, or with Cholesky factors of covariances."""
+"""Gaussian priors declared in PyMC: means with standard deviations, and with correlations."""
 
 from __future__ import annotations
 
@@ -12,27 +12,14 @@ import numpy as np
 from bayesppl.conjugate.covariance_graphs import (
     Spread,
     below_diagonal,
-    by_factor,
     by_partials,
     log_left,
     log_lengths,
     observe,
 )
 from bayesppl.conjugate.declare import declare, require_free
-from bayesppl.conjugate.declared_priors import POSITIVE, REAL, Declared, Dims, Space, is_graph, named
+from bayesppl.conjugate.declared_priors import POSITIVE, REAL, Declared, Dims, named
 from bayesppl.data.notebook import declaration_table
-from bayesppl.errors import NotConjugateError
-from bayesppl.kernels.arrays import Array
-
-
-def _is_cholesky(values: Array) -> Array:
-    diagonal = np.eye(values.shape[-1], dtype=bool)
-    return np.isfinite(values) & np.where(
-        diagonal, values > 0, np.where(np.tri(len(diagonal), dtype=bool), True, values == 0)
-    )
-
-
-CHOLESKY = Space("lower triangular matrices with a positive diagonal", _is_cholesky)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +35,6 @@ class LKJ:
         1 is uniform over correlation matrices; larger values prefer weak correlations.
     sd : PyMC distribution or callable
         Prior of the standard deviations, (class, feature), or (feature,) where the covariance is tied.
-    n_features : int, optional
-        How many features the prior is for, if it is for no other number.
 
     Examples
     --------
@@ -63,37 +48,10 @@ class LKJ:
 
     eta: float
     sd: Any
-    n_features: int | None = None
 
     def __post_init__(self) -> None:
         if not self.eta > 0:
             raise ValueError(f"LKJ: eta must be positive, found {self.eta!r}")
-
-
-def read_cholesky_prior(declared: Any) -> Any:
-    """Read ``pm.LKJCholeskyCov.dist(...)`` as the :class:`LKJ` of the same density; leave other declarations.
-
-    The density of PyMC's is of one packed matrix, and does not come in batches of classes.
-    """
-    graphs = [value for value in (declared if isinstance(declared, tuple) else (declared,)) if is_graph(value)]
-    if not graphs:
-        return declared
-    import pymc as pm
-    from pytensor.graph.traversal import ancestors
-
-    # its class has no public name
-    one = pm.LKJCholeskyCov.dist(n=2, eta=1.0, sd_dist=pm.HalfNormal.dist(), compute_corr=False)
-    found = [v for v in ancestors(graphs) if v.owner is not None and isinstance(v.owner.op, type(one.owner.op))]
-    if not found:
-        return declared
-    _, n, eta, sd = found[0].owner.inputs
-    try:
-        return LKJ(float(eta.data), sd, int(n.data))
-    except AttributeError:
-        raise TypeError(
-            "pm.LKJCholeskyCov.dist takes numbers n and eta here; where eta is to be learned, give a function of "
-            "name and dims that returns the Cholesky factors"
-        ) from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,12 +84,12 @@ class MeanAndSd(Declared):
 
 @dataclass(frozen=True, eq=False)
 class MeanAndCholesky(Declared):
-    """Declared priors of the means, and of the covariances by way of their Cholesky factors."""
+    """Declared priors of the means, and of the covariances by standard deviations and correlations."""
 
     parameters: ClassVar[tuple[str, ...]] = ("mean", "covariance")
 
     mean_prior: Any
-    cholesky_prior: Any
+    cholesky_prior: LKJ
 
     @property
     def declarations(self) -> Mapping[str, Any]:
@@ -142,10 +100,7 @@ class MeanAndCholesky(Declared):
 
         mean = declare(self.mean_prior, **named(dims, prefix, "mean"), space=REAL)
         covariance = named(dims, prefix, "covariance")
-        if isinstance(self.cholesky_prior, LKJ):
-            spread = _lkj(self.cholesky_prior, covariance["dims"], prefix)
-        else:
-            spread = by_factor(declare(self.cholesky_prior, prefix + "cholesky", covariance["dims"], CHOLESKY))
+        spread = _lkj(self.cholesky_prior, covariance["dims"], prefix)
         return {
             "mean": mean,
             "covariance": pm.Deterministic(var=spread.covariance, **covariance),
@@ -155,11 +110,6 @@ class MeanAndCholesky(Declared):
     def log_volume(self, model: Any, prefix: str) -> Any:
         import pytensor.tensor as pt
 
-        if not isinstance(self.cholesky_prior, LKJ):
-            raise NotConjugateError(
-                "a declared Cholesky factor has no density as a covariance matrix that could be read off, so that "
-                "rule='map' has no meaning; use rule='mean' or 'predictive', or the prior bayesppl.LKJ"
-            )
         require_free(model, prefix + "mean", prefix + "sd")
         sd = model[prefix + "sd"]
         n_features = sd.type.shape[-1] or len(model.coords[f"{prefix}feature"])
@@ -181,10 +131,6 @@ def _lkj(prior: LKJ, dims: tuple[str, ...], prefix: str) -> Spread:
     model = pm.modelcontext(None)
     batch = tuple(len(model.coords[dim]) for dim in dims[:-2])
     n_features = len(model.coords[dims[-1]])
-    if prior.n_features not in (None, n_features):
-        raise ValueError(
-            f"the prior of 'cholesky' is for n = {prior.n_features} features, but there are {n_features} columns"
-        )
     sd = declare(prior.sd, prefix + "sd", dims[:-1], POSITIVE)
     columns = np.tril_indices(n_features, -1)[1]
     shape = prior.eta + (n_features - 2 - columns) / 2

@@ -13,7 +13,7 @@ import numpy as np
 
 from bayesppl.conjugate import NormalInverseGamma, NormalInverseWishart
 from bayesppl.conjugate.declared_priors import is_declaration
-from bayesppl.conjugate.gaussian_declared import LKJ, MeanAndCholesky, MeanAndSd, read_cholesky_prior
+from bayesppl.conjugate.gaussian_declared import LKJ, MeanAndCholesky, MeanAndSd
 from bayesppl.conjugate.moments import Moments
 from bayesppl.data.arguments import one_of
 from bayesppl.data.table import Table
@@ -84,10 +84,9 @@ def Gaussian(
         :mod:`bayesppl.conjugate.declared_priors`.
     sd : PyMC distribution or callable
         Together with ``mean``, for ``diag``, ``tied_diag`` and ``spherical``.
-    cholesky : LKJ, pm.LKJCholeskyCov.dist(...) or callable
-        Together with ``mean``, for ``full`` and ``tied``: :class:`~bayesppl.LKJ`, or PyMC's own, which is read as
-        the LKJ prior of the same density, or a function of name and dims that returns the Cholesky factors of the
-        covariances.
+    cholesky : LKJ
+        Together with ``mean``, for ``full`` and ``tied``: :class:`~bayesppl.LKJ`, which takes the place of
+        ``pm.LKJCholeskyCov``.
 
     Examples
     --------
@@ -104,12 +103,18 @@ def _declared(covariance: str, prior: Any, mean: Any, sd: Any, cholesky: Any) ->
     if mean is None and sd is None and cholesky is None:
         return _DEFAULT_PRIORS[covariance] if prior is None else prior
     correlated = covariance in ("full", "tied")
-    spread, unused, word = (read_cholesky_prior(cholesky), sd, "cholesky") if correlated else (sd, cholesky, "sd")
+    spread, unused, word = (cholesky, sd, "cholesky") if correlated else (sd, cholesky, "sd")
     if mean is None or spread is None or unused is not None:
         raise ValueError(f"covariance={covariance!r} takes priors of mean and {word} together, and no other")
     if prior is not None:
         raise ValueError(f"give either prior={prior!r} or priors of mean and {word}, not both")
-    for name, value in (("mean", mean), (word, spread)):
+    if correlated and not isinstance(spread, LKJ):
+        raise TypeError(
+            f"cholesky must be a bayesppl.LKJ, as in bayesppl.LKJ(eta=2.0, sd=pm.HalfNormal.dist(1)), in place of "
+            f"pm.LKJCholeskyCov, found {spread!r}; with another prior of covariances, write the model in PyMC and "
+            "read it by bayesppl.from_pymc"
+        )
+    for name, value in {"mean": mean, word: spread}.items():
         if not is_declaration(value) and not isinstance(value, LKJ):
             raise TypeError(
                 f"{name} must be a PyMC distribution, such as pm.Normal.dist(0, 1), or a function that creates "
