@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 
 from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.kernels.arrays import Array
-from bayesppl.model.declaration import CLASS_WEIGHTS, ClassWeights, resolve_class_weights
+from bayesppl.model.declaration import ClassWeights, class_weights_in_use
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.normalisation import exchange_weights, normalise, warn_of_impossible_rows
 from bayesppl.model.rules import RuleName
@@ -40,10 +40,7 @@ def probabilities(
     finish : callable, optional
         What is returned of the probabilities of a range of rows, so that those of all rows are never held.
     """
-    new: Array | None = None
-    if class_weights is not None:
-        belief = resolve_class_weights(class_weights, fitted.learned.class_count, fitted.model.classes)
-        new = np.asarray(belief.mean()[CLASS_WEIGHTS])
+    new = class_weights_in_use(class_weights, fitted.learned.class_count, fitted.model.classes)
     impossible: list[int] = []
 
     def normalise_range(log_joint: Array, weights: Array) -> Array:

@@ -13,7 +13,7 @@ from bayesppl.analysis.draws import in_steps
 from bayesppl.analysis.parameters import labelled
 from bayesppl.data.rows import Rows
 from bayesppl.errors import ImproperError, NotConjugateError
-from bayesppl.kernels.arrays import Array, Theta
+from bayesppl.kernels.arrays import Array, Theta, draw_codes
 from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.normalisation import log_probabilities
@@ -94,11 +94,7 @@ class Trunk:
 
     def labels(self, X: Any, rng: np.random.Generator) -> Array:
         """Draw codes of labels of encoded rows given their features: (n_draws, n_rows)."""
-        codes = []
-        for log_proba in self.log_proba(X):
-            below = np.cumsum(np.exp(log_proba), axis=-1)[..., :-1]
-            codes.append((rng.random((*below.shape[:-1], 1)) > below).sum(-1))
-        return np.concatenate(codes)
+        return np.concatenate([draw_codes(np.exp(log_proba), rng) for log_proba in self.log_proba(X)])
 
     def per_draw(self, values: Mapping[str, tuple[tuple[str, ...], Array]]) -> xr.Dataset:
         """Label arrays whose first axis is the draw."""
@@ -149,8 +145,7 @@ def _prior_predictive(trunk: Trunk) -> xr.Dataset:
     """Labels by the class weights, and features given these labels and the covariates of each row."""
     theta, rng = _prior_draws(trunk), trunk.streams["prior_predictive"]
     _refuse_huge("prior_predictive", trunk)
-    edges = np.cumsum(theta[CLASS_WEIGHTS], axis=-1)[:, None, :-1]
-    codes = (rng.random((len(edges), len(trunk.training_rows), 1)) > edges).sum(-1)
+    codes = draw_codes(np.repeat(theta[CLASS_WEIGHTS][:, None], len(trunk.training_rows), axis=1), rng)
     return trunk.per_draw({"y": (("row",), codes), **_simulate(trunk, theta, codes, rng)})
 
 

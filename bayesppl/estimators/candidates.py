@@ -28,7 +28,7 @@ from bayesppl.families import (
 )
 from bayesppl.families.choosing.choose_columns import MOST_LEVELS
 from bayesppl.model.calibration import Option
-from bayesppl.model.member import StackMember
+from bayesppl.model.member import Guest, Member
 from bayesppl.model.stack import Stack
 
 #: Fewer rows for each candidate than these cannot choose among them.
@@ -212,7 +212,7 @@ _CONTRASTS = (
 )
 
 
-def facts_about(rows: Rows, columns: tuple[Column, ...], members: Mapping[str, StackMember]) -> tuple[str, ...]:
+def facts_about(rows: Rows, columns: tuple[Column, ...], members: Mapping[str, Member | Guest]) -> tuple[str, ...]:
     """The table, and what the candidates that differ in one assumption show about it.
 
     Parameters
@@ -220,7 +220,7 @@ def facts_about(rows: Rows, columns: tuple[Column, ...], members: Mapping[str, S
     rows : Rows
     columns : tuple of Column
         Those that vary; none of a sparse matrix of counts.
-    members : mapping of str to StackMember
+    members : mapping of str to Member or Guest
         All candidates.
     """
     names = rows.table.names

@@ -118,9 +118,9 @@ def log_mean_exp(values: Array, axis: int) -> Array:
 
 
 def draw_codes(shares: Array, rng: np.random.Generator) -> Array:
-    """Draw a code for every row, (n_rows,), with probabilities proportional to its shares, (n_rows, n_codes)."""
-    edges = np.cumsum(shares, axis=1)
-    return np.asarray((rng.random((len(edges), 1)) * edges[:, -1:] >= edges[:, :-1]).sum(1))
+    """Draw codes, (..., n_rows), with probabilities proportional to shares, (..., n_rows, n_codes)."""
+    edges = np.cumsum(shares, axis=-1)
+    return np.asarray((rng.random((*edges.shape[:-1], 1)) * edges[..., -1:] >= edges[..., :-1]).sum(-1))
 
 
 def log_factorial(counts: Array) -> Array:

@@ -263,3 +263,12 @@ def resolve_class_weights(
             f"{list(classes)}), found {weights.tolist()}"
         )
     return Fixed(weights / weights.sum(), CLASS_WEIGHTS)
+
+
+def class_weights_in_use(
+    declared: ClassWeights | None, counts: Array, classes: Sequence[Hashable]
+) -> Array | None:
+    """Class weights (n_classes,) where predictions are used, None where they are those of the fit."""
+    if declared is None:
+        return None
+    return np.asarray(resolve_class_weights(declared, counts, classes).mean()[CLASS_WEIGHTS])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,47 +20,8 @@ from bayesppl.model.fitted import Fitted
 from bayesppl.model.normalisation import log_probabilities
 
 
-class StackMember(ABC):
-    """Class probabilities of rows, and what left-out labels say of them."""
-
-    name: str
-    #: Of left-out labels, and its standard error.
-    log_score: float
-    log_score_se: float
-
-    @property
-    @abstractmethod
-    def temperature(self) -> float:
-        """T: log densities count 1/T."""
-
-    @abstractmethod
-    def words_per_row(self, table: Table) -> int:
-        """Memory of what is made of a row of a table, in units of eight bytes."""
-
-    @property
-    @abstractmethod
-    def class_weights(self) -> Array:
-        """Of the rows of the fit: (n_classes,)."""
-
-    @abstractmethod
-    def log_proba(self, table: Table) -> Array:
-        """log p(y = k | x): (n_rows, n_classes)."""
-
-    @abstractmethod
-    def columns_read(self, names: Sequence[Hashable]) -> Sequence[Hashable]:
-        """Name the columns that matter."""
-
-    @abstractmethod
-    def known_levels(self) -> Mapping[Hashable, tuple[Hashable, ...]]:
-        """Find the levels of the columns that have some."""
-
-    @abstractmethod
-    def prior_in_words(self, words: Callable[[Any], str]) -> str:
-        """Describe the prior, by a function that puts one into words."""
-
-
 @dataclass(frozen=True, eq=False)
-class Member(StackMember):
+class Member:
     """A generative model.
 
     Attributes
@@ -83,13 +43,16 @@ class Member(StackMember):
 
     @property
     def temperature(self) -> float:
+        """T: log densities count 1/T."""
         return self.fitted.temperature
 
     def words_per_row(self, table: Table) -> int:
+        """Memory of what is made of a row of a table, in units of eight bytes."""
         return table.words_per_row if isinstance(self.recoding, Unrecoded) else len(self.fitted.columns.names)
 
     @property
     def class_weights(self) -> Array:
+        """Those of the fit: (n_classes,)."""
         return self.fitted.posterior.predictive_weights()
 
     def log_proba(self, table: Table) -> Array:
@@ -107,12 +70,15 @@ class Member(StackMember):
             return self.fitted.encode(self.recoding.transform(table))
 
     def columns_read(self, names: Sequence[Hashable]) -> Sequence[Hashable]:
+        """Name the columns that matter."""
         return self.recoding.columns_read(names)
 
     def known_levels(self) -> Mapping[Hashable, tuple[Hashable, ...]]:
+        """Find the levels of the columns that have some."""
         return self.recoding.known_levels(self.fitted.levels)
 
     def prior_in_words(self, words: Callable[[Any], str]) -> str:
+        """Describe the prior, by a function that puts one into words."""
         return words(self.fitted.posterior.prior)
 
     @contextmanager
@@ -125,7 +91,7 @@ class Member(StackMember):
 
 
 @dataclass(frozen=True, eq=False)
-class Guest(StackMember):
+class Guest:
     """A classifier of another package: probabilities as they are, without a posterior.
 
     Attributes
@@ -150,25 +116,32 @@ class Guest(StackMember):
 
     @property
     def temperature(self) -> float:
+        """One: its probabilities count as they are."""
         return 1.0
 
     def words_per_row(self, table: Table) -> int:
+        """See :meth:`Member.words_per_row`."""
         return table.words_per_row
 
     @property
     def class_weights(self) -> Array:
+        """The shares of the classes: (n_classes,)."""
         return self.class_shares
 
     def log_proba(self, table: Table) -> Array:
+        """log p(y = k | x): (n_rows, n_classes)."""
         return spread_out(self.classifier.predict_proba(table.native()), self.places, len(self.class_shares))
 
     def columns_read(self, names: Sequence[Hashable]) -> Sequence[Hashable]:
+        """Name all columns."""
         return names
 
     def known_levels(self) -> Mapping[Hashable, tuple[Hashable, ...]]:
+        """Nothing is known of its levels."""
         return {}
 
     def prior_in_words(self, words: Callable[[Any], str]) -> str:
+        """It has none."""
         return "none"
 
 

@@ -13,7 +13,7 @@ from bayesppl.data.read_table import Columns
 from bayesppl.data.table import Table, read_range
 from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.ranges import row_ranges
-from bayesppl.model.declaration import CLASS_WEIGHTS, ClassWeights, resolve_class_weights
+from bayesppl.model.declaration import ClassWeights, class_weights_in_use
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.member import Guest, Member
 from bayesppl.model.normalisation import exchange_weights, log_probabilities
@@ -69,7 +69,7 @@ class Stack:
 
     def log_proba(self, X: Any, class_weights: ClassWeights | None = None) -> Array:
         """log p(y = k | x): (n_rows, n_classes)."""
-        new = self.new_class_weights(class_weights)
+        new = class_weights_in_use(class_weights, self.class_count, tuple(self.classes.tolist()))
 
         def work(part: Table) -> Array:
             parts = [member.log_proba(part) for member in self.members]
@@ -109,12 +109,6 @@ class Stack:
     def class_weights(self) -> Array:
         """Those of the fit, averaged over the members where these have weights of their own: (n_classes,)."""
         return np.asarray(self.weights @ np.stack([member.class_weights for member in self.members]))
-
-    def new_class_weights(self, declared: ClassWeights | None) -> Array | None:
-        if declared is None:
-            return None
-        belief = resolve_class_weights(declared, self.class_count, tuple(self.classes.tolist()))
-        return np.asarray(belief.mean()[CLASS_WEIGHTS])
 
     def prior_in_words(self, words: Callable[[Any], str]) -> str:
         """Put the priors of all members into words."""
