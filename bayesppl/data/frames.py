@@ -58,7 +58,7 @@ class FrameTable(Table):
         if isinstance(dtype, nw.Enum):
             found = dtype.categories
         elif dtype == nw.Categorical and series.implementation.is_pandas():
-            found = getattr(series.to_native().dtype, "categories", None)  # dictionaries of pyarrow list none
+            found = getattr(series.to_native().dtype, "categories", None)  # dictionaries in pandas list none
         return None if found is None else [as_level(value) for value in found]
 
     def kind(self, name: Hashable) -> Kind:
@@ -97,7 +97,7 @@ class FrameTable(Table):
 
     def snapshot(self, *, copied: bool) -> Table:
         if not self.frame.implementation.is_pandas():
-            # polars and pyarrow do not change columns in place; memory beneath them can change all the same
+            # polars does not change columns in place; memory beneath them can change all the same
             return self.take(np.arange(len(self))) if copied else self
         frame = self.frame.to_native().copy(deep=copied)
         return replace(self, frame=nw.from_native(frame, eager_only=True))
@@ -119,19 +119,15 @@ def read_frame(X: Any) -> Table | None:
     ValueError, TypeError
         If it is lazy, two columns share a name, only some names are text, or names have several levels.
     """
-    native = nw.to_native(X, pass_through=True)
+    native = _native(X)
     if nw.dependencies.is_pandas_dataframe(native):
         native = _readable_pandas(native)
-    elif _is_arrow(native, "Table", "RecordBatch"):
-        columns = [_readable_column(column) for column in native.columns]
-        native = nw.dependencies.get_pyarrow().Table.from_arrays(columns, names=native.column_names)
     elif nw.dependencies.is_polars_series(native) and nw.from_native(native, series_only=True).dtype == nw.Struct:
         native = native.struct.unnest()
     try:
         frame = nw.from_native(native, pass_through=True)
     except nw.exceptions.DuplicateError as error:
-        names = native.columns if nw.dependencies.is_pandas_dataframe(native) else native.column_names
-        raise _named_twice(list(names)) from error
+        raise _named_twice(list(native.columns)) from error
     if isinstance(frame, nw.LazyFrame):
         raise ValueError(f"X is lazy ({type(X).__name__}): collect() or compute() it first")
     return _as_table(frame) if isinstance(frame, nw.DataFrame) else None
@@ -173,11 +169,20 @@ def _named_twice(names: Sequence[Hashable]) -> ValueError:
 
 def read_series(y: Any) -> Array | None:
     """Read the cells of a series of any kind; None for anything else."""
-    native = nw.to_native(y, pass_through=True)
-    if _is_arrow(native, "Array", "ChunkedArray"):
-        native = _readable_column(native)
-    series = nw.from_native(native, series_only=True, pass_through=True)
-    return _values(series) if isinstance(series, nw.Series) else None
+    series = nw.from_native(_native(y), series_only=True, pass_through=True)
+    return np.asarray(series.to_numpy()) if isinstance(series, nw.Series) else None
+
+
+def _native(value: Any) -> Any:
+    """Return data of narwhals in their own library, and data of pyarrow in pandas.
+
+    Whoever passes data of pyarrow has imported it. Integers beside gaps are held one by one, for floating-point
+    numbers round large ones.
+    """
+    native, pa = nw.to_native(value, pass_through=True), nw.dependencies.get_pyarrow()
+    if pa is None or not isinstance(native, pa.Table | pa.RecordBatch | pa.Array | pa.ChunkedArray):
+        return native
+    return native.to_pandas(integer_object_nulls=True, date_as_object=False, ignore_metadata=True)
 
 
 def is_other_order(X: Any, y: Any) -> bool:
@@ -227,24 +232,7 @@ def _cells(series: nw.Series[Any]) -> Array:
     is_unknown = series.implementation.is_polars() and dtype == nw.Unknown
     if dtype.is_nested() or dtype in (nw.Int128, nw.UInt128) or is_unknown:
         return as_objects(series.to_list(), len(series))
-    return plain(_values(series))
-
-
-def _values(series: nw.Series[Any]) -> Array:
-    values = np.asarray(series.to_numpy())
-    if series.implementation.is_pyarrow() and series.dtype == nw.Categorical:
-        # pyarrow gives a missing cell of a dictionary the last of its levels
-        absent = series.is_null().to_numpy()
-        if absent.any():
-            values = values.astype(object)
-            values[absent] = None
-    return values
-
-
-def _is_arrow(value: Any, *kinds: str) -> bool:
-    """Whether a value is of one of these classes of pyarrow; whoever passes one has imported pyarrow."""
-    pa = nw.dependencies.get_pyarrow()
-    return pa is not None and isinstance(value, tuple(getattr(pa, kind) for kind in kinds))
+    return plain(np.asarray(series.to_numpy()))
 
 
 def _readable_pandas(frame: Any) -> Any:
@@ -259,33 +247,3 @@ def _readable_pandas(frame: Any) -> Any:
     for place in swapped:
         frame.isetitem(place, frame.iloc[:, place].astype(frame.dtypes.iloc[place].newbyteorder("=")))
     return frame
-
-
-def _readable_column(column: Any) -> Any:
-    """Convert a column of pyarrow to chunks of an ordinary type that narwhals, pandas and numpy read.
-
-    Views of text, runs of equal cells and extensions become ordinary columns. Levels stay levels where these are
-    text, bytes, numbers or truth values; of other cells, such as dates, the dictionary is left.
-    """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-    from pyarrow import types
-
-    if not isinstance(column, pa.ChunkedArray):
-        column = pa.chunked_array([column])
-    kind = column.type
-    if types.is_string_view(kind):
-        return column.cast(pa.large_string())
-    if types.is_run_end_encoded(kind):
-        chunks = [pc.run_end_decode(chunk) for chunk in column.chunks]
-        return _readable_column(pa.chunked_array(chunks, kind.value_type))
-    if isinstance(kind, pa.BaseExtensionType):
-        return _readable_column(column.cast(kind.storage_type))
-    if types.is_dictionary(kind):
-        values = _readable_column(pa.chunked_array([], kind.value_type)).type
-        if types.is_temporal(values) or types.is_decimal(values) or types.is_nested(values):
-            return column.cast(values)
-        # pandas before 3 reads no dictionary of the large types
-        values = {pa.large_string(): pa.string(), pa.large_binary(): pa.binary()}.get(values, values)
-        return column.cast(pa.dictionary(kind.index_type, values, kind.ordered))
-    return column

@@ -186,8 +186,8 @@ class Categorical(TableFamily):
         All levels that can occur, of any hashable type; a value that is not among them is refused. By default
         the levels are learned, and every column gets one more cell, "(unseen)", for those that did not occur in
         training, beside the categories of columns whose dtype declares them (pandas ``Categorical``, polars
-        ``Enum``). Other readers of a file that holds such a column, polars, pyarrow and ``fit_parquet``, declare
-        none: there the levels are those that occur.
+        ``Enum``, dictionaries of pyarrow). polars declares none when it reads such a column from a file: there
+        the levels are those that occur.
     unseen : {"missing", "error", "learned"}
         What a level is that did not occur in training, where levels are learned. ``missing``: something new turns
         up as often in every class, and is no evidence for any; the cell is skipped, with an

@@ -51,9 +51,7 @@ def test_every_container_gives_the_answer_of_plain_cells(cells, column):
             np.testing.assert_allclose(maker().fit(X, Y).predict_proba(X), expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize(
-    "name", ["runs of truth values", "runs of fractions", "dictionary of decimals", "views of text"]
-)
+@pytest.mark.parametrize("name", ["runs of truth values", "runs of fractions", "views of text"])
 def test_families_are_picked_as_for_plain_cells(name):
     cells, column = COLUMNS[name]
     plain = pd.DataFrame({"k": pd.Series(cells, dtype=object)})
