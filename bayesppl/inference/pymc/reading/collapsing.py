@@ -28,7 +28,7 @@ from bayesppl.conjugate import Conjugate
 from bayesppl.inference.pymc.graphs import substitute
 from bayesppl.inference.pymc.reading import proof
 from bayesppl.inference.pymc.reading.points import Coordinates
-from bayesppl.inference.pymc.reading.priors import LINKS, PriorDensity
+from bayesppl.inference.pymc.reading.priors import PriorDensity, link
 from bayesppl.inference.pymc.reading.proposals import Proposal
 from bayesppl.kernels.arrays import Array, Theta
 
@@ -130,13 +130,12 @@ def _local(coordinates: Coordinates, graphs: Mapping[str, Any]) -> list[list[int
 
     All that the parameters are computed from, or those with as many entries as they change.
     """
-    places = range(len(coordinates.values))
-    above = {name: set(ancestors([graph])) for name, graph in graphs.items()}
-    every = {place for place in places if any(coordinates.values[place] in found for found in above.values())}
+    above = {name: coordinates.above(graph) for name, graph in graphs.items()}
+    every = set().union(*above.values())
     sized: set[int] = set()
     taken: set[int] = set()
-    for name in sorted(graphs, key=lambda name: len(above[name] & set(coordinates.values))):
-        new = {place for place in every - taken if coordinates.values[place] in above[name]}
+    for name in sorted(graphs, key=lambda name: len(above[name])):
+        new = above[name] - taken
         sized |= {
             place for place in new if coordinates.start[place].size == _n_changed(coordinates, graphs[name], place)
         }
@@ -192,8 +191,7 @@ def _solved(
         (pt.broadcast_to(term, shape) if term.ndim < len(shape) else pt.specify_shape(term, shape), shape)
         for term, shape in zip(_at_points(density.terms, fixed), shapes, strict=True)
     ]
-    sizes = {name: values.shape[1:] for name, values in theta.items()}
-    total = density.by_factor(natural, over, sizes, pt.concatenate)
+    total = density.by_factor(natural, over, pt.concatenate)
     if total is None:
         return None
     rest = pt.add(*(coordinates.log_prior(jacobian=True)[place].sum() for place in places), pt.zeros(()))
@@ -217,23 +215,31 @@ def _held(
     """
     coordinates = density.coordinates
     moving = {coordinates.values[place] for place in places}
+    matches = density.matches or ()
     # entries of a parameter that stand for one variable do not depend on those that others stand for
-    start = {coordinates.values[m.place]: pt.constant(coordinates.start[m.place]) for m in density.matches or ()}
+    start = {
+        coordinates.values[place]: pt.constant(coordinates.start[place]) for m in matches for place in m.places
+    }
     held: dict[Any, Any] = {}
-    for found in density.matches or ():
-        value, graph = coordinates.values[found.place], found.of(density.theta[found.parameter])
-        held_value = pt.constant(points[found.place])
-        if moving & set(ancestors([graph])):
-            if found.relation != "entrywise":
-                return None
-            link = LINKS[found.parameter]
-            places_of = [pt.constant(np.full(value.type.shape, x)) for x in (0.0, 1.0)]
-            after = {other: values for other, values in start.items() if other not in held}
-            ends = [substitute([link(graph)], after | {value: place})[0] for place in places_of]
-            at_zero, at_one = _at_points(ends, held) if held else ends
-            steps = (link(pt.constant(found.of(theta[found.parameter], 1))) - at_zero) / (at_one - at_zero)
-            held_value = pt.specify_shape(steps.reshape(points[found.place].shape), points[found.place].shape)
-        held[value] = held_value
+    for found in matches:
+        values, graph = [coordinates.values[place] for place in found.places], density.theta[found.parameter]
+        if not moving & set(ancestors([graph])):
+            held |= {v: pt.constant(points[place]) for v, place in zip(values, found.places, strict=True)}
+            continue
+        if found.relation != "entrywise":
+            return None
+        entries = link(found.parameter, found.of(graph))
+        after = {other: own for other, own in start.items() if other not in held}
+        ends = [
+            substitute([entries], after | {v: pt.constant(np.full(v.type.shape, x)) for v in values})[0]
+            for x in (0.0, 1.0)
+        ]
+        at_zero, at_one = _at_points(ends, held) if held else ends
+        steps = (link(found.parameter, pt.constant(found.of(theta[found.parameter], 1))) - at_zero) / (
+            at_one - at_zero
+        )
+        for value, place, own in zip(values, found.places, found.split(steps), strict=True):
+            held[value] = pt.specify_shape(own.reshape(points[place].shape), points[place].shape)
     return held
 
 

@@ -1,15 +1,13 @@
-"""Which variable each parameter of a family stands for, and how the density of one becomes that of the other.
+"""Which variables each parameter of a family stands for, and how the density of one becomes that of the other.
 
-Where every parameter is computed from one variable entry by entry, given those before it, the Jacobian is a
-product.
-Otherwise it is taken whole, all coordinates against all.
+Where every entry of a parameter is computed from one entry of a variable, given the variables before it, the
+Jacobian is a product. Otherwise it is taken whole, all coordinates against all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -17,7 +15,6 @@ import pytensor
 import pytensor.tensor as pt
 from pytensor.graph.replace import vectorize_graph
 
-from bayesppl.inference.pymc.reading.labels import Label
 from bayesppl.inference.pymc.reading.naturals import Event
 from bayesppl.inference.pymc.reading.points import Coordinates
 from bayesppl.inference.pymc.reading.rows import same_values
@@ -28,196 +25,162 @@ Relation = Literal["same", "inverse", "entrywise"]
 #: Largest Jacobian that is taken whole.
 LARGEST = 400
 
+#: Relative difference up to which entries are those of a variable: matrices that were inverted lose digits.
+_PRECISE, _INVERTED, _DERIVED = 1e-13, 1e-8, 1e-11
+
 
 @dataclass(frozen=True, eq=False)
 class Match:
-    """A parameter of a family that stands for one free variable.
+    """A parameter of a family that stands for free variables: one, or several that make it up.
 
     Attributes
     ----------
     parameter : str
-    place : int
-        Of the free variable.
+    entry : {"number", "pair", "simplex", "matrix"}
+        What its entries are: numbers, the second of two probabilities that sum to one, cells of simplices, or
+        matrices.
+    places : tuple of int
+        Of the free variables.
+    sizes : tuple of int
+        How many entries each of them has.
     relation : {"same", "inverse", "entrywise"}
-        The variable itself; its matrix inverse; or a function of each entry of its unconstrained coordinates,
-        given the
-        variables matched before.
-    part : tuple
-        Index of the entries of the parameter, where several variables make it up.
-    transposed : bool
-        Whether the variable has the features first.
-    order : (n_classes,), optional
-        Places of the variable's classes among those of the parameter, where they differ.
+        Whether the entries are those of the variables; their matrix inverses; or each a function of one
+        unconstrained coordinate, given the variables matched before.
+    order : (n_entries,)
+        Places of the entries of the variables, one variable after the other, among those of the parameter.
     """
 
     parameter: str
-    place: int
+    entry: Entry
+    places: tuple[int, ...]
+    sizes: tuple[int, ...]
     relation: Relation
-    part: tuple[Any, ...] = ()
-    transposed: bool = False
-    order: Array | None = None
+    order: Array
 
     def of(self, values: Any, lead: int = 0) -> Any:
-        """The entries of a parameter, after ``lead`` axes, in the order of the variable."""
-        before = (slice(None),) * lead
-        ordered = values if self.order is None else values[(*before, self.order)]
-        chosen = ordered[before + self.part] if self.part else ordered
-        return chosen.swapaxes(-1, -2) if self.transposed else chosen
+        """The entries of a parameter, after ``lead`` axes, in the order of the variables."""
+        return _entries(values, self.entry, lead)[(slice(None),) * lead + (self.order,)]
 
-    @property
-    def is_whole(self) -> bool:
-        return not self.part and not self.transposed and self.order is None
+    def split(self, entries: Any) -> list[Any]:
+        """Entries at points, (n_points, n_entries, ...), of each variable."""
+        return [
+            entries[:, last - size : last] for size, last in zip(self.sizes, np.cumsum(self.sizes), strict=True)
+        ]
 
 
-#: How a parameter may be made up of variables: of one per class, per column, or per entry; or of one with
-#: features first.
-_SCHEMES: tuple[Callable[[tuple[int, ...]], Iterator[tuple[Any, ...]]], ...] = (
-    lambda shape: ((k,) for k in range(shape[0])),
-    lambda shape: ((slice(None), j) for j in range(shape[1])),
-    lambda shape: np.ndindex(*shape[:2]),
-)
+#: What the entries of a parameter are: of simplices they are the cells, and two that sum to one are one number.
+Entry = Literal["number", "pair", "simplex", "matrix"]
+_ENTRIES: Mapping[str, Entry] = {"scalar": "number", "simplex": "simplex", "matrix": "matrix"}
+_N_AXES: Mapping[Entry, int] = {"number": 0, "pair": 0, "simplex": 0, "matrix": 2}
+
+
+def _shape(values: Any) -> tuple[int, ...]:
+    """The shape of an array, or of a graph."""
+    return tuple(values.shape if isinstance(values, np.ndarray) else values.type.shape)
+
+
+def _entries(values: Any, entry: Entry, lead: int = 0) -> Any:
+    """The entries of a parameter on one axis, before the axes of each and after ``lead`` others."""
+    chosen = values[..., 1] if entry == "pair" else values
+    shape = _shape(chosen)
+    return chosen.reshape((*shape[:lead], -1, *shape[len(shape) - _N_AXES[entry] :]))
 
 
 def match(
-    coordinates: Coordinates,
-    theta: Mapping[str, Any],
-    events: Mapping[str, Event],
-    label: Label,
-    rng: np.random.Generator,
+    coordinates: Coordinates, theta: Mapping[str, Any], events: Mapping[str, Event], rng: np.random.Generator
 ) -> list[Match] | None:
-    """Match parameters with variables one to one, so that each depends on one variable more; or return None."""
+    """Match parameters with variables, so that each depends on its own and those before; or return None."""
     points = coordinates.draw(2, rng)
     known = dict(zip(theta, coordinates.evaluate(list(theta.values()), points), strict=True))
-    own = coordinates.evaluate(list(coordinates.constrained.values()), points)
-    state = _State(coordinates, theta, events, label, points, known, own)
-    for scheme in (None, *_SCHEMES):
-        found = _match(state, scheme)
-        if found is not None:
-            return found
-    return None
-
-
-@dataclass(frozen=True, eq=False)
-class _State:
-    """What is known of parameters and variables at a few points."""
-
-    coordinates: Coordinates
-    theta: Mapping[str, Any]
-    events: Mapping[str, Event]
-    label: Label
-    points: Sequence[Array]
-    known: Mapping[str, Array]
-    own: Sequence[Array]
-
-    @cached_property
-    def changed(self) -> dict[str, Array]:
-        """Which entries of the parameters change with each variable: (n_variables, ...)."""
-        other = self.coordinates.draw(len(self.points[0]), np.random.default_rng(1))
-        found = []
-        for place in range(len(self.points)):
-            moved = [other[i] if i == place else values for i, values in enumerate(self.points)]
-            values = self.coordinates.evaluate(list(self.theta.values()), moved)
-            found.append([(now != self.known[name]).any(0) for name, now in zip(self.theta, values, strict=True)])
-        return {
-            name: np.asarray(column) for name, column in zip(self.theta, zip(*found, strict=True), strict=True)
-        }
-
-    def above(self, name: str, part: tuple[Any, ...]) -> set[int]:
-        """The variables that some entries of a parameter change with."""
-        changed = self.changed[name][(slice(None), *part)]
-        return set(np.flatnonzero(changed.reshape(len(changed), -1).any(1)).tolist())
-
-    def orders(self, name: str, part: tuple[Any, ...]) -> list[Array | None]:
-        """Orders that the classes of a variable may have: those of the parameter, and those of the model."""
-        has_classes = self.known[name].shape[1:2] == self.label.order.shape and (
-            not part or part[0] == slice(None)
-        )
-        return [None, *([np.argsort(self.label.order)] if has_classes and not self.label.is_sorted else [])]
-
-
-def _match(state: _State, scheme: Any) -> list[Match] | None:
+    above = {name: coordinates.above(graph) for name, graph in theta.items()}
     matches: list[Match] = []
-    free = set(state.coordinates.moving)
-    left: list[tuple[str, tuple[Any, ...]]] = [(name, ()) for name in state.theta]
-    is_split = scheme is None
+    free, left = set(coordinates.moving), dict(theta)
     while left:
-        ready = next((key for key in left if len(state.above(*key) & free) == 1), None)
-        if ready is None:
-            if is_split:
-                return None
-            is_split = True
-            split = []
-            for name, _ in left:
-                shape = state.known[name].shape[1:]
-                if (len(shape) < 2 and scheme is not _SCHEMES[0]) or not shape:
-                    return None
-                split += [(name, tuple(part)) for part in scheme(shape)]
-            left = split
-            continue
-        left.remove(ready)
-        [place] = state.above(*ready) & free
-        same = [Match(ready[0], place, "same", ready[1], order=order) for order in state.orders(*ready)]
-        found = next((related for related in (_related(state, one) for one in same) if related is not None), None)
+        for name in left:
+            places = tuple(sorted(above[name] & free))
+            size = _independent(known[name][0], events[name]).size
+            if sum(coordinates.start[place].size for place in places) == size:
+                break
+        else:
+            return None
+        found = _related(coordinates, name, left.pop(name), events[name], known[name], places, points)
         if found is None:
             return None
-        free.remove(place)
+        free -= set(places)
         matches.append(found)
     return None if free else matches
 
 
-def _related(state: _State, same: Match) -> Match | None:
-    """Relate a parameter, or a part of one, to a variable; None if neither this nor another relation holds."""
-    event, place = state.events[same.parameter], same.place
-    graph, values = same.of(state.theta[same.parameter]), same.of(state.known[same.parameter], 1)
-    own = state.own[place]
-    if event == "simplex" and values.shape[-1] == 2 and values.size == 2 * own.size:
-        for level in (1, 0):  # two classes, or levels, by the probability of one of them
-            if same_values(values[..., level].reshape(own.shape), own, 1e-13):
-                return replace(same, part=(*same.part, ..., level))
+def _related(
+    coordinates: Coordinates,
+    name: str,
+    graph: Any,
+    event: Event,
+    values: Array,
+    places: tuple[int, ...],
+    points: Sequence[Array],
+) -> Match | None:
+    """Relate the entries of a parameter to those of variables; None if that is not seen."""
+    if isinstance(event, tuple):
         return None
-    if values.size != own.size:
-        if event != "scalar" or values.size != state.points[place].size:
+    entry: Entry = "pair" if event == "simplex" and values.shape[-1] == 2 else _ENTRIES[event]
+    if entry in ("number", "pair"):
+        sizes = tuple(coordinates.start[place].size for place in places)
+        weights = np.random.default_rng(len(points)).uniform(0.5, 1.5, sum(sizes))
+        entries = _entries(graph, entry)
+        variables = [coordinates.values[place] for place in places]
+        slopes, weighted = coordinates.evaluate(
+            [_slopes(entries, variables), _slopes(entries * weights, variables)], points
+        )
+        if not (slopes != 0).all():
             return None
-    elif same_values(values.reshape(own.shape), own, 1e-13):
-        return same
-    elif values.ndim == 3 and same_values(values.swapaxes(1, 2).reshape(own.shape), own, 1e-13):
-        return replace(same, transposed=True) if event == "scalar" else None
-    if event == "matrix":
-        square = own.ndim >= 3 and own.shape[-1] == own.shape[-2]
-        if square and same_values(np.linalg.inv(values).reshape(own.shape), own, 1e-8):
-            return replace(same, relation="inverse")
+        order = _order(weights, (weighted / slopes)[0])
+        agrees = same_values(slopes * weights[order], weighted, _DERIVED)
+        return Match(name, entry, places, sizes, "entrywise", order) if agrees else None
+    all_own = coordinates.evaluate(list(coordinates.constrained.values()), points)
+    wanted = _entries(values, entry, 1)
+    core = wanted.shape[2:]
+    if any(all_own[place].shape[all_own[place].ndim - len(core) :] != core for place in places):
         return None
-    if event != "scalar":
-        return None
-    value = state.coordinates.values[place]
-    weights = np.random.default_rng(len(state.points)).uniform(0.5, 1.5, values.shape[1:])
-    slope, weighted = state.coordinates.evaluate(
-        [_slope(graph, value, None), _slope(graph, value, weights)], state.points
-    )
-    if not (slope != 0).all():
-        return None
-    for transposed in (False, True):
-        turned = weights.T if transposed else weights
-        if same_values(slope * turned.reshape(slope.shape[1:]), weighted, 1e-11):
-            return replace(same, relation="entrywise", transposed=transposed)
+    own = [all_own[place].reshape(len(values), -1, *core) for place in places]
+    sizes, joined = tuple(part.shape[1] for part in own), np.concatenate(own, axis=1)
+    relations: dict[Relation, tuple[Array, float]] = {"same": (wanted, _PRECISE)}
+    if entry == "matrix":
+        relations["inverse"] = np.linalg.inv(wanted), _INVERTED
+    for relation, (candidates, tolerance) in relations.items():
+        if candidates.shape == joined.shape:
+            first = (slice(None), *(0,) * len(core))
+            order = _order(candidates[0][first], joined[0][first])
+            if same_values(candidates[:, order], joined, tolerance):
+                return Match(name, entry, places, sizes, relation, order)
     return None
 
 
-def _slope(graph: Any, value: Any, weights: Array | None) -> Any:
-    """Gradient of the sum of the entries of ``graph``: its derivatives, where it is computed entry by entry."""
-    total = graph.sum() if weights is None else (graph * weights).sum()
-    return pytensor.grad(total, value, disconnected_inputs="ignore")
+def _order(values: Array, own: Array) -> Array:
+    """Places of numbers among those that they equal, up to rounding."""
+    return np.asarray(np.argsort(values)[np.argsort(np.argsort(own))])
+
+
+def _slopes(entries: Any, variables: Sequence[Any]) -> Any:
+    """Gradient of a sum by all variables: the derivatives of its terms, where each has a coordinate of its own."""
+    gradients = pytensor.grad(entries.sum(), list(variables), disconnected_inputs="ignore")
+    return pt.concatenate([gradient.ravel() for gradient in gradients])
+
+
+def slopes(coordinates: Coordinates, entries: Any, found: Match) -> Any:
+    """The derivative of every entry by its own coordinate, in the order of the variables."""
+    return _slopes(entries, [coordinates.values[place] for place in found.places])
 
 
 def log_volumes(coordinates: Coordinates, theta: Mapping[str, Any], matches: Sequence[Match]) -> list[Any]:
-    """Compute log |∂ parameters / ∂ coordinates of the prior| for each match, of the shape of its entries."""
+    """Compute log |∂ parameters / ∂ coordinates of the prior| for each match, one term for each of its entries."""
     graphs = []
     for found in matches:
-        graph = theta[found.parameter]
+        entries = found.of(theta[found.parameter])
         if found.relation == "entrywise":
-            graphs.append(pt.log(pt.abs(_slope(graph, coordinates.values[found.place], None))))
+            graphs.append(pt.log(pt.abs(slopes(coordinates, entries, found))))
         else:  # dΣ = |Σ|^(D+1) dΛ for a symmetric matrix and its inverse
-            graphs.append((graph.shape[-1] + 1) * pt.linalg.slogdet(found.of(graph))[1])
+            graphs.append((entries.shape[-1] + 1) * pt.linalg.slogdet(entries)[1])
     return graphs
 
 
@@ -230,71 +193,17 @@ def log_volume(coordinates: Coordinates, theta: Mapping[str, Any], events: Mappi
         return None
     cotangent = pt.vector("cotangent", shape=(size,))
     moving = [coordinates.values[place] for place in coordinates.moving]
-    gradients = pytensor.grad(
-        (flat * cotangent).sum(), moving, disconnected_inputs="ignore", consider_constant=[cotangent]
-    )
-    row = pt.concatenate([pt.as_tensor(g).ravel() for g in gradients])
-    jacobian = vectorize_graph(row, {cotangent: pt.constant(np.eye(size))})
+    jacobian = vectorize_graph(_slopes(flat * cotangent, moving), {cotangent: pt.constant(np.eye(size))})
     return pt.linalg.slogdet(jacobian)[1]
 
 
-def _independent(graph: Any, event: Event) -> Any:
-    """Entries from which the others follow."""
+def _independent(values: Any, event: Event) -> Any:
+    """Entries, of a graph or at points, from which the others follow."""
     if isinstance(event, tuple):
-        return graph[..., list(event)]
+        return values[..., list(event)]
     if event == "simplex":
-        return graph[..., :-1]
+        return values[..., :-1]
     if event == "matrix":
-        rows, columns = np.tril_indices(int(graph.type.shape[-1]))
-        return graph[..., rows, columns]
-    return graph
-
-
-#: Terms, arrays or graphs, and their shapes, whose draw axis leads.
-Terms = list[tuple[Any, tuple[int, ...]]]
-
-
-def assemble(
-    matches: Sequence[Match],
-    sizes: Mapping[str, tuple[int, ...]],
-    terms: Terms,
-    concatenate: Callable[..., Any],
-) -> Terms | None:
-    """One term for each parameter, or for each variable that is all of one.
-
-    Parameters
-    ----------
-    matches : sequence of Match
-        One for each term.
-    sizes : mapping of str to tuple of int
-        Shapes of the parameters, without draws.
-    concatenate : callable
-        Of NumPy for arrays, of PyTensor for graphs.
-
-    Returns
-    -------
-    list, optional
-        None where the variables do not make up their parameter.
-    """
-    whole = [term for found, term in zip(matches, terms, strict=True) if found.is_whole]
-    parts: dict[str, list[tuple[Match, Any, tuple[int, ...]]]] = {}
-    for found, (term, shape) in zip(matches, terms, strict=True):
-        if not found.is_whole:
-            parts.setdefault(found.parameter, []).append((found, term, shape))
-    for name, group in parts.items():
-        n_draws, full = group[0][2][0], sizes[name]
-        if sum(found.of(np.empty(full)).size for found, _, _ in group) != np.prod(full):
-            return None
-        n_terms = sum(int(np.prod(shape[1:])) for _, _, shape in group)
-        # the density of a vector or a matrix has one term for all its entries
-        kept = next((full[:n] for n in range(len(full), -1, -1) if np.prod(full[:n]) == n_terms), None)
-        if kept is None or any(len(found.part) > len(kept) for found, _, _ in group):
-            return None
-        if not kept:  # one term for one variable, however its classes are ordered
-            whole.append((group[0][1].reshape((n_draws,)), (n_draws,)))
-            continue
-        places = np.arange(n_terms).reshape(kept)
-        order = np.concatenate([found.of(places).ravel() for found, _, _ in group])
-        flat = concatenate([term.reshape((n_draws, -1)) for _, term, _ in group], axis=1)
-        whole.append((flat[:, np.argsort(order)].reshape((n_draws, *kept)), (n_draws, *kept)))
-    return whole
+        rows, columns = np.tril_indices(_shape(values)[-1])
+        return values[..., rows, columns]
+    return values

@@ -94,21 +94,14 @@ class Natural(ABC):
         }
 
     @final
-    def by_factor(self, values: Any, shape: tuple[int, ...]) -> Any | None:
-        """Terms of a log density, an array or a graph of this shape, (n_draws, ...), summed into the factors.
-
-        None where they do not match the factors.
-        """
-        n_draws, size = shape[0], int(np.prod(shape[1:]))
-        if not self.factors:
-            return values.reshape((n_draws, size)).sum(-1)
-        if size == int(np.prod(self.factors)):
-            return values.reshape((n_draws, *self.factors))
-        lead = next((n for n in range(len(self.entries), 0, -1) if np.prod(self.entries[:n]) == size), 0)
-        if max(self._kept) >= lead:
-            return None
-        summed = tuple(axis + 1 for axis in range(lead) if axis not in self._kept)
-        return values.reshape((n_draws, *self.entries[:lead])).sum(summed)
+    def factor_of_entries(self, n_entries: int) -> Array:
+        """The factor that each entry of a parameter, or cell of a simplex, belongs to: (n_entries,)."""
+        own = np.arange(int(np.prod(self.factors)))
+        if n_entries == len(own):
+            return own
+        lead = [size if axis in self._kept else 1 for axis, size in enumerate(self.entries)]
+        of_terms = np.broadcast_to(own.reshape(lead), self.entries)
+        return np.repeat(of_terms, n_entries // of_terms.size)
 
     @final
     @property

@@ -13,6 +13,7 @@ from pymc.initial_point import make_initial_point_expression
 from pymc.logprob.basic import transformed_conditional_logp
 from pymc.logprob.rewriting import logprob_rewrites_db
 from pytensor.graph.rewriting.db import RewriteDatabaseQuery
+from pytensor.graph.traversal import ancestors
 
 from bayesppl.inference.pymc.graphs import (
     Interpreter,
@@ -83,6 +84,11 @@ class Coordinates:
     def size(self) -> int:
         """Number of unconstrained coordinates that move."""
         return sum(self.start[place].size for place in self.moving)
+
+    def above(self, graph: Any) -> set[int]:
+        """Places of the variables, moving or not, that a graph of the unconstrained ones is computed from."""
+        found = set(ancestors([graph]))
+        return {place for place, value in enumerate(self.values) if value in found}
 
     @property
     def constrained(self) -> dict[Any, Any]:

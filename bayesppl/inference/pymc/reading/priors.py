@@ -11,13 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pytensor
 import pytensor.tensor as pt
 
 from bayesppl.conjugate import Conjugate
 from bayesppl.inference.pymc.graphs import Interpreter, evaluate
-from bayesppl.inference.pymc.reading.labels import Label
-from bayesppl.inference.pymc.reading.matches import Match, Terms, assemble, log_volume, log_volumes, match
+from bayesppl.inference.pymc.reading.matches import Match, log_volume, log_volumes, match, slopes
 from bayesppl.inference.pymc.reading.naturals import Natural
 from bayesppl.inference.pymc.reading.points import Coordinates
 from bayesppl.inference.pymc.reading.rows import same_values
@@ -30,13 +28,12 @@ UNEXPLAINED = 1e-7
 LARGEST = 700
 
 
-#: Coordinates in which a parameter is affine, or nearly so, in an unconstrained variable, given others.
-LINKS: Mapping[str, Callable[[Any], Any]] = {
-    "variance": pt.log,
-    "rate": pt.log,
-    "probability": lambda p: pt.log(p) - pt.log1p(-p),
-    "mean": lambda mean: mean,
-}
+def link(parameter: str, entries: Any) -> Any:
+    """Coordinates in which a parameter is affine, or nearly so, in an unconstrained variable, given others."""
+    if parameter == "mean":
+        return entries
+    return pt.log(entries) - (0 if parameter in ("variance", "rate") else pt.log1p(-entries))
+
 
 #: Largest number of Newton's steps back to the variables of the user.
 STEPS = 60
@@ -75,25 +72,40 @@ class PriorDensity:
         n = len(self.theta)
         return dict(zip(self.theta, values[:n], strict=True)), values[n:]
 
-    def by_factor(
-        self, natural: Natural, terms: Terms, sizes: Mapping[str, tuple[int, ...]], concatenate: Callable[..., Any]
-    ) -> Any | None:
-        """Sum the terms of each factor, arrays or graphs; None where they are no terms of single factors."""
-        matches = self.matches or ()
-        by_place = sorted(matches, key=lambda found: found.place)
-        moved = [found for found in matches if found.relation != "same"]
-        of_variables = assemble(by_place, sizes, terms[: len(by_place)], concatenate)
-        of_volumes = assemble(moved, sizes, terms[self.n_prior :], concatenate)
-        if of_variables is None or of_volumes is None:
-            return None
-        whole = [*of_variables, *terms[len(by_place) : self.n_prior], *of_volumes]
-        total: Any = 0.0
-        for term, shape in whole:
-            own = natural.by_factor(term, shape)
-            if own is None:
+    def by_factor(self, natural: Natural, terms: Sequence[Any], concatenate: Callable[..., Any]) -> Any | None:
+        """Sum the terms of each factor, arrays or graphs; None where they are no terms of single factors.
+
+        Parameters
+        ----------
+        terms : sequence of (array or graph, shape)
+            With their shapes, whose draw axis leads.
+        concatenate : callable
+            Of NumPy for arrays, of PyTensor for graphs.
+        """
+        of_variables: dict[int, Array] = {}
+        of_volumes = []
+        for found in self.matches or ():
+            factors = natural.factor_of_entries(len(found.order))[found.order]
+            of_variables |= dict(zip(found.places, found.split(factors[None]), strict=True))
+            of_volumes += [factors[None]] if found.relation != "same" else []
+        in_order = [of_variables[place] for place in sorted(of_variables)]
+        owners = {**dict(enumerate(in_order)), **dict(enumerate(of_volumes, self.n_prior))}
+        flat, of_terms, n_draws = [], [], terms[0][1][0]
+        for i, (term, shape) in enumerate(terms):
+            n_terms = int(np.prod(shape[1:]))
+            # a potential may have a term for each entry of a variable
+            factors = owners.get(i, next((own for own in in_order if own.size == n_terms), np.arange(2)[None]))
+            # the density of a vector or a matrix has one term for all its entries
+            groups = factors.reshape(n_terms, -1) if factors.size % n_terms == 0 else np.arange(2)[None]
+            if (groups != groups[:, :1]).any():
                 return None
-            total = total + own
-        return total
+            flat.append(term.reshape((n_draws, n_terms)))
+            of_terms.append(groups[:, 0])
+        factors = np.concatenate(of_terms)
+        if np.ptp(np.bincount(factors)):
+            return None
+        joined = concatenate(flat, axis=1)[:, np.argsort(factors, kind="stable")]
+        return joined.reshape((n_draws, *natural.factors, -1)).sum(-1)
 
     def variables_at(self, theta: Theta, start: Sequence[Array]) -> Theta | None:
         """Free variables at draws of a family's parameters; None where they cannot be found.
@@ -108,59 +120,59 @@ class PriorDensity:
             return None
         coordinates = self.coordinates
         n_draws = len(next(iter(theta.values())))
-        shapes = [values.shape for values in coordinates.start]
-        points = [np.array(np.broadcast_to(v, (n_draws, *shape))) for v, shape in zip(start, shapes, strict=True)]
+        points = [
+            np.array(np.broadcast_to(v, (n_draws, *one.shape)))
+            for v, one in zip(start, coordinates.start, strict=True)
+        ]
         own = self.parameters([values[:1] for values in points])
         wanted = {name: theta[name].reshape(-1, *one.shape[1:]) for name, one in own.items()}
         usual = coordinates.theta([values[:1] for values in points])
         direct: Theta = {}
         for found in self.matches:
-            variable, target = coordinates.free[found.place], found.of(wanted[found.parameter], 1)
+            target = found.of(wanted[found.parameter], 1)
             if found.relation == "entrywise":
                 if not self._solve(found, target, points):
                     return None
-            else:
-                values = np.linalg.inv(target) if found.relation == "inverse" else target
-                values = values.reshape(n_draws, *usual[variable.name].shape[1:])
-                direct[variable.name] = points[found.place] = values
+                continue
+            entries = np.linalg.inv(target) if found.relation == "inverse" else target
+            for place, values in zip(found.places, found.split(entries), strict=True):
+                variable = coordinates.free[place]
+                shaped = values.reshape(n_draws, *usual[variable.name].shape[1:])
+                direct[variable.name] = points[place] = shaped
                 transform = coordinates.model.rvs_to_transforms[variable]
                 if transform is not None:
                     one = variable.type()
                     forward = transform.forward(one, *variable.owner.inputs)
-                    [points[found.place]] = Interpreter([one], (), [forward])([values])
+                    [points[place]] = Interpreter([one], (), [forward])([shaped])
         back = self.parameters(points)
         agrees = all(same_values(values, wanted[name], 1e-6) for name, values in back.items())
         return coordinates.theta(points) | direct if agrees else None
 
     def _solve(self, found: Match, target: Array, points: list[Array]) -> bool:
         """Move points, by Newton's method, to where a parameter has given values; entry by entry."""
-        link = LINKS[found.parameter]
-        graph = link(found.of(self.theta[found.parameter]))
-        slope = pytensor.grad(graph.sum(), self.coordinates.values[found.place])
-        [goal] = evaluate([link(pt.constant(target))])
+        graph = link(found.parameter, found.of(self.theta[found.parameter]))
+        slope = slopes(self.coordinates, graph, found)
+        [goal] = evaluate([link(found.parameter, pt.constant(target))])
         for _ in range(STEPS):
             now, rate = self.coordinates.evaluate([graph, slope], points)
             gap = now - goal
             if np.abs(gap).max() <= 1e-12 * max(1.0, np.abs(goal).max()):
                 return True
-            points[found.place] -= np.clip(gap.reshape(rate.shape) / rate, -5, 5)
+            for place, step in zip(found.places, found.split(np.clip(gap / rate, -5, 5)), strict=True):
+                points[place] -= step.reshape(points[place].shape)
         return bool(np.abs(gap).max() <= 1e-8 * max(1.0, np.abs(goal).max()))
 
 
 def as_density(
-    coordinates: Coordinates,
-    natural: Natural,
-    theta: Mapping[str, Any],
-    label: Label,
-    rng: np.random.Generator,
+    coordinates: Coordinates, natural: Natural, theta: Mapping[str, Any], rng: np.random.Generator
 ) -> PriorDensity | str:
     """The prior as a density of the parameters, or the reason why it is none."""
-    found = match(coordinates, theta, natural.events, label, rng)
-    entrywise = {m.place for m in found or () if m.relation == "entrywise"}
+    found = match(coordinates, theta, natural.events, rng)
+    entrywise = {place for m in found or () if m.relation == "entrywise" for place in m.places}
     constrained = coordinates.log_prior(jacobian=found is None)
     free = coordinates.log_prior(jacobian=True) if entrywise else constrained
     terms = [(free if place in entrywise else constrained)[place] for place in coordinates.moving]
-    terms += [_of_classes(potential, label) for potential in constrained[len(coordinates.free) :]]
+    terms += constrained[len(coordinates.free) :]
     if found is None:
         volume = log_volume(coordinates, theta, natural.events)
         if volume is None:
@@ -169,12 +181,6 @@ def as_density(
     else:
         volumes = log_volumes(coordinates, theta, [m for m in found if m.relation != "same"])
     return PriorDensity(coordinates, theta, [*terms, *(-volume for volume in volumes)], found, len(terms))
-
-
-def _of_classes(potential: Any, label: Label) -> Any:
-    """The terms of a potential, those of the classes in our order; its sum is the same, whatever they are."""
-    has_classes = potential.type.shape[:1] == label.order.shape
-    return potential[label.order] if has_classes and not label.is_sorted else potential
 
 
 def propose(density: PriorDensity, natural: Natural, rng: np.random.Generator) -> Conjugate | str:
@@ -199,8 +205,7 @@ def _solve(
     if together:
         target = np.sum([term.reshape(n_points, -1).sum(1) for term in terms], axis=0)[:, None]
     else:
-        sizes = {name: values.shape[1:] for name, values in theta.items()}
-        total = density.by_factor(natural, [(term, term.shape) for term in terms], sizes, np.concatenate)
+        total = density.by_factor(natural, [(term, term.shape) for term in terms], np.concatenate)
         if total is None:
             return "the prior ties its parameters together"
         target = total.reshape(n_points, -1)

@@ -159,7 +159,7 @@ def _label_block(block: Block, label: Label, weights: Any, rng: np.random.Genera
         known = Solved(None, Fixed(values / values.sum(), CLASS_WEIGHTS), None)
         return replace(block, solution="exact", family="Categorical", prior="known", solved=known)
     [graph] = block.coordinates.of([weights])
-    found = _prior(natural, {CLASS_WEIGHTS: graph}, block.coordinates, label, rng)
+    found = _prior(natural, {CLASS_WEIGHTS: graph}, block.coordinates, rng)
     if isinstance(found, str):
         return replace(block, family="Categorical", why=found)
     prior = "Beta" if label.is_binary else natural.words
@@ -195,7 +195,7 @@ def _closed_form(
     """A part as what is proposed, proved, or the reason why it is not."""
 
     def prove(given: Coordinates, graphs: Mapping[str, Any]) -> tuple[Conjugate, priors.PriorDensity] | str:
-        return _prior(proposal.natural, graphs, given, label, rng)
+        return _prior(proposal.natural, graphs, given, rng)
 
     theta = dict(zip(proposal.theta, coordinates.of(list(proposal.theta.values())), strict=True))
     exact = "the prior is not conjugate to the likelihood" if proposal.known else prove(coordinates, theta)
@@ -215,10 +215,10 @@ def _closed_form(
 
 
 def _prior(
-    natural: Natural, theta: Mapping[str, Any], coordinates: Coordinates, label: Label, rng: np.random.Generator
+    natural: Natural, theta: Mapping[str, Any], coordinates: Coordinates, rng: np.random.Generator
 ) -> tuple[Conjugate, priors.PriorDensity] | str:
     """The belief that is the prior, proved, or the reason why there is none."""
-    density = priors.as_density(coordinates, natural, theta, label, rng)
+    density = priors.as_density(coordinates, natural, theta, rng)
     if isinstance(density, str):
         return density
     belief = priors.propose(density, natural, rng)
