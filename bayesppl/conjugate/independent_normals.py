@@ -34,6 +34,7 @@ from bayesppl.conjugate.log_density import LogDensity, mixture
 from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.moments import NumberRows
 from bayesppl.conjugate.normal_inverse_gamma import NormalInverseGamma
+from bayesppl.conjugate.normal_means import NormalMeans
 from bayesppl.conjugate.rows import forget, log_evidence_of, per_row
 from bayesppl.kernels.arrays import LOG_2PI, Array, log_rising
 from bayesppl.kernels.mahalanobis import weighted_squares
@@ -75,6 +76,19 @@ def log_predictive(posterior: NormalInverseGamma) -> LogDensity:
         return _add_cells(out, constant, rows.X, odd)
 
     return LogDensity(log_t)
+
+
+def log_normal_predictive(posterior: NormalMeans) -> LogDensity:
+    """Return log p(x | y = k, data) where variances are known: normal, of that and the mean's variance."""
+    variance = posterior.variance + 1 / posterior.precision
+    constant, scale = -0.5 * (LOG_2PI + np.log(variance)), np.sqrt(variance)
+
+    def log_normal(rows: NumberRows) -> Array:
+        out, odd = weighted_squares(rows.X, posterior.location, scale)
+        out *= -0.5
+        return _add_cells(out, constant, rows.X, odd)
+
+    return LogDensity(log_normal)
 
 
 def inclusion_averaged(posterior: NormalInverseGamma, common: NormalInverseGamma, log_odds: Array) -> LogDensity:

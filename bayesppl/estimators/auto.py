@@ -384,7 +384,7 @@ class AutoClassifier(Shell[Stack]):
                 if not isinstance(clf, Learner):
                     raise TypeError(
                         f"this AutoClassifier cannot be saved: candidate {name!r} is a {type(clf).__name__}, and "
-                        "a file holds no code of other packages. Keep it with joblib.dump, or fit without it"
+                        "a file holds no code. Keep it with joblib.dump, or fit without it"
                     )
             parameters["candidates"] = {
                 name: [type(clf).__name__, clf.get_params(deep=False)] for name, clf in given.items()

@@ -18,6 +18,8 @@ from bayesppl.estimators.classifier import BayesClassifier, ask
 from bayesppl.estimators.generative import GenerativeClassifier
 from bayesppl.files.saving import write
 from bayesppl.inference import NUTS, Inference, choose
+from bayesppl.inference.base import interrupts_raised
+from bayesppl.inference.progress import announce_if_slow
 from bayesppl.model.calibration import Option, check_option
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.kept_draws import KeptDraws
@@ -181,7 +183,12 @@ class PyMCClassifier(BayesClassifier):
             raise TypeError(f"the model must be a pm.Model, found {model!r}")
         check_rule(self.rule)
         check_option(self.calibration)
-        found: Fitted = fit_model(model, self.label, self._settings, self.rule, **given)
+        settings = self._settings
+        with (
+            interrupts_raised(),
+            announce_if_slow("reading the model and learning its posterior", settings.speaks),
+        ):
+            found: Fitted = fit_model(model, self.label, settings, self.rule, **given)
         if self.calibration is not None:
             assert found.rows is not None
             found = calibrated(found, found.rows, self.calibration)

@@ -16,6 +16,7 @@ import numpy as np
 
 from bayesppl.conjugate import Joint
 from bayesppl.conjugate import closed_forms as of_pairs
+from bayesppl.conjugate.conjugate import ShapeError
 from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.statistics import JointStatistics
@@ -140,9 +141,15 @@ def common_prior(family: Family, statistics: Any) -> Any:
         return common_prior(family.inner, statistics)
     [leaf] = _leaves(family)
     found: Any = leaf.family.resolve_prior(statistics)
-    if found.hierarchy is None:
+    if found.hierarchy is not None:
+        return found.hierarchy.common(found)
+    try:
         return family.resolve_prior(statistics.pooled())
-    return found.hierarchy.common(found)
+    except ShapeError:  # hyperparameters of every class, which may be the same, as those of models that were read
+        own = (v for k, v in vars(found).items() if isinstance(v, np.ndarray) and k not in found.shared_by_classes)
+        if not all(np.allclose(values, values[:1], rtol=1e-9, atol=0) for values in own):
+            raise
+        return found.select_classes(np.arange(1))
 
 
 def log_bayes_factor(family: Family, prior: Any, common: Any, statistics: Any) -> dict[str, Evidence]:

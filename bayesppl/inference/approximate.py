@@ -7,7 +7,10 @@ whose releases hold PyMC back.
 
 from __future__ import annotations
 
+import logging
 from abc import abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +20,7 @@ from bayesppl.conjugate import Joint
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.rows import Rows
 from bayesppl.inference.base import Drawing, Draws, interrupts_raised
-from bayesppl.inference.progress import announce_if_slow, is_watched
+from bayesppl.inference.progress import is_watched
 from bayesppl.inference.pymc.build import hyperparameters, to_pymc
 from bayesppl.model.declaration import GenerativeModel
 from bayesppl.model.sampled import Sampled
@@ -27,6 +30,18 @@ UNAVAILABLE = {
     "pathfinder": "inference='pathfinder' is not available: PyMC offers it only through pymc-extras, whose "
     "releases hold PyMC back. Use 'laplace' or 'advi' for an approximation, or 'nuts'."
 }
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Keep PyMC from reporting how far it is, also where it is interrupted."""
+    logger = logging.getLogger("pymc")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
 
 
 @dataclass(frozen=True)
@@ -39,17 +54,13 @@ class _ByPyMC(Drawing):
 
     def infer(self, model: GenerativeModel, statistics: JointStatistics, rows: Rows | None = None) -> Sampled:
         prior = model.prior(statistics)
-        return self._posterior(model, prior, statistics, lambda: to_pymc(model, prior, statistics))
+        return self._posterior(model, prior, statistics, lambda: to_pymc(model, prior, statistics), is_watched())
 
     def _draw(self, model: GenerativeModel, prior: Joint, pymc_model: Any) -> Draws:
         import pytensor
 
         # fast maths makes the first run (cold cache) differ in the last bits from later ones
-        with (
-            pymc_model,
-            pytensor.config.change_flags(numba__fastmath=False),
-            announce_if_slow(f"compiling and running {type(self).__name__}, up to a minute", is_watched()),
-        ):
+        with pymc_model, quiet(), pytensor.config.change_flags(numba__fastmath=False):
             tree, shape, record = self._run(pymc_model)
         known = prior.parts["class_weights"]
         draws = {str(name): np.asarray(values) for name, values in tree["posterior"].data_vars.items()}

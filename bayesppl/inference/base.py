@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version
 from threading import current_thread, main_thread
+from traceback import clear_frames
 from types import FrameType
 from typing import Any, ClassVar, final
 
@@ -23,6 +24,7 @@ from bayesppl.data.rows import Rows
 from bayesppl.errors import IncompleteDrawsError
 from bayesppl.families.components import COMPONENT
 from bayesppl.inference.mode import find_mode
+from bayesppl.inference.progress import announce_if_slow
 from bayesppl.inference.pymc.build import hyperparameters, to_pymc
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.convergence import Diagnosis, diagnose, warn_of_problems
@@ -68,8 +70,9 @@ def interrupts_raised() -> Iterator[None]:
     report = sys.unraisablehook
 
     def report_others(unraisable: Any) -> None:
-        # compilers call back from C, out of which nothing can be raised; the interrupt is raised below
-        if not issubclass(unraisable.exc_type, KeyboardInterrupt):
+        # compilers call back from C, out of which nothing can be raised, and what they were making when they were
+        # interrupted cannot be deleted in good order; the interrupt is raised below
+        if not interrupts:
             report(unraisable)
 
     signal.signal(signal.SIGINT, handler)
@@ -78,6 +81,8 @@ def interrupts_raised() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, former)
+        for interrupt in interrupts:
+            clear_frames(interrupt.__traceback__)  # deletes what was half made, while nothing is reported
         sys.unraisablehook = report
         if interrupts:
             raise KeyboardInterrupt from interrupts[0]
@@ -115,9 +120,19 @@ class Drawing(Inference):
 
     @final
     def _posterior(
-        self, model: GenerativeModel, prior: Joint, statistics: JointStatistics, build: Callable[[], Any]
+        self,
+        model: GenerativeModel,
+        prior: Joint,
+        statistics: JointStatistics,
+        build: Callable[[], Any],
+        speaks: bool,
     ) -> Sampled:
         """The posterior by draws, all of them there and finite, of the PyMC model that ``build`` returns.
+
+        Parameters
+        ----------
+        speaks : bool
+            Whether to say on standard error that it takes a while: to load PyMC, build, compile and draw.
 
         Raises
         ------
@@ -126,7 +141,7 @@ class Drawing(Inference):
         KeyboardInterrupt
             If the run was interrupted, also where something, such as the sampler, made do with what it had.
         """
-        with interrupts_raised():
+        with interrupts_raised(), announce_if_slow(f"fitting by {type(self).__name__}", speaks):
             pymc_model = build()
             began = time.perf_counter()
             drawn = self._draw(model, prior, pymc_model)
@@ -139,7 +154,7 @@ class Drawing(Inference):
         return replace(found, resample=partial(self._of_statistics, model, prior))
 
     def _of_statistics(self, model: GenerativeModel, prior: Joint, statistics: JointStatistics) -> Sampled:
-        return self._posterior(model, prior, statistics, lambda: to_pymc(model, prior, statistics))
+        return self._posterior(model, prior, statistics, lambda: to_pymc(model, prior, statistics), False)
 
 
 def as_posterior(

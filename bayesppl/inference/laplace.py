@@ -25,6 +25,7 @@ from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.rows import Rows
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.inference.base import Drawing, Draws
+from bayesppl.inference.progress import is_watched
 from bayesppl.inference.pymc.build import hyperparameters, to_pymc
 from bayesppl.inference.pymc.compiled import constrain, log_density
 from bayesppl.kernels.arrays import Array
@@ -73,7 +74,7 @@ class Laplace(Drawing):
 
     def infer(self, model: GenerativeModel, statistics: JointStatistics, rows: Rows | None = None) -> Sampled:
         prior = model.prior(statistics)
-        return self._posterior(model, prior, statistics, lambda: to_pymc(model, prior, statistics))
+        return self._posterior(model, prior, statistics, lambda: to_pymc(model, prior, statistics), is_watched())
 
     def _draw(self, model: GenerativeModel, prior: Joint, pymc_model: Any) -> Draws:
         density = log_density(pymc_model)

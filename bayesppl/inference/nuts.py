@@ -99,13 +99,17 @@ class NUTS(Drawing):
         """Sample the posterior under a prior that is resolved already."""
         self._check()
         return self._posterior(
-            model, prior, statistics, lambda: to_pymc(model, prior, statistics, encoded, self.likelihood)
+            model,
+            prior,
+            statistics,
+            lambda: to_pymc(model, prior, statistics, encoded, self.likelihood),
+            self.speaks,
         )
 
     def _draw(self, model: GenerativeModel, prior: Joint, pymc_model: Any) -> Draws:
         began = time.perf_counter()
         density = log_density(pymc_model)
-        function = compile_density(density, notify=self._speaks)
+        function = compile_density(density, notify=self.speaks)
         compiled = time.perf_counter()
         points, reported = self.run(density, function)
         sampled = time.perf_counter()
@@ -131,9 +135,7 @@ class NUTS(Drawing):
         import nutpie
 
         try:
-            with announce_if_slow(
-                f"sampling {self.chains} chains of {self.tune + self.draws} draws", self._speaks
-            ):
+            with announce_if_slow(f"sampling {self.chains} chains of {self.tune + self.draws} draws", self.speaks):
                 tree = nutpie.sample(
                     compiled,
                     draws=self.draws,
@@ -154,7 +156,8 @@ class NUTS(Drawing):
         return np.asarray(tree["posterior"]["point"]), reported
 
     @property
-    def _speaks(self) -> bool:
+    def speaks(self) -> bool:
+        """Whether to say on standard error what is being waited for."""
         return is_watched() if self.progressbar is None else self.progressbar
 
     def _check(self) -> None:

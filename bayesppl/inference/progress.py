@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from threading import Timer
 from time import monotonic
 
-# Seconds of silence before the first message.
-_SHORT = 3.0
+# Seconds of silence before a message.
+_SHORT = 1.0
 
 
 def is_watched() -> bool:
@@ -22,17 +22,18 @@ def say(words: str) -> None:
 
 
 def counted[T](steps: Sequence[T], words: str) -> Iterator[T]:
-    """Yield the steps one by one, and count them on standard error once they take more than a few seconds."""
-    start = monotonic()
+    """Yield the steps one by one, and count them on standard error once a second."""
+    said = monotonic()
     for number, step in enumerate(steps, start=1):
-        if is_watched() and monotonic() - start > _SHORT:
+        if is_watched() and monotonic() - said > _SHORT:
             say(f"{words}, {number} of {len(steps)}")
+            said = monotonic()
         yield step
 
 
 @contextmanager
 def announce_if_slow(words: str, wanted: bool) -> Iterator[None]:
-    """Say what is being waited for, if it takes more than a few seconds."""
+    """Say what is being waited for, if it takes more than a second."""
     if not wanted:
         yield
         return

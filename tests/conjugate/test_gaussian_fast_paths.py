@@ -16,6 +16,7 @@ from bayesppl.conjugate.closed_forms import (
 from bayesppl.conjugate.matrix_normal import MatrixNormalInverseWishart
 from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.moments import NumberRows
+from bayesppl.conjugate.normal_means import NormalMeans
 from bayesppl.data.labels import one_hot
 
 N_ROWS, N_CLASSES, N_FEATURES = 40, 3, 4
@@ -37,6 +38,12 @@ PAIRS = {
     "a variance of all columns": (
         NormalInverseGamma(0.5, 0.3, 2.0, 1.5),
         lambda p, n: p.sized((n, N_FEATURES), (-1,)),
+        False,
+        False,
+    ),
+    "known variances": (
+        NormalMeans(0.5, 0.3, [2.0, 0.5, 1.0, 3.0]),
+        lambda p, n: p.sized((n, N_FEATURES)),
         False,
         False,
     ),

@@ -6,6 +6,7 @@ import polars as pl
 import pymc as pm
 import pytest
 from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 import bayesppl as bp
 
@@ -168,6 +169,14 @@ def test_questions_about_the_rows_of_the_fit_have_the_same_answers(clf, ours):
     assert np.isclose(float(clf.log_evidence()["total"]), float(ours.log_evidence()["total"]), rtol=1e-9)
 
 
+def test_columns_are_weighed_as_by_an_estimator_whose_classes_share_the_prior(clf, ours):
+    rows = X.to_numpy()
+    np.testing.assert_allclose(
+        clf.feature_relevance()["log_bayes_factor"], ours.feature_relevance()["log_bayes_factor"], rtol=1e-8
+    )
+    np.testing.assert_allclose(clf.averaged_proba(rows), ours.averaged_proba(rows), rtol=1e-8)
+
+
 def test_the_user_s_names_are_kept(clf):
     assert clf.to_datatree(draws=5, chains=2)["posterior"]["rate"].shape == (2, 5, 2, 2)
     assert isinstance(clf.to_pymc(), pm.Model)
@@ -212,3 +221,35 @@ def test_columns_without_dims_are_called_as_those_of_their_parameters(coords, na
         bp.PoissonNB(bp.Gamma(2.0, 0.5)).fit(X, Y).predict_proba(X),
         rtol=1e-9,
     )
+
+
+def test_own_models_are_candidates_left_out_by_folds():
+    """Learned by a classifier that is a candidate too, as what the model is."""
+    rng = np.random.default_rng(7)
+    y = np.r_[0, 0, np.ones(28, dtype=int)]  # two folds
+    rows = pd.DataFrame(rng.poisson(np.array([[2.0, 5.0], [4.0, 3.0]])[y]), columns=["a", "b"])
+    labels = np.array(["no", "yes"])[y]
+    own, same = bp.PyMCClassifier(build), bp.PoissonNB(bp.Gamma(2.0, 0.5))
+    found = bp.AutoClassifier({"own": own, "same": same}).fit(rows, labels)
+    folds = StratifiedKFold(2, shuffle=True, random_state=0)
+    proba = cross_val_predict(same, rows, labels, cv=folds, method="predict_proba")
+    scores = found.candidate_scores()
+    assert scores["left_out"].values.tolist() == ["by folds", "exactly"]
+    assert float(scores["log_score"][0]) == pytest.approx(np.log(proba[np.arange(30), y]).mean(), rel=1e-9)
+    np.testing.assert_allclose(
+        found.members_["own"].predict_proba(rows), same.fit(rows, labels).predict_proba(rows), rtol=1e-9
+    )
+    assert found.predict_proba_interval(rows, draws=50, random_state=0)["mean"].shape == (30, 2)
+    with pytest.raises(TypeError, match="candidate 'own' is a PyMCClassifier"):
+        found.save("nowhere.npz")
+
+
+def test_a_set_of_priors_of_models_and_of_sampled_fits():
+    """Models with different priors, one of them by draws, bound the probabilities that each has alone."""
+    sampled = bp.PoissonNB(bp.Gamma(0.5, 0.5), inference=bp.Laplace(random_state=1))
+    priors = {"own": bp.PyMCClassifier(build), "sampled": sampled}
+    found = bp.credal_proba(priors, X, Y, X)
+    alone = np.stack([clone(clf).fit(X, Y).predict_proba(X) for clf in priors.values()])
+    np.testing.assert_array_equal(found["lower"], alone.min(0))
+    np.testing.assert_array_equal(found["upper"], alone.max(0))
+    assert found.attrs["priors"] == 2

@@ -123,9 +123,11 @@ def test_pathfinder_is_refused():
     ],
 )
 def test_approximations_know_what_they_are(inference, caplog):
-    caplog.set_level(logging.ERROR, logger="pymc")
+    caplog.set_level(logging.INFO, logger="pymc")
     exact = bp.BernoulliNB(bp.Beta(2.0, 3.0)).fit(BITS, LABELS)
     clf = bp.BernoulliNB(bp.Beta(2.0, 3.0), inference=inference).fit(BITS, LABELS)
+    assert caplog.records == []
+    assert logging.getLogger("pymc").level == logging.INFO
     tree = clf.to_datatree()
     assert "approximation" in tree.attrs
     # the bulk of the posterior is where it should be: means within a quarter of a posterior sd

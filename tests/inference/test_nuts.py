@@ -1,5 +1,6 @@
 """The same declaration sampled with PyMC agrees with its closed form, says how well, and costs one compilation."""
 
+import ctypes
 from dataclasses import replace
 
 import numpy as np
@@ -84,6 +85,15 @@ def test_one_seed_one_result_and_one_compilation(sampled):
     assert len(native.FUNCTIONS) == before
 
 
+def _call(function, point, data):
+    """Evaluate machine code of a density from Python; where it has no value, that is NaN."""
+    gradient, value = np.full(len(point), np.nan), np.full(1, np.nan)
+    arrays = [np.ascontiguousarray(values, dtype=np.float64) for values in (point, gradient, value, data)]
+    pointers = [values.ctypes.data_as(ctypes.POINTER(ctypes.c_double)) for values in arrays]
+    function.ctypes(len(point), *pointers)
+    return float(value[0]), gradient
+
+
 @pytest.mark.parametrize(
     "estimator", [bp.LinearDiscriminantAnalysis(), bp.QuadraticDiscriminantAnalysis(), bp.BernoulliNB()]
 )
@@ -107,16 +117,40 @@ def test_density_is_that_of_the_model(estimator):
         np.testing.assert_allclose(gradient[:4], slopes, rtol=1e-4, atol=1e-4)
 
 
+def test_one_function_serves_all_labels_counts_and_constants_of_priors():
+    """Of rows declared one by one: their classes are integers, as their values may be."""
+    import pymc as pm
+    from pytensor.compile.mode import Mode
+
+    def declared(seed, scale):
+        rng = np.random.default_rng(seed)
+        codes = np.append(np.arange(3), rng.integers(0, 3, 17))
+        with pm.Model() as model:
+            mean = pm.Normal("mean", 0.3, scale, shape=3)
+            pm.StudentT("x", 4.5, mean[codes], observed=rng.normal(size=20))
+            pm.Poisson("n", pm.math.exp(mean)[codes], observed=rng.poisson(3.0, 20))
+        return model
+
+    models = [declared(1, 1.7), declared(2, 2.3)]
+    found = [log_density(model) for model in models]
+    keys = [native.structure_key([*density.free, *density.constants], density.outputs) for density in found]
+    assert keys[0] == keys[1] is not None
+    point = RNG.normal(size=3)
+    for model, density in zip(models, found, strict=True):
+        reference = model.compile_logp(mode=Mode(linker="py", optimizer=None))
+        np.testing.assert_allclose(density(point)[0], reference(density.split(point)), rtol=1e-10)
+
+
 def test_machine_code_computes_what_the_graph_says(exact):
     density = log_density(exact.to_pymc("statistics"))
     function = density.compiled()
     for spread in (0.0, 0.3, 3.0):
         point = density.centre + spread * RNG.standard_normal(len(density.centre))
-        value, gradient = native.call(function, point, density.data)
+        value, gradient = _call(function, point, density.data)
         expected, slopes = density(point)
         np.testing.assert_allclose(value, expected, rtol=1e-13)
         np.testing.assert_allclose(gradient, slopes, rtol=1e-10, atol=1e-12)
-    assert np.isnan(native.call(function, density.centre * np.nan, density.data)[0])
+    assert np.isnan(_call(function, density.centre * np.nan, density.data)[0])
 
 
 def test_machine_code_takes_any_number_of_arrays():
@@ -129,7 +163,7 @@ def test_machine_code_takes_any_number_of_arrays():
     arrays = tuple(RNG.normal(size=(45, 2)))
     start = {"a": np.asarray(2.0), "b": np.array([[1.0], [-3.0]])}
     density = Density(free, constants, [value, *pt.grad(value, free)], arrays, start)
-    value, gradient = native.call(density.compiled(), density.centre, density.data)
+    value, gradient = _call(density.compiled(), density.centre, density.data)
     total = np.sum(arrays, axis=0)
     np.testing.assert_allclose(value, 2.0 * (total[0] - 3.0 * total[1]))
     np.testing.assert_allclose(gradient, [total[0] - 3.0 * total[1], 2.0 * total[0], 2.0 * total[1]])

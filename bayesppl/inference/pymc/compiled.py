@@ -249,10 +249,16 @@ def _general(outputs: list[Any]) -> tuple[list[Any], list[Any], tuple[Array, ...
     return graph_replace(outputs, replacements, strict=False), inputs, tuple(data)
 
 
+# Arrays of integers up to this size may be shapes.
+_LONGEST_SHAPE = 8
+
+
 def _is_data(value: Any) -> bool:
-    """Whether a constant may differ from fit to fit; zeros, ones and small halves belong to the formula."""
-    if not isinstance(value, np.ndarray) or value.dtype.kind != "f" or not value.size:
+    """Whether a constant may differ from fit to fit; zeros, ones, halves and shapes belong to the formula."""
+    if not isinstance(value, np.ndarray) or value.dtype.kind not in "fi" or not value.size:
         return False
+    if value.dtype.kind == "i":  # labels and counts of rows; no shape is so long, and ranges are places
+        return value.size > _LONGEST_SHAPE and bool(np.ptp(np.diff(value.ravel())))
     first = float(value.flat[0])
     formula = (
         first in (-np.inf, -1.0, 0.0, 1.0) if value.size > 1 else abs(first) <= 64 and (2 * first).is_integer()

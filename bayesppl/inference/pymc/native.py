@@ -13,7 +13,6 @@ seconds of processor time with it and 43 with this, a later one 44 and 16.
 
 from __future__ import annotations
 
-import ctypes
 import pickle
 import warnings
 from collections.abc import Callable, Sequence
@@ -23,7 +22,6 @@ from typing import Any
 import numpy as np
 
 from bayesppl.inference.progress import say
-from bayesppl.kernels.arrays import Array
 
 _EXPAND = """
 def expand(size, expanded, point, out, data):
@@ -76,15 +74,6 @@ def expand_function() -> Any:
     types, pointer = _types()
     signature = types.int64(types.uint64, types.uint64, pointer, pointer, types.voidptr)
     return _compiled("expand", _EXPAND, "expand", signature, lambda: None)
-
-
-def call(function: Any, point: Array, data: Array) -> tuple[float, Array]:
-    """Evaluate a density function from Python; where it has no value, that is NaN."""
-    gradient, value = np.full(len(point), np.nan), np.full(1, np.nan)
-    arrays = [np.ascontiguousarray(values, dtype=np.float64) for values in (point, gradient, value, data)]
-    pointers = [values.ctypes.data_as(ctypes.POINTER(ctypes.c_double)) for values in arrays]
-    function.ctypes(len(point), *pointers)
-    return float(value[0]), gradient
 
 
 def structure_key(inputs: Sequence[Any], outputs: Sequence[Any]) -> str | None:

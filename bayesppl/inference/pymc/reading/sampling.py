@@ -58,7 +58,7 @@ def run(
     density = density_of(
         graph, [coordinates.values[place] for place in places], [coordinates.start[place] for place in places]
     )
-    found = kept or Run(*settings.run(density, compile_density(density)))
+    found = kept or Run(*settings.run(density, compile_density(density, settings.speaks)))
     lead, drawn = found.points.shape[:2], found.points
     points = [np.broadcast_to(values, (lead[0] * lead[1], *values.shape)) for values in coordinates.start]
     for place, values in zip(places, density.split(drawn.reshape(-1, drawn.shape[-1])).values(), strict=True):
