@@ -237,7 +237,7 @@ def test_a_collapsed_part_integrates_its_parameters_without_the_row(monkeypatch)
     assert block.name == "x"
     of_all = prior + log_evidence(COUNTS[CODES == 0]) + log_evidence(COUNTS[CODES == 1])
     drawn = np.random.default_rng(3).choice(grid, 2000, p=np.exp(of_all - logsumexp(of_all)))
-    monkeypatch.setattr(sampling, "compile_density", lambda density: None)  # nothing is run
+    monkeypatch.setattr(sampling, "compile_density", lambda density, notify: None)  # nothing is run
     clf = bp.from_pymc(model, inference=_Given(drawn))
     found = clf.loo()
     for i in (0, 5, 20):

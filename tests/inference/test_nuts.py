@@ -128,7 +128,7 @@ def test_one_function_serves_all_labels_counts_and_constants_of_priors():
         with pm.Model() as model:
             mean = pm.Normal("mean", 0.3, scale, shape=3)
             pm.StudentT("x", 4.5, mean[codes], observed=rng.normal(size=20))
-            pm.Poisson("n", pm.math.exp(mean)[codes], observed=rng.poisson(3.0, 20))
+            pm.Poisson("n", pm.math.exp(mean)[codes], observed=rng.poisson(1.0, 20))
         return model
 
     models = [declared(1, 1.7), declared(2, 2.3)]

@@ -41,7 +41,7 @@ class Sampler(bp.NUTS):
 
 @pytest.fixture
 def clf(monkeypatch):
-    monkeypatch.setattr(sampling, "compile_density", lambda density: None)
+    monkeypatch.setattr(sampling, "compile_density", lambda density, notify: None)
     monkeypatch.setattr(sampling, "warn_of_problems", lambda diagnosis: None)
     monkeypatch.setattr(bp.NUTS, "run", Sampler.run)
     return bp.from_pymc(hierarchical(), inference=bp.NUTS(random_state=4))
@@ -114,7 +114,7 @@ def test_models_that_are_exact_are_saved_like_any_other(name, tmp_path):
 
 
 def test_classes_and_columns_of_an_estimator_come_back(tmp_path, monkeypatch):
-    monkeypatch.setattr(sampling, "compile_density", lambda density: None)
+    monkeypatch.setattr(sampling, "compile_density", lambda density, notify: None)
     monkeypatch.setattr(sampling, "warn_of_problems", lambda diagnosis: None)
     monkeypatch.setattr(bp.NUTS, "run", Sampler.run)
 

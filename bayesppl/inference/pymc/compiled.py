@@ -255,10 +255,10 @@ _LONGEST_SHAPE = 8
 
 def _is_data(value: Any) -> bool:
     """Whether a constant may differ from fit to fit; zeros, ones, halves and shapes belong to the formula."""
-    if not isinstance(value, np.ndarray) or value.dtype.kind not in "fi" or not value.size:
+    if not isinstance(value, np.ndarray) or value.dtype.kind not in "fib" or not value.size:
         return False
-    if value.dtype.kind == "i":  # labels and counts of rows; no shape is so long, and ranges are places
-        return value.size > _LONGEST_SHAPE and bool(np.ptp(np.diff(value.ravel())))
+    if value.dtype.kind != "f":  # labels and counts of rows, or what holds of them; ranges are places
+        return value.size > _LONGEST_SHAPE and bool(np.ptp(np.diff(value.ravel().astype(np.float64))))
     first = float(value.flat[0])
     formula = (
         first in (-np.inf, -1.0, 0.0, 1.0) if value.size > 1 else abs(first) <= 64 and (2 * first).is_integer()
