@@ -3,10 +3,11 @@ r"""How much rows without a label count: a weight λ and a temperature, chosen b
 Where the density of the features is wrong, rows without a label pull the classes to where the density fits best,
 and not to where the labels are (Cozman & Cohen 2002). So their log likelihood gets a weight λ (Nigam, McCallum,
 Thrun & Mitchell 2000), zero among the choices, and the densities a temperature. Each choice is scored by the
-labels of rows left out. EM is run anew without them: a label teaches the unlabelled rows around it, which would
-give it away. The prior is held as resolved from all rows. A weight above zero is chosen where the score gains more
-than its standard error, and all rows together more than three nats, strong evidence by Kass & Raftery (1995): the
-best of several weights gains something by chance.
+labels of rows left out. EM is run anew without them, and from where a fit without them begins: a label teaches the
+unlabelled rows around it, and leads EM to one of several fixed points, which would give it away. The prior is held
+as resolved from all rows. A weight above zero is chosen where the score gains more than its standard error, and
+all rows together more than three nats, strong evidence by Kass & Raftery (1995): the best of several weights gains
+something by chance.
 
 Few labelled rows that are all predicted rightly do not show that none ever will be wrong. By Laplace's rule of
 succession the temperature counts one row more, for which the label is the most probable of the wrong ones,
@@ -114,13 +115,11 @@ def _left_out(
         assert partly is not None
         problem = incomplete(model, known, replace(rows, partly=partly.scaled(weight)), 1, 0)
         prior = problem.prior
-        path = _EM.search(problem, problem.first)
-        completed = problem.augmentation.expected(path.theta).statistics
     for group in np.unique(groups):
         at = np.flatnonzero(groups == group)
         statistics = model.summarise(replace(rows, given_weights=np.where(groups == group, 0.0, rows.weights)))
         if weight:
-            statistics = _EM.search(replace(problem, known=statistics), statistics + completed).statistics
+            statistics = _EM.search(replace(problem, known=statistics), statistics).statistics
         belief = prior.update(statistics)
         log_joint[at] = model.log_joint_predictive(belief)(X[at])
         class_weights[at] = belief.parts[CLASS_WEIGHTS].mean()[CLASS_WEIGHTS]

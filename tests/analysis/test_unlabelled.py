@@ -62,10 +62,15 @@ def test_a_given_weight_that_hurts_is_warned_of():
     assert clf.fitted_.calibration is None
 
 
-def test_left_out_scores_are_those_of_refits(monkeypatch):
+#: Many heaps whose labels say nothing of each other: EM has several fixed points, and labels lead to one of them.
+HEAPS = np.repeat(RNG.normal(scale=6.0, size=(8, 2)), 10, axis=0) + RNG.normal(size=(80, 2)), np.arange(80) % 2
+
+
+@pytest.mark.parametrize("data", [RIGHT, HEAPS], ids=["one fixed point", "several"])
+def test_left_out_scores_are_those_of_refits(data, monkeypatch):
     """Every row is predicted as by a fit that never saw its label."""
-    X, y = RIGHT
-    labels = hidden(y, 6)
+    X, y = data
+    labels = hidden(y, 4)
     family = bp.Gaussian("diag", bp.NormalInverseGamma(location=1.0, kappa=0.5, a=2.5, b=2.0))
     options = {"class_weights": bp.Dirichlet(2.0), "unlabelled": "learn", "inference": bp.EM(tol=1e-10)}
     monkeypatch.setattr(unlabelled, "_EM", bp.EM(tol=1e-10))
