@@ -12,7 +12,7 @@ from bayesppl.analysis.predictions import probabilities
 from bayesppl.analysis.sampling import covariates_for
 from bayesppl.data.arguments import aligned, generator, labels_of, real, whole
 from bayesppl.kernels.arrays import Array
-from bayesppl.model.declaration import CLASS_WEIGHTS
+from bayesppl.model.declaration import CLASS_WEIGHTS, ClassWeights
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.normalisation import log_probabilities
 from bayesppl.model.rules import RuleName
@@ -26,6 +26,7 @@ def decide(
     *,
     rejected: Any = None,
     rule: RuleName | None = None,
+    class_weights: ClassWeights | None = None,
 ) -> Array:
     r"""Choose for every row the label of least posterior expected loss, or abstain.
 
@@ -43,7 +44,7 @@ def decide(
         Cost of not deciding.
     rejected : optional
         What is returned for a row that is rejected.
-    rule : optional
+    rule, class_weights : optional
         As for ``predict_proba``.
 
     Returns
@@ -62,7 +63,7 @@ def decide(
     >>> clf.decide([[2.5], [0.5]], reject_loss=0.2).tolist()
     [None, 'edible']
     """
-    return least_loss(probabilities(fitted, X, rule), fitted.classes, loss, reject_loss, rejected)
+    return least_loss(probabilities(fitted, X, rule, class_weights), fitted.classes, loss, reject_loss, rejected)
 
 
 def least_loss(proba: Array, classes: Array, loss: Any, reject_loss: float | None, rejected: Any) -> Array:

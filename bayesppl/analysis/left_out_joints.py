@@ -183,8 +183,10 @@ def _predictive(
         # without itself by a factor of at least r^(n/2): where the log density falls by less than 8 n, r is above
         # e^-16, and some nine digits are left. Hardly a row falls that far, except outliers of enormous leverage
         # and rows that stand (almost) alone.
+        # Counts are whole: what is left of them has all its digits.
         gap = members.own(fitted) - members.own(log_joint)
-        for at in np.flatnonzero(~(np.isfinite(gap) & (gap < 8 * others))):
+        most = np.inf if isinstance(statistics, Counts) else 8 * others
+        for at in np.flatnonzero(~(np.isfinite(gap) & (gap < most))):
             log_joint[at] = _predict_from_others(posterior, X, codes, weights, int(np.r_[places][at]), view)
         fitted += log_fitted_weights
         log_joint += log_weights

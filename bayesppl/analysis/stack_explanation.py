@@ -8,9 +8,9 @@ and its log odds, from no column to all of them, are divided among the columns a
 (:mod:`bayesppl.analysis.explanation`; Shapley 1953). Most members leave columns out exactly: their densities are
 integrated over what is not seen; trees are averaged over those of the columns seen, as if the others were not in
 the table. The rest average their probabilities over rows that stand in for what is not seen (Štrumbelj & Kononenko
-2014): location models and curves of principal components over rows drawn from the model itself, guests and models
-behind transformers of another package over rows of the fit. Whatever stands in, the shares add up to the log odds
-of the answer.
+2014): location models and curves of principal components over rows drawn from the model itself, leaves over
+values of columns drawn one by one, guests and models behind transformers of another package over rows of the fit.
+Whatever stands in, the shares add up to the log odds of the answer.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from bayesppl.analysis.sampling import sample
 from bayesppl.conjugate.tree_dirichlet import TreeDirichlet, log_predictive_of_seen
 from bayesppl.data.arguments import generator
 from bayesppl.data.curves import Curves
+from bayesppl.data.leaves import Leaves
 from bayesppl.data.preprocessing import Preprocessing
 from bayesppl.data.table import MatrixTable, Table
 from bayesppl.inference.progress import counted
@@ -126,14 +127,18 @@ def _view(member: Member | Guest, stack: Stack, table: Table, units: Sequence[Se
         return partial(seen.log_joint, score=lambda cells: member.log_proba(table.picked(stand_ins, cells)))
 
     recoding, fitted = member.recoding, member.fitted
-    if isinstance(recoding, Curves) and recoding.is_mixing:
+    if isinstance(recoding, Leaves) or (isinstance(recoding, Curves) and recoding.is_mixing):
         inner = recoding.recoding
-        drawn, weights = _drawn(fitted)
-        back = np.linalg.pinv(recoding.rotation_)
-        gaps = recoding.center_ + drawn[:, : len(back)] @ back
+        if isinstance(recoding, Leaves):
+            gaps = np.asarray(recoding.stand_ins_, dtype=np.float64)
+            weights = np.full(len(gaps), 1 / len(gaps))
+        else:
+            drawn, weights = _drawn(fitted)
+            back = np.linalg.pinv(recoding.rotation_)
+            gaps = recoding.center_ + drawn[:, : len(back)] @ back
         values = np.asarray(inner.transform(table).numeric(), dtype=np.float64)
         seen = SeenRows(values, belongs(inner.origins(names)), gaps, weights)
-        return partial(seen.log_joint, score=lambda cells: member.log_proba_of_recoded(recoding.curved(cells)))
+        return partial(seen.log_joint, score=lambda cells: member.log_proba_of_recoded(recoding.made_of(cells)))
 
     recoded, family = recoding.transform(table), fitted.model.family
     origins, are_trees = belongs(recoding.origins(names)), isinstance(belief_of(fitted), TreeDirichlet)
@@ -141,7 +146,8 @@ def _view(member: Member | Guest, stack: Stack, table: Table, units: Sequence[Se
     if issparse(matrix):
         dense, gaps, weights = matrix.toarray(), np.zeros((1, len(origins.T))), np.ones(1)
     else:
-        columns, counts = read_cells(fitted, recoded)
+        with member.skipping_unseen():
+            columns, counts = read_cells(fitted, recoded)
         dense, gaps, weights = np.column_stack(columns), gaps_of(columns[0], counts), np.ones(1)
         if not (are_trees or counts.any()) and (family.sums_over_gaps or family.missing == "refused"):
             gaps, weights = _drawn(fitted)

@@ -80,13 +80,15 @@ class LeftOut(NamedTuple):
     log_proba: Array
 
 
-def leave_out(name: str, recoding: AnyRecoding, fitted: Fitted, rows: Rows) -> LeftOut:
+def leave_out(name: str, recoding: AnyRecoding, fitted: Fitted, rows: Rows, share: float = 1.0) -> LeftOut:
     """Predict rows from all others by one model, tempered by how well that goes unless it is calibrated.
 
     Parameters
     ----------
     rows : Rows
         Of the fit, recoded.
+    share : float
+        Of the columns, so many are there in a row that is left out, where a new row has all of them.
     """
     X, some = encoded(fitted.model.family, rows.table), drawn_rows(len(rows), MOST_LEFT_OUT)
     calibration = fitted.calibration
@@ -95,7 +97,7 @@ def leave_out(name: str, recoding: AnyRecoding, fitted: Fitted, rows: Rows) -> L
     if calibration is None:
         calibration, weights = found.calibration, np.exp(found.log_class_weights)
         log_proba = log_probabilities(tempered(found.log_joint, weights, calibration.temperature), weights)
-        fitted = replace(fitted, calibration=calibration)
+        fitted = replace(fitted, calibration=replace(calibration, temperature=calibration.temperature / share))
     score, error = weighted_average(log_scores(log_proba, found.codes), found.weights)
     return LeftOut(Member(name, recoding, fitted, score, error), log_proba)
 

@@ -19,10 +19,11 @@ from bayesppl.analysis.draws import log_joint_under_draws, narrowed, number_of_d
 from bayesppl.analysis.parameters import PROB, coord, tails
 from bayesppl.analysis.predictions import probabilities
 from bayesppl.data.arguments import generator, whole
+from bayesppl.data.leaves import Leaves
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.member import Guest, Member
-from bayesppl.model.normalisation import normalise, tempered, warn_of_impossible_rows
+from bayesppl.model.normalisation import log_probabilities, normalise, tempered, warn_of_impossible_rows
 from bayesppl.model.posterior import CHUNK_CELLS, Posterior
 from bayesppl.model.stack import Stack
 
@@ -118,8 +119,9 @@ def stack_probability_draws(stack: Stack, X: Any, draws: int, random_state: int 
 
     What is not known is which member to believe. An average over members, whose parameters are drawn one by one,
     would let their errors cancel, though all of them come from the same rows. A guest has no posterior: its
-    probabilities count as they are, as often as its weight says. One block of rows after the other:
-    (n_draws, n_block, n_classes).
+    probabilities count as they are, as often as its weight says. So do those of leaves, but for the error of their
+    temperature: a hundred trees count the same rows, and shares drawn tree by tree would be those of a hundred
+    samples. One block of rows after the other: (n_draws, n_block, n_classes).
     """
     whole("draws", draws, 2)
     table, rng = stack.columns.align(X), generator(random_state)
@@ -134,8 +136,10 @@ def stack_probability_draws(stack: Stack, X: Any, draws: int, random_state: int 
         part = table.take(rows)
         found = []
         for member, count, errors in believed:
-            if isinstance(member, Guest):
-                found.append(np.repeat(np.exp(member.log_proba(part))[None], count, axis=0))
+            if isinstance(member, Guest) or isinstance(member.recoding, Leaves):
+                found.append(
+                    np.exp(log_probabilities(member.log_proba(part) / errors, np.ones(len(stack.classes))))
+                )
                 continue
             posterior, encoded = narrowed(member.fitted.posterior, member.encode(part))
             found.append(_probabilities(member.fitted, posterior, encoded, count, deepcopy(rng), errors))

@@ -75,14 +75,14 @@ class Curves(BaseEstimator):
 
     def transform(self, X: Any) -> Table:
         """Recode rows; columns are numbered."""
-        return self.curved(np.asarray(self.recoding.transform(X).numeric(), dtype=np.float64))
+        return self.made_of(np.asarray(self.recoding.transform(X).numeric(), dtype=np.float64))
 
-    def curved(self, cells: Array) -> Table:
+    def made_of(self, cells: Array) -> Table:
         """Add squares and products to rows that are recoded already: (n_rows, n_recoded_columns)."""
         directions = (cells - self.center_) @ self.rotation_
         one, other = np.triu_indices(directions.shape[1] if self.with_products else 0)
-        curved = np.hstack([directions, directions[:, one] * directions[:, other]])
-        return MatrixTable(tuple(range(curved.shape[1])), np.asfortranarray(curved), is_named=True)
+        curves = np.hstack([directions, directions[:, one] * directions[:, other]])
+        return MatrixTable(tuple(range(curves.shape[1])), np.asfortranarray(curves), is_named=True)
 
     @property
     def is_mixing(self) -> bool:

@@ -6,8 +6,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from bayesppl.data.crossed import Crossed
 from bayesppl.data.curves import Curves
+from bayesppl.data.leaves import Leaves
 from bayesppl.data.read_table import as_table
 from bayesppl.data.recoding import Recoding, Unrecoded
 from bayesppl.data.table import Table
@@ -46,4 +46,4 @@ class Preprocessing:
 
 
 #: How the columns of a candidate are recoded.
-AnyRecoding = Recoding | Unrecoded | Curves | Crossed | Preprocessing
+AnyRecoding = Recoding | Unrecoded | Curves | Leaves | Preprocessing

@@ -30,9 +30,6 @@ View = Literal[
 
 _CODES = ("code", "code_of_gap", "code_filled", "bin", "bin_filled")
 
-#: The least code: of a level that is not among those kept; that of a gap is one more.
-LEAST_CODE = -2
-
 #: Whole numbers of up to this many different values may be codes of levels.
 FEW_VALUES = 10
 

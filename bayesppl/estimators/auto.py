@@ -273,9 +273,17 @@ class AutoClassifier(Shell[Stack]):
         """The most probable label of every row: (n_rows,)."""
         return self.classes_[self.stack_.log_proba(X, class_weights).argmax(1)]
 
-    def decide(self, X: Any, loss: Any = None, reject_loss: float | None = None, *, rejected: Any = None) -> Array:
+    def decide(
+        self,
+        X: Any,
+        loss: Any = None,
+        reject_loss: float | None = None,
+        *,
+        rejected: Any = None,
+        class_weights: ClassWeights | None = None,
+    ) -> Array:
         """Choose labels of least expected loss, or abstain; see :meth:`GenerativeClassifier.decide`."""
-        return least_loss(self.predict_proba(X), self.classes_, loss, reject_loss, rejected)
+        return least_loss(self.predict_proba(X, class_weights), self.classes_, loss, reject_loss, rejected)
 
     def threshold_for(self, X: Any, error_rate: float) -> Threshold:
         """The lowest confidence at which the rows decided are expected to be wrong at most this often."""
@@ -332,8 +340,9 @@ class AutoClassifier(Shell[Stack]):
         -----
         What a share compares is the answer with and without the column, after some others. Most models integrate
         over columns that are not seen, and trees are those of the columns seen. Location models, curves of
-        principal components and guests average over rows that stand in for them: drawn from the model, or of the
-        fit (guests). A missing cell may weigh something too: in some models a gap is an observation.
+        principal components, leaves and guests average over rows that stand in for them: drawn from the model,
+        made of values that were drawn column by column (leaves), or of the fit (guests). A missing cell may weigh
+        something too: in some models a gap is an observation.
 
         Examples
         --------

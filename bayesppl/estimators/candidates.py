@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from scipy.sparse import issparse
 
-from bayesppl.data.crossed import Crossed
+from bayesppl.conjugate import Dirichlet
 from bayesppl.data.curves import MOST_CURVED, Curves
+from bayesppl.data.leaves import Leaves
 from bayesppl.data.levels import factorize
 from bayesppl.data.names import listed
 from bayesppl.data.preprocessing import AnyRecoding
@@ -39,9 +40,6 @@ LEAST_CANDIDATES = 3
 
 # Of more rows, more than these candidates are tried
 _SEVERAL_ROWS = ROWS_PER_CANDIDATE * LEAST_CANDIDATES
-
-# Columns all combinations of three of which are weighed one by one
-_MOST_CROSSED = 7
 
 # Principal components of fewer rows each than these are mostly chance
 _ROWS_PER_COMPONENT = 4
@@ -123,6 +121,7 @@ def _of_columns(columns: tuple[Column, ...], table: Table) -> Iterator[Candidate
     steps = Recoding("steps", "indicators").adopt(columns)
     scores = Recoding("score", "indicators", few="score").adopt(columns)
     cells = Recoding("bin_filled", "code_filled").adopt(columns)
+    ordered = Recoding("score", "code_filled", few="score").adopt(columns)
     means = Candidate("means", filled, Gaussian("tied_diag"))
     n_rows, width = len(table), sum(filled.widths())
     has_few_rows = n_rows <= min(width, _FEW_ROWS)
@@ -137,18 +136,16 @@ def _of_columns(columns: tuple[Column, ...], table: Table) -> Iterator[Candidate
         means._replace(family=None if has_few_rows or n_rows > _SEVERAL_ROWS else means.family),
         Candidate("chosen columns", by_kind, None if has_few_rows else _chosen(columns), "weights"),
         Candidate("location", coded, _location(coded)),
-        Candidate("trees", cells, _trees(columns, "per_class")),
-        Candidate("bins", binned, Categorical() if may_be_skewed or has_gaps else None),
+        Candidate("trees", cells, _trees(columns)),
+        Candidate("leaves", Leaves(ordered), Categorical(Dirichlet(0.1))),
         Candidate("steps", steps, _correlated(steps, "tied") if has_numbers else None),
         Candidate("quadratic", filled, _correlated(filled, "full")),
+        Candidate("bins", binned, Categorical() if may_be_skewed or has_gaps else None),
         Candidate("linear, normal scores", scores, _correlated(scores, "tied") if may_be_skewed else None),
         Candidate("quadratic, normal scores", scores, _correlated(scores, "full") if may_be_skewed else None),
         Candidate("quadratic, regularised", filled, _correlated(filled, "full", "regularised")),
-        Candidate("common tree", cells, _trees(columns, "common")),
     ]
     yield from (candidate for candidate in found if candidate.family is not None)
-    if 3 < len(columns) <= _MOST_CROSSED and all(len(column.levels) <= MOST_LEVELS for column in columns):
-        yield Candidate("crossed columns", Crossed(cells).adopt(table), Categorical(), "weights")
     if _may_be_curved(columns, table):  # last: finding directions passes over the table
         yield Candidate("curves", Curves(scores).adopt(table), Gaussian("full"))
 
@@ -164,10 +161,10 @@ def _chosen(columns: tuple[Column, ...]) -> Family | None:
     return Product(columns="evidence") if 1 < len(columns) <= _MOST_WEIGHED else None
 
 
-def _trees(columns: tuple[Column, ...], tree: Literal["common", "per_class"]) -> Family | None:
+def _trees(columns: tuple[Column, ...]) -> Family | None:
     """Columns of few levels that depend on each other along trees."""
     has_few_levels = all(len(column.levels) <= MOST_LEVELS for column in columns)
-    return AveragedTree(tree) if 2 < len(columns) <= _MOST_IN_TREES and has_few_levels else None
+    return AveragedTree("per_class") if 2 < len(columns) <= _MOST_IN_TREES and has_few_levels else None
 
 
 def _independent(recoding: Recoding) -> Family:

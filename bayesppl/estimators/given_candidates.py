@@ -7,13 +7,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from bayesppl.analysis.stacking import LeftOut, cross_validate, leave_out
+from bayesppl.data.leaves import Leaves
 from bayesppl.data.preprocessing import AnyRecoding, Preprocessing
 from bayesppl.data.recoding import Unrecoded
 from bayesppl.data.rows import Rows
+from bayesppl.data.table import MatrixTable
 from bayesppl.estimators.declared import start
 from bayesppl.estimators.learner import Learner
 
@@ -77,6 +80,11 @@ def try_candidate(name: str, clf: Any, rows: Rows, n_jobs: int | None) -> LeftOu
 
 def fit_and_leave_out(name: str, recoding: AnyRecoding, clf: Learner, rows: Rows) -> LeftOut:
     """Fit an estimator of ours to recoded rows, and predict each of them from the others."""
+    seen = recoding.grow(rows.table, rows.codes, rows.weights) if isinstance(recoding, Leaves) else None
     recoded = replace(rows, table=recoding.transform(rows.table))
-    fitted = clf.infer(start(clf, recoded), recoded)
-    return leave_out(name, recoding, replace(fitted, rows=None), recoded)
+    fitted = replace(clf.infer(start(clf, recoded), recoded), rows=None)
+    if seen is None:
+        return leave_out(name, recoding, fitted, recoded)
+    cells = np.where(seen, np.nan, recoded.table.numeric())
+    unseen = MatrixTable(recoded.table.names, cells, True, frozenset(recoded.table.names))
+    return leave_out(name, recoding, fitted, replace(recoded, table=unseen), share=0.5)

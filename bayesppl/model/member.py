@@ -27,7 +27,7 @@ class Member:
     Attributes
     ----------
     name : str
-    recoding : Recoding, Unrecoded, Curves or Preprocessing
+    recoding : Recoding, Unrecoded, Curves, Leaves or Preprocessing
         How the columns are recoded for it.
     fitted : Fitted
         To the recoded rows, calibrated by one temperature or by weights of its columns.
@@ -61,12 +61,12 @@ class Member:
 
     def log_proba_of_recoded(self, rows: Table) -> Array:
         """log p(y = k | x), tempered, of rows that are recoded already: (n_rows, n_classes)."""
-        with self._skipping_unseen():
+        with self.skipping_unseen():
             return self.fitted.map_log_joint(rows, log_probabilities, "predictive", evaluate=LogDensity.kernel)
 
     def encode(self, table: Table) -> Any:
         """Rows as the model takes them."""
-        with self._skipping_unseen():
+        with self.skipping_unseen():
             return self.fitted.encode(self.recoding.transform(table))
 
     def columns_read(self, names: Sequence[Hashable]) -> Sequence[Hashable]:
@@ -82,7 +82,7 @@ class Member:
         return words(self.fitted.posterior.prior)
 
     @contextmanager
-    def _skipping_unseen(self) -> Iterator[None]:
+    def skipping_unseen(self) -> Iterator[None]:
         """Skip unseen levels without a warning where columns were recoded: other members read them as numbers."""
         with warnings.catch_warnings():
             if not isinstance(self.recoding, Unrecoded):

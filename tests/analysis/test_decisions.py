@@ -44,6 +44,22 @@ def test_without_a_loss_the_most_probable_label_wins(overlapping):
     )
 
 
+@pytest.mark.parametrize("estimator", ["one model", "several"])
+def test_decisions_where_classes_have_other_frequencies(overlapping, estimator):
+    """Bayes' theorem by hand: probabilities times the ratio of new to old frequencies."""
+    clf = overlapping
+    if estimator == "several":
+        rng = np.random.default_rng(1)
+        rows = rng.normal(np.repeat([0.0, 1.5, 3.0], 60))[:, None]
+        clf = bp.AutoClassifier({"nb": bp.GaussianNB()}).fit(rows, np.repeat(["a", "b", "c"], 60))
+    new = np.array([0.8, 0.15, 0.05])
+    joint = clf.predict_proba(ROWS) * new  # those of the fit are equal
+    loss = np.array([[0, 1, 9], [1.5, 0, 1], [9, 1, 0]])
+    expected = np.array(list("abc"))[(joint @ loss).argmin(1)]
+    assert (clf.decide(ROWS, loss, class_weights=new) == expected).all()
+    assert (clf.decide(ROWS, loss) != expected).any()
+
+
 @pytest.mark.parametrize("loss", [[[0, 1], [1, 0]], [[0, 1, np.nan]] * 3])
 def test_a_loss_that_does_not_fit_is_refused(overlapping, loss):
     with pytest.raises(ValueError, match=r"loss must be a finite matrix of shape \(3, 3\)"):

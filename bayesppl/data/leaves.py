@@ -1,0 +1,131 @@
+"""Leaves of trees: ranges and levels of several columns at once, found by the labels of one half of the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from bayesppl.data.read_table import as_table
+from bayesppl.data.recoding import Recoding
+from bayesppl.data.table import MatrixTable, Table
+from bayesppl.kernels.arrays import Array
+
+# Trees grow by so many rows at most, so that the time of a fit is linear in the rows
+_MOST_ROWS = 2_500
+
+# Rows that stand in for columns that are not seen
+_STAND_INS = 16
+
+_NONE: Sequence[int] = ()
+
+
+@dataclass(eq=False, repr=False)
+class Leaves(BaseEstimator):
+    """Recode rows to the leaves of trees, one column of levels for each tree.
+
+    The rows are divided at random into two halves, several times, and each half grows a tree by its labels, as
+    those of random forests (Breiman 2001). What a tree has found can be judged by the other half: a row that is
+    left out is seen by those trees alone that have not seen its label, one of each pair. Rows that are equal share
+    a half, so that neither their order nor weights in place of repetitions matter.
+
+    Parameters
+    ----------
+    recoding : Recoding
+        To numbers, without gaps.
+    pairs : int
+        How often the rows are divided.
+
+    Attributes
+    ----------
+    columns_, thresholds_ : (n_nodes,)
+        Where the nodes of all trees are divided; rows above the threshold go to the second child.
+    children_ : (2, n_nodes)
+        A leaf is its own child.
+    roots_ : (2 * pairs,)
+    stand_ins_ : (n_some_rows, n_recoded_columns)
+        Values of recoded columns, drawn one by one: no row of the fit.
+    """
+
+    recoding: Recoding
+    pairs: int = 50
+    columns_: Array | Sequence[int] = field(default=_NONE, init=False)
+    thresholds_: Array | Sequence[int] = field(default=_NONE, init=False)
+    children_: Array | Sequence[int] = field(default=_NONE, init=False)
+    roots_: Array | Sequence[int] = field(default=_NONE, init=False)
+    stand_ins_: Array | Sequence[int] = field(default=_NONE, init=False)
+
+    def grow(self, table: Table, codes: Array, weights: Array) -> Array:
+        """Grow the trees, and return which trees must not judge which rows: (n_rows, n_trees).
+
+        Parameters
+        ----------
+        table : Table
+        codes, weights : (n_rows,)
+            Classes and weights of the rows.
+        """
+        from sklearn.tree import DecisionTreeClassifier
+
+        cells, rng = self._cells(table), np.random.default_rng(0)
+        alike = np.unique(cells, axis=0, return_inverse=True)[1].ravel()
+        seen = np.zeros((len(cells), 2 * self.pairs), dtype=bool)
+        nodes: list[Array] = []
+        roots = [0]
+        for tree in range(2 * self.pairs):
+            if tree % 2 == 0:
+                shuffled = rng.permutation(alike.max() + 1)[alike]
+                own = shuffled < (alike.max() + 1) // 2
+            seen[:, tree] = own if tree % 2 else ~own
+            half = np.flatnonzero(seen[:, tree] & (weights > 0))
+            half = half[np.argsort(shuffled[half], kind="stable")][:_MOST_ROWS]
+            grown = DecisionTreeClassifier(max_features="sqrt", random_state=tree)
+            found = grown.fit(cells[half], codes[half], weights[half], check_input=False).tree_
+            is_leaf = found.children_left < 0
+            places = np.arange(found.node_count)
+            children = np.where(is_leaf, places, [found.children_left, found.children_right]) + roots[-1]
+            nodes.append(np.vstack([np.where(is_leaf, 0, found.feature), found.threshold, children]))
+            roots.append(roots[-1] + found.node_count)
+        columns, self.thresholds_, *first_and_second = np.hstack(nodes)
+        self.columns_, self.children_ = columns.astype(np.intp), np.array(first_and_second, dtype=np.intp)
+        self.roots_ = np.array(roots[:-1])
+        drawn = rng.integers(len(cells), size=(_STAND_INS, cells.shape[1]))
+        self.stand_ins_ = np.take_along_axis(np.sort(cells, axis=0), drawn, axis=0)
+        return seen
+
+    def transform(self, X: Any) -> Table:
+        """Recode rows; columns are numbered."""
+        return self.made_of(self._cells(as_table(X)))
+
+    def made_of(self, cells: Array) -> Table:
+        """Find the leaves of rows that are recoded already: (n_rows, n_recoded_columns)."""
+        cells = cells.astype(np.float32)  # by as many digits as trees were grown
+        nodes, rows = np.tile(self.roots_, (len(cells), 1)), np.arange(len(cells))[:, None]
+        columns, thresholds, children = map(np.asarray, (self.columns_, self.thresholds_, self.children_))
+        while True:
+            is_above = cells[rows, columns[nodes]] > thresholds[nodes]
+            below = children[is_above.astype(np.intp), nodes]
+            if (below == nodes).all():
+                break
+            nodes = below
+        names = tuple(range(nodes.shape[1]))
+        return MatrixTable(names, nodes.astype(np.float64), True, frozenset(names))
+
+    def origins(self, names: Sequence[Hashable]) -> list[tuple[Hashable, ...]]:
+        """Name the columns that each number which trees divide is made of."""
+        return self.recoding.origins(names)
+
+    def columns_read(self, names: Sequence[Hashable]) -> Sequence[Hashable]:
+        """Name the columns of a table that matter: those that varied."""
+        return self.recoding.columns_read(names)
+
+    def known_levels(
+        self, of_recoded: Mapping[Hashable, Sequence[Hashable]]
+    ) -> dict[Hashable, tuple[Hashable, ...]]:
+        """Find the levels of the columns that are recoded; numbers have none."""
+        return self.recoding.known_levels(of_recoded)
+
+    def _cells(self, table: Table) -> Array:
+        return np.asarray(self.recoding.transform(table).numeric(), dtype=np.float32)

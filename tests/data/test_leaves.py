@@ -1,0 +1,115 @@
+"""Leaves of trees, against scikit-learn's own, and rows left out, against fits without them."""
+
+import numpy as np
+import pandas as pd
+from scipy.special import log_softmax, logit
+from sklearn.datasets import load_wine
+from sklearn.tree import DecisionTreeClassifier
+
+import bayesppl as bp
+from bayesppl.data.leaves import Leaves
+from bayesppl.data.recoding import Recoding
+from bayesppl.estimators.declared import read_all
+from bayesppl.estimators.given_candidates import fit_and_leave_out
+
+WINE, CULTIVARS = load_wine(return_X_y=True)
+SOME = np.random.default_rng(0).permutation(len(WINE))[:60]
+
+
+def grown(codes: np.ndarray, weights: np.ndarray | None = None) -> tuple[Leaves, np.ndarray]:
+    rows = read_all(WINE[SOME], codes, weights, None)
+    leaves = Leaves(Recoding("filled", few="filled").fit(WINE[SOME]), pairs=4)
+    return leaves, leaves.grow(rows.table, rows.codes, rows.weights)
+
+
+def test_leaves_are_those_of_trees_that_half_of_the_rows_grow() -> None:
+    X, y = WINE[SOME].astype(np.float32), CULTIVARS[SOME]
+    leaves, seen = grown(y)
+    found = np.asarray(leaves.transform(WINE).numeric())
+    assert (seen[:, ::2] != seen[:, 1::2]).all()
+    assert set(seen.sum(0)) == {30}
+    for tree, half in enumerate(seen.T):
+        expected = DecisionTreeClassifier(max_features="sqrt", random_state=tree).fit(X[half], y[half])
+        np.testing.assert_array_equal(
+            found[:, tree] - leaves.roots_[tree], expected.apply(WINE.astype(np.float32))
+        )
+
+
+def test_a_label_changes_no_tree_that_has_not_seen_it() -> None:
+    y = CULTIVARS[SOME].copy()
+    leaves, seen = grown(y)
+    y[0] = (y[0] + 1) % 3
+    others, still_seen = grown(y)
+    np.testing.assert_array_equal(seen, still_seen)
+    unseen = ~seen[0]
+    for before, after in zip(cells_by_tree(leaves, unseen), cells_by_tree(others, unseen), strict=True):
+        np.testing.assert_array_equal(before, after)
+    assert any(
+        not np.array_equal(before, after)
+        for before, after in zip(cells_by_tree(leaves, ~unseen), cells_by_tree(others, ~unseen), strict=True)
+    )
+
+
+def cells_by_tree(leaves: Leaves, some: np.ndarray) -> list[np.ndarray]:
+    """For each of some trees, which rows share a cell."""
+    cells = np.asarray(leaves.transform(WINE).numeric())[:, some]
+    return [column[:, None] == column for column in cells.T]
+
+
+def test_rows_are_left_out_as_if_they_were_not_there() -> None:
+    """By the shares of the other rows of each class in the cells of trees that have not seen the row."""
+    y, alpha = CULTIVARS[SOME], 0.1
+    rows = read_all(WINE[SOME], y, None, None)
+    recoding = Leaves(Recoding("filled", few="filled").fit(WINE[SOME]), pairs=4)
+    model = bp.GenerativeClassifier(bp.Categorical(bp.Dirichlet(alpha)))
+    found = fit_and_leave_out("leaves", recoding, model, rows)
+    cells, seen = np.asarray(recoding.transform(WINE[SOME]).numeric()), grown(y)[1]
+    log_density = np.zeros((len(y), 3))
+    weights = np.zeros((len(y), 3))
+    for row in range(len(y)):
+        rest = np.arange(len(y)) != row
+        weights[row] = np.log((np.bincount(y[rest]) + 1) / (len(y) - 1 + 3))
+        for tree in np.flatnonzero(~seen[row]):
+            n_cells = len(set(cells[:, tree])) + 1  # one for what is new
+            for k in range(3):
+                own = cells[rest & (y == k), tree]
+                share = ((own == cells[row, tree]).sum() + alpha) / (len(own) + alpha * n_cells)
+                log_density[row, k] += np.log(share)
+    # a new row is seen by twice as many trees
+    expected = log_softmax(log_density / (found.member.temperature / 2) + weights, axis=1)
+    np.testing.assert_allclose(found.log_proba, expected, rtol=1e-9)
+
+
+def test_neither_order_nor_weights_in_place_of_repetitions_matter() -> None:
+    twice = np.r_[np.arange(60), np.arange(20)]
+    order = np.random.default_rng(1).permutation(80)
+
+    def trees(some: np.ndarray, weights: np.ndarray | None = None) -> Leaves:
+        rows = read_all(WINE[SOME][some], CULTIVARS[SOME][some], weights, None)
+        leaves = Leaves(Recoding("filled", few="filled").fit(WINE[SOME]), pairs=4)
+        leaves.grow(rows.table, rows.codes, rows.weights)
+        return leaves
+
+    repeated = trees(twice)
+    for other in (trees(twice[order]), trees(np.arange(60), 1.0 + (np.arange(60) < 20))):
+        for name in ("columns_", "thresholds_", "children_", "roots_"):
+            np.testing.assert_array_equal(getattr(other, name), getattr(repeated, name))
+
+
+def test_a_box_among_noise_is_seen_saved_and_explained(tmp_path) -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.random((600, 4)), columns=list("abcd"))
+    X["kind"] = rng.choice(["u", "v"], 600)
+    inside = (X["a"] > 0.4) & (X["b"] < 0.6) & (X["kind"] == "u")
+    y = np.where(inside ^ (rng.random(600) < 0.05), "in", "out")
+    clf = bp.AutoClassifier().fit(X[:300], y[:300])
+    assert clf.weights_["model"][0] == "leaves"
+    assert clf.score(X[300:], y[300:]) > 0.85
+    new = X[300:302].assign(a=[0.9, None])
+    clf.save(tmp_path / "stack.npz")
+    loaded = bp.load(tmp_path / "stack.npz")
+    np.testing.assert_array_equal(loaded.predict_proba(new), clf.predict_proba(new))
+    found = loaded.explain(new)
+    total = (found["weight"].sum("feature") + found["prior"]).transpose("row", "class")
+    np.testing.assert_allclose(total, logit(clf.predict_proba(new)), rtol=1e-8)
+    assert set(abs(found["weight"]).mean(("row", "class")).to_series().nlargest(3).index) <= {"a", "b", "kind"}
