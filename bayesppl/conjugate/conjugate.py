@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from copy import copy
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
@@ -158,8 +157,8 @@ def replace_unchecked[B](belief: B, **changes: Any) -> B:
     Constructors check what users declare. An improper prior, or a belief some rows of which were taken back, may
     hold hyperparameters that no declared prior can have.
     """
-    new = copy(belief)
-    vars(new).update(changes)
+    new: B = object.__new__(type(belief))
+    vars(new).update(vars(belief), **changes)
     return new
 
 

@@ -30,7 +30,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg.lapack import dsygvd
+from scipy.linalg.lapack import dposv, dsygvd
 from scipy.special import gammaln
 
 from bayesppl.conjugate import Conjugate, NormalInverseWishart
@@ -46,6 +46,9 @@ _INDEPENDENCE = 2.0 ** np.arange(-4, 12.25, 0.5)
 _LEAST_ROWS_PER_COLUMN = 2.0
 _OTHER_CLASSES = 2.0 ** np.arange(0, 14.5)  # in multiples of the least
 _COMMON_MEAN = 2.0 ** np.arange(-10, 6.25, 0.5)
+
+# all of its numbers are replaced by numbers that need no check
+_ANY = NormalInverseWishart()
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,9 +80,8 @@ class Hierarchy:
         if self.is_lent:
             found = self._given(_of_others(self._in_units(scatter)), _of_others(self.degrees))
         else:
-            n_features = len(self.sd)
-            found = self._of(n_features - 1 + self.independence, self.independence * np.eye(n_features))
-            found = found.sized(shape, tied=True)
+            nu = np.asarray(len(self.sd) - 1 + self.independence)
+            found = self._of(shape[0], nu, self.independence * np.eye(len(self.sd)))
         return replace_unchecked(found, hierarchy=self)
 
     def common(self, prior: Conjugate) -> Any:
@@ -131,13 +133,12 @@ class Hierarchy:
         rows = self.independence + degrees
         share = self._share(rows)
         psi = share[:, None, None] * (self.independence * np.eye(n_features) + scatter)
-        return self._of(n_features - 1 + share * rows, psi).sized((n_classes, n_features))
+        return self._of(n_classes, n_features - 1 + share * rows, psi)
 
-    def _of(self, nu: Array | float, psi: Array) -> NormalInverseWishart:
-        units = self.sd[:, None] * self.sd
-        return replace_unchecked(
-            NormalInverseWishart(), location=self.location, kappa=self.kappa, nu=nu, psi=psi * units
-        )
+    def _of(self, n_classes: int, nu: Array, psi: Array) -> NormalInverseWishart:
+        location = np.broadcast_to(self.location, (n_classes, len(self.sd)))
+        kappa, units = np.full(n_classes, self.kappa), self.sd[:, None] * self.sd
+        return replace_unchecked(_ANY, location=location, kappa=kappa, nu=nu, psi=psi * units)
 
 
 def hierarchical_prior(statistics: Moments, tied: bool, columns: Sequence[Hashable]) -> NormalInverseWishart:
@@ -225,7 +226,7 @@ def _rows_of_independence(within: Array, degrees: float) -> float:
     scatter = np.diagonal(within)
     varying = scatter > 0
     root = np.sqrt(scatter[varying])
-    correlation = within[np.ix_(varying, varying)] / (root[:, None] * root)
+    correlation = within[varying][:, varying] / (root[:, None] * root)
     squares = degrees * np.maximum(np.linalg.eigvalsh(correlation), 0.0)
     together = _log_evidence(_INDEPENDENCE, _INDEPENDENCE, squares, degrees)
     alone = _log_evidence(_INDEPENDENCE, _INDEPENDENCE, np.array([degrees]), degrees)
@@ -254,11 +255,10 @@ def _rows_of_common_mean(shared: Array, gaps: Array, count: Array, nu: float) ->
     """κ, from the contrasts of the class means under a shared covariance; their common mean is integrated out."""
     if not count.any():
         return average(_COMMON_MEAN, np.zeros(len(_COMMON_MEAN)))
-    try:
-        whitened = np.linalg.solve(np.linalg.cholesky(shared), gaps.T)
-    except np.linalg.LinAlgError:
-        raise _lost_to_rounding(shared) from None
-    products = whitened.T @ whitened
+    _, solved, failed = dposv(shared, gaps.T)
+    if failed:
+        raise _lost_to_rounding(shared)
+    products = gaps @ solved
     kappa = _COMMON_MEAN[:, None]
     shrunk = kappa / (kappa + count)
     weights = shrunk * count
