@@ -35,16 +35,19 @@ class Comparison(NamedTuple):
 
 
 def compare(ours: Call, other: Call | None, repeats: int) -> Comparison:
-    """Run both functions in turn, once for warming up and ``repeats`` times for the record."""
+    """Run both functions in turn, once for warming up and ``repeats`` times for the record.
+
+    Processor time is what counts: on one thread it is that of the clock, less what other processes take.
+    """
     calls = [ours] if other is None else [ours, other]
     for call in calls:
         call()
     times: list[list[float]] = [[] for _ in calls]
     for _ in range(repeats):
         for call, record in zip(calls, times, strict=True):
-            start = time.perf_counter()
+            start = time.process_time()
             call()
-            record.append(time.perf_counter() - start)
+            record.append(time.process_time() - start)
     medians = [float(np.median(record)) for record in times]
     peaks = [peak_megabytes(call) for call in calls]
     if other is None:

@@ -75,7 +75,7 @@ class Words(SingleRows):
     @cached_property
     def totals(self) -> Array:
         """Sum of every row: (n_rows,)."""
-        return row_totals(self.stored)
+        return row_totals(self.stored.data, self.stored.indptr)
 
     @cached_property
     def log_base(self) -> Array:
@@ -83,8 +83,7 @@ class Words(SingleRows):
         if self.weighed is not None:
             return self.weighed
         counts = self.stored
-        of_cells = sparse_of(csr_array, log_factorial(counts.data), counts.indices, counts.indptr, counts.shape)
-        return np.asarray(log_factorial(self.totals) - row_totals(of_cells))
+        return np.asarray(log_factorial(self.totals) - row_totals(log_factorial(counts.data), counts.indptr))
 
     @final
     def sum_rows(self, responsibilities: Responsibilities) -> Counts:
@@ -133,10 +132,10 @@ def log_coefficients_of_sizes(sizes: Array, totals: Array, owners: Array) -> Arr
     return np.asarray(np.bincount(owners, log_factorial(totals), len(sizes)) - of_cells)
 
 
-def row_totals(counts: csr_array) -> Array:
-    """Sum of every row, in float64: (n_rows,)."""
-    totals, filled = np.zeros(counts.shape[0]), np.flatnonzero(np.diff(counts.indptr))
-    totals[filled] = np.add.reduceat(counts.data, counts.indptr[filled], dtype=np.float64)
+def row_totals(values: Array, starts: Array) -> Array:
+    """Sum the values of every row, which begin at these places, in float64: (n_rows,)."""
+    totals, filled = np.zeros(len(starts) - 1), np.flatnonzero(np.diff(starts))
+    totals[filled] = np.add.reduceat(values, starts[filled], dtype=np.float64)
     return totals
 
 
@@ -222,7 +221,7 @@ def rising_sums(alpha: Array, *, contrast: bool = False, without: bool = False) 
 def _look_up(counts: csr_array, table: Array, n_looked_up: int) -> Array:
     """Sum over the stored cells what the table holds for their column and their count, at most the largest."""
     n_rows, n_columns = counts.shape
-    places = np.minimum(counts.data, n_looked_up, out=np.empty(counts.nnz, np.int32), casting="unsafe")
+    places = np.minimum(counts.data, n_looked_up).astype(np.int32)
     places -= 1
     places *= np.int32(n_columns)
     places += counts.indices
@@ -234,17 +233,18 @@ def _above(counts: csr_array, least: int) -> csr_array:
     """The entries greater than ``least``."""
     at = np.flatnonzero(counts.data > least)
     starts = np.searchsorted(at, counts.indptr).astype(counts.indptr.dtype)
-    return csr_array((counts.data[at], counts.indices[at], starts), shape=counts.shape)
+    return sparse_of(csr_array, counts.data[at], counts.indices[at], starts, counts.shape)
 
 
 def _sum_rising(start: Array, counts: csr_array, done: int = 0) -> Array:
     """Sum log Γ(start + x − done) − log Γ(start) over the stored cells of every row: (n_rows,)."""
     rest, rising = np.subtract(counts.data, done, dtype=np.float64), np.empty(counts.nnz)
     is_large = start >= _LARGE
-    for part in (np.flatnonzero(is_large), np.flatnonzero(~is_large)):  # by themselves, each takes one series only
-        with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore"):
+        # by themselves, each takes one series only
+        for part in filter(len, (np.flatnonzero(is_large), np.flatnonzero(~is_large))):
             rising[part] = log_rising(start[part], rest[part])
-    return row_totals(csr_array((rising, counts.indices, counts.indptr), shape=counts.shape))
+    return row_totals(rising, counts.indptr)
 
 
 def _own_rising_sums(alpha: Array, counts: csr_array, members: Membership) -> Array:

@@ -84,20 +84,17 @@ class DirichletMultinomial(WordFamily):
     def rows(self, X: Any) -> Words:
         """Return the exponent of every word that occurs, and what of the log density holds no parameter."""
         counts, c = Words(X).stored, self.concentration
-        x = np.asarray(counts.data, dtype=np.float64)
-        occurs = csr_array(((x > 0).astype(np.float64), counts.indices, counts.indptr), shape=counts.shape)
-        different, total = row_totals(occurs), row_totals(counts)
+        x, starts = np.asarray(counts.data, dtype=np.float64), counts.indptr
+        occurs = (x > 0).astype(np.float64)
+        different, total = row_totals(occurs, starts), row_totals(x, starts)
         exponent = np.minimum(1.0, (1 + c) / np.maximum(different, 1.0))
-        shares = csr_array(
-            (occurs.data * np.repeat(exponent, np.diff(occurs.indptr)), occurs.indices, occurs.indptr),
-            shape=occurs.shape,
-        )
-        log_counts = csr_array((np.log(np.maximum(x, 1.0)), counts.indices, counts.indptr), shape=counts.shape)
+        share = occurs * np.repeat(exponent, np.diff(starts))
+        shares = csr_array((share, counts.indices, starts), shape=counts.shape)
         log_h = (
             log_factorial(total)
             - log_rising(np.asarray(c), total)
             + different * np.log(c)
-            - row_totals(log_counts)
+            - row_totals(np.log(np.maximum(x, 1.0)), starts)
         )
         return Words(shares, log_h + (exponent - 1) * different * np.log(len(self.columns)))
 

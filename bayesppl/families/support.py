@@ -149,7 +149,7 @@ def _outside(values: Array, support: Support) -> Array | None:
             if np.vecdot(pieces, pieces).sum() + np.dot(rest, rest) < LARGEST**2:
                 return None
         wrong = np.abs(values, dtype=np.float64) >= LARGEST
-    elif values.dtype.kind in "biu" and support.integers is not None and _is_between(values, *support.integers):
+    elif support.integers is not None and _are_between(values, *support.integers):
         return None
     else:
         wrong = ~support.contains(values)
@@ -160,9 +160,11 @@ def _outside(values: Array, support: Support) -> Array | None:
     return wrong if wrong.any() else None
 
 
-def _is_between(values: Array, low: float, high: float) -> bool:
+def _are_between(values: Array, low: float, high: float) -> bool:
+    """Whether all numbers are whole and between two numbers; none is missing then."""
     unsigned = values.dtype.kind in "bu" and low == 0
-    return bool((unsigned or values.min(initial=0) >= low) and values.max(initial=0) <= high)
+    between = (unsigned or values.min(initial=0) >= low) and values.max(initial=0) <= high
+    return bool(between and (values.dtype.kind != "f" or (values == np.floor(values)).all()))
 
 
 def locate(X: Any, start: int, wrong: Array) -> tuple[int, int]:
