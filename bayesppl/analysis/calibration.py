@@ -12,9 +12,11 @@ leave-one-out.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import brentq
 
 from bayesppl.errors import OverconfidentWarning, warn
@@ -60,7 +62,7 @@ def temper(log_density: Array, log_weights: Array, codes: Array, row_weights: Ar
     >>> round(temper(log_odds, np.log([0.5, 0.5]), codes, np.ones(100)), 2)
     1.25
     """
-    return Scores.of(log_density, log_weights, codes, row_weights).temperature()
+    return Scores.of(log_density[:, :, None], log_weights, codes, row_weights).temperature()
 
 
 def drawn_rows(n_rows: int, most: int) -> Array:
@@ -72,9 +74,11 @@ def drawn_rows(n_rows: int, most: int) -> Array:
 
 def learn(log_density: Array, log_weights: Array, codes: Array, row_weights: Array) -> Calibration:
     """Learn the temperature that predicts left-out labels best, its error and its gain; see :func:`temper`."""
-    scored = Scores.of(log_density, log_weights, codes, row_weights)
+    scored = Scores.of(log_density[:, :, None], log_weights, codes, row_weights)
     found = scored.temperature()
-    return Calibration(found, scored.standard_error(1 / found), scored.average(1 / found), scored.average(1.0))
+    variance = scored.covariance(1 / found, np.array([[PENALTY_SD**-2]]))
+    log_sd = float(np.sqrt(variance[0, 0]))
+    return Calibration(found, log_sd, scored.average(1 / found), scored.average(1.0))
 
 
 class Confidence(NamedTuple):
@@ -167,64 +171,92 @@ def against_own(
     return density, np.where(excluded, -np.inf, log_weights - log_weights[own][:, None]), scored
 
 
+@dataclass(frozen=True, eq=False)
 class Scores:
-    """The score of left-out labels and its derivatives by log T.
+    """The score of left-out labels as a function of powers of densities, with its derivatives.
+
+    A row has one density, which is taken to the power 1/T, or several, those of its units, each to a power of its
+    own.
 
     Parameters
     ----------
-    contrast : (n_classes, n_rows)
+    contrast : (n_units, n_classes, n_rows)
         Log densities less those of the row's own class; zero where a class is impossible.
     log_odds : (n_classes, n_rows)
         Of the class against the row's own before anything is seen; -inf where the class is impossible.
-    row_weights : (n_rows,)
+    codes, row_weights : (n_rows,)
     """
 
-    def __init__(self, contrast: Array, log_odds: Array, row_weights: Array) -> None:
-        self._contrast, self._log_odds, self._row_weights = contrast, log_odds, row_weights
+    contrast: Array
+    log_odds: Array
+    codes: Array
+    row_weights: Array
 
     @classmethod
     def of(cls, log_density: Array, log_weights: Array, codes: Array, row_weights: Array) -> Scores:
-        """Score rows of positive weight which their own class does not exclude; no temperature scores others."""
-        contrast, log_odds, possible = against_own(log_density[:, :, None], log_weights, codes, row_weights)
-        # classes first: steps along rows are long, those along classes short
-        contrast, log_odds = np.ascontiguousarray(contrast[:, :, 0].T), np.ascontiguousarray(log_odds.T)
-        return cls(contrast, log_odds, row_weights[possible])
+        """Score rows of positive weight which their own class does not exclude; no powers score others.
 
-    def log_scores(self, power: float) -> Array:
-        """log p_T(y_i | x_i) of every row, with ``power`` 1/T: (n_rows,)."""
-        return -self._normalised(power)[1]
+        Parameters
+        ----------
+        log_density : (n_rows, n_classes, n_units)
+        log_weights : (n_rows, n_classes) or (n_classes,)
+        codes, row_weights : (n_rows,)
+        """
+        contrast, log_odds, scored = against_own(log_density, log_weights, codes, row_weights)
+        # rows last: steps along rows are long, those along classes short
+        in_order = np.ascontiguousarray(contrast.T), np.ascontiguousarray(log_odds.T)
+        return cls(*in_order, codes[scored], row_weights[scored])
 
-    def gradients(self, power: float) -> Array:
-        """Derivative of every row's score by log T: (n_rows,)."""
-        proba = self._normalised(power)[0]
-        return np.asarray(power * np.einsum("kn,kn->n", proba, self._contrast))
+    def log_scores(self, powers: Array | float) -> Array:
+        """log p(y_i | x_i) of every row, with the densities taken to these powers: (n_rows,)."""
+        return -self.normalised(powers)[1]
+
+    def average(self, powers: Array | float) -> float:
+        """Average score of the rows, by weight; nan where there are none."""
+        total = self.row_weights.sum()
+        return float((self.row_weights * self.log_scores(powers)).sum() / total) if total else float("nan")
+
+    def gradients(self, powers: Array | float) -> Array:
+        """Derivative of every row's score by the log of each power: (n_units, n_rows)."""
+        expected = np.einsum("kn,bkn->bn", self.normalised(powers)[0], self.contrast)
+        return np.asarray(-np.atleast_1d(powers)[:, None] * expected)
+
+    def information(self, powers: Array | float) -> Array:
+        """Less the second derivative of the total score by the log powers, as the probabilities expect it.
+
+        Returns
+        -------
+        (n_units, n_units)
+        """
+        proba, powers = self.normalised(powers)[0], np.atleast_1d(powers)
+        away = self.contrast - np.einsum("kn,bkn->bn", proba, self.contrast)[:, None]
+        away = away.reshape(len(away), -1) * powers[:, None]
+        return np.asarray((away * (self.row_weights * proba).ravel()) @ away.T)
+
+    def covariance(self, powers: Array | float, penalty: Array) -> Array:
+        """Of the log powers at a maximum: by the sandwich formula (Godambe 1960; White 1982).
+
+        Parameters
+        ----------
+        powers : (n_units,) or float
+        penalty : (n_units, n_units)
+            Its curvature; it counts as one more observation.
+        """
+        slopes = self.row_weights * self.gradients(powers)
+        expected = cho_factor(self.information(powers) + penalty)
+        return np.asarray(cho_solve(expected, cho_solve(expected, slopes @ slopes.T + penalty).T))
 
     def temperature(self) -> float:
-        """The maximum of the score less the penalty."""
+        """The maximum, over the power 1/T of one density, of the score less the penalty."""
 
         def slope(log_t: float) -> float:
-            score = float((self._row_weights * self.gradients(np.exp(-log_t))).sum())
-            return score - log_t / PENALTY_SD**2
+            return -float((self.row_weights * self.gradients(np.exp(-log_t))).sum()) - log_t / PENALTY_SD**2
 
         return float(np.exp(brentq(slope, *_BOUNDS, xtol=1e-10, rtol=1e-12)))
 
-    def average(self, power: float) -> float:
-        """Average score of the rows, by weight; nan where there are none."""
-        total = self._row_weights.sum()
-        return float((self._row_weights * self.log_scores(power)).sum() / total) if total else float("nan")
-
-    def standard_error(self, power: float) -> float:
-        """Of log T at the maximum: by the sandwich formula, the penalty counted as one more observation."""
-        spread = ((self._row_weights * self.gradients(power)) ** 2).sum() + 1 / PENALTY_SD**2
-        # less the second derivative of the total score by log T, expected under the tempered probabilities
-        proba = self._normalised(power)[0]
-        away = self._contrast - np.einsum("kn,kn->n", proba, self._contrast)
-        curvature = float(power**2 * np.einsum("n,kn,kn,kn->", self._row_weights, proba, away, away))
-        return float(np.sqrt(spread) / (curvature + 1 / PENALTY_SD**2))
-
-    def _normalised(self, power: float) -> tuple[Array, Array]:
-        """Tempered probabilities (n_classes, n_rows), and the log of the sum of the odds against the own class."""
-        odds = power * self._contrast + self._log_odds
+    def normalised(self, powers: Array | float) -> tuple[Array, Array]:
+        """Probabilities (n_classes, n_rows), and the log of the sum of the odds against the own class."""
+        odds = np.tensordot(np.atleast_1d(powers), self.contrast, 1) + self.log_odds
         largest = odds.max(0)
         odds -= largest
         np.exp(odds, out=odds)

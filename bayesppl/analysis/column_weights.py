@@ -34,9 +34,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import minimize
-from scipy.special import logsumexp
 
-from bayesppl.analysis.calibration import PENALTY_SD, against_own, drawn_rows, temper
+from bayesppl.analysis.calibration import PENALTY_SD, Scores, drawn_rows
 from bayesppl.analysis.leave_one_out import leave_out_each
 from bayesppl.analysis.left_out_joints import density_of, unit_joints
 from bayesppl.analysis.parameters import coord
@@ -167,21 +166,24 @@ def learn_weights(
     >>> found.weights.round(1).tolist()
     [0.5, 0.5, 1.0]
     """
-    scores = Scores.of(left_out, codes, row_weights)
-    log_weights = np.full(scores.n_units, -np.log(scores.temperature))
+    scores = scores_of(left_out, codes, row_weights)
+    together = replace(scores, contrast=scores.contrast.sum(0, keepdims=True))
+    log_weights = np.full(len(names), -np.log(together.temperature()))
     points = []
     for spread in _SPREADS:
-        points.append(scores.maximum(spread, log_weights))
+        points.append(maximum(scores, spread, log_weights))
         log_weights = points[-1].log_weights
     best = max(points, key=lambda point: point.log_evidence)
-    temperature, log_score = scores.tempered(best)
+    # of log odds whose weights have not seen the row
+    unseen = replace(scores, contrast=without_rows(scores, best)[None])
+    temperature = unseen.temperature()
     return ColumnWeights(
         names,
         np.exp(best.log_weights) / temperature,
         best.log_sd,
         best.spread,
-        log_score,
-        scores.average(np.ones(scores.n_units)),
+        unseen.average(1 / temperature),
+        scores.average(np.ones(len(names))),
         len(codes),
     )
 
@@ -206,127 +208,63 @@ class Point(NamedTuple):
     root: Any
 
 
-class Scores:
-    """The score of left-out labels as a function of the weights, with its derivatives.
+def scores_of(left_out: Iterable[tuple[Array, Array]], codes: Array, row_weights: Array) -> Scores:
+    """Score rows by the densities of all units."""
+    pairs = list(left_out)
+    return Scores.of(np.stack([density_of(*pair) for pair in pairs], axis=-1), pairs[-1][1], codes, row_weights)
 
-    Parameters
-    ----------
-    contrast : (n_rows, n_classes, n_units)
-        Log densities less those of the row's own class; zero where a class is impossible.
-    log_odds : (n_rows, n_classes)
-        Of the class against the row's own before anything is seen; -inf where the class is impossible.
-    codes, row_weights : (n_rows,)
+
+def maximum(scores: Scores, spread: float, start: Array) -> Point:
+    """The weights of the highest penalised score, and what follows from the curvature there."""
+    # the inverse of τ² I + s² 11ᵀ, by the formula of Sherman & Morrison
+    n, common = len(start), PENALTY_SD**2
+    precision = (np.eye(n) - common / (spread**2 + n * common)) / spread**2
+
+    def value(u: Array) -> float:
+        penalty = u @ precision @ u + (np.maximum(u, 0.0) ** 2).sum() / _ABOVE_ONE_SD**2
+        return 0.5 * float(penalty) - float(scores.row_weights @ scores.log_scores(np.exp(u)))
+
+    def slope(u: Array) -> Array:
+        of_penalty = precision @ u + np.maximum(u, 0.0) / _ABOVE_ONE_SD**2
+        return np.asarray(of_penalty - scores.gradients(np.exp(u)) @ scores.row_weights)
+
+    def penalty(u: Array) -> Array:
+        return precision + np.diag((u > 0) / _ABOVE_ONE_SD**2)
+
+    def penalised(u: Array) -> Array:
+        return penalty(u) + curvature(scores, u)
+
+    found = minimize(value, start, jac=slope, hess=penalised, method="trust-exact", options={"gtol": 1e-5})
+    root = cho_factor(penalised(found.x))
+    covariance = scores.covariance(np.exp(found.x), penalty(found.x))
+    log_determinants = np.linalg.slogdet(precision)[1] - 2 * np.log(np.diag(root[0])).sum()
+    log_evidence = 0.5 * float(log_determinants) - float(found.fun) - 0.5 * spread**2
+    return Point(spread, found.x, np.sqrt(np.diag(covariance)), log_evidence, root)
+
+
+def curvature(scores: Scores, u: Array) -> Array:
+    """Less the second derivative of the total score by log w: (n_units, n_units)."""
+    weights = np.exp(u)
+    return scores.information(weights) - np.diag(scores.gradients(weights) @ scores.row_weights)
+
+
+def without_rows(scores: Scores, point: Point) -> Array:
+    r"""Weighted log densities of every row, with the weights that all others would have: (n_classes, n_rows).
+
+    With the derivatives of a row's log odds by log w in A, its probabilities p, and
+    :math:`W = \mathrm{diag}(p) - pp^\top`, a Newton step takes the row out of a maximum of curvature H: its
+    log odds change by
+    :math:`-S (I - W S)^{-1} (e_{y} - p)`, where :math:`S = A H^{-1} A^\top` (Rad & Maleki 2020, by Woodbury's
+    identity).
     """
-
-    def __init__(self, contrast: Array, log_odds: Array, codes: Array, row_weights: Array) -> None:
-        self._contrast, self._log_odds, self._codes, self._row_weights = contrast, log_odds, codes, row_weights
-        self._total = row_weights.sum()
-
-    @classmethod
-    def of(cls, left_out: Iterable[tuple[Array, Array]], codes: Array, row_weights: Array) -> Scores:
-        """Score rows of positive weight which their own class does not exclude; no weights score others."""
-        pairs = list(left_out)
-        density = np.stack([density_of(*pair) for pair in pairs], axis=-1)
-        contrast, log_odds, scored = against_own(density, pairs[-1][1], codes, row_weights)
-        return cls(contrast, log_odds, codes[scored], row_weights[scored])
-
-    @property
-    def n_units(self) -> int:
-        return int(self._contrast.shape[2])
-
-    @property
-    def temperature(self) -> float:
-        """The one temperature that predicts the labels best."""
-        density = np.where(np.isneginf(self._log_odds), -np.inf, self._contrast.sum(-1))
-        return temper(density, self._log_odds, self._codes, self._row_weights)
-
-    def average(self, weights: Array) -> float:
-        """Average score of the rows, by weight; nan where there are none."""
-        return self._value(weights) / float(self._total) if self._total else float("nan")
-
-    def maximum(self, spread: float, start: Array) -> Point:
-        """The weights of the highest penalised score, and what follows from the curvature there."""
-        # the inverse of τ² I + s² 11ᵀ, by the formula of Sherman & Morrison
-        n, common = self.n_units, PENALTY_SD**2
-        precision = (np.eye(n) - common / (spread**2 + n * common)) / spread**2
-
-        def value(u: Array) -> float:
-            penalty = u @ precision @ u + (np.maximum(u, 0.0) ** 2).sum() / _ABOVE_ONE_SD**2
-            return 0.5 * float(penalty) - self._value(np.exp(u))
-
-        def slope(u: Array) -> Array:
-            return np.asarray(
-                precision @ u + np.maximum(u, 0.0) / _ABOVE_ONE_SD**2 - self._row_weights @ self._gradients(u)
-            )
-
-        def penalty(u: Array) -> Array:
-            return precision + np.diag((u > 0) / _ABOVE_ONE_SD**2)
-
-        def curvature(u: Array) -> Array:
-            return penalty(u) + self._curvature(u)
-
-        found = minimize(value, start, jac=slope, hess=curvature, method="trust-exact", options={"gtol": 1e-5})
-        gradients, root = self._gradients(found.x), cho_factor(curvature(found.x))
-        # the penalty counts as one more observation
-        spread_of_slopes = (self._row_weights[:, None] ** 2 * gradients).T @ gradients + penalty(found.x)
-        expected = cho_factor(self._information(found.x) + penalty(found.x))
-        covariance = cho_solve(expected, cho_solve(expected, spread_of_slopes).T)
-        log_determinants = np.linalg.slogdet(precision)[1] - 2 * np.log(np.diag(root[0])).sum()
-        log_evidence = 0.5 * float(log_determinants) - float(found.fun) - 0.5 * spread**2
-        return Point(spread, found.x, np.sqrt(np.diag(covariance)), log_evidence, root)
-
-    def tempered(self, point: Point) -> tuple[float, float]:
-        """The temperature of log odds whose weights have not seen the row, and their average score with it."""
-        log_odds = self.without_rows(point)
-        density = np.where(np.isneginf(self._log_odds), -np.inf, log_odds)
-        temperature = temper(density, self._log_odds, self._codes, self._row_weights)
-        eta = self._log_odds + log_odds / temperature
-        scores = eta[np.arange(len(eta)), self._codes] - logsumexp(eta, axis=1)
-        return temperature, float(self._row_weights @ scores / self._total) if self._total else float("nan")
-
-    def without_rows(self, point: Point) -> Array:
-        r"""Weighted log densities of every row, with the weights that all others would have: (n_rows, n_classes).
-
-        With the derivatives of a row's log odds by log w in A, its probabilities p, and
-        :math:`W = \mathrm{diag}(p) - pp^\top`, a Newton step takes the row out of a maximum of curvature H: its
-        log odds change by
-        :math:`-S (I - W S)^{-1} (e_{y} - p)`, where :math:`S = A H^{-1} A^\top` (Rad & Maleki 2020, by Woodbury's
-        identity).
-        """
-        weights = np.exp(point.log_weights)
-        A = self._contrast * weights
-        n_rows, n_classes, n_units = A.shape
-        solved = cho_solve(point.root, A.reshape(-1, n_units).T).T.reshape(A.shape)
-        S = A @ solved.swapaxes(1, 2)
-        proba, r = self._proba(weights), self._row_weights[:, None, None]
-        WS = r * (proba[:, :, None] * S - proba[:, :, None] * (proba[:, None] @ S))
-        error = -proba
-        error[np.arange(n_rows), self._codes] += 1
-        change = S @ np.linalg.solve(np.eye(n_classes) - WS, r * error[:, :, None])
-        return np.asarray(A.sum(-1) - change[:, :, 0])
-
-    def _value(self, weights: Array) -> float:
-        return -float(self._row_weights @ logsumexp(self._log_odds + self._contrast @ weights, axis=1))
-
-    def _proba(self, weights: Array) -> Array:
-        eta = self._log_odds + self._contrast @ weights
-        return np.asarray(np.exp(eta - logsumexp(eta, axis=1, keepdims=True)))
-
-    def _gradients(self, u: Array) -> Array:
-        """Derivative of the score of every row by log w: (n_rows, n_units)."""
-        weights = np.exp(u)
-        return -weights * np.einsum("ik,ikb->ib", self._proba(weights), self._contrast)
-
-    def _curvature(self, u: Array) -> Array:
-        """Less the second derivative of the total score by log w: (n_units, n_units)."""
-        return self._information(u) - np.diag(self._row_weights @ self._gradients(u))
-
-    def _information(self, u: Array) -> Array:
-        """The curvature that the probabilities expect: (n_units, n_units)."""
-        weights = np.exp(u)
-        proba = self._proba(weights)
-        expected = np.einsum("ik,ikb->ib", proba, self._contrast)
-        share = (self._row_weights[:, None] * proba).reshape(-1, 1)
-        contrast = self._contrast.reshape(-1, self.n_units)
-        by_weight = (share * contrast).T @ contrast - (self._row_weights[:, None] * expected).T @ expected
-        return np.asarray(weights[:, None] * by_weight * weights)
+    weights = np.exp(point.log_weights)
+    A = scores.contrast.T * weights
+    n_rows, n_classes, n_units = A.shape
+    solved = cho_solve(point.root, A.reshape(-1, n_units).T).T.reshape(A.shape)
+    S = A @ solved.swapaxes(1, 2)
+    proba, r = scores.normalised(weights)[0].T, scores.row_weights[:, None, None]
+    WS = r * (proba[:, :, None] * S - proba[:, :, None] * (proba[:, None] @ S))
+    error = -proba
+    error[np.arange(n_rows), scores.codes] += 1
+    change = S @ np.linalg.solve(np.eye(n_classes) - WS, r * error[:, :, None])
+    return np.asarray((A.sum(-1) - change[:, :, 0]).T)

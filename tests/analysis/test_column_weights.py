@@ -6,7 +6,14 @@ from scipy.optimize import approx_fprime, minimize
 from scipy.special import log_softmax
 
 from bayesppl.analysis.calibration import drawn_rows, temper
-from bayesppl.analysis.column_weights import MOST_UNITS, Scores, learn_weights
+from bayesppl.analysis.column_weights import (
+    MOST_UNITS,
+    curvature,
+    learn_weights,
+    maximum,
+    scores_of,
+    without_rows,
+)
 
 N_CLASSES = 3
 
@@ -44,25 +51,25 @@ def penalised(left_out, codes, row_weights, spread):
 @pytest.mark.parametrize("spread", [0.1, 1.6])
 def test_the_maximum_is_that_of_the_score_less_the_penalties(spread):
     rows = rows_of_weights([1.0, 0.5, 0.1, 1.5])
-    found = Scores.of(*rows).maximum(spread, np.zeros(4)).log_weights
+    found = maximum(scores_of(*rows), spread, np.zeros(4)).log_weights
     best = minimize(penalised(*rows, spread), np.zeros(4), options={"gtol": 1e-7})
     np.testing.assert_allclose(found, best.x, atol=2e-5)
 
 
 def test_slopes_and_curvature_are_derivatives_of_the_score():
     rows = rows_of_weights([1.0, 0.5, 0.1], n_rows=50)
-    scores, u = Scores.of(*rows), np.array([0.2, -0.5, -1.0])
-    slope = rows[2] @ scores._gradients(u)
-    by_steps = approx_fprime(u, lambda v: scores._value(np.exp(v)), 1e-7)
+    scores, u = scores_of(*rows), np.array([0.2, -0.5, -1.0])
+    slope = scores.gradients(np.exp(u)) @ rows[2]
+    by_steps = approx_fprime(u, lambda v: rows[2] @ scores.log_scores(np.exp(v)), 1e-7)
     np.testing.assert_allclose(slope, by_steps, rtol=1e-4, atol=1e-4)
-    curvature = [approx_fprime(u, lambda v, b=b: rows[2] @ scores._gradients(v)[:, b], 1e-7) for b in range(3)]
-    np.testing.assert_allclose(scores._curvature(u), -np.array(curvature), rtol=1e-4, atol=1e-4)
+    second = [approx_fprime(u, lambda v, b=b: scores.gradients(np.exp(v))[b] @ rows[2], 1e-7) for b in range(3)]
+    np.testing.assert_allclose(curvature(scores, u), -np.array(second), rtol=1e-4, atol=1e-4)
 
 
 def test_the_evidence_is_that_of_quadrature():
     rows = rows_of_weights([1.0, 0.3], n_rows=80)
     spread = 0.4
-    point = Scores.of(*rows).maximum(spread, np.zeros(2))
+    point = maximum(scores_of(*rows), spread, np.zeros(2))
     loss = penalised(*rows, spread)
     grid = np.linspace(-3, 1.5, 91)
     values = np.array([[-loss(np.array([a, b])) for b in grid] for a in grid])
@@ -91,14 +98,14 @@ def test_standard_errors_are_the_spread_of_the_weights_over_samples():
 
 def test_weights_without_a_row_are_those_of_a_fit_without_it():
     left_out, codes, row_weights = rows_of_weights([1.0, 0.5, 0.2], n_rows=60)
-    scores = Scores.of(left_out, codes, row_weights)
-    point = scores.maximum(0.4, np.zeros(3))
-    approximate = scores.without_rows(point)
-    moved = scores._contrast @ np.exp(point.log_weights)
+    scores = scores_of(left_out, codes, row_weights)
+    point = maximum(scores, 0.4, np.zeros(3))
+    approximate = without_rows(scores, point).T
+    moved = scores.contrast.T @ np.exp(point.log_weights)
     for row in range(0, 60, 7):
         others = np.arange(60) != row
-        part = Scores.of([(a[others], b[others]) for a, b in left_out], codes[others], row_weights[others])
-        exact = scores._contrast[row] @ np.exp(part.maximum(0.4, point.log_weights).log_weights)
+        part = scores_of([(a[others], b[others]) for a, b in left_out], codes[others], row_weights[others])
+        exact = scores.contrast.T[row] @ np.exp(maximum(part, 0.4, point.log_weights).log_weights)
         # first order: what remains is small beside the change itself
         error, change = np.abs(approximate[row] - exact).max(), np.abs(exact - moved[row]).max()
         assert error < 0.25 * change + 2e-3
@@ -128,11 +135,10 @@ def test_a_row_of_weight_two_counts_twice_and_of_weight_zero_not_at_all():
     spread, start = 0.4, np.zeros(2)
     again = np.r_[np.arange(300), np.arange(60)]
     weighted = row_weights + np.r_[np.ones(60), np.zeros(240)]
-    repeated = Scores.of([(a[again], b[again]) for a, b in left_out], codes[again], np.ones(360))
-    expected = repeated.maximum(spread, start).log_weights
-    np.testing.assert_allclose(
-        Scores.of(left_out, codes, weighted).maximum(spread, start).log_weights, expected, atol=1e-6
-    )
+    repeated = scores_of([(a[again], b[again]) for a, b in left_out], codes[again], np.ones(360))
+    expected = maximum(repeated, spread, start).log_weights
+    found = maximum(scores_of(left_out, codes, weighted), spread, start).log_weights
+    np.testing.assert_allclose(found, expected, atol=1e-6)
     more = [(np.r_[a, a[:5] + 100 * np.arange(3)], np.r_[b, b[:5]]) for a, b in left_out]
     unchanged = learn_weights(("a", "b"), more, np.r_[codes, codes[:5]], np.r_[row_weights, np.zeros(5)])
     np.testing.assert_allclose(unchanged.weights, learn_weights(("a", "b"), left_out, codes, row_weights).weights)

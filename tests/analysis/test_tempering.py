@@ -36,16 +36,17 @@ def test_the_temperature_is_the_maximum_of_the_penalised_score(temperature):
 def test_the_temperature_of_the_labels_is_found(temperature):
     density, log_weights, codes, weights = rows_of_temperature(temperature, seed=1)
     found = temper(density, log_weights, codes, weights)
-    scored = Scores.of(density, log_weights, codes, weights)
+    scored = Scores.of(density[:, :, None], log_weights, codes, weights)
     spread = 1 / np.sqrt((scored.gradients(1 / found) ** 2).sum())  # the information of rows that follow the model
     assert abs(np.log(found / temperature)) < 4 * spread
 
 
 def test_slopes_are_derivatives_of_the_score():
-    scored = Scores.of(*rows_of_temperature(2.0))
+    density, *others = rows_of_temperature(2.0)
+    scored = Scores.of(density[:, :, None], *others)
     step = 1e-5
     by_steps = (scored.log_scores(np.exp(-step)) - scored.log_scores(np.exp(step))) / (2 * step)
-    np.testing.assert_allclose(scored.gradients(1.0), by_steps, rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(-scored.gradients(1.0)[0], by_steps, rtol=1e-5, atol=1e-7)
 
 
 def test_a_row_of_weight_two_is_two_rows():
