@@ -250,13 +250,16 @@ class Scores:
         """The maximum, over the power 1/T of one density, of the score less the penalty."""
 
         def slope(log_t: float) -> float:
-            return -float((self.row_weights * self.gradients(np.exp(-log_t))).sum()) - log_t / PENALTY_SD**2
+            power = np.exp(-log_t)
+            expected = np.einsum("kn,kn->n", self.normalised(power)[0], self.contrast[0])
+            return float(power * (self.row_weights * expected).sum()) - log_t / PENALTY_SD**2
 
         return float(np.exp(brentq(slope, *_BOUNDS, xtol=1e-10, rtol=1e-12)))
 
     def normalised(self, powers: Array | float) -> tuple[Array, Array]:
         """Probabilities (n_classes, n_rows), and the log of the sum of the odds against the own class."""
-        odds = np.tensordot(np.atleast_1d(powers), self.contrast, 1) + self.log_odds
+        odds = np.einsum("b,bkn->kn", np.atleast_1d(powers), self.contrast)  # BLAS would wake its threads
+        odds += self.log_odds
         largest = odds.max(0)
         odds -= largest
         np.exp(odds, out=odds)
