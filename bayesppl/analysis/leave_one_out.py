@@ -12,6 +12,7 @@ from bayesppl.analysis.calibration import Confidence, confidence, learn
 from bayesppl.analysis.left_out_draws import ImportanceSampled, joints_of_draws
 from bayesppl.analysis.left_out_joints import Joints, density_of, row_joints, unit_joints
 from bayesppl.analysis.scores import hits, log_scores, weighted_average
+from bayesppl.data.arguments import one_of
 from bayesppl.errors import NotConjugateError
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.calibration import Calibration, Power
@@ -163,8 +164,7 @@ class LeaveOneOut:
             "joint": (self.log_joint, self.log_joint_fitted),
             "label": (self.log_proba, self.log_proba_fitted),
         }
-        if target not in pairs:
-            raise ValueError(f"target must be one of {', '.join(map(repr, pairs))}, found {target!r}")
+        one_of("target", target, pairs)
         counted = np.flatnonzero(self.weights)
         left_out, fitted = (self.weights[counted] * self._own(values)[counted] for values in pairs[target])
         rows = {"row": counted}

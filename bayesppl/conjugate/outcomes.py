@@ -26,7 +26,7 @@ from bayesppl.conjugate.statistics import Counts
 from bayesppl.kernels.arrays import Array, Responsibilities
 from bayesppl.kernels.levels import outcome_counts
 from bayesppl.kernels.lookups import level_sums
-from bayesppl.kernels.missing import by_gaps
+from bayesppl.kernels.missing import by_gaps, describe_gaps
 from bayesppl.kernels.ranges import row_blocks
 
 # outcomes of rows that are counted at once
@@ -109,7 +109,9 @@ class Outcomes(SingleRows):
     @final
     def sum_rows(self, responsibilities: Responsibilities) -> Counts:
         columns = sorted({j for group in self.tables.groups if len(group) > 1 for j in group})
-        refuse_missing_levels(self.X[:, columns], [self.tables.columns[j] for j in columns], self.refusal)
+        gaps = self.X[:, columns] < 0
+        if gaps.any():
+            raise ValueError(describe_gaps(gaps, [self.tables.columns[j] for j in columns], self.refusal))
         sizes = self.tables.sizes
         counts = np.zeros((responsibilities.shape[1], sum(sizes)))
         for block in row_blocks(len(self), len(sizes), _COUNTED):
@@ -173,17 +175,6 @@ def _strides(groups: tuple[tuple[int, ...], ...], n_levels: tuple[int, ...]) -> 
         tables += [table] * len(group)
         steps += (prod(shape) // np.cumprod(shape)).tolist()
     return csr_array((np.asarray(steps, dtype=np.intp), (columns, tables)), shape=(len(n_levels), len(groups)))
-
-
-def refuse_missing_levels(codes: Array, columns: Sequence[Hashable], reason: str) -> None:
-    """Refuse to fit rows that lack some levels, by the names of the columns that have gaps."""
-    gaps = codes < 0
-    if gaps.any():
-        names = ", ".join(repr(name) for name, gap in zip(columns, gaps.T, strict=True) if gap.any())
-        raise ValueError(
-            f"NaN: missing values in column {names} ({gaps.any(1).sum()} rows); {reason} (Missing cells are fine "
-            "when predicting.)"
-        )
 
 
 def completed(codes: Array, tables: Tables, most: int) -> Iterator[tuple[Array, Iterator[Array]]]:

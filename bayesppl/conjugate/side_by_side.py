@@ -29,7 +29,8 @@ def side_by_side(simplices: list[Any], sizes: tuple[int, ...], name: str, dims: 
     import pytensor.tensor as pt
 
     flat = [values.reshape((values.shape[0], -1)) for values in simplices]
-    return pm.Deterministic(name, pt.concatenate(flat, axis=1)[:, _order(sizes)], dims=dims)
+    order = np.argsort(np.concatenate([cells.ravel() for cells in _cells_by_size(sizes)]))
+    return pm.Deterministic(name, pt.concatenate(flat, axis=1)[:, order], dims=dims)
 
 
 def free_names(sizes: tuple[int, ...], name: str) -> list[str]:
@@ -41,8 +42,3 @@ def _cells_by_size(sizes: tuple[int, ...]) -> list[Array]:
     """Yield places of all simplices of one size, (n_simplices, size), from the smallest size to the largest."""
     starts, lengths = np.cumsum((0, *sizes[:-1])), np.asarray(sizes)
     return [starts[lengths == size, None] + np.arange(size) for size in np.unique(lengths)]
-
-
-def _order(sizes: tuple[int, ...]) -> Array:
-    """Return where every cell is found among the cells ordered by size."""
-    return np.argsort(np.concatenate([cells.ravel() for cells in _cells_by_size(sizes)]))

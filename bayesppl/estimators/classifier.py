@@ -26,6 +26,7 @@ from bayesppl.analysis.summary import summary
 from bayesppl.analysis.suspicious_rows import suspicious_rows
 from bayesppl.analysis.uncertainty import predict_proba_interval, uncertainty
 from bayesppl.analysis.value_of_labels import value_of_labels
+from bayesppl.data.arguments import one_of
 from bayesppl.data.frames import Container, as_frame
 from bayesppl.data.lazy import is_lazy, map_rows
 from bayesppl.estimators.shell import Shell
@@ -179,9 +180,7 @@ class BayesClassifier(Shell[Fitted], ABC):
             Named as in scikit-learn, where it is about ``transform``; None changes nothing.
         """
         if transform is not None:
-            if transform not in get_args(Container):
-                known = ", ".join(map(repr, get_args(Container)))
-                raise ValueError(f"transform must be one of {known}, found {transform!r}")
+            one_of("transform", transform, get_args(Container))
             self._sklearn_output_config = {"transform": transform}  # the name under which clone copies it
         return self
 

@@ -24,7 +24,7 @@ from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.outcomes import Outcomes
 from bayesppl.conjugate.statistics import Counts
 from bayesppl.conjugate.tree_dirichlet import TreeDirichlet, layout_of, refuse_pymc, trees_log_likelihood
-from bayesppl.data.arguments import by_name
+from bayesppl.data.arguments import by_name, one_of
 from bayesppl.data.table import Table
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.families.bound import BoundColumns, Described, Dims, Factor, together
@@ -185,8 +185,7 @@ class AveragedTree(ConjugateFamily):
         return tuple(map(len, self.outcomes))
 
     def bind(self, table: Table, classes: Sequence[Hashable], members: Membership | None = None) -> Self:
-        if self.tree not in ("common", "per_class"):
-            raise ValueError(f"tree must be 'common' or 'per_class', found {self.tree!r}")
+        one_of("tree", self.tree, ("common", "per_class"))
         if not isinstance(self.bins, int) or self.bins < 2:
             raise ValueError(f"bins must be a whole number of at least 2, found {self.bins!r}")
         bins: list[tuple[Cuts, tuple[Hashable, ...]]] = list(zip(self.cuts, self.outcomes, strict=True))

@@ -37,6 +37,7 @@ from bayesppl.families.levels import Unseen
 from bayesppl.families.support import ANYTHING, Support
 from bayesppl.families.transformed import Wrapping
 from bayesppl.kernels.arrays import Array, Theta
+from bayesppl.kernels.missing import describe_gaps
 
 _TABLES: dict[str, type[TableFamily]] = {
     "evidence": CategoricalBlocks,
@@ -46,6 +47,11 @@ _TABLES: dict[str, type[TableFamily]] = {
 
 # a row is one of at most so many, where several of its categories are missing
 MOST_COMPLETIONS = 20_000
+
+_REFUSAL = (
+    "numbers that depend on categories cannot be fitted to rows that lack some in closed form. Drop or impute "
+    "them, make missing a level of its own, or use bayesppl.MixedNB, which skips missing cells exactly."
+)
 
 #: How the categories depend on each other within a class.
 CategoryTables = Literal["evidence", "independent", "joint"]
@@ -137,16 +143,7 @@ class ConditionalGaussian(Wrapping):
 
     def rows(self, X: BlockRows) -> JointRows:
         gaps = X.parts["categories"] < 0
-        refusal = ""
-        if gaps.any():
-            categories = self.of_categories.columns
-            names = ", ".join(repr(name) for name, gap in zip(categories, gaps.T, strict=True) if gap.any())
-            refusal = (
-                f"missing values in column {names} ({gaps.any(1).sum()} rows); numbers that depend on categories "
-                "cannot be fitted to rows that lack some in closed form. Drop or impute them, make missing a "
-                "level of its own, or use bayesppl.MixedNB, which skips missing cells exactly. (Missing cells "
-                "are fine when predicting.)"
-            )
+        refusal = describe_gaps(gaps, self.of_categories.columns, _REFUSAL) if gaps.any() else ""
         parts = self.inner.rows(self.with_predictors(X)).parts
         return JointRows(
             parts, lambda: ((at, map(self.rows, each)) for at, each in self._alternatives(X)), refusal

@@ -15,13 +15,13 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 
 from bayesppl.conjugate import Dirichlet
 from bayesppl.conjugate.membership import Membership
-from bayesppl.data.arguments import by_name
+from bayesppl.data.arguments import by_name, one_of
 from bayesppl.data.table import Table
 from bayesppl.families.bound import NumberColumns
 from bayesppl.families.categorical import Categorical
@@ -135,8 +135,7 @@ class Histogram(Transformed):
     def _edges(self, table: Table, name: Hashable, weights: Array) -> tuple[float, ...]:
         if self.edges is not None:
             return _declared(self.edges, name)
-        if self.spacing not in ("equal", "quantile"):
-            raise ValueError(f"spacing must be 'equal' or 'quantile', found {self.spacing!r}")
+        one_of("spacing", self.spacing, get_args(Spacing))
         x = np.asarray(checked_numbers(table, [name], self.name, REAL_NUMBERS)[:, 0], dtype=np.float64)
         present = ~np.isnan(x)
         x = x[present]

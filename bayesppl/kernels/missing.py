@@ -32,12 +32,16 @@ def refuse_gaps(X: Any, columns: Sequence[Hashable], reason: str) -> None:
     """Refuse to fit rows with missing cells, by the names of the columns that have any."""
     present = observed_mask(X)
     if present is not None:
-        gaps = (~present).sum(0)
-        names = ", ".join(repr(name) for name, gap in zip(columns, gaps, strict=True) if gap)
-        raise ValueError(
-            f"NaN: missing values in column {names} ({gaps.sum()} cells); {reason} (Missing cells are fine when "
-            f"predicting.)"
-        )
+        raise ValueError(describe_gaps(~present, columns, reason))
+
+
+def describe_gaps(missing: Array, columns: Sequence[Hashable], reason: str) -> str:
+    """Say which columns have missing cells, in how many rows, and why they cannot be fitted."""
+    names = ", ".join(repr(name) for name, gap in zip(columns, missing.T, strict=True) if gap.any())
+    return (
+        f"NaN: missing values in column {names} ({missing.any(1).sum()} rows); {reason} (Missing cells are fine "
+        "when predicting.)"
+    )
 
 
 def by_gaps(missing: Array) -> Iterator[tuple[Array, Array]]:

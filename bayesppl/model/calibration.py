@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from bayesppl.data.arguments import one_of
 from bayesppl.families.family import Family
 from bayesppl.kernels.arrays import Array
 
@@ -144,5 +145,4 @@ Power = Calibration | ColumnWeights
 
 def check_option(option: str | None) -> None:
     """Refuse a calibration that does not exist."""
-    if option is not None and option not in OPTIONS:
-        raise ValueError(f"calibration must be None or one of {', '.join(map(repr, OPTIONS))}, found {option!r}")
+    one_of("calibration", option, (None, *OPTIONS))

@@ -173,7 +173,7 @@ def test_batches_are_refused_and_change_nothing(tempered):
 
 
 def test_an_unknown_option_is_refused_before_anything_runs():
-    with pytest.raises(ValueError, match=r"calibration must be None or one of 'temperature'.*, found 'platt'"):
+    with pytest.raises(ValueError, match=r"calibration must be one of None, 'temperature'.*, found 'platt'"):
         bp.GaussianNB(calibration="platt").fit(X, Y)
 
 

@@ -230,7 +230,7 @@ def test_a_file_holds_everything(tree, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"tree": "all"}, "tree must be 'common' or 'per_class', found 'all'"),
+        ({"tree": "all"}, "tree must be one of 'common', 'per_class', found 'all'"),
         ({"prior": "flat"}, "prior='flat' is not known"),
         ({"prior": -1.0}, "prior must be positive and finite, found -1"),
         ({"bins": 1}, "bins must be a whole number of at least 2, found 1"),
