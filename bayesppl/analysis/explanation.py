@@ -216,9 +216,8 @@ def belonging(columns: Sequence[Hashable], units: Collection[Sequence[Hashable]]
 def read_cells(fitted: Fitted, X: Any) -> tuple[list[Array], Array]:
     """Read columns of rows, all as numbers or all as objects, and find which are counts given their total."""
     table = fitted.columns.align(X)
-    fitted.model.family.bound.encode(
-        table
-    )  # refuses what it refuses by the rows of the caller, not by a few units
+    # which refuses what it refuses by the rows of the caller, not by a few units
+    fitted.model.family.bound.encode(table)
     columns = [table.column(name) for name in table.names]
     are_numbers = all(column.dtype.kind in "fiu" and not beyond_floats(column) for column in columns)
     measures = fitted.model.family.bound.measures

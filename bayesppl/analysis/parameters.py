@@ -136,9 +136,9 @@ def diagnostics(fitted: Fitted) -> xr.Dataset:
         Along a dimension named "measure"; the attribute ``problems`` describes what is wrong, if anything.
         Closed forms and approximations have no chains to compare, and no variables here.
     """
-    posterior = fitted.posterior
-    diagnosis = posterior.diagnosis
-    measures = dataset(posterior.model, diagnosis.measures, {"measure": list(MEASURES)}, posterior.hyper_dims)
+    report, diagnosis = fitted.posterior.about_draws, fitted.posterior.diagnosis
+    leading = {"measure": list(MEASURES)}
+    measures = dataset(fitted.posterior.model, diagnosis.measures, leading, report.hyper_dims)
     measures.attrs["problems"] = storable(diagnosis.problems)
     return measures
 

@@ -113,7 +113,7 @@ def sample(
 def lots(
     posterior: Posterior, n_lots: int, size: int, covariates: Covariates, rng: np.random.Generator
 ) -> Iterator[Any]:
-    """Lots of rows from the posterior predictive: one class and one draw of the parameters for each lot.
+    """Draw rows from the posterior predictive in lots: one class and one draw of the parameters for each.
 
     Corresponding rows of the lots are independent of each other where the posterior is exact, rows of one lot are
     not.

@@ -11,8 +11,8 @@ noise") with equal rates. The denominators multiply to the likelihood of ε, a c
 scale; ε is the mode under a Beta(2, 20) prior.
 
 Wrong labels spoil the densities by which they are judged: predictions from all rows are of labels as they are
-recorded, and find half of the errors only. So rows weigh what they are right with, in turn with their predictions,
-as in EM; each prediction stays exact, of one row from all others.
+recorded, and find half of the errors only. So each row counts with the probability that its label is right, in
+turn with the predictions, as in EM; each prediction stays exact, of one row from all others.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ _PRIOR_ROWS, _PRIOR_WRONG = 20.0, 1.0
 def suspicious_rows(fitted: Fitted, X: Any = None, y: Any = None, sample_weight: Any = None) -> pd.DataFrame:
     """Rows of the fit by the probability that their label is wrong, the most suspicious first.
 
-    Every row is predicted from all others, exactly and without refits; rows count for what their labels are right
-    with, which takes some five to twenty passes. Of an overconfident model every error is sure, and the label is
-    blamed for it: fit with ``calibration="temperature"`` where columns depend on each other. The temperature is
-    learned anew with the weights of the rows.
+    Every row is predicted from all others, exactly and without refits; each row counts with the probability that
+    its label is right, which takes some five to twenty passes. Of an overconfident model every error is sure, and
+    the label is blamed for it: fit with ``calibration="temperature"`` where columns depend on each other. The
+    temperature is learned anew with the weights of the rows.
 
     Parameters
     ----------

@@ -115,7 +115,7 @@ class Trunk:
 
 
 def _parameters(trunk: Trunk, theta: Theta) -> xr.Dataset:
-    dims = {**trunk.posterior.hyper_dims, **trunk.posterior.model.dims}
+    dims = {**trunk.posterior.about_draws.hyper_dims, **trunk.posterior.model.dims}
     return trunk.per_draw({name: (dims[name], values) for name, values in theta.items()})
 
 

@@ -156,7 +156,7 @@ def _log_sd(member: Member | Guest) -> float:
 
 
 def _blocks(n_rows: int, n_draws: int, n_classes: int) -> list[slice]:
-    """Yield blocks of rows whose probabilities under all draws can be held; of no rows, one block without any."""
+    """Divide rows into blocks whose probabilities under all draws can be held; no rows are one block."""
     step = max(1, _BLOCK_CELLS // (n_draws * n_classes))
     return [slice(start, start + step) for start in range(0, max(1, n_rows), step)]
 

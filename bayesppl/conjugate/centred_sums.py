@@ -1,7 +1,7 @@
 r"""Sums of powers about a fixed pivot: moments that can be added to and taken from for as long as a stream lasts.
 
-The moments of a batch are updated by its mean, which is rounded; so a mean that moves for and back does not return
-to where it was. Here the rows of class k are kept as :math:`\sum w`, :math:`\sum w (x - c_k)` and
+The moments of a batch are updated by its mean, which is rounded; so a mean that moves back and forth does not
+return to where it was. Here the rows of class k are kept as :math:`\sum w`, :math:`\sum w (x - c_k)` and
 :math:`\sum w (x - c_k)(x - c_k)^\top` in pairs of numbers that track their rounding, and the pivot :math:`c_k`
 stays. Subtracting is then as accurate as adding, and what is left below the bound on the rounding is nothing.
 """

@@ -41,9 +41,8 @@ def log_predictive(posterior: Any, n_classes: int) -> LogDensity:
     if isinstance(posterior, Joint):
         parts = {name: log_predictive(part, n_classes) for name, part in posterior.parts.items()}
         return sum_of_parts(parts).map(over_alternatives)
-    posterior.select_classes(
-        np.arange(0)
-    )  # so that a posterior without closed form is refused before any row comes
+    # so that a posterior without closed form is refused before any row comes
+    posterior.select_classes(np.arange(0))
     return by_kind(lambda kind: _log_predictive_of(kind, posterior, n_classes))
 
 

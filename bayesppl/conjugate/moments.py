@@ -254,9 +254,8 @@ def moments(X: Array, responsibilities: Responsibilities, *, matrix: bool, tied:
     tied : bool
         Whether to sum the scatter over classes.
     """
-    with np.errstate(
-        over="ignore", invalid="ignore"
-    ):  # sums that are no numbers are refused by name, with the prior
+    # sums that are no numbers are refused by name, with the prior
+    with np.errstate(over="ignore", invalid="ignore"):
         if matrix:
             return Moments(*kernels.products(X, responsibilities, tied))
         count, mean, scatter = kernels.diagonal(X, responsibilities)

@@ -156,8 +156,7 @@ class NormalInverseGamma(Conjugate):
             infinite,
             "the posterior mean of 'variance' is infinite",
             f": it needs a > 1 after the data, found {self.a.flat[infinite.argmax()]:g}. Add rows, use a prior "
-            f"with "
-            "a larger a, or rule='predictive'.",
+            "with a larger a, or rule='predictive'.",
         )
         return {"mean": np.asarray(self.location), "variance": self.b / (self.a - 1)}
 

@@ -229,8 +229,7 @@ class NormalInverseWishart(Conjugate):
             (exponent <= 0) | ~is_positive_definite(self.psi, LOST),
             "the density of 'covariance' has no mode",
             ": with this prior each class needs more rows than features, not on a common plane. Use a proper "
-            "prior, "
-            "or add rows.",
+            "prior, or add rows.",
         )
         return {"mean": np.asarray(self.location), "covariance": self.psi / exponent[..., None, None]}
 
@@ -245,8 +244,7 @@ def require_definite(owner: object, name: str, value: Any, tolerance: float) -> 
     if not square or not is_positive_definite(matrix, tolerance).all():
         raise ValueError(
             f"{type(owner).__name__}: {name} must be a symmetric, positive definite matrix, whose correlations "
-            f"have "
-            f"no eigenvalue below {tolerance:g}, or the numbers of its diagonal"
+            f"have no eigenvalue below {tolerance:g}, or the numbers of its diagonal"
         )
 
 

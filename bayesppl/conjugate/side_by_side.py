@@ -39,6 +39,6 @@ def free_names(sizes: tuple[int, ...], name: str) -> list[str]:
 
 
 def _cells_by_size(sizes: tuple[int, ...]) -> list[Array]:
-    """Yield places of all simplices of one size, (n_simplices, size), from the smallest size to the largest."""
+    """Return the places of all simplices of each size, (n_simplices, size), the smallest size first."""
     starts, lengths = np.cumsum((0, *sizes[:-1])), np.asarray(sizes)
     return [starts[lengths == size, None] + np.arange(size) for size in np.unique(lengths)]

@@ -72,8 +72,7 @@ _INSTEAD: Mapping[str, str] = {
     "fit_prior": "class_weights='uniform' for fit_prior=False, class_weights='empirical' for fit_prior=True",
     "var_smoothing": (
         "a proper prior keeps variances from being zero, and the default needs no tuning. To add eps to the "
-        "variance "
-        "of n rows: prior=bayesppl.NormalInverseGamma(kappa=1e-9, a=1, b=n*eps/2) and rule='mean'"
+        "variance of n rows: prior=bayesppl.NormalInverseGamma(kappa=1e-9, a=1, b=n*eps/2) and rule='mean'"
     ),
     "alpha": _SMOOTHING,
     "force_alpha": _SMOOTHING,
@@ -92,14 +91,12 @@ _INSTEAD: Mapping[str, str] = {
     ),
     "reg_param": (
         "the default prior regularises the covariance as much as the evidence asks for. reg_param=s is the "
-        "posterior "
-        "mean under an inverse Wishart worth r = n*s/(1 - s) of the n rows of a class: with D columns, "
+        "posterior mean under an inverse Wishart worth r = n*s/(1 - s) of the n rows of a class: with D columns, "
         "prior=bayesppl.NormalInverseWishart(kappa=1e-9, nu=r + D + 1, psi=r) and rule='mean'" + _GUIDE
     ),
     "covariance_estimator": (
         "a covariance C that was estimated elsewhere is known here: "
-        "prior=bayesppl.NormalInverseWishart(kappa=1e-9, "
-        "nu=1e12, psi=1e12*C) and rule='mean'" + _GUIDE
+        "prior=bayesppl.NormalInverseWishart(kappa=1e-9, nu=1e12, psi=1e12*C) and rule='mean'" + _GUIDE
     ),
     "store_covariance": "estimates() reports the covariance always",
     "tol": "singular covariances are regularised by the prior, so there is no tolerance",

@@ -314,7 +314,7 @@ class IndependentCells(OfColumns):
     def mle(self, statistics: Any) -> Theta:
         raise UndefinedEstimateError(
             f"maximum likelihood of the {self.name} family has no closed form; use rule='map', 'mean' or "
-            f"'predictive'"
+            "'predictive'"
         )
 
     @final
@@ -353,6 +353,6 @@ def per_column(value: float | Sequence[float] | Mapping[Hashable, float], column
     if numbers.shape not in ((), (len(columns),)):
         raise ValueError(
             f"{numbers.size} values are given for {len(columns)} columns; pass one number, one per column, or a "
-            f"mapping"
+            "mapping"
         )
     return np.broadcast_to(numbers, (len(columns),))

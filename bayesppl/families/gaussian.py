@@ -61,8 +61,8 @@ def Gaussian(
         ``full``: a matrix per class (quadratic discriminant analysis); ``tied``: one matrix for all classes
         (linear discriminant analysis); ``diag``: a variance per class and feature (Naive Bayes); ``tied_diag``:
         a variance per feature; ``spherical``: a variance per class.
-    prior : {"hierarchical", "columnwise", "fraley-raftery", "regularised", "jeffreys", "flat", "unbiased"} or
-    conjugate prior, optional
+    prior : str or conjugate prior, optional
+        One of "hierarchical", "columnwise", "fraley-raftery", "regularised", "jeffreys", "flat" and "unbiased".
         ``hierarchical``, the default of full and tied, shrinks the covariance of each class towards those of the
         others, and all of them towards independent columns, as much as maximises the evidence: smooth in the rows,
         proper and free of units. ``columnwise``, the default of diag and tied_diag, is for each column the prior
@@ -110,7 +110,7 @@ def _declared(covariance: str, prior: Any, mean: Any, sd: Any, cholesky: Any) ->
         raise ValueError(f"give either prior={prior!r} or priors of mean and {word}, not both")
     if correlated and not isinstance(spread, LKJ):
         raise TypeError(
-            f"cholesky must be a bayesppl.LKJ, as in bayesppl.LKJ(eta=2.0, sd=pm.HalfNormal.dist(1)), in place of "
+            "cholesky must be a bayesppl.LKJ, as in bayesppl.LKJ(eta=2.0, sd=pm.HalfNormal.dist(1)), in place of "
             f"pm.LKJCholeskyCov, found {spread!r}; with another prior of covariances, write the model in PyMC and "
             "read it by bayesppl.from_pymc"
         )

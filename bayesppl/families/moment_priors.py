@@ -172,7 +172,7 @@ def within_sd(squares: Array, degrees: float, total: Moments, columns: Sequence[
 
 
 def _covariances(total: Moments, columns: Sequence[Hashable]) -> Iterator[Array]:
-    """Return the covariance of all rows, or variances alone where it is singular."""
+    """Yield the covariance of all rows, then their variances alone, for where it is singular."""
     yield total.within / degrees(total.count[0])
     yield np.diag(column_scales(total, columns) ** 2)
 

@@ -144,9 +144,8 @@ def _one_row_each(X: np.ndarray, by_class: csc_array) -> Triple:
 def _see(values: np.ndarray, codes: np.ndarray, pivot: np.ndarray, seen: np.ndarray) -> None:
     """Set the pivots of the cells (class and column) that have a value for the first time."""
     counts = np.bincount(codes, minlength=len(seen))
-    if (
-        not seen.any() and (counts >= _TYPICAL_ROWS).all() and not np.isnan(values).any()
-    ):  # the usual case, quickly
+    # the usual case, quickly
+    if not seen.any() and (counts >= _TYPICAL_ROWS).all() and not np.isnan(values).any():
         starts = np.cumsum(counts) - counts
         rows = np.argsort(codes, kind="stable")[starts[:, None] + np.arange(_TYPICAL_ROWS)]
         pivot[...] = np.sort(values[rows], axis=1)[:, _TYPICAL_ROWS // 2]

@@ -110,9 +110,8 @@ def powered(parts: Iterable[tuple[float | Array, Array]], class_weights: Array) 
         out = out + power * log_joint
         total += power
     if np.any(total != 1.0):
-        out += (1 - total) * np.log(
-            np.where(class_weights > 0, class_weights, 1.0)
-        )  # what is impossible remains so
+        # what is impossible remains so
+        out += (1 - total) * np.log(np.where(class_weights > 0, class_weights, 1.0))
     return out
 
 

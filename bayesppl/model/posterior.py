@@ -103,12 +103,6 @@ class Posterior(ABC):
 
     @property
     @final
-    def hyper_dims(self) -> Mapping[str, tuple[str, ...]]:
-        """Dimension names of parameters of the prior that were learned too."""
-        return self.about_draws.hyper_dims
-
-    @property
-    @final
     def sample_stats(self) -> Mapping[str, Array]:
         """What the sampler reports of each draw: arrays (chain, draw)."""
         return self.about_draws.sample_stats

@@ -20,7 +20,7 @@ _MOST_PLACES = 64
 
 
 class Cells(NamedTuple):
-    """Sort the present cells of a column: each value of a class once, with its total weight."""
+    """The present cells of a column, sorted: each value of a class once, with its total weight."""
 
     name: Hashable
     values: Array
