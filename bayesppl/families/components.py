@@ -74,7 +74,7 @@ class AllocatedRows(Rows):
 class ComponentColumns(BoundColumns):
     """Columns of a mixture: those of its family, all of them one factor, the components in place of classes."""
 
-    within: Any
+    within: BoundColumns
     labels: tuple[Hashable, ...]
 
     @cached_property
@@ -106,16 +106,13 @@ class ComponentColumns(BoundColumns):
         return self.within.encode(table)
 
     def decode(self, X: Any) -> dict[Hashable, Array]:
-        found: dict[Hashable, Array] = self.within.decode(X)
-        return found
+        return self.within.decode(X)
 
     def label_rows(self, X: Any, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
-        found: dict[str, tuple[tuple[str, ...], Array]] = self.within.label_rows(X, prefix)
-        return found
+        return self.within.label_rows(X, prefix)
 
     def covariates(self, X: Any) -> Covariates:
-        found: Covariates = self.within.covariates(X)
-        return found
+        return self.within.covariates(X)
 
     def marginal_rows(self, X: Any, factors: Sequence[int]) -> Any:
         return X if factors else self.within.marginal_rows(X, [])

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 
@@ -116,9 +116,8 @@ class ConditionalGaussian(Wrapping):
 
     @property
     def of_categories(self) -> TableFamily:
-        # as bind made it
-        found: TableFamily = self.inner.parts["categories"]
-        return found
+        """The family of the categories, as ``bind`` made it."""
+        return cast(TableFamily, self.inner.parts["categories"])
 
     @cached_property
     def bound(self) -> BlockColumns:

@@ -13,7 +13,7 @@ from abc import abstractmethod
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, cast, final
 
 import numpy as np
 
@@ -38,8 +38,7 @@ class Wrapping(ConjugateFamily):
 
     @final
     def mle(self, statistics: Any) -> Theta:
-        found: Theta = self.inner.mle(statistics)
-        return found
+        return cast(Theta, self.inner.mle(statistics))
 
     @final
     def observe_statistics(self, variables: dict[str, Any], statistics: Any, prefix: str = "") -> None:
@@ -75,7 +74,7 @@ class Transformed(Wrapping):
     @final
     def rows(self, X: Array) -> Rows:
         transformed = self.transform(X)
-        rows: Rows = self.inner.rows(transformed)
+        rows = cast(Rows, self.inner.rows(transformed))
         return RowsWithBase(rows, partial(self.log_base, X, transformed)) if self.has_base else rows
 
     @final

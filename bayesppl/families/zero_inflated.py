@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
@@ -115,8 +115,7 @@ class ZeroInflated(Transformed):
 
     @property
     def _rest(self) -> Family:
-        rest: Family = self.inner.parts["rest"]
-        return rest
+        return cast(Family, self.inner.parts["rest"])
 
     @property
     def _shift(self) -> Array:

@@ -16,7 +16,6 @@ from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.labels import REFUSED, Unlabelled, union
 from bayesppl.data.read_table import Columns
 from bayesppl.data.rows import Rows
-from bayesppl.data.table import Table
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import CLASS_WEIGHTS, Declaration, GenerativeModel
 
@@ -102,14 +101,11 @@ class Learned:
         ValueError
             If they hold a level that the first batch did not show.
         """
-        rows = self.read(X, y, sample_weight)
-        self._refuse_new_levels(rows.counted().table)
-        return self.model.summarise(rows, n_jobs)
+        return self.model.summarise(self._further(X, y, sample_weight), n_jobs)
 
     def plus(self, X: Any, y: Any, sample_weight: Any = None, *, n_jobs: int | None = None) -> Self:
         """With further rows; see :meth:`summarise`."""
-        rows = self.read(X, y, sample_weight)
-        self._refuse_new_levels(rows.counted().table)
+        rows = self._further(X, y, sample_weight)
         return replace(self, statistics=self.statistics.tracked() + self._tracked(rows, n_jobs))
 
     def minus(self, X: Any, y: Any, sample_weight: Any = None, *, n_jobs: int | None = None) -> Self:
@@ -167,8 +163,10 @@ class Learned:
     def _are_few(self, rows: Rows) -> bool:
         return len(rows) * self.statistics.n_numbers <= _MOST_EACH
 
-    def _refuse_new_levels(self, table: Table) -> None:
-        """Refuse rows from which the family would have learned more than it did from the first."""
+    def _further(self, X: Any, y: Any, sample_weight: Any) -> Rows:
+        """Read further rows; refuse those from which the family would have learned more than from the first."""
+        rows = self.read(X, y, sample_weight)
+        table = rows.counted().table
         known, found = (
             self.model.family.bound.coords,
             self.model.family.bind(table, self.model.classes).bound.coords,
@@ -180,3 +178,4 @@ class Learned:
                     f"this batch holds {min(map(str, new))!r}, a {dim} that the first batch did not show. One fit "
                     "on all rows would have counted it, so batches can not: declare the levels of the family"
                 )
+        return rows
