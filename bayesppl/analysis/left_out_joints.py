@@ -84,16 +84,14 @@ def row_joints(
     some : array of int, optional
         Places of the rows that are predicted; all by default.
     """
-    if TABLE[rule].is_plug_in:
-        places = slice(0, len(codes)) if some is None else some
-        [found] = _plug_in(posterior, X, codes, weights, rule, places, by_unit=False)
-        return found
     # what is derived from the posterior alone is derived for every range: it should cost little beside the rows
     cells = max(RANGE_CELLS, _CELLS_PER_NUMBER * posterior.statistics.n_numbers)
     n_rows = len(codes) if some is None else len(some)
-    ranges = row_ranges(n_rows, max(cells_per_row(X), posterior.model.n_classes), cells)
+    width, is_plug_in = max(cells_per_row(X), posterior.model.n_classes), TABLE[rule].is_plug_in
+    # estimates without each row are taken in one go
+    ranges = [slice(0, n_rows)] if is_plug_in else row_ranges(n_rows, width, cells)
     places_of = ranges if some is None else [some[rows] for rows in ranges]
-    parts = (next(_predictive(posterior, X, codes, weights, rule, at, by_unit=False)) for at in places_of)
+    parts = (next(_FIND[is_plug_in](posterior, X, codes, weights, rule, at, by_unit=False)) for at in places_of)
     return _put_together(parts, ranges)
 
 
