@@ -84,7 +84,7 @@ def test_simulated_rows_fall_where_the_probabilities_say():
         (bp.Histogram(edges=[0, 2, 1]), "must be at least two finite numbers that ascend"),
         (bp.Histogram(edges={"other": [0, 1]}), "no edges are given for column 'x'"),
         (bp.Histogram(0), "positive integer or 'evidence'"),
-        (bp.Histogram(spacing="log"), "'equal' or 'quantile'"),
+        (bp.Histogram(spacing="log"), "spacing must be one of 'equal', 'quantile'"),
     ],
 )
 def test_refusals(family, words):

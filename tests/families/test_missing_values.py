@@ -122,7 +122,7 @@ def test_a_fit_of_correlated_columns_with_gaps_is_refused(covariance):
     holes = REAL.copy()
     holes.iloc[[1, 4], 2] = np.nan
     message = (
-        r"NaN: missing values in column 'column 2' \(2 cells\).*inference='gibbs' or 'em'.*covariance='diag'.*fine"
+        r"NaN: missing values in column 'column 2' \(2 rows\).*inference='gibbs' or 'em'.*covariance='diag'.*fine"
         " when predicting"
     )
     with pytest.raises(ValueError, match=message):
