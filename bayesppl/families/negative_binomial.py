@@ -23,7 +23,7 @@ import numpy as np
 from bayesppl.conjugate import Beta
 from bayesppl.conjugate.statistics import Successes
 from bayesppl.families.cells import CellFamily, Number
-from bayesppl.families.support import COUNTS, Support
+from bayesppl.families.support import COUNTS, COUNTS_FROM_ONE, Support
 from bayesppl.kernels.arrays import Array, log_beta
 
 
@@ -70,3 +70,33 @@ class NegativeBinomial(CellFamily):
         import pymc as pm
 
         pm.NegativeBinomial(name, n=number, p=parameter, **observed)
+
+
+@dataclass(frozen=True, eq=False)
+class Geometric(CellFamily, listed=False):
+    """Independent numbers of trials up to the first success, found in models written in PyMC.
+
+    One less, the number of failures, is negative binomial of size one.
+
+    Parameters
+    ----------
+    probability : Beta
+        Prior of the success probabilities; uniform by default.
+    """
+
+    name: ClassVar[str] = "geometric"
+    pair: ClassVar = Beta
+    support: ClassVar[Support] = COUNTS_FROM_ONE
+
+    probability: Beta | Any = Beta()
+
+    def count(self, x: Array, number: Array) -> Successes:
+        return Successes(np.ones(x.shape), x - 1, np.zeros(x.shape))
+
+    def draw(self, parameter: Array, number: Array, rng: np.random.Generator) -> Array:
+        return rng.geometric(parameter)
+
+    def observe(self, name: str, parameter: Any, number: Any, **observed: Any) -> None:
+        import pymc as pm
+
+        pm.Geometric(name, parameter, **observed)

@@ -59,6 +59,13 @@ COUNTS = Support(
     (0, LARGEST_EXACT),
     "whole numbers",
 )
+COUNTS_FROM_ONE = Support(
+    "counts from one (1, 2, … up to 2^53)",
+    lambda x: (x >= 1) & (x <= LARGEST_EXACT) & (x == np.floor(x)),
+    "Correct the value, or choose a family of counts that may be zero.",
+    (1, LARGEST_EXACT),
+    "whole numbers",
+)
 POSITIVE_NUMBERS = Support(
     "positive real numbers",
     lambda x: x > 0,

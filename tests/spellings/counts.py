@@ -132,6 +132,14 @@ def known_size(rows, codes):
     return model
 
 
+@spelling({"x": 1 + COUNTS}, x="exact")
+def trials_up_to_the_first_success(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        pm.Geometric("x", pm.Beta("p", 2.0, 1.5, shape=(K, 2))[y], observed=rows["x"])
+    return model
+
+
 @spelling({"x": COUNTS}, x="compressed")
 def learned_size(rows, codes):
     with pm.Model() as model:

@@ -78,6 +78,7 @@ OF_EACH_KIND = (
     "regression_on_a_covariate",
     "one_feature_given_another",
     "numbers_beside_counts",
+    "trials_up_to_the_first_success",
     "softmax_of_normals",
     "dirichlets_in_a_list",
     "a_loop_over_columns_of_one_parameter",

@@ -24,6 +24,7 @@ from bayesppl.families import (
 from bayesppl.families.gamma_rate import GammaRate
 from bayesppl.families.gaussian_diagonal import KnownVariances
 from bayesppl.families.lognormal import LogGaussian
+from bayesppl.families.negative_binomial import Geometric
 from bayesppl.inference.pymc.graphs import evaluate, substitute
 from bayesppl.inference.pymc.reading.natural_normals import Means, MeansAndCovariances, MeansAndVariances
 from bayesppl.inference.pymc.reading.naturals import Natural, ProbabilitiesOrRates, Simplices
@@ -248,6 +249,7 @@ ENTRYWISE: Mapping[type, Build] = {
         refusal="its numbers of trials differ between classes",
     ),
     basic.NegBinomialRV: _cells(NegativeBinomial, 1, "count", known="size", refusal=f"its size {_LEARNED}"),
+    basic.GeometricRV: _cells(Geometric, 0, "count"),
     basic.PoissonRV: _cells(Poisson, 0, "count"),
     basic.ExponentialRV: _cells(GammaRate, 0, "positive", is_scale=True, shape=1.0),
     basic.GammaRV: _cells(GammaRate, 1, "positive", is_scale=True, known="shape", refusal=f"its shape {_LEARNED}"),
