@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from scipy.sparse.csgraph import connected_components
 
 from bayesppl.conjugate import Conjugate
 from bayesppl.families import Family
@@ -47,20 +48,17 @@ def components(model: Any, label: Label) -> list[Component]:
     """
     known = [*model.free_RVs, *model.observed_RVs]
     members = [*known, *model.potentials]
-    group = {member: i for i, member in enumerate(members)}
-    for member in members:
+    tied = np.eye(len(members), dtype=bool)
+    for i, member in enumerate(members):
         start = [member] if member in model.potentials else member.owner.inputs
         direct = {v for node in nodes_above(start, known) for v in node.inputs} | {*start}
         above = [variable for variable in known if variable in direct]
         if member in model.potentials:
             _check_potential(model, member, above, label)
         # given the labels and the rows, observed variables tie nothing together
-        for parent in above:
-            if parent in model.free_RVs and not (member is not label.variable and parent is label.variable):
-                _join(group, member, parent)
-    parts: dict[int, list[Any]] = {}
-    for member in members:
-        parts.setdefault(group[member], []).append(member)
+        tied[i, [known.index(parent) for parent in above if parent in model.free_RVs]] = True
+    n_parts, group = connected_components(tied, directed=False)
+    parts = [[member for member, of in zip(members, group, strict=True) if of == part] for part in range(n_parts)]
     return [
         Component(
             tuple(m for m in part if m in model.free_RVs),
@@ -68,17 +66,9 @@ def components(model: Any, label: Label) -> list[Component]:
             tuple(m for m in part if m in model.potentials),
             label.variable in part,
         )
-        for part in parts.values()
+        for part in parts
         if not all(member in model.potentials for member in part)  # constants
     ]
-
-
-def _join(group: dict[Any, int], one: Any, other: Any) -> None:
-    old, new = group[one], group[other]
-    if old != new:
-        for member in group:
-            if group[member] == old:
-                group[member] = new
 
 
 def _check_potential(model: Any, potential: Any, above: Sequence[Any], label: Label) -> None:
