@@ -268,7 +268,7 @@ def user_model(fitted: ReadModel, likelihood: Likelihood = "rows") -> Any:
         raise ValueError(
             f"the model holds its rows, as it was written: likelihood must be 'rows', found {likelihood!r}"
         )
-    return fitted.reading.model
+    return fitted.declared
 
 
 def _several[Name: str](option: str, asked: Name | Sequence[Name], known: Sequence[Name]) -> tuple[Name, ...]:

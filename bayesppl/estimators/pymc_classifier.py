@@ -43,8 +43,9 @@ class PyMCClassifier(BayesClassifier):
         the classes in ascending order.
     label : str
         Name of the label in the model.
-    inference : "auto" or NUTS(...)
-        Settings of the sampler for the parts without a closed form.
+    inference : "auto", NUTS(...), "gibbs", "em" or one of these with settings
+        Settings of the sampler for the parts without a closed form; or what completes labels and cells that are
+        masked, in models all of whose parts have one: Gibbs sampling by default.
     rule : {"predictive", "mle", "map", "mean"}
         Default rule of ``predict_proba`` and ``predict``.
     classes : sequence, optional
@@ -184,10 +185,8 @@ class PyMCClassifier(BayesClassifier):
         check_rule(self.rule)
         check_option(self.calibration)
         settings = self._settings
-        with (
-            interrupts_raised(),
-            announce_if_slow("reading the model and learning its posterior", settings.speaks),
-        ):
+        speaks = (settings if isinstance(settings, NUTS) else NUTS()).speaks
+        with interrupts_raised(), announce_if_slow("reading the model and learning its posterior", speaks):
             found: Fitted = fit_model(model, self.label, settings, self.rule, **given)
         if self.calibration is not None:
             assert found.rows is not None
@@ -195,12 +194,12 @@ class PyMCClassifier(BayesClassifier):
         return self.adopt(found)
 
     @property
-    def _settings(self) -> NUTS:
+    def _settings(self) -> Inference:
         settings = NUTS() if self.inference == "auto" else choose(self.inference)
-        if not isinstance(settings, NUTS):
+        if not isinstance(settings, NUTS) and not settings.completes_rows:
             raise ValueError(
-                "inference must be 'auto' or a bayesppl.NUTS(...), for the parts without a closed form, found "
-                f"{self.inference!r}"
+                "inference must be 'auto' or a bayesppl.NUTS(...), for the parts without a closed form, or "
+                f"'gibbs' or 'em', for labels and cells that are missing, found {self.inference!r}"
             )
         return settings
 
@@ -209,7 +208,7 @@ def from_pymc(
     model: pm.Model,
     label: str = "y",
     *,
-    inference: str | NUTS = "auto",
+    inference: str | Inference = "auto",
     draws: Any = None,
     rule: RuleName = "predictive",
     calibration: Option | None = None,
@@ -224,8 +223,9 @@ def from_pymc(
         Name of the observed ``pm.Categorical`` or ``pm.Bernoulli`` variable that holds the labels. Its classes are
         called as the coords of the class weights' dimension, or by their codes; those of a Bernoulli variable are
         0 and 1.
-    inference : "auto" or NUTS(...)
-        Settings of the sampler for parts without a closed form.
+    inference : "auto", NUTS(...), "gibbs", "em" or one of these with settings
+        Settings of the sampler for parts without a closed form; or what completes labels and cells that are
+        masked, in models all of whose parts have one: Gibbs sampling by default.
     draws : DataTree, optional
         What ``pm.sample`` returned for this model; parts without a closed form take these draws.
     rule : {"predictive", "mle", "map", "mean"}

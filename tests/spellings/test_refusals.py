@@ -42,7 +42,7 @@ def rows_that_stand_for_more():
 def label_partly_missing():
     with pytest.warns(UserWarning, match="missing"):
         y = pm.Categorical("y", np.ones((N_ROWS, K)) / K, observed=np.ma.masked_array(CODES, CODES == 2))
-    pm.Normal("x", means()[y], 1.0, observed=REAL)
+    pm.StudentT("x", nu=4.0, mu=means()[y], sigma=1.0, observed=REAL)
 
 
 def label_of_two_dimensions():
@@ -109,7 +109,7 @@ def missing_cells():
     values = REAL.copy()
     values[3, 1] = np.nan
     with pytest.warns(UserWarning, match="missing"):
-        pm.Normal("x", means()[y], 1.0, observed=values)
+        pm.StudentT("x", nu=4.0, mu=means()[y], sigma=1.0, observed=values)
 
 
 def discrete_latent():
@@ -169,7 +169,7 @@ REFUSED = {
     label_not_observed: "'y' is not observed",
     label_of_another_kind: "distributed as",
     rows_that_stand_for_more: "'x' has a total_size",
-    label_partly_missing: "labels of 'y' are missing",
+    label_partly_missing: "labels or cells of 'y' are missing.*of 'x' StudentT is no family",
     label_of_two_dimensions: "one code for each row",
     code_out_of_range: "holds the code 2, and its classes are 0 to 1",
     nothing_depends_on_the_label: "no observed variable depends on the label",
@@ -180,7 +180,7 @@ REFUSED = {
     potential_over_labels: "potential 'extra' is computed from observed variables",
     constant_of_the_length_of_the_rows: "constant of shape .27, 1.*pm.Data",
     labels_as_numbers: "depends on a constant",
-    missing_cells: "cells of 'x' are missing",
+    missing_cells: "labels or cells of 'x' are missing.*of 'x' StudentT is no family",
     discrete_latent: "'switch' is a discrete variable",
     regression_of_the_label: "differ from row to row",
     no_density: "'x' has no log density",

@@ -48,13 +48,6 @@ def read_observed(model: Any, variable: Any, label: Label, inputs: Mapping[Any, 
     """
     name, n_rows = variable.name, len(label.codes)
     [observed] = evaluate([model.rvs_to_values[variable]])
-    if name.removesuffix("_observed") + "_unobserved" in model.named_vars or (
-        observed.dtype.kind == "f" and np.isnan(observed).any()
-    ):
-        raise ValueError(
-            f"some cells of {name.removesuffix('_observed')!r} are missing, so that they are learned with the "
-            "parameters; fill them in, or drop the rows"
-        )
     if observed.ndim == 0 or len(observed) != n_rows:
         of_class = observed.ndim and len(observed) in np.bincount(label.codes)
         advice = (

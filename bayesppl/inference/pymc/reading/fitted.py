@@ -11,17 +11,18 @@ import numpy as np
 import pytensor.tensor as pt
 
 from bayesppl.conjugate import Fixed
-from bayesppl.data.read_table import Columns, as_table
 from bayesppl.data.rows import Rows
-from bayesppl.data.table import Table
 from bayesppl.families import Family, Product
 from bayesppl.families.choosing.block_columns import RESERVED
+from bayesppl.inference.base import Inference
+from bayesppl.inference.gibbs import Gibbs
 from bayesppl.inference.nuts import NUTS
 from bayesppl.inference.pymc.graphs import Interpreter
 from bayesppl.inference.pymc.reading.blocks import Block, Reading
 from bayesppl.inference.pymc.reading.by_rows import ByRows
 from bayesppl.inference.pymc.reading.compressed import without
-from bayesppl.inference.pymc.reading.layout import Layout, layout_of
+from bayesppl.inference.pymc.reading.layout import Layout, UserColumns, layout_of
+from bayesppl.inference.pymc.reading.masked import complete, partly_known
 from bayesppl.inference.pymc.reading.posterior import (
     DrawnPart,
     PartlyExact,
@@ -51,22 +52,39 @@ def block_names(reading: Reading) -> dict[Block, str]:
 
 
 def solve(
-    reading: Reading, settings: NUTS, tree: Any, kept: Mapping[str, Run] | None = None
+    reading: Reading,
+    settings: Inference,
+    tree: Any,
+    kept: Mapping[str, Run] | None = None,
+    missing: Mapping[str, Array] | None = None,
 ) -> tuple[Posterior, Rows, Layout]:
     """The posterior of a model, exact where its parts are and sampled elsewhere; its rows, and what they hold.
 
     Parameters
     ----------
-    settings : NUTS
+    settings : NUTS, or what completes rows
+        Gibbs sampling by default, where some are partly known.
     tree : DataTree or None
         Draws the user has already.
     kept : mapping of str to Run, optional
         Of samplers before, by part.
+    missing : mapping of str to array of bool, optional
+        Which labels and cells the model holds are none.
+
+    Raises
+    ------
+    ValueError
+        If some are, and a part has no closed form.
     """
     names, runs = block_names(reading), kept or {}
     observed = [x for block in names for x in block.observed]
     classes = reading.label.classes
     layout, parts = layout_of(reading.model, observed, classes)
+    gaps = missing or {}
+    parts = [
+        np.where(gaps[name].reshape(part.shape), np.nan, part) if name in gaps else part
+        for name, part in zip(layout.columns, parts, strict=True)
+    ]
     table = layout.with_copies(layout.joined(parts))
     families = {name: _family(reading, block, layout) for block, name in names.items()}
     columns = {name: _columns(block, layout) for block, name in names.items()}
@@ -82,9 +100,13 @@ def solve(
     declared: Any = weights.value if isinstance(weights, Fixed) else weights
     model = GenerativeModel(family.bind(table, classes), declared if declared is not None else "uniform", classes)
     codes = reading.label.codes
-    rows = Rows(table, np.asarray(classes), codes, None).snapshot()
+    rows = Rows(table, np.asarray(classes), codes, None)
+    rows = (partly_known(reading, model, rows, gaps) if gaps else rows).snapshot()
     statistics = model.summarise(rows)
     prior = model.prior(statistics)
+    if rows.partly is not None:
+        return (settings if settings.completes_rows else Gibbs()).infer(model, statistics, rows), rows, layout
+    settings = settings if isinstance(settings, NUTS) else NUTS()
     if weights is not None and all(block.solved is not None for block in names):
         return Exact.of(model, statistics, prior), rows, layout
     bound: Any = model.family
@@ -202,10 +224,13 @@ class ReadModel(Fitted):
     Attributes
     ----------
     reading : Reading
-        The model, taken apart.
+        The model, taken apart; where labels or cells are missing, there is something in their place.
+    declared : pm.Model
+        As its user wrote it.
     """
 
     reading: Reading = field(kw_only=True)
+    declared: Any = field(kw_only=True)
 
     def __reduce__(self) -> tuple[Callable[[bytes], ReadModel], tuple[bytes]]:
         """By cloudpickle, which PyMC's models need."""
@@ -222,38 +247,10 @@ def _unpickled(state: bytes) -> ReadModel:
     return ReadModel(**cloudpickle.loads(state))
 
 
-@dataclass(frozen=True)
-class UserColumns(Columns):
-    """Columns of a fit that may also come as a mapping of the model's variables to their rows.
-
-    Attributes
-    ----------
-    layout : Layout
-        Which column holds what, under the names of the model's variables.
-    coords : tuple of tuple of str
-        Names, in order, that the coords of the model may have for columns without names of their own.
-    """
-
-    layout: Layout
-    coords: tuple[tuple[str, ...], ...] = ()
-
-    def align(self, X: Any) -> Table:
-        own = self.layout.names
-        if isinstance(X, Table) and X.names == (*own, *self.layout.copies):
-            return X  # aligned already
-        if isinstance(X, Mapping):
-            return self.layout.with_copies(self.layout.table(X, (self.names, *self.coords)))
-        table = as_table(X)
-        if table.is_named and not self.are_named:
-            known = next((names for names in self.coords if set(names) == set(table.names)), table.names)
-            table = table.select(known).renamed(own)
-        return self.layout.with_copies(super().align(table).renamed(own))
-
-
 def fit_model(
     model: Any,
     label: str,
-    settings: NUTS,
+    settings: Inference,
     rule: RuleName,
     *,
     classes: Array | None = None,
@@ -268,8 +265,8 @@ def fit_model(
     ----------
     model : pm.Model
     label : str
-    settings : NUTS
-        For the parts without a closed form.
+    settings : NUTS, or what completes rows
+        For the parts without a closed form, or for rows that are partly known.
     rule : {"predictive", "mle", "map", "mean"}
     classes : (n_classes,), optional
         What the codes stand for; the model's own coords by default.
@@ -287,10 +284,11 @@ def fit_model(
     ValueError
         If the label or the rows cannot be read, or the label has another number of classes.
     """
-    reading = read(model, label, classes=None if classes is None else classes.tolist())
+    whole, missing = complete(model)
+    reading = read(whole, label, classes=None if classes is None else classes.tolist())
     if check is not None:
         check(reading)
-    posterior, rows, layout = solve(reading, settings, draws, kept)
+    posterior, rows, layout = solve(reading, settings, draws, kept, missing)
     own = layout.names
     given = names is not None and len(names) == len(own)
     listed = [tuple(map(str, labels)) for labels in reading.model.coords.values() if labels is not None]
@@ -301,5 +299,8 @@ def fit_model(
         layout,
         tuple(names for names in listed if len(names) == len(set(names)) == len(own)),
     )
-    learned = Learned(columns, np.asarray(reading.label.classes), posterior.model, posterior.statistics)
-    return ReadModel(learned, posterior, rule, rows, reading=reading)
+    partly, classes = rows.partly, np.asarray(reading.label.classes)
+    completed = None if partly is None else partly.certain(len(classes))
+    statistics = posterior.statistics if partly is None else posterior.model.summarise(rows)
+    learned = Learned(columns, classes, posterior.model, statistics, completed=completed)
+    return ReadModel(learned, posterior, rule, rows, reading=reading, declared=model)

@@ -10,10 +10,11 @@ import numpy as np
 import pytensor.tensor as pt
 
 from bayesppl.data.read_table import Columns
-from bayesppl.inference.nuts import NUTS
+from bayesppl.inference.base import Inference
 from bayesppl.inference.pymc.graphs import Interpreter
 from bayesppl.inference.pymc.reading.blocks import Reading
-from bayesppl.inference.pymc.reading.fitted import ReadModel, UserColumns, fit_model
+from bayesppl.inference.pymc.reading.fitted import ReadModel, fit_model
+from bayesppl.inference.pymc.reading.layout import UserColumns
 from bayesppl.inference.pymc.reading.points import Coordinates
 from bayesppl.inference.pymc.reading.posterior import PartlyExact
 from bayesppl.inference.pymc.reading.rows import same_values
@@ -52,7 +53,7 @@ def without_model(fitted: ReadModel, *, is_built: bool) -> Fitted | KeptDraws:
     )
 
 
-def with_model(kept: KeptDraws, model: Any, settings: NUTS) -> ReadModel:
+def with_model(kept: KeptDraws, model: Any, settings: Inference) -> ReadModel:
     """The fit again.
 
     Raises

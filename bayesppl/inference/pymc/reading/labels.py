@@ -88,9 +88,8 @@ def find_label(model: Any, name: str, classes: Sequence[Hashable] | None = None)
     Raises
     ------
     ValueError
-        If there is none, it is not observed, not discrete, not one per row, or partly missing; if it has another
-        number of classes,
-        or they cannot be labels.
+        If there is none, it is not observed, not discrete, or not one per row; if it has another number of
+        classes, or they cannot be labels.
     """
     candidates = [v.name for v in model.observed_RVs if isinstance(v.owner.op, BernoulliRV | CategoricalRV)]
     advice = (
@@ -98,11 +97,6 @@ def find_label(model: Any, name: str, classes: Sequence[Hashable] | None = None)
         if candidates
         else "the model has no observed Categorical or Bernoulli variable"
     )
-    if f"{name}_unobserved" in model.named_vars:
-        raise ValueError(
-            f"some labels of {name!r} are missing, so that it is learned with the parameters; give the model the "
-            "rows whose label is known, and predict the others"
-        )
     if name not in model.named_vars:
         raise ValueError(f"the model has no variable {name!r} to serve as label; {advice}")
     variable = model[name]

@@ -144,6 +144,34 @@ class Layout:
         return np.asarray(found.numeric())
 
 
+@dataclass(frozen=True)
+class UserColumns(Columns):
+    """Columns of a fit that may also come as a mapping of the model's variables to their rows.
+
+    Attributes
+    ----------
+    layout : Layout
+        Which column holds what, under the names of the model's variables.
+    coords : tuple of tuple of str
+        Names, in order, that the coords of the model may have for columns without names of their own.
+    """
+
+    layout: Layout
+    coords: tuple[tuple[str, ...], ...] = ()
+
+    def align(self, X: Any) -> Table:
+        own = self.layout.names
+        if isinstance(X, Table) and X.names == (*own, *self.layout.copies):
+            return X  # aligned already
+        if isinstance(X, Mapping):
+            return self.layout.with_copies(self.layout.table(X, (self.names, *self.coords)))
+        table = as_table(X)
+        if table.is_named and not self.are_named:
+            known = next((names for names in self.coords if set(names) == set(table.names)), table.names)
+            table = table.select(known).renamed(own)
+        return self.layout.with_copies(super().align(table).renamed(own))
+
+
 def layout_of(model: Any, observed: Sequence[Observed], classes: Sequence[Hashable]) -> tuple[Layout, list[Array]]:
     """Lay out the observed variables that depend on the label, and what is given with them, with their rows."""
     rows = {x.name: x.observed for x in observed}
