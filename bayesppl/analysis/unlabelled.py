@@ -17,16 +17,19 @@ averaged over the rows; and it is one at least.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bayesppl.analysis.calibration import learn
 from bayesppl.analysis.left_out_joints import density_of
+from bayesppl.analysis.parameters import tails
 from bayesppl.analysis.scores import log_scores
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.rows import Rows
 from bayesppl.errors import UnlabelledWarning, warn
 from bayesppl.inference.em import EM
+from bayesppl.inference.missing_labels import MISSINGNESS
 from bayesppl.inference.unknown_classes import incomplete
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.calibration import Calibration
@@ -35,6 +38,9 @@ from bayesppl.model.fitted import Fitted
 from bayesppl.model.normalisation import log_probabilities, powered
 from bayesppl.model.training_rows import encoded
 from bayesppl.model.unlabelled import UnlabelledGain
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 #: The choices of λ.
 WEIGHTS = (0.0, 0.03, 0.1, 0.3, 1.0)
@@ -155,3 +161,40 @@ def unlabelled_gain(fitted: Fitted) -> UnlabelledGain:
             "this fit has not learned from rows without a label beside labelled ones: fit with unlabelled='learn'"
         )
     return fitted.unlabelled
+
+
+def label_missingness(fitted: Fitted, prob: float = 0.89) -> xr.Dataset:
+    """Whether labels are missing for a reason: how their log odds of being missing depend on the class in doubt.
+
+    Parameters
+    ----------
+    fitted : Fitted
+    prob : float
+        Of the equal-tailed intervals.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over "coefficient": ``mean``, ``lower`` and ``upper`` of the log odds of a row whose class is certain
+        ("intercept"), and of what is added to them where nothing is known of it ("slope"). An interval of the
+        slope around zero says that labels may be missing at random.
+
+    Raises
+    ------
+    ValueError
+        If the fit has taken labels to be missing at random.
+    """
+    import xarray as xr
+
+    posterior = fitted.posterior
+    if MISSINGNESS not in posterior.about_draws.hyper_dims:
+        raise ValueError(
+            "this fit has taken labels to be missing at random: fit with unlabelled='informative' and "
+            "inference='gibbs'"
+        )
+    draws = posterior.draws(1, 2000, np.random.default_rng(0))[MISSINGNESS][0]
+    values = dict(
+        zip(("mean", "lower", "upper"), (draws.mean(0), *np.quantile(draws, tails(prob), axis=0)), strict=True)
+    )
+    coords = {"coefficient": ["intercept", "slope"]}
+    return xr.Dataset({name: ("coefficient", value) for name, value in values.items()}, coords=coords)

@@ -9,7 +9,7 @@ from typing import ClassVar, Self, final
 import numpy as np
 
 from bayesppl.conjugate.centred_sums import CentredSums
-from bayesppl.conjugate.rows import SingleRows
+from bayesppl.conjugate.rows import Rows, SingleRows, sum_shares
 from bayesppl.conjugate.statistics import Statistics, column, rounding_of_sum, under_codes
 from bayesppl.kernels import moments as kernels
 from bayesppl.kernels.arrays import Array, Responsibilities, diagonal
@@ -240,6 +240,13 @@ class NumberRows(SingleRows):
             else:
                 present = ~np.isnan(X)
                 yield block, Moments(present.astype(np.float64), np.where(present, X, 0.0), np.zeros(X.shape))
+
+
+@sum_shares.register
+def _(rows: NumberRows, shares: Array) -> Moments:
+    with np.errstate(over="ignore", invalid="ignore"):  # as in moments
+        found = kernels.shared(rows.X, shares, rows.is_matrix, rows.is_tied) if len(rows) else None
+    return sum_shares.dispatch(Rows)(rows, shares) if found is None else Moments(*found)
 
 
 def moments(X: Array, responsibilities: Responsibilities, *, matrix: bool, tied: bool) -> Moments:

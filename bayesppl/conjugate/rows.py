@@ -8,13 +8,14 @@ subtracts it. A kind of rows stores them in whatever form is cheapest, and count
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
-from operator import methodcaller
+from functools import cached_property, partial, reduce, singledispatch
+from operator import add, methodcaller
 from typing import Any, final
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.conjugate.membership import Membership
@@ -66,11 +67,21 @@ class JointRows(Rows):
     def __len__(self) -> int:
         return len(next(iter(self.parts.values())))
 
-    @final
-    def sum_rows(self, responsibilities: Responsibilities) -> JointStatistics:
+    @property
+    def summable(self) -> Mapping[str, Any]:
+        """The parts, where they can be summed.
+
+        Raises
+        ------
+        ValueError
+        """
         if self.refusal:
             raise ValueError(self.refusal)
-        return JointStatistics({name: part.sum_rows(responsibilities) for name, part in self.parts.items()})
+        return self.parts
+
+    @final
+    def sum_rows(self, responsibilities: Responsibilities) -> JointStatistics:
+        return JointStatistics({name: part.sum_rows(responsibilities) for name, part in self.summable.items()})
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +112,42 @@ class RowsWithBase(Rows):
     def sum_rows(self, responsibilities: Responsibilities) -> Any:
         sums: Any = self.rows.sum_rows(responsibilities)
         return sums.with_base(np.asarray(responsibilities.T @ self.log_base))
+
+
+@singledispatch
+def sum_shares(rows: Rows, shares: Array) -> Any:
+    """Sum the statistics of rows each of which is shared out among the classes.
+
+    Parameters
+    ----------
+    rows : Rows
+    shares : (n_rows, n_classes)
+        Weight with which a row belongs to every class.
+    """
+    if (np.count_nonzero(shares, axis=1) <= 1).all():
+        return rows.sum_rows(csr_array(shares))
+    return sum_each([rows] * shares.shape[1], shares.T)
+
+
+def sum_each(rows: Sequence[Rows], weights: Iterable[Array]) -> Any:
+    """Sum the rows of every class, which may be others for each, by their weights."""
+    of_classes = (
+        own.sum_rows(one_hot(np.zeros(len(own), dtype=np.intp), 1, of_rows)).with_classes(
+            len(rows), np.asarray([k])
+        )
+        for k, (own, of_rows) in enumerate(zip(rows, weights, strict=True))
+    )
+    return reduce(add, of_classes)
+
+
+@sum_shares.register
+def _(rows: JointRows, shares: Array) -> JointStatistics:
+    return JointStatistics({name: sum_shares(part, shares) for name, part in rows.summable.items()})
+
+
+@sum_shares.register
+def _(rows: RowsWithBase, shares: Array) -> Any:
+    return sum_shares(rows.rows, shares).with_base(shares.T @ rows.log_base)
 
 
 def forget(posterior: Any, statistics: Any, members: Membership) -> Any:

@@ -19,7 +19,7 @@ from bayesppl.kernels.arrays import Array, Responsibilities
 from bayesppl.kernels.class_sums import one_in_each, sparse_of
 from bayesppl.kernels.levels import smallest_type
 
-Action = Literal["refuse", "drop", "learn"]
+Action = Literal["refuse", "drop", "learn", "informative"]
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Unlabelled:
 
     Attributes
     ----------
-    action : {"refuse", "drop", "learn"}
+    action : {"refuse", "drop", "learn", "informative"}
     label : optional
         The label of such rows, besides None, NaN, NA and NaT.
     """

@@ -61,6 +61,8 @@ class PartlyKnown:
         for every class, -inf where it is ruled out. None where nothing is.
     votes : Votes, optional
         Labels that may be wrong; their ``rows`` are places among these rows.
+    is_informative : bool
+        Whether that a label is missing may say something of its row.
     """
 
     whole: Table
@@ -68,6 +70,7 @@ class PartlyKnown:
     weights: Array
     log_prior: Array | None = None
     votes: Votes | None = None
+    is_informative: bool = False
 
     def __len__(self) -> int:
         return len(self.places)
@@ -80,14 +83,25 @@ class PartlyKnown:
     @property
     def is_unlabelled(self) -> bool:
         """Whether nothing is known of the classes beside the features."""
-        return self.log_prior is None and self.votes is None
+        return self.log_prior is None and self.votes is None and not self.is_informative
+
+    @property
+    def is_in_doubt(self) -> bool:
+        """Whether labels that are there may be wrong."""
+        return self.votes is not None or not (self.is_informative or self.is_certain.all())
+
+    @property
+    def is_certain(self) -> Array:
+        """Whether the class of each row is certain, for cells alone are missing: (n_rows,)."""
+        if self.log_prior is None:
+            return np.zeros(len(self), dtype=bool)
+        return np.asarray(np.isfinite(self.log_prior).sum(1) == 1)
 
     def certain(self, n_classes: int) -> Array:
         """Total weight of the rows of each class whose class is certain, for cells alone are missing."""
         if self.log_prior is None:
             return np.zeros(n_classes)
-        possible = np.isfinite(self.log_prior)
-        return np.asarray((self.weights * (possible.sum(1) == 1)) @ possible)
+        return np.asarray((self.weights * self.is_certain) @ np.isfinite(self.log_prior))
 
     @cached_property
     def known_places(self) -> Array:

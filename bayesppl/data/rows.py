@@ -119,7 +119,8 @@ class Rows:
             return found
         places = np.flatnonzero(absent)
         of_places = np.ones(len(places)) if weights is None else weights[places]
-        return replace(found, partly=PartlyKnown(table, places, of_places))
+        is_informative = unlabelled.action == "informative"
+        return replace(found, partly=PartlyKnown(table, places, of_places, is_informative=is_informative))
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -147,12 +148,15 @@ class Rows:
         before, n_classes = self.partly, len(self.classes)
         log_known = np.where(np.arange(n_classes) == self.codes[places, None], 0.0, -np.inf)
         whole, of_whole, weights = self.table, places, self.weights[places]
+        is_informative = before is not None and before.is_informative
         if before is not None:
             whole, of_whole = before.whole, np.r_[before.places, before.known_places[places]]
             log_prior = np.zeros((len(before), n_classes)) if before.log_prior is None else before.log_prior
             log_known, weights = np.r_[log_prior, log_known], np.r_[before.weights, weights]
         order = np.argsort(of_whole)
-        partly = PartlyKnown(whole, of_whole[order], weights[order], log_known[order])
+        partly = PartlyKnown(
+            whole, of_whole[order], weights[order], log_known[order], is_informative=is_informative
+        )
         left = np.delete(np.arange(len(self)), places)
         given = None if self.given_weights is None else self.given_weights[left]
         return replace(

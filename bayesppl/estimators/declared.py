@@ -15,7 +15,7 @@ from bayesppl.analysis.annotators import annotators, completed_proba
 from bayesppl.analysis.column_weights import calibrated
 from bayesppl.analysis.pymc_and_arviz import to_datatree, to_pymc
 from bayesppl.analysis.tuning import path_of, tune
-from bayesppl.analysis.unlabelled import unlabelled_gain, weigh
+from bayesppl.analysis.unlabelled import label_missingness, unlabelled_gain, weigh
 from bayesppl.conjugate import Dirichlet
 from bayesppl.data.arguments import real
 from bayesppl.data.labels import REFUSED, Action, Unlabelled, declared_classes
@@ -111,7 +111,14 @@ class DeclaredClassifier(BayesClassifier, ABC):
         inference = choose(self.inference)
         require_complete_rows(rows, inference)
         are_completed = learned.completed is not None and learned.completed.any()
-        if (self.unlabelled == "learn" or self.label_noise is not None or are_completed) and rows is None:
+        learns = self.unlabelled in ("learn", "informative")
+        partly = None if rows is None else rows.partly
+        if self.unlabelled == "informative" and partly is not None and partly.is_in_doubt:
+            raise ValueError(
+                "unlabelled='informative' takes the labels that are there for right, and some are in doubt here: "
+                "use unlabelled='learn', or labels without label_noise, annotations and probabilities"
+            )
+        if (learns or self.label_noise is not None or are_completed) and rows is None:
             raise ValueError(
                 "rows whose label is missing or may be wrong, or that lack cells, are completed again and again, "
                 "and rows that come in batches, or are merged, forgotten or discounted, are not held. Fit all "
@@ -165,6 +172,7 @@ class DeclaredClassifier(BayesClassifier, ABC):
         return path_of(search)
 
     unlabelled_gain = ask(unlabelled_gain)
+    label_missingness = ask(label_missingness)
     annotators = ask(annotators)
     completed_proba = ask(completed_proba)
     to_datatree = ask(to_datatree)

@@ -42,14 +42,17 @@ class GenerativeClassifier(Learner):
     tuning : {"evidence", "loo"} or Tuning, optional
         Multiply the hyperparameters of the prior by factors that are chosen by the data, in every fit anew; see
         :func:`bayesppl.analysis.tuning.tune`. ``"evidence"`` needs sums alone, and so goes with ``partial_fit``.
-    unlabelled : {"refuse", "drop", "learn"}
+    unlabelled : {"refuse", "drop", "learn", "informative"}
         What becomes of rows whose label is None, NaN, NA or NaT: they are refused, left out, or learned from, by
         inference="gibbs" or "em". Where no row of a class has a label, declare it by ``classes``.
+        ``"informative"`` learns also from which labels are missing, by inference="gibbs": the probability that one
+        is depends on how clear the class of the row is; see :meth:`label_missingness`.
     unlabelled_label : optional
         A label that marks such rows too, such as -1.
     unlabelled_weight : float or "loo"
-        What the log likelihood of such rows is multiplied by. By default it is chosen by the labels of rows left
-        out, zero among the choices, with a temperature of the densities; see :meth:`unlabelled_gain`.
+        What the log likelihood of such rows is multiplied by; one, where they are informative. By default it is
+        chosen by the labels of rows left out, zero among the choices, with a temperature of the densities; see
+        :meth:`unlabelled_gain`.
     label_noise : LabelNoise or (n_classes, n_classes) array, optional
         Labels may be wrong: the prior of the probabilities of the labels given to rows of each class, or these
         probabilities, a row for each class. By default labels are taken for right, and annotators for

@@ -13,18 +13,16 @@ That a cell is missing must not depend on what it holds, given the cells that ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from functools import reduce, singledispatch
-from operator import add
+from functools import singledispatch
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from bayesppl.conjugate.moments import Moments
-from bayesppl.conjugate.rows import Rows
+from bayesppl.conjugate.rows import sum_each, sum_shares
 from bayesppl.conjugate.statistics import JointStatistics
-from bayesppl.data.labels import one_hot
 from bayesppl.families.components import Allocated, with_counts
 from bayesppl.families.composite import BlockRows, CompositeFamily, parameters_of
 from bayesppl.families.conditional_gaussian import ConditionalGaussian
@@ -33,7 +31,7 @@ from bayesppl.families.gaussian_full import FullGaussian
 from bayesppl.families.gaussian_regression import GaussianRegression
 from bayesppl.families.mixture import Mixture
 from bayesppl.families.transformed import Transformed
-from bayesppl.kernels.arrays import Array, Theta
+from bayesppl.kernels.arrays import Array, Theta, draw_shares
 
 
 @singledispatch
@@ -77,7 +75,7 @@ def expected_statistics(family: Family, theta: Theta | None, X: Any, shares: Arr
     shares : (n_rows, n_classes)
         Weight with which a row belongs to every class.
     """
-    return _sum_shares([family.rows(X)] * shares.shape[1], shares)
+    return sum_shares(family.rows(X), shares)
 
 
 @singledispatch
@@ -116,19 +114,11 @@ def _require_filled(family: Family, X: Array) -> None:
 @singledispatch
 def drawn_statistics(family: Family, theta: Theta, X: Any, shares: Array, rng: np.random.Generator) -> Any:
     """:func:`expected_statistics`, with the missing cells drawn once for every class."""
-    n_rows, n_classes = shares.shape
-    drawn = (draw_gaps(family, theta, X, np.full(n_rows, k), rng) for k in range(n_classes))
-    return _sum_shares([family.rows(each) for each in drawn], shares)
-
-
-def _sum_shares(rows: Sequence[Rows], shares: Array) -> Any:
-    """Sum the rows of every class by its shares."""
-    alike = np.zeros(len(shares), dtype=np.intp)
-    features = (
-        of_class.sum_rows(one_hot(alike, 1, shares[:, k])).with_classes(len(rows), np.asarray([k]))
-        for k, of_class in enumerate(rows)
-    )
-    return reduce(add, features)
+    if not have_gaps(family, X).any():
+        return sum_shares(family.rows(X), shares)
+    of_class = [np.flatnonzero(share) for share in shares.T]
+    drawn = (draw_gaps(family, theta, X[at], np.full(len(at), k), rng) for k, at in enumerate(of_class))
+    return sum_each([family.rows(each) for each in drawn], [shares[at, k] for k, at in enumerate(of_class)])
 
 
 @have_gaps.register(CompositeFamily)
@@ -173,7 +163,7 @@ def _(family: Transformed, theta: Theta, X: Array, codes: Array, rng: np.random.
 def _(family: Transformed, theta: Theta | None, X: Array, shares: Array) -> Any:
     rows = family.transform(X)
     if not have_gaps(family.inner, rows).any():
-        return _sum_shares([family.rows(X)] * shares.shape[1], shares)
+        return sum_shares(family.rows(X), shares)
     found = expected_statistics(family.inner, theta, rows, shares)
     return found.with_base(found.log_base)
 
@@ -204,7 +194,7 @@ def _(
 def _(family: FullGaussian | GaussianRegression, theta: Theta | None, X: Array, shares: Array) -> Moments:
     rows = np.flatnonzero(have_gaps(family, X))
     if not len(rows):
-        return _sum_shares([family.rows(X)] * shares.shape[1], shares)
+        return sum_shares(family.rows(X), shares)
     filled, n_numbers = [], len(family.columns)
     spread = np.zeros((shares.shape[1], X.shape[1], X.shape[1]))
     for k in range(shares.shape[1]):
@@ -214,7 +204,7 @@ def _(family: FullGaussian | GaussianRegression, theta: Theta | None, X: Array, 
         filled.append(family.rows(of_class))
         weights = np.bincount(found.group, shares[rows, k])
         spread[k, -n_numbers:, -n_numbers:] = np.tensordot(weights, found.covariance, 1)
-    sums: Moments = _sum_shares(filled, shares)
+    sums: Moments = sum_each(filled, shares.T)
     return replace(sums, scatter=sums.scatter + (spread.sum(0) if sums.is_tied else spread))
 
 
@@ -273,10 +263,8 @@ def _(family: Mixture, theta: Theta | None, X: Any, shares: Array) -> JointStati
 
 @drawn_statistics.register(Mixture)
 def _(family: Mixture, theta: Theta, X: Any, shares: Array, rng: np.random.Generator) -> JointStatistics:
-    # a share of whole weight w is w rows, each with a component of its own
-    times = np.where(shares > 0, np.maximum(1, np.round(shares)), 0).astype(np.int64)
-    drawn = rng.multinomial(times, family.shares(theta, X)) * (shares / np.maximum(1, times))[..., None]
-    of_components = drawn.reshape(len(shares), -1)
+    proba = family.shares(theta, X).reshape(-1, family.components)
+    of_components = draw_shares(proba, shares.ravel(), rng).reshape(len(shares), -1)
     found = drawn_statistics(family.inner, _of_inner(family, theta), X, of_components, rng)
     return with_counts(found, of_components.sum(0))
 

@@ -43,7 +43,7 @@ from bayesppl.kernels.arrays import Array, Theta, draw_codes
 
 @final
 @dataclass(frozen=True, eq=False)
-class Mixture(Family, listed=False):
+class Mixture(Family):
     """Several components within each class, each with a density of a conjugate family.
 
     A posterior in closed form does not exist, for nobody knows the component of a row: fit it with
@@ -150,12 +150,16 @@ class Mixture(Family, listed=False):
             return np.full((X.shape[0], len(self.classes), self.components), 1 / self.components)
         with np.errstate(divide="ignore"):
             log_weights = np.log(theta[COMPONENT_WEIGHT])
-        found = self._by_class(self.inner.log_likelihood(self.of_components(theta)).kernel(X) + log_weights)
+        found = self.by_component(theta, X) + self._by_class(log_weights)
         largest = found.max(-1, keepdims=True)
         # a row that no component explains is completed by the weights
         found = np.where(np.isneginf(largest), self._by_class(log_weights), found - largest)
         found = np.exp(found - found.max(-1, keepdims=True))
         return np.asarray(found / found.sum(-1, keepdims=True))
+
+    def by_component(self, theta: Theta, X: Any) -> Array:
+        """Log densities of rows in every component, (n_rows, n_classes, components)."""
+        return self._by_class(self.inner.log_likelihood(self.of_components(theta))(X))
 
     def allocate(self, theta: Theta | None, X: Any, codes: Array, rng: np.random.Generator) -> Array:
         """Draw the component of every row within its class, (n_rows,); in turn where no parameters are known."""

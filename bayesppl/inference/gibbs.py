@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import reduce
+from operator import add
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -15,11 +17,21 @@ from bayesppl.families.mixture import Mixture
 from bayesppl.inference.augmentation import Incomplete, without_draw_axis
 from bayesppl.inference.base import Draws, Inference, as_posterior
 from bayesppl.inference.em import EM
+from bayesppl.inference.missing_labels import ADAPTED_AFTER
 from bayesppl.inference.unknown_classes import incomplete
 from bayesppl.kernels.arrays import Theta
 from bayesppl.model.declaration import GenerativeModel
 from bayesppl.model.posterior import Exact, Posterior
 from bayesppl.model.sampled import Sampled
+
+
+class Chain(NamedTuple):
+    """What a chain leaves behind: its draws, their log densities, and the sum of the completed statistics."""
+
+    thetas: list[Theta]
+    log_densities: list[float]
+    accepted: list[float]
+    total: JointStatistics
 
 
 @dataclass(frozen=True)
@@ -68,15 +80,15 @@ class Gibbs(Inference):
         streams = np.random.default_rng(self.random_state).spawn(self.chains)
         chains = [self._chain(problem, rng) for rng in streams]
         samples = {
-            name: np.stack([np.stack([theta[name] for theta in thetas]) for thetas, _, _ in chains])
-            for name in chains[0][0][0]
+            name: np.stack([np.stack([theta[name] for theta in chain.thetas]) for chain in chains])
+            for name in chains[0].thetas[0]
         }
-        average = chains[0][2]
-        for _, _, further in chains[1:]:
-            average = average + further
-        average = average.scale(1 / (self.chains * self.draws))
+        average = reduce(add, [chain.total for chain in chains]).scale(1 / (self.chains * self.draws))
         # an average over draws that number components differently is near no mode
         near = problem.first if isinstance(problem.model.family, Mixture) else average
+        found = (
+            {} if problem.missingness is None else {"acceptance": np.mean([chain.accepted for chain in chains])}
+        )
         try:
             statistics = EM(random_state=self.random_state).search(problem, near).statistics
         except UndefinedEstimateError:
@@ -90,30 +102,40 @@ class Gibbs(Inference):
             "random_state": "none" if self.random_state is None else self.random_state,
             "rows_partly_known": problem.augmentation.n_rows,
             **problem.record,
+            **found,
             "sampling_time": time.perf_counter() - began,
         }
-        reported = {"lp": np.asarray([values for _, values, _ in chains])}
+        reported = {"lp": np.asarray([chain.log_densities for chain in chains])}
         drawn = Draws(samples, self.chains, self.draws, record, reported)
         return as_posterior("Gibbs", problem.model, problem.prior, statistics, drawn, problem.extra_dims)
 
-    def _chain(
-        self, problem: Incomplete, rng: np.random.Generator
-    ) -> tuple[list[Theta], list[float], JointStatistics]:
-        """Sample one chain: its draws, their log densities, and the sum of the completed statistics."""
+    def _chain(self, problem: Incomplete, rng: np.random.Generator) -> Chain:
         thetas: list[Theta] = []
         log_densities: list[float] = []
+        accepted: list[float] = []
         total: JointStatistics | None = None
         theta = without_draw_axis(problem.prior.update(problem.first).draw(1, rng))
+        missing, n_simulated = problem.missingness, 0
+        state = None if missing is None else missing.begin(theta)
         for step in range(self.tune + self.draws):
             completion = problem.augmentation.drawn(theta, rng)
             statistics = problem.known + completion.statistics
             if step >= self.tune:
-                thetas.append(theta)
-                log_densities.append(problem.log_prior_and_known(theta) + completion.log_density)
+                log_density = problem.log_prior_and_known(theta) + completion.log_density
+                thetas.append(theta if state is None else state.theta)
+                log_densities.append(log_density + (0.0 if state is None else state.log_density))
                 total = statistics if total is None else total + statistics
-            theta = without_draw_axis(problem.prior.update(statistics).draw(1, rng))
+            belief = problem.prior.update(statistics)
+            if missing is None or state is None:
+                theta = without_draw_axis(belief.draw(1, rng))
+                continue
+            state = missing.step(state, belief, n_simulated, rng)
+            theta = state.theta
+            accepted.append(state.acceptance)
+            if step < self.tune and step % ADAPTED_AFTER == ADAPTED_AFTER - 1:
+                n_simulated = missing.adapted(n_simulated, float(np.mean(accepted[-ADAPTED_AFTER:])))
         assert total is not None
-        return thetas, log_densities, total
+        return Chain(thetas, log_densities, accepted[self.tune :], total)
 
     def _check(self) -> None:
         for name, least in (("draws", 1), ("tune", 0), ("chains", 1)):

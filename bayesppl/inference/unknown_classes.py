@@ -11,20 +11,17 @@ from scipy.special import logsumexp
 
 from bayesppl.conjugate import Dirichlet, Fixed, Joint
 from bayesppl.conjugate.statistics import Counts, JointStatistics
-from bayesppl.data.labels import one_hot
 from bayesppl.data.partly_known import PartlyKnown, Votes
 from bayesppl.data.rows import Rows
-from bayesppl.families.gaps import draw_gaps, have_gaps
+from bayesppl.families.gaps import have_gaps
 from bayesppl.families.mixture import Mixture
 from bayesppl.inference.augmentation import Augmentation, Completion, Incomplete, search_start
-from bayesppl.kernels.arrays import Array, Theta, draw_codes
+from bayesppl.inference.missing_labels import MISSINGNESS, Missingness
+from bayesppl.inference.mixture_start import search_components
+from bayesppl.kernels.arrays import Array, Theta, draw_shares
 from bayesppl.kernels.ranges import cells_per_row
 from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
 from bayesppl.model.training_rows import encoded
-
-# A search for components begins with so many steps in which each row counts so often that a prior has no say: one
-# that shrinks components to each other, resolved from components that are still alike, would keep them so
-_STEPS_APART, _COPIES = 50, 1e6
 
 #: Name of the probabilities of the labels that annotators give to rows of each class.
 CONFUSION = "confusion"
@@ -103,16 +100,9 @@ class UnknownClasses(Augmentation):
 
         def complete(rows: slice, rng: np.random.Generator) -> Completion:
             X, shares, log_density = find(rows)
-            weights = self.weights[rows]
-            times = np.maximum(1, np.round(weights)).astype(np.int64)
-            if (times > 1).any():
-                shares = rng.multinomial(times, shares / shares.sum(1, keepdims=True)) * (weights / times)[:, None]
-                statistics = self.model.share_statistics(X, shares, theta, rng)
-                return Completion(self.with_votes(statistics, rows, shares), log_density)
-            codes = draw_codes(shares, rng)
-            X = draw_gaps(self.model.family, theta, X, codes, rng)
-            drawn = one_hot(codes, self.model.n_classes, weights)
-            return Completion(self.with_votes(self.model.statistics(X, drawn), rows, drawn.toarray()), log_density)
+            drawn = draw_shares(shares, self.weights[rows], rng)
+            statistics = self.model.share_statistics(X, drawn, theta, rng)
+            return Completion(self.with_votes(statistics, rows, drawn), log_density)
 
         return complete
 
@@ -193,21 +183,7 @@ def incomplete(
         told = _told(partly, model.n_classes) * (partly.weights > 0)[:, None]
         told[:, ~told.any(0)] = 1.0  # of a class without labels any row may be
         common = prior_of(known + completed(even) if len(empty) else begun)
-
-        def components(rng: np.random.Generator) -> JointStatistics:
-            """All rows, completed by a search of maximum likelihood from rows of each class drawn at random."""
-            codes = np.repeat(np.arange(model.n_classes), family.components)
-            places = np.asarray([rng.choice(len(told), p=told[:, k] / told[:, k].sum()) for k in codes])
-            rows = draw_gaps(family, None, X[places], codes, rng)
-            theta = common.update(
-                known + model.statistics(rows, one_hot(codes, model.n_classes)).scale(_COPIES)
-            ).mean()
-            for _ in range(_STEPS_APART):
-                statistics = known + augmentation.expected(theta).statistics
-                theta = prior_of(statistics).update(statistics.scale(_COPIES)).mean()
-            return statistics
-
-        first = search_start(prior_of, known, augmentation, components, restarts, np.random.default_rng(seed))
+        first = search_components(model, prior_of, known, augmentation, X, told, common, restarts, seed)
     elif len(empty):
         common = prior_of(known + completed(even))
 
@@ -222,6 +198,12 @@ def incomplete(
         first = search_start(prior_of, known, augmentation, seeds, restarts, np.random.default_rng(seed))
     elif have_gaps(model.family, X[:]).any():
         first = search_start(prior_of, known, augmentation, lambda _: first, 1, np.random.default_rng(seed))
-    dims = {CONFUSION: ("annotator", "class", "label")} if extra else {}
+    dims: dict[str, tuple[str, ...]] = {CONFUSION: ("annotator", "class", "label")} if extra else {}
     record = {} if partly.votes is None else {"annotators": tuple(map(str, partly.votes.names))}
-    return Incomplete(model, prior_of(first), known, augmentation, first, dims, record)
+    missingness = None
+    if partly.is_informative:
+        dims[MISSINGNESS] = ("coefficient",)
+        is_missing = np.r_[np.zeros(len(rows)), ~partly.is_certain]
+        parts = encoded(model.family, rows.table), X
+        missingness = Missingness(model, parts, is_missing, np.r_[rows.weights, partly.weights])
+    return Incomplete(model, prior_of(first), known, augmentation, first, dims, record, missingness)

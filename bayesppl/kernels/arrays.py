@@ -119,8 +119,34 @@ def log_mean_exp(values: Array, axis: int) -> Array:
 
 def draw_codes(shares: Array, rng: np.random.Generator) -> Array:
     """Draw codes, (..., n_rows), with probabilities proportional to shares, (..., n_rows, n_codes)."""
-    edges = np.cumsum(shares, axis=-1)
-    return np.asarray((rng.random((*edges.shape[:-1], 1)) * edges[..., -1:] >= edges[..., :-1]).sum(-1))
+    *edges, total = np.add.accumulate(np.moveaxis(shares, -1, 0))  # code by code: rows are long
+    places = rng.random(total.shape) * total
+    codes = np.zeros(total.shape, dtype=np.intp)
+    for edge in edges:
+        codes += places >= edge
+    return codes
+
+
+def draw_shares(proba: Array, weights: Array, rng: np.random.Generator) -> Array:
+    """Draw the code of every row, as shares of its weight: a row of whole weight w is w rows, each with its own.
+
+    Parameters
+    ----------
+    proba : (n_rows, n_codes)
+    weights : (n_rows,)
+
+    Returns
+    -------
+    (n_rows, n_codes)
+    """
+    times = np.where(weights > 0, np.maximum(1, np.round(weights)), 0).astype(np.int64)
+    if times.max(initial=0) > 1:
+        return (
+            rng.multinomial(times, proba / proba.sum(1, keepdims=True)) * (weights / np.maximum(1, times))[:, None]
+        )
+    drawn = np.zeros_like(proba)
+    drawn[np.arange(len(proba)), draw_codes(proba, rng)] = weights
+    return drawn
 
 
 def log_factorial(counts: Array) -> Array:

@@ -24,6 +24,9 @@ _LANE_BLOCK, _WIDE, _ROWS_FOR_LANES = 1 << 20, 128, 256
 # Up to this many columns a block is so small that BLAS starts no threads, which would cost more than they gain.
 _NARROW, _PRODUCT_CELLS = 64, 400_000
 
+# The square of a distance to a pivot that is larger, in variances, costs more than four digits.
+_DIGITS_KEPT = 1e4
+
 Triple = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
@@ -211,6 +214,68 @@ def products(X: np.ndarray, responsibilities: csr_array, tied: bool) -> Triple:
             count[k], mean[k], within = _products_of_one_class(X, rows, weights[rows])
             scatter[() if tied else k] += within
     return count, mean, scatter
+
+
+def shared(X: np.ndarray, shares: np.ndarray, matrix: bool, tied: bool) -> Triple | None:
+    """Moments of rows that belong to several classes at once, of all classes in one pass.
+
+    Where a class lies so far from the first rows that digits are lost, a second pass is about its mean.
+
+    Parameters
+    ----------
+    X : (n_rows, n_features)
+    shares : (n_rows, n_classes)
+    matrix, tied : bool
+        Whether the scatter has products of features, and is summed over classes.
+
+    Returns
+    -------
+    count, mean, scatter : as :func:`diagonal` and :func:`products` return them
+        None where a cell is missing.
+    """
+    count, mean, scatter, between = _about(X, shares, _typical(X[:_TYPICAL_ROWS]), matrix, matrix and tied)
+    if not np.isfinite(mean).all():
+        return None
+    if not (_squares(between, matrix) <= _DIGITS_KEPT * _squares(scatter, matrix)).all():
+        each = [_about(X, shares[:, k : k + 1], mean[k], matrix, False) for k in range(len(count))]
+        mean, scatter = (np.concatenate([found[i] for found in each]) for i in (1, 2))
+    scatter = scatter.sum(0) if tied else scatter
+    return (count if matrix else np.repeat(count[:, None], X.shape[1], 1)), mean, scatter
+
+
+def _about(
+    X: np.ndarray, shares: np.ndarray, pivot: np.ndarray, matrix: bool, pooled: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Counts, means and scatters from deviations from a pivot, and what was subtracted of the latter."""
+    n_classes, n_features = shares.shape[1], X.shape[1]
+    first = np.zeros((n_classes, n_features))
+    second = np.zeros((1 if pooled else n_classes, *[n_features] * (1 + matrix)))
+    cells = _PRODUCT_CELLS // max(n_features, 8) if matrix and n_features <= _NARROW else BLOCK_CELLS
+    for rows in row_blocks(len(X), n_features, cells):
+        Z = np.subtract(X[rows], pivot, dtype=np.float64)
+        weights = shares[rows].T
+        first += weights @ Z
+        if not matrix:
+            np.multiply(Z, Z, out=Z)
+            second += weights @ Z
+            continue
+        for k, roots in enumerate(np.sqrt(weights.sum(0, keepdims=True) if pooled else weights)):
+            weighted = Z * roots[:, None]
+            second[k] += weighted.T @ weighted
+    count = shares.sum(0)
+    present = count[:, None] > 0
+    shift = np.divide(first, count[:, None], out=np.zeros_like(first), where=present)
+    between = np.einsum("kd,ke->kde" if matrix else "kd,kd->kd", count[:, None] * shift, shift)
+    between = between.sum(0, keepdims=True) if pooled else between
+    scatter = second - between
+    squares = _squares(scatter, matrix)
+    np.maximum(squares, 0.0, out=squares)
+    return count, np.where(present, pivot + shift, 0.0), scatter, between
+
+
+def _squares(scatter: np.ndarray, matrix: bool) -> np.ndarray:
+    """A view of the sums of squares among sums of products."""
+    return np.einsum("kdd->kd", scatter) if matrix else scatter
 
 
 def _products_of_one_class(

@@ -5,9 +5,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from bayesppl.conjugate.moments import moments
+from bayesppl.conjugate.moments import NumberRows, moments
+from bayesppl.conjugate.rows import sum_each, sum_shares
 from bayesppl.conjugate.statistics import Counts
 from bayesppl.data.labels import one_hot
+from bayesppl.kernels import moments as moments_kernel
 
 
 def exact_variance(values):
@@ -131,3 +133,34 @@ def test_what_is_left_of_fractions_is_nothing_and_not_a_rounding_error():
     assert not whole.count.any()
     assert not whole.mean.any()
     assert not whole.scatter.any()
+
+
+@pytest.mark.parametrize("is_tied", [False, True])
+@pytest.mark.parametrize("is_matrix", [False, True])
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_rows_shared_out_are_summed_at_once_as_class_by_class(is_matrix, is_tied, offset):
+    rng = np.random.default_rng(0)
+    rows = NumberRows(rng.normal(size=(300, 3)) + offset, is_matrix, is_tied)
+    shares = rng.dirichlet(np.ones(3), 300)
+    found, expected = sum_shares(rows, shares), sum_each([rows] * 3, shares.T)
+    for name in ("count", "mean", "scatter"):
+        left, right = getattr(found, name), getattr(expected, name)
+        assert left.shape == right.shape
+        np.testing.assert_allclose(left, right, rtol=1e-12, atol=1e-12 * np.abs(right).max())
+    third = np.cov(rows.X.T, aweights=shares[:, 2], ddof=0) * shares[:, 2].sum()
+    if not is_tied:
+        np.testing.assert_allclose(found.scatter[2], third if is_matrix else np.diag(third), rtol=1e-8)
+
+
+@pytest.mark.parametrize("is_matrix", [False, True])
+def test_classes_far_apart_keep_their_digits(is_matrix):
+    """About a common pivot ten million deviations away, no digit of a variance would be left."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2)) + 1e7 * np.repeat([0, 1], 100)[:, None]
+    shares = np.full((200, 2), 1e-30)
+    shares[:100, 0] = shares[100:, 1] = 1.0
+    found = sum_shares(NumberRows(X, is_matrix, False), shares)
+    variances = np.einsum("kdd->kd", found.scatter) if is_matrix else found.scatter
+    np.testing.assert_allclose(variances[1], 100 * X[100:].var(0), rtol=1e-6)
+    holes = np.where(np.arange(400).reshape(200, 2) == 7, np.nan, X)
+    assert moments_kernel.shared(holes, shares, is_matrix, False) is None

@@ -6,13 +6,13 @@ from copy import deepcopy
 from pathlib import Path
 
 import pytest
-from support.examples import AVERAGED, EXAMPLES, LEARNED_BINS, PLAIN
+from support.examples import AVERAGED, COMPLETED, EXAMPLES, LEARNED_BINS, PLAIN
 
 import bayesppl.families
 from bayesppl.evaluation.contract import checks_of, make_case
 from bayesppl.families import REGISTRY
 
-ALL = {**EXAMPLES, **PLAIN, **LEARNED_BINS, **AVERAGED}
+ALL = {**EXAMPLES, **PLAIN, **LEARNED_BINS, **AVERAGED, **COMPLETED}
 #: Models in PyMC take seconds: of every declaration of parameters and of every likelihood one is quick.
 QUICK_IN_PYMC = {
     "bernoulli",

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.special import gammaln, logsumexp
+from scipy.optimize import minimize
+from scipy.special import expit, gammaln, logsumexp
 
 import bayesppl as bp
 
@@ -197,3 +198,28 @@ def test_the_anesthesia_data_as_rater_has_them():
     # rater's own error is that of about 4,000 draws, and four digits are printed
     error = np.sqrt(error**2 + draws.var((0, 1)) / 4000)
     assert (np.abs(draws.mean((0, 1)) - [0.3756, 0.4073, 0.1432, 0.0738]) < 4 * error + 5e-5).all()
+
+
+@pytest.mark.skipif("BAYESPPL_DATA" not in os.environ, reason="needs the caries data")
+def test_the_caries_data_have_the_likelihood_that_an_optimiser_finds():
+    """3,859 radiographs rated by five dentists (Espeland & Handelman 1989): patterns and their counts."""
+    table = pd.read_csv(Path(os.environ["BAYESPPL_DATA"]) / "annotators" / "caries.csv")
+    votes, counts = table.iloc[:, :5], table["n"].to_numpy(float)
+    assert counts.sum() == 3859
+    found = bp.dawid_skene(votes, counts, inference=bp.EM("mle", tol=1e-10, max_steps=5000)).posterior_.theta(
+        "mle"
+    )
+    is_second = votes.to_numpy() == 2
+
+    def log_likelihood(share, of_second):
+        """Of the share of the second class, and the probability of label 2 by class and dentist."""
+        rows = np.where(is_second[:, None], of_second, 1 - of_second).prod(-1)
+        return counts @ np.log(rows @ [1 - share, share])
+
+    def loss(values):
+        probabilities = expit(values)
+        return -log_likelihood(probabilities[0], probabilities[1:].reshape(2, 5))
+
+    best = minimize(loss, np.r_[-1.0, -2 * np.ones(5), np.ones(5)], method="BFGS", options={"gtol": 1e-5})
+    ours = log_likelihood(found["class_weights"][1], found["confusion"][:, :, 1].T)
+    np.testing.assert_allclose(ours, -best.fun, rtol=0, atol=0.01)

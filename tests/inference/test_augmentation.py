@@ -1,13 +1,11 @@
 """Rows without a label: exact enumeration, fixed points of EM, threads, and what is refused."""
 
-import warnings
 from contextlib import nullcontext
 from itertools import product
 
 import numpy as np
 import pytest
 from scipy.special import logsumexp
-from scipy.stats import chi2
 
 import bayesppl as bp
 from bayesppl.data.rows import Rows
@@ -170,7 +168,9 @@ def test_refusals():
         bp.GenerativeClassifier(family).fit(X, LABELS)
     with pytest.raises(NotConjugateError, match=r"3 rows have no label.*'gibbs'.*'em'"):
         classifier(family, "closed_form").fit(X, LABELS)
-    with pytest.raises(ValueError, match="unlabelled must be one of 'refuse', 'drop', 'learn', found 'keep'"):
+    with pytest.raises(
+        ValueError, match="unlabelled must be one of 'refuse', 'drop', 'learn', 'informative', found 'keep'"
+    ):
         bp.GenerativeClassifier(family, unlabelled="keep").fit(X, LABELS)
     with pytest.raises(ValueError, match=r"set_params\(unlabelled='drop', label_noise=None\)"):
         classifier(family, "em").partial_fit(X, LABELS, ["a", "b"])
@@ -188,27 +188,3 @@ def test_there_is_no_evidence():
     family, X = FAMILIES["full"]
     with pytest.raises(NotConjugateError, match="learned from 3 rows that are only partly known"):
         classifier(family, "em").fit(X, LABELS).log_evidence()
-
-
-@pytest.mark.slow
-def test_gibbs_is_calibrated_with_half_the_labels_missing():
-    """Simulation-based calibration (Talts et al. 2018): ranks of the true parameters among draws are uniform."""
-    rng, n_rows, n_kept, n_ranks = np.random.default_rng(11), 16, 9, 10
-    ranks = []
-    for seed in range(150):
-        weight, truth = rng.beta(2.0, 2.0), rng.beta(2.0, 1.5, (2, 3))
-        labels = (rng.random(n_rows) > weight).astype(int)
-        X = (rng.random((n_rows, 3)) < truth[labels]).astype(int)
-        y = [int(label) if i % 2 else None for i, label in enumerate(labels)]
-        clf = classifier(
-            bp.Bernoulli(bp.Beta(2.0, 1.5)), bp.Gibbs(draws=20 * n_kept, tune=20, chains=1, random_state=seed),
-            classes=[0, 1],
-        )  # fmt: skip
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # so few draws are thinned, not averaged
-            samples = clf.fit(X, y).posterior_.samples
-        drawn = np.c_[samples["class_weights"][0, ::20, :1], samples["probability"][0, ::20].reshape(n_kept, -1)]
-        ranks.append((drawn < np.r_[weight, truth.ravel()]).sum(0))
-    counts = np.stack([np.bincount(column, minlength=n_ranks) for column in np.transpose(ranks)])
-    statistics = ((counts - 15.0) ** 2 / 15.0).sum(1)
-    assert (chi2.sf(statistics, n_ranks - 1) > 0.001 / len(statistics)).all()

@@ -199,3 +199,10 @@ AVERAGED: dict[str, Example] = {
     ),
     "averaged tree, numbers and levels": Example(bp.AveragedTree(bins=3), SOME_LEVELS, LABELS),
 }
+
+#: Families of which nobody knows something of each row, such as its component.
+COMPLETED: dict[str, Example] = {
+    "mixture": Example(bp.Mixture(bp.Gaussian("full", _NIW), 2, 3.0), REAL, LABELS),
+    "mixture of counts": Example(bp.Mixture(bp.Poisson(bp.Gamma(2.5, 0.7)), 3), COUNTS, LABELS),
+    "mixture of lognormals": Example(bp.Mixture(bp.LogNormal("tied"), 2), POSITIVE, LABELS),
+}

@@ -84,17 +84,21 @@ CHECKS: tuple[Callable[[Case], None], ...] = (
     check_pymc_density,
 )
 
-#: Of families that are fitted by their rows.
+#: Of families without closed forms: those fitted by their rows, and mixtures, whose rows are completed. A mixture
+#: has a posterior given the components of the rows alone, so that nothing that follows from its evidence applies.
 PLAIN_CHECKS: tuple[Callable[[Case], None], ...] = (
     check_statistics_add_up,
     check_weight_two_is_a_duplicate,
     check_units_add_up,
     check_draw_axes,
     check_kernel,
+    check_parameters,
     check_decoded_rows_are_the_rows,
     check_simulated_rows_have_the_density,
     check_pymc_likelihood,
 )
+
+IN_PYMC = (check_pymc_density, check_pymc_likelihood)
 
 
 def check_family(family: Family, X: Any, y: Any, seed: int = 0) -> None:
@@ -114,4 +118,4 @@ def check_family(family: Family, X: Any, y: Any, seed: int = 0) -> None:
 def checks_of(family: Family) -> tuple[Callable[[Case], None], ...]:
     """The checks that apply to a family: those of closed forms, and of PyMC, only where it has any."""
     checks = CHECKS if isinstance(family, ConjugateFamily) else PLAIN_CHECKS
-    return checks if family.has_pymc_model else tuple(c for c in checks if c is not check_pymc_density)
+    return checks if family.has_pymc_model else tuple(c for c in checks if c not in IN_PYMC)

@@ -13,15 +13,20 @@ from bayesppl.data.labels import encode_labels, one_hot
 from bayesppl.data.read_table import as_table
 from bayesppl.families import closed_forms, covariates
 from bayesppl.families.family import Family
+from bayesppl.families.gaps import draw_gaps
 from bayesppl.kernels.arrays import Array, Theta
 
 
 class Case(NamedTuple):
-    """A bound family, a proper prior, and rows simulated from it."""
+    """A bound family, a proper prior, and rows simulated from it.
+
+    Where nobody knows something of a row, such as its component, sums are of ``completed``, with a draw of it.
+    """
 
     family: Family
     prior: Any
     X: Any
+    completed: Any
     codes: Array
     n_classes: int
     rng: np.random.Generator
@@ -68,14 +73,16 @@ def make_case(family: Family, X: Any, y: Any, seed: int = 0, n_rows: int = 40) -
     classes, codes = encode_labels(y)
     bound = family.bind(table, tuple(classes.tolist()))
     shown = bound.bound.encode(table)
-    statistics = closed_forms.sufficient_statistics(bound, shown, one_hot(codes, len(classes)))
-    prior = _held(bound.resolve_prior(statistics))
     rng = np.random.default_rng(seed)
-    theta = at(Case(bound, prior, shown, codes, len(classes), rng).draw(1), 0)
+    completed = draw_gaps(bound, None, shown, codes, rng)
+    statistics = closed_forms.sufficient_statistics(bound, completed, one_hot(codes, len(classes)))
+    prior = _held(bound.resolve_prior(statistics))
+    theta = at(Case(bound, prior, shown, completed, codes, len(classes), rng).draw(1), 0)
     # every class has rows, in uneven numbers and no particular order
     codes = rng.permutation(np.r_[np.arange(len(classes)).repeat(8), rng.integers(len(classes), size=n_rows)])
     given = covariates.of_rows(bound.bound.covariates(shown), np.arange(len(codes)) % len(table))
-    return Case(bound, prior, bound.simulate(theta, codes, rng, given), codes, len(classes), rng)
+    X = bound.simulate(theta, codes, rng, given)
+    return Case(bound, prior, X, draw_gaps(bound, theta, X, codes, rng), codes, len(classes), rng)
 
 
 def _held(prior: Any) -> Any:
@@ -88,7 +95,7 @@ def _held(prior: Any) -> Any:
 def of_rows(case: Case, rows: Any, weights: Array | None = None) -> Any:
     """Statistics of some of the rows."""
     return closed_forms.sufficient_statistics(
-        case.family, case.X[rows], one_hot(case.codes[rows], case.n_classes, weights)
+        case.family, case.completed[rows], one_hot(case.codes[rows], case.n_classes, weights)
     )
 
 

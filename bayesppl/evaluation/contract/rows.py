@@ -29,7 +29,7 @@ def check_weight_two_is_a_duplicate(case: Case) -> None:
     """A row of weight 2 counts as two rows, a row of weight 0 as none."""
     weights = case.rng.integers(0, 3, size=len(case.codes))
     weighted = closed_forms.sufficient_statistics(
-        case.family, case.X, one_hot(case.codes, case.n_classes, weights.astype(float))
+        case.family, case.completed, one_hot(case.codes, case.n_classes, weights.astype(float))
     )
     _assert_same(weighted, of_rows(case, np.arange(len(case.codes)).repeat(weights)))
     _assert_same(case.statistics.scale(3.0), case.statistics + case.statistics + case.statistics)

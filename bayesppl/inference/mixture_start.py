@@ -1,0 +1,127 @@
+"""Where the search for the components of a mixture begins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from bayesppl.conjugate import Joint
+from bayesppl.conjugate.statistics import JointStatistics
+from bayesppl.data.labels import one_hot
+from bayesppl.families.components import COMPONENT, Allocated
+from bayesppl.families.gaps import draw_gaps
+from bayesppl.families.mixture import Mixture
+from bayesppl.inference.augmentation import Augmentation, search_start
+from bayesppl.kernels.arrays import Array, Theta, draw_codes
+from bayesppl.kernels.clusters import clusters
+from bayesppl.model.declaration import GenerativeModel
+
+# A search begins with so many steps in which each row counts so often that a prior has no say: one that shrinks
+# components to each other, resolved from components that are still alike, would keep them so. So many follow in
+# which it has.
+_STEPS_ALONE, _COPIES, _STEPS = 8, 1e6, 8
+
+
+def search_components(
+    model: GenerativeModel,
+    prior_of: Callable[[JointStatistics], Joint],
+    known: JointStatistics,
+    augmentation: Augmentation,
+    X: Any,
+    told: Array,
+    prior: Joint,
+    restarts: int,
+    seed: int | None,
+) -> JointStatistics:
+    """All rows, completed by the components of every class that are best among those of some short searches.
+
+    Parameters
+    ----------
+    prior_of : callable
+        The prior, resolved from statistics.
+    X : encoded rows
+    told : (n_rows, n_classes)
+        Probabilities of the classes of the rows by their labels; nothing of rows without one.
+    prior : Joint
+        Of the components before any search.
+    """
+    family: Mixture = model.family  # type: ignore[assignment]
+    rng = np.random.default_rng(seed)
+    at = np.flatnonzero(told.any(1))
+    X, told = X[at], told[at]
+    scores, tries = [], []
+    for place in range(restarts):
+        if place % 2 and isinstance(X, np.ndarray):  # neither way of beginning is always the best
+            statistics = known + _clustered(model, family, X, told, rng)
+            theta = prior.update(statistics).mean()
+        else:
+            theta = _apart(model, family, prior, known, X, told, rng)
+        for copies in (*[_COPIES] * _STEPS_ALONE, *[1.0] * _STEPS):
+            statistics = known + augmentation.expected(theta).statistics
+            theta = prior_of(statistics).update(statistics.scale(copies)).mean()
+        tries.append(theta)
+        scores.append((told * np.maximum(family.log_likelihood(theta)(X), -1e300)).sum(0))
+    best = tries[int(np.argmax(np.sum(scores, axis=1)))]
+    starts = iter([best, _best_of_each_class(family, best, np.argmax(scores, axis=0), tries)])
+    return search_start(
+        prior_of, known, augmentation, lambda _: known + augmentation.expected(next(starts)).statistics, 2, rng
+    )
+
+
+def _clustered(model: GenerativeModel, family: Mixture, X: Array, told: Array, rng: Generator) -> JointStatistics:
+    """Rows that have a label, divided into as many clusters in each class as it has components."""
+    codes = draw_codes(told, rng)
+    within = np.empty(len(codes), dtype=np.intp)
+    for k in range(model.n_classes):
+        within[codes == k] = clusters(X[codes == k], family.components, rng)
+    completed = draw_gaps(family.inner, None, X, codes * family.components + within, rng)
+    return model.statistics(Allocated(completed, within), one_hot(codes, model.n_classes))
+
+
+def _apart(
+    model: GenerativeModel,
+    family: Mixture,
+    prior: Joint,
+    known: JointStatistics,
+    X: Any,
+    told: Array,
+    rng: Generator,
+) -> Theta:
+    """Components each about one row of its class, drawn in turn: the less dense a row yet, the likelier.
+
+    The seeding of k-means++ (Arthur & Vassilvitskii 2007) with the log density in place of the squared distance,
+    as for Bregman divergences (Nock, Luosto & Kivinen 2008).
+    """
+    places = np.empty((model.n_classes, 0), dtype=np.intp)
+    shares = told
+    while True:
+        shares = np.where(shares.any(0), shares, told)
+        drawn = [rng.choice(len(told), p=share / share.sum()) for share in shares.T]
+        places = np.column_stack([places, drawn])
+        n_drawn = places.shape[1]
+        codes, within = (
+            np.repeat(np.arange(model.n_classes), n_drawn),
+            np.tile(np.arange(n_drawn), model.n_classes),
+        )
+        at = codes * family.components + within
+        rows = Allocated(draw_gaps(family.inner, None, X[places.ravel()], at, rng), within)
+        seeds = model.statistics(rows, one_hot(codes, model.n_classes)).scale(_COPIES)
+        theta = prior.update(known + seeds).mean()
+        if n_drawn == family.components:
+            return theta
+        densest = family.by_component(theta, X)[..., :n_drawn].max(-1)
+        shares = told * (densest.max(0) - densest)
+
+
+def _best_of_each_class(family: Mixture, best: Theta, tries_of_classes: Array, tries: Sequence[Theta]) -> Theta:
+    """Components of every class from the try in which its rows are densest; what classes share from the best."""
+    taken = np.repeat(tries_of_classes, family.components)
+    dims = family.bound.dims
+    own = {name for name, of in dims.items() if of[:1] == (COMPONENT,)}
+    return {
+        name: np.stack([tries[i][name][at] for at, i in enumerate(taken)]) if name in own else values
+        for name, values in best.items()
+    }
