@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 
@@ -247,13 +247,22 @@ def user_datatree(
     from bayesppl.inference.pymc.reading import tree
 
     reading = fitted.reading
-    own = {
+    own: dict[str, Callable[[Trunk], xr.Dataset]] = {
         "posterior": lambda trunk: tree.posterior_group(reading, trunk.posterior, trunk.theta, trunk.leading),
         "prior": lambda trunk: tree.prior_group(reading, trunk.leading, trunk.prior_seed),
         "log_prior": lambda trunk: tree.log_prior_group(reading, trunk.posterior, trunk.theta, trunk.leading),
     }
+    if not fitted.posterior.is_exact:
+        own["prior_predictive"] = _refuse_prior_predictive
     builders = {**BUILDERS, **own}
     return build_tree(fitted, X, draws, chains, random_state, groups, log_likelihood, builders)
+
+
+def _refuse_prior_predictive(trunk: Trunk) -> NoReturn:
+    raise NotConjugateError(
+        "rows under the prior of parts that were sampled are drawn from the model itself, by "
+        "pymc.sample_prior_predictive(model=clf.to_pymc())"
+    )
 
 
 def user_model(fitted: ReadModel, likelihood: Likelihood = "rows") -> Any:

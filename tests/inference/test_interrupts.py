@@ -250,16 +250,39 @@ def test_signals_stop_variational_inference_at_any_moment():
     _run_interrupted("bp.ADVI(iterations=10_000_000, random_state=2)")
 
 
+COMMANDS = {
+    "nuts": ["compare", "iris", "--inference", "nuts", "--draws", "1000000", "--out", "results"],
+    "advi": [
+        "fit",
+        "rows.csv",
+        "--target",
+        "class",
+        "--model",
+        "gaussian-nb",
+        "--inference",
+        "advi",
+        "--save",
+        "results",
+    ],
+}
+
+
 @pytest.mark.parametrize(
-    "seconds", [1.0, *(pytest.param(t, marks=pytest.mark.slow) for t in (0.0, 0.3, 3.0, 6.0, 12.0))]
+    ("inference", "seconds"),
+    [
+        ("nuts", 1.0),
+        *(pytest.param("nuts", t, marks=pytest.mark.slow) for t in (0.0, 0.3, 3.0, 6.0, 12.0)),
+        *(pytest.param("advi", t, marks=pytest.mark.slow) for t in (0.5, 2.0, 4.0, 8.0)),
+    ],
 )
-def test_the_command_line_writes_nothing_and_says_so(tmp_path, seconds):
-    command = ["compare", "iris", "--inference", "nuts", "--draws", "1000000", "--out", str(tmp_path / "results")]
+def test_the_command_line_writes_nothing_and_says_so(tmp_path, inference, seconds):
+    (tmp_path / "rows.csv").write_text("a,class\n" + "".join(f"{i % 9 / 4},{'xy'[i % 2]}\n" for i in range(40)))
     process = subprocess.Popen(
-        [sys.executable, "-c", f"{TERMINAL}from bayesppl.cli import main\nmain({command})"],
+        [sys.executable, "-c", f"{TERMINAL}from bayesppl.cli import main\nmain({COMMANDS[inference]})"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        cwd=tmp_path,
     )
     try:
         assert any("compiling" in line for line in process.stderr)  # the lines before it are read
@@ -270,6 +293,8 @@ def test_the_command_line_writes_nothing_and_says_so(tmp_path, seconds):
         process.kill()
     assert process.returncode == 130, err
     assert err.split("\n")[-2] == "bayesppl: interrupted"
+    if inference == "advi":
+        assert len(err.split()) == 2
     assert "Traceback" not in err
     assert out == ""
-    assert list(tmp_path.iterdir()) == []
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.csv"]

@@ -50,6 +50,12 @@ def clf(monkeypatch):
 ROWS = {"x": X.to_numpy()[:5] + 0.1, "n": COUNTS[:5]}
 
 
+def test_rows_under_a_sampled_prior_are_drawn_by_pymc(clf):
+    with pytest.raises(bp.NotConjugateError, match=r"sample_prior_predictive\(model=clf.to_pymc\(\)\)"):
+        clf.to_datatree(groups="prior_predictive")
+    assert "sample_prior_predictive" in clf.to_datatree(groups="all").attrs["left_out"]
+
+
 def test_draws_are_saved_and_loaded_with_the_model(clf, tmp_path, monkeypatch):
     assert set(clf.recognition()["solution"]) == {"exact", "collapsed", "compressed"}
     clf.save(tmp_path / "model.npz")
