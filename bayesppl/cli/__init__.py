@@ -20,7 +20,7 @@ from bayesppl.cli.predict import predict
 from bayesppl.cli.reproduce import reproduce, study
 from bayesppl.cli.terminal import say
 from bayesppl.cli.verify import verify
-from bayesppl.errors import UndeclaredIntegersError
+from bayesppl.errors import RowError, UndeclaredIntegersError
 from bayesppl.files import running
 
 
@@ -65,6 +65,11 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         sys.exit(130)
     except UndeclaredIntegersError as error:
         _refuse(undeclared(error.columns))
+    except RowError as error:
+        _refuse(
+            f"{str(error).rstrip('.')}. Here: --drop COLUMN leaves a column out, --categorical COLUMN takes its values "
+            "for levels"
+        )
     except (ValueError, OSError) as error:
         _refuse(str(error))
     except MemoryError as error:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bayesppl.cli.files import STANDARD_INPUT, TEXT, Dialect, format_of
-from bayesppl.cli.text_columns import TRUTHS, SurveyedColumn, TextColumns, among, number_in, plain_text, quoted
+from bayesppl.cli.text_columns import TRUTHS, SurveyedColumn, TextColumns, among, number_in, quoted
 
 # Each thread holds rows of its own. DuckDB passes rows on in multiples of so many.
 _THREADS, _CHUNK = 2, 2048
@@ -151,18 +151,13 @@ class DataFile:
         return {name: sorted(values) for name, values in zip(names, found, strict=False)}
 
     def odd_cell(self, name: str) -> tuple[int, Any] | None:
-        """Find the row and the cell of a column that stands out: of whole numbers the largest.
+        """Find the row and the text of the first cell that is neither a number nor a truth value.
 
-        Of texts the first that is neither a number nor a truth value, or the first of all where there is none.
+        It is the first of all texts where there is none.
         """
-        shown = "cell"
         rank = f"{number_in('cell', self.dialect)} is null and not {among('cell', TRUTHS)}"
-        if self.columns[name].kind == "whole":
-            shown = f"try_cast({plain_text('cell', self.dialect)} as hugeint)"
-            rank = f"abs({shown})"
         query = (
-            f"select row, {shown} from (select row_number() over () - 1 as row, "
-            f"{self.columns[name].cell}::varchar "
+            f"select row, cell from (select row_number() over () - 1 as row, {self.columns[name].cell}::varchar "
             f"as cell from {self._rows}) where cell is not null order by {rank} desc, row limit 1"
         )
         with self._refusals():
@@ -192,18 +187,11 @@ class DataFile:
             next((kind for kind, types in _KINDS.items() if re.fullmatch(types, str(found))), "other")
             for _, found, *_ in described
         ]
-        sizes = [
-            f"max(abs({cell}::double))" if kind == "whole" else "0"
-            for cell, kind in zip(cells.values(), kinds, strict=True)
-        ]
-        counts = [f"count({cell})" for cell in cells.values()]
-        [(n_rows, *found)] = execute(
-            f"select {', '.join(['count(*)', *counts, *sizes])} from {self._rows}"
-        ).fetchall()
-        surveyed = zip(cells.items(), kinds, found[: len(kinds)], found[len(kinds) :], strict=True)
+        counts = ["count(*)", *(f"count({cell})" for cell in cells.values())]
+        [(n_rows, *found)] = execute(f"select {', '.join(counts)} from {self._rows}").fetchall()
         return n_rows, {
-            name: SurveyedColumn(kind, n_present, 0, largest or 0.0, cell, cell, cell)
-            for (name, cell), kind, n_present, largest in surveyed
+            name: SurveyedColumn(kind, n_present, 0, cell, cell, cell)
+            for (name, cell), kind, n_present in zip(cells.items(), kinds, found, strict=True)
             if name not in index
         }
 

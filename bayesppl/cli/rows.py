@@ -17,7 +17,6 @@ from bayesppl.cli.files import Dialect
 from bayesppl.cli.options import Chosen
 from bayesppl.cli.reader import DataFile
 from bayesppl.cli.terminal import say, shown
-from bayesppl.data.columns import LARGEST_EXACT
 from bayesppl.data.labels import encode_labels
 from bayesppl.data.names import listed
 from bayesppl.data.read_table import as_table
@@ -136,7 +135,6 @@ class Source:
     def _used(self, frame: Any, chosen: Chosen) -> Rows:
         X = columns.choose(frame.drop(columns=self.target), chosen, self.target)
         rows = Rows(X, frame[self.target], self.target)
-        self._refuse_rounding(rows.X)
         absent = rows.y.isna().to_numpy()
         if absent.any() and self._unlabelled == "refuse":
             raise ValueError(
@@ -161,19 +159,6 @@ class Source:
                 f"values for levels with --categorical {name!r}"
             )
         return kind == "text"
-
-    def _refuse_rounding(self, X: Any) -> None:
-        """Refuse whole numbers that a column of floating-point numbers would round."""
-        for name, cells in X.items():
-            column = self.file.columns[name]
-            if cells.dtype.kind in "iu" and name not in self._levels and column.largest >= LARGEST_EXACT:
-                row, number = self.file.odd_cell(name) or (0, 0)
-                if abs(number) > LARGEST_EXACT:
-                    raise ValueError(
-                        f"column {name!r} holds the integer {number} in row {row}, beyond 2^53, where "
-                        "floating-point numbers round integers. If it identifies rows, leave it out with --drop "
-                        f"{name!r}; if it is a code, pass --categorical {name!r}; otherwise subtract an offset"
-                    )
 
 
 @contextmanager

@@ -55,8 +55,6 @@ class SurveyedColumn(NamedTuple):
         Cells that are not missing.
     n_numbers : int
         Those of them that are written as numbers, in a text file.
-    largest : float
-        Size of the largest of its whole numbers.
     cell, typed, written : str
         In SQL: a cell of the file, NULL where it is missing; its value, of the type of the column; and the cell as
         it is written.
@@ -65,7 +63,6 @@ class SurveyedColumn(NamedTuple):
     kind: str
     n_present: int
     n_numbers: int
-    largest: float
     cell: str
     typed: str
     written: str
@@ -133,10 +130,9 @@ class TextColumns:
                         else false end as is_spelt_otherwise
                 from cells
             )
-            select place, count(*), count(cell), count(number),
-                coalesce(max(abs(number)) filter (whole), 0) as largest, case
+            select place, count(*), count(cell), count(number), case
                 when bool_or(is_code or is_spelt_otherwise) then 'text'
-                when largest >= {_LONGEST_WHOLE} then 'text'
+                when max(abs(number)) filter (whole) >= {_LONGEST_WHOLE} then 'text'
                 when count(cell) = 0 then 'number'
                 when bool_and(truth) then 'truth'
                 when count(number) < count(cell) then 'text'
@@ -146,7 +142,7 @@ class TextColumns:
         found = {place: rest for place, *rest in connection.execute(query).fetchall()}
         n_rows, columns = 0, {}
         for place, (name, cell) in enumerate(zip(self._names, cells, strict=True)):
-            n_rows, n_present, n_numbers, largest, kind = found.get(place, (0, 0, 0, 0.0, "number"))
+            n_rows, n_present, n_numbers, kind = found.get(place, (0, 0, 0, "number"))
             values = {
                 "text": cell,
                 "truth": f"lower({cell}) = 'true'",
@@ -154,7 +150,7 @@ class TextColumns:
                 "number": number_in(cell, self._dialect),
             }
             columns[name] = SurveyedColumn(
-                kind, n_present, n_numbers, largest, cell, values[kind], f"coalesce(c{place}, '')"
+                kind, n_present, n_numbers, cell, values[kind], f"coalesce(c{place}, '')"
             )
         return n_rows, columns
 

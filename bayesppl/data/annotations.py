@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -105,27 +105,22 @@ def read_annotated(
     ValueError
     """
     given = as_table(annotations)
-    if set(given.names) == {"item", "annotator", "label"}:
+    is_long = set(given.names) == {"item", "annotator", "label"}
+    if is_long:
         items, annotators, labels = (given.column(name) for name in ("item", "annotator", "label"))
-        n_rows = None
     else:
-        columns = [given.column(name) for name in given.names]
-        cells = np.concatenate([np.asarray(column, dtype=object) for column in columns])
-        n_rows = len(given)
-        items, annotators = np.tile(np.arange(n_rows), len(columns)), np.repeat(np.arange(len(columns)), n_rows)
-        kept = ~missing(cells)
-        items, annotators, labels = items[kept], annotators[kept], cells[kept].tolist()
+        cells = np.column_stack([np.asarray(given.column(name), dtype=object) for name in given.names])
+        items, annotators = np.nonzero(~missing(cells))
+        labels = cells[items, annotators].tolist()
     if not len(items):
         raise ValueError("annotations hold no label")
     known, codes = encode_labels(labels) if classes is None else (classes, codes_among(labels, classes))
-    if n_rows is None:
-        names, who = encode_labels(annotators)
-    else:
-        names, who = np.asarray([str(name) for name in given.names]), annotators
+    names, who = encode_labels(annotators) if is_long else (np.asarray(list(map(str, given.names))), annotators)
     if X is None:
-        found, rows = encode_labels(items)
-        n_rows = len(found) if n_rows is None else n_rows
-        rows = rows if n_rows == len(found) else items
+        n_rows, rows = len(given), items
+        if is_long:
+            found, rows = encode_labels(items)
+            n_rows = len(found)
         table: Table = MatrixTable((), np.empty((n_rows, 0)))
     else:
         table, rows = as_table(X), np.asarray(items)
@@ -135,8 +130,8 @@ def read_annotated(
                 f"items of annotations must be places of the rows of X, 0 to {len(table) - 1}, found "
                 f"{rows[outside].tolist()[0]!r}"
             )
-        if n_rows not in (None, len(table)):
-            raise ValueError(f"X has {len(table)} rows and annotations have {n_rows}; they must match")
+        if not is_long and len(given) != len(table):
+            raise ValueError(f"X has {len(table)} rows and annotations have {len(given)}; they must match")
     order = np.argsort(rows, kind="stable")
     errors, are_known = resolve_noise(noise, len(names), len(known))
     rows, who, codes = (values[order].astype(np.intp) for values in (rows, who, codes))
@@ -172,15 +167,12 @@ def read_soft(X: Any, y: Any, sample_weight: Any, classes: Array) -> Rows:
     if bad.any():
         row = int(np.argmax(bad))
         raise ValueError(f"y must hold probabilities that sum to one, found {given[row].tolist()} in row {row}")
-    weights = check_weights(sample_weight, len(table))
-    of_rows = np.ones(len(table)) if weights is None else weights
-    sure = (given == 1).any(1)
-    at, places = np.flatnonzero(sure), np.flatnonzero(~sure)
-    partly = None
-    if len(places):
-        with np.errstate(divide="ignore"):
-            partly = PartlyKnown(table, places, of_rows[places], np.log(given[places]))
-    return Rows(table.take(at), classes, given[at].argmax(1), of_rows[at], partly=partly)
+    rows = Rows(table, classes, given.argmax(1), check_weights(sample_weight, len(table)))
+    rows = rows.with_partly(np.flatnonzero((given < 1).all(1)))
+    if rows.partly is None:
+        return rows
+    with np.errstate(divide="ignore"):
+        return replace(rows, partly=replace(rows.partly, log_prior=np.log(given[rows.partly.places])))
 
 
 def _all_partly(classes: Array, partly: PartlyKnown) -> Rows:

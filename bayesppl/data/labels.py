@@ -117,13 +117,12 @@ def without_missing(y: Any, unlabelled: Unlabelled) -> tuple[Any, Array]:
     RowError
         If such rows are refused.
     """
-    masked = np.ma.getmaskarray(y).ravel() if isinstance(y, np.ma.MaskedArray) else False
-    given = _array(np.ma.getdata(y) if isinstance(y, np.ma.MaskedArray) else y, "y")
+    given = _array(y, "y")
     if given.ndim != 1 or given.dtype.kind == "c":
         return y, np.zeros(len(given) if given.ndim else 0, dtype=bool)
     # numpy reads the list [1, None, "a"] as objects, but [1.0, "a"] as text
     cells = np.asarray(y, dtype=object) if isinstance(y, list | tuple) else given
-    absent = missing(cells) | masked
+    absent = missing(cells)
     if unlabelled.label is not None:
         absent |= np.asarray([label == unlabelled.label for label in cells.tolist()], dtype=bool)
     if not absent.any():
@@ -218,22 +217,14 @@ def _labels(y: Any, what: str) -> Array:
 
 def _array(y: Any, what: str) -> Array:
     """An array of labels, in types that can be computed with."""
-    if isinstance(y, np.ma.MaskedArray) and np.ma.getmaskarray(y).any():
-        row = int(np.argmax(np.ma.getmaskarray(y).ravel()))
-        raise RowError(
-            f"Input {what} contains NaN: the label in row ", row, " is masked; drop the row before fitting"
-        )
-    if not isinstance(y, np.ndarray | list):
+    if isinstance(y, np.ma.MaskedArray) and np.ma.is_masked(y):
+        y = np.where(np.ma.getmaskarray(y), None, y.data.astype(object))
+    elif not isinstance(y, np.ndarray | list):
         from bayesppl.data.frames import read_series
 
         cells = read_series(y)
         y = y if cells is None else cells
-    try:
-        labels = np.asarray(y)
-    except TypeError:  # of a Dataset of xarray
-        raise TypeError(f"{what} must be an array or a series of labels, found {type(y).__name__}") from None
-    except ValueError:
-        raise ValueError(f"{what} must have one label per row, found sequences of different lengths") from None
+    labels = np.asarray(y)
     if labels.dtype.kind == "V":
         raise ValueError(f"{what} is a structured array; pass one of its fields, as in {what}['label']")
     return plain(labels)

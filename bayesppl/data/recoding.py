@@ -16,7 +16,7 @@ from scipy.sparse import csr_array, issparse
 from scipy.special import ndtri
 from sklearn.base import BaseEstimator
 
-from bayesppl.data.columns import missing
+from bayesppl.data.columns import beyond_floats, missing, refuse_rounding
 from bayesppl.data.levels import factorize, refuse_lookalikes, refuse_other_types
 from bayesppl.data.read_table import as_table
 from bayesppl.data.table import MatrixTable, Table
@@ -198,7 +198,10 @@ def _normal_scores(ordered: Array) -> tuple[Array, Array]:
 
 def _floats(table: Table, name: Hashable) -> Array:
     """Read the cells of a column as numbers, NaN where missing: (n_rows,)."""
-    return np.array(table.select((name,)).numeric(), dtype=np.float64).reshape(len(table))
+    cells = table.select((name,)).numeric().reshape(len(table))
+    if cells.dtype.kind in "iu" and beyond_floats(cells):
+        refuse_rounding(cells, name)
+    return np.array(cells, dtype=np.float64)
 
 
 def _dense(table: Table) -> Table:

@@ -208,14 +208,7 @@ def check_weights(sample_weight: Any, n_rows: int) -> Array | None:
 
 def _weights(sample_weight: Any) -> Array:
     """Weights as numbers; those missing are NaN."""
-    try:
-        given = np.asarray(sample_weight)
-    except ValueError:
-        raise ValueError(
-            "sample_weight must hold one weight per row, found sequences of different lengths"
-        ) from None
-    if given.dtype.kind == "c":
-        raise ValueError("sample_weight must hold real numbers, found complex ones")
+    given = np.asarray(sample_weight)
     if isinstance(sample_weight, np.ma.MaskedArray):
         given = np.ma.filled(sample_weight.astype(np.float64), np.nan)
     if given.dtype.kind in "biuf":

@@ -132,15 +132,13 @@ def _each_class_first(rows: Array, codes: Array) -> Array:
 
 def _paired(values: Array, reference: Array) -> tuple[Array, Array]:
     """Mean difference over the repeats that have both, and its standard error (nan where it does not exist)."""
+    import pandas as pd
+
     with np.errstate(invalid="ignore"):
         difference = values - reference
-    n = (~np.isnan(difference)).sum(2)
-    mean = np.divide(np.nansum(difference, 2), n, out=np.full(n.shape, np.nan), where=n > 0)
-    with np.errstate(invalid="ignore"):
-        squares = np.nansum((difference - mean[..., None]) ** 2, 2)
-    estimable = (n > 1) & np.isfinite(mean)
-    error = np.sqrt(np.divide(squares, n * (n - 1), out=np.full(n.shape, np.nan), where=estimable))
-    return mean, error
+        rows = pd.DataFrame(difference.reshape(-1, difference.shape[2]))
+        mean, error = rows.mean(axis=1).to_numpy(), rows.sem(axis=1).to_numpy()
+    return mean.reshape(difference.shape[:2]), error.reshape(difference.shape[:2])
 
 
 def reliability(
