@@ -66,9 +66,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except UndeclaredIntegersError as error:
         _refuse(undeclared(error.columns))
     except RowError as error:
+        said = str(error).rstrip(".")
         _refuse(
-            f"{str(error).rstrip('.')}. Here: --drop COLUMN leaves a column out, --categorical COLUMN takes its values "
-            "for levels"
+            f"{said}. Here: --drop COLUMN leaves a column out, --categorical COLUMN takes its values for levels"
         )
     except (ValueError, OSError) as error:
         _refuse(str(error))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 import operator
@@ -42,13 +41,9 @@ class Findings(NamedTuple):
 
 def parameter_records(parameters: xr.Dataset) -> Iterator[Record]:
     """Make one record per number: the parameter, its coordinates, and its estimates."""
-    estimates = parameters["estimate"].values.tolist()
     for name, values in parameters.data_vars.items():
-        dims = [str(dim) for dim in values.dims if dim != "estimate"]
-        numbers = values.transpose(*dims, "estimate").values.reshape(-1, len(estimates)).tolist()
-        places = itertools.product(*(parameters[dim].values.tolist() for dim in dims))
-        for place, row in zip(places, numbers, strict=True):
-            yield {"parameter": str(name), **dict(zip([*dims, *estimates], [*place, *row], strict=True))}
+        frame = values.to_dataset("estimate").to_dataframe().reset_index()
+        yield from ({"parameter": str(name), **record} for record in frame.to_dict("records"))
 
 
 def write_csv(records: list[Record], path: Path) -> None:

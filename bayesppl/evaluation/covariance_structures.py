@@ -92,24 +92,18 @@ def _diagonals(axes: Array, scatter: Array) -> Array:
 
 
 def _variances(kinds: str, squares: Array, count: Array) -> Array:
-    """Return volume times shape along the axes, from the sums of squares along them: (n_classes, n_features)."""
-    n, (_, n_features) = count[:, None], squares.shape
-    if kinds == "VV":
-        return squares / n
-    if kinds == "EE":
-        return np.broadcast_to(squares.sum(0) / count.sum(), squares.shape)
-    if kinds == "EI":
-        return np.broadcast_to(squares.sum() / (count.sum() * n_features), squares.shape)
-    if kinds == "VI":
-        return np.broadcast_to(squares.mean(1, keepdims=True) / n, squares.shape)
-    if kinds == "EV":
-        volumes = gmean(squares, axis=-1, keepdims=True)
-        return squares / volumes * (volumes.sum() / count.sum())
-    volumes = gmean(squares, axis=-1, keepdims=True) / n
-    for _ in range(_MOST_STEPS):  # VE
-        shape = (squares / volumes).sum(0)
-        shape /= gmean(shape)
-        before, volumes = volumes, (squares / shape).mean(1, keepdims=True) / n
+    """Return volume times shape along the axes, from the sums of squares along them: (n_classes, n_features).
+
+    Volumes given shapes and shapes given volumes take turns (Celeux & Govaert 1995); but for VE, the first turn is
+    the last.
+    """
+    volumes = np.ones((len(count), 1))
+    for _ in range(_MOST_STEPS):
+        relative = squares / volumes
+        known = {"V": relative, "E": relative.sum(0, keepdims=True), "I": np.ones_like(squares)}[kinds[1]]
+        shape = known / gmean(known, axis=-1, keepdims=True)
+        sizes, before = (squares / shape).mean(1, keepdims=True), volumes
+        volumes = sizes / count[:, None] if kinds[0] == "V" else np.full_like(sizes, sizes.sum() / count.sum())
         if not _moved(volumes, before):
             break
     return volumes * shape
