@@ -224,7 +224,12 @@ def _array(y: Any, what: str) -> Array:
 
         cells = read_series(y)
         y = y if cells is None else cells
-    labels = np.asarray(y)
+    try:
+        labels = np.asarray(y)
+    except TypeError:  # of a Dataset of xarray
+        raise TypeError(f"{what} must be an array or a series of labels, found {type(y).__name__}") from None
+    except ValueError:
+        raise ValueError(f"{what} must have one label per row, found sequences of different lengths") from None
     if labels.dtype.kind == "V":
         raise ValueError(f"{what} is a structured array; pass one of its fields, as in {what}['label']")
     return plain(labels)
