@@ -208,7 +208,12 @@ def check_weights(sample_weight: Any, n_rows: int) -> Array | None:
 
 def _weights(sample_weight: Any) -> Array:
     """Weights as numbers; those missing are NaN."""
-    given = np.asarray(sample_weight)
+    try:
+        given = np.asarray(sample_weight)
+    except ValueError:
+        raise ValueError(
+            "sample_weight must hold one weight per row, found sequences of different lengths"
+        ) from None
     if isinstance(sample_weight, np.ma.MaskedArray):
         given = np.ma.filled(sample_weight.astype(np.float64), np.nan)
     if given.dtype.kind in "biuf":
