@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bayesppl.cli.options import Chosen
 from bayesppl.cli.terminal import is_number, table
-from bayesppl.data.names import listed
+from bayesppl.data.names import listed, meant
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -40,7 +40,8 @@ def choose(X: Any, chosen: Chosen, target: str) -> Any:
         for name in names:
             if name not in X.columns:
                 raise ValueError(
-                    f"{option} {name!r}: there is no such column of features; there are {listed(X.columns)}"
+                    f"{option} {name!r}: there is no such column of features{meant(name, X.columns)}; there are "
+                    f"{listed(X.columns)}"
                 )
     X = X[list(chosen.keep)] if chosen.keep else X.drop(columns=list(chosen.drop))
     if X.columns.empty:

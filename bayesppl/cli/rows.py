@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,7 +17,7 @@ from bayesppl.cli.options import Chosen
 from bayesppl.cli.reader import DataFile
 from bayesppl.cli.terminal import say, shown
 from bayesppl.data.labels import encode_labels
-from bayesppl.data.names import listed
+from bayesppl.data.names import listed, meant
 from bayesppl.data.read_table import as_table
 from bayesppl.errors import RowError
 from bayesppl.kernels.arrays import Array
@@ -74,11 +73,9 @@ class Source:
         self.file = DataFile(path, dialect, target, None if all_levels else chosen.categorical)
         names = list(self.file.columns)
         if target not in names:
-            lower = {name.lower(): name for name in names}
-            near = get_close_matches(target.lower(), lower, n=1)
             raise ValueError(
-                f"the target column {target!r} is not in {str(path)!r}; "
-                f"{f'did you mean {lower[near[0]]!r}? ' if near else ''}its columns are {listed(names)}"
+                f"the target column {target!r} is not in {str(path)!r}{meant(target, names)}; its columns are "
+                f"{listed(names)}"
             )
         self.n_rows = self.file.n_rows
         if not self.n_rows:

@@ -242,8 +242,6 @@ def _readable_pandas(frame: Any) -> Any:
             f"columns have names on {frame.columns.nlevels} levels, such as {frame.columns[0]!r}; join them, as "
             "in X.columns = ['_'.join(map(str, names)) for names in X.columns]"
         )
-    swapped = [i for i, dtype in enumerate(frame.dtypes) if isinstance(dtype, np.dtype) and not dtype.isnative]
-    frame = frame.copy(deep=False) if swapped else frame
-    for place in swapped:
-        frame.isetitem(place, frame.iloc[:, place].astype(frame.dtypes.iloc[place].newbyteorder("=")))
-    return frame
+    types = [(name, dtype) for name, dtype in frame.dtypes.items() if isinstance(dtype, np.dtype)]
+    swapped = {name: dtype.newbyteorder("=") for name, dtype in types if not dtype.isnative}
+    return frame.astype(swapped) if swapped else frame

@@ -37,12 +37,12 @@ def meant(name: Hashable, names: Iterable[Hashable]) -> str:
 
     Examples
     --------
-    >>> meant("lenght", ["length", "width"])
-    " (did you mean 'length'?)"
+    >>> meant("lenght", ["Length", "width"])
+    " (did you mean 'Length'?)"
     """
-    texts = [other for other in names if isinstance(other, str)]
-    close = get_close_matches(name, texts, n=1) if isinstance(name, str) else []
-    return f" (did you mean {close[0]!r}?)" if close else ""
+    texts = {other.lower(): other for other in names if isinstance(other, str)}
+    close = get_close_matches(name.lower(), texts, n=1) if isinstance(name, str) else []
+    return f" (did you mean {texts[close[0]]!r}?)" if close else ""
 
 
 def short_names(names: Iterable[Any], longest: int = 24) -> list[str]:

@@ -84,7 +84,7 @@ def test_marks_of_missing_cells_are_named_with_the_options_that_read_them():
 
 def test_a_target_that_is_nearly_right_is_asked_about(run, penguins, tmp_path):
     path = write(penguins, tmp_path / "p.csv")
-    assert "did you mean 'kind'? its columns are" in run("compare", path, "--target", "Kind")[2]
+    assert "(did you mean 'kind'?); its columns are" in run("compare", path, "--target", "Kind")[2]
     assert "did you mean" not in run("compare", path, "--target", "zzz")[2]
 
 
