@@ -218,7 +218,7 @@ def _labels(y: Any, what: str) -> Array:
 def _array(y: Any, what: str) -> Array:
     """An array of labels, in types that can be computed with."""
     if isinstance(y, np.ma.MaskedArray) and np.ma.is_masked(y):
-        y = np.where(np.ma.getmaskarray(y), None, y.data.astype(object))
+        y = np.where(np.ma.getmaskarray(y), np.array(None, dtype=object), y.data.astype(object))
     elif not isinstance(y, np.ndarray | list):
         from bayesppl.data.frames import read_series
 
