@@ -81,9 +81,10 @@ def leave_one_out(
             return fitted, members.replaced(fitted, own)
         constant, exponent = t_terms(left_dof[:, None], n_features, log_det, inflation)
         without = moved_squares(squares, distances(posterior.location), factor, members)
+        exponent, log_shrunk = exponent[:, 0][of_rows], 0.5 * log_shrunk
         for k in range(n_classes):
-            log_t_density(without[:, k], constant[of_rows, k], exponent[of_rows, 0], inflation[k])
-            without[:, k] -= 0.5 * log_shrunk
+            log_t_density(without[:, k], constant[:, k][of_rows], exponent, inflation[k])
+            without[:, k] -= log_shrunk
     return fitted, members.replaced(without, own)
 
 
@@ -123,8 +124,12 @@ def moved_squares(squares: Array, apart: Array, factor: Array, members: Membersh
         See :func:`taken_out`.
     """
     # uᵀΨ⁻¹v for the deviations u, v from two classes: their squares, and that of their difference, are known
-    cross = 0.5 * (squares - apart.take(members.codes, axis=1).T + members.own(squares)[:, None])
-    return np.asarray(squares + factor[:, None] * cross**2)
+    cross = squares - apart.take(members.codes, axis=1).T
+    cross += members.own(squares)[:, None]
+    cross *= cross
+    cross *= 0.25 * factor[:, None]
+    cross += squares
+    return np.asarray(cross)
 
 
 def of_columns(matrix: Array, at: Array, tied: bool) -> Array:
