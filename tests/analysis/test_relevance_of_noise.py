@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from scipy.special import expit, logsumexp
 from support.examples import EXAMPLES
+from support.pairs import in_turn
 
 import bayesppl as bp
 from bayesppl.conjugate import Joint
@@ -39,10 +40,14 @@ def _assert_noise_is_no_evidence(log_factors, prior):
 
 
 @pytest.mark.parametrize(
-    ("n_rows", "n_classes", "share"), [(6, 2, 0.5), (30, 3, 0.4), (30, 2, 0.1), (300, 2, 0.3), (300, 8, 0.2)]
+    ("size", "family"),
+    in_turn(
+        [(6, 2, 0.5), (30, 3, 0.4), (30, 2, 0.1), (300, 2, 0.3), (300, 8, 0.2)],
+        [bp.Categorical(), bp.Categorical(bp.Dirichlet(0.1)), bp.JointCategorical()],
+    ),
 )
-@pytest.mark.parametrize("family", [bp.Categorical(), bp.Categorical(bp.Dirichlet(0.1)), bp.JointCategorical()])
-def test_levels(family, n_rows, n_classes, share):
+def test_levels(size, family):
+    n_rows, n_classes, share = size
     rng = np.random.default_rng(1)
     codes = np.r_[np.arange(n_classes), np.where(rng.random(n_rows - n_classes) < share, 0, n_classes - 1)]
     for n_levels in (1, 2, 7, n_rows // 2, n_rows):
