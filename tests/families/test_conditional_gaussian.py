@@ -321,7 +321,7 @@ def test_categories_are_what_one_says():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"mass": np.nan}, "column 'mass' \\(1 cells\\).*MixedNB"),
+        ({"mass": np.nan}, "column 'mass' \\(1 rows\\).*MixedNB"),
         ({"sex": None}, "column 'sex' \\(1 rows\\).*level of its own"),
     ],
 )
