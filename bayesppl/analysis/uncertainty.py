@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from copy import deepcopy
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -210,11 +211,18 @@ def interval(blocks: Iterable[Array], classes: Array, prob: float = PROB, X: Any
     for p in blocks:
         mean = p.mean(0, keepdims=True)
         sd = p.std(0, mean=mean)
-        quantiles = np.quantile(p, bounds, axis=0, overwrite_input=True)  # last, for it reorders the draws
-        parts.append(np.stack([mean[0], sd, *quantiles]))
+        p.sort(axis=0)  # last; numpy sorts faster than it finds several quantiles
+        parts.append(np.stack([mean[0], sd, *(_quantile_of_sorted(p, q) for q in bounds)]))
     found = np.concatenate(parts, axis=1)
     names = "mean", "sd", "lower", "upper", "median"
     return _labelled(dict(zip(names, found, strict=True)), X, classes).assign_attrs(prob=prob)
+
+
+def _quantile_of_sorted(draws: Array, prob: float) -> Array:
+    """Interpolate linearly between two of the sorted draws along the first axis, as ``numpy.quantile`` does."""
+    place = prob * (len(draws) - 1)
+    low = draws[int(place)]
+    return np.asarray(low + (place - int(place)) * (draws[ceil(place)] - low))
 
 
 def entropy_split(blocks: Iterable[Array], proba: Array, X: Any = None) -> xr.Dataset:
