@@ -32,9 +32,11 @@ from bayesppl.analysis.explanation import (
     read_cells,
     units_of,
 )
+from bayesppl.analysis.parameters import PROB, tails
 from bayesppl.analysis.sampling import sample
+from bayesppl.analysis.uncertainty import draw_members
 from bayesppl.conjugate.tree_dirichlet import TreeDirichlet, log_predictive_of_seen
-from bayesppl.data.arguments import generator
+from bayesppl.data.arguments import generator, whole
 from bayesppl.data.curves import Curves
 from bayesppl.data.leaves import Leaves
 from bayesppl.data.preprocessing import Preprocessing
@@ -60,6 +62,8 @@ def explain_stack(
     *,
     shares: Shares = "shapley",
     blocks: Mapping[str, Sequence[Hashable]] | None = None,
+    draws: int | None = None,
+    prob: float = PROB,
     orders: int = 16,
     random_state: int | None = None,
 ) -> xr.Dataset:
@@ -82,12 +86,23 @@ def explain_stack(
         parts = [log_proba(rows, sets) for log_proba in views]
         return sharpened(mixed(parts, stack.weights), stack.temperature)[:, None]
 
-    tasks = list(lots(present, len(stack.classes) * len(views), shares, orders, generator(random_state)))
+    rng, by_draws = generator(random_state), None
+    if draws is not None:
+        whole("draws", draws, 2)
+        view_of = dict(zip(stack.members, views, strict=True))
+        believed = [(view_of[member], errors) for member, errors in draw_members(stack, draws, rng)]
+
+        def by_draws(rows: Array, sets: Array) -> Array:
+            parts = [sharpened(view(rows, sets)[:, None], stack.temperature * errors) for view, errors in believed]
+            return np.concatenate(parts, axis=1)
+
+    per_row = len(stack.classes) * max(len(views), draws or 1)
+    tasks = counted(list(lots(present, per_row, shares, orders, rng)), "explaining rows")
     shape = len(units), len(table)
-    found, log_odds, prior, is_independent = weighed(counted(tasks, "explaining rows"), shape, odds, score)
+    found, log_odds, prior, is_independent = weighed(tasks, shape, odds, score, by_draws, tails(prob))
     cells = cells_in_words(list(columns.values()), list(columns), units)
     kind = "independent" if is_independent else shares
-    dataset = labelled(found, log_odds, prior, odds, cells, kind, {"rule": "predictive"})
+    dataset = labelled(found, log_odds, prior, odds, cells, kind, {"rule": "predictive", "prob": prob})
     return dataset.assign(_by_member(stack, table, odds))
 
 

@@ -126,28 +126,33 @@ def stack_probability_draws(stack: Stack, X: Any, draws: int, random_state: int 
     """
     whole("draws", draws, 2)
     table, rng = stack.columns.align(X), generator(random_state)
-    counts = rng.multinomial(draws, stack.weights).tolist()
-    believed = [
-        (member, count, np.exp(_log_sd(member) * rng.standard_normal((count, 1, 1))))
-        for member, count in zip(stack.members, counts, strict=True)
-        if count
-    ]
+    believed = draw_members(stack, draws, rng)
 
     def of_members(rows: slice) -> Array:
         part = table.take(rows)
         found = []
-        for member, count, errors in believed:
+        for member, errors in believed:
             if isinstance(member, Guest) or isinstance(member.recoding, Leaves):
                 found.append(
                     np.exp(log_probabilities(member.log_proba(part) / errors, np.ones(len(stack.classes))))
                 )
                 continue
             posterior, encoded = narrowed(member.fitted.posterior, member.encode(part))
-            found.append(_probabilities(member.fitted, posterior, encoded, count, deepcopy(rng), errors))
+            found.append(_probabilities(member.fitted, posterior, encoded, len(errors), deepcopy(rng), errors))
         proba = np.concatenate(found) ** (1 / stack.temperature)
         return np.asarray(proba / proba.sum(-1, keepdims=True))
 
     return map(of_members, _blocks(len(table), draws, len(stack.classes)))
+
+
+def draw_members(stack: Stack, draws: int, rng: np.random.Generator) -> list[tuple[Member | Guest, Array]]:
+    """Draw members of a stack by their weights, and by what their temperatures are multiplied: (n_times, 1, 1)."""
+    counts = rng.multinomial(draws, stack.weights).tolist()
+    return [
+        (member, np.exp(_log_sd(member) * rng.standard_normal((count, 1, 1))))
+        for member, count in zip(stack.members, counts, strict=True)
+        if count
+    ]
 
 
 def _log_sd(member: Member | Guest) -> float:

@@ -198,7 +198,9 @@ def _normal_scores(ordered: Array) -> tuple[Array, Array]:
 
 def _floats(table: Table, name: Hashable) -> Array:
     """Read the cells of a column as numbers, NaN where missing: (n_rows,)."""
-    cells = table.select((name,)).numeric().reshape(len(table))
+    cells = table.column(name)
+    if cells.dtype.kind not in "fiub":
+        cells = table.select((name,)).numeric().reshape(len(table))
     if cells.dtype.kind in "iu" and beyond_floats(cells):
         refuse_rounding(cells, name)
     return np.array(cells, dtype=np.float64)

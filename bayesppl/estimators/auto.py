@@ -311,6 +311,8 @@ class AutoClassifier(Shell[Stack]):
         *,
         shares: Shares = "shapley",
         blocks: Mapping[str, Sequence[Hashable]] | None = None,
+        draws: int | None = None,
+        prob: float = PROB,
         orders: int = 16,
         random_state: int | None = None,
     ) -> xr.Dataset:
@@ -324,6 +326,12 @@ class AutoClassifier(Shell[Stack]):
         shares : {"shapley", "sequential"}
         blocks : mapping of str to columns, optional
             Columns that are weighed together, under the name given.
+        draws : int, optional
+            Number of draws for standard deviations and intervals of the weights: of a model by its weight, as in
+            :meth:`predict_proba_interval`, and of its temperature. The parameters of the models are not drawn, so
+            that intervals are too narrow where rows are few, or one model has nearly all of the weight.
+        prob : float
+            Probability of these intervals.
         orders : int
             Number of random orders averaged for Shapley shares of more than twelve columns; up to twelve, all are.
         random_state : int, optional
@@ -332,7 +340,8 @@ class AutoClassifier(Shell[Stack]):
         -------
         xarray.Dataset
             As :meth:`GenerativeClassifier.explain`: ``prior`` plus the sum of ``weight`` over "feature" is
-            ``log_odds``, that of the answer, and ``mcse`` the error of shares from random orders. Beside it the
+            ``log_odds``, that of the answer, and ``mcse`` the error of shares from random orders. With ``draws``
+            also ``sd``, ``lower`` and ``upper``, of what the models say one by one. Beside it the
             models: ``model_weight`` (model), ``model_log_odds`` (row, model, class) of each alone, and
             ``model_part`` (row, model, class), its part of the averaged probability of the class.
 
@@ -354,7 +363,15 @@ class AutoClassifier(Shell[Stack]):
         True
         """
         return explain_stack(
-            self.stack_, X, against, shares=shares, blocks=blocks, orders=orders, random_state=random_state
+            self.stack_,
+            X,
+            against,
+            shares=shares,
+            blocks=blocks,
+            draws=draws,
+            prob=prob,
+            orders=orders,
+            random_state=random_state,
         )
 
     def candidate_scores(self) -> xr.Dataset:

@@ -181,11 +181,15 @@ def _independent(recoding: Recoding) -> Family:
 
 
 def _correlated(recoding: Recoding, covariance: Any, prior: str = "hierarchical") -> Family | None:
-    return Gaussian(covariance, prior) if 1 < sum(recoding.widths()) <= _MOST_CORRELATED else None
+    # every column becomes one at least, and to count those of a hundred thousand takes seconds
+    is_small = len(recoding.columns_) <= _MOST_CORRELATED and 1 < sum(recoding.widths()) <= _MOST_CORRELATED
+    return Gaussian(covariance, prior) if is_small else None
 
 
 def _location(recoding: Recoding) -> Family | None:
     """Categories, and numbers whose mean depends on them; few whole numbers are numbers."""
+    if len(recoding.columns_) > _MOST_CORRELATED:
+        return None
     is_level: list[bool] = []
     for column, width in zip(recoding.columns_, recoding.widths(), strict=True):
         is_level += [not column.is_number] * width

@@ -121,6 +121,6 @@ def mixed(log_probas: list[Array], weights: Array) -> Array:
     return np.asarray(logsumexp(np.stack(log_probas), axis=0, b=of_members))
 
 
-def sharpened(log_proba: Array, temperature: float) -> Array:
+def sharpened(log_proba: Array, temperature: float | Array) -> Array:
     """Raise probabilities to the power 1/T, and normalise."""
     return log_probabilities(log_proba / temperature, np.ones(log_proba.shape[-1]))

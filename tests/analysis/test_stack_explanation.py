@@ -221,3 +221,33 @@ def test_what_is_asked_for_must_be_there() -> None:
         clf.explain(IRIS.head(1), blocks={"petal": ["width"]})
     with pytest.raises(ValueError, match="shares must be one of 'shapley', 'sequential'"):
         explain_stack(clf.stack_, IRIS.head(1), shares="all")  # type: ignore[arg-type]
+
+
+def test_intervals_are_of_the_models_by_weight_and_of_their_temperatures() -> None:
+    """Shares of a model of independent columns are inverse to its temperature, whose logarithm is normal."""
+    X, y = IRIS.iloc[50::2], SPECIES[50::2]
+    clf = bp.AutoClassifier({"naive": bp.GaussianNB()}).fit(X, y)
+    n_draws = 4000
+    found = clf.explain(IRIS.iloc[70:73], draws=n_draws, prob=0.5, random_state=0)
+    variance = clf.stack_.members[0].fitted.calibration.overall_log_sd ** 2
+    expected = abs(found["weight"]) * np.sqrt(np.exp(variance) * (np.exp(variance) - 1))
+    # by the delta method for small errors of the logarithm
+    error = 6 * np.sqrt(variance) * abs(found["weight"]) * np.sqrt((1 + 10 * variance) / (2 * n_draws))
+    assert (abs(found["sd"] - expected) < error).all()
+    assert ((found["lower"] < found["weight"]) & (found["weight"] < found["upper"])).all()
+    low, high = (np.exp(sign * 0.6745 * np.sqrt(variance)) for sign in (-1, 1))
+    width = abs(found["weight"]) * (1 / low - 1 / high)
+    np.testing.assert_allclose(found["upper"] - found["lower"], width, rtol=0.1)
+
+
+def test_models_that_disagree_widen_the_intervals() -> None:
+    """What a model says alone is in the interval of all models, as often as its weight says."""
+    X, y = IRIS.iloc[50::2], SPECIES[50::2]
+    models = {"naive": bp.GaussianNB(), "tied": bp.LinearDiscriminantAnalysis()}
+    clf = bp.AutoClassifier(models).fit(X, y)
+    rows = IRIS.iloc[70:73]
+    assert set(clf.members_) == set(models)
+    one, other = (bp.AutoClassifier({name: models[name]}).fit(X, y).explain(rows)["weight"] for name in models)
+    found = clf.explain(rows, draws=2000, prob=0.999, random_state=0)
+    # each alone has a temperature of the average of its own, which is near to that of all
+    assert (found["upper"] - found["lower"] > 0.8 * abs(one - other)).all()
