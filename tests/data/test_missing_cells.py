@@ -44,7 +44,7 @@ def with_holes(name):
     holes = np.random.default_rng(11).random((len(X), n_features)) < 0.2
     X[:, :n_features][holes] = np.nan
     assert np.isnan(X[:3]).any()
-    return case._replace(X=X)
+    return case._replace(X=X, completed=X)
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
