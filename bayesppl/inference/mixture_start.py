@@ -24,6 +24,9 @@ from bayesppl.model.declaration import GenerativeModel
 # which it has.
 _STEPS_ALONE, _COPIES, _STEPS = 8, 1e6, 8
 
+# So many rows of each class, drawn at random, are where components may begin and by which tries are compared.
+_MOST_ROWS = 5000
+
 
 def search_components(
     model: GenerativeModel,
@@ -51,6 +54,9 @@ def search_components(
     family: Mixture = model.family  # type: ignore[assignment]
     rng = np.random.default_rng(seed)
     at = np.flatnonzero(told.any(1))
+    if len(at) > _MOST_ROWS:
+        at = rng.permutation(at)
+        at = np.sort(at[((told[at] > 0) & (np.cumsum(told[at] > 0, axis=0) <= _MOST_ROWS)).any(1)])
     X, told = X[at], told[at]
     scores, tries = [], []
     for place in range(restarts):

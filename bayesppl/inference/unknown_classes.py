@@ -19,7 +19,7 @@ from bayesppl.inference.augmentation import Augmentation, Completion, Incomplete
 from bayesppl.inference.missing_labels import MISSINGNESS, Missingness
 from bayesppl.inference.mixture_start import search_components
 from bayesppl.kernels.arrays import Array, Theta, draw_shares
-from bayesppl.kernels.ranges import cells_per_row
+from bayesppl.kernels.ranges import cells_per_row, row_ranges, sum_over_ranges
 from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
 from bayesppl.model.training_rows import encoded
 
@@ -169,9 +169,16 @@ def incomplete(
             prior, parts={**prior.parts, **extra}, prefixes={**prior.prefixes, **dict.fromkeys(extra, "")}
         )
 
+    ranges = row_ranges(len(partly), augmentation.cells_per_row)
+
     def completed(shares: Array) -> JointStatistics:
         shares = shares * partly.weights[:, None]
-        return augmentation.with_votes(model.share_statistics(X[:], shares), slice(0, len(partly)), shares)
+
+        def complete(at: slice) -> JointStatistics:
+            return augmentation.with_votes(model.share_statistics(X[at], shares[at]), at, shares[at])
+
+        found: JointStatistics = sum_over_ranges(complete, len(partly), augmentation.cells_per_row)
+        return found
 
     first = known
     if partly.log_prior is not None or partly.votes is not None:
@@ -192,11 +199,12 @@ def incomplete(
             chosen = np.zeros_like(even)
             chosen[rng.choice(len(partly), len(empty), replace=len(partly) < len(empty)), empty] = 1.0
             theta = common.update(begun + completed(chosen)).mean()
-            codes = model.family.log_likelihood(theta)(X[:]).argmax(1)
+            density = model.family.log_likelihood(theta)
+            codes = np.concatenate([density(X[at]).argmax(1) for at in ranges])
             return known + completed(np.eye(model.n_classes)[codes])
 
         first = search_start(prior_of, known, augmentation, seeds, restarts, np.random.default_rng(seed))
-    elif have_gaps(model.family, X[:]).any():
+    elif any(have_gaps(model.family, X[at]).any() for at in ranges):
         first = search_start(prior_of, known, augmentation, lambda _: first, 1, np.random.default_rng(seed))
     dims: dict[str, tuple[str, ...]] = {CONFUSION: ("annotator", "class", "label")} if extra else {}
     record = {} if partly.votes is None else {"annotators": tuple(map(str, partly.votes.names))}

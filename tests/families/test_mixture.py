@@ -13,6 +13,7 @@ import bayesppl as bp
 from bayesppl.data.read_table import as_table
 from bayesppl.data.rows import Rows
 from bayesppl.errors import ConvergenceWarning, NotConjugateError
+from bayesppl.inference import mixture_start
 from bayesppl.inference.em import EM, _in_log_odds
 from bayesppl.inference.unknown_classes import incomplete
 from bayesppl.model.declaration import Declaration
@@ -227,6 +228,16 @@ def test_what_was_fitted_is_saved_and_loaded_and_has_gaps(inference, tmp_path):
         "b/0",
         "b/1",
     ]
+
+
+def test_a_search_that_begins_at_few_rows_ends_where_one_that_begins_at_all_does(monkeypatch):
+    y = np.repeat(["a", "b"], 40)
+    rows = np.random.default_rng(1).normal(np.repeat([[-4, 0], [4, 0], [0, 4], [0, -4]], 20, axis=0), 0.5)
+    family = bp.Mixture(bp.Gaussian("full", NIW), 2, 4.0)
+    whole = classifier(family, bp.EM(tol=1e-12)).fit(rows, y)
+    monkeypatch.setattr(mixture_start, "_MOST_ROWS", 12)
+    few = classifier(family, bp.EM(tol=1e-12)).fit(rows, y)
+    np.testing.assert_allclose(few.predict_joint_log_proba(rows), whole.predict_joint_log_proba(rows), atol=1e-4)
 
 
 def test_superfluous_components_are_emptied():

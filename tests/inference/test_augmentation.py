@@ -11,7 +11,7 @@ import bayesppl as bp
 from bayesppl.data.rows import Rows
 from bayesppl.errors import ConvergenceWarning, NotConjugateError
 from bayesppl.inference.em import EM
-from bayesppl.inference.unknown_classes import incomplete
+from bayesppl.inference.unknown_classes import UnknownClasses, incomplete
 from bayesppl.kernels import ranges
 from bayesppl.model.declaration import Declaration
 
@@ -149,7 +149,9 @@ def test_threads_change_no_bit(monkeypatch):
         assert np.array_equal(*(clf.predict_proba(X, rule="mean") for clf in found))
 
 
-def test_a_class_without_a_labelled_row_is_found():
+@pytest.mark.parametrize("cells", [2, 1 << 16], ids=["one range", "ranges of eight rows"])
+def test_a_class_without_a_labelled_row_is_found(monkeypatch, cells):
+    monkeypatch.setattr(UnknownClasses, "cells_per_row", cells)
     X = np.concatenate([RNG.normal(centre, 0.3, (30, 2)) for centre in (0.0, 3.0, 6.0)])
     y = ["a"] * 3 + [None] * 27 + ["b"] * 3 + [None] * 57
     clf = bp.GenerativeClassifier(bp.Gaussian("full"), classes=["a", "b", "c"], unlabelled="learn", inference="em")
