@@ -50,8 +50,8 @@ that has worked through a billion cells; with `--no-numba` it shows what comes b
   product for all classes, half the columns squared. Of 2·10⁵×100 and ten classes, in milliseconds of processor
   time: the plug-in prediction 45, the triangular product 98 (50 at the full 40 GFLOP/s of a core; BLAS's own
   triangular product takes 75, and wakes threads), logarithms 5; scikit-learn's whole prediction 67. So the ratio
-  stays below one: even at full speed, product and linear scores together take longer. Rows as they lie, other
-  strips and no common centre gain nothing, and a tenth with 20 columns.
+  stays below one: even at full speed, product and linear scores together take longer. To read rows as they
+  lie in memory, to cut other strips, or to leave out the common centre gains nothing; with 20 columns, a tenth.
 - **Bernoulli bytes, predict**: of two classes only the difference counts; it is looked up for eight columns at a
   time, in tables of their 256 combinations. With ten classes the bytes are converted to numbers that BLAS
   multiplies, at the speed of the processor: the product alone takes longer than the aim of 7 would leave for
@@ -62,8 +62,8 @@ that has worked through a billion cells; with `--no-numba` it shows what comes b
   classes need a single vector of weights. The predictive is a Dirichlet–multinomial and not a plug-in: a column
   and its count are looked up together, in one such pass over a table that is six times as long. Of three million
   cells in 3·10⁴×20,000, in milliseconds, about: scipy's product with two columns 9.6, with one 4;
-  ours with the table 5.6 (as long compiled, for it waits for the cache), finding the places in it 4, checking the
-  counts 4, sums, terms of the totals and counts above six 6; all 23, scikit-learn 15.
+  ours with the table 5.6 (as long when compiled: it waits for the cache), finding the places in it 4, checking the
+  counts 4, sums, terms of the totals and counts above six 6; in all 23, scikit-learn 15.
 - **Matrix products** are cut into pieces that OpenBLAS computes without waking threads. On an idle machine threads
   would gain little, on a busy one they made the same product up to fifty times slower.
 - **iris**: all is overhead. Of the 0.8 ms of a fit of LDA, called again and again, reading takes 0.07, the sums

@@ -88,7 +88,8 @@ def leave_out(name: str, recoding: AnyRecoding, fitted: Fitted, rows: Rows, shar
     rows : Rows
         Of the fit, recoded.
     share : float
-        Of the columns, so many are there in a row that is left out, where a new row has all of them.
+        Of the columns that a row which is left out has; a new row has all of them, and its temperature is the
+        higher.
     """
     X, some = encoded(fitted.model.family, rows.table), drawn_rows(len(rows), MOST_LEFT_OUT)
     calibration = fitted.calibration

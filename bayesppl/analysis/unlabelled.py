@@ -164,7 +164,7 @@ def unlabelled_gain(fitted: Fitted) -> UnlabelledGain:
 
 
 def label_missingness(fitted: Fitted, prob: float = 0.89) -> xr.Dataset:
-    """Whether labels are missing for a reason: how their log odds of being missing depend on the class in doubt.
+    """Whether labels are missing for a reason: the log odds of that, by how uncertain the class of a row is.
 
     Parameters
     ----------
@@ -175,9 +175,9 @@ def label_missingness(fitted: Fitted, prob: float = 0.89) -> xr.Dataset:
     Returns
     -------
     xarray.Dataset
-        Over "coefficient": ``mean``, ``lower`` and ``upper`` of the log odds of a row whose class is certain
-        ("intercept"), and of what is added to them where nothing is known of it ("slope"). An interval of the
-        slope around zero says that labels may be missing at random.
+        Over "coefficient": ``mean``, ``lower`` and ``upper`` of the log odds that a label is missing where the
+        class is certain ("intercept"), and of what is added to them where all classes are equally probable
+        ("slope"). Where the interval of the slope holds zero, labels may be missing at random.
 
     Raises
     ------
@@ -193,8 +193,9 @@ def label_missingness(fitted: Fitted, prob: float = 0.89) -> xr.Dataset:
             "inference='gibbs'"
         )
     draws = posterior.draws(1, 2000, np.random.default_rng(0))[MISSINGNESS][0]
-    values = dict(
-        zip(("mean", "lower", "upper"), (draws.mean(0), *np.quantile(draws, tails(prob), axis=0)), strict=True)
+    lower, upper = np.quantile(draws, tails(prob), axis=0)
+    values = {"mean": draws.mean(0), "lower": lower, "upper": upper}
+    return xr.Dataset(
+        {name: ("coefficient", value) for name, value in values.items()},
+        {"coefficient": ["intercept", "slope"]},
     )
-    coords = {"coefficient": ["intercept", "slope"]}
-    return xr.Dataset({name: ("coefficient", value) for name, value in values.items()}, coords=coords)

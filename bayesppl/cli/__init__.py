@@ -66,16 +66,14 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except UndeclaredIntegersError as error:
         _refuse(undeclared(error.columns))
     except RowError as error:
-        said = str(error).rstrip(".")
-        _refuse(
-            f"{said}. Here: --drop COLUMN leaves a column out, --categorical COLUMN takes its values for levels"
-        )
+        here = "--drop COLUMN leaves a column out, --categorical COLUMN takes its values for levels"
+        _refuse(f"{str(error).rstrip('.')}. Here: {here}")
     except (ValueError, OSError) as error:
         _refuse(str(error))
     except MemoryError as error:
         _refuse(
-            f"there is not enough memory ({error or 'no more was available'}); take fewer rows or columns at a "
-            f"time"
+            f"there is not enough memory ({error or 'no more was available'}); "
+            "take fewer rows or columns at a time"
         )
     sys.exit(0)
 

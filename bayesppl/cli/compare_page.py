@@ -119,7 +119,7 @@ def sections_of(
     yield (
         "Can the probabilities be trusted?",
         [
-            f"Of the rows held out, the answers with a stated probability of 80 % should be right in 80 % of the "
+            "Of the rows held out, the answers with a stated probability of 80 % should be right in 80 % of the "
             f"cases. The average gap is {together['ece']:.3f}.",
             _picture(plot_reliability(clf, test.X, test.y), "Stated against attained, on rows held out"),
         ],

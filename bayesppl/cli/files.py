@@ -80,7 +80,7 @@ def format_of(path: Path) -> str:
     if suffix not in _SUFFIXES or (plain is not path and suffix not in TEXT):
         raise ValueError(
             f"{str(path)!r} must end in one of {', '.join(_SUFFIXES)}, which names its format (text files may be "
-            f"compressed, as in .csv.gz)"
+            "compressed, as in .csv.gz)"
         )
     return suffix
 

@@ -14,10 +14,10 @@ from bayesppl.data.recoding import Recoding
 from bayesppl.data.table import MatrixTable, Table
 from bayesppl.kernels.arrays import Array
 
-# Trees grow by so many rows at most, so that the time of a fit is linear in the rows
+# The most rows that grow a tree; with this bound the time of a fit is linear in the rows
 _MOST_ROWS = 2_500
 
-# Rows that stand in for columns that are not seen
+# Rows over which an explanation averages where columns are not seen
 _STAND_INS = 16
 
 _NONE: Sequence[int] = ()
@@ -27,27 +27,29 @@ _NONE: Sequence[int] = ()
 class Leaves(BaseEstimator):
     """Recode rows to the leaves of trees, one column of levels for each tree.
 
-    The rows are divided at random into two halves, several times, and each half grows a tree by its labels, as
-    those of random forests (Breiman 2001). What a tree has found can be judged by the other half: a row that is
-    left out is seen by those trees alone that have not seen its label, one of each pair. Rows that are equal share
-    a half, so that neither their order nor weights in place of repetitions matter.
+    The rows are divided at random into two halves, several times, and each half grows a tree by its labels, as in
+    a random forest (Breiman 2001). A row that is left out is predicted only by the trees of the halves that it is
+    not in, one of each pair: these have not seen its label. Equal rows are in the same half, so that neither their
+    order nor weights in place of repetitions matter.
 
     Parameters
     ----------
     recoding : Recoding
         To numbers, without gaps.
     pairs : int
-        How often the rows are divided.
+        How often the rows are divided; there are twice as many trees.
 
     Attributes
     ----------
     columns_, thresholds_ : (n_nodes,)
-        Where the nodes of all trees are divided; rows above the threshold go to the second child.
+        Where each node of all trees divides; rows above the threshold go to the second child.
     children_ : (2, n_nodes)
-        A leaf is its own child.
+        Places of the children; a leaf is its own child.
     roots_ : (2 * pairs,)
-    stand_ins_ : (n_some_rows, n_recoded_columns)
-        Values of recoded columns, drawn one by one: no row of the fit.
+        Places of the roots.
+    stand_ins_ : (n_stand_ins, n_recoded_columns)
+        For columns that an explanation does not see: values drawn column by column, so that no line is a row of
+        the fit.
     """
 
     recoding: Recoding
@@ -59,13 +61,18 @@ class Leaves(BaseEstimator):
     stand_ins_: Array | Sequence[int] = field(default=_NONE, init=False)
 
     def grow(self, table: Table, codes: Array, weights: Array) -> Array:
-        """Grow the trees, and return which trees must not judge which rows: (n_rows, n_trees).
+        """Grow the trees, and return which rows each tree has seen.
 
         Parameters
         ----------
         table : Table
         codes, weights : (n_rows,)
             Classes and weights of the rows.
+
+        Returns
+        -------
+        (n_rows, n_trees) array of bool
+            Whether the row is in the half that has grown the tree, which then must not predict it.
         """
         from sklearn.tree import DecisionTreeClassifier
 
@@ -114,7 +121,7 @@ class Leaves(BaseEstimator):
         return MatrixTable(names, nodes.astype(np.float64), True, frozenset(names))
 
     def origins(self, names: Sequence[Hashable]) -> list[tuple[Hashable, ...]]:
-        """Name the columns that each number which trees divide is made of."""
+        """Name the columns that each recoded column, by which trees divide, is made of."""
         return self.recoding.origins(names)
 
     def columns_read(self, names: Sequence[Hashable]) -> Sequence[Hashable]:

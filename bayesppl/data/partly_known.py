@@ -62,7 +62,7 @@ class PartlyKnown:
     votes : Votes, optional
         Labels that may be wrong; their ``rows`` are places among these rows.
     is_informative : bool
-        Whether that a label is missing may say something of its row.
+        Whether labels may be missing for a reason, so that a missing one tells something of its row.
     """
 
     whole: Table
@@ -92,7 +92,7 @@ class PartlyKnown:
 
     @property
     def is_certain(self) -> Array:
-        """Whether the class of each row is certain, for cells alone are missing: (n_rows,)."""
+        """Whether the class of each row is certain, because only cells are missing: (n_rows,)."""
         if self.log_prior is None:
             return np.zeros(len(self), dtype=bool)
         return np.asarray(np.isfinite(self.log_prior).sum(1) == 1)

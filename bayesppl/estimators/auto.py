@@ -68,10 +68,11 @@ class AutoClassifier(Shell[Stack]):
     r"""The classifier that chooses itself, for any table.
 
     Several generative models of the same rows, picked from what the columns hold, are fitted in closed form. Each
-    predicts every row from all the others, exactly and at the cost of a prediction; from these left-out labels
-    come a temperature for each model, which measures how far its densities can be trusted, and the weights of the
-    models :math:`p(y \mid x) = \sum_m \omega_m\, p_m(y \mid x)` (stacking; Yao, Vehtari, Simpson & Gelman 2018).
-    No model is fitted twice. All rows are fitted; of more than 5,000 rows, as many drawn at random are left out.
+    predicts every row from all the others, at the cost of a prediction: exactly, given how columns are recoded
+    and, for leaves of trees, given the halves of the rows that grow them. From these left-out labels come a
+    temperature for each model, which measures how far its densities can be trusted, and the weights of the models
+    :math:`p(y \mid x) = \sum_m \omega_m\, p_m(y \mid x)` (stacking; Yao, Vehtari, Simpson & Gelman 2018). No model
+    is fitted twice. All rows are fitted; of more than 5,000 rows, 5,000 drawn at random are left out.
 
     Parameters
     ----------
@@ -327,9 +328,10 @@ class AutoClassifier(Shell[Stack]):
         blocks : mapping of str to columns, optional
             Columns that are weighed together, under the name given.
         draws : int, optional
-            Number of draws for standard deviations and intervals of the weights: of a model by its weight, as in
-            :meth:`predict_proba_interval`, and of its temperature. The parameters of the models are not drawn, so
-            that intervals are too narrow where rows are few, or one model has nearly all of the weight.
+            Number of draws for standard deviations and intervals of the shares. Each draws a model by its weight,
+            as in :meth:`predict_proba_interval`, and the error of its temperature. The parameters of the models
+            are not drawn, so that intervals are too narrow where rows are few, or one model has nearly all of the
+            weight.
         prob : float
             Probability of these intervals.
         orders : int
@@ -341,9 +343,9 @@ class AutoClassifier(Shell[Stack]):
         xarray.Dataset
             As :meth:`GenerativeClassifier.explain`: ``prior`` plus the sum of ``weight`` over "feature" is
             ``log_odds``, that of the answer, and ``mcse`` the error of shares from random orders. With ``draws``
-            also ``sd``, ``lower`` and ``upper``, of what the models say one by one. Beside it the
-            models: ``model_weight`` (model), ``model_log_odds`` (row, model, class) of each alone, and
-            ``model_part`` (row, model, class), its part of the averaged probability of the class.
+            also ``sd``, ``lower`` and ``upper``, over the shares of single models. Of the models there are
+            ``model_weight`` (model), ``model_log_odds`` (row, model, class) of each alone, and ``model_part``
+            (row, model, class), its part of the averaged probability of the class.
 
         Notes
         -----
@@ -377,7 +379,8 @@ class AutoClassifier(Shell[Stack]):
     def candidate_scores(self) -> xr.Dataset:
         """Score candidates on left-out labels: temperature, log score and its standard error, weight.
 
-        ``left_out`` says how: "exactly", one row at a time, or "by folds".
+        ``left_out`` says how: "exactly", one row at a time (given the recoding of the columns, and of leaves the
+        halves of the rows), or "by folds".
         """
         import xarray as xr
 

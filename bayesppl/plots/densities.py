@@ -94,8 +94,8 @@ def plot_class_densities(
     table = clf.fitted_.columns.align(X)
     if len(table.names) != 1:
         raise ValueError(
-            f"class densities are drawn for one feature; the classifier has {len(table.names)}. Fit one to the "
-            f"column"
+            f"class densities are drawn for one feature; the classifier has {len(table.names)}. Fit one to this "
+            "column alone"
         )
     bounds = tails(prob)
     posterior = clf.posterior_
