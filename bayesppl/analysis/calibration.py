@@ -30,8 +30,8 @@ PENALTY_SD = 1.0
 # log T lies within these bounds; the penalty alone keeps it far from them
 _BOUNDS = (-20.0, 20.0)
 
-# A predictive is badly overconfident where its own log score is below what it expects by so many standard errors,
-# and by so much per row: a tenth of a nat is the loss where what is given 0.9 happens in 0.7 of the cases.
+# A predictive is badly overconfident where its log score is below what it expects by this many standard errors,
+# and by this much per row: a tenth of a nat is the loss where what is given 0.9 happens in 0.7 of the cases.
 _STANDARD_ERRORS, _LOSS = 3.0, 0.1
 
 

@@ -53,8 +53,8 @@ if TYPE_CHECKING:
 #: With more units than these, the curvature of the score takes longer than all the rest.
 MOST_UNITS = 1000
 
-# Rows, and numbers (rows × classes × units, 64 MB), that weights are learned from. Of more rows, so many are
-# drawn at random.
+# Most rows, and numbers (rows × classes × units, 64 MB), that weights are learned from; of more, rows are drawn at
+# random.
 _MOST_ROWS, _MOST_NUMBERS = 5_000, 1 << 23
 
 # Weights that are all but equal, up to weights that differ by factors of tens.

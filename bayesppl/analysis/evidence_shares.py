@@ -19,13 +19,13 @@ Shares = Literal["shapley", "sequential"]
 #: From sets of units to log p(y = k, x) of rows when only these are seen: (n_sets, ..., n_rows, n_classes).
 Score = Callable[[Array], Array]
 
-#: Up to so many units all orders are averaged, through all sets of units; of more, orders are drawn.
+#: Most units of which all orders are averaged, through all sets of units; of more, orders are drawn.
 MOST_UNITS = 12
 
 # Cells of the rows that are made at once.
 _CELLS = 1 << 20
 
-# Single weights add up where their sum is the whole to so many digits.
+# Single weights add up where their sum differs from the whole by no more.
 _ADDS_UP = 1e-9
 
 # Log odds held at once.
@@ -185,7 +185,7 @@ class SeenRows:
         return np.concatenate(parts)
 
 
-def weighed(
+def shares_of_units(
     tasks: Iterable[tuple[Array, Array, Steps]],
     shape: tuple[int, int],
     odds: Odds,
@@ -218,7 +218,7 @@ def weighed(
         Whether no share depends on an order.
     """
     names = ("weight", "mcse") if by_draws is None else ("weight", "mcse", "sd", "lower", "upper")
-    # as the shares of a lot: what is missing weighs nothing
+    # a unit that is missing from a row weighs nothing
     found = {name: np.zeros((*shape, len(odds.places))) for name in names}
     log_odds, prior, is_independent = np.zeros(found["weight"].shape[1:]), dict[str, Array](), True
     for rows, at, steps in tasks:

@@ -29,7 +29,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from bayesppl.analysis.draws import log_joint_under_draws
-from bayesppl.analysis.evidence_shares import MOST_NUMBERS, Odds, SeenRows, Shares, lots, weighed
+from bayesppl.analysis.evidence_shares import MOST_NUMBERS, Odds, SeenRows, Shares, lots, shares_of_units
 from bayesppl.analysis.parameters import PROB, coord, tails
 from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.data.arguments import generator, whole
@@ -134,7 +134,9 @@ def explain(
         by_draws = partial(seen.log_joint, score=under_draws)
     tasks = lots(present, len(fitted.classes) * (draws or 1), shares, orders, rng)
     by_rule = partial(seen.log_joint, score=partial(_by_rule, fitted, rule, made))
-    found, log_odds, prior, is_independent = weighed(tasks, present.shape[::-1], odds, by_rule, by_draws, bounds)
+    found, log_odds, prior, is_independent = shares_of_units(
+        tasks, present.shape[::-1], odds, by_rule, by_draws, bounds
+    )
     attrs = {"rule": fitted.rule if rule is None else rule, "prob": prob}
     kind = "independent" if is_independent else shares
     return labelled(

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 Target = Literal["joint", "label"]
 
-#: Without so many rows at most a model is sampled anew.
+#: Most rows without which a model is sampled anew.
 REFITS = 10
 
 
@@ -251,7 +251,7 @@ def leave_one_out(
     rule : {"predictive", "mle", "map", "mean"}, optional
         How rows are predicted; by default as ``predict`` does. Of draws, by "predictive" only.
     refits : int
-        Where weights of draws cannot be trusted, the model is sampled again without the row, for so many rows at
+        Where weights of draws cannot be trusted, the model is sampled again without the row: for how many rows at
         most.
 
     Raises

@@ -40,7 +40,7 @@ class ImportanceSampled:
     pareto_k : (n_rows,)
         The largest shape k-hat among the factors of each row; zero where the row was left out by sampling anew.
     good_k : float
-        Up to which weights of so many draws can be trusted: min(1 - 1 / log10(S), 0.7).
+        Up to which the weights of S draws can be trusted: min(1 - 1 / log10(S), 0.7).
     refitted : tuple of int
         Rows without which the model was sampled anew.
     mcse : (n_rows,)
@@ -125,7 +125,7 @@ def joints_of_draws(
     X : encoded rows
     codes, weights : (n_rows,)
     refits : int
-        Without so many rows at most the model is sampled anew: those whose weights can be trusted least.
+        Most rows without which the model is sampled anew: those whose weights can be trusted least.
     """
     codes = codes.astype(np.intp)
     members = Membership(codes, weights)

@@ -23,7 +23,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from bayesppl.analysis.edges import belief_of
-from bayesppl.analysis.evidence_shares import Odds, SeenRows, Shares, lots, weighed
+from bayesppl.analysis.evidence_shares import Odds, SeenRows, Shares, lots, shares_of_units
 from bayesppl.analysis.explanation import (
     belonging,
     cells_in_words,
@@ -99,7 +99,7 @@ def explain_stack(
     per_row = len(stack.classes) * max(len(views), draws or 1)
     tasks = counted(list(lots(present, per_row, shares, orders, rng)), "explaining rows")
     shape = len(units), len(table)
-    found, log_odds, prior, is_independent = weighed(tasks, shape, odds, score, by_draws, tails(prob))
+    found, log_odds, prior, is_independent = shares_of_units(tasks, shape, odds, score, by_draws, tails(prob))
     cells = cells_in_words(list(columns.values()), list(columns), units)
     kind = "independent" if is_independent else shares
     dataset = labelled(found, log_odds, prior, odds, cells, kind, {"rule": "predictive", "prob": prob})

@@ -51,7 +51,7 @@ _BACKGROUND = 32
 #: Models of less weight are left out of the stack.
 LEAST_WEIGHT = 0.01
 
-#: So many rows, drawn at random, determine temperatures within a percent or two, and the weights of models.
+#: Most rows that are left out: as many, drawn at random, determine temperatures within a percent or two.
 MOST_LEFT_OUT = 5_000
 
 #: Concentration of the Dirichlet prior, for each model.
@@ -63,7 +63,7 @@ _LEAST_SHARE = 1e-9
 _MOST_STEPS = 100
 _DRAWS = 1000
 
-# Draws are weighted by the posterior itself up to so many rows; with more, their normal approximation is as good
+# Most rows by which draws are weighted by the posterior itself; with more, its normal approximation is as good
 _MOST_ROWS_WEIGHTED = 20_000
 _PROPOSAL_CELLS = 8_000_000
 _DOF = 4
@@ -80,14 +80,16 @@ class LeftOut(NamedTuple):
     log_proba: Array
 
 
-def leave_out(name: str, recoding: AnyRecoding, fitted: Fitted, rows: Rows, share: float = 1.0) -> LeftOut:
+def leave_out(
+    name: str, recoding: AnyRecoding, fitted: Fitted, rows: Rows, share_of_columns: float = 1.0
+) -> LeftOut:
     """Predict rows from all others by one model, tempered by how well that goes unless it is calibrated.
 
     Parameters
     ----------
     rows : Rows
         Of the fit, recoded.
-    share : float
+    share_of_columns : float
         Of the columns that a row which is left out has; a new row has all of them, and its temperature is the
         higher.
     """
@@ -98,7 +100,9 @@ def leave_out(name: str, recoding: AnyRecoding, fitted: Fitted, rows: Rows, shar
     if calibration is None:
         calibration, weights = found.calibration, np.exp(found.log_class_weights)
         log_proba = log_probabilities(tempered(found.log_joint, weights, calibration.temperature), weights)
-        fitted = replace(fitted, calibration=replace(calibration, temperature=calibration.temperature / share))
+        fitted = replace(
+            fitted, calibration=replace(calibration, temperature=calibration.temperature / share_of_columns)
+        )
     score, error = weighted_average(log_scores(log_proba, found.codes), found.weights)
     return LeftOut(Member(name, recoding, fitted, score, error), log_proba)
 

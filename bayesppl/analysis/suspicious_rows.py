@@ -34,7 +34,7 @@ from bayesppl.model.training_rows import encoded, require_training_rows
 if TYPE_CHECKING:
     import pandas as pd
 
-# Changes of the share of wrong labels below this end the search, after so many steps at most.
+# The search ends when the share of wrong labels changes by less, or after the most steps.
 _TOLERANCE, _MOST_STEPS = 1e-4, 30
 
 #: Rows, and wrong ones among them, that the prior of the share of wrong labels counts for.

@@ -48,8 +48,8 @@ WEIGHTS = (0.0, 0.03, 0.1, 0.3, 1.0)
 # Nats that the best of the weights may gain by chance
 _CHANCE = 3.0
 
-# Labelled rows are left out in at most so many groups, EM ends sooner than usual, and of more unlabelled rows than
-# these so many are drawn at random, which count for all.
+# Most groups in which labelled rows are left out; EM, which ends sooner than usual; and most unlabelled rows: of
+# more, this many are drawn at random and count for all.
 _GROUPS, _EM, _MOST_ROWS = 25, EM(tol=1e-4, max_steps=100), 5000
 
 

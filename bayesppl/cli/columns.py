@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 # Columns of the data that are listed one by one.
 _MOST_COLUMNS = 12
 
-# Text is near-unique where more than this share of its cells differ from all others, and there are more than so
-# many texts. Whole numbers number the rows where all of them differ, and there are more than so many.
+# Text is near-unique where more than this share of its cells differ from all others, and there are more texts than
+# a few. Whole numbers number the rows where all of them differ, and there are more than a few.
 _UNIQUE_SHARE, _FEW_TEXTS = 0.5, 20
 
 # Texts that often stand for a missing cell.

@@ -14,7 +14,7 @@ from typing import Any
 from bayesppl.cli.files import STANDARD_INPUT, TEXT, Dialect, format_of
 from bayesppl.cli.text_columns import TRUTHS, SurveyedColumn, TextColumns, among, number_in, quoted
 
-# Each thread holds rows of its own. DuckDB passes rows on in multiples of so many.
+# Threads, each of which holds rows of its own, and rows in multiples of which DuckDB passes them on.
 _THREADS, _CHUNK = 2, 2048
 
 # Types of DuckDB by what they hold.

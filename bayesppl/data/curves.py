@@ -14,7 +14,7 @@ from bayesppl.data.recoding import Recoding
 from bayesppl.data.table import MatrixTable, Table
 from bayesppl.kernels.arrays import Array
 
-#: Columns of which all squares and products are taken; of more, of so many principal components.
+#: Most columns of which all squares and products are taken; of more, those of as many principal components.
 MOST_CURVED = 14
 
 _NONE: Sequence[float] = ()

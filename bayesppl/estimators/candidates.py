@@ -35,10 +35,10 @@ from bayesppl.model.stack import Stack
 #: Fewer rows for each candidate than these cannot choose among them.
 ROWS_PER_CANDIDATE = 15
 
-#: So many are tried of however few rows.
+#: Candidates that are tried however few the rows are.
 LEAST_CANDIDATES = 3
 
-# Of more rows, more than these candidates are tried
+# With more rows than these, more than the least number of candidates is tried
 _SEVERAL_ROWS = ROWS_PER_CANDIDATE * LEAST_CANDIDATES
 
 # Principal components of fewer rows each than these are mostly chance

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-# Up to so many different numbers are levels that somebody may mean, however few the rows.
+# Most different numbers that somebody may mean as levels, however few the rows.
 _FEW_NUMBERS = 20
 
 

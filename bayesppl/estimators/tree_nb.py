@@ -24,7 +24,7 @@ class TreeNB(Learner):
     prior : "evidence" or float
         How many rows of each class the prior is worth; by default the number of the highest evidence.
     bins : int
-        Columns of numbers are cut into so many bins.
+        How many bins columns of numbers are cut into.
     levels, unseen
         See :class:`bayesppl.families.AveragedTree`, also for the other parameters.
     class_weights, inference, rule, classes, n_jobs, calibration, tuning

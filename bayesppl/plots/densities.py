@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 _MOST_BINS, _FEW = 30, 4
 _FAINT, _HIGHEST = 0.2, 0.95
 
-# Of the picture of all columns.
+# Panels and their contents in the picture of all columns.
 _PANELS_PER_ROW, _POINTS, _BINS, _MOST_LEVELS = 3, 400, 30, 12
 
-# Positive numbers that reach beyond so many medians are shown on a logarithmic axis
+# Positive numbers that reach beyond this many medians are shown on a logarithmic axis
 _LONG_TAIL = 20
 
 

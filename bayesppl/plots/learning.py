@@ -87,7 +87,7 @@ _HEADINGS = {
     "ece": "calibration error",
 }
 
-# Points farther from zero than so many times the median would flatten all others.
+# Points farther from zero than this many times the median would flatten all others.
 _FAR = 20.0
 
 
@@ -176,7 +176,7 @@ def plot_learning_curve(
 
 
 def _limit(differences: Array) -> float:
-    """Choose how far the axis reaches: an outlier lies at more than so many times what is usual."""
+    """Choose how far the axis reaches: points far beyond what is usual are outliers."""
     usual = abs(differences[np.isfinite(differences) & (differences != 0)])
     if not usual.size:
         return 1.0
