@@ -100,8 +100,8 @@ def taken_out(squares: Array, kappa: Array, members: Membership) -> tuple[Array,
     Returns
     -------
     log_shrunk, factor, own : (n_rows,)
-        What is added to log |Ψ|; what Ψ⁻¹ gains of Ψ⁻¹u uᵀΨ⁻¹, with u the deviation from the class of the row; and
-        the squared distance to that class.
+        What is added to log |Ψ|; the multiple of Ψ⁻¹u uᵀΨ⁻¹ that is added to Ψ⁻¹, with u the deviation of the row
+        from the mean of its class; and the squared distance to its class afterwards.
     """
     classes, w, of_rows = members.groups
     left = kappa[classes] - w

@@ -185,9 +185,8 @@ def as_posterior(
     if drawn.sample_stats:
         dims = {**model.dims, **further_dims}
         judged = {name: draws for name, draws in drawn.samples.items() if COMPONENT not in dims.get(name, ())}
-        if len(judged) < len(
-            drawn.samples
-        ):  # chains may number components differently, but agree about the density
+        if len(judged) < len(drawn.samples):
+            # chains may number components differently, but agree about the density
             judged["lp"] = drawn.sample_stats["lp"]
         found = diagnose(judged, drawn.sample_stats)
         diagnosis = replace(

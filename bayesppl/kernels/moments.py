@@ -234,7 +234,7 @@ def shared(X: np.ndarray, shares: np.ndarray, matrix: bool, tied: bool) -> Tripl
         None where a cell is missing.
     """
     count, mean, scatter, between = _about(X, shares, _typical(X[:_TYPICAL_ROWS]), matrix, matrix and tied)
-    if not np.isfinite(mean).all():
+    if not np.isfinite(scatter).all():
         return None
     if not (_squares(between, matrix) <= _DIGITS_KEPT * _squares(scatter, matrix)).all():
         each = [_about(X, shares[:, k : k + 1], mean[k], matrix, False) for k in range(len(count))]

@@ -164,3 +164,11 @@ def test_classes_far_apart_keep_their_digits(is_matrix):
     np.testing.assert_allclose(variances[1], 100 * X[100:].var(0), rtol=1e-6)
     holes = np.where(np.arange(400).reshape(200, 2) == 7, np.nan, X)
     assert moments_kernel.shared(holes, shares, is_matrix, False) is None
+
+
+def test_holes_in_rows_that_count_nothing_change_no_sum():
+    rows = NumberRows(np.array([[np.nan, 1.0], [2.0, np.nan]]), is_matrix=False, is_tied=False)
+    found = sum_shares(rows, np.zeros((2, 3)))
+    assert not found.count.any()
+    assert not found.mean.any()
+    assert not found.scatter.any()

@@ -174,3 +174,28 @@ class Reading:
     inputs: Mapping[Any, Any]
     blocks: tuple[Block, ...]
     class_weights: Any
+
+
+def parameter_dims(reading: Reading, block: Block) -> tuple[dict[str, tuple[str, ...]], dict[str, list[Hashable]]]:
+    """Dims of the free variables of a block, as the model has them or numbered, and the labels of these dims.
+
+    A dimension is called "class" if it is that of the classes, and nothing else.
+    """
+    dims: dict[str, tuple[str, ...]] = {}
+    coords: dict[str, list[Hashable]] = {}
+    starts = [start[None] for start in block.coordinates.start]
+    theta = block.coordinates.theta(starts)
+    for name, values in theta.items():
+        own = reading.model.named_vars_to_dims.get(name)
+        shape = values.shape[1:]
+        dims[name] = ()
+        for axis, size in enumerate(shape):
+            dim = own[axis] if own else None
+            known = reading.model.coords.get(dim)
+            labels = list(known) if known is not None else list(range(size))
+            if dim is None or (dim == "class" and not reading.label.has_classes(labels)):
+                dim = f"{name}_dim_{axis}"
+            dims[name] += (dim,)
+            coords[dim] = labels
+    coords.pop("class", None)
+    return dims, coords

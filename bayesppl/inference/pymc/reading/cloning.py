@@ -221,3 +221,33 @@ def _shapes(node: Any) -> list[Any]:
         )
         return [whole] if is_shape else []
     return list(node.inputs[:1]) if isinstance(node.op, MakeVector) else []
+
+
+def parameters_by_class(observed: Observed, n_classes: int) -> list[Any]:
+    """Parameters of the distribution for every class, the class axis leading."""
+    codes = np.arange(n_classes)
+    n_codes = max(n_classes, observed.length or 0)
+    padded = np.concatenate([codes, np.zeros(n_codes - n_classes, dtype=np.int64)])
+    parameters = observed.clone.owner.op.dist_params(observed.clone.owner)
+    units = {  # of what is given per row, one: the parameters are those of a row with unit exposure
+        new: pt.ones((n_codes, *np.shape(observed.held[name])[1:]), dtype=new.dtype)
+        for name, new in observed.given.items()
+    }
+    replaced = substitute(parameters, {observed.codes: pt.constant(padded), **units})
+    op, lead = observed.clone.owner.op, observed.observed.shape[1:]
+    batch = (n_codes, *lead[: len(lead) - op.ndim_supp])
+    return [
+        _filled(parameter, batch, n)[:n_classes] for parameter, n in zip(replaced, op.ndims_params, strict=True)
+    ]
+
+
+def _filled(parameter: Any, batch: tuple[int, ...], n_core: int) -> Any:
+    """A parameter broadcast to the axes before those of its own."""
+    lead = parameter.ndim - n_core
+    if parameter.type.shape[:lead] == batch:
+        return parameter
+    core = parameter.type.shape[lead:]
+    if None in core:
+        core = tuple(evaluate([parameter.shape[lead:]])[0])
+    # not broadcast_to, which looks for the static shape of what it makes at great length
+    return pt.second(pt.constant(np.zeros((*batch, *core), dtype=np.int8)), parameter)

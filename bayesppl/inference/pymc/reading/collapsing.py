@@ -1,15 +1,13 @@
 r"""Parts that are conjugate given other variables: the parameters are integrated out, and the others sampled.
 
 With :math:`\theta` the parameters of the family, or its means alone, and :math:`\eta` the other variables, such
-as a concentration
-that is learned,
+as a concentration that is learned,
 
 .. math:: \log p(\eta, \theta) = r(\eta) + c(\eta) + \sum_j h_j(\eta)\, t_j(\theta),
 
 linear in the statistics of :mod:`.naturals` at every :math:`\eta`. The user's own density at a few fixed
-:math:`\theta` is then a
-linear system for :math:`c` and :math:`h`, which is solved once; so both are graphs of :math:`\eta`, made of the
-user's.
+:math:`\theta` is then a linear system for :math:`c` and :math:`h`, which is solved once; so both are graphs of
+:math:`\eta`, made of the user's.
 """
 
 from __future__ import annotations
@@ -207,11 +205,9 @@ def _held(
 ) -> dict[Any, Any] | None:
     """Find what the variables must be for the parameters to stay at ``theta`` while those at ``places`` move.
 
-    None if that is not seen.
-
-    Where a parameter is computed from both, as in ``centre + spread * z``, it is affine in the unconstrained
-    variable, or its
-    logarithm is, or its log odds; whether it is so is not checked here, but with the density.
+    None if that is not seen. Where a parameter is computed from both, as in ``centre + spread * z``, it is affine
+    in the unconstrained variable, or its logarithm is, or its log odds; whether it is so is not checked here, but
+    with the density.
     """
     coordinates = density.coordinates
     moving = {coordinates.values[place] for place in places}
@@ -244,8 +240,7 @@ def _held(
 
 
 #: Rewrites of graphs before they are taken at many points. A shape that is computed from a variable is computed,
-#: and reshaped to,
-#: for every point, which takes ten times as long, unless the graph is canonical.
+#: and reshaped to, for every point, which takes ten times as long, unless the graph is canonical.
 _REWRITES = ("ShapeOpt", "canonicalize")
 
 

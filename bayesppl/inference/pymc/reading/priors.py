@@ -94,13 +94,12 @@ class PriorDensity:
         for i, (term, shape) in enumerate(terms):
             n_terms = int(np.prod(shape[1:]))
             # a potential may have a term for each entry of a variable
-            factors = owners.get(i, next((own for own in in_order if own.size == n_terms), np.arange(2)[None]))
+            owned = owners.get(i, next((own for own in in_order if own.size == n_terms), None))
             # the density of a vector or a matrix has one term for all its entries
-            groups = factors.reshape(n_terms, -1) if factors.size % n_terms == 0 else np.arange(2)[None]
-            if (groups != groups[:, :1]).any():
+            if owned is None or owned.size % n_terms or np.ptp(owned.reshape(n_terms, -1), axis=1).any():
                 return None
             flat.append(term.reshape((n_draws, n_terms)))
-            of_terms.append(groups[:, 0])
+            of_terms.append(owned.reshape(n_terms, -1)[:, 0])
         factors = np.concatenate(of_terms)
         if np.ptp(np.bincount(factors)):
             return None

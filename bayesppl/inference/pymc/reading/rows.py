@@ -1,8 +1,7 @@
 """The density of one row of an observed variable, as a graph of its class, its values and the free variables.
 
 The user's random variable is cloned: the label becomes an input of any length, the free variables become inputs,
-and
-so do other observed variables and data of the length of the rows. The log density is what PyMC then makes of it.
+and so do other observed variables and data of the length of the rows. The log density is what PyMC makes of it.
 """
 
 from __future__ import annotations
