@@ -9,9 +9,10 @@ import numpy as np
 from bayesppl.analysis.draws import thetas
 from bayesppl.analysis.parameters import coord, tails
 from bayesppl.data.partly_known import PartlyKnown
-from bayesppl.inference.unknown_classes import CONFUSION, UnknownClasses
+from bayesppl.inference.unknown_classes import UnknownClasses
 from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.ranges import row_ranges
+from bayesppl.model.declaration import CONFUSION
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.training_rows import encoded
 

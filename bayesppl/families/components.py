@@ -99,8 +99,7 @@ class ComponentColumns(BoundColumns):
 
     @cached_property
     def covariate_supports(self) -> Mapping[str, Support]:
-        found: Mapping[str, Support] = self.within.covariate_supports
-        return found
+        return self.within.covariate_supports
 
     def encode(self, table: Table) -> Any:
         return self.within.encode(table)

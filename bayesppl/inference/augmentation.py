@@ -24,7 +24,7 @@ import numpy as np
 from bayesppl.conjugate import Joint
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.inference.missing_labels import Missingness
-from bayesppl.kernels.arrays import Array, Theta
+from bayesppl.kernels.arrays import Theta
 from bayesppl.kernels.ranges import in_order, row_ranges
 from bayesppl.model.declaration import GenerativeModel
 
@@ -173,5 +173,4 @@ def search_start(
 
 def without_draw_axis(theta: Theta) -> Theta:
     """The only draw of ``theta``."""
-    found: dict[str, Array] = {name: values[0] for name, values in theta.items()}
-    return found
+    return {name: values[0] for name, values in theta.items()}

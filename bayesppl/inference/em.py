@@ -8,18 +8,16 @@ from typing import ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from bayesppl.conjugate import Dirichlet, Joint
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.rows import Rows
 from bayesppl.errors import ConvergenceWarning, NotConjugateError, UndefinedEstimateError, warn
-from bayesppl.families.components import COMPONENT_WEIGHT
 from bayesppl.inference.augmentation import Incomplete
 from bayesppl.inference.base import Inference
-from bayesppl.inference.unknown_classes import CONFUSION, incomplete
+from bayesppl.inference.unknown_classes import incomplete
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.convergence import Diagnosis
 from bayesppl.model.declaration import GenerativeModel
-from bayesppl.model.posterior import Exact, Expected, Posterior, Report
+from bayesppl.model.posterior import Exact, Expected, Posterior, Report, in_log_odds
 
 Estimate = Literal["map", "mle"]
 
@@ -55,8 +53,9 @@ class EM(Inference):
     Parameters
     ----------
     estimate : {"map", "mle"}
-        What is maximised: the posterior density in the natural parametrisation, as by rule="map", or the
-        likelihood.
+        What is maximised: the posterior density, in the parametrisation of rule="map", or the likelihood. That is
+        the natural one, but for the weights of components and the errors of annotators: of these it is the log
+        odds, whose mode is there however small a concentration is.
     tol : float
         The search ends when a step raises the objective by less than this for each partly known row.
     restarts : int
@@ -117,12 +116,8 @@ class EM(Inference):
         return Expected(problem.model, path.statistics, problem.prior, belief, report)
 
     def search(self, problem: Incomplete, first: JointStatistics) -> Path:
-        """Step from the mode given these statistics to a fixed point.
-
-        Probabilities of what completes rows, wrong labels and components, have the mode of their log odds, which
-        is there however small the concentration.
-        """
-        problem = replace(problem, prior=_in_log_odds(problem.prior))
+        """Step from the mode given these statistics to a fixed point."""
+        problem = replace(problem, prior=in_log_odds(problem.prior))
         n_rows = problem.augmentation.n_rows
         theta, objective, converged = _begin(problem, first), [], False
         for _ in range(self.max_steps):
@@ -149,18 +144,6 @@ class EM(Inference):
             value = getattr(self, name)
             if not isinstance(value, int | np.integer) or value < least:
                 raise ValueError(f"EM: {name} must be a whole number of at least {least}, found {value!r}")
-
-
-def _in_log_odds(prior: Joint) -> Joint:
-    """The prior whose mode is that of the log odds, of the probabilities of what completes rows."""
-    parts = {}
-    for name, part in prior.parts.items():
-        if isinstance(part, Joint):
-            part = _in_log_odds(part)
-        elif isinstance(part, Dirichlet) and part.parameter in (CONFUSION, COMPONENT_WEIGHT):
-            part = replace(part, concentration=part.concentration + 1)
-        parts[name] = part
-    return replace(prior, parts=parts)
 
 
 def _begin(problem: Incomplete, first: JointStatistics) -> Theta:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy.special import logsumexp
@@ -20,11 +20,8 @@ from bayesppl.inference.missing_labels import MISSINGNESS, Missingness
 from bayesppl.inference.mixture_start import search_components
 from bayesppl.kernels.arrays import Array, Theta, draw_shares
 from bayesppl.kernels.ranges import cells_per_row, row_ranges, sum_over_ranges
-from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
+from bayesppl.model.declaration import CLASS_WEIGHTS, CONFUSION, GenerativeModel
 from bayesppl.model.training_rows import encoded
-
-#: Name of the probabilities of the labels that annotators give to rows of each class.
-CONFUSION = "confusion"
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,8 +174,7 @@ def incomplete(
         def complete(at: slice) -> JointStatistics:
             return augmentation.with_votes(model.share_statistics(X[at], shares[at]), at, shares[at])
 
-        found: JointStatistics = sum_over_ranges(complete, len(partly), augmentation.cells_per_row)
-        return found
+        return cast(JointStatistics, sum_over_ranges(complete, len(partly), augmentation.cells_per_row))
 
     first = known
     if partly.log_prior is not None or partly.votes is not None:

@@ -28,6 +28,8 @@ from bayesppl.kernels.class_sums import class_counts
 from bayesppl.kernels.ranges import cells_per_row, sum_over_ranges
 
 CLASS_WEIGHTS = "class_weights"
+#: Name of the probabilities of the labels that annotators give to rows of each class.
+CONFUSION = "confusion"
 _PREFIXES = {CLASS_WEIGHTS: "", "features": ""}
 
 ClassWeights = Dirichlet | str | Sequence[float] | Mapping[Hashable, float] | Array

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from html import escape
 from typing import Any, NamedTuple, Self, final
 
 import numpy as np
 
-from bayesppl.conjugate import Joint
+from bayesppl.conjugate import Dirichlet, Joint
 from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.conjugate.statistics import JointStatistics
+from bayesppl.families.components import COMPONENT_WEIGHT
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.convergence import Diagnosis
-from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
+from bayesppl.model.declaration import CLASS_WEIGHTS, CONFUSION, GenerativeModel
 from bayesppl.model.drawn_factors import Factors
 from bayesppl.model.rules import ESTIMATES, TABLE, RuleName, check_rule
 
@@ -212,10 +213,6 @@ class InClosedForm(Posterior):
         return True
 
     @final
-    def mode(self) -> Theta:
-        return self.belief.mode()
-
-    @final
     def mean(self) -> Theta:
         return self.belief.mean()
 
@@ -253,6 +250,9 @@ class Exact(InClosedForm):
         prior = model.prior(statistics) if prior is None else prior
         return cls(model, statistics, prior, prior.update(statistics))
 
+    def mode(self) -> Theta:
+        return self.belief.mode()
+
     @property
     def about_draws(self) -> Report:
         return Report({"inference": "closed_form"}, {}, Diagnosis({}, []), {})
@@ -273,6 +273,21 @@ class Expected(InClosedForm):
 
     report: Report
 
+    def mode(self) -> Theta:
+        return in_log_odds(self.belief).mode()
+
     @property
     def about_draws(self) -> Report:
         return self.report
+
+
+def in_log_odds(prior: Joint) -> Joint:
+    """The prior whose mode is that of the log odds, of the probabilities of what completes rows."""
+    parts = {}
+    for name, part in prior.parts.items():
+        if isinstance(part, Joint):
+            part = in_log_odds(part)
+        elif isinstance(part, Dirichlet) and part.parameter in (CONFUSION, COMPONENT_WEIGHT):
+            part = replace(part, concentration=part.concentration + 1)
+        parts[name] = part
+    return replace(prior, parts=parts)

@@ -20,7 +20,7 @@ from bayesppl.kernels.arrays import Array, Theta, log_mean_exp
 from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
 from bayesppl.model.drawn_factors import DrawnFactor, Factors
 from bayesppl.model.normalisation import normalise, powered
-from bayesppl.model.posterior import CHUNK_CELLS, Posterior, Report
+from bayesppl.model.posterior import CHUNK_CELLS, Posterior, Report, in_log_odds
 
 #: From model, prior, statistics and draws to the mode.
 ModeFinder = Callable[[GenerativeModel, Joint, JointStatistics, Theta], Theta]
@@ -67,7 +67,7 @@ class Sampled(Posterior):
     def mode(self) -> Theta:
         try:
             # what the closed form solves needs no draws
-            return self.prior.update(self.statistics).mode()
+            return in_log_odds(self.prior).update(self.statistics).mode()
         except NotConjugateError:
             return self.find_mode(self.model, self.prior, self.statistics, self.samples)
 

@@ -14,9 +14,10 @@ from bayesppl.data.read_table import as_table
 from bayesppl.data.rows import Rows
 from bayesppl.errors import ConvergenceWarning, NotConjugateError
 from bayesppl.inference import mixture_start
-from bayesppl.inference.em import EM, _in_log_odds
+from bayesppl.inference.em import EM
 from bayesppl.inference.unknown_classes import incomplete
 from bayesppl.model.declaration import Declaration
+from bayesppl.model.posterior import in_log_odds
 
 RNG = np.random.default_rng(3)
 NIG = bp.NormalInverseGamma(location=0.5, kappa=0.3, a=3.5, b=1.5)
@@ -144,7 +145,7 @@ def one_draw(problem):
 def test_a_fixed_point_of_em_is_stationary():
     problem = problem_of(bp.Mixture(bp.Gaussian("diag", NIG), 2), X[:, :1] / 2, Y)
     path = EM(tol=0.0, max_steps=3000).search(problem, problem.first)
-    prior = _in_log_odds(problem.prior)
+    prior = in_log_odds(problem.prior)
     names = ("class_weights", "mean", "variance", "component_weight")
     assert set(path.theta) == set(names)
 
@@ -244,6 +245,15 @@ def test_superfluous_components_are_emptied():
     clf = classifier(bp.Mixture(bp.Gaussian("full", NIW), 4), "em").fit(X, Y)
     weights = clf.posterior_.mean()["component_weight"].reshape(2, 4)
     assert (np.sort(weights[0])[:2] < 0.05).all()
+
+
+def test_components_that_are_nearly_empty_have_a_mode():
+    """That of the log odds is where the weights are shares of rows, those of the prior counted too."""
+    clf = classifier(bp.Mixture(bp.Gaussian("full", NIW), 4), bp.EM(restarts=1), rule="map").fit(X, Y)
+    features = clf.posterior_.statistics.parts["features"]
+    expected = (features.parts["component_weight"].counts.reshape(2, 4) + 1 / 4) / np.array([[41], [31]])
+    np.testing.assert_allclose(clf.posterior_.theta("map")["component_weight"], expected.ravel(), rtol=1e-12)
+    assert clf.score(X, Y) > 0.95
 
 
 def test_unlabelled_rows_are_learned_from():
