@@ -6,8 +6,7 @@ With :math:`\ell` the log joint density of parameters and data and :math:`H = -\
 .. math:: \log p(D) \approx \ell(\hat z) + \tfrac n2 \log 2\pi - \tfrac12 \log |H|
 
 (Tierney & Kadane 1986, "Accurate approximations for posterior moments and marginal densities"). Its error is of
-the
-order of one over the number of rows per class. Nothing is compiled.
+the order of one over the number of rows per class. Nothing is compiled.
 """
 
 from __future__ import annotations
@@ -48,9 +47,8 @@ class Laplace(Drawing):
     """The Laplace approximation: a normal distribution at the mode, in unconstrained coordinates.
 
     Close where classes have many rows, and ready in a second. It has no tails but normal ones, and one mode. The
-    record
-    holds ``log_marginal_likelihood``, an estimate of the log evidence: of the data up to factors that hold no
-    parameter.
+    record holds ``log_marginal_likelihood``, an estimate of the log evidence: of the data up to factors that hold
+    no parameter.
 
     Parameters
     ----------

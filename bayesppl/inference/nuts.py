@@ -2,8 +2,7 @@
 
 The likelihood is declared through sufficient statistics by default, so that a gradient costs the same for a
 thousand rows and for a billion; ``likelihood="rows"`` declares every row as observed, which is what one would
-write
-by hand.
+write by hand.
 """
 
 from __future__ import annotations
@@ -59,8 +58,7 @@ class NUTS(Drawing):
         How the rows enter the model; the posterior is the same.
     progressbar : bool, optional
         True shows how far the chains are, False nothing. By default compilation and long runs are announced in a
-        line each,
-        where somebody may be looking: in a terminal and in notebooks.
+        line each, where somebody may be looking: in a terminal and in notebooks.
     options : mapping
         Further keyword arguments of ``nutpie.sample``, such as ``{"adaptation": "low_rank"}``.
 

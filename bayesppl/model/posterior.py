@@ -281,13 +281,13 @@ class Expected(InClosedForm):
         return self.report
 
 
-def in_log_odds(prior: Joint) -> Joint:
-    """The prior whose mode is that of the log odds, of the probabilities of what completes rows."""
+def in_log_odds(belief: Joint) -> Joint:
+    """The belief whose mode is that of the log odds, of the weights of components and of wrong labels."""
     parts = {}
-    for name, part in prior.parts.items():
+    for name, part in belief.parts.items():
         if isinstance(part, Joint):
             part = in_log_odds(part)
         elif isinstance(part, Dirichlet) and part.parameter in (CONFUSION, COMPONENT_WEIGHT):
             part = replace(part, concentration=part.concentration + 1)
         parts[name] = part
-    return replace(prior, parts=parts)
+    return replace(belief, parts=parts)

@@ -2,11 +2,9 @@
 
 Compilation dominates the time to a first posterior, so the graph of a model is first made small and general:
 parameter checks are dropped (the transforms keep every draw inside the support), whatever depends on constants
-alone
-is computed with numpy, and the arrays that remain become inputs of the compiled function. Two fits of one
-declaration
-to different data then have the same graph, and the second reuses the function of the first: within a process at
-no cost, in a later process from disk (:mod:`bayesppl.inference.pymc.native`).
+alone is computed with numpy, and the arrays that remain become inputs of the compiled function. Two fits of one
+declaration to different data then have the same graph, and the second reuses the function of the first: within a
+process at no cost, in a later process from disk (:mod:`bayesppl.inference.pymc.native`).
 """
 
 from __future__ import annotations

@@ -86,9 +86,8 @@ _WIDE = {"float16": "float64", "float32": "float64"} | dict.fromkeys(
 def in_64_bits(outputs: Sequence[Any]) -> dict[Any, Any]:
     """The constants that ``outputs`` are computed from and PyTensor keeps in fewer bits, with themselves in 64.
 
-    A written 7.0 has the same value in both, but 1 / 7.0 has not, nor 1 / 7. What enters an operation that holds
-    a graph keeps
-    the type that this graph has.
+    A written 7.0 has the same value in both, but 1 / 7.0 has not, nor 1 / 7. What enters an operation that holds a
+    graph keeps the type that this graph has.
     """
     held = [v for node in nodes_above(outputs) if isinstance(node.op, OpFromGraph) for v in node.inputs]
     kept = set(leaves_above(held))

@@ -1,10 +1,8 @@
 """Log densities as machine code that is called without Python in between, kept on disk between processes.
 
-PyTensor turns a graph into a numba function; here it becomes a C function of raw pointers, which the sampler
-calls from
-its own threads without holding Python's lock. It is looked up by the structure of the graph as it was declared,
-so that
-a later process loads it without rewriting the graph, which takes longer than loading.
+PyTensor turns a graph into a numba function; here it becomes a C function of raw pointers, which the sampler calls
+from its own threads without holding Python's lock. It is looked up by the structure of the graph as it was
+declared, so that a later process loads it without rewriting the graph, which takes longer than loading.
 
 Why not nutpie's own compilation: for quadratic discriminant analysis of iris, declared by statistics, a first
 process took 198

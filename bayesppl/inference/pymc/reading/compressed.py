@@ -1,12 +1,9 @@
 """Few rows that stand for many: the same log likelihood, up to a constant, at the cost of a handful of rows.
 
 The user's graph stays as it is; only the rows it is given change. A Gaussian log density is quadratic in the row,
-so that
-its sum over the rows of a class depends on their mean and scatter, which 2D weighted points share. Counts enter
-linearly,
-so that two values with weights stand for all. Of any other density, each distinct value stands for all that equal
-it.
-Whatever is proposed is compared with the rows themselves before it is used.
+so that its sum over the rows of a class depends on their mean and scatter, which 2D weighted points share. Counts
+enter linearly, so that two values with weights stand for all. Of any other density, each distinct value stands for
+all that equal it. Whatever is proposed is compared with the rows themselves before it is used.
 """
 
 from __future__ import annotations

@@ -26,8 +26,7 @@ class Label:
     """An observed label.
 
     The codes of a model count its classes in the order of its coords. Here, and in all that is made of the model,
-    classes are in
-    ascending order: what takes codes of the model gets ``order`` of ours.
+    classes are in ascending order: what takes codes of the model gets ``order`` of ours.
 
     Attributes
     ----------
@@ -143,8 +142,7 @@ def places(label: Label, outputs: Sequence[Any], stop: Sequence[Any]) -> list[An
     """Variables above ``outputs`` that stand for the label.
 
     The random variable itself; its data, where they are a ``pm.Data``; and integer constants equal to the codes
-    that
-    are used as an index or compared with a number, and in no other way.
+    that are used as an index or compared with a number, and in no other way.
     """
     nodes = nodes_above(outputs, [*stop, label.variable])
     clients: dict[Any, list[tuple[Any, int]]] = {}

@@ -1,14 +1,11 @@
 """The proof that a part of a model is one of our declarations: its densities are the same at fresh points.
 
 Densities here are analytic functions of parameters and data. Two such functions that agree at random points of an
-open
-set agree everywhere, almost surely.
+open set agree everywhere, almost surely.
 
 They may still differ in where they are zero: a uniform probability between 0.2 and 0.8 has the density of Beta(1,
-1), and a rate
-cut off at 50 that of its gamma, each on a part of the space only. So the parameters are followed to the ends of
-the
-unconstrained coordinates, and must get close to the ends of their own space.
+1), and a rate cut off at 50 that of its gamma, each on a part of the space only. So the parameters are followed to
+the ends of the unconstrained coordinates, and must get close to the ends of their own space.
 """
 
 from __future__ import annotations
