@@ -82,7 +82,7 @@ def _frame(fitted: Fitted, table: Table, X: Any, cells: dict[Any, Array]) -> pd.
     """The table with its missing cells replaced by these: (n_rows,) for each column, or (n_draws, n_rows)."""
     import pandas as pd
 
-    index = getattr(X, "index", None)
+    index = X.index if isinstance(X, pd.DataFrame) else None
     frame = pd.DataFrame({name: table.column(name) for name in fitted.columns.names}, index=index)
     for name, values in cells.items():
         gaps = frame[name].isna()

@@ -64,6 +64,9 @@ class LeaveOneOut:
     draws : ImportanceSampled, optional
         How well it is known where it came from draws: k-hat and Monte-Carlo error of every row; None where it is
         exact.
+    approximation : str, optional
+        How the posterior was found where it is none in closed form. After EM, other rows were completed with the
+        help of the one that leaves, and it is predicted better than by a fit without it.
     """
 
     rule: RuleName
@@ -78,10 +81,11 @@ class LeaveOneOut:
     log_labels_fitted: Array
     temperature: float = 1.0
     draws: ImportanceSampled | None = None
+    approximation: str | None = None
 
     def __repr__(self) -> str:
         score, accuracy = (f"{value:.4g} ± {error:.2g}" for value, error in (self.log_score, self.accuracy))
-        by = "" if self.draws is None else f", {self.draws}"
+        by = "".join(f", {known}" for known in (self.draws, self.approximation) if known is not None)
         return (
             f"LeaveOneOut({len(self.codes)} rows, {len(self.classes)} classes, log_score={score}, "
             f"accuracy={accuracy}{by})"
@@ -94,6 +98,8 @@ class LeaveOneOut:
             for name, (value, error) in (("log score", self.log_score), ("accuracy", self.accuracy))
         ]
         heading = f"Leave-one-out of {len(self.codes)} rows, {len(self.classes)} classes"
+        if self.approximation is not None:
+            heading = f"{heading} ({self.approximation})"
         return f"<p>{heading}</p><table>{''.join(lines)}</table>"
 
     @property
@@ -241,7 +247,8 @@ def leave_one_out(
 
     Factors of a posterior that are known by draws are predicted by importance weights of these; see
     :mod:`bayesppl.analysis.left_out_draws`. ``draws`` of what is returned holds k-hat and the Monte-Carlo error of
-    every row.
+    every row. After EM, rows that are partly known stay completed as they are, though the row that leaves had a
+    part in that: ``approximation`` says so. Only rows that are known completely are left out.
 
     Parameters
     ----------
@@ -354,4 +361,5 @@ def leave_out_each(
         labels_fitted,
         1.0 if calibration is None else calibration.overall_temperature,
         of_draws,
+        posterior.about_draws.record.get("approximation"),
     )

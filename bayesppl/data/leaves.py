@@ -77,16 +77,19 @@ class Leaves(BaseEstimator):
         from sklearn.tree import DecisionTreeClassifier
 
         cells, rng = self._cells(table), np.random.default_rng(0)
-        alike = np.unique(cells, axis=0, return_inverse=True)[1].ravel()
         seen = np.zeros((len(cells), 2 * self.pairs), dtype=bool)
+        counted = np.flatnonzero(weights)  # a row of weight zero is no row
+        cells, codes, weights = cells[counted], codes[counted], weights[counted]
+        alike = np.unique(cells, axis=0, return_inverse=True)[1].ravel()
         nodes: list[Array] = []
         roots = [0]
         for tree in range(2 * self.pairs):
             if tree % 2 == 0:
                 shuffled = rng.permutation(alike.max() + 1)[alike]
                 own = shuffled < (alike.max() + 1) // 2
-            seen[:, tree] = own if tree % 2 else ~own
-            half = np.flatnonzero(seen[:, tree] & (weights > 0))
+            is_half = own if tree % 2 else ~own
+            seen[counted, tree] = is_half
+            half = np.flatnonzero(is_half)
             half = half[np.argsort(shuffled[half], kind="stable")][:_MOST_ROWS]
             grown = DecisionTreeClassifier(max_features="sqrt", random_state=tree)
             found = grown.fit(cells[half], codes[half], weights[half], check_input=False).tree_

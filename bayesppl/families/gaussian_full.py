@@ -105,7 +105,7 @@ class CorrelatedNormals(OfColumns, ConjugateFamily):
     ) -> Array:
         """Draw numbers, for the predictors that ``covariates`` holds as "given" where there are some."""
         mean, root = theta["mean"][codes], np.linalg.cholesky(theta["covariance"])
-        noise = rng.standard_normal((len(codes), len(self.columns)))
+        noise = rng.standard_normal(mean.shape)
         if self.predictors:
             effect = theta["effect"] if self.tied else theta["effect"][codes]
             mean = mean + (covariates["given"][:, None] @ effect)[:, 0]

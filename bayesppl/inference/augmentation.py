@@ -63,11 +63,14 @@ class Augmentation(ABC):
     Attributes
     ----------
     n_rows : int
+    total_weight : float
+        Of all rows, by which gains of an objective are judged.
     cells_per_row : int
         Numbers of the largest temporary per row: ranges have about half a million of them.
     """
 
     n_rows: int
+    total_weight: float
     cells_per_row: int
 
     @abstractmethod
@@ -165,7 +168,7 @@ def search_start(
             completion = augmentation.expected(theta)
             statistics = known + completion.statistics
             gained, log_density = completion.log_density - log_density, completion.log_density
-            if abs(gained) < _SHORT_GAIN * augmentation.n_rows:
+            if abs(gained) < _SHORT_GAIN * augmentation.total_weight:
                 break
         found.append((log_density, statistics))
     return max(found, key=lambda run: run[0])[1]

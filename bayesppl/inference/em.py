@@ -57,7 +57,7 @@ class EM(Inference):
         the natural one, but for the weights of components and the errors of annotators: of these it is the log
         odds, whose mode is there however small a concentration is.
     tol : float
-        The search ends when a step raises the objective by less than this for each partly known row.
+        The search ends when a step raises the objective by less than this for each partly known row, by weight.
     restarts : int
         Searches from random places, of which the best counts, where some class has no labelled row; elsewhere one
         search begins at the labelled rows.
@@ -118,14 +118,14 @@ class EM(Inference):
     def search(self, problem: Incomplete, first: JointStatistics) -> Path:
         """Step from the mode given these statistics to a fixed point."""
         problem = replace(problem, prior=in_log_odds(problem.prior))
-        n_rows = problem.augmentation.n_rows
+        least = self.tol * problem.augmentation.total_weight
         theta, objective, converged = _begin(problem, first), [], False
         for _ in range(self.max_steps):
             expected = problem.augmentation.expected(theta)
             statistics = problem.known + expected.statistics
             value = problem.log_prior_and_known(theta) + expected.log_density
             objective.append(value - (float(problem.prior.log_prob(theta)) if self.estimate == "mle" else 0.0))
-            converged = len(objective) > 1 and objective[-1] - objective[-2] <= self.tol * n_rows
+            converged = len(objective) > 1 and objective[-1] - objective[-2] <= least
             if converged:
                 break
             theta = self._maximise(problem, statistics)

@@ -52,6 +52,10 @@ class UnknownClasses(Augmentation):
         return int(self.X.shape[0])
 
     @property
+    def total_weight(self) -> float:  # type: ignore[override]
+        return float(self.weights.sum())
+
+    @property
     def cells_per_row(self) -> int:  # type: ignore[override]
         return max(cells_per_row(self.X), self.model.n_classes)
 

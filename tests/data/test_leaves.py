@@ -96,6 +96,17 @@ def test_neither_order_nor_weights_in_place_of_repetitions_matter() -> None:
             np.testing.assert_array_equal(getattr(other, name), getattr(repeated, name))
 
 
+def test_a_row_of_weight_zero_is_no_row() -> None:
+    weights = np.zeros(len(WINE))
+    weights[SOME] = 1.0
+    few, all_rows = (read_all(WINE[at], CULTIVARS[at], weights[at], None) for at in (np.sort(SOME), slice(None)))
+    grown = [Leaves(Recoding("filled", few="filled").fit(WINE[SOME]), pairs=4) for _ in range(2)]
+    for leaves, rows in zip(grown, (few, all_rows), strict=True):
+        leaves.grow(rows.table, rows.codes, rows.weights)
+    for name in ("columns_", "thresholds_", "children_", "roots_", "stand_ins_"):
+        np.testing.assert_array_equal(getattr(grown[0], name), getattr(grown[1], name))
+
+
 def test_a_box_among_noise_is_seen_saved_and_explained(tmp_path) -> None:
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.random((600, 4)), columns=list("abcd"))

@@ -121,6 +121,11 @@ class TestImpute:
         # 200 draws of a standard deviation of .44, and the regression by 200 rows
         np.testing.assert_allclose(filled["v"], intercept + slope * asked["u"], atol=4 * 0.44 / np.sqrt(200) + 0.1)
 
+    def test_rows_may_be_lists(self):
+        filled = bp.LinearDiscriminantAnalysis().fit(self.X.to_numpy(), self.y).impute([[1.0, np.nan]])
+        assert filled.iloc[0, 0] == 1.0
+        assert np.isfinite(filled.iloc[0, 1])
+
     def test_drawn_tables_spread_as_the_column_does_given_the_others(self):
         clf = bp.LinearDiscriminantAnalysis().fit(self.X, self.y)
         asked = pd.DataFrame({"u": np.zeros(300), "v": np.nan})

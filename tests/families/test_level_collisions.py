@@ -150,7 +150,7 @@ def test_complex_numbers_are_refused(make: Any, X: Any) -> None:
 
 
 def test_complex_weights_are_refused() -> None:
-    with pytest.raises(ValueError, match="sample_weight must hold real numbers"):
+    with pytest.raises(TypeError, match="one weight per row, found an array of complex128"):
         bp.GaussianNB().fit([[1.0], [2.0], [4.0], [5.0]], Y, np.ones(4) * 1j)
 
 

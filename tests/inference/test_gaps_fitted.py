@@ -140,12 +140,13 @@ def test_blocks_transformed_columns_and_regressions_are_completed():
         assert (clf.predict(holes) == y).mean() > 0.9
 
 
-def test_a_row_of_weight_two_is_two_rows():
+@pytest.mark.parametrize("family", [bp.Gaussian("full", NIW), bp.Gaussian("full"), bp.Gaussian("tied")])
+def test_a_row_of_weight_two_is_two_rows_and_one_of_weight_zero_none(family):
     twice = np.r_[HOLES, HOLES[:6]]
-    weights = np.r_[np.full(6, 2.0), np.ones(18)]
-    family = bp.Gaussian("full", NIW)
-    one = bp.GenerativeClassifier(family, inference=bp.EM(tol=1e-12)).fit(HOLES, LABELS, weights)
-    two = bp.GenerativeClassifier(family, inference=bp.EM(tol=1e-12)).fit(twice, np.r_[LABELS, LABELS[:6]])
+    weights = np.r_[np.full(6, 2.0), np.ones(18), np.zeros(6)]
+    em = bp.EM(tol=1e-12, max_steps=10_000)
+    one = bp.GenerativeClassifier(family, inference=em).fit(twice, np.r_[LABELS, LABELS[:6]], weights)
+    two = bp.GenerativeClassifier(family, inference=em).fit(twice, np.r_[LABELS, LABELS[:6]])
     np.testing.assert_allclose(one.predict_log_proba(ROWS), two.predict_log_proba(ROWS), atol=1e-5)
 
 
@@ -186,3 +187,9 @@ def test_what_would_lose_rows_with_gaps_is_refused():
     with pytest.raises(ValueError, match="16 rows of the fit are known only in part"):
         clf.to_pymc()
     np.testing.assert_array_equal(clf.predict_proba(ROWS), expected)
+
+
+def test_leave_one_out_after_em_says_what_it_stands_on():
+    clf = bp.QuadraticDiscriminantAnalysis(inference="em")
+    assert "given rows completed at the MAP" in repr(clf.fit(HOLES, LABELS).loo())
+    assert clf.fit(ROWS, LABELS).loo().approximation is None
