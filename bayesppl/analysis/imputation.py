@@ -91,6 +91,8 @@ def _frame(fitted: Fitted, table: Table, X: Any, cells: dict[Any, Array]) -> pd.
         is_number = frame[name].dtype.kind in "fiu"
         if values.ndim == 2:
             values = values.mean(0) if is_number else pd.DataFrame(values).mode().iloc[0].to_numpy()
+        if is_number:
+            frame[name] = frame[name].astype(np.float64)
         is_truth = not is_number and frame[name].dropna().map(lambda cell: isinstance(cell, bool | np.bool_)).all()
         frame.loc[gaps, name] = values.astype(bool)[gaps] if is_truth else values[gaps]
         if is_truth:

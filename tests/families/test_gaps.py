@@ -121,8 +121,9 @@ class TestImpute:
         # 200 draws of a standard deviation of .44, and the regression by 200 rows
         np.testing.assert_allclose(filled["v"], intercept + slope * asked["u"], atol=4 * 0.44 / np.sqrt(200) + 0.1)
 
-    def test_rows_may_be_lists(self):
-        filled = bp.LinearDiscriminantAnalysis().fit(self.X.to_numpy(), self.y).impute([[1.0, np.nan]])
+    @pytest.mark.parametrize("rows", [[[1.0, np.nan]], np.array([[1.0, np.nan]], dtype=np.float32)])
+    def test_rows_may_be_lists_or_of_few_digits(self, rows):
+        filled = bp.LinearDiscriminantAnalysis().fit(self.X.to_numpy(), self.y).impute(rows)
         assert filled.iloc[0, 0] == 1.0
         assert np.isfinite(filled.iloc[0, 1])
 
