@@ -72,15 +72,14 @@ def weigh(model: GenerativeModel, known: JointStatistics, rows: Rows, weight: fl
     """
     partly = rows.partly
     assert partly is not None
-    if len(partly) > _MOST_ROWS:
-        some = np.sort(np.random.default_rng(0).choice(len(partly), _MOST_ROWS, replace=False))
-        share = partly.weights.sum() / partly.weights[some].sum()
-        rows = replace(
-            rows, partly=replace(partly, places=partly.places[some], weights=share * partly.weights[some])
-        )
+    some = np.flatnonzero(partly.weights)
+    if len(some) > _MOST_ROWS:
+        some = np.sort(np.random.default_rng(0).choice(some, _MOST_ROWS, replace=False))
+    share = partly.weights.sum() / partly.weights[some].sum()
+    partly = replace(partly, places=partly.places[some], weights=share * partly.weights[some])
+    rows = replace(rows.counted(), partly=partly)
     weights = np.asarray(WEIGHTS if weight is None else (0.0, weight))
-    groups = np.random.default_rng(0).permutation(len(rows)) % _GROUPS
-    n_rows, own = len(rows), (np.arange(len(rows)), rows.codes)
+    groups, own = _groups(len(rows)), (np.arange(len(rows)), rows.codes)
     scores: list[Array] = []
     calibrations: list[Calibration] = []
     for choice in weights.tolist():
@@ -90,14 +89,14 @@ def weigh(model: GenerativeModel, known: JointStatistics, rows: Rows, weight: fl
         twice, codes = np.tile(class_weights, (2, 1)), np.concatenate([rows.codes, others.argmax(1)])
         with np.errstate(divide="ignore"):
             log_weights = np.log(twice)
-        succession = np.concatenate([rows.weights, np.full(n_rows, rows.weights.mean() / n_rows)])
+        succession = np.concatenate([rows.weights, rows.weights / rows.weights.sum()])
         learned = learn(density_of(np.tile(log_joint, (2, 1)), log_weights), log_weights, codes, succession)
         if learned.temperature < 1:  # a few rows do not show that densities may be taken for more than they say
             learned = replace(learned, temperature=1.0, log_score=learned.log_score_uncalibrated)
         calibrations.append(learned)
         tempered = powered([(1 / learned.temperature, log_joint)], class_weights)
         scores.append(log_scores(log_probabilities(tempered, class_weights), rows.codes))
-    gains = [UnlabelledGain.of(weights, calibrations, scores, at) for at in range(len(weights))]
+    gains = [UnlabelledGain.of(weights, calibrations, scores, rows.weights, at) for at in range(len(weights))]
     best = max(gains, key=lambda gain: gain.gain - gain.standard_error)
     sure = best.gain > max(best.standard_error, _CHANCE / rows.weights.sum())
     found = gains[-1] if weight is not None else best if sure else gains[0]
@@ -110,10 +109,18 @@ def weigh(model: GenerativeModel, known: JointStatistics, rows: Rows, weight: fl
     return found
 
 
+def _groups(n_rows: int) -> Array:
+    """The group in which each labelled row is left out."""
+    return np.random.default_rng(0).permutation(n_rows) % _GROUPS
+
+
 def _left_out(
     model: GenerativeModel, known: JointStatistics, rows: Rows, weight: float, groups: Array
 ) -> tuple[Array, Array]:
-    """log p(x_i, y = k) of labelled rows from the others and the unlabelled ones, and the class weights in it."""
+    """log p(x_i, y = k) of labelled rows from the others and the unlabelled ones, and the class weights in it.
+
+    A row leaves with its whole weight.
+    """
     X, prior = encoded(model.family, rows.table), model.prior(known)
     log_joint, class_weights = np.empty((len(rows), model.n_classes)), np.empty((len(rows), model.n_classes))
     if weight:
@@ -125,7 +132,7 @@ def _left_out(
         at = np.flatnonzero(groups == group)
         statistics = model.summarise(replace(rows, given_weights=np.where(groups == group, 0.0, rows.weights)))
         if weight:
-            statistics = _EM.search(replace(problem, known=statistics), statistics).statistics
+            statistics = _EM.search(replace(problem, known=statistics), statistics, or_mean=True).statistics
         belief = prior.update(statistics)
         log_joint[at] = model.log_joint_predictive(belief)(X[at])
         class_weights[at] = belief.parts[CLASS_WEIGHTS].mean()[CLASS_WEIGHTS]

@@ -97,6 +97,16 @@ class PartlyKnown:
             return np.zeros(len(self), dtype=bool)
         return np.asarray(np.isfinite(self.log_prior).sum(1) == 1)
 
+    @property
+    def is_blank(self) -> Array:
+        """Whether nothing is known of the class of each row beside its features: (n_rows,)."""
+        blank = ~self.is_certain
+        if self.log_prior is not None:
+            blank &= (self.log_prior == self.log_prior[:, :1]).all(1)
+        if self.votes is not None:
+            blank[self.votes.rows] = False
+        return blank
+
     def certain(self, n_classes: int) -> Array:
         """Total weight of the rows of each class whose class is certain, for cells alone are missing."""
         if self.log_prior is None:
@@ -109,5 +119,5 @@ class PartlyKnown:
         return np.setdiff1d(np.arange(len(self.whole)), self.places, assume_unique=True)
 
     def scaled(self, factor: float) -> Self:
-        """Return the same rows, each with its weight multiplied by ``factor``."""
-        return replace(self, weights=factor * self.weights)
+        """Return the same rows, the weights of those without any label multiplied by ``factor``."""
+        return replace(self, weights=np.where(self.is_blank, factor, 1.0) * self.weights)

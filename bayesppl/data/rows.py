@@ -136,7 +136,7 @@ class Rows:
         return self.given_weights is None or bool((self.given_weights == 1).all())
 
     def with_weight_of_partly(self, factor: float) -> Rows:
-        """The same rows, the weights of those that are partly known multiplied by ``factor``."""
+        """The same rows, the weights of those without any label multiplied by ``factor``."""
         if self.partly is None:
             return self
         return replace(self, partly=self.partly.scaled(factor) if factor else None)

@@ -108,7 +108,7 @@ class DeclaredClassifier(BayesClassifier, ABC):
                 "in batches, or are merged, forgotten or discounted, are not held. Fit all rows at once, or "
                 "set_params(calibration=None)"
             )
-        inference = choose(self.inference)
+        weight, inference = self._given_weight(), choose(self.inference)
         require_complete_rows(rows, inference)
         are_completed = learned.completed is not None and learned.completed.any()
         learns = self.unlabelled in ("learn", "informative")
@@ -130,15 +130,17 @@ class DeclaredClassifier(BayesClassifier, ABC):
                 model, search = tune(model, learned.statistics, rows, as_tuning(self.tuning))
             with parallel_config(n_jobs=self.n_jobs):
                 if rows is not None and _can_be_weighed(rows):
-                    gain = weigh(model, learned.statistics, rows, self._given_weight())
+                    gain = weigh(model, learned.statistics, rows, weight)
                     counted = rows.with_weight_of_partly(gain.weight)
+                elif rows is not None and weight is not None and self.unlabelled == "learn":
+                    counted = rows.with_weight_of_partly(weight)
                 posterior = inference.infer(model, learned.statistics, counted)
         except ImproperError as reason:
             if rows is not None:
                 raise
             return Fitted(learned, None, self.rule, undetermined=str(reason))
         fitted = Fitted(learned, posterior, self.rule, rows, search=search, unlabelled=gain)
-        if gain is not None and self.calibration is None and self.unlabelled_weight == "loo":
+        if gain is not None and self.calibration is None and weight is None:
             return replace(fitted, calibration=gain.calibration if gain.calibration.temperature > 1 else None)
         return fitted if self.calibration is None or rows is None else calibrated(fitted, rows, self.calibration)
 
@@ -194,9 +196,9 @@ class DeclaredClassifier(BayesClassifier, ABC):
 
 def _can_be_weighed(rows: Rows) -> bool:
     """Whether rows without a label stand beside labelled ones of every class, by which they can be judged."""
-    if rows.partly is None or not rows.partly.is_unlabelled or len(rows) < 2:
+    if rows.partly is None or not rows.partly.is_unlabelled or not rows.partly.weights.any():
         return False
-    return bool(np.bincount(rows.codes, rows.weights, len(rows.classes)).all())
+    return len(rows.counted()) > 1 and bool(np.bincount(rows.codes, rows.weights, len(rows.classes)).all())
 
 
 def require_complete_rows(rows: Rows | None, inference: Inference) -> None:

@@ -115,11 +115,14 @@ class EM(Inference):
         belief = problem.prior.update(path.statistics)
         return Expected(problem.model, path.statistics, problem.prior, belief, report)
 
-    def search(self, problem: Incomplete, first: JointStatistics) -> Path:
-        """Step from the mode given these statistics to a fixed point."""
+    def search(self, problem: Incomplete, first: JointStatistics, *, or_mean: bool = False) -> Path:
+        """Step from the mode given these statistics to a fixed point.
+
+        With ``or_mean`` a step leads to the mean where there is no mode.
+        """
         problem = replace(problem, prior=in_log_odds(problem.prior))
         least = self.tol * problem.augmentation.total_weight
-        theta, objective, converged = _begin(problem, first), [], False
+        theta, objective, converged = _mode_or_mean(problem, first), [], False
         for _ in range(self.max_steps):
             expected = problem.augmentation.expected(theta)
             statistics = problem.known + expected.statistics
@@ -128,7 +131,7 @@ class EM(Inference):
             converged = len(objective) > 1 and objective[-1] - objective[-2] <= least
             if converged:
                 break
-            theta = self._maximise(problem, statistics)
+            theta = _mode_or_mean(problem, statistics) if or_mean else self._maximise(problem, statistics)
         return Path(theta, statistics, np.asarray(objective), converged)
 
     def _maximise(self, problem: Incomplete, statistics: JointStatistics) -> Theta:
@@ -146,9 +149,9 @@ class EM(Inference):
                 raise ValueError(f"EM: {name} must be a whole number of at least {least}, found {value!r}")
 
 
-def _begin(problem: Incomplete, first: JointStatistics) -> Theta:
+def _mode_or_mean(problem: Incomplete, statistics: JointStatistics) -> Theta:
     """The mode given these statistics, or the mean, where few rows have no mode."""
-    belief = problem.prior.update(first)
+    belief = problem.prior.update(statistics)
     try:
         return belief.mode()
     except UndefinedEstimateError:

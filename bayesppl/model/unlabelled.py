@@ -24,6 +24,7 @@ class UnlabelledGain:
         Average log score of a labelled row left out, with the unlabelled rows at that weight, less that of the
         labelled rows alone, each at a temperature of its own.
     standard_error : float
+        Of ``gain``; a row of weight 2 is two rows. Infinite where all weigh no more than one.
     weights, log_scores : (n_choices,)
         All weights that were tried, the first of them zero, and the average log scores with each.
     """
@@ -47,9 +48,18 @@ class UnlabelledGain:
         )
 
     @classmethod
-    def of(cls, weights: Array, calibrations: list[Calibration], scores: list[Array], at: int) -> UnlabelledGain:
+    def of(
+        cls,
+        weights: Array,
+        calibrations: list[Calibration],
+        scores: list[Array],
+        row_weights: Array,
+        at: int,
+    ) -> UnlabelledGain:
         """The gain of the choice ``at`` over the first, from the log scores of every row with each."""
-        difference = scores[at] - scores[0]
-        error = float(difference.std(ddof=1) / np.sqrt(len(difference)))
-        averages = np.asarray([score.mean() for score in scores])
-        return cls(float(weights[at]), calibrations[at], float(difference.mean()), error, weights, averages)
+        difference, n_rows = scores[at] - scores[0], row_weights.sum()
+        gain = float(np.average(difference, weights=row_weights))
+        variance = np.average((difference - gain) ** 2, weights=row_weights)
+        error = float(np.sqrt(variance / (n_rows - 1))) if n_rows > 1 else np.inf
+        averages = np.average(scores, axis=1, weights=row_weights)
+        return cls(float(weights[at]), calibrations[at], gain, error, weights, averages)

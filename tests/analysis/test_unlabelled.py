@@ -1,12 +1,14 @@
 """How much rows without a label count, chosen by labelled rows left out."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import bayesppl as bp
 from bayesppl.analysis import unlabelled
-from bayesppl.errors import UnlabelledWarning
+from bayesppl.errors import ConvergenceWarning, UndefinedEstimateError, UnlabelledWarning
 
 RNG = np.random.default_rng(3)
 
@@ -148,3 +150,81 @@ def test_batches_drop_rows_without_a_label(tmp_path):
     files = bp.GaussianNB(unlabelled="drop").fit_parquet(tmp_path / "rows.parquet", "y")
     named = pd.DataFrame(X, columns=["a", "b"])
     np.testing.assert_allclose(files.predict_proba(named), expected, rtol=1e-10)
+
+
+#: 24 labelled rows, each in a group of its own, and others
+N, N_LABELLED = 200, 24
+FEW_X, FEW_Y = RIGHT[0][:N], np.where(np.arange(N) < N_LABELLED, RIGHT[1][:N], None)
+
+
+def same_choice(found, expected):
+    """The same up to the rounding of sums: EM takes the same steps."""
+    found_gain, expected_gain = found.unlabelled_gain(), expected.unlabelled_gain()
+    assert found_gain.weight == expected_gain.weight > 0
+    for name in ("gain", "standard_error", "log_scores"):
+        np.testing.assert_allclose(getattr(found_gain, name), getattr(expected_gain, name), rtol=1e-7, atol=1e-10)
+    temperatures = [gain.calibration.temperature for gain in (found_gain, expected_gain)]
+    assert temperatures[0] == pytest.approx(temperatures[1], rel=1e-7)
+    np.testing.assert_allclose(
+        found.predict_proba(RIGHT[0]), expected.predict_proba(RIGHT[0]), rtol=1e-7, atol=1e-10
+    )
+
+
+def test_rows_of_weight_zero_are_no_rows():
+    """Rows of no weight with wrong labels, and some far away without any."""
+    X, y = np.r_[FEW_X, FEW_X[:24], FEW_X + 50], np.r_[FEW_Y, 1 - FEW_Y[:24], [None] * N]
+    order = np.r_[N : N + 24, :N, N + 24 : len(y)]
+    weights = (order < N).astype(float)
+    found = bp.GaussianNB(inference="em", unlabelled="learn").fit(X[order], y[order], weights)
+    same_choice(found, bp.GaussianNB(inference="em", unlabelled="learn").fit(FEW_X, FEW_Y))
+
+
+def test_a_row_of_weight_two_is_two_rows_left_out_together(monkeypatch):
+    monkeypatch.setattr(unlabelled, "_groups", lambda n_rows: np.arange(n_rows) % 24)
+    weighed = bp.GaussianNB(inference="em", unlabelled="learn").fit(FEW_X, FEW_Y, np.full(N, 2.0))
+    twice = bp.GaussianNB(inference="em", unlabelled="learn").fit(np.tile(FEW_X, (2, 1)), np.tile(FEW_Y, 2))
+    same_choice(weighed, twice)
+
+
+@pytest.mark.parametrize("weight", [1.0, "loo"])
+def test_sampling_needs_no_mode(weight):
+    """The class of ones has no mode of its probability: fewer than one failure, prior included."""
+    X, y = np.array([1, 1, 1, 0, 0, 1, 1, 0, 1, 1])[:, None], [0, 0, 0, 1, 1, 1, None, None, None, None]
+    options = {"class_weights": bp.Dirichlet(2.0), "unlabelled": "learn", "unlabelled_weight": weight}
+    family = bp.Bernoulli(bp.Beta(2.0, 0.7))
+    gibbs = bp.Gibbs(draws=50, tune=10, chains=2, random_state=0)
+    clf = bp.GenerativeClassifier(family, inference=gibbs, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", UnlabelledWarning)
+        clf.fit(X, y)
+    assert np.isfinite(clf.unlabelled_gain().log_scores).all()
+    with pytest.raises(UndefinedEstimateError, match="MAP"):  # a mode is what EM is asked for
+        bp.GenerativeClassifier(family, inference="em", **{**options, "unlabelled_weight": 1e-9}).fit(X, y)
+
+
+def in_doubt(X, y, **options):
+    known = np.array([[0.8, 0.2], [0.3, 0.7]])
+    return bp.GaussianNB(inference=bp.EM(tol=1e-12), unlabelled="learn", label_noise=known, **options).fit(X, y)
+
+
+def test_a_given_weight_counts_where_labels_are_in_doubt():
+    """Weight two: every row without a label given twice. By default they count fully."""
+    twice = np.r_[:N, N_LABELLED:N]
+    found, expected = in_doubt(FEW_X, FEW_Y, unlabelled_weight=2.0), in_doubt(FEW_X[twice], FEW_Y[twice])
+    np.testing.assert_allclose(found.predict_proba(RIGHT[0]), expected.predict_proba(RIGHT[0]), atol=1e-4)
+    once = [
+        in_doubt(FEW_X, FEW_Y, **options).predict_proba(RIGHT[0]) for options in ({}, {"unlabelled_weight": 1})
+    ]
+    assert np.array_equal(*once)
+    assert np.abs(once[0] - found.predict_proba(RIGHT[0])).max() > 0.01
+    with pytest.raises(ValueError, match="unlabelled_weight must be 'loo' or positive"):
+        in_doubt(FEW_X, FEW_Y, unlabelled_weight=0.0)
+
+
+def test_a_given_weight_counts_where_a_class_has_no_label():
+    y = np.where(FEW_Y == 0, FEW_Y, None)
+    options = {"inference": bp.EM(tol=1e-12), "unlabelled": "learn", "classes": [0, 1]}
+    found = bp.GaussianNB(unlabelled_weight=0.3, **options).fit(FEW_X, y)
+    expected = bp.GaussianNB(**options).fit(FEW_X, y, np.where(y == None, 0.3, 1.0))  # noqa: E711
+    assert np.array_equal(found.predict_proba(FEW_X), expected.predict_proba(FEW_X))
