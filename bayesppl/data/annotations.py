@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from bayesppl.data.arguments import real
-from bayesppl.data.columns import missing
-from bayesppl.data.labels import codes_among, encode_labels
+from bayesppl.data.labels import Unlabelled, codes_among, encode_labels, warn_of_minus_one, without_missing
+from bayesppl.data.names import listed
 from bayesppl.data.partly_known import PartlyKnown, Votes
 from bayesppl.data.read_table import as_table
 from bayesppl.data.rows import Rows, check_weights
 from bayesppl.data.table import MatrixTable, Table
-from bayesppl.kernels.arrays import Array
+from bayesppl.kernels.arrays import Array, dense
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,12 @@ def doubted(rows: Rows, noise: Any) -> Rows:
 
 
 def read_annotated(
-    X: Any, annotations: Any, sample_weight: Any, classes: Array | None, noise: LabelNoise | Any
+    X: Any,
+    annotations: Any,
+    sample_weight: Any,
+    classes: Array | None,
+    noise: LabelNoise | Any,
+    unlabelled: Unlabelled,
 ) -> Rows:
     """Rows with the labels that annotators gave to them.
 
@@ -99,6 +104,8 @@ def read_annotated(
         ``X`` and a column for every annotator, with gaps.
     sample_weight : (n_rows,) array-like, optional
     classes : (n_classes,), optional
+    unlabelled : Unlabelled
+        Its ``label`` marks votes that were not given, as gaps do.
 
     Raises
     ------
@@ -106,15 +113,19 @@ def read_annotated(
     """
     given = as_table(annotations)
     is_long = set(given.names) == {"item", "annotator", "label"}
+    labels: Any
     if is_long:
         items, annotators, labels = (given.column(name) for name in ("item", "annotator", "label"))
     else:
         cells = np.column_stack([np.asarray(given.column(name), dtype=object) for name in given.names])
-        items, annotators = np.nonzero(~missing(cells))
-        labels = cells[items, annotators].tolist()
-    if not len(items):
+        items, annotators = (places.ravel() for places in np.indices(cells.shape))
+        labels = cells.ravel().tolist()
+    labels, absent = without_missing(labels, replace(unlabelled, action="drop"))
+    if absent.all():
         raise ValueError("annotations hold no label")
     known, codes = encode_labels(labels) if classes is None else (classes, codes_among(labels, classes))
+    if classes is None and unlabelled.label is None:
+        warn_of_minus_one(known)
     names, who = encode_labels(annotators) if is_long else (np.asarray(list(map(str, given.names))), annotators)
     if X is None:
         n_rows, rows = len(given), items
@@ -132,6 +143,7 @@ def read_annotated(
             )
         if not is_long and len(given) != len(table):
             raise ValueError(f"X has {len(table)} rows and annotations have {len(given)}; they must match")
+    rows, who = rows[~absent], who[~absent]
     order = np.argsort(rows, kind="stable")
     errors, are_known = resolve_noise(noise, len(names), len(known))
     rows, who, codes = (values[order].astype(np.intp) for values in (rows, who, codes))
@@ -141,38 +153,67 @@ def read_annotated(
     return _all_partly(known, PartlyKnown(table, np.arange(len(table)), of_rows, None, votes))
 
 
-def read_soft(X: Any, y: Any, sample_weight: Any, classes: Array) -> Rows:
+def read_soft(
+    X: Any, y: Any, sample_weight: Any, classes: Array, noise: LabelNoise | Any, unlabelled: Unlabelled
+) -> Rows:
     """Rows whose labels are probabilities of the classes.
 
     Parameters
     ----------
-    y : (n_rows, n_classes) array-like
-        In the order of ``classes``. Rows of NaN are not labelled.
+    y : (n_rows, n_classes) table or array-like
+        In the order of ``classes``, or in columns named by them. Rows of NaN are not labelled.
     classes : (n_classes,)
+    noise : None
+        Anything else is refused.
+    unlabelled : Unlabelled
+        What becomes of rows of NaN.
 
     Raises
     ------
     ValueError
-        If they are no probabilities.
+        If they are no probabilities, or columns are named otherwise.
     """
-    table, given = as_table(X), np.asarray(y, dtype=np.float64)
+    if noise is not None:
+        raise ValueError(
+            "label_noise says how often labels are wrong, and y holds probabilities, which say so of each row "
+            "already: set_params(label_noise=None), or pass the most probable labels as y"
+        )
+    table, given = as_table(X), _probabilities(y, classes)
     if given.shape != (len(table), len(classes)):
         raise ValueError(
             f"y holds probabilities of classes: expected shape {(len(table), len(classes))}, one column for each "
             f"of {classes.tolist()}, found {given.shape}"
         )
     blank = np.isnan(given).all(1)
-    given = np.where(blank[:, None], 1 / len(classes), given)
-    bad = ~((given >= 0).all(1) & np.isclose(given.sum(1), 1.0))
+    bad = ~(blank | (given >= 0).all(1) & np.isclose(given.sum(1), 1.0))
     if bad.any():
         row = int(np.argmax(bad))
         raise ValueError(f"y must hold probabilities that sum to one, found {given[row].tolist()} in row {row}")
-    rows = Rows(table, classes, given.argmax(1), check_weights(sample_weight, len(table)))
-    rows = rows.with_partly(np.flatnonzero((given < 1).all(1)))
-    if rows.partly is None:
+    labels = classes.astype(object)[given.argmax(1)]
+    labels[blank] = None
+    rows = Rows.read(table, labels, sample_weight, classes, replace(unlabelled, label=None))
+    in_doubt = np.flatnonzero((given[~blank] < 1).all(1))
+    rows = rows.with_partly(in_doubt)
+    if rows.partly is None or not len(in_doubt):
         return rows
+    factors = given[~blank] if unlabelled.action == "drop" else np.where(blank[:, None], 1.0, given)
     with np.errstate(divide="ignore"):
-        return replace(rows, partly=replace(rows.partly, log_prior=np.log(given[rows.partly.places])))
+        log_prior = np.log(factors[rows.partly.places])
+    return replace(rows, partly=replace(rows.partly, log_prior=log_prior, is_informative=False))
+
+
+def _probabilities(y: Any, classes: Array) -> Array:
+    """Probabilities of the classes, in their order where the columns are named: (n_rows, n_columns)."""
+    given, names = as_table(y), tuple(map(str, classes.tolist()))
+    if given.is_named:
+        if set(given.names) != set(names):
+            raise ValueError(
+                f"y holds probabilities in columns named {listed(given.names)}, and the classes are "
+                f"{listed(classes.tolist())}: name each column by its class, or pass y.to_numpy(), with the "
+                "columns in ascending order of the classes"
+            )
+        given = given.select(names)
+    return dense(given.numeric()).astype(np.float64)
 
 
 def _all_partly(classes: Array, partly: PartlyKnown) -> Rows:

@@ -124,7 +124,8 @@ def without_missing(y: Any, unlabelled: Unlabelled) -> tuple[Any, Array]:
     cells = np.asarray(y, dtype=object) if isinstance(y, list | tuple) else given
     absent = missing(cells)
     if unlabelled.label is not None:
-        absent |= np.asarray([label == unlabelled.label for label in cells.tolist()], dtype=bool)
+        there = np.flatnonzero(~absent)  # NA equals nothing, nor is it unequal
+        absent[there] = [label == unlabelled.label for label in cells[there].tolist()]
     if not absent.any():
         return y, absent
     if unlabelled.action == "refuse":
@@ -149,7 +150,7 @@ def warn_of_minus_one(classes: Array) -> None:
     if len(labels) > 2 and labels == list(range(-1, len(labels) - 1)):
         warn(
             f"-1 is taken for a class, beside 0 to {labels[-1]}. Where it marks rows without a label, pass "
-            "unlabelled_label=-1; where it is a class, declare classes=[-1, 0, ...]",
+            "unlabelled_label=-1, or put None in its place; where it is a class, declare classes=[-1, 0, ...]",
             UserWarning,
         )
 

@@ -48,7 +48,7 @@ class GenerativeClassifier(Learner):
         ``"informative"`` learns also from which labels are missing, by inference="gibbs": the probability that one
         is depends on how clear the class of the row is; see :meth:`label_missingness`.
     unlabelled_label : optional
-        A label that marks such rows too, such as -1.
+        A label that marks such rows too, such as -1, and votes of annotators that were not given.
     unlabelled_weight : float or "loo"
         What the log likelihood of such rows is multiplied by; one, where they are informative. By default it is
         chosen by the labels of rows left out, zero among the choices, with a temperature of the densities; see

@@ -49,15 +49,16 @@ class Learner(DeclaredClassifier, ABC):
             A dask array or data frame is read once, partition by partition, where its partitions are.
         y : (n_rows,) array-like
             Class labels; what becomes of missing ones is said by ``unlabelled``. Where ``classes`` are declared,
-            also (n_rows, n_classes) probabilities of the classes in ascending order, for labels in doubt; rows of
-            NaN have none.
+            also (n_rows, n_classes) probabilities of the classes, for labels in doubt, in columns named by the
+            classes or in their ascending order; rows of NaN have no label.
         sample_weight : (n_rows,) array-like, optional
             A row of weight 2 counts as two rows. Weights are numbers of rows: divide relative ones by their mean,
             not by their sum.
         annotations : table or (n_rows, n_annotators) array-like, optional
             In place of ``y``, labels by annotators who may err: a table with the columns ``item`` (the place of
-            the row in ``X``), ``annotator`` and ``label``, or a column for every annotator, with gaps. Their
-            errors are learned; ``label_noise`` is the prior of them.
+            the row in ``X``), ``annotator`` and ``label``, or a column for every annotator, with gaps or
+            ``unlabelled_label`` where there is no label. Their errors are learned; ``label_noise`` is the prior of
+            them.
 
         Returns
         -------
@@ -95,9 +96,9 @@ class Learner(DeclaredClassifier, ABC):
             if y is not None:
                 raise ValueError("pass y or annotations, not both: labels of y can be those of one more annotator")
             noise = LabelNoise() if self.label_noise is None else self.label_noise
-            return read_annotated(X, annotations, sample_weight, declared, noise)
+            return read_annotated(X, annotations, sample_weight, declared, noise, self.missing_labels)
         if declared is not None and len(declared) > 1 and np.shape(y)[1:] == (len(declared),):
-            return read_soft(X, y, sample_weight, declared)
+            return read_soft(X, y, sample_weight, declared, self.label_noise, self.missing_labels)
         rows = read_all(X, y, sample_weight, self.classes, self.missing_labels)
         return rows if self.label_noise is None else doubted(rows, self.label_noise)
 

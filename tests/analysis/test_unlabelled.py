@@ -126,6 +126,8 @@ def test_a_label_that_marks_rows_without_one():
     X, y = RNG.normal(size=(6, 2)), [0, 1, -1, 0, 2, -1]
     clf = bp.GaussianNB(unlabelled="drop", unlabelled_label=-1).fit(X, y)
     assert clf.classes_.tolist() == [0, 1, 2]
+    both = np.asarray([0, 1, -1, 0, 2, pd.NA], dtype=object)
+    assert np.array_equal(clf.fit(X, both).class_count_, [2, 1, 1])
     with pytest.warns(UserWarning, match=r"-1 is taken for a class, beside 0 to 2.*unlabelled_label=-1"):
         assert bp.GaussianNB().fit(X, y).classes_.tolist() == [-1, 0, 1, 2]
     bp.GaussianNB(classes=[-1, 0, 1, 2]).fit(X, y)  # declared, so meant

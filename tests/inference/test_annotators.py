@@ -99,7 +99,7 @@ def test_soft_labels_agree_with_enumeration():
         logs.append(float(exact.log_evidence()["total"]) + weight)
         means.append(exact.posterior_.mean()["mean"])
     expected = np.tensordot(np.exp(logs - logsumexp(logs)), np.asarray(means), 1)
-    clf = bp.GenerativeClassifier(family, classes=[0, 1], inference=GIBBS).fit(X, soft)
+    clf = bp.GenerativeClassifier(family, classes=[0, 1], inference=GIBBS, unlabelled="learn").fit(X, soft)
     draws = clf.posterior_.samples["mean"]
     error = 5 * draws.std((0, 1)) / np.sqrt(clf.diagnostics()["mean"].sel(measure="ess_bulk").to_numpy())
     assert (np.abs(draws.mean((0, 1)) - expected) < error).all()
@@ -109,6 +109,77 @@ def test_sure_probabilities_are_labels():
     X, y = RNG.normal(size=(9, 2)), np.arange(9) % 3
     one = bp.GaussianNB(classes=[0, 1, 2], inference="em").fit(X, np.eye(3)[y])
     assert np.array_equal(one.predict_proba(X), bp.GaussianNB().fit(X, y).predict_proba(X))
+
+
+def soft_iris():
+    X, y, _ = noisy_iris()
+    return X, y, np.eye(3)[y] * 0.9 + 0.1 / 3
+
+
+@pytest.mark.parametrize("sure", [False, True])
+def test_soft_labels_that_are_missing(sure):
+    X, y, soft = soft_iris()
+    soft = np.eye(3)[y] if sure else soft
+    weights = 1.0 + np.arange(150) % 3
+    there = np.arange(150) % 4 == 1
+    gaps = np.where(there[:, None], soft, np.nan)
+
+    def proba(unlabelled, rows, y):
+        clf = bp.GaussianNB(classes=[0, 1, 2], inference="em", unlabelled=unlabelled, unlabelled_weight=1.0)
+        return clf.fit(X[rows], y[rows], weights[rows]).predict_proba(X)
+
+    everywhere = np.ones(150, dtype=bool)
+    with pytest.raises(ValueError, match=r"row 0 .*unlabelled='drop' leaves such rows out, unlabelled='learn'"):
+        proba("refuse", everywhere, gaps)
+    assert np.array_equal(proba("drop", everywhere, gaps), proba("refuse", there, soft))
+    # equal probabilities of all classes say nothing either
+    even = np.where(there[:, None], soft, 1 / 3)
+    np.testing.assert_allclose(proba("learn", everywhere, gaps), proba("refuse", everywhere, even), atol=1e-12)
+
+
+def test_sure_probabilities_beside_rows_without_a_label_are_labels_too():
+    X, y = RNG.normal(size=(9, 2)), np.arange(9) % 3
+    few = np.where(np.arange(9) < 6, y, -1)
+    soft = np.where(few[:, None] < 0, np.nan, np.eye(3)[y])
+    clf = bp.GaussianNB(classes=[0, 1, 2], inference="em", unlabelled="learn", unlabelled_label=-1)
+    one, other = (clf.fit(X, labels).unlabelled_gain() for labels in (few, soft))
+    assert np.array_equal(one.log_scores, other.log_scores)
+
+
+@pytest.mark.parametrize("classes", [["a", "b", "c"], [1, 2, 3]])
+def test_probabilities_in_named_columns_are_found_by_name(classes):
+    pl = pytest.importorskip("polars")
+    X, _, soft = soft_iris()
+    frame = pd.DataFrame(soft, columns=classes)[[classes[2], classes[0], classes[1]]]
+    clf = bp.GaussianNB(classes=classes, inference="em")
+    expected = clf.fit(X, soft).predict_proba(X)
+    texts = pl.DataFrame({str(name): frame[name].to_numpy() for name in frame})
+    for given in (frame, texts, pd.DataFrame(soft), frame.astype(pd.SparseDtype(float, 0.0))):
+        assert np.array_equal(clf.fit(X, given).predict_proba(X), expected)
+    with pytest.raises(
+        ValueError, match=r"columns named 'x', 'y', 'z', and the classes are .* pass y.to_numpy\(\)"
+    ):
+        clf.fit(X, pd.DataFrame(soft, columns=list("xyz")))
+
+
+@pytest.mark.parametrize("is_long", [False, True])
+def test_votes_that_were_not_given(is_long):
+    X, y, noisy = noisy_iris()
+    there = np.arange(450).reshape(150, 3) % 5 != 0
+    votes = np.column_stack([y, noisy, y])
+    marked, gaps = np.where(there, votes, -1), np.where(there, votes, None)
+    if is_long:
+        item, annotator = (places.ravel() for places in np.indices(there.shape))
+        long = pd.DataFrame({"item": item, "annotator": annotator, "label": marked.ravel()})
+        marked, gaps = long, long[long["label"] >= 0]
+        gaps = pd.concat([gaps.astype(object), pd.DataFrame({"item": [0], "annotator": [0], "label": [None]})])
+    one = bp.GaussianNB(inference="em", unlabelled_label=-1).fit(X, annotations=marked)
+    other = bp.GaussianNB(inference="em").fit(X, annotations=gaps)
+    assert one.classes_.tolist() == [0, 1, 2]
+    assert np.array_equal(one.annotators()["confusion"], other.annotators()["confusion"])
+    with pytest.warns(UserWarning, match=r"-1 is taken for a class, beside 0 to 2.*unlabelled_label=-1"):
+        assert bp.GaussianNB(inference="em").fit(X, annotations=marked).classes_.tolist() == [-1, 0, 1, 2]
+    bp.GaussianNB(inference="em", classes=[-1, 0, 1, 2]).fit(X, annotations=marked)  # declared, so meant
 
 
 def noisy_iris():
@@ -170,6 +241,12 @@ def test_refusals():
         clf.fit(X, annotations=[[None, None]] * 6)
     with pytest.raises(ValueError, match=r"probabilities that sum to one, found \[0.5, 0.6\] in row 2"):
         clf.fit(X, [[1, 0], [0, 1], [0.5, 0.6], [1, 0], [1, 0], [0, 1]])
+    soft = [[0.9, 0.1], [0, 1], [1, 0], [0, 1], [1, 0], [0, 1]]
+    with pytest.raises(ValueError, match=r"y holds probabilities, which say so .* set_params\(label_noise=None\)"):
+        bp.GaussianNB(inference="em", classes=[0, 1], label_noise=bp.LabelNoise()).fit(X, soft)
+    soft[1] = [np.nan, np.nan]
+    with pytest.raises(ValueError, match="takes the labels that are there for right, and some are in doubt here"):
+        bp.GaussianNB(inference="gibbs", classes=[0, 1], unlabelled="informative").fit(X, soft)
     with pytest.raises(
         ValueError, match=r"label_noise must be a bayesppl.LabelNoise, or for each of the 2 classes"
     ):
