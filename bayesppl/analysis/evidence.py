@@ -84,7 +84,7 @@ def _all_known(fitted: Fitted) -> Posterior:
     if n_rows:
         raise NotConjugateError(
             f"there is no evidence in closed form: the fit has learned from {n_rows} rows that are only partly "
-            "known. Fit the rows that have a label, with unlabelled='drop'"
+            "known. Where labels are missing, unlabelled='drop' fits the rows that have one"
         )
     return fitted.posterior
 

@@ -165,7 +165,9 @@ def unlabelled_gain(fitted: Fitted) -> UnlabelledGain:
     """
     if fitted.unlabelled is None:
         raise ValueError(
-            "this fit has not learned from rows without a label beside labelled ones: fit with unlabelled='learn'"
+            "there is no gain to report: labelled rows judge what rows without a label give where "
+            "unlabelled='learn' found some, all classes have labels, and no label, component or annotator is in "
+            "doubt"
         )
     return fitted.unlabelled
 

@@ -16,6 +16,9 @@ from bayesppl.data.rows import Rows, check_weights
 from bayesppl.data.table import MatrixTable, Table
 from bayesppl.kernels.arrays import Array, dense
 
+# Columns of a table with one line for every label given
+_LONG = {"item", "annotator", "label"}
+
 
 @dataclass(frozen=True)
 class LabelNoise:
@@ -112,7 +115,12 @@ def read_annotated(
     ValueError
     """
     given = as_table(annotations)
-    is_long = set(given.names) == {"item", "annotator", "label"}
+    is_long = set(given.names) == _LONG
+    if not is_long and _LONG & set(given.names):
+        raise ValueError(
+            "a table of single labels has the columns 'item', 'annotator' and 'label', found "
+            f"{list(given.names)}: rename them, or give a column for every annotator"
+        )
     labels: Any
     if is_long:
         items, annotators, labels = (given.column(name) for name in ("item", "annotator", "label"))

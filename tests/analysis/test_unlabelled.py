@@ -94,7 +94,7 @@ def test_what_is_reported():
     clf = learned(RIGHT, 12)
     assert "rows without a label: weight" in str(clf.summary())
     assert "276 rows partly known" in " ".join(str(clf.summary()).split())
-    with pytest.raises(ValueError, match="has not learned from rows without a label"):
+    with pytest.raises(ValueError, match="there is no gain to report"):
         bp.GaussianNB().fit(*RIGHT).unlabelled_gain()
     with pytest.raises(ValueError, match="unlabelled_weight must be 'loo' or positive"):
         learned(RIGHT, unlabelled_weight=-1.0)

@@ -237,6 +237,8 @@ def test_refusals():
         clf.fit(X, annotations=VOTES[:2])
     with pytest.raises(ValueError, match="places of the rows of X, 0 to 5, found 6"):
         clf.fit(X, annotations=pd.DataFrame({"item": [0, 6], "annotator": ["a", "a"], "label": [0, 1]}))
+    with pytest.raises(ValueError, match=r"has the columns 'item', 'annotator' and 'label', found .*'rater'"):
+        bp.dawid_skene(pd.DataFrame({"item": [1, 2], "rater": [1, 2], "rating": [3, 3]}))
     with pytest.raises(ValueError, match="annotations hold no label"):
         clf.fit(X, annotations=[[None, None]] * 6)
     with pytest.raises(ValueError, match=r"probabilities that sum to one, found \[0.5, 0.6\] in row 2"):

@@ -85,9 +85,10 @@ def partly_known(reading: Reading, model: GenerativeModel, rows: Rows, missing: 
     """
     for block in reading.blocks:
         if block.solved is None and block.solution != "unused":
+            why = f" ({block.why})" if block.why else ""
             raise ValueError(
                 f"labels or cells of {', '.join(map(repr, missing))} are missing, which is learned from where all "
-                f"parts have a closed form, but of {block.name!r} {block.why}; give the model the rows that are "
+                f"parts have a closed form, and {block.name!r} has none{why}; give the model the rows that are "
                 "known, and predict the others"
             )
     without = missing.get(reading.label.name, np.zeros(len(rows), dtype=bool))
