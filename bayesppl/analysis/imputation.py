@@ -10,7 +10,9 @@ from scipy.special import softmax
 
 from bayesppl.analysis.draws import thetas
 from bayesppl.data.arguments import generator, whole
+from bayesppl.data.columns import missing
 from bayesppl.data.table import Table
+from bayesppl.families.find_levels import UNSEEN
 from bayesppl.families.gaps import draw_missing
 from bayesppl.kernels.arrays import Array, draw_codes
 from bayesppl.model.fitted import Fitted
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 
 # Draws that are averaged where one table is asked for
 _AVERAGED = 200
+
+# How often cells are drawn again that stand for any level that no row of the fit has
+_REDRAWN = 100
 
 
 def impute(
@@ -75,7 +80,16 @@ def _fill(fitted: Fitted, table: Table, draws: int, rng: np.random.Generator) ->
     for theta in thetas(fitted.posterior, draws, rng):
         proba = softmax(model.log_joint(theta)(encoded), axis=1)
         codes = draw_codes(proba, rng)
-        yield model.family.bound.decode(draw_missing(model.family, theta, encoded, codes, rng))
+        found = model.family.bound.decode(draw_missing(model.family, theta, encoded, codes, rng))
+        levels = [name for name, cells in found.items() if cells.dtype == object]
+        for _ in range(_REDRAWN):
+            unseen = {name: found[name] == UNSEEN for name in levels}
+            unseen = {name: at & missing(table.column(name)) for name, at in unseen.items() if at.any()}
+            if not any(at.any() for at in unseen.values()):
+                break
+            again = model.family.bound.decode(draw_missing(model.family, theta, encoded, codes, rng))
+            found |= {name: np.where(at, again[name], found[name]) for name, at in unseen.items()}
+        yield found
 
 
 def _frame(fitted: Fitted, table: Table, X: Any, cells: dict[Any, Array]) -> pd.DataFrame:
@@ -88,13 +102,12 @@ def _frame(fitted: Fitted, table: Table, X: Any, cells: dict[Any, Array]) -> pd.
         gaps = frame[name].isna()
         if not gaps.any():
             continue
-        is_number = frame[name].dtype.kind in "fiu"
+        present = frame.loc[~gaps, name]
+        is_truth = len(present) > 0 and present.map(lambda cell: isinstance(cell, bool | np.bool_)).all()
+        is_number = values.dtype != object and not is_truth
         if values.ndim == 2:
             values = values.mean(0) if is_number else pd.DataFrame(values).mode().iloc[0].to_numpy()
-        if is_number:
-            frame[name] = frame[name].astype(np.float64)
-        is_truth = not is_number and frame[name].dropna().map(lambda cell: isinstance(cell, bool | np.bool_)).all()
-        frame.loc[gaps, name] = values.astype(bool)[gaps] if is_truth else values[gaps]
-        if is_truth:
-            frame[name] = frame[name].astype(bool)
+        filled = frame[name].astype(np.float64 if is_number else object)
+        filled[gaps] = values[gaps]
+        frame[name] = filled.astype(bool) if is_truth else filled.infer_objects()
     return frame

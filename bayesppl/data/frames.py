@@ -168,16 +168,23 @@ def _named_twice(names: Sequence[Hashable]) -> ValueError:
 
 
 def read_series(y: Any) -> Array | None:
-    """Read the cells of a series of any kind; None for anything else."""
-    series = nw.from_native(_native(y), series_only=True, pass_through=True)
+    """Read the cells of a series of any kind; None for anything else.
+
+    Integers beside gaps are held one by one, for floating-point numbers round large ones.
+    """
+    native, pandas = _native(y), nw.dependencies.get_pandas()
+    if pandas is not None and isinstance(native, pandas.api.extensions.ExtensionArray):
+        native = pandas.Series(native)
+    series = nw.from_native(native, series_only=True, pass_through=True)
+    if isinstance(series, nw.Series) and series.dtype.is_integer() and series.null_count():
+        return np.array(series.to_list(), dtype=object)
     return np.asarray(series.to_numpy()) if isinstance(series, nw.Series) else None
 
 
 def _native(value: Any) -> Any:
     """Return data of narwhals in their own library, and data of pyarrow in pandas.
 
-    Whoever passes data of pyarrow has imported it. Integers beside gaps are held one by one, for floating-point
-    numbers round large ones.
+    Whoever passes data of pyarrow has imported it. Integers beside gaps are objects, as in :func:`read_series`.
     """
     native, pa = nw.to_native(value, pass_through=True), nw.dependencies.get_pyarrow()
     if pa is None or not isinstance(native, pa.Table | pa.RecordBatch | pa.Array | pa.ChunkedArray):

@@ -240,3 +240,12 @@ def test_columns_of_a_model_in_pymc_are_found_by_the_names_in_its_coords() -> No
     other_names = X.set_axis(["a", "b", "c"], axis=1)
     with pytest.raises(ValueError, match=r"unknown column 'a'; the fit had \['length', 'width', 'petal'\]"):
         clf.predict_proba(other_names)
+
+
+@pytest.mark.parametrize(
+    "column", [lambda y: pd.Series(y, dtype="Int64"), lambda y: pd.array(y, dtype="Int64"), lambda y: pl.Series(y)]
+)
+def test_whole_numbers_beside_missing_labels_stay_whole(column):
+    y = [2**53, 2**53 + 1, 2**53, 2**53 + 1, None]
+    clf = bp.GaussianNB(unlabelled="drop").fit([[0.0], [5.0], [0.1], [5.1], [2.0]], column(y))
+    assert clf.classes_.tolist() == [2**53, 2**53 + 1]

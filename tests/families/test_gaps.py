@@ -127,6 +127,20 @@ class TestImpute:
         assert filled.iloc[0, 0] == 1.0
         assert np.isfinite(filled.iloc[0, 1])
 
+    @pytest.mark.parametrize("of_type", [object, float])
+    def test_levels_are_drawn_among_those_that_are_known(self, of_type):
+        X, y = pd.DataFrame({"b": [10, 20, 20, 30] * 3}), list("xyxy") * 3
+        asked = pd.DataFrame({"b": np.array([None] * 40 + [20], dtype=of_type)})
+        for table in bp.CategoricalNB().fit(X, y).impute(asked, draws=5, random_state=0):
+            assert set(table["b"]) <= {10, 20, 30}
+        assert set(bp.CategoricalNB().fit(X, y).impute(asked, random_state=0)["b"]) <= {10, 20, 30}
+
+    def test_cells_of_objects_are_those_of_numbers(self):
+        asked = np.array([[0.5, None], [None, None]], dtype=object)
+        clf = bp.LinearDiscriminantAnalysis().fit(self.X.to_numpy(), self.y)
+        found, expected = (clf.impute(rows, random_state=0) for rows in (asked, asked.astype(float)))
+        np.testing.assert_array_equal(found, expected)
+
     def test_drawn_tables_spread_as_the_column_does_given_the_others(self):
         clf = bp.LinearDiscriminantAnalysis().fit(self.X, self.y)
         asked = pd.DataFrame({"u": np.zeros(300), "v": np.nan})
