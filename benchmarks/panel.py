@@ -80,13 +80,17 @@ def measure(name: str, data: DataSet, train: Any, test: Any) -> list[float]:
     return [*scores, expected_calibration_error(log_proba, codes), seconds]
 
 
+def measured_already(out: Path, key: list[str], columns: list[str]) -> set[tuple[Any, ...]]:
+    """Return the keys of the lines in a file of results, which is begun where there is none."""
+    if out.exists():
+        return set(pd.read_csv(out)[key].itertuples(index=False, name=None))
+    out.write_text(",".join(columns) + "\n")
+    return set()
+
+
 def run(out: Path, sources: tuple[str, ...], only: tuple[str, ...], stop: float) -> None:
     """Append what is missing to the file, split by split, until the clock says ``stop``."""
-    done = set()
-    if out.exists():
-        done = set(pd.read_csv(out)[KEY].itertuples(index=False, name=None))
-    else:
-        out.write_text(",".join(COLUMNS) + "\n")
+    done = measured_already(out, KEY, COLUMNS)
     sets = list(data_sets(sources, 20_000))
     for split in range(SPLITS):
         for data in sets:

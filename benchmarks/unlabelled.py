@@ -25,6 +25,7 @@ import bayesppl as bp
 from bayesppl.analysis.scores import hits, log_scores
 from bayesppl.plots.style import colour, marker, tidy
 from bayesppl.reproduce.panel import DataSet, data_sets
+from benchmarks.panel import measured_already
 
 UNLABELLED, MOST_TEST_ROWS = 400, 2000
 KEY = ["set", "family", "labels", "seed", "method"]
@@ -71,11 +72,7 @@ def run(
     out: Path, sources: tuple[str, ...], labels: tuple[int, ...], seeds: int, only: Any, families: Any, stop: float
 ) -> None:
     """Append what is missing to the file, seed by seed, until the clock says ``stop``."""
-    done = set()
-    if out.exists():
-        done = set(pd.read_csv(out)[KEY].itertuples(index=False, name=None))
-    else:
-        out.write_text(",".join(COLUMNS) + "\n")
+    done = measured_already(out, KEY, COLUMNS)
     sets = list(data_sets(sources, 20_000))
     tasks = [(seed, data, number) for seed in range(seeds) for data in sets for number in labels]
     for seed, data, number in tasks:
