@@ -23,16 +23,17 @@ def grown(codes: np.ndarray, weights: np.ndarray | None = None) -> tuple[Leaves,
 
 
 def test_leaves_are_those_of_trees_that_half_of_the_rows_grow() -> None:
-    X, y = WINE[SOME].astype(np.float32), CULTIVARS[SOME]
+    X, y = WINE.astype(np.float32), CULTIVARS[SOME]
     leaves, seen = grown(y)
+    order = np.argsort(np.cos(X[SOME].sum(1, dtype=np.float64)) @ X[SOME])
     found = np.asarray(leaves.transform(WINE).numeric())
     assert (seen[:, ::2] != seen[:, 1::2]).all()
     assert set(seen.sum(0)) == {30}
     for tree, half in enumerate(seen.T):
-        expected = DecisionTreeClassifier(max_features="sqrt", random_state=tree).fit(X[half], y[half])
-        np.testing.assert_array_equal(
-            found[:, tree] - leaves.roots_[tree], expected.apply(WINE.astype(np.float32))
+        expected = DecisionTreeClassifier(max_features="sqrt", random_state=tree).fit(
+            X[SOME][half][:, order], y[half]
         )
+        np.testing.assert_array_equal(found[:, tree] - leaves.roots_[tree], expected.apply(X[:, order]))
 
 
 def test_a_label_changes_no_tree_that_has_not_seen_it() -> None:
@@ -94,6 +95,22 @@ def test_neither_order_nor_weights_in_place_of_repetitions_matter() -> None:
     for other in (trees(twice[order]), trees(np.arange(60), 1.0 + (np.arange(60) < 20))):
         for name in ("columns_", "thresholds_", "children_", "roots_"):
             np.testing.assert_array_equal(getattr(other, name), getattr(repeated, name))
+
+
+def test_the_order_of_columns_does_not_matter() -> None:
+    """Of numbers, and of truth values that are often true for equally many rows."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.random((60, 3)), columns=list("abc"))
+    X[list("uvwxyz")] = rng.random((60, 6)) < 0.5
+    y = np.where((X["a"] > 0.5) ^ (X["u"] & X["v"]), "yes", "no")
+    other = X[list("vxacwzbyu")]
+    found, expected = (bp.AutoClassifier().fit(table[:50], y[:50]) for table in (other, X))
+    np.testing.assert_allclose(found.predict_proba(other), expected.predict_proba(X), rtol=1e-9)
+    trees = [Leaves(Recoding("filled", few="filled").fit(table)) for table in (other, X)]
+    for leaves, table in zip(trees, (other, X), strict=True):
+        rows = read_all(table, y, None, None)
+        leaves.grow(rows.table, rows.codes, rows.weights)
+    np.testing.assert_array_equal(trees[0].thresholds_, trees[1].thresholds_)
 
 
 def test_a_row_of_weight_zero_is_no_row() -> None:
