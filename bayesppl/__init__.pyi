@@ -24,7 +24,10 @@ from .errors import IncompleteDrawsError as IncompleteDrawsError
 from .errors import ModelFileError as ModelFileError
 from .errors import NotConjugateError as NotConjugateError
 from .errors import OverconfidentWarning as OverconfidentWarning
+from .errors import RowError as RowError
+from .errors import RowTypeError as RowTypeError
 from .errors import SeveralModelsError as SeveralModelsError
+from .errors import UndeclaredIntegersError as UndeclaredIntegersError
 from .errors import UndefinedEstimateError as UndefinedEstimateError
 from .errors import UnlabelledWarning as UnlabelledWarning
 from .errors import UnseenLevelWarning as UnseenLevelWarning

@@ -17,7 +17,10 @@ __all__ = [
     "ModelFileError",
     "NotConjugateError",
     "OverconfidentWarning",
+    "RowError",
+    "RowTypeError",
     "SeveralModelsError",
+    "UndeclaredIntegersError",
     "UndefinedEstimateError",
     "UnlabelledWarning",
     "UnseenLevelWarning",
@@ -83,12 +86,13 @@ class SeveralModelsError(AttributeError, ValueError):
 
 
 class UndeclaredIntegersError(ValueError):
-    """Columns hold integers, and nothing declares what these are.
+    """Columns hold whole numbers, and nothing declares whether these are measurements, counts or codes.
 
     Parameters
     ----------
     message : str
     columns : list
+        Their names, which are an attribute of the error.
     """
 
     def __init__(self, message: str, columns: list[Hashable]) -> None:
@@ -104,15 +108,16 @@ class ChangedRowsError(ValueError):
 
 
 class RowError(ValueError):
-    """A refusal of one row.
+    """One row of the data is refused, by its place, counted from zero.
 
-    Whoever reads a table a part at a time re-raises it as it reads in the whole table.
+    Where a table is read a part at a time, the place is that in the whole table.
 
     Parameters
     ----------
     before, after : str
-        The message around the number of the row.
+        The message around the place of the row.
     row : int
+        The place, which is an attribute of the error.
     """
 
     def __init__(self, before: str, row: int, after: str) -> None:
@@ -135,7 +140,7 @@ class RowError(ValueError):
 
 
 class RowTypeError(RowError, TypeError):
-    """A refusal of one row for the type of a cell."""
+    """One row of the data is refused, for the type of one of its cells."""
 
 
 @contextmanager
