@@ -32,7 +32,8 @@ class FrameTable(Table):
         return len(self.frame)
 
     def numeric(self) -> Any:
-        columns = [_numbers(self.frame[str(name)]) for name in self.names]
+        cells = {name: self.column(name) for name in self.names}
+        columns = [of if of.dtype.kind in "fiub" else to_float(of, name) for name, of in cells.items()]
         if not columns:
             return np.empty((len(self), 0))
         together = np.column_stack(columns)
@@ -46,9 +47,17 @@ class FrameTable(Table):
 
     def column(self, name: Hashable) -> Array:
         series = self.frame[str(name)]
-        values = _cells(series)
+        dtype = series.dtype  # worked out anew each time
+        if dtype.is_decimal():
+            return to_float(series.to_numpy(), name)
+        # polars turns a column of nothing at all, and integers with gaps of an extension type, to floating-point
+        # numbers
+        is_unknown = series.implementation.is_polars() and dtype == nw.Unknown
+        if dtype.is_nested() or dtype in (nw.Int128, nw.UInt128) or is_unknown:
+            return as_objects(series.to_list(), len(series))
+        values = plain(np.asarray(series.to_numpy()))
         # a single missing cell makes integers floating-point numbers, which round the large ones
-        if values.dtype.kind == "f" and series.dtype.is_integer() and beyond_floats(values):
+        if values.dtype.kind == "f" and dtype.is_integer() and beyond_floats(values):
             return np.asarray(series.to_list(), dtype=object)
         return values
 
@@ -213,33 +222,6 @@ def as_frame(probabilities: Array, classes: Array, X: Any, container: Container)
 
     index = X.index if isinstance(X, pd.DataFrame) else None
     return pd.DataFrame(probabilities, columns=classes.tolist(), index=index)
-
-
-def _numbers(series: nw.Series[Any]) -> Array:
-    """Read a column as numbers, NaN where missing."""
-    cells = _cells(series)
-    if not (series.dtype.is_numeric() or series.dtype == nw.Boolean):
-        return to_float(cells, series.name)
-    if cells.dtype.kind == "O":
-        return to_float(as_objects(series.to_list(), len(series)), series.name)
-    if not series.is_null().any():
-        return cells
-    if series.dtype.is_integer() and beyond_floats(cells):
-        return to_float(series.to_list(), series.name)
-    return series.cast(nw.Float64).to_numpy()
-
-
-def _cells(series: nw.Series[Any]) -> Array:
-    """Read the cells of a column one by one, in types that can be computed with; missing ones are None or NaN."""
-    dtype = series.dtype  # worked out anew each time
-    if dtype.is_decimal():
-        return to_float(series.to_numpy(), series.name)
-    # polars turns a column of nothing at all, and integers with gaps of an extension type, to floating-point
-    # numbers
-    is_unknown = series.implementation.is_polars() and dtype == nw.Unknown
-    if dtype.is_nested() or dtype in (nw.Int128, nw.UInt128) or is_unknown:
-        return as_objects(series.to_list(), len(series))
-    return plain(np.asarray(series.to_numpy()))
 
 
 def _readable_pandas(frame: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.exceptions import DataConversionWarning
 
+from bayesppl.data.arguments import one_of
 from bayesppl.data.columns import missing
 from bayesppl.data.levels import count_values
 from bayesppl.data.matrices import plain
@@ -37,9 +38,7 @@ class Unlabelled:
     label: Any = None
 
     def __post_init__(self) -> None:
-        if self.action not in get_args(Action):
-            known = ", ".join(map(repr, get_args(Action)))
-            raise ValueError(f"unlabelled must be one of {known}, found {self.action!r}")
+        one_of("unlabelled", self.action, get_args(Action))
 
 
 REFUSED = Unlabelled()
@@ -142,6 +141,12 @@ def label_set(y: Any, unlabelled: Unlabelled) -> Array:
     """All labels that occur, in ascending order."""
     labels, _ = without_missing(y, unlabelled)
     return encode_labels(labels)[0] if len(labels) else np.empty(0)
+
+
+def labels_of_parts(found: Iterable[Array]) -> list[Hashable]:
+    """All labels of several parts of the rows, in ascending order; none where there are no rows."""
+    present = [labels for labels in found if len(labels)]
+    return encode_labels(np.concatenate(present))[0].tolist() if present else []
 
 
 def warn_of_minus_one(classes: Array) -> None:

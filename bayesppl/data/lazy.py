@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.data.labels import Unlabelled, encode_labels, label_set
+from bayesppl.data.labels import Unlabelled, label_set, labels_of_parts
 from bayesppl.errors import RowError
 from bayesppl.kernels.arrays import Array
 
@@ -118,8 +118,7 @@ def scan(dataset: Any, columns: Sequence[str]) -> Iterator[Any]:
 
 def labels_in(dataset: Any, target: str, unlabelled: Unlabelled) -> list[Hashable]:
     """Find all labels of the target column, in ascending order; read that column only."""
-    found = [label_set(batch[target], unlabelled) for batch in scan(dataset, [target])]
-    found = [labels for labels in found if len(labels)]
+    found = labels_of_parts(label_set(batch[target], unlabelled) for batch in scan(dataset, [target]))
     if not found:
         raise ValueError("the files hold no rows; there is nothing to learn from")
-    return encode_labels(np.concatenate(found))[0].tolist()
+    return found

@@ -11,8 +11,7 @@ import numpy as np
 from bayesppl.data.columns import refuse_times
 from bayesppl.errors import RowError
 from bayesppl.kernels.arrays import Array
-from bayesppl.kernels.levels import smallest_type
-from bayesppl.kernels.ranges import BLOCK_CELLS, row_blocks
+from bayesppl.kernels.levels import Places, distinct_integers, smallest_type
 
 
 def factorize(values: Array, name: Hashable) -> tuple[list[Hashable], Array]:
@@ -72,21 +71,14 @@ def count_values(values: Array) -> tuple[Array, Array] | None:
     """
     if values.dtype.kind not in "iu" or not len(values):
         return None
-    low, high = int(values.min()), int(values.max())
-    if high - low > max(1000, len(values)) or high > np.iinfo(np.int64).max:
+    column = values[:, None]
+    found = distinct_integers(column)
+    places = None if found is None else Places.of([found[0].tolist()], [-1])
+    if found is None or places is None:
         return None
-    occurs = np.zeros(high - low + 1, dtype=bool)
-    blocks = list(row_blocks(len(values), 1, max(BLOCK_CELLS, len(occurs))))
-    for rows in blocks:
-        occurs |= np.bincount(values[rows].astype(np.int64) - low, minlength=len(occurs)) > 0
-        if occurs.all():  # the other rows hold nothing else
-            break
-    found = np.flatnonzero(occurs) + low
-    place = (np.cumsum(occurs) - 1).astype(smallest_type(len(found)))
-    codes = np.empty(len(values), dtype=place.dtype)
-    for rows in blocks:
-        codes[rows] = place[values[rows].astype(np.int64) - low]
-    return found, codes
+    codes = np.empty(column.shape, dtype=smallest_type(len(found[0])))
+    places.look_up(column, codes)
+    return found[0], codes[:, 0]
 
 
 def _refuse_odd_levels(cells: Array, codes: Array, levels: Sequence[Hashable], name: Hashable) -> None:

@@ -39,9 +39,20 @@ def read_matrix(X: Any) -> MatrixTable:
     if issparse(X):
         matrix = _read_sparse(X)
         return MatrixTable(positions_of(matrix.shape[1]), matrix)
-    matrix = plain(_read_dense(X))
-    labels = () if matrix is X else _column_labels(X)
-    return MatrixTable(labels or positions_of(matrix.shape[1]), matrix, bool(labels))
+    is_array = isinstance(X, np.ndarray) and not isinstance(X, np.ma.MaskedArray)
+    array = np.asarray(X) if is_array else _as_array(X)
+    if array.dtype.names or array.dtype.kind == "V":
+        raise ValueError(
+            "X is a structured array; convert it to a data frame, as in pandas.DataFrame.from_records(X), so that "
+            "every column keeps its own type"
+        )
+    if array.dtype.kind == "c":
+        raise ValueError(_COMPLEX)
+    if array.ndim != 2:
+        is_text = array.ndim == 1 and array.dtype.kind in "OUT" and array.size and isinstance(array[0], str)
+        raise ValueError(_TEXTS if is_text else _NOT_TWO_DIMENSIONAL.format(array.ndim))
+    labels = () if array is X else _column_labels(X)
+    return MatrixTable(labels or positions_of(array.shape[1]), plain(array), bool(labels))
 
 
 def plain(values: Array) -> Array:
@@ -74,9 +85,10 @@ def _read_sparse(X: Any) -> csr_array:
     return matrix
 
 
-def _read_dense(X: Any) -> Array:
+def _as_array(X: Any) -> Array:
+    """Make an array of lists, masked cells or whatever else numpy takes; cells of lists keep their types."""
     if isinstance(X, np.ma.MaskedArray):
-        X = _with_gaps(X)
+        return _with_gaps(X)
     try:
         array = np.asarray(X)
     except ValueError:
@@ -88,19 +100,9 @@ def _read_dense(X: Any) -> Array:
             np.asarray(X, dtype=object) if isinstance(X[0], list | tuple) or beyond_floats(array) else array
         )
         if as_they_are.dtype.kind == "O" and len(set(map(type, as_they_are.flat))) > 1:
-            array = as_they_are  # every column keeps its type; integers beside fractions may have been rounded
-    elif array.dtype.kind == "U" and not isinstance(X, np.ndarray):
-        array = np.asarray(X, dtype=object)  # numbers and gaps next to text are still numbers and gaps
-    if array.dtype.names or array.dtype.kind == "V":
-        raise ValueError(
-            "X is a structured array; convert it to a data frame, as in pandas.DataFrame.from_records(X), so that "
-            "every column keeps its own type"
-        )
-    if array.dtype.kind == "c":
-        raise ValueError(_COMPLEX)
-    if array.ndim != 2:
-        is_text = array.ndim == 1 and array.dtype.kind in "OUT" and array.size and isinstance(array[0], str)
-        raise ValueError(_TEXTS if is_text else _NOT_TWO_DIMENSIONAL.format(array.ndim))
+            return as_they_are  # every column keeps its type; integers beside fractions may have been rounded
+    elif array.dtype.kind == "U":
+        return np.asarray(X, dtype=object)  # numbers and gaps next to text are still numbers and gaps
     return array
 
 

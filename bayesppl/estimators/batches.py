@@ -16,9 +16,7 @@ from operator import add
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from bayesppl.data.labels import encode_labels, label_set
+from bayesppl.data.labels import label_set, labels_of_parts
 from bayesppl.data.lazy import labels_in, open_parquet, partitions, scan
 from bayesppl.errors import RowError, rows_before
 from bayesppl.estimators.declared import DeclaredClassifier, read_first, start
@@ -119,8 +117,7 @@ def fit_lazy[T: DeclaredClassifier](clf: T, X: Any, y: Any, sample_weight: Any =
     if classes is None:
         seen = [dask.delayed(label_set)(part[1], clf.missing_labels) for part in parts]
         with _rows_of_the_table(seen, parts):
-            found = [labels for labels in dask.compute(*seen) if len(labels)]
-        classes = encode_labels(np.concatenate(found))[0].tolist() if found else ()
+            classes = labels_of_parts(dask.compute(*seen))
     starts = (dask.delayed(_start)(clf, classes, *part).compute() for part in parts)
     learned = next((found for found in starts if found is not None), None)
     if learned is None:

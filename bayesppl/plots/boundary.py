@@ -8,7 +8,6 @@ import numpy as np
 
 from bayesppl.analysis.uncertainty import probability_draws
 from bayesppl.data.labels import codes_among
-from bayesppl.data.read_table import as_table
 from bayesppl.data.table import MatrixTable
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.rules import RuleName
@@ -73,7 +72,7 @@ def plot_decision_boundary(
     table = clf.fitted_.columns.align(X)
     if len(table.names) != 2:
         raise ValueError(f"a decision boundary is drawn for two features; the classifier has {len(table.names)}")
-    points = np.asarray(as_table(table).numeric(), dtype=float)
+    points = np.asarray(table.numeric(), dtype=float)
     ax = axes_or_new(ax)
     low, high = np.nanmin(points, axis=0), np.nanmax(points, axis=0)
     margin = 0.08 * np.where(high > low, high - low, 1.0)
