@@ -14,12 +14,11 @@ import click
 
 from bayesppl import __version__
 from bayesppl.cli.compare import compare
-from bayesppl.cli.fit import fit, summary
+from bayesppl.cli.fit import fit, summary, verify
 from bayesppl.cli.models import undeclared
 from bayesppl.cli.predict import predict
 from bayesppl.cli.reproduce import reproduce, study
 from bayesppl.cli.terminal import say
-from bayesppl.cli.verify import verify
 from bayesppl.errors import RowError, UndeclaredIntegersError
 from bayesppl.files import running
 

@@ -214,12 +214,10 @@ def study(name: str, sources: tuple[str, ...], splits: int, most_rows: int, seed
     from bayesppl.reproduce import mixed, panel
     from bayesppl.reproduce.studies.base import markdown
 
+    score = panel.score_set if name == "calibration" else mixed.score_mixed_set
     rows = []
     for data in panel.data_sets(sources or panel.EMBEDDED, most_rows):
-        if name == "calibration":
-            found = [panel.score_set(data, splits, seed)]
-        else:
-            found = mixed.score_mixed_set(data, splits, seed) if mixed.is_mixed(data) else []
+        found = score(data, splits, seed)
         rows += found
         for first in found[:1]:
             scores = f"log score {first['log score']:.3f}, accuracy {first['accuracy']:.3f}"

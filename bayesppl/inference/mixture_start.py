@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.random import Generator
+from scipy.spatial.distance import cdist
 
 from bayesppl.conjugate import Joint
 from bayesppl.conjugate.statistics import JointStatistics
@@ -16,7 +17,6 @@ from bayesppl.families.gaps import draw_gaps
 from bayesppl.families.mixture import Mixture
 from bayesppl.inference.augmentation import Augmentation, search_start
 from bayesppl.kernels.arrays import Array, Theta, draw_codes
-from bayesppl.kernels.clusters import clusters
 from bayesppl.model.declaration import GenerativeModel
 
 # A search begins with so many steps in which each row counts so often that a prior has no say: one that shrinks
@@ -26,6 +26,9 @@ _STEPS_ALONE, _COPIES, _STEPS = 8, 1e6, 8
 
 # So many rows of each class, drawn at random, are where components may begin and by which tries are compared.
 _MOST_ROWS = 5000
+
+# Steps of k-means.
+_CLUSTER_STEPS = 10
 
 
 def search_components(
@@ -82,9 +85,37 @@ def _clustered(model: GenerativeModel, family: Mixture, X: Array, told: Array, r
     codes = draw_codes(told, rng)
     within = np.empty(len(codes), dtype=np.intp)
     for k in range(model.n_classes):
-        within[codes == k] = clusters(X[codes == k], family.components, rng)
+        within[codes == k] = _clusters(X[codes == k], family.components, rng)
     completed = draw_gaps(family.inner, None, X, codes * family.components + within, rng)
     return model.statistics(Allocated(completed, within), one_hot(codes, model.n_classes))
+
+
+def _clusters(X: Array, n_clusters: int, rng: Generator) -> Array:
+    """Divide rows into clusters by k-means, from rows far apart (Arthur & Vassilvitskii 2007): (n_rows,) of codes.
+
+    Columns count in units of their standard deviation; a missing cell is at the mean.
+
+    Parameters
+    ----------
+    X : (n_rows, n_features)
+    n_clusters : int
+    rng : numpy.random.Generator
+    """
+    if not len(X):
+        return np.empty(0, dtype=np.intp)
+    masked = np.ma.masked_invalid(X)
+    spread = masked.std(0).filled(0.0)
+    Z = ((masked - masked.mean(0)) / np.where(spread > 0, spread, 1.0)).filled(0.0)
+    centres = Z[[rng.integers(len(Z))]]
+    while len(centres) < n_clusters:
+        gap = cdist(Z, centres, "sqeuclidean").min(1)
+        share = gap / gap.sum() if gap.any() else np.full(len(Z), 1 / len(Z))
+        centres = np.vstack([centres, Z[rng.choice(len(Z), p=share)]])
+    for _ in range(_CLUSTER_STEPS):
+        nearest = cdist(Z, centres, "sqeuclidean").argmin(1)
+        occupied = np.unique(nearest)
+        centres[occupied] = [Z[nearest == c].mean(0) for c in occupied]
+    return nearest
 
 
 def _apart(

@@ -49,18 +49,15 @@ MODELS: dict[str, Callable[[], Any]] = {
 }
 
 
-def is_mixed(data: DataSet) -> bool:
-    """Whether a set has both numbers and categories."""
-    numbers = [_is_number(data.X[name]) for name in data.X]
-    return any(numbers) and not all(numbers)
-
-
 def score_mixed_set(data: DataSet, splits: int, seed: int) -> list[dict[str, Any]]:
     """A row of the table for each model: averages over stratified halves, and the difference from the first one.
 
     Categories, and columns of two values, have a level of their own for missing cells; missing numbers are the
-    median of the training half, for most of these models cannot be fitted to gaps.
+    median of the training half, for most of these models cannot be fitted to gaps. A set that has not both numbers
+    and categories has no rows.
     """
+    if len({_is_number(data.X[name]) for name in data.X}) < 2:
+        return []
     scores, right = [], []
     for train, test in StratifiedShuffleSplit(splits, test_size=0.5, random_state=seed).split(data.X, data.y):
         X, y = _prepared(data.X, train), data.y[train]

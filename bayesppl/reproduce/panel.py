@@ -23,7 +23,7 @@ from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, OrdinalEncode
 from bayesppl.analysis.scores import expected_calibration_error, hits, log_scores, paired_difference
 from bayesppl.data.labels import encode_labels
 from bayesppl.estimators.auto import AutoClassifier
-from bayesppl.kernels.arrays import Array
+from bayesppl.kernels.arrays import Array, draw_codes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -149,8 +149,8 @@ def _read(source: str) -> Iterator[tuple[str, pd.DataFrame, Array]]:
         )
 
 
-def score_set(data: DataSet, splits: int, seed: int) -> dict[str, Any]:
-    """One row of the table: averages over stratified halves."""
+def score_set(data: DataSet, splits: int, seed: int) -> list[dict[str, Any]]:
+    """The only row of the table for a set: averages over stratified halves."""
     import pandas as pd
 
     scores, right, facts = [], [], []
@@ -173,7 +173,7 @@ def score_set(data: DataSet, splits: int, seed: int) -> dict[str, Any]:
     for title, name in (("generative", best), *((name, name) for name in DISCRIMINATIVE)):
         differences[f"− {title}"], differences[f"± {title}"] = difference(scores, "stack", name)
     averages = pd.DataFrame(facts).mean().to_dict()
-    return {
+    row = {
         "set": data.name,
         "rows": len(data.y),
         "columns": data.X.shape[1],
@@ -187,6 +187,7 @@ def score_set(data: DataSet, splits: int, seed: int) -> dict[str, Any]:
         "± accuracy": difference(right, "stack", most)[1],
         **averages,
     }
+    return [row]
 
 
 def average(halves: Sequence[dict[str, Array]], name: str) -> float:
@@ -213,11 +214,8 @@ def log_proba_of_rival(model: Any, X: Any, y: Array, X_test: Any, n_classes: int
 def _simulated_errors(log_proba: Array, seed: int) -> Array:
     """Compute calibration errors of labels drawn from the probabilities themselves: those of noise alone."""
     rng = np.random.default_rng(seed)
-    proba = np.exp(log_proba)
-    upto = np.cumsum(proba / proba.sum(1, keepdims=True), axis=1)
-    last = upto.shape[1] - 1
-    draws = ((rng.random((len(upto), 1)) > upto).sum(1).clip(max=last) for _ in range(_SIMULATIONS))
-    return np.asarray([expected_calibration_error(log_proba, codes) for codes in draws])
+    drawn = (draw_codes(np.exp(log_proba), rng) for _ in range(_SIMULATIONS))
+    return np.asarray([expected_calibration_error(log_proba, codes) for codes in drawn])
 
 
 def verdicts(table: pd.DataFrame) -> pd.DataFrame:
