@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
@@ -17,35 +18,32 @@ from bayesppl.model.posterior import InClosedForm, Posterior
 # Numbers of the parameters drawn at once: 4 megabytes, of which drawing them takes several.
 _PORTION = 1 << 19
 
+# Numbers of the parameters that are held for several blocks of rows: 16 megabytes.
+_HELD = 1 << 21
+
 
 def portions(posterior: Posterior, size: int, rng: np.random.Generator) -> Iterator[Theta]:
     """Draws of the parameters along one axis, a portion of about four megabytes at a time.
 
-    They are independent where the posterior is exact. Of a sampled posterior they are all those it has, in order.
+    They are independent where the posterior is exact. Of a sampled posterior they are its own draws in random
+    order, all of them before any comes again.
     """
-    if not posterior.is_exact:
-        held = _flat(posterior.draws(1, size, rng))
-        yield from in_steps(held, max(1, _PORTION // numbers_of_draw(posterior)))
-        return
-    portion = max(1, _PORTION // numbers_of_draw(posterior))
-    for start in range(0, size, portion):
-        yield _flat(posterior.draws(1, min(portion, size - start), rng))
-
-
-def thetas(posterior: Posterior, size: int, rng: np.random.Generator) -> Iterator[Theta]:
-    """Draws of the parameters, one after the other.
-
-    They are independent where the posterior is exact; memory does not grow with their number. Of a sampled
-    posterior they are its own draws in random order, all of them before any comes again.
-    """
+    starts = range(0, size, max(1, _PORTION // numbers_of_draw(posterior)))
     if posterior.is_exact:
-        for portion in portions(posterior, size, rng):
-            yield from (_of_draws(portion, s) for s in range(len(portion[CLASS_WEIGHTS])))
+        for start in starts:
+            yield _flat(posterior.draws(1, min(starts.step, size - start), rng))
     else:
         held = _flat(posterior.draws(1, size, rng))
         n_held = len(held[CLASS_WEIGHTS])
-        rounds = [rng.permutation(n_held) for _ in range(-(-size // n_held))]
-        yield from (_of_draws(held, s) for s in np.concatenate(rounds)[:size])
+        order = np.concatenate([rng.permutation(n_held) for _ in range(-(-size // n_held))])[:size]
+        for start in starts:
+            yield _of_draws(held, order[start : start + starts.step])
+
+
+def thetas(posterior: Posterior, size: int, rng: np.random.Generator) -> Iterator[Theta]:
+    """:func:`portions` of draws one after the other; memory does not grow with their number."""
+    for portion in portions(posterior, size, rng):
+        yield from (_of_draws(portion, s) for s in range(len(portion[CLASS_WEIGHTS])))
 
 
 def in_steps(draws: Theta, step: int) -> Iterator[Theta]:
@@ -89,18 +87,16 @@ def narrowed(posterior: Posterior, X: Any) -> tuple[Posterior, Any]:
 
 
 def log_joint_under_draws(
-    fitted: Fitted, posterior: Posterior, rows: Any, draws: int, rng: np.random.Generator, cells: int
+    fitted: Fitted, drawn: Iterable[Theta], rows: Any, cells: int
 ) -> Iterator[tuple[Array, Array]]:
     """log p(y = k, x | θ) of encoded rows, calibrated, under some draws after the others, and their class weights.
 
     Parameters
     ----------
     fitted : Fitted
-    posterior : Posterior
-        That of ``fitted``, or a narrower one for these rows; see :func:`narrowed`.
+    drawn : iterable of Theta
+        Portions of the draws.
     rows : encoded rows
-    draws : int
-    rng : numpy.random.Generator
     cells : int
         Largest number of (draw, row, class or column) cells at once.
 
@@ -111,7 +107,26 @@ def log_joint_under_draws(
     """
     model = fitted.model
     step = max(1, cells // max(1, rows.shape[0] * max(model.n_classes, rows.shape[1])))
-    for portion in portions(posterior, draws, rng):
+    for portion in drawn:
         for theta in in_steps(portion, step):
             weights = theta[CLASS_WEIGHTS]
             yield fitted.calibrated(model.log_joint(theta), weights).kernel(rows), weights[:, None]
+
+
+def log_joint_of_blocks(
+    fitted: Fitted, draws: int, rng: np.random.Generator, cells: int
+) -> Callable[[Any], Iterator[tuple[Array, Array]]]:
+    """:func:`log_joint_under_draws` as a function of encoded rows: blocks of rows see the same draws.
+
+    Draws that are too many to be held are drawn again for every block, of no more parameters than it needs.
+    """
+    posterior = fitted.posterior
+    if draws * numbers_of_draw(posterior) <= _HELD:
+        held = list(portions(posterior, draws, deepcopy(rng)))
+        return lambda rows: log_joint_under_draws(fitted, held, rows, cells)
+
+    def drawn_again(rows: Any) -> Iterator[tuple[Array, Array]]:
+        narrow, seen = narrowed(posterior, rows)
+        return log_joint_under_draws(fitted, portions(narrow, draws, deepcopy(rng)), seen, cells)
+
+    return drawn_again

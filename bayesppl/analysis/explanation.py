@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from bayesppl.analysis.draws import log_joint_under_draws
+from bayesppl.analysis.draws import log_joint_of_blocks, number_of_draws
 from bayesppl.analysis.evidence_shares import MOST_NUMBERS, Odds, SeenRows, Shares, lots, shares_of_units
 from bayesppl.analysis.parameters import PROB, coord, tails
 from bayesppl.conjugate.log_density import LogDensity
@@ -130,7 +130,12 @@ def explain(
     by_draws = None
     if draws is not None:
         whole("draws", draws, 2)
-        under_draws = partial(_by_draws, fitted, draws, int(rng.integers(1 << 32)), made)
+        size, of_draws = number_of_draws(fitted.posterior, draws), np.random.default_rng(rng.integers(1 << 32))
+        log_joints = log_joint_of_blocks(fitted, size, of_draws, MOST_NUMBERS)
+
+        def under_draws(cells: Array) -> Array:
+            return np.concatenate([log_joint for log_joint, _ in log_joints(fitted.encode(made(cells)))])
+
         by_draws = partial(seen.log_joint, score=under_draws)
     tasks = lots(present, len(fitted.classes) * (draws or 1), shares, orders, rng)
     by_rule = partial(seen.log_joint, score=partial(_by_rule, fitted, rule, made))
@@ -235,13 +240,6 @@ def gaps_of(values: Array, counts: Array) -> Array:
 def _by_rule(fitted: Fitted, rule: RuleName | None, made: Callable[[Array], Table], cells: Array) -> Array:
     found = fitted.map_log_joint(made(cells), lambda log_joint, _: log_joint, rule, evaluate=LogDensity.kernel)
     return found[None]
-
-
-def _by_draws(fitted: Fitted, draws: int, seed: int, made: Callable[[Array], Table], cells: Array) -> Array:
-    """log p(y = k, x | θ): (n_draws, n_rows, n_classes), the same draws every time."""
-    X, rng = fitted.encode(made(cells)), np.random.default_rng(seed)
-    found = log_joint_under_draws(fitted, fitted.posterior, X, draws, rng, MOST_NUMBERS)
-    return np.concatenate([log_joint for log_joint, _ in found])
 
 
 def cells_in_words(

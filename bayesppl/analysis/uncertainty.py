@@ -8,24 +8,24 @@ the training data hold little information about, the two may even name different
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from copy import deepcopy
+from collections.abc import Callable, Iterable, Iterator
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import entr
 
-from bayesppl.analysis.draws import log_joint_under_draws, narrowed, number_of_draws
+from bayesppl.analysis.draws import log_joint_of_blocks, number_of_draws
 from bayesppl.analysis.parameters import PROB, coord, tails
 from bayesppl.analysis.predictions import probabilities
 from bayesppl.data.arguments import generator, whole
 from bayesppl.data.leaves import Leaves
+from bayesppl.data.table import Table
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.member import Guest, Member
 from bayesppl.model.normalisation import log_probabilities, normalise, tempered, warn_of_impossible_rows
-from bayesppl.model.posterior import CHUNK_CELLS, Posterior
+from bayesppl.model.posterior import CHUNK_CELLS
 from bayesppl.model.stack import Stack
 
 if TYPE_CHECKING:
@@ -109,10 +109,8 @@ def probability_draws(
     encoded, rng = fitted.encode(X), generator(random_state)
     size = number_of_draws(fitted.posterior, draws)
     blocks = _blocks(encoded.shape[0], size, len(fitted.classes))
-    # the same draws for every block of rows
-    return (
-        _probabilities(fitted, *narrowed(fitted.posterior, encoded[rows]), size, deepcopy(rng)) for rows in blocks
-    )
+    log_joints = log_joint_of_blocks(fitted, size, rng, CHUNK_CELLS)
+    return (_probabilities(log_joints(encoded[rows]), np.ones((size, 1, 1))) for rows in blocks)
 
 
 def stack_probability_draws(stack: Stack, X: Any, draws: int, random_state: int | None) -> Iterator[Array]:
@@ -126,23 +124,22 @@ def stack_probability_draws(stack: Stack, X: Any, draws: int, random_state: int 
     """
     whole("draws", draws, 2)
     table, rng = stack.columns.align(X), generator(random_state)
-    believed = draw_members(stack, draws, rng)
+    views = [_view(member, errors, rng) for member, errors in draw_members(stack, draws, rng)]
 
     def of_members(rows: slice) -> Array:
         part = table.take(rows)
-        found = []
-        for member, errors in believed:
-            if isinstance(member, Guest) or isinstance(member.recoding, Leaves):
-                found.append(
-                    np.exp(log_probabilities(member.log_proba(part) / errors, np.ones(len(stack.classes))))
-                )
-                continue
-            posterior, encoded = narrowed(member.fitted.posterior, member.encode(part))
-            found.append(_probabilities(member.fitted, posterior, encoded, len(errors), deepcopy(rng), errors))
-        proba = np.concatenate(found) ** (1 / stack.temperature)
+        proba = np.concatenate([view(part) for view in views]) ** (1 / stack.temperature)
         return np.asarray(proba / proba.sum(-1, keepdims=True))
 
     return map(of_members, _blocks(len(table), draws, len(stack.classes)))
+
+
+def _view(member: Member | Guest, temperatures: Array, rng: np.random.Generator) -> Callable[[Table], Array]:
+    """Class probabilities by draws of a member, (n_draws, n_rows, n_classes), as a function of rows."""
+    if isinstance(member, Guest) or isinstance(member.recoding, Leaves):
+        return lambda rows: np.exp(log_probabilities(member.log_proba(rows) / temperatures, np.ones(1)))
+    log_joints = log_joint_of_blocks(member.fitted, len(temperatures), rng, CHUNK_CELLS)
+    return lambda rows: _probabilities(log_joints(member.encode(rows)), temperatures)
 
 
 def draw_members(stack: Stack, draws: int, rng: np.random.Generator) -> list[tuple[Member | Guest, Array]]:
@@ -167,29 +164,26 @@ def _blocks(n_rows: int, n_draws: int, n_classes: int) -> list[slice]:
     return [slice(start, start + step) for start in range(0, max(1, n_rows), step)]
 
 
-def _probabilities(
-    fitted: Fitted,
-    posterior: Posterior,
-    rows: Any,
-    draws: int,
-    rng: np.random.Generator,
-    temperatures: Array | None = None,
-) -> Array:
-    """Class probabilities of encoded rows under draws of the parameters: (n_draws, n_rows, n_classes).
+def _probabilities(log_joints: Iterable[tuple[Array, Array]], temperatures: Array) -> Array:
+    """Class probabilities under draws of the parameters: (n_draws, n_rows, n_classes).
 
-    ``temperatures``, one per draw and beside that of the calibration, are (n_draws, 1, 1).
+    Parameters
+    ----------
+    log_joints : iterable
+        See :func:`bayesppl.analysis.draws.log_joint_under_draws`.
+    temperatures : (n_draws, 1, 1)
+        One per draw, beside that of the calibration.
     """
-    # the draws of a row and class lie side by side, for quantiles and averages are taken over them
-    out = np.empty((len(fitted.classes), rows.shape[0], number_of_draws(posterior, draws)))
-    first = 0
-    for log_joint, weights in log_joint_under_draws(fitted, posterior, rows, draws, rng, CHUNK_CELLS):
-        if temperatures is not None:
-            some = temperatures[first : first + len(log_joint)]
-            log_joint = tempered(log_joint, weights, some)
-        proba, n_impossible = normalise(log_joint, weights, log=False)
+    first, out = 0, np.empty(())
+    for log_joint, weights in log_joints:
+        some = slice(first, first + len(log_joint))
+        proba, n_impossible = normalise(tempered(log_joint, weights, temperatures[some]), weights, log=False)
         warn_of_impossible_rows(n_impossible, log_joint[..., 0].size)
-        out[:, :, first : first + len(proba)] = proba.T
-        first += len(proba)
+        if not first:
+            # the draws of a row and class lie side by side, for quantiles and averages are taken over them
+            out = np.empty((*proba.shape[:0:-1], len(temperatures)))
+        out[:, :, some] = proba.T
+        first = some.stop
     return out.T
 
 

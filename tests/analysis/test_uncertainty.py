@@ -7,6 +7,7 @@ from scipy.special import digamma, entr
 from sklearn.datasets import load_iris
 
 import bayesppl as bp
+from bayesppl.analysis import draws as analysis_draws
 from bayesppl.analysis import uncertainty
 
 X, y = load_iris(return_X_y=True)
@@ -74,9 +75,10 @@ def test_blocks_of_rows_and_draws_change_nothing(monkeypatch, covariance):
     flat = {name: values[0] for name, values in theta.items()}
     joint = np.exp(clf.posterior_.model.log_joint(flat)(X))
     expected = joint / joint.sum(-1, keepdims=True)
-    for block, chunk in ((1 << 23, 1 << 20), (400, 30)):
+    for block, chunk, held in ((1 << 23, 1 << 20, 1 << 21), (400, 30, 1 << 21), (400, 30, 0)):
         monkeypatch.setattr(uncertainty, "_BLOCK_CELLS", block)
         monkeypatch.setattr(uncertainty, "CHUNK_CELLS", chunk)
+        monkeypatch.setattr(analysis_draws, "_HELD", held)
         interval = clf.predict_proba_interval(X, prob=0.5, draws=50, random_state=3)
         np.testing.assert_allclose(interval["mean"], expected.mean(0), atol=1e-12)
         np.testing.assert_allclose(interval["sd"], expected.std(0), atol=1e-12)

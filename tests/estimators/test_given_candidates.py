@@ -1,7 +1,9 @@
 """Candidates of a user: pipelines left out exactly, classifiers of other packages left out by folds."""
 
 import pickle
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -21,6 +23,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import bayesppl as bp
+from bayesppl.analysis import uncertainty
+from bayesppl.model.sampled import Sampled
 
 X, CODES = load_iris(return_X_y=True)
 Y = np.array(["setosa", "versicolor", "virginica"])[CODES]
@@ -90,6 +94,26 @@ def test_intervals_draw_a_guest_by_its_weight_as_it_is(fitted: bp.AutoClassifier
     np.testing.assert_allclose(found["lower"], alone.predict_proba(X[60:70]))
     np.testing.assert_allclose(found["upper"], found["lower"])
     assert len(alone.summary().splitlines()) == 3
+
+
+def test_intervals_use_the_draws_of_a_sampled_member(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uncertainty, "_log_sd", lambda member: 0.0)
+    stack, rows = bp.AutoClassifier([bp.GaussianNB()]).fit(X, Y).stack_, X[60:70]
+    [member] = stack.members
+    exact = member.fitted.posterior
+    theta = exact.draws(4, 250, np.random.default_rng(0))
+    sampled = Sampled(exact.model, exact.statistics, exact.prior, theta, cast(Any, None))
+    stack = replace(stack, members=(replace(member, fitted=replace(member.fitted, inferred=sampled)),))
+    flat = {name: np.concatenate(values) for name, values in theta.items()}
+    log_weights = np.log(flat["class_weights"])[:, None]
+    joint = (exact.model.log_joint(flat)(rows) - log_weights) / member.temperature + log_weights
+    expected = np.exp(log_softmax(joint, axis=-1)) ** (1 / stack.temperature)
+    expected /= expected.sum(-1, keepdims=True)
+    [found] = uncertainty.stack_probability_draws(stack, rows, 1000, 0)
+    np.testing.assert_allclose(np.sort(found, 0), np.sort(expected, 0), rtol=1e-10)
+    [some] = uncertainty.stack_probability_draws(stack, rows, 200, 0)
+    assert len(some) == 200
+    assert np.isin(some.round(9), expected.round(9)).all()
 
 
 @pytest.mark.parametrize("transformer", [SelectKBest(k=2), LinearDiscriminantAnalysis()], ids=str)
