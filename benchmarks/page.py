@@ -37,9 +37,9 @@ that has worked through a billion cells; with `--no-numba` it shows what comes b
 - **Counts in sparse matrices, fit**: one compiled pass checks the counts, sums them and counts how many there are
   of each size, for the multinomial coefficients, which evidences need and scikit-learn leaves out. Waiting for the
   cache takes most of it. Before it is loaded, scipy and numpy take a pass for each, twice as long as scikit-learn.
-- **Intervals**: 10⁴ rows, three classes and 1,000 draws are 3·10⁷ probabilities, in all .83 s on a machine that has
-  nothing else to do. To sort them, for quantiles, takes .41 (partitions around three quantiles .51, so that the aim
-  of .4 is out of reach in float64), densities .25, probabilities .13, averages and standard deviations .05.
+- **Intervals**: 10⁴ rows, three classes and 1,000 draws are 3·10⁷ probabilities, in all .83 s on an idle machine.
+  To sort them, for quantiles, takes .41 (partitions around three quantiles .51, so that the aim of .4 is out of
+  reach in float64), densities .25, probabilities .13, averages and standard deviations .05.
 - **Leave-one-out**: the prediction of every row, and that of its own class once more, under a belief of its own.
 - **Diagonal Gaussian, predict**: two products of rows with a few columns of weights, and one square between them.
   BLAS is twice as fast with rows as they lie as with rows turned on their side, as long as a block of rows stays
