@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.naive_bayes import MultinomialNB
-from support.examples import EXAMPLES
+from support.examples import EXAMPLES, SIMILAR
 from support.pairs import pairwise
 from support.priors import with_prior
 
@@ -38,7 +38,11 @@ def left_out(fit, rows, y, weights, of):
 
 @pytest.mark.filterwarnings("ignore::bayesppl.ImpossibleRowWarning")
 @pytest.mark.parametrize(
-    ("name", "rule", "weighting"), pairwise(list(EXAMPLES), ESTIMATES, ["unweighted", "weighted"])
+    ("name", "rule", "weighting"),
+    [
+        pytest.param(*case, marks=[pytest.mark.slow] * (case[0] in SIMILAR))
+        for case in pairwise(list(EXAMPLES), ESTIMATES, ["unweighted", "weighted"])
+    ],
 )
 def test_equals_refitting_with_the_same_prior(name, rule, weighting):
     weights = WEIGHTED if weighting == "weighted" else None

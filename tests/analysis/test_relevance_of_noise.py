@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import expit, logsumexp
-from support.examples import EXAMPLES
+from support.examples import EXAMPLES, some_quick
 from support.pairs import in_turn
 
 import bayesppl as bp
@@ -83,7 +83,7 @@ _OTHERS = {
 }
 
 
-@pytest.mark.parametrize("name", [name for name in EXAMPLES if name not in _OTHERS])
+@pytest.mark.parametrize("name", some_quick(name for name in EXAMPLES if name not in _OTHERS))
 def test_every_family(name):
     for n_rows in (12, 60):
         family, X = _noise(name, n_rows)
@@ -99,7 +99,7 @@ def test_hierarchical_priors_are_undecided_on_noise(name):
         assert 0.3 < probability.mean() < 0.75
 
 
-@pytest.mark.parametrize("covariance", ["tied", "full"])
+@pytest.mark.parametrize("covariance", [pytest.param("tied", marks=pytest.mark.slow), "full"])
 def test_hierarchical_regressions_are_no_evidence_for_noise(covariance):
     # as above; of effects and a matrix for each class, more rows of noise leave less
     family = bp.ConditionalGaussian(covariance, "independent")
@@ -111,7 +111,10 @@ def test_hierarchical_regressions_are_no_evidence_for_noise(covariance):
             assert (probability < 0.3).all()
 
 
-@pytest.mark.parametrize(("n_classes", "n_levels"), [(2, 2), (2, 5), (3, 3), (3, 6)])
+@pytest.mark.parametrize(
+    ("n_classes", "n_levels"),
+    [(2, 2), (3, 6), *(pytest.param(*sizes, marks=pytest.mark.slow) for sizes in ((2, 5), (3, 3)))],
+)
 def test_bayes_factors_average_to_one_over_all_shuffles(n_classes, n_levels):
     # all tables with these margins, by brute force; the match of two moments is all that is approximate
     rng = np.random.default_rng(3)

@@ -39,7 +39,16 @@ def rows(cells: list[str]) -> pd.DataFrame:
 @pytest.mark.usefixtures("batch_rows")
 @pytest.mark.parametrize(
     ("name", "target"),
-    [(name, target) for name in TEXTS for target in ("kind", "code") if (name, target) != ("versions", "code")],
+    [
+        ("leading zeros", "kind"),
+        ("postal codes", "code"),
+        ("versions", "kind"),
+        ("exponents", "code"),
+        *(
+            pytest.param(name, target, marks=pytest.mark.slow)
+            for name, target in (("leading zeros", "code"), ("postal codes", "kind"), ("exponents", "kind"))
+        ),
+    ],
 )
 def test_they_are_read_as_text(run: Any, tmp_path: Any, name: str, target: str) -> None:
     cells = TEXTS[name]

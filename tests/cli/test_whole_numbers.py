@@ -87,7 +87,9 @@ def batch_rows(request: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("batch_rows")
-@pytest.mark.parametrize("integers", [["poisson"], ["visits=poisson"], ["categorical"]])
+@pytest.mark.parametrize(
+    "integers", [["visits=poisson"], ["categorical"], pytest.param(["poisson"], marks=pytest.mark.slow)]
+)
 def test_counts_beside_gaps_are_fitted_as_counts_whatever_the_format(
     run: Any, integers: list[str], tmp_path: Path
 ) -> None:

@@ -341,6 +341,7 @@ def test_declared_levels_are_refused_where_columns_differ():
         )
 
 
+@pytest.mark.slow
 def test_a_density_without_bound_has_no_mode():
     """The probability of a level that never occurred goes to zero, and with it a learned concentration."""
     family = bp.Categorical(bp.Dirichlet(pm.Gamma.dist(2, 1)), levels=[0, 1, 2])

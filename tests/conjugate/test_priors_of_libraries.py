@@ -30,6 +30,7 @@ RTOL = 1e-8
 BY_PYMC = (lambda: pm.Normal.dist(0.5, 2.0), lambda: pm.HalfNormal.dist(1.5), lambda: bp.Dirichlet(2.0))
 
 
+@pytest.mark.slow  # PreliZ takes five seconds to be imported
 def test_distributions_of_preliz():
     pz = pytest.importorskip("preliz")
     given = declared(pz.Normal(0.5, 2.0), pz.HalfNormal(1.5), bp.Dirichlet(2.0))

@@ -35,15 +35,25 @@ def run(blocks: list[str], flags: str = "") -> str:
     return done.stdout
 
 
-def test_a_family_added_by_the_guide_keeps_the_contract_and_is_sampled():
-    blocks = blocks_of("add_a_family", "python")
+def without_nuts(guide: str) -> list[str]:
+    return [block for block in blocks_of(guide, "python") if not re.search(r"bp\.NUTS|sampled", block)]
+
+
+def test_a_family_added_by_the_guide_keeps_the_contract():
+    blocks = without_nuts("add_a_family")
     assert any("check_family(WeibullRate" in block for block in blocks)
+    assert [run(blocks)] == blocks_of("add_a_family", "text")
+
+
+@pytest.mark.slow
+def test_a_family_added_by_the_guide_is_sampled():
+    blocks = blocks_of("add_a_family", "python")
     assert any("bp.NUTS" in block for block in blocks)
     assert [run(blocks)] == blocks_of("add_a_family", "text")
 
 
 def test_the_hand_written_pymc_model_has_the_density_of_ours():
-    blocks = [block for block in blocks_of("from_pymc", "python") if "sampled" not in block]
+    blocks = without_nuts("from_pymc")
     assert any("compile_logp" in block for block in blocks)
     # no compiler: a handful of evaluations
     assert [run(blocks, "linker=py,optimizer=fast_compile")] == blocks_of("from_pymc", "text")

@@ -59,6 +59,7 @@ def fitted() -> bp.AutoClassifier:
     return bp.AutoClassifier().fit(*mixed())
 
 
+@pytest.mark.slow
 def test_covariances_far_from_normal_are_regularised() -> None:
     """Pixels are full of zeros, and halfway covariances predict held-out halves better than the evidence's."""
     X, y = load_digits(return_X_y=True)

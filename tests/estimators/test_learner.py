@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import beta
 from sklearn.datasets import load_iris
-from support.examples import CHOSEN, LABELS, REAL, Example
+from support.examples import CHOSEN, LABELS, REAL, Example, some_quick
 
 import bayesppl as bp
 from bayesppl.families import Family
@@ -56,7 +56,7 @@ def check_batches(name: str, parts: list[np.ndarray], seed: int) -> None:
     assert_same_posterior(streamed, whole, example.X)
 
 
-@pytest.mark.parametrize("name", CHOSEN)
+@pytest.mark.parametrize("name", some_quick(CHOSEN))
 @settings(deadline=None, max_examples=3)
 @given(parts=batches(), seed=st.integers(0, 1000))
 def test_batches_in_any_order_and_size_are_one_fit(name: str, parts: list[np.ndarray], seed: int) -> None:
@@ -84,7 +84,7 @@ def check_forgetting(name: str, parts: list[np.ndarray], seed: int) -> None:
     assert_same_posterior(clf.forget(*rows_of(example, gone), sample_weight=weight), without, example.X)
 
 
-@pytest.mark.parametrize("name", CHOSEN)
+@pytest.mark.parametrize("name", some_quick(CHOSEN))
 @settings(deadline=None, max_examples=3)
 @given(parts=batches(), seed=st.integers(0, 1000))
 def test_forgetting_rows_is_never_having_seen_them(name: str, parts: list[np.ndarray], seed: int) -> None:

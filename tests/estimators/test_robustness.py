@@ -113,17 +113,17 @@ def test_five_thousand_columns() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "n_columns"), [("levels", 16_000), ("half of them counts", 32_000), ("text", 16_000)]
+    ("kind", "n_columns"), [("levels", 8_000), ("half of them counts", 16_000), ("text", 8_000)]
 )
 def test_time_grows_with_the_columns_and_not_with_their_square(kind: str, n_columns: int) -> None:
-    """Where each column looked through all of them, the first took 90 seconds; it takes one."""
+    """Where each column looked through all of them, 16,000 columns of levels took 90 seconds and not one."""
     X, y = np.random.default_rng(0).integers(0, 4, (50, n_columns)), np.arange(50) % 2
     each = {f"x{j}": "poisson" if j % 2 else "categorical" for j in range(X.shape[1])}
     clf = bp.MixedNB(integers=each if kind == "half of them counts" else "categorical")
     cells = np.array(list("abcd"))[X] if kind == "text" else X
     start = time.process_time()
     assert_probabilities(clf.fit(cells, y).predict_proba(cells[:5]))
-    assert time.process_time() - start < 12
+    assert time.process_time() - start < 6
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint64, bool])

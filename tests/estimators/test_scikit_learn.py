@@ -1,6 +1,7 @@
 """Every estimator is a scikit-learn estimator."""
 
 import pickle
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -121,16 +122,31 @@ def expected_failures(estimator: BaseEstimator) -> dict[str, str]:
     return failures
 
 
+#: Estimators of the same columns as another one, with another density.
+SIMILAR = (
+    bp.BinomialNB,
+    bp.DirichletMultinomialNB,
+    bp.JointCategoricalNB,
+    bp.LinearDiscriminantAnalysis,
+    bp.PoissonNB,
+)
+with_checks = partial(parametrize_with_checks, expected_failed_checks=expected_failures, xfail_strict=True)
+
+
 @pytest.mark.filterwarnings("ignore::bayesppl.UnseenLevelWarning")  # of real numbers hardly any occurs twice
-@parametrize_with_checks(
+@with_checks(
     [
-        *(ready_for_checks(cls) for cls in (*CLASSIFIERS, bp.AutoClassifier)),
+        *(ready_for_checks(cls) for cls in (*CLASSIFIERS, bp.AutoClassifier) if cls not in SIMILAR),
         make_pipeline(Binarizer(), bp.BernoulliNB()),
-    ],
-    expected_failed_checks=expected_failures,
-    xfail_strict=True,
+    ]
 )
 def test_scikit_learn_check(estimator: BaseEstimator, check: Any) -> None:
+    check(estimator)
+
+
+@pytest.mark.slow
+@with_checks([ready_for_checks(cls) for cls in SIMILAR])
+def test_scikit_learn_check_of_similar_estimators(estimator: BaseEstimator, check: Any) -> None:
     check(estimator)
 
 

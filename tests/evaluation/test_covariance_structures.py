@@ -62,7 +62,7 @@ def test_no_optimiser_finds_a_larger_likelihood(structure):
             rng.standard_normal(sum(sizes)),
             options={"gtol": 1e-8},
         ).fun
-        for _ in range(12)
+        for _ in range(6)
     )
     ours = deviance(eigen_covariances(structure, scatter, count), scatter, count)
     assert ours == pytest.approx(found, rel=1e-9)

@@ -3,7 +3,7 @@
 import arviz as az
 import numpy as np
 import pytest
-from support.examples import AVERAGED
+from support.examples import AVERAGED, some_quick
 from support.examples import EXAMPLES as OF_RULES
 
 import bayesppl as bp
@@ -31,7 +31,7 @@ def _smallest(tree):
 APPROXIMATE = [name for name in EXAMPLES if name.startswith("dirichlet multinomial")]
 
 
-@pytest.mark.parametrize("name", [name for name in EXAMPLES if name not in APPROXIMATE])
+@pytest.mark.parametrize("name", some_quick(name for name in EXAMPLES if name not in APPROXIMATE))
 def test_exact_draws_are_calibrated(name):
     example = EXAMPLES[name]
     tree = simulation_based_calibration(example.family, example.X, example.y, random_state=17)

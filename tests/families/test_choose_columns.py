@@ -91,7 +91,7 @@ def test_rows_of_weight_zero_are_no_rows():
     np.testing.assert_allclose(part.columns_["log_evidence"], alone.columns_["log_evidence"], rtol=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", [*range(4), *(pytest.param(s, marks=pytest.mark.slow) for s in range(4, 12))])
 def test_a_row_of_weight_two_is_two_rows_in_any_order(seed):
     rng = np.random.default_rng(seed)
     n, decimals = int(rng.integers(6, 60)), int(rng.integers(-1, 4))

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 from sklearn.datasets import load_iris
-from support.examples import EXAMPLES
+from support.examples import EXAMPLES, some_quick
 
 import bayesppl as bp
 from bayesppl.files import replacing
@@ -39,7 +39,7 @@ def saved(clf: Any, path: Path) -> Any:
     return bp.load(path)
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", some_quick(EXAMPLES))
 def test_predictions_come_back_bit_for_bit(name: str, path: Path) -> None:
     example = EXAMPLES[name]
     clf = bp.GenerativeClassifier(example.family, class_weights=bp.Dirichlet([1.0, 2.0, 3.0])).fit(
@@ -57,7 +57,7 @@ def test_predictions_come_back_bit_for_bit(name: str, path: Path) -> None:
     np.testing.assert_allclose(loaded.predict_proba(permuted), clf.predict_proba(example.X), rtol=1e-12)
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", some_quick(EXAMPLES))
 def test_a_loaded_model_goes_on_learning(name: str, path: Path) -> None:
     example = EXAMPLES[name]
     clf = bp.GenerativeClassifier(example.family).fit(example.X, example.y)

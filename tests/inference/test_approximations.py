@@ -38,7 +38,11 @@ def test_laplace_evidence_is_off_by_stirling_s_remainder_for_probabilities():
     assert abs(error) > 0.01  # and not because there is nothing to see
 
 
-@pytest.mark.parametrize("units", [1.0, np.array([1e5, 1e-5, 1.0, 1.0])])
+@pytest.mark.parametrize(
+    "units",
+    [np.array([1e5, 1e-5, 1.0, 1.0]), pytest.param(1.0, marks=pytest.mark.slow)],
+    ids=["rescaled", "as they are"],
+)
 def test_laplace_evidence_is_off_by_stirling_s_remainder_for_gaussians(units):
     """Of mean and log variance together: Γ(a) is approximated at its maximum of a + 1/2."""
     X, y = load_iris(return_X_y=True)

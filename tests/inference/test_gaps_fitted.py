@@ -80,7 +80,8 @@ def test_the_posterior_does_not_fall_and_ends_where_it_is_level(covariance):
             assert abs(slope / (2 * step)) < 1e-3
 
 
-def test_gibbs_has_the_posterior_of_a_monotone_pattern():
+@pytest.mark.parametrize("draws", [800, pytest.param(2500, marks=pytest.mark.slow)])
+def test_gibbs_has_the_posterior_of_a_monotone_pattern(draws):
     """The first column is complete: its posterior is that of a normal column with its part of the prior.
 
     Under a normal-inverse-Wishart prior the first mean and variance are normal-inverse-gamma, and independent of
@@ -89,7 +90,7 @@ def test_gibbs_has_the_posterior_of_a_monotone_pattern():
     rows = ROWS.copy()
     rows[::3, 1] = np.nan
     clf = bp.GenerativeClassifier(
-        bp.Gaussian("full", NIW), inference=bp.Gibbs(draws=2500, tune=100, chains=2, random_state=3)
+        bp.Gaussian("full", NIW), inference=bp.Gibbs(draws=draws, tune=100, chains=2, random_state=3)
     ).fit(rows, LABELS)
     # of 2 columns the variance of one has ν − 1 degrees of freedom
     column = bp.NormalInverseGamma(location=0.5, kappa=0.7, a=3.0, b=0.5)

@@ -128,9 +128,9 @@ def test_draws_that_are_no_posterior_leave_the_former_one(
 @pytest.mark.parametrize(
     ("module", "inference"),
     [
-        (nuts, bp.NUTS(draws=5, tune=5, chains=1)),
+        pytest.param(nuts, bp.NUTS(draws=5, tune=5, chains=1), marks=pytest.mark.slow),
         (laplace, bp.Laplace(draws=5)),
-        (approximate, bp.ADVI(iterations=5, draws=5)),
+        pytest.param(approximate, bp.ADVI(iterations=5, draws=5), marks=pytest.mark.slow),
     ],
     ids=["NUTS", "Laplace", "ADVI"],
 )

@@ -150,7 +150,13 @@ def test_n_jobs_counts_as_in_scikit_learn():
 
 
 @pytest.mark.parametrize(
-    "family", [bp.Bernoulli(), bp.Poisson(), bp.Binomial(1), bp.Categorical(), bp.Multinomial(), bp.Gaussian()]
+    "family",
+    [
+        bp.Bernoulli(),
+        bp.Categorical(),
+        bp.Gaussian(),
+        *(pytest.param(f, marks=pytest.mark.slow) for f in (bp.Poisson(), bp.Binomial(1), bp.Multinomial())),
+    ],
 )
 def test_memory_of_bytes_stays_as_small(family):
     """There are more of them in a range than of doubles."""

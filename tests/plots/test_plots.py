@@ -54,7 +54,7 @@ def test_an_undefined_rule_says_so(result):
 
 
 @pytest.mark.parametrize(("n_rows", "n_classes"), [(1, 2), (3, 12), (40, 3)])
-@pytest.mark.parametrize("share_wrong", [0.0, 0.5])
+@pytest.mark.parametrize("share_wrong", [0.0, pytest.param(0.5, marks=pytest.mark.slow)])
 def test_panels_keep_their_room(n_rows, n_classes, share_wrong, tmp_path):
     """Also where a rule makes no mistake, classes outnumber the colours, or a single row is shown."""
     rng = np.random.default_rng(0)

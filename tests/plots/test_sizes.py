@@ -114,15 +114,27 @@ def shown(axis):
     return [tick.label1 for tick in ticks if tick.label1.get_text() and tick.label1.get_visible()]
 
 
-@pytest.mark.parametrize(("picture", "size", "name"), pairwise(PICTURES, list(SIZES), DATA))
+@pytest.mark.parametrize(
+    ("picture", "size", "name"),
+    [
+        pytest.param(*case, marks=[pytest.mark.slow] * (case[1] == "usual"))
+        for case in pairwise(PICTURES, list(SIZES), DATA)
+    ],
+)
 def test_texts_are_apart_and_inside(picture, size, name):
     figure, ax = plt.subplots(figsize=SIZES[size], layout="constrained")
     assert draw(picture, name, ax) is ax
     check(figure)
 
 
-@pytest.mark.parametrize("name", DATA)
-@pytest.mark.parametrize("picture", PICTURES)
+@pytest.mark.parametrize(
+    ("picture", "name"),
+    [
+        pytest.param(picture, name, marks=[pytest.mark.slow] * ((i + j) % 2))
+        for i, picture in enumerate(PICTURES)
+        for j, name in enumerate(DATA)
+    ],
+)
 def test_the_size_that_a_picture_gives_itself(picture, name):
     check(draw(picture, name, None).get_figure(root=True))
 

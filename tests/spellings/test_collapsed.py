@@ -96,7 +96,7 @@ def test_the_marginal_density_of_a_learned_centre_is_that_of_multivariate_t():
 @pytest.mark.parametrize(
     ("name", "sampled"),
     [
-        ("partial_pooling_non_centred", ["spread", "sd"]),
+        pytest.param("partial_pooling_non_centred", ["spread", "sd"], marks=pytest.mark.slow),
         pytest.param("a_mean_for_each_class_non_centred", ["spread", "sd"], marks=pytest.mark.slow),
         ("known_scale_about_a_learned_centre", ["spread"]),
     ],

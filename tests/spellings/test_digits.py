@@ -62,7 +62,7 @@ def test_a_scale_of_the_rows_that_is_no_number_of_few_bits():
     np.testing.assert_allclose(_belief(features).rate, 35.0, rtol=1e-12)
 
 
-@pytest.mark.parametrize("name", quick_and_slow(SPELLINGS, OF_EACH_KIND[::4]))
+@pytest.mark.parametrize("name", quick_and_slow(SPELLINGS, OF_EACH_KIND[::8]))
 def test_a_canonical_density_is_the_users_own(name):
     case = SPELLINGS[name]
     model = case.build(case.rows, case.codes)

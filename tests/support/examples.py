@@ -1,9 +1,11 @@
 """An example of every family, for the contract suite."""
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import pytest
 
 import bayesppl as bp
 from bayesppl.families import Family
@@ -160,6 +162,22 @@ _BY_EVIDENCE = "conditional gaussian, tables by evidence"
 #: The same examples for tests of fits to several sets of rows: tables that the evidence on the first rows chose
 #: are kept for all of them, as they are in batches, where other rows would choose others.
 CHOSEN: dict[str, Example] = {**EXAMPLES, _BY_EVIDENCE: _chosen(EXAMPLES[_BY_EVIDENCE])}
+
+#: Like another example of the same family but for a setting.
+SIMILAR = {
+    "binomial", "binomial, trials by column", "poisson", "negative binomial", "exponential", "lognormal",
+    "lognormal spherical", "zero inflated gaussian, default priors", "zero inflated gamma, default prior",
+    "categorical", "conditional gaussian, full, joint table", "conditional gaussian, full, default priors",
+    "multinomial, concentration per class and column", "dirichlet multinomial, default prior",
+    "gaussian diag, default prior", "product picked from dtypes, default priors", "averaged tree, per class",
+    "averaged tree, numbers and levels",
+}  # fmt: skip
+
+
+def some_quick(names: Iterable[str]) -> list[Any]:
+    """Parameters of a test that takes long: examples like another one are slow."""
+    return [pytest.param(name, marks=pytest.mark.slow) if name in SIMILAR else name for name in names]
+
 
 ANGLES = _frame(np.random.default_rng(43).vonmises([0.0, 2.0, 3.0], [0.3, 2.0, 9.0], size=(16, 3)))
 
