@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import entr
 
 from bayesppl.analysis.draws import thetas
 from bayesppl.analysis.parameters import coord, tails
@@ -107,14 +108,8 @@ def completed_proba(fitted: Fitted) -> xr.Dataset:
 def _gain(proba: Array, confusion: Array) -> Array:
     """Mutual information of the class of a row and a further label: (n_rows, n_annotators)."""
     marginal = np.einsum("ik,akl->ial", proba, confusion)
-    given = np.einsum("ik,ak->ia", proba, _negative_entropy(confusion))
-    return np.maximum(given - _negative_entropy(marginal), 0.0)
-
-
-def _negative_entropy(probabilities: Array) -> Array:
-    with np.errstate(divide="ignore"):
-        logs = np.where(probabilities > 0, np.log(probabilities), 0.0)
-    return np.asarray((probabilities * logs).sum(-1))
+    given = np.einsum("ik,ak->ia", proba, entr(confusion).sum(-1))
+    return np.maximum(entr(marginal).sum(-1) - given, 0.0)
 
 
 def _partly(fitted: Fitted) -> PartlyKnown:

@@ -22,7 +22,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from bayesppl.errors import RowError
-from bayesppl.kernels.arrays import Array, Theta
+from bayesppl.kernels.arrays import Array, Theta, logarithm
 from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.normalisation import tempered
@@ -162,5 +162,4 @@ def axes(theta: Theta, n_components: int | None = None) -> Axes:
 
 
 def _log_weights(theta: Theta) -> Array:
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log(theta[CLASS_WEIGHTS]))
+    return logarithm(theta[CLASS_WEIGHTS])

@@ -24,7 +24,7 @@ from bayesppl.errors import NotConjugateError
 from bayesppl.families import closed_forms
 from bayesppl.families.choosing.column_choice import ColumnChoice
 from bayesppl.families.family import Evidence
-from bayesppl.kernels.arrays import Array, same_leaves
+from bayesppl.kernels.arrays import Array, logarithm, same_leaves
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.normalisation import log_probabilities
 from bayesppl.model.posterior import Posterior
@@ -195,8 +195,7 @@ def averaged_proba(fitted: Fitted, X: Any, prior: float = 0.5, *, log: bool = Fa
     about_classes = posterior.prior.parts["features"].update(statistics)
     density = closed_forms.inclusion_averaged(fitted.model.family, about_classes, common, log_odds)
     weights = posterior.predictive_weights()
-    with np.errstate(divide="ignore"):
-        log_joint = density(fitted.encode(X)) + np.log(weights)
+    log_joint = density(fitted.encode(X)) + logarithm(weights)
     log_proba = log_probabilities(log_joint, weights)
     return log_proba if log else np.exp(log_proba)
 

@@ -25,7 +25,7 @@ from bayesppl.analysis.left_out_joints import Joints, density_of, labels_without
 from bayesppl.conjugate.membership import Membership
 from bayesppl.errors import ConvergenceWarning, warn
 from bayesppl.inference.progress import counted
-from bayesppl.kernels.arrays import Array, log_mean_exp
+from bayesppl.kernels.arrays import Array, log_mean_exp, logarithm
 from bayesppl.kernels.ranges import row_ranges
 from bayesppl.model.drawn_factors import DrawnFactor
 from bayesppl.model.posterior import CHUNK_CELLS, Posterior
@@ -178,14 +178,13 @@ def _exact_part(
     shape = len(members.codes), posterior.model.n_classes
     fitted, without, log_class_weights = np.zeros(shape), np.zeros(shape), np.zeros(shape)
     fitted_weights = posterior.predictive_weights()
-    with np.errstate(divide="ignore"):
-        if labels is not None:
-            fitted_weights, _, log_class_weights = labels_without(labels, members, shape[1])
-            fitted, without = fitted + np.log(fitted_weights), without + log_class_weights
-        for part, rows in exact:
-            found = row_joints(part, rows, members.codes, members.weights, "predictive")
-            fitted = fitted + density_of(found.fitted, np.log(np.broadcast_to(found.fitted_weights, shape)))
-            without = without + density_of(found.without, found.log_class_weights)
+    if labels is not None:
+        fitted_weights, _, log_class_weights = labels_without(labels, members, shape[1])
+        fitted, without = fitted + logarithm(fitted_weights), without + log_class_weights
+    for part, rows in exact:
+        found = row_joints(part, rows, members.codes, members.weights, "predictive")
+        fitted = fitted + density_of(found.fitted, logarithm(np.broadcast_to(found.fitted_weights, shape)))
+        without = without + density_of(found.without, found.log_class_weights)
     return _Tally((fitted, without), fitted.copy(), without.copy(), log_class_weights), fitted_weights
 
 

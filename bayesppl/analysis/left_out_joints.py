@@ -21,7 +21,7 @@ from bayesppl.conjugate.statistics import Counts, JointStatistics
 from bayesppl.data.labels import one_hot
 from bayesppl.errors import ImproperError, NotConjugateError, UndefinedEstimateError
 from bayesppl.families import closed_forms
-from bayesppl.kernels.arrays import Array, Theta
+from bayesppl.kernels.arrays import Array, Theta, logarithm
 from bayesppl.kernels.ranges import RANGE_CELLS, cells_per_row, row_ranges
 from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
 from bayesppl.model.fitted import Fitted
@@ -156,8 +156,7 @@ def _plug_in(
             seen[row] = density(model.family.bound.marginal_rows(X[row : row + 1], view))[0]
         class_weights[row] = theta[CLASS_WEIGHTS]
     class_weights, density = class_weights[places], model.log_joint(of_all)
-    with np.errstate(divide="ignore"):
-        log_weights = np.log(class_weights)
+    log_weights = logarithm(class_weights)
     for log_joint, view in zip(joints, views, strict=True):
         fitted = density(model.family.bound.marginal_rows(X[places], view))
         yield Joints(log_joint[places], class_weights, log_weights, fitted, of_all[CLASS_WEIGHTS])
@@ -172,8 +171,7 @@ def _predictive(
     labels, features = belief.parts[CLASS_WEIGHTS], belief.parts["features"]
     others = posterior.statistics.parts[CLASS_WEIGHTS].counts[members.codes] - members.weights
     fitted_weights, class_weights, log_weights = labels_without(labels, members, model.n_classes)
-    with np.errstate(divide="ignore"):
-        log_fitted_weights = np.log(fitted_weights)
+    log_fitted_weights = logarithm(fitted_weights)
     data = (model.family, features, statistics, X[places], members)
     found = closed_forms.leave_one_out_of_factors(*data) if by_unit else iter([closed_forms.leave_one_out(*data)])
     for (fitted, log_joint), view in zip(found, views, strict=True):

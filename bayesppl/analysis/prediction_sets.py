@@ -38,7 +38,7 @@ from bayesppl.families.categorical_blocks import CategoricalBlocks
 from bayesppl.families.composite import CompositeFamily
 from bayesppl.families.family import Family
 from bayesppl.families.transformed import Wrapping
-from bayesppl.kernels.arrays import Array, leaves
+from bayesppl.kernels.arrays import Array, leaves, logarithm
 from bayesppl.model.calibration import Calibration
 from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
 from bayesppl.model.fitted import Fitted
@@ -190,8 +190,7 @@ def _left_out_joints(
     for k, (prior, of_row) in enumerate(zip(priors, added, strict=True)):
         labels = prior.parts[CLASS_WEIGHTS].update((known + of_row).parts[CLASS_WEIGHTS])
         left = labels.update(Counts(-np.eye(len(every)), np.zeros(()))).mean()[CLASS_WEIGHTS]
-        with np.errstate(divide="ignore"):
-            log_weights = np.log(np.broadcast_to(left, (len(every), len(every))))[np.append(codes, k)]
+        log_weights = logarithm(np.broadcast_to(left, (len(every), len(every))))[np.append(codes, k)]
         of_label = density.copy()
         of_label[:n_rows, k] = after[:n_rows, k]
         yield of_label, log_weights

@@ -15,7 +15,7 @@ from scipy.special import logsumexp, softmax
 from bayesppl.analysis.parameters import PROB, tails
 from bayesppl.conjugate import Dirichlet
 from bayesppl.data.arguments import generator, whole
-from bayesppl.kernels.arrays import Array, draw_codes
+from bayesppl.kernels.arrays import Array, draw_codes, logarithm
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.normalisation import exchange_weights
 from bayesppl.model.rules import RuleName
@@ -108,8 +108,7 @@ def _maximise(log_density: Array) -> Array:
     n_classes = log_density.shape[1]
     weights = np.full(n_classes, 1 / n_classes)
     for _ in range(_MAX_STEPS):
-        with np.errstate(divide="ignore"):
-            updated = softmax(np.log(weights) + log_density, axis=1).mean(0)
+        updated = softmax(logarithm(weights) + log_density, axis=1).mean(0)
         if np.abs(updated - weights).max() < _TOLERANCE:
             break
         weights = updated

@@ -35,7 +35,7 @@ from bayesppl.data.preprocessing import AnyRecoding
 from bayesppl.data.read_table import Columns
 from bayesppl.data.rows import Rows
 from bayesppl.data.table import Table
-from bayesppl.kernels.arrays import Array
+from bayesppl.kernels.arrays import Array, logarithm
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.member import Guest, Member, spread_out
 from bayesppl.model.normalisation import log_probabilities, tempered
@@ -319,8 +319,8 @@ def _draw(
     draws = np.exp(logs)
     if not is_weighted:
         return draws
-    with np.errstate(divide="ignore"):  # a draw far out, where models hold a row impossible
-        target = np.array([(row_weights * np.log(_averaged(likelihood, draw))).sum() for draw in draws])
+    # a draw far out, where models hold a row impossible
+    target = np.array([(row_weights * logarithm(_averaged(likelihood, draw))).sum() for draw in draws])
     target += concentration * logs.sum(1)
     proposal = -(_DOF + n_models - 1) / 2 * np.log1p((standard**2).sum(1) / _DOF)
     importance = np.exp(target - proposal - (target - proposal).max())

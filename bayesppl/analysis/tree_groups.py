@@ -13,7 +13,7 @@ from bayesppl.analysis.draws import in_steps
 from bayesppl.analysis.parameters import labelled
 from bayesppl.data.rows import Rows
 from bayesppl.errors import ImproperError, NotConjugateError
-from bayesppl.kernels.arrays import Array, Theta, draw_codes
+from bayesppl.kernels.arrays import Array, Theta, draw_codes, logarithm
 from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.normalisation import log_probabilities
@@ -174,8 +174,7 @@ def _log_likelihood(trunk: Trunk) -> xr.Dataset:
     """log p(y, x | θ), log p(y | θ), log p(x | y, θ) and log p(y | x, θ), those asked for, by rows."""
     family, codes, theta = trunk.posterior.model.family, trunk.training_rows.codes, trunk.theta
     _refuse_huge("log_likelihood", trunk)
-    with np.errstate(divide="ignore"):
-        found = {"y": np.log(theta[CLASS_WEIGHTS])[:, codes]}
+    found = {"y": logarithm(theta[CLASS_WEIGHTS])[:, codes]}
     own = (slice(None), np.arange(len(codes)), codes)
     if "label" in trunk.parts:
         found["label"] = np.concatenate([log_proba[own] for log_proba in trunk.log_proba(trunk.X)])

@@ -31,7 +31,7 @@ from bayesppl.errors import UnlabelledWarning, warn
 from bayesppl.inference.em import EM
 from bayesppl.inference.missing_labels import MISSINGNESS
 from bayesppl.inference.unknown_classes import incomplete
-from bayesppl.kernels.arrays import Array
+from bayesppl.kernels.arrays import Array, logarithm
 from bayesppl.model.calibration import Calibration
 from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
 from bayesppl.model.fitted import Fitted
@@ -87,8 +87,7 @@ def weigh(model: GenerativeModel, known: JointStatistics, rows: Rows, weight: fl
         others = log_joint.copy()
         others[own] = -np.inf
         twice, codes = np.tile(class_weights, (2, 1)), np.concatenate([rows.codes, others.argmax(1)])
-        with np.errstate(divide="ignore"):
-            log_weights = np.log(twice)
+        log_weights = logarithm(twice)
         succession = np.concatenate([rows.weights, rows.weights / rows.weights.sum()])
         learned = learn(density_of(np.tile(log_joint, (2, 1)), log_weights), log_weights, codes, succession)
         if learned.temperature < 1:  # a few rows do not show that densities may be taken for more than they say

@@ -23,7 +23,7 @@ from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.conjugate.membership import Membership, counts_without, weight_by_weight
 from bayesppl.conjugate.rows import SingleRows
 from bayesppl.conjugate.statistics import Counts
-from bayesppl.kernels.arrays import Array, Responsibilities
+from bayesppl.kernels.arrays import Array, Responsibilities, logarithm
 from bayesppl.kernels.levels import outcome_counts
 from bayesppl.kernels.lookups import level_sums
 from bayesppl.kernels.missing import by_gaps, describe_gaps
@@ -146,8 +146,7 @@ class Outcomes(SingleRows):
     @staticmethod
     def log_likelihood(probability: Array, sizes: tuple[int, ...]) -> LogDensity:
         """The density of rows under probabilities (..., n_classes, n_cells) of tables of these sizes."""
-        with np.errstate(divide="ignore"):
-            sums = level_sums(np.log(probability).reshape(-1, probability.shape[-1]), sizes)
+        sums = level_sums(logarithm(probability).reshape(-1, probability.shape[-1]), sizes)
 
         def log_mass(rows: Outcomes) -> Array:
             out = sums(rows.codes).reshape(*probability.shape[:-1], len(rows))
@@ -158,8 +157,7 @@ class Outcomes(SingleRows):
                 margin = table.sum(tuple(absent - len(group)))
                 present = np.delete(group, absent)
                 at = np.ravel_multi_index(rows.X[np.ix_(incomplete, present)].T, np.delete(shape, absent))
-                with np.errstate(divide="ignore"):
-                    out[..., incomplete] += np.log(margin).reshape(*probability.shape[:-1], -1)[..., at]
+                out[..., incomplete] += logarithm(margin).reshape(*probability.shape[:-1], -1)[..., at]
             return np.moveaxis(out, -2, -1)
 
         return LogDensity(log_mass)

@@ -34,6 +34,7 @@ from bayesppl.kernels.arrays import (
     log_dotter,
     log_factorial,
     log_rising,
+    logarithm,
 )
 from bayesppl.kernels.class_sums import MANY, class_sums, row_view, sparse_of
 from bayesppl.kernels.ranges import RANGE_CELLS, cells_per_row, row_blocks
@@ -103,8 +104,7 @@ class Words(SingleRows):
     @staticmethod
     def log_likelihood(probability: Array) -> LogDensity:
         """The density of rows under probabilities (..., n_classes, n_columns)."""
-        with np.errstate(divide="ignore"):
-            log_probability = np.log(probability)
+        log_probability = logarithm(probability)
         weigh, contrast = log_dotter(log_probability), log_contrast(log_probability)
         return LogDensity(lambda rows: weigh(rows.X) + rows.log_base[:, None], lambda rows: contrast(rows.X))
 
@@ -196,8 +196,7 @@ def rising_sums(alpha: Array, *, contrast: bool = False, without: bool = False) 
         numbers = [a[:, 1:] / a[:, :1] for a in numbers]
     if without:
         numbers = [np.hstack([a, counts_without(alpha.T - m, np.ones(()))]) for m, a in enumerate(numbers)]
-    with np.errstate(divide="ignore"):
-        table = np.log(numbers)
+    table = logarithm(numbers)
     table = np.add.accumulate(table, axis=0, out=table).reshape(-1, table.shape[-1])
 
     def sums(rows: Words) -> Array:

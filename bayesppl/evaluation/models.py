@@ -15,7 +15,7 @@ from bayesppl.analysis.parameters import coord
 from bayesppl.data.arguments import by_name
 from bayesppl.errors import ImproperError, UndefinedEstimateError
 from bayesppl.estimators.classifier import BayesClassifier
-from bayesppl.kernels.arrays import Array
+from bayesppl.kernels.arrays import Array, logarithm
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -96,8 +96,7 @@ def compare_models(
         differences = by_row - by_row[np.argmax(by_row.sum(1))]
     for name, loo in zip(fitted, loos, strict=True):
         loo.confidence.warn_if_far_too_high(f"model {name!r}", loo.calibration.log_score)
-    with np.errstate(divide="ignore"):
-        log_weights = np.log(weights / weights.sum())
+    log_weights = logarithm(weights / weights.sum())
     columns = {
         "rule": [loo.rule for loo in loos],
         "log_evidence": evidence,

@@ -38,7 +38,7 @@ from bayesppl.families.components import (
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
 from bayesppl.families.family import ConjugateFamily, Family
 from bayesppl.families.support import ANYTHING, Support
-from bayesppl.kernels.arrays import Array, Theta, draw_codes
+from bayesppl.kernels.arrays import Array, Theta, draw_codes, logarithm
 
 
 @final
@@ -136,8 +136,7 @@ class Mixture(Family):
 
     def over_components(self, density: LogDensity, weights: Array) -> LogDensity:
         """The density of classes, from that of components and their weights (..., n_components)."""
-        with np.errstate(divide="ignore"):
-            log_weights = np.log(weights)[..., None, :]
+        log_weights = logarithm(weights)[..., None, :]
 
         def summed(evaluate: Evaluate) -> Evaluate:
             return lambda X: np.asarray(logsumexp(self._by_class(evaluate(X) + log_weights), axis=-1))
@@ -148,8 +147,7 @@ class Mixture(Family):
         """Probabilities of the components of every class, given the row: (n_rows, n_classes, components)."""
         if theta is None:
             return np.full((X.shape[0], len(self.classes), self.components), 1 / self.components)
-        with np.errstate(divide="ignore"):
-            log_weights = np.log(theta[COMPONENT_WEIGHT])
+        log_weights = logarithm(theta[COMPONENT_WEIGHT])
         found = self.by_component(theta, X) + self._by_class(log_weights)
         largest = found.max(-1, keepdims=True)
         # a row that no component explains is completed by the weights

@@ -18,7 +18,7 @@ from bayesppl.families.mixture import Mixture
 from bayesppl.inference.augmentation import Augmentation, Completion, Incomplete, search_start
 from bayesppl.inference.missing_labels import MISSINGNESS, Missingness
 from bayesppl.inference.mixture_start import search_components
-from bayesppl.kernels.arrays import Array, Theta, draw_shares
+from bayesppl.kernels.arrays import Array, Theta, draw_shares, logarithm
 from bayesppl.kernels.ranges import cells_per_row, row_ranges, sum_over_ranges
 from bayesppl.model.declaration import CLASS_WEIGHTS, CONFUSION, GenerativeModel
 from bayesppl.model.training_rows import encoded
@@ -62,8 +62,7 @@ class UnknownClasses(Augmentation):
     def shares(self, theta: Theta) -> Callable[[slice], tuple[Any, Array, float]]:
         """Return what finds of a range the rows, the probabilities of their classes, and their log density."""
         log_joint = self.model.log_joint(theta)
-        with np.errstate(divide="ignore"):
-            log_errors = None if self.votes is None else np.log(theta[CONFUSION])
+        log_errors = None if self.votes is None else logarithm(theta[CONFUSION])
 
         def find(rows: slice) -> tuple[Any, Array, float]:
             X = self.X[rows]
@@ -123,8 +122,7 @@ def _told(partly: PartlyKnown, n_classes: int) -> Array:
     log_told = np.zeros((len(partly), n_classes)) if partly.log_prior is None else partly.log_prior.copy()
     votes = partly.votes
     if votes is not None:
-        with np.errstate(divide="ignore"):
-            log_errors = np.log(votes.errors / votes.errors.sum(-1, keepdims=True))
+        log_errors = logarithm(votes.errors / votes.errors.sum(-1, keepdims=True))
         np.add.at(log_told, votes.rows, log_errors[votes.annotators, :, votes.labels])
     told = np.exp(log_told - logsumexp(log_told, axis=1, keepdims=True))
     told[(log_told == log_told[:, :1]).all(1)] = 0.0

@@ -29,6 +29,12 @@ def dense(X: Any) -> Array:
     return np.asarray(X.toarray() if issparse(X) else X)
 
 
+def logarithm(values: Any) -> Array:
+    """Return log x of numbers that are not negative: −inf, without a warning, where they are zero."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(values))
+
+
 #: The logarithm of 2π.
 LOG_2PI = float(np.log(2 * np.pi))
 

@@ -23,7 +23,7 @@ from bayesppl.errors import NotConjugateError
 from bayesppl.families import closed_forms
 from bayesppl.families.family import Evidence, Family
 from bayesppl.families.gaps import drawn_statistics, expected_statistics
-from bayesppl.kernels.arrays import Array, Responsibilities, Theta
+from bayesppl.kernels.arrays import Array, Responsibilities, Theta, logarithm
 from bayesppl.kernels.class_sums import class_counts
 from bayesppl.kernels.ranges import cells_per_row, sum_over_ranges
 
@@ -208,8 +208,7 @@ def _with_labels(features: Statistics, responsibilities: Responsibilities) -> Jo
 
 def _weighted(log_density: LogDensity, weights: Array) -> LogDensity:
     """The joint of label and features, from the density of the features and the class weights (..., n_classes)."""
-    with np.errstate(divide="ignore"):
-        log_weights = np.log(weights)[..., None, :]
+    log_weights = logarithm(weights)[..., None, :]
 
     def weighted(evaluate: Evaluate) -> Evaluate:
         def log_joint(X: Any) -> Array:

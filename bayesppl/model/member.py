@@ -15,7 +15,7 @@ from bayesppl.data.preprocessing import AnyRecoding
 from bayesppl.data.recoding import Unrecoded
 from bayesppl.data.table import Table
 from bayesppl.errors import UnseenLevelWarning
-from bayesppl.kernels.arrays import Array
+from bayesppl.kernels.arrays import Array, logarithm
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.normalisation import log_probabilities
 
@@ -148,6 +148,5 @@ class Guest:
 def spread_out(proba: Any, places: Array, n_classes: int) -> Array:
     """Logarithms of probabilities of some classes, among all of them: (n_rows, n_classes)."""
     log_proba = np.full((len(proba), n_classes), -np.inf)
-    with np.errstate(divide="ignore"):
-        log_proba[:, places] = np.log(np.asarray(proba, dtype=np.float64))
+    log_proba[:, places] = logarithm(np.asarray(proba, dtype=np.float64))
     return log_proba

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from bayesppl.errors import ImpossibleRowWarning, warn
-from bayesppl.kernels.arrays import Array
+from bayesppl.kernels.arrays import Array, logarithm
 from bayesppl.kernels.ranges import row_ranges
 
 
@@ -61,8 +61,7 @@ def normalise(log_joint: Array, class_weights: Array, *, log: bool) -> tuple[Arr
         values *= np.divide(1.0, total, out=total)
     out = values.transpose(*range(1, values.ndim), 0)
     if n_impossible:
-        with np.errstate(divide="ignore"):
-            given = np.log(class_weights) if log else class_weights
+        given = logarithm(class_weights) if log else class_weights
         out[impossible] = np.broadcast_to(given, out.shape)[impossible]
     return out, n_impossible
 

@@ -11,7 +11,7 @@ from bayesppl.analysis.parameters import PROB, tails
 from bayesppl.data.labels import codes_among
 from bayesppl.data.levels import factorize
 from bayesppl.data.table import MatrixTable, Table
-from bayesppl.kernels.arrays import Array
+from bayesppl.kernels.arrays import Array, logarithm
 from bayesppl.plots.style import (
     Style,
     axes_or_new,
@@ -250,5 +250,4 @@ def _density(clf: BayesClassifier, table: Table, name: Hashable, values: Array, 
     rows = pd.DataFrame({other: [None] * len(values) for other in table.names}, dtype=object)
     rows[name] = values if values.dtype != object else pd.Series(values.tolist())
     weights = clf.posterior_.scorer(clf.rule if rule is None else rule).class_weights
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.exp(clf.predict_joint_log_proba(rows, rule) - np.log(weights)))
+    return np.asarray(np.exp(clf.predict_joint_log_proba(rows, rule) - logarithm(weights)))
