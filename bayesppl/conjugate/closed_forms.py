@@ -33,6 +33,7 @@ from bayesppl.conjugate.rows import (
     log_evidence_of,
     per_row,
 )
+from bayesppl.conjugate.shared_cells import SharedCells, left_out
 from bayesppl.kernels.arrays import Array
 
 
@@ -99,6 +100,8 @@ def leave_one_out(
     if both is not None:
         return both
     fitted = log_predictive(posterior, n_classes)(rows)
+    if isinstance(posterior, SharedCells):
+        return fitted, left_out(posterior, rows, members, n_classes)
     return fitted, members.replaced(fitted, own_class_without(posterior, rows, members))
 
 

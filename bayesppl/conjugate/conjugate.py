@@ -29,6 +29,9 @@ class Conjugate(ABC):
     #: How hyperparameters were found that the classes share, where they were.
     hierarchy: Any = None
 
+    #: The belief that this one is made of, where there is one.
+    inner: Any = None
+
     #: Name of the parameter, where there is one.
     parameter: str
 
@@ -238,12 +241,12 @@ FREELY = (-10.0, 10.0)
 
 def require_kind[T](declared: object, kind: type[T], argument: str) -> T:
     """Return the declared prior of ``argument``, refusing one of another kind."""
-    if not isinstance(declared, kind):
+    if not isinstance((isinstance(declared, Conjugate) and declared.inner) or declared, kind):
         raise TypeError(
             f"{argument} must be a bayesppl.{kind.__name__} (or a PyMC distribution, fitted by sampling), "
             f"found {declared!r}"
         )
-    return declared
+    return declared  # type: ignore[return-value]
 
 
 def choose_prior(

@@ -21,11 +21,12 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.conjugate.log_density import Evaluate, LogDensity
+from bayesppl.conjugate.log_density import Evaluate, LogDensity, on_first_use
 from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.moments import Moments, NumberRows
 from bayesppl.conjugate.normal_inverse_wishart import NormalInverseWishart
-from bayesppl.kernels.arrays import Array, diagonal, log_rising
+from bayesppl.conjugate.normal_means import NormalMeanVectors
+from bayesppl.kernels.arrays import LOG_2PI, Array, diagonal, log_rising
 from bayesppl.kernels.mahalanobis import NEAR, squared_distances
 from bayesppl.kernels.missing import by_gaps
 from bayesppl.kernels.products import row_products
@@ -46,6 +47,49 @@ def log_predictive(posterior: NormalInverseWishart) -> LogDensity:
 
     by_gaps = by_pattern(log_t, n_features)
     return LogDensity(lambda rows: by_gaps(rows.X))
+
+
+def log_normal_predictive(posterior: NormalMeanVectors) -> LogDensity:
+    """log p(x | y = k, data) where covariances are known: normal, of that and the mean's covariance."""
+    covariance = posterior.covariance + np.linalg.inv(posterior.precision)
+    return log_density_of_vectors(posterior.location, covariance, False).of(lambda rows: rows.X)
+
+
+def log_density_of_vectors(mean: Array, covariance: Array, tied: bool) -> LogDensity:
+    """Return log p(x | y = k, θ) for these means and covariances, as a function of rows; draw axes may lead.
+
+    Parameters
+    ----------
+    mean : (..., n_classes, n_features)
+    covariance : (..., n_features, n_features) where ``tied``, else broadcast to (..., n_classes, n_features,
+        n_features)
+    """
+    if not tied:
+        covariance = np.broadcast_to(covariance, (*mean.shape, mean.shape[-1]))
+
+    def moments_at(at: Array) -> tuple[Array, Array]:
+        return mean[..., at], of_columns(covariance, at, tied)
+
+    def log_normal(at: Array) -> Evaluate:
+        location, matrix = moments_at(at)
+        whitener, log_det = whitener_of(matrix)
+        distances = distances_to(location, whitener)
+        constant = -0.5 * (len(at) * LOG_2PI + log_det[..., None, :])
+
+        def log_density(values: Array) -> Array:
+            out = distances(values)
+            out *= -0.5
+            out += constant
+            return out
+
+        return log_density
+
+    def linear(at: Array) -> Evaluate:
+        return without_common_square(*moments_at(at)) or log_normal(at)
+
+    n_features = mean.shape[-1]
+    whole = on_first_use(lambda: by_pattern(log_normal, n_features))
+    return LogDensity(whole, on_first_use(lambda: by_pattern(linear, n_features)) if tied else None)
 
 
 def leave_one_out(

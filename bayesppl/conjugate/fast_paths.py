@@ -30,7 +30,7 @@ from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.moments import NumberRows
 from bayesppl.conjugate.normal_inverse_gamma import NormalInverseGamma
 from bayesppl.conjugate.normal_inverse_wishart import NormalInverseWishart
-from bayesppl.conjugate.normal_means import NormalMeans
+from bayesppl.conjugate.normal_means import NormalMeans, NormalMeanVectors
 from bayesppl.conjugate.outcomes import (
     Outcomes,
     outcomes_average,
@@ -80,6 +80,7 @@ FAST_PATHS: Mapping[tuple[type, type], FastPath] = {
         independent_normals.inclusion_averaged,
     ),
     (NormalMeans, NumberRows): FastPath(independent_normals.log_normal_predictive, lambda *_: None),
+    (NormalMeanVectors, NumberRows): FastPath(correlated_normals.log_normal_predictive, lambda *_: None),
     **{
         (pair, NumberRows): FastPath(
             closed.log_predictive, closed.leave_one_out, partial(mixture, closed.log_predictive)

@@ -1,4 +1,4 @@
-"""Beliefs about means of normal distributions whose variances are known."""
+"""Beliefs about means of normal distributions whose variances, or covariance matrices, are known."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from bayesppl.conjugate.conjugate import CellBelief, replace_unchecked, sum_trailing
+from bayesppl.conjugate.conjugate import CellBelief, Conjugate, broadcast, replace_unchecked, sum_trailing
 from bayesppl.conjugate.declared_priors import Dims, named
 from bayesppl.conjugate.moments import Moments
-from bayesppl.kernels.arrays import LOG_2PI, Array, Theta
+from bayesppl.kernels.arrays import LOG_2PI, Array, Theta, log_determinants
+from bayesppl.kernels.definite import is_positive_definite
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,3 +66,90 @@ class NormalMeans(CellBelief):
 
     def mean(self) -> Theta:
         return {"mean": np.asarray(self.location)}
+
+
+@dataclass(frozen=True, eq=False)
+class NormalMeanVectors(Conjugate):
+    r"""Belief about mean vectors of rows of known covariance: :math:`\mu_k \sim N(m_k, \Lambda_k^{-1})`.
+
+    The posterior has the precision :math:`\Lambda_k + n_k\Sigma_k^{-1}` (Gelman et al. 2013, "Bayesian Data
+    Analysis", section 3.5).
+
+    Parameters
+    ----------
+    location : (n_classes, n_features)
+        m.
+    precision : (n_classes, n_features, n_features)
+        Λ.
+    covariance : (n_classes, n_features, n_features)
+        Σ, of the rows.
+    """
+
+    parameter = "mean"
+    scalable: ClassVar[tuple[str, ...]] = ("precision",)
+    factor_dims: ClassVar[tuple[str, ...]] = ("class",)
+
+    location: Any
+    precision: Any
+    covariance: Any
+
+    def sized(self, shape: tuple[int, ...]) -> Self:
+        """Broadcast the hyperparameters to ``shape``."""
+        shapes = {"location": shape, "precision": (*shape, shape[1]), "covariance": (*shape, shape[1])}
+        return replace_unchecked(
+            self, **{name: broadcast(self, name, getattr(self, name), own) for name, own in shapes.items()}
+        )
+
+    def is_proper(self) -> Array:
+        return is_positive_definite(self.precision)
+
+    def update(self, statistics: Moments) -> Self:
+        precision, moved = self._after(statistics)
+        return replace_unchecked(self, location=self.location + moved, precision=precision)
+
+    def log_normalizer(self) -> Array:
+        return np.asarray(0.5 * (self.location.shape[1] * LOG_2PI - log_determinants(self.precision)))
+
+    def log_increment(self, statistics: Moments) -> Array:
+        """With what the rows contribute whatever the means are, which depends on their covariance."""
+        precision, moved = self._after(statistics)
+        # gap' (Σ/n + Λ⁻¹)⁻¹ gap, without an inverse of the count
+        squares = np.einsum("ki,kij,kj->k", statistics.mean - self.location, self.precision, moved)
+        squares += np.trace(np.linalg.solve(self.covariance, statistics.scatter), axis1=-2, axis2=-1)
+        of_rows = statistics.count * log_determinants(self.covariance)
+        gained = log_determinants(precision) - log_determinants(self.precision)
+        return np.asarray(-0.5 * (of_rows + gained + squares))
+
+    def log_prob(self, theta: Theta) -> Array:
+        gap = theta["mean"] - self.location
+        squares = np.einsum("...ki,kij,...kj->...k", gap, self.precision, gap)
+        return sum_trailing(-0.5 * squares - self.log_normalizer(), 1)
+
+    def draw(self, size: int, rng: np.random.Generator) -> Theta:
+        noise = rng.standard_normal((size, *self.location.shape))
+        whitener = np.linalg.inv(np.linalg.cholesky(self.precision))
+        return {"mean": self.location + np.einsum("kij,ski->skj", whitener, noise)}
+
+    def declare(self, dims: Dims, prefix: str = "") -> dict[str, Any]:
+        import pymc as pm
+
+        mean = pm.MvNormal(**named(dims, prefix, "mean"), mu=self.location, cov=np.linalg.inv(self.precision))
+
+        def observe(statistics: Moments) -> None:
+            n, of_rows = statistics.count, np.linalg.inv(self.covariance)
+            gap = statistics.mean - mean
+            products = statistics.scatter + n[:, None, None] * gap[:, :, None] * gap[:, None, :]
+            constant = n * (log_determinants(self.covariance) + self.location.shape[1] * LOG_2PI)
+            pm.Potential(f"{prefix}x", -0.5 * (constant.sum() + (of_rows * products).sum()))
+
+        return {"mean": mean, "observe": observe}
+
+    def mean(self) -> Theta:
+        return {"mean": np.asarray(self.location)}
+
+    def _after(self, statistics: Moments) -> tuple[Array, Array]:
+        """The precision after these rows, and how far they move the location."""
+        weight = statistics.count[:, None, None] * np.linalg.inv(self.covariance)
+        precision = self.precision + weight
+        gap = (statistics.mean - self.location)[..., None]
+        return precision, np.linalg.solve(precision, weight @ gap)[..., 0]

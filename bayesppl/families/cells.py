@@ -28,6 +28,7 @@ from bayesppl.conjugate.declare import Direct
 from bayesppl.conjugate.declared_priors import is_declaration
 from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.conjugate.rows import Rows
+from bayesppl.conjugate.shared_cells import pooled, shares_columns
 from bayesppl.conjugate.statistics import Events, Successes
 from bayesppl.conjugate.weighted_rows import PlainRows, WeightedRows
 from bayesppl.data.arguments import by_name
@@ -112,9 +113,9 @@ class CellFamily(OfColumns, ConjugateFamily):
     def bound(self) -> NumberColumns:
         given = {} if self._row_column is None else {self.number.field: self.number.support}
         check = self._refuse_excess if self.number.is_limit else None
-        return NumberColumns(
-            self, {self.pair.parameter: ("class", "feature")}, True, given, self._row_column, check=check
-        )
+        is_separate = not shares_columns(getattr(self, self.pair.parameter))
+        dims = {self.pair.parameter: ("class", "feature")}
+        return NumberColumns(self, dims, is_separate, given, self._row_column, check=check)
 
     @final
     def rows(self, X: Any) -> Rows:
@@ -144,7 +145,7 @@ class CellFamily(OfColumns, ConjugateFamily):
     @final
     def mle(self, statistics: Any) -> Theta:
         parameter = self.pair.parameter
-        found, per = self.pair.estimate(statistics)
+        found, per = self.pair.estimate(pooled(getattr(self, parameter), statistics))
         if (per <= 0).any():
             k, d = np.argwhere(per <= 0)[0]
             raise UndefinedEstimateError(

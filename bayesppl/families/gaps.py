@@ -27,7 +27,7 @@ from bayesppl.families.components import Allocated, with_counts
 from bayesppl.families.composite import BlockRows, CompositeFamily, parameters_of
 from bayesppl.families.conditional_gaussian import ConditionalGaussian
 from bayesppl.families.family import Family
-from bayesppl.families.gaussian_full import FullGaussian
+from bayesppl.families.gaussian_full import CorrelatedNormals
 from bayesppl.families.gaussian_regression import GaussianRegression
 from bayesppl.families.mixture import Mixture
 from bayesppl.families.transformed import Transformed
@@ -168,15 +168,13 @@ def _(family: Transformed, theta: Theta | None, X: Array, shares: Array) -> Any:
     return found.with_base(found.log_base)
 
 
-@have_gaps.register(FullGaussian | GaussianRegression)
-def _(family: FullGaussian | GaussianRegression, X: Array) -> Array:
+@have_gaps.register(CorrelatedNormals)
+def _(family: CorrelatedNormals, X: Array) -> Array:
     return np.asarray(np.isnan(X).any(1))
 
 
-@draw_gaps.register(FullGaussian | GaussianRegression)
-def _(
-    family: FullGaussian | GaussianRegression, theta: Theta, X: Array, codes: Array, rng: np.random.Generator
-) -> Array:
+@draw_gaps.register(CorrelatedNormals)
+def _(family: CorrelatedNormals, theta: Theta, X: Array, codes: Array, rng: np.random.Generator) -> Array:
     rows = np.flatnonzero(have_gaps(family, X))
     if not len(rows):
         return X
@@ -190,8 +188,8 @@ def _(
     return out
 
 
-@expected_statistics.register(FullGaussian | GaussianRegression)
-def _(family: FullGaussian | GaussianRegression, theta: Theta | None, X: Array, shares: Array) -> Moments:
+@expected_statistics.register(CorrelatedNormals)
+def _(family: CorrelatedNormals, theta: Theta | None, X: Array, shares: Array) -> Moments:
     rows = np.flatnonzero(have_gaps(family, X))
     if not len(rows):
         return sum_shares(family.rows(X), shares)
@@ -310,9 +308,7 @@ class _Given(NamedTuple):
     group: Array
 
 
-def _given_present(
-    family: FullGaussian | GaussianRegression, theta: Theta | None, X: Array, codes: Array
-) -> _Given:
+def _given_present(family: CorrelatedNormals, theta: Theta | None, X: Array, codes: Array) -> _Given:
     numbers = X[:, X.shape[1] - len(family.columns) :]
     mean, covariance = _normal(family, theta, X, codes)
     missing = np.isnan(numbers)
@@ -332,9 +328,7 @@ def _given_present(
     return _Given(np.where(missing, expected, numbers), left, group)
 
 
-def _normal(
-    family: FullGaussian | GaussianRegression, theta: Theta | None, X: Array, codes: Array
-) -> tuple[Array, Array]:
+def _normal(family: CorrelatedNormals, theta: Theta | None, X: Array, codes: Array) -> tuple[Array, Array]:
     """Mean of the numbers of every row, given its class, and the covariances of the classes, or of all."""
     if theta is None:
         there = np.ma.masked_invalid(X[:, X.shape[1] - len(family.columns) :])
@@ -345,4 +339,4 @@ def _normal(
     if isinstance(family, GaussianRegression):
         effect, given = theta["effect"], X[:, : X.shape[1] - len(family.columns)]
         mean = mean + (given @ effect if family.tied else np.einsum("nq,nqp->np", given, effect[codes]))
-    return mean, theta["covariance"]
+    return mean, family.covariances(theta)

@@ -23,6 +23,7 @@ from bayesppl.conjugate.independent_normals import log_normal_density
 from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.conjugate.moments import Moments, NumberRows
 from bayesppl.conjugate.normal_means import NormalMeans
+from bayesppl.conjugate.shared_cells import SharedCells, pooled, shares_columns
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.families.bound import NumberColumns
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
@@ -92,16 +93,15 @@ class DiagonalGaussian(IndependentNormals):
 
     name: ClassVar[str] = "gaussian"
 
-    prior: str | NormalInverseGamma | MeanAndSd = "columnwise"
+    prior: str | NormalInverseGamma | MeanAndSd | SharedCells = "columnwise"
     shared: tuple[str, ...] = ()
 
     @cached_property
     def bound(self) -> NumberColumns:
         of_variances = tuple(dim for dim in _AXES if dim not in self.shared)
         # columns that share a parameter depend on each other
-        return NumberColumns(
-            self, {"mean": ("class", "feature"), "variance": of_variances}, "feature" not in self.shared
-        )
+        is_separate = "feature" not in self.shared and not shares_columns(self.prior)
+        return NumberColumns(self, {"mean": ("class", "feature"), "variance": of_variances}, is_separate)
 
     @property
     def _axes(self) -> tuple[int, ...]:
@@ -129,6 +129,7 @@ class DiagonalGaussian(IndependentNormals):
         )
 
     def mle(self, statistics: Moments) -> Theta:
+        statistics = pooled(self.prior, statistics)
         count = statistics.count.sum(self._axes)
         variance = np.divide(statistics.scatter.sum(self._axes), count, out=np.zeros_like(count), where=count > 0)
         if (variance <= 0).any() or (statistics.count <= 0).any():
@@ -169,22 +170,24 @@ class KnownVariances(IndependentNormals, listed=False):
 
     Parameters
     ----------
-    prior : NormalMeans
+    prior : NormalMeans or SharedCells
     """
 
     name: ClassVar[str] = "gaussian of known variance"
 
-    prior: NormalMeans
+    prior: NormalMeans | SharedCells
 
     @cached_property
     def bound(self) -> NumberColumns:
-        return NumberColumns(self, {"mean": ("class", "feature")}, is_separate=True)
+        return NumberColumns(self, {"mean": ("class", "feature")}, not shares_columns(self.prior))
 
-    def resolve_prior(self, statistics: Moments) -> NormalMeans:
+    def resolve_prior(self, statistics: Moments) -> NormalMeans | SharedCells:
         return self.prior.sized(statistics.mean.shape)
 
     def mle(self, statistics: Moments) -> Theta:
-        return {"mean": statistics.mean}
+        return {"mean": pooled(self.prior, statistics).mean}
 
     def variances(self, parameters: Mapping[str, Any]) -> Array:
-        return np.asarray(self.prior.variance, dtype=np.float64)
+        prior = self.prior
+        known = prior.inner.variance[0][prior.cells] if isinstance(prior, SharedCells) else prior.variance
+        return np.asarray(known, dtype=np.float64)

@@ -13,7 +13,7 @@ This targets exactly the conjugate posterior, for any real ν, without linear al
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, final
@@ -22,16 +22,11 @@ import numpy as np
 
 from bayesppl.conjugate import NormalInverseWishart
 from bayesppl.conjugate.conjugate import choose_prior
-from bayesppl.conjugate.correlated_normals import (
-    by_pattern,
-    distances_to,
-    of_columns,
-    whitener_of,
-    without_common_square,
-)
+from bayesppl.conjugate.correlated_normals import log_density_of_vectors
 from bayesppl.conjugate.gaussian_declared import MeanAndCholesky
-from bayesppl.conjugate.log_density import Evaluate, LogDensity, on_first_use
+from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.conjugate.moments import Moments, NumberRows
+from bayesppl.conjugate.normal_means import NormalMeanVectors
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.families.bound import NumberColumns
 from bayesppl.families.covariance_prior import hierarchical_prior
@@ -44,7 +39,7 @@ from bayesppl.families.moment_priors import (
     require_proper,
 )
 from bayesppl.families.support import require_finite_sums
-from bayesppl.kernels.arrays import LOG_2PI, Array, Theta, diagonal
+from bayesppl.kernels.arrays import Array, Theta, diagonal
 from bayesppl.kernels.definite import is_positive_definite
 
 
@@ -72,6 +67,11 @@ class CorrelatedNormals(OfColumns, ConjugateFamily):
         """Names of the predictors."""
 
     @final
+    def covariances(self, parameters: Mapping[str, Any]) -> Any:
+        """Return the covariance matrices of the classes, or the one of all, from arrays or graphs."""
+        return parameters["covariance"] if "covariance" in self.bound.dims else self.prior.covariance
+
+    @final
     def rows(self, X: Array) -> NumberRows:
         return NumberRows(X, True, self.tied, (*self.predictors, *self.columns), self._refusal)
 
@@ -85,7 +85,8 @@ class CorrelatedNormals(OfColumns, ConjugateFamily):
         covariance = within / np.where(count > 0, count, 1.0)[..., None, None]
         # what is left of the numbers is nothing where predictors explain it but for rounding
         left = (diagonal(within) > 1e-12 * diagonal(scatter)[..., q:]).all(-1)
-        bad = ~(is_positive_definite(covariance) & left) | (statistics.count <= 0)
+        is_learned = "covariance" in self.bound.dims
+        bad = (is_learned & ~(is_positive_definite(covariance) & left)) | (statistics.count <= 0)
         if bad.any():
             k = int(np.argmax(bad))
             given = " given the levels" if q else ""
@@ -104,7 +105,7 @@ class CorrelatedNormals(OfColumns, ConjugateFamily):
         self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
     ) -> Array:
         """Draw numbers, for the predictors that ``covariates`` holds as "given" where there are some."""
-        mean, root = theta["mean"][codes], np.linalg.cholesky(theta["covariance"])
+        mean, root = theta["mean"][codes], np.linalg.cholesky(self.covariances(theta))
         noise = rng.standard_normal(mean.shape)
         if self.predictors:
             effect = theta["effect"] if self.tied else theta["effect"][codes]
@@ -115,7 +116,7 @@ class CorrelatedNormals(OfColumns, ConjugateFamily):
     def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
         import pymc as pm
 
-        q, mean, covariance = len(self.predictors), variables["mean"][codes], variables["covariance"]
+        q, mean, covariance = len(self.predictors), variables["mean"][codes], self.covariances(variables)
         if q:
             effect = variables["effect"] if self.tied else variables["effect"][codes]
             mean = mean + (X[:, :q, None] * effect).sum(-2)
@@ -175,29 +176,7 @@ class FullGaussian(CorrelatedNormals):
         )
 
     def log_likelihood(self, theta: Theta) -> LogDensity:
-        def moments_at(at: Array) -> tuple[Array, Array]:
-            return theta["mean"][..., at], of_columns(theta["covariance"], at, self.tied)
-
-        def log_normal(at: Array) -> Evaluate:
-            mean, covariance = moments_at(at)
-            whitener, log_det = whitener_of(covariance)
-            distances = distances_to(mean, whitener)
-            constant = -0.5 * (len(at) * LOG_2PI + log_det[..., None, :])
-
-            def log_density(values: Array) -> Array:
-                out = distances(values)
-                out *= -0.5
-                out += constant
-                return out
-
-            return log_density
-
-        def linear(at: Array) -> Evaluate:
-            return without_common_square(*moments_at(at)) or log_normal(at)
-
-        n_features = theta["mean"].shape[-1]
-        whole = on_first_use(lambda: by_pattern(log_normal, n_features))
-        return LogDensity(whole, on_first_use(lambda: by_pattern(linear, n_features)) if self.tied else None)
+        return log_density_of_vectors(theta["mean"], theta["covariance"], self.tied)
 
     def _definite(self, prior: NormalInverseWishart, statistics: Moments) -> NormalInverseWishart:
         return require_definite(prior, statistics, self.classes, self.columns)
@@ -207,3 +186,31 @@ class FullGaussian(CorrelatedNormals):
         needed = len(self.columns) - prior.nu.max()
         per = "in all" if self.tied else "in each class"
         return require_proper(prior, statistics, self.classes, needed, per)
+
+
+@dataclass(frozen=True, eq=False)
+class KnownCovariances(CorrelatedNormals, listed=False):
+    """Correlated Gaussian features of known covariance, found in models written in PyMC.
+
+    The predictive is normal, of covariance Σ + Λₙ⁻¹ (Murphy 2007, section 4).
+
+    Parameters
+    ----------
+    prior : NormalMeanVectors
+    """
+
+    name: ClassVar[str] = "gaussian of known covariance"
+    _refusal: ClassVar[str] = FullGaussian._refusal
+    predictors = ()
+
+    prior: NormalMeanVectors
+
+    @cached_property
+    def bound(self) -> NumberColumns:
+        return NumberColumns(self, {"mean": ("class", "feature")}, is_separate=False)
+
+    def resolve_prior(self, statistics: Moments) -> NormalMeanVectors:
+        return self.prior.sized(statistics.mean.shape)
+
+    def log_likelihood(self, theta: Theta) -> LogDensity:
+        return log_density_of_vectors(theta["mean"], self.covariances(theta), self.tied)

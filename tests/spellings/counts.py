@@ -310,3 +310,58 @@ def overdispersed_words(rows, codes):
         a = pm.Exponential("a", 1.0, shape=(K, 3))
         pm.DirichletMultinomial("x", n=9, a=a[y], observed=rows["x"])
     return model
+
+
+@spelling({"x": COUNTS}, x="exact")
+def one_rate_of_two_columns(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        rate = pm.Gamma("rate", 2.0, 0.5, shape=K)
+        pm.Poisson("x", rate[y][:, None], observed=rows["x"])
+    return model
+
+
+@spelling({"a": COUNTS[:, 0], "b": COUNTS[:, 1]}, a__b="exact")
+def one_rate_of_two_variables(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        rate = pm.Gamma("rate", 2.0, 0.5, shape=K)
+        for name, values in rows.items():
+            pm.Poisson(name, rate[y], observed=values)
+    return model
+
+
+@spelling({"x": COUNTS}, x="exact")
+def one_rate_of_two_classes(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        rate = pm.Gamma("rate", 2.0, 0.5, shape=(2, 2))
+        pm.Poisson("x", rate[np.array([0, 1, 0])][y], observed=rows["x"])
+    return model
+
+
+@spelling({"x": COUNTS}, x="exact")
+def a_column_alike_in_all_classes(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        rate, common = pm.Gamma("rate", 2.0, 0.5, shape=K), pm.Gamma("common", 1.0, 0.5)
+        pm.Poisson("x", pt.stack([rate, pt.alloc(common, K)], axis=1)[y], observed=rows["x"])
+    return model
+
+
+@spelling({"x": BITS}, x="exact")
+def one_probability_of_all_columns_and_two_classes(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        p = pm.Beta("p", 2.0, 3.0, shape=2)
+        pm.Bernoulli("x", pt.stack([p[0], p[1], p[0]])[y][:, None], observed=rows["x"])
+    return model
+
+
+@spelling({"x": COUNTS}, x="collapsed")
+def one_rate_of_two_classes_with_a_learned_prior(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        rate = pm.Gamma("rate", 2.0, pm.Exponential("scale", 1.0), shape=(2, 2))
+        pm.Poisson("x", rate[np.array([0, 1, 0])][y], observed=rows["x"])
+    return model

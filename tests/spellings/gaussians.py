@@ -264,6 +264,68 @@ def means_weighted_by_potential(rows, codes):
     return model
 
 
+@spelling({"x": REAL}, x="exact")
+def known_covariance(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        mu = pm.Normal("mu", 0.5, 2.0, shape=(K, D))
+        pm.MvNormal("x", mu[y], cov=np.array([[1.0, 0.3], [0.3, 0.5]]), observed=rows["x"])
+    return model
+
+
+#: Of the rows of each class, and of the means.
+COVARIANCES = np.array([[[1.0, 0.3], [0.3, 0.5]], [[2.0, -0.5], [-0.5, 1.0]], [[0.7, 0.0], [0.0, 0.9]]])
+OF_MEANS = np.array([[2.0, 0.4], [0.4, 3.0]])
+
+
+@spelling({"x": REAL}, x="exact")
+def known_covariances_of_the_classes(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        mu = pm.MvNormal("mu", np.array([0.5, -1.0]), cov=OF_MEANS, shape=(K, D))
+        pm.MvNormal("x", mu[y], cov=pt.constant(COVARIANCES)[y], observed=rows["x"])
+    return model
+
+
+@spelling({"x": REAL}, x="exact")
+def known_precisions_and_correlated_means_non_centred(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        mu = 0.5 + pm.Normal("z", shape=(K, D)) @ np.linalg.cholesky(OF_MEANS).T
+        pm.MvNormal("x", mu[y], tau=pt.constant(np.linalg.inv(COVARIANCES))[y], observed=rows["x"])
+    return model
+
+
+ALIKE = np.array([0, 1, 0])
+
+
+@spelling({"x": REAL}, x="exact")
+def two_classes_of_one_mean_and_variance(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        v = pm.InverseGamma("v", 2.0, 1.0, shape=(2, D))
+        mu = pm.Normal("mu", 0.5, pt.sqrt(v / 0.3), shape=(2, D))
+        pm.Normal("x", mu[ALIKE][y], pt.sqrt(v)[ALIKE][y], observed=rows["x"])
+    return model
+
+
+@spelling({"x": POSITIVE}, x="exact")
+def two_classes_of_one_mean_of_logarithms(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        pm.LogNormal("x", pm.Normal("mu", 0.5, 2.0, shape=(2, D))[ALIKE][y], 0.8, observed=rows["x"])
+    return model
+
+
+@spelling({"x": REAL}, x="collapsed")
+def two_classes_of_one_mean_beside_a_learned_scale(rows, codes):
+    with pm.Model() as model:
+        y = label(codes)
+        mu = pm.Normal("mu", 0.5, 2.0, shape=(2, D))
+        pm.Normal("x", mu[ALIKE][y], pm.HalfNormal("s", 1.0), observed=rows["x"])
+    return model
+
+
 # --- without a closed form --------------------------------------------------------------------------------
 
 
@@ -348,7 +410,7 @@ def log_normal_of_known_scale(rows, codes):
     return model
 
 
-@spelling({"x": REAL}, x="compressed")
+@spelling({"x": REAL}, x="collapsed")
 def lkj_tied(rows, codes):
     with pm.Model() as model:
         y = label(codes)
@@ -358,7 +420,7 @@ def lkj_tied(rows, codes):
     return model
 
 
-@spelling({"x": REAL}, x="compressed")
+@spelling({"x": REAL}, x="collapsed")
 def lkj_per_class(rows, codes):
     with pm.Model() as model:
         y = label(codes)

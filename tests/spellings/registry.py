@@ -86,4 +86,8 @@ OF_EACH_KIND = (
     "words_about_a_learned_base",
     "exposed_rates_with_a_learned_prior",
     "partial_pooling_non_centred",
+    "known_covariances_of_the_classes",
+    "one_rate_of_two_variables",
+    "two_classes_of_one_mean_and_variance",
+    "one_rate_of_two_classes_with_a_learned_prior",
 )

@@ -6,8 +6,10 @@ import gaussians
 import hierarchical
 import numpy as np
 import pymc as pm
+import pytensor
 import pytest
 import xarray as xr
+from pytensor.compile.mode import Mode
 from registry import BITS, CODES, COUNTS, LEVELS, REAL, SPELLINGS
 from scipy import integrate, stats
 from scipy.special import logsumexp
@@ -184,6 +186,39 @@ def test_the_marginal_density_of_learned_mean_vectors_is_that_of_matrix_t_rows()
     _agree(found, np.asarray(expected))
 
 
+@pytest.mark.parametrize("name", ["lkj_tied", "lkj_per_class"])
+def test_the_marginal_density_of_learned_covariances_is_that_of_normal_vectors_correlated_by_their_mean(name):
+    """But for the prior of the covariances, which is PyMC's own."""
+    case = SPELLINGS[name]
+    model = case.build(case.rows, CODES)
+    n_roots = 1 if name == "lkj_tied" else K
+    found, theta = _log_marginal(model, REAL, np.random.default_rng(6).normal(0, 0.3, (5, n_roots)))
+    roots = [theta["root" if name == "lkj_tied" else f"root{k}"] for k in range(n_roots)]
+    priors = _log_priors_of(model, theta, [v for v in model.free_RVs if v.name.startswith("root")])
+    expected = np.array(priors)
+    for i in range(5):
+        for k in range(K):
+            own = roots[k % n_roots][i]
+            root = np.array([[own[0], 0.0], [own[1], own[2]]])
+            n = (k == CODES).sum()
+            covariance = np.kron(np.eye(n), root @ root.T) + 25.0 * np.kron(np.ones((n, n)), np.eye(2))
+            expected[i] += stats.multivariate_normal(np.zeros(2 * n), covariance).logpdf(REAL[k == CODES].ravel())
+    _agree(found, expected)
+
+
+def _log_priors_of(model, theta, variables):
+    """Log density of some variables with their Jacobians, by PyMC."""
+    values = [model.rvs_to_values[v] for v in variables]
+    density = pytensor.function(values, model.logp(variables), mode=Mode("py", None))
+    forward = [model.rvs_to_transforms[v].forward(v, *v.owner.inputs) for v in variables]
+    to_values = pytensor.function(variables, forward, mode=Mode("py", None))
+    n = len(theta[variables[0].name])
+    return [
+        float(sum(map(np.sum, np.atleast_1d(density(*to_values(*(theta[v.name][i] for v in variables)))))))
+        for i in range(n)
+    ]
+
+
 def _joint_over(grid, log_weight, predictive, n_labels):
     weight = np.exp(log_weight - logsumexp(log_weight))
     joint = np.tensordot(weight, predictive, 1) * (n_labels + 1) / (n_labels.sum() + K)
@@ -216,6 +251,8 @@ def test_class_probabilities_under_a_learned_concentration_are_those_of_quadratu
         "half_normal_scales",
         "partial_pooling_non_centred",
         "conjugate_means_non_centred",
+        "lkj_tied",
+        "two_classes_of_one_mean_beside_a_learned_scale",
     ],
 )
 def test_draws_of_a_collapsed_part_are_those_of_the_whole_model(name):

@@ -23,6 +23,7 @@ from pytensor.graph.rewriting.utils import rewrite_graph
 from pytensor.graph.traversal import ancestors
 
 from bayesppl.conjugate import Conjugate
+from bayesppl.conjugate.shared_cells import SharedCells
 from bayesppl.inference.pymc.graphs import substitute
 from bayesppl.inference.pymc.reading import proof
 from bayesppl.inference.pymc.reading.points import Coordinates
@@ -81,6 +82,8 @@ class Collapsed:
     def log_density(self, statistics: Any) -> Any:
         """Log posterior density of the other variables, given sums of the rows; a scalar graph."""
         natural = replace(self.proposal.natural, **self.known)
+        if natural.cells is not None:
+            statistics = SharedCells(self.belief.inner, natural.cells).gathered(statistics)
         return self.constant + natural.log_normalizer(self.coefficients, statistics).sum()
 
     def beliefs(self, points: Sequence[Array]) -> list[Conjugate]:
@@ -93,7 +96,7 @@ class Collapsed:
         """
         graphs = [self.coefficients, *self.known.values()]
         return [
-            replace(self.proposal.natural, **dict(zip(self.known, known, strict=True))).belief(values)
+            replace(self.proposal.natural, **dict(zip(self.known, known, strict=True))).prior(values)
             for values, *known in zip(*self.coordinates.evaluate(graphs, points), strict=True)
         ]
 

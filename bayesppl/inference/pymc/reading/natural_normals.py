@@ -11,9 +11,10 @@ import pytensor.tensor as pt
 
 from bayesppl.conjugate import NormalInverseGamma, NormalInverseWishart
 from bayesppl.conjugate.moments import Moments
-from bayesppl.conjugate.normal_means import NormalMeans
+from bayesppl.conjugate.normal_means import NormalMeans, NormalMeanVectors
 from bayesppl.inference.pymc.reading.naturals import Event, Natural, tidy
 from bayesppl.kernels.arrays import Array, Theta
+from bayesppl.kernels.definite import is_positive_definite
 
 
 @final
@@ -91,6 +92,47 @@ class Means(Natural):
 
 @final
 @dataclass(frozen=True, eq=False)
+class MeansOfVectors(Natural):
+    """Mean vectors, (n_classes, n_features), of rows whose covariances, one for each class, are known."""
+
+    words: ClassVar[str] = "MvNormal"
+    events: ClassVar[Mapping[str, Event]] = {"mean": "scalar"}
+
+    covariance: Any = None
+
+    def statistics(self, theta: Theta) -> Array:
+        mean = theta["mean"]
+        rows, columns = np.tril_indices(self.entries[1])
+        return np.concatenate([mean, mean[..., rows] * mean[..., columns]], axis=-1)
+
+    def belief(self, coefficients: Array) -> NormalMeanVectors:
+        linear, precision = self._unpacked(coefficients)
+        if not is_positive_definite(precision).all():
+            raise ValueError("the density of the means is flat")
+        precision = tidy(precision)
+        location = tidy(np.linalg.solve(precision, linear[..., None])[..., 0])
+        return NormalMeanVectors(location, precision, self.covariance).sized(self.entries)
+
+    def log_normalizer(self, h: Any, rows: Moments) -> Any:
+        linear, precision = self._unpacked(h)
+        location = (pt.linalg.inv(precision) * linear[:, None, :]).sum(-1)
+        of_rows = pt.linalg.inv(self.covariance)
+        weight = rows.count[:, None, None] * of_rows
+        after = precision + weight
+        moved = pt.linalg.inv(after) @ weight @ (rows.mean - location)[:, :, None]
+        squares = ((rows.mean - location)[:, :, None] * (precision @ moved)).sum((1, 2))
+        squares += (of_rows * rows.scatter).sum((1, 2)) - (linear * location).sum(1)
+        log_det = rows.count * pt.linalg.slogdet(self.covariance)[1] + pt.linalg.slogdet(after)[1]
+        return -0.5 * (log_det + squares)
+
+    def _unpacked(self, coefficients: Any) -> tuple[Any, Any]:
+        """Coefficients of the means, and of their products as a matrix; of an array or of a graph."""
+        d = self.entries[1]
+        return coefficients[..., :d], -_symmetric(coefficients[..., d:], d)
+
+
+@final
+@dataclass(frozen=True, eq=False)
 class MeansAndCovariances(Natural):
     """Mean vectors, (n_classes, n_features), and a covariance matrix each, or one that the classes share."""
 
@@ -136,11 +178,7 @@ class MeansAndCovariances(Natural):
         """κ, the locations, ν, and Ψ with what lies between the locations and zero; of an array or of a graph."""
         n_classes, d = self.entries
         n_pairs, per = d * (d + 1) // 2, n_classes if self._tied else 1
-        rows, columns = np.tril_indices(d)
-        place = np.zeros((d, d), dtype=int)
-        place[rows, columns] = place[columns, rows] = np.arange(n_pairs)
-        # the trace counts what is off the diagonal twice
-        whole = -coefficients[..., 1 : 1 + n_pairs][..., place] * (1 + np.eye(d))
+        whole = -_symmetric(coefficients[..., 1 : 1 + n_pairs], d)
         kappa = -2 * coefficients[..., 1 + n_pairs + per * d :].reshape((n_classes,))
         linear = coefficients[..., 1 + n_pairs : 1 + n_pairs + per * d].reshape((n_classes, d))
         return kappa, linear / kappa[:, None], -2 * coefficients[..., 0] - d - 1 - per, whole
@@ -149,6 +187,15 @@ class MeansAndCovariances(Natural):
         """Products of vectors, one for each class, summed where the covariance is tied."""
         products = weight[:, None, None] * vectors[:, :, None] * vectors[:, None, :]
         return products.sum(0) if self._tied else products
+
+
+def _symmetric(coefficients: Any, d: int) -> Any:
+    """Matrices M whose tr(M S) / 2 is linear in the entries of S below and on its diagonal, with coefficients."""
+    rows, columns = np.tril_indices(d)
+    place = np.zeros((d, d), dtype=int)
+    place[rows, columns] = place[columns, rows] = np.arange(len(rows))
+    # the trace counts what is off the diagonal twice
+    return coefficients[..., place] * (1 + np.eye(d))
 
 
 def _location(linear: Array, precision: Array) -> Array:

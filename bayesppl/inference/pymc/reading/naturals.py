@@ -16,13 +16,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 import pytensor.tensor as pt
 
 from bayesppl.conjugate import Beta, Conjugate, Dirichlet, Gamma
+from bayesppl.conjugate.shared_cells import SharedCells
 from bayesppl.conjugate.statistics import Counts, Events, Successes
 from bayesppl.kernels.arrays import Array, Theta
 
@@ -41,10 +42,13 @@ class Natural(ABC):
         Shape of the terms of the prior: (n_classes, n_features), as a rule.
     shared : tuple of int
         Axes of the entries, counted from the last, whose terms belong to one factor.
+    cells : (n_classes, n_features) of int, optional
+        Which of the entries, (1, n_different), each class and feature has, where they share some.
     """
 
     entries: tuple[int, ...]
     shared: tuple[int, ...] = ()
+    cells: Array | None = field(default=None, kw_only=True)
 
     @property
     @abstractmethod
@@ -78,6 +82,12 @@ class Natural(ABC):
         """
 
     @final
+    def prior(self, coefficients: Array) -> Conjugate:
+        """:meth:`belief` about the parameters of all classes and features."""
+        found = self.belief(coefficients)
+        return found if self.cells is None else SharedCells(found, self.cells)
+
+    @final
     @property
     def factors(self) -> tuple[int, ...]:
         """Shape of the independent factors of the prior."""
@@ -86,6 +96,8 @@ class Natural(ABC):
     @final
     def for_family(self, theta: Theta) -> Theta:
         """Parameters, whose draw axis leads, in the shapes of the family."""
+        if self.cells is not None:
+            return {name: values[:, 0][:, self.cells] for name, values in theta.items()}
         return {
             name: values.reshape(len(values), *self.entries[:1], -1)
             if self.events.get(name) == "simplex"

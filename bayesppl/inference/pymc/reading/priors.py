@@ -53,6 +53,8 @@ class PriorDensity:
         Where parameters stand for variables one to one.
     n_prior : int
         Number of terms of the prior.
+    cells : (n_classes, n_features) of int, optional
+        As of :class:`~bayesppl.inference.pymc.reading.naturals.Natural`.
     """
 
     coordinates: Coordinates
@@ -60,6 +62,7 @@ class PriorDensity:
     terms: Sequence[Any]
     matches: Sequence[Match] | None
     n_prior: int
+    cells: Array | None
 
     def parameters(self, points: Sequence[Array]) -> Theta:
         """Parameters at points."""
@@ -117,6 +120,9 @@ class PriorDensity:
         """
         if self.matches is None:
             return None
+        if self.cells is not None:
+            first = np.unique(self.cells, return_index=True)[1]
+            theta = {name: values.reshape(len(values), -1)[:, first] for name, values in theta.items()}
         coordinates = self.coordinates
         n_draws = len(next(iter(theta.values())))
         points = [
@@ -179,7 +185,8 @@ def as_density(
         volumes = [volume]
     else:
         volumes = log_volumes(coordinates, theta, [m for m in found if m.relation != "same"])
-    return PriorDensity(coordinates, theta, [*terms, *(-volume for volume in volumes)], found, len(terms))
+    every = [*terms, *(-volume for volume in volumes)]
+    return PriorDensity(coordinates, theta, every, found, len(terms), natural.cells)
 
 
 def propose(density: PriorDensity, natural: Natural, rng: np.random.Generator) -> Conjugate | str:
@@ -215,7 +222,7 @@ def _solve(
     try:
         # a flat prior has no centre, and is refused as improper
         with np.errstate(divide="ignore", invalid="ignore"):
-            return natural.belief(np.reshape(np.asarray(solved), statistics.shape[1:]))
+            return natural.prior(np.reshape(np.asarray(solved), statistics.shape[1:]))
     except ValueError as error:
         return f"the prior is not a proper {natural.words}: {error}"
 

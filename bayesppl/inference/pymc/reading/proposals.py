@@ -23,10 +23,16 @@ from bayesppl.families import (
 )
 from bayesppl.families.gamma_rate import GammaRate
 from bayesppl.families.gaussian_diagonal import KnownVariances
+from bayesppl.families.gaussian_full import KnownCovariances
 from bayesppl.families.lognormal import LogGaussian
 from bayesppl.families.negative_binomial import Geometric
 from bayesppl.inference.pymc.reading.cloning import parameters_by_class
-from bayesppl.inference.pymc.reading.natural_normals import Means, MeansAndCovariances, MeansAndVariances
+from bayesppl.inference.pymc.reading.natural_normals import (
+    Means,
+    MeansAndCovariances,
+    MeansAndVariances,
+    MeansOfVectors,
+)
 from bayesppl.inference.pymc.reading.naturals import Natural, ProbabilitiesOrRates, Simplices
 from bayesppl.inference.pymc.reading.points import Coordinates
 from bayesppl.inference.pymc.reading.rows import Observed, same_values
@@ -127,7 +133,7 @@ def _cells(
 
     def build(parameters: Sequence[Any], at: At, given: Mapping[str, str]) -> Proposal | str:
         own = _columns(parameters, place)
-        graph = 1 / own if is_scale else own
+        [graph], cells = _different([1 / own if is_scale else own], at)
         settings: dict[str, Any] = {**fixed, **given}
         if known and not given:
             value = at.constant(_columns(parameters, 0))
@@ -139,7 +145,7 @@ def _cells(
             made: Family = family_of(**settings, **{natural.pair.parameter: prior})
             return made
 
-        natural = ProbabilitiesOrRates(at(graph).shape[1:], pair=family_of.pair)
+        natural = ProbabilitiesOrRates(at(graph).shape[1:], pair=family_of.pair, cells=cells)
         return Proposal(natural, {natural.pair.parameter: graph}, family, support)
 
     return build
@@ -156,15 +162,29 @@ def _columns(parameters: Sequence[Sequence[Any]], place: int, n_core: int = 0) -
     return flat[0] if len(flat) == 1 else pt.concatenate(flat, axis=1)
 
 
+def _different(graphs: Sequence[Any], at: At) -> tuple[list[Any], Array | None]:
+    """The different parameters among those of all cells, (1, n_different), and which each cell has.
+
+    Where no cells have the same, all of them, (n_classes, n_features), and None.
+    """
+    values = [at(graph) for graph in graphs]
+    shape = values[0].shape[1:]
+    flat = np.concatenate([v.reshape(len(v), -1) for v in values])
+    _, first, cells = np.unique(flat, axis=1, return_index=True, return_inverse=True)
+    if len(first) == flat.shape[1]:
+        return list(graphs), None
+    return [graph.reshape((1, -1))[:, first] for graph in graphs], cells.reshape(shape)
+
+
 def _gaussian(
     make: Callable[[Any, Any], Family], of_known: Callable[[KnownVariances], Family], support: str
 ) -> Build:
     def build(parameters: Sequence[Any], at: At, given: Mapping[str, str]) -> Proposal | str:
-        mean, variance = _columns(parameters, 0), _columns(parameters, 1) ** 2
+        [mean, variance], cells = _different([_columns(parameters, 0), _columns(parameters, 1) ** 2], at)
         values = at(variance)
         entries = values.shape[1:]
         means = Proposal(
-            Means(entries, variance=values[0]),
+            Means(entries, variance=values[0], cells=cells),
             {"mean": mean},
             lambda prior, _: of_known(KnownVariances(prior)),
             support,
@@ -174,16 +194,18 @@ def _gaussian(
         of_means = replace(means, known={"variance": variance}, rows=lambda _: make("diag", "jeffreys"))
         tied = same_values(values, np.broadcast_to(values[:, :1], values.shape), 1e-14)
         spherical = entries[1] > 1 and same_values(values, np.broadcast_to(values[..., :1], values.shape), 1e-14)
-        if tied and spherical:
+        if cells is None and tied and spherical:
             return of_means
         shared: tuple[int, ...] | None
-        if tied:
+        if cells is not None:
+            structure, shared, own = "diag", None, variance
+        elif tied:
             structure, shared, own = "tied_diag", (-2,), variance[0]
         elif spherical:
             structure, shared, own = "spherical", (-1,), variance[:, 0]
         else:
             structure, shared, own = "diag", None, variance
-        natural = MeansAndVariances(entries, shared or ())
+        natural = MeansAndVariances(entries, shared or (), cells=cells)
         theta = {"mean": mean, "variance": own}
         return Proposal(natural, theta, lambda prior, _: make(structure, prior), support, alternative=of_means)
 
@@ -197,13 +219,21 @@ def _multivariate(parameters: Sequence[Any], at: At, given: Mapping[str, str]) -
     values = at(covariance)
     n_classes, d = values.shape[1], values.shape[-1]
     covariance = pt.specify_shape(covariance, (n_classes, d, d))
+    means = Proposal(
+        MeansOfVectors((n_classes, d), (-1,), covariance=values[0]),
+        {"mean": mean},
+        lambda prior, _: KnownCovariances(prior),
+        "real",
+    )
+    if same_values(values, np.broadcast_to(values[:1], values.shape), 1e-15):
+        return means
+    of_means = replace(means, known={"covariance": covariance}, rows=lambda _: Gaussian("full", "jeffreys"))
     tied = same_values(values, np.broadcast_to(values[:, :1], values.shape), 1e-14)
     own = covariance[0] if tied else covariance
     natural = MeansAndCovariances((n_classes, d), (-2, -1) if tied else (-1,))
     structure: Literal["tied", "full"] = "tied" if tied else "full"
-    return Proposal(
-        natural, {"mean": mean, "covariance": own}, lambda prior, _: Gaussian(structure, prior), "real"
-    )
+    theta = {"mean": mean, "covariance": own}
+    return Proposal(natural, theta, lambda prior, _: Gaussian(structure, prior), "real", alternative=of_means)
 
 
 def _categorical(parameters: Sequence[Any], at: At, given: Mapping[str, str]) -> Proposal | str:

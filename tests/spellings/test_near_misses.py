@@ -1,0 +1,160 @@
+"""Models that are nearly of known covariance, or nearly share parameters, are not called exact."""
+
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+import pytest
+from registry import CODES, COUNTS, REAL, quick_and_slow
+
+from bayesppl.inference.pymc.reading.recognition import read
+
+K, D = 3, 2
+KNOWN = np.array([[1.0, 0.3], [0.3, 0.5]])
+ALIKE = np.array([0, 1, 0])
+
+
+def _means():
+    return pm.Normal("mu", 0.5, 2.0, shape=(K, D))
+
+
+def _vectors(mu, cov, y):
+    pm.MvNormal("x", mu[y], cov=cov, observed=REAL)
+
+
+def covariance_of_a_learned_scale(y):
+    _vectors(_means(), KNOWN + 1e-6 * pm.HalfNormal("s") * np.eye(D), y)
+
+
+def covariance_that_follows_the_means(y):
+    mu = _means()
+    _vectors(mu, KNOWN + 1e-6 * (mu[0, 0] ** 2) * np.eye(D), y)
+
+
+def means_of_a_heavy_tail(y):
+    mu = pm.StudentT("mu", nu=100.0, mu=0.5, sigma=2.0, shape=(K, D))
+    _vectors(mu, KNOWN, y)
+
+
+def means_cut_off(y):
+    mu = pm.TruncatedNormal("mu", 0.5, 2.0, lower=-60.0, shape=(K, D))
+    _vectors(mu, KNOWN, y)
+
+
+def means_that_follow_another_class(y):
+    first = pm.Normal("first", 0.5, 2.0, shape=D)
+    rest = pm.Normal("rest", 1e-3 * first, 2.0, shape=(K - 1, D))
+    _vectors(pt.concatenate([first[None], rest]), KNOWN, y)
+
+
+def means_that_are_bent(y):
+    mu = _means()
+    _vectors(mu + 1e-4 * pt.sin(mu), KNOWN, y)
+
+
+def means_under_a_potential(y):
+    mu = _means()
+    pm.Potential("extra", -1e-5 * (mu**4).sum())
+    _vectors(mu, KNOWN, y)
+
+
+def a_rate_of_two_columns_scaled_in_one(y):
+    rate = pm.Gamma("rate", 2.0, 0.5, shape=K)
+    pm.Poisson("x", rate[y][:, None] * np.array([1.0, 1.0 + 1e-8]), observed=COUNTS)
+
+
+def a_rate_of_two_classes_scaled_in_one(y):
+    rate = pm.Gamma("rate", 2.0, 0.5, shape=(2, D))[ALIKE] * np.array([[1.0], [1.0], [1.0 + 1e-8]])
+    pm.Poisson("x", rate[y], observed=COUNTS)
+
+
+def a_rate_of_two_classes_with_an_offset_in_one(y):
+    rate = pm.Gamma("rate", 2.0, 0.5, shape=(2, D))[ALIKE] + np.array([[0.0], [0.0], [1e-4]])
+    pm.Poisson("x", rate[y], observed=COUNTS)
+
+
+def a_shared_rate_that_is_log_normal(y):
+    pm.Poisson("x", pm.LogNormal("rate", 0.5, 0.1, shape=(2, D))[ALIKE][y], observed=COUNTS)
+
+
+def a_shared_rate_that_another_variable_follows(y):
+    rate = pm.Gamma("rate", 2.0, 0.5, shape=(2, D))
+    pm.Normal("child", 1e-3 * rate[0, 0], 1.0)
+    pm.Poisson("x", rate[ALIKE][y], observed=COUNTS)
+
+
+def a_shared_mean_of_other_variances(y):
+    mu = pm.Normal("mu", 0.5, 2.0, shape=(2, D))[ALIKE]
+    pm.Normal("x", mu[y], pt.constant([[0.8], [0.8], [0.9]])[y], observed=REAL)
+
+
+def a_shared_mean_of_variances_that_are_learned_apart(y):
+    v = pm.InverseGamma("v", 2.0, 1.0, shape=(K, D))
+    mu = pm.Normal("mu", 0.5, 2.0, shape=(2, D))[ALIKE]
+    pm.Normal("x", mu[y], pt.sqrt(v)[y], observed=REAL)
+
+
+def a_shared_mean_whose_scale_is_no_root_of_the_variance(y):
+    v = pm.InverseGamma("v", 2.0, 1.0, shape=(2, D))
+    mu = pm.Normal("mu", 0.5, pt.sqrt(v / 0.3) + 1e-4, shape=(2, D))
+    pm.Normal("x", mu[ALIKE][y], pt.sqrt(v)[ALIKE][y], observed=REAL)
+
+
+NEAR_MISSES = [
+    covariance_of_a_learned_scale,
+    covariance_that_follows_the_means,
+    means_of_a_heavy_tail,
+    means_cut_off,
+    means_that_follow_another_class,
+    means_that_are_bent,
+    means_under_a_potential,
+    a_rate_of_two_columns_scaled_in_one,
+    a_rate_of_two_classes_scaled_in_one,
+    a_rate_of_two_classes_with_an_offset_in_one,
+    a_shared_rate_that_is_log_normal,
+    a_shared_rate_that_another_variable_follows,
+    a_shared_mean_of_other_variances,
+    a_shared_mean_of_variances_that_are_learned_apart,
+    a_shared_mean_whose_scale_is_no_root_of_the_variance,
+]
+
+
+def _solution(declare):
+    with pm.Model() as model:
+        declare(pm.Categorical("y", pm.Dirichlet("w", np.ones(K)), observed=CODES))
+    [block] = [block for block in read(model, "y").blocks if block.observed]
+    return block.solution
+
+
+@pytest.mark.parametrize("declare", NEAR_MISSES, ids=lambda declare: declare.__name__)
+def test_a_near_miss_is_not_exact(declare):
+    assert _solution(declare) != "exact"
+
+
+def _scaled(rng, y):
+    factor = 1 + rng.choice([-1, 1], (K, D)) * 10.0 ** rng.uniform(-7, -1, (K, D))
+    rate = pm.Gamma("rate", *rng.uniform(0.5, 4.0, 2), shape=(2, D))[rng.permutation(ALIKE)]
+    pm.Poisson("x", (rate * factor)[y], observed=COUNTS)
+
+
+def _shared(rng, y):
+    rate = pm.Gamma("rate", *rng.uniform(0.5, 4.0, 2), shape=4)
+    pm.Poisson("x", rate[rng.permutation([0, 1, 2, 3, 3, 1]).reshape(K, D)][y], observed=COUNTS)
+
+
+def _known(rng, y):
+    root = rng.normal(size=(K, D, D))
+    mu = pm.MvNormal("mu", rng.normal(size=D), chol=np.array([[1.3, 0.0], [rng.normal(), 0.4]]), shape=(K, D))
+    pm.MvNormal("x", mu[y], cov=pt.constant(root @ np.swapaxes(root, 1, 2) + 0.1 * np.eye(D))[y], observed=REAL)
+
+
+def _bent(rng, y):
+    mu = pm.MvNormal("mu", rng.normal(size=D), chol=np.array([[1.3, 0.0], [rng.normal(), 0.4]]), shape=(K, D))
+    mu = mu + 10.0 ** rng.uniform(-5, -1) * (pt.tanh(mu) if rng.random() < 0.5 else pt.tanh(mu[:, ::-1]))
+    _vectors(mu, KNOWN, y)
+
+
+@pytest.mark.parametrize("seed", quick_and_slow(range(25), range(1)))
+@pytest.mark.parametrize(("declare", "exact"), [(_scaled, False), (_shared, True), (_known, True), (_bent, False)])
+def test_random_constants_change_neither(declare, exact, seed):
+    rng = np.random.default_rng(seed)
+    assert (_solution(lambda y: declare(rng, y)) == "exact") is exact
